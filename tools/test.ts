@@ -45,6 +45,7 @@ const formatCache = [
 const checks: readonly Stage[] = [
   { name: 'types', command: 'tsc', args: ['--noEmit'] },
   { name: 'types of the kit', command: 'tsc', args: ['-p', 'kit/tsconfig.build.json', '--noEmit'] },
+  { name: 'types of the dashboard', command: 'tsc', args: ['-p', 'dashboard'] },
   { name: 'lint', command: 'oxlint', args: ['--type-aware', '--deny-warnings'] },
   { name: 'format', command: 'prettier', args: ['--check', '--log-level', 'warn', ...formatCache, '.'] },
   { name: 'tidy', command: process.execPath, args: ['tools/tidy.ts'] },
@@ -68,6 +69,12 @@ async function main(args: readonly string[]): Promise<number> {
   const failed = [...(await runBeside(paths.length === 0 ? checks : []))];
   const [first] = failed;
   if (inCi && first !== undefined) return giveUp(first);
+  // Once, rather than in each of the processes that serve it.
+  runStage({
+    name: 'dashboard',
+    command: process.execPath,
+    args: ['tools/build-dashboard.ts', '--if-stale'],
+  });
   const folder = mkdtempSync(join(tmpdir(), 'chancery-groups-'));
   try {
     failed.push(...runTests(files, { folder, engines: isQuick ? ['sqlite'] : engines }));

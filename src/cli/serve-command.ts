@@ -65,25 +65,30 @@ async function findSetupToken(app: App, config: Config, logger: Logger): Promise
 
 /** What a person at a terminal wants to know first. */
 function banner({ app: { url, metricsUrl }, config, token, readyMs }: Start): string {
-  const metrics = metricsUrl === undefined ? '' : `\n  Metrics ${metricsUrl}`;
+  const metrics = metricsUrl === undefined ? '' : `\n  Metrics    ${metricsUrl}`;
   const place = config.postgres === undefined ? `${config.data} (SQLite)` : 'a PostgreSQL database';
   const superuser =
     token === undefined
       ? ''
       : `
-  There is no superuser yet. Make one in another terminal:
+  There is no superuser yet. Make one in a browser, once and within ${setupMinutes} minutes:
+
+    ${setupLink(url, token)}
+
+  or in another terminal:
 
     ${upsertCommand(config)}
 
-  or from anywhere, once and within ${setupMinutes} minutes:
+  or from anywhere, with what the link holds:
 
     ${setupRequest(url, token)}
 `;
   return `
   Chancery ${version}
 
-  API     ${url}/api/
-  Data    ${place}${metrics}
+  API        ${url}/api/
+  Dashboard  ${url}/_/
+  Data       ${place}${metrics}
 ${superuser}
   Ready in ${readyMs} ms. Ctrl-C stops it.
 
@@ -92,10 +97,11 @@ ${superuser}
 
 /** The same for programs that read the log. */
 function logStart({ app: { url, metricsUrl }, config, token, readyMs }: Start, logger: Logger): void {
-  logger.info(`Chancery ${version} listens on ${url}`, { url, readyMs });
+  logger.info(`Chancery ${version} listens on ${url}`, { url, dashboard: `${url}/_/`, readyMs });
   if (metricsUrl !== undefined) logger.info(`Metrics are served on ${metricsUrl}`, { url: metricsUrl });
   if (token === undefined) return;
   logger.info(`There is no superuser yet. Make one, while this runs: ${upsertCommand(config)}`);
+  logger.info(`Or in a browser, once and within ${setupMinutes} minutes: ${setupLink(url, token)}`);
   logger.info(`Or from elsewhere, once and within ${setupMinutes} minutes: ${setupRequest(url, token)}`);
 }
 
@@ -103,6 +109,11 @@ const setupMinutes = setupLimits.tokenMs / 60_000;
 
 function upsertCommand(config: Config): string {
   return `${commandName} superuser upsert EMAIL PASSWORD${placeOf(config)}`;
+}
+
+/** Behind the `#`, the token goes to no server and into no log on the way. */
+function setupLink(url: string, token: string): string {
+  return `${url}/_/setup#${token}`;
 }
 
 /** A form, which has no character that a log of JSON lines would escape. */

@@ -33,6 +33,7 @@ import {
   onePipelinedRequestAtATime,
 } from './connections.ts';
 import { type AllowedOrigins, corsHeaders, preflightHeaders } from './cors.ts';
+import { serveDashboard } from './dashboard.ts';
 import { ErrorLog } from './error-log.ts';
 import { acceptBodies } from './body.ts';
 import { methodFinder } from './route.ts';
@@ -69,7 +70,7 @@ export interface ServerOptions extends AddressOptions, AdmissionOptions, Service
  * The steps before a route are here and in connections.ts, request.ts, cors.ts and body.ts. A route is one value (route.ts); routes/ has
  * one file per subject, and routes.ts lists them all. serve-route.ts opens the instance, finds the caller, holds rate limits and the
  * scopes of API keys, calls the route with a request-context.ts, sends its answer (answer.ts), and logs the request.
- * error-response.ts turns errors into answers. openapi/ describes every route to clients.
+ * error-response.ts turns errors into answers. openapi/ describes every route to clients. dashboard.ts serves the files of the dashboard.
  */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const errors = new ErrorLog(options.logger);
@@ -103,6 +104,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     return answerUnknown(request, reply, refused);
   });
   for (const route of routes) serveRoute(app, options, route);
+  serveDashboard(app);
   await app.ready();
   return app;
 }

@@ -61,7 +61,7 @@ test('with --strict-hosts it tells of no request that would be answered with 404
 
 test('what it prints beside that makes the first superuser from elsewhere', async (t) => {
   const { process: server, url } = await serveMain(t, temporaryFolder(t));
-  const { msg } = await server.waitForLog(/once and within 30 minutes/);
+  const { msg } = await server.waitForLog(/from elsewhere, once and within 30 minutes/);
   const [, path = '', fields = ''] = /: curl (\S+)((?: --data-urlencode \w+=\w+)+)$/.exec(String(msg)) ?? [];
   assert.equal(path, `${url}/api/setup`);
   const line = server.stdout.split('\n').find((text) => text.includes('/api/setup'));
@@ -101,15 +101,19 @@ test(
   { skip: !hasScript && 'script(1) is not installed' },
   async (t) => {
     const data = join(temporaryFolder(t), 'data');
-    const main = [process.execPath, 'src/main.ts', '--port', '0', '--data', data].join(' ');
-    const terminal = spawn('script', ['-qefc', main, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] });
+    // `exec`, because a shell that waits for it would end with 130 on Ctrl-C, whatever the server ends with.
+    const main = ['exec', process.execPath, 'src/main.ts', '--port', '0', '--data', data].join(' ');
+    const terminal = spawn('script', ['-qefc', main, '/dev/null'], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { ...process.env, SHELL: '/bin/sh' },
+    });
     t.after(() => terminal.kill('SIGKILL'));
     let shown = '';
     terminal.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
     await eventually('it is ready', () => shown.includes('Ready in'));
-    const [, url = ''] = /^ {2}API {5}(http:\S+)\/api\/\r$/m.exec(shown) ?? [];
+    const [, url = ''] = /^ {2}API {8}(http:\S+)\/api\/\r$/m.exec(shown) ?? [];
     assert.equal((await fetch(`${url}/api/health`)).status, 200);
-    assert.ok(shown.includes(`Data    ${data} (SQLite)`), shown);
+    assert.ok(shown.includes(`Data       ${data} (SQLite)`), shown);
     assert.match(shown, /superuser upsert EMAIL PASSWORD/);
     assert.match(shown, /curl http:\S+\/api\/setup --data-urlencode token=/);
     assert.doesNotMatch(shown, /"level"/);

@@ -52,6 +52,7 @@ export async function doMainJob(t: TestContext, shipped: Shipped): Promise<void>
   await requireSuccess(runShipped(t, shipped, ['superuser', 'upsert', email, password]));
   const server = endWith(t, new MainProcess(['serve', '--port', '0', '--dev'], shipped.environment, shipped));
   const { url } = await server.waitForLog(/listens on/);
+  await checkDashboard(String(url));
   await tellReceiver(t, await signIn(String(url)));
   await useThreads(String(url));
   await checkPictures(await signIn(String(url)), shipped);
@@ -153,6 +154,14 @@ function makeSource(t: TestContext): string {
   const user = sourceUser('annaannaannaann', 'ann@example.com', hashSync(password, 4));
   const notes = { id: 'pbc_9', name: 'notes', fields: [sourceId, title], rows };
   return makePocketbaseDirectory(t, { tables: [...sourceAccounts([user]), notes] });
+}
+
+/** Fails unless the page of the dashboard and the script that it begins with are there. */
+async function checkDashboard(url: string): Promise<void> {
+  const page = await fetch(`${url}/_/`);
+  const [script] = /assets\/index-[\w-]+\.js/.exec(await page.text()) ?? [];
+  assert.ok(script !== undefined, `${url}/_/ answers ${page.status}`);
+  assert.equal((await fetch(`${url}/_/${script}`)).status, 200);
 }
 
 async function requireSuccess(ended: Promise<Ended>): Promise<void> {

@@ -104,6 +104,7 @@ function assertShows({ line, output }: TypedCommand, shown: string): void {
 function withoutDetails(line: string): string {
   return line
     .replaceAll(/token=\S+/g, 'token=TOKEN')
+    .replaceAll(/\/setup#\S+/g, '/setup#TOKEN')
     .replaceAll(/v1\.[\w-]+\.[\w-]+/g, 'CATCHER')
     .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')
     .replaceAll(/(@example\.com {2})[a-z0-9]{16}$/g, '$1PASSWORD')
@@ -145,6 +146,7 @@ async function openTerminal(t: TestContext): Promise<Terminal> {
   const env = {
     PATH: [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter),
     HOME: folder,
+    SHELL: '/bin/sh',
     CHANCERY_PORT: String(port),
     NO_COLOR: '1',
     TERM: 'dumb',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { App } from '../../src/app.ts';
 
-/** Returns every route of a running server as `GET /api/collections/{collection}`, read from the router itself, without HEAD. */
+/** Returns every route of the API of a running server as `GET /api/collections/{collection}`, read from the router itself, without HEAD. */
 export function routerTable(app: App): readonly string[] {
   const starts: string[] = [];
   const routes: string[] = [];
@@ -13,7 +13,13 @@ export function routerTable(app: App): readonly string[] {
     const path = (depth === 0 ? '' : (starts[depth - 1] ?? '')) + part;
     starts[depth] = path;
     for (const method of methods === '' ? [] : methods.split(', '))
-      if (method !== 'HEAD') routes.push(`${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
+      if (method !== 'HEAD' && !isOfDashboard(path))
+        routes.push(`${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
   }
   return routes.toSorted();
+}
+
+/** True for paths of the dashboard, and for `/`, which leads browsers there: files, which are no part of the API. */
+function isOfDashboard(path: string): boolean {
+  return path === '/' || path.startsWith('/_');
 }

@@ -3,6 +3,8 @@ import { isBuiltin } from 'node:module';
 import { basename, sep } from 'node:path';
 import { build, type BuildOptions, type OnLoadResult, type Plugin } from 'esbuild';
 import type { Build } from '../../src/base/build.ts';
+import { makeDashboard } from './dashboard.ts';
+import { packageFolders } from './package-folders.ts';
 import { root } from './root.ts';
 
 /** Files in which threads begin. Each is a bundle of its own: a thread that loaded the whole service would cost as much memory as it. */
@@ -34,7 +36,7 @@ export async function bundlePackage(made: Build): Promise<Bundled> {
     bundle({ ...common, ...esm, entryPoints: ['src/main.ts'], outfile: 'main.js', plugins: [besideMain] }),
     ...threads.map((path) => bundle({ ...common, ...esm, entryPoints: [path], outfile: scriptOf(path) })),
   ]);
-  return joinParts(parts);
+  return withDashboard(joinParts(parts));
 }
 
 /** Bundles the executable: `executable.mjs` has everything, and threads are CommonJS, which is what code without a file may be. */
@@ -47,11 +49,18 @@ export async function bundleExecutable(made: Build): Promise<Bundled> {
       bundle({ ...common, format: 'cjs', entryPoints: [path], outfile: scriptOf(path) }),
     ),
   ]);
-  return joinParts(parts);
+  return withDashboard(joinParts(parts));
 }
 
-/** The names of the files in which threads begin. */
-export const threadScripts = threads.map(scriptOf);
+/** Adds the files of the dashboard, in a folder of their own. */
+async function withDashboard({ files, folders }: Bundled): Promise<Bundled> {
+  const dashboard = await makeDashboard();
+  const assets = [...dashboard.contents].map(([path, content]) => [`dashboard/${path}`, content] as const);
+  return {
+    files: new Map<string, Uint8Array>([...files, ...assets]),
+    folders: [...new Set([...folders, ...dashboard.folders])].toSorted(),
+  };
+}
 
 function scriptOf(path: string): string {
   return basename(path).replace(/\.ts$/, '.js');
@@ -101,16 +110,10 @@ async function bundle({ plugins = [], ...options }: BuildOptions): Promise<Part>
 }
 
 function joinParts(parts: readonly Part[]): Bundled {
-  const folders = parts.flatMap(({ inputs }) => inputs.flatMap(folderOf));
   return {
     files: new Map(parts.map(({ name, bytes }) => [name, bytes])),
-    folders: [...new Set(folders)].toSorted(),
+    folders: packageFolders(parts.flatMap(({ inputs }) => inputs)),
   };
-}
-
-/** `node_modules/a/node_modules/@b/c` of a file below it. */
-function folderOf(path: string): readonly string[] {
-  return /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [];
 }
 
 const builtinNamespace = 'builtin';

@@ -1,7 +1,7 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { bundleExecutable, threadScripts } from './bundle.ts';
+import { dirname, join } from 'node:path';
+import { bundleExecutable } from './bundle.ts';
 import { listLicences, readPackages } from './bundled-packages.ts';
 import { listComponents } from './list-components.ts';
 import { readCommit } from './read-commit.ts';
@@ -50,8 +50,14 @@ export async function makeExecutable(folder: string, runtime: Runtime): Promise<
   const path = join(folder, `${name}-linux-${runtime.processor}`);
   const parts = mkdtempSync(join(tmpdir(), 'chancery-executable-'));
   try {
-    for (const [file, bytes] of bundled.files) writeFileSync(join(parts, file), bytes);
-    writeFileSync(join(parts, 'config.json'), JSON.stringify(configOf(runtime, path)));
+    for (const [file, bytes] of bundled.files) {
+      mkdirSync(dirname(join(parts, file)), { recursive: true });
+      writeFileSync(join(parts, file), bytes);
+    }
+    writeFileSync(
+      join(parts, 'config.json'),
+      JSON.stringify(configOf(runtime, path, [...bundled.files.keys()])),
+    );
     run(process.execPath, ['--build-sea', 'config.json'], { cwd: parts });
   } finally {
     rmSync(parts, { recursive: true });
@@ -64,16 +70,18 @@ export async function makeExecutable(folder: string, runtime: Runtime): Promise<
 }
 
 /** See https://nodejs.org/api/single-executable-applications.html. */
-function configOf({ folder }: Runtime, output: string): object {
+function configOf({ folder }: Runtime, output: string, files: readonly string[]): object {
+  const main = 'executable.mjs';
   return {
     // Relative to the folder in which Node runs, as the path becomes part of the executable.
-    main: 'executable.mjs',
+    main,
     mainFormat: 'module',
     executable: join(root, folder, 'bin', 'node'),
     output,
     disableExperimentalSEAWarning: true,
     // As main.ts sets it, but before the code is compiled.
     execArgv: ['--no-allocation-site-pretenuring'],
-    assets: Object.fromEntries(threadScripts.map((script) => [script, script])),
+    // The threads and the files of the dashboard.
+    assets: Object.fromEntries(files.filter((file) => file !== main).map((file) => [file, file])),
   };
 }

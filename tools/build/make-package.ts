@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { bundlePackage } from './bundle.ts';
 import { listLicences, readPackages } from './bundled-packages.ts';
 import { listComponents } from './list-components.ts';
@@ -36,7 +36,11 @@ export async function makePackage(folder: string): Promise<MadePackage> {
     form: 'package',
   });
   const packages = readPackages(folders);
-  for (const [name, bytes] of files) writeFileSync(join(contents, 'dist', name), bytes);
+  for (const [name, bytes] of files) {
+    const path = join(contents, 'dist', name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, bytes);
+  }
   copyFileSync(join(root, 'tools/build/chancery.cjs'), join(contents, 'dist/chancery.cjs'));
   chmodSync(join(contents, 'dist/chancery.cjs'), 0o755);
   writeFileSync(join(contents, 'dist/chancery.d.ts'), declarations());

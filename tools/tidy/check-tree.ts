@@ -2,6 +2,7 @@ import { checkAmbientAccess } from './ambient-access.ts';
 import { checkBannedSyntax } from './banned-syntax.ts';
 import { checkBarrels } from './barrels.ts';
 import { checkCostlyImports } from './costly-imports.ts';
+import { checkDashboardImports } from './dashboard-imports.ts';
 import { checkEngineBranches } from './engine-branches.ts';
 import { checkImportCycles } from './import-cycles.ts';
 import { checkImportOrder } from './import-order.ts';
@@ -17,6 +18,7 @@ const sourceRules = [
   checkImportOrder,
   checkPackageOwners,
   checkKitImports,
+  checkDashboardImports,
   checkCostlyImports,
   checkAmbientAccess,
   checkImportCycles,

@@ -1,4 +1,4 @@
-import { isKit, isProduct, isTest, type SourceFile } from './source-file.ts';
+import { isDashboard, isKit, isProduct, isTest, type SourceFile } from './source-file.ts';
 import type { Violation } from './violation.ts';
 
 const bannedFolders = new Set(['utils', 'helpers', 'common', 'services', 'types', 'interfaces', 'models']);
@@ -6,7 +6,7 @@ const bannedFolders = new Set(['utils', 'helpers', 'common', 'services', 'types'
 const emptyWords = new Set(['manager', 'helper', 'helpers', 'util', 'utils', 'impl']);
 /** Words that say nothing at the end of a name: `dataDirectory` is allowed, `recordData` is not. */
 const emptyEndings = new Set(['data', 'info']);
-const kebabCase = /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/;
+const kebabCase = /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.tsx?$/;
 
 export function checkNames(files: readonly SourceFile[]): readonly Violation[] {
   return files.flatMap((file) => [...checkPath(file), ...checkOwnName(file), ...checkExportedNames(file)]);
@@ -33,9 +33,10 @@ function breach(path: string, rule: string, message: string): Violation {
  * and not imported, and migrations are exempt.
  */
 function checkOwnName(file: SourceFile): readonly Violation[] {
-  const isEntry = file.path === 'src/main.ts' || file.path.endsWith('-worker.ts');
-  if (!(isProduct(file.path) || isKit(file.path)) || isEntry || file.path.includes('/migrations/')) return [];
-  const stem = file.path.replace(/^.*\//, '').replace(/\.ts$/, '');
+  const isEntry = /^(?:src|dashboard\/src)\/main\.tsx?$/.test(file.path) || file.path.endsWith('-worker.ts');
+  const isShipped = isProduct(file.path) || isKit(file.path) || isDashboard(file.path);
+  if (!isShipped || isEntry || file.path.includes('/migrations/')) return [];
+  const stem = file.path.replace(/^.*\//, '').replace(/\.tsx?$/, '');
   const words = stem.split('-').map(singular);
   const isPlural = !stem.endsWith(words.at(-1) ?? '');
   const isSubject = words.length === 1 || isPlural || file.exports.length > 1;

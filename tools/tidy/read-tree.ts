@@ -6,7 +6,7 @@ import type { TextFile } from './source-file.ts';
 /** Folders that are not ours, or not committed. */
 const foreignFolders = new Set(['.git', 'node_modules', 'coverage', 'dist', 'data']);
 const textEndings =
-  /\.(ts|js|json|md|sql|html|css|yml|yaml|sh|txt)$|(^|\/)(\.npmrc|\.gitignore|LICENSE|\.ci\/[^/.]+)$/;
+  /\.(tsx?|js|json|md|sql|html|css|yml|yaml|sh|txt)$|(^|\/)(\.npmrc|\.gitignore|LICENSE|\.ci\/[^/.]+)$/;
 
 export function readTree(root: string): readonly TextFile[] {
   return listFiles(root, '')

@@ -24,7 +24,20 @@ export function sourceFile(file: TextFile): SourceFile {
 
 /** Files of the frameworks' examples are named and exported as the frameworks want it. */
 export function isSource(path: string): boolean {
-  return /^(src|test|tools|bench|kit|examples(?!\/(next|sveltekit)\/))\/.*\.ts$/.test(path);
+  return (
+    /^(src|test|tools|bench|kit|examples(?!\/(next|sveltekit)\/)|dashboard)\/.*\.tsx?$/.test(path) &&
+    !isGenerated(path)
+  );
+}
+
+/** True for a file that a tool writes, whose form nobody chooses. */
+function isGenerated(path: string): boolean {
+  return path === 'dashboard/src/api/schema.ts';
+}
+
+/** True for the dashboard, which runs in browsers. */
+export function isDashboard(path: string): boolean {
+  return path.startsWith('dashboard/src/');
 }
 
 export function isTest(path: string): boolean {

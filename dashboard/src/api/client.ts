@@ -1,0 +1,111 @@
+import PocketBase, { ClientResponseError, LocalAuthStore } from 'pocketbase';
+import type { Operations, Schemas } from './schema.ts';
+
+/** Where the dashboard is: `/_/`, `/i/shop/_/`, or whatever a proxy has made of it. Ends with a slash. */
+export const basePath = new URL(document.baseURI).pathname;
+
+/** Where the API of the same instance is, without a slash at its end. */
+export const apiUrl = new URL('..', document.baseURI).href.replace(/\/$/, '');
+
+/** The official SDK: records, sign-in and realtime go through it, and our own routes through its `send` (see `call`). */
+export const client = new PocketBase(apiUrl, new LocalAuthStore(`chancery:${basePath}:session`));
+
+// Every request has a signal of its own where it may become needless. The SDK would end requests that only look alike.
+client.autoCancellation(false);
+
+/** The id of the request, which the log of the service has too. Errors show it. */
+const requestIdMember = 'requestId';
+
+client.afterSend = (response: Response, body: unknown): unknown => {
+  if (response.status < 400 || typeof body !== 'object' || body === null) return body;
+  // An expired token makes its bearer a guest, who gets a 401 wherever only superusers may go.
+  if (response.status === 401 && client.authStore.token !== '' && !('mfaId' in body))
+    expired.dispatchEvent(new Event('expired'));
+  return { ...body, [requestIdMember]: response.headers.get('x-request-id') ?? '' };
+};
+
+/** Fires `expired` when the service takes our token no more. */
+export const expired = new EventTarget();
+
+/** The definition of a collection. */
+export type Collection = Schemas['Collection'];
+export type Field = Schemas['Field'];
+export type RecordModel = Schemas['Record'];
+
+/** What calls an operation of openapi.json. */
+interface CallOptions<Key extends keyof Operations> {
+  /** The values of the names in the path. */
+  readonly path?: Readonly<Record<string, string>>;
+  readonly query?: Operations[Key]['query'];
+  readonly body?: Operations[Key]['body'];
+  readonly signal?: AbortSignal;
+}
+
+/** Calls an operation of openapi.json. Throws Failure. */
+export async function call<Key extends keyof Operations>(
+  key: Key,
+  { path = {}, query, body, signal }: CallOptions<Key> = {},
+): Promise<Operations[Key]['answer']> {
+  const [method = '', template = ''] = key.split(' ');
+  const url = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ''));
+  const options = {
+    method,
+    ...(query !== undefined && { query: { ...query } }),
+    ...(body !== undefined && { body }),
+    ...(signal !== undefined && { signal }),
+  };
+  return orFailure(client.send<Operations[Key]['answer']>(url, options));
+}
+
+/** Why the service, or the way to it, did not do what was wanted. */
+export class Failure extends Error {
+  /** 0 when no answer came. */
+  readonly status: number;
+  /** What is wrong by field, in the words of the service; nested members by their paths: `fields.0.name`. */
+  readonly fields: ReadonlyMap<string, string>;
+  readonly requestId: string;
+  /** Of a sign-in that needs another factor. */
+  readonly mfaId: string | undefined;
+  readonly isAborted: boolean;
+
+  constructor(cause: ClientResponseError) {
+    const body: Readonly<Record<string, unknown>> = cause.response;
+    super(messageOf(cause, body), { cause });
+    this.name = 'Failure';
+    this.status = cause.status;
+    this.fields = new Map(fieldMessages(body['data'], ''));
+    this.requestId = textOf(body[requestIdMember]);
+    this.mfaId = textOf(body['mfaId']) || undefined;
+    this.isAborted = cause.isAbort;
+  }
+}
+
+/** Resolves as the SDK does, and rejects with a Failure for each error of the SDK. */
+export async function orFailure<Value>(work: Promise<Value>): Promise<Value> {
+  try {
+    return await work;
+  } catch (error) {
+    throw error instanceof ClientResponseError ? new Failure(error) : error;
+  }
+}
+
+function messageOf(cause: ClientResponseError, body: Readonly<Record<string, unknown>>): string {
+  if (cause.status === 0) return 'The service does not answer. It may be stopped, or the network is down.';
+  return textOf(body['message']) || `The service answered with ${cause.status}.`;
+}
+
+function* fieldMessages(data: unknown, path: string): Generator<readonly [string, string]> {
+  if (typeof data !== 'object' || data === null) return;
+  for (const [name, value] of Object.entries(data)) {
+    // Object.entries gives any.
+    const member: unknown = value;
+    if (typeof member !== 'object' || member === null) continue;
+    const message = 'message' in member ? textOf(member.message) : '';
+    if (message !== '' && 'code' in member) yield [path + name, message];
+    else yield* fieldMessages(member, `${path}${name}.`);
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,126 @@
+import { useNavigate, useRouterState } from '@tanstack/react-router';
+import CircleDot from 'lucide-react/icons/circle-dot';
+import LayoutDashboard from 'lucide-react/icons/layout-dashboard';
+import LogOut from 'lucide-react/icons/log-out';
+import Plus from 'lucide-react/icons/plus';
+import Rows3 from 'lucide-react/icons/rows-3';
+import type { ReactNode } from 'react';
+import type { RecordModel } from '../api/client.ts';
+import { findCollection, useLoadedCollections } from '../api/collections.ts';
+import { setDensity, setTheme } from '../browser/theme.ts';
+import { CollectionIcon } from '../parts/collection-icon.tsx';
+import { densityChoices, themeChoices, useSignOut } from './account-menu.tsx';
+
+/** Something to open or to do. */
+export interface PaletteItem {
+  readonly key: string;
+  readonly label: string;
+  readonly kind: 'Collection' | 'Screen' | 'Action' | 'Record';
+  readonly icon: ReactNode;
+  readonly run: () => void;
+}
+
+const iconSize = 15;
+
+/** Everything there is besides records, and what makes an item of a record. A new screen or action has its line here. */
+export function usePaletteItems(): {
+  readonly items: readonly PaletteItem[];
+  readonly toRecordItem: (record: RecordModel) => PaletteItem;
+} {
+  const collectionItems = useCollectionItems();
+  const createItems = useCreateItems();
+  const lookItems = useLookItems();
+  const navigate = useNavigate();
+  const leave = useSignOut();
+  const items: readonly PaletteItem[] = [
+    ...createItems,
+    {
+      key: 'overview',
+      label: 'Overview',
+      kind: 'Screen',
+      icon: <LayoutDashboard size={iconSize} aria-hidden />,
+      run: () => void navigate({ to: '/overview' }),
+    },
+    ...collectionItems,
+    ...lookItems,
+    {
+      key: 'sign-out',
+      label: 'Sign out',
+      kind: 'Action',
+      icon: <LogOut size={iconSize} aria-hidden />,
+      run: leave,
+    },
+  ];
+  return {
+    items,
+    toRecordItem: ({ id, collectionName }) => ({
+      key: `${collectionName}/${id}`,
+      label: `${collectionName} / ${id}`,
+      kind: 'Record',
+      icon: <CircleDot size={iconSize} aria-hidden />,
+      run: () =>
+        void navigate({
+          to: '/c/$collection',
+          params: { collection: collectionName },
+          search: { record: id },
+        }),
+    }),
+  };
+}
+
+function useCollectionItems(): readonly PaletteItem[] {
+  const navigate = useNavigate();
+  const collections = useLoadedCollections() ?? [];
+  // Those of the service last: people look for their own.
+  const ordered = collections.toSorted((a, b) => Number(a.system) - Number(b.system));
+  return ordered.map((collection) => ({
+    key: collection.id,
+    label: collection.name,
+    kind: 'Collection',
+    icon: <CollectionIcon collection={collection} />,
+    run: () => void navigate({ to: '/c/$collection', params: { collection: collection.name } }),
+  }));
+}
+
+/** Making a record is an action of the collection that is shown. */
+function useCreateItems(): readonly PaletteItem[] {
+  const navigate = useNavigate();
+  const collections = useLoadedCollections() ?? [];
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const [, name = ''] = /^\/c\/([^/]+)/.exec(path) ?? [];
+  const collection = findCollection(collections, decodeURIComponent(name));
+  if (collection === undefined) return [];
+  return [
+    {
+      key: 'create',
+      label: `New record in ${collection.name}`,
+      kind: 'Action',
+      icon: <Plus size={iconSize} aria-hidden />,
+      run: () =>
+        void navigate({
+          to: '/c/$collection',
+          params: { collection: collection.name },
+          search: { record: 'new' },
+        }),
+    },
+  ];
+}
+
+function useLookItems(): readonly PaletteItem[] {
+  return [
+    ...themeChoices.map(({ value, label, icon: Icon }) => ({
+      key: `theme-${value}`,
+      label: `Theme: ${label}`,
+      kind: 'Action' as const,
+      icon: <Icon size={iconSize} aria-hidden />,
+      run: () => setTheme(value),
+    })),
+    ...densityChoices.map(({ value, label }) => ({
+      key: `density-${value}`,
+      label: `Density: ${label}`,
+      kind: 'Action' as const,
+      icon: <Rows3 size={iconSize} aria-hidden />,
+      run: () => setDensity(value),
+    })),
+  ];
+}

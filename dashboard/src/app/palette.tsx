@@ -1,0 +1,140 @@
+import { useQuery } from '@tanstack/react-query';
+import Search from 'lucide-react/icons/search';
+import { useEffect, useId, useRef, useState, type KeyboardEvent } from 'react';
+import { useLoadedCollections } from '../api/collections.ts';
+import { findById } from '../api/records.ts';
+import { Key } from '../parts/key.tsx';
+import { type PaletteItem, usePaletteItems } from './palette-items.tsx';
+
+/** ⌘K: every screen, collection and action by its name, and every record by its id. */
+export function Palette({ onClose }: { readonly onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [text, setText] = useState('');
+  const [position, setPosition] = useState(0);
+  const items = useMatches(text);
+  const listId = useId();
+  useEffect(() => dialog.current?.showModal(), []);
+  const current = Math.min(position, items.length - 1);
+  const run = (item: PaletteItem | undefined): void => {
+    if (item === undefined) return;
+    onClose();
+    item.run();
+  };
+  const move = (event: KeyboardEvent): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === 'Enter') run(items[current]);
+    else if (step !== undefined && items.length > 0)
+      setPosition((current + step + items.length) % items.length);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <dialog
+      className="palette"
+      ref={dialog}
+      aria-label="Search"
+      onClose={onClose}
+      onClick={(event) => {
+        // What is around the dialog is the dialog, too, as everything in it is an element of its own.
+        if (event.target === dialog.current) onClose();
+      }}
+    >
+      <div className="palette-input">
+        <Search size={17} aria-hidden />
+        <input
+          role="combobox"
+          aria-label="Search"
+          aria-expanded
+          aria-controls={listId}
+          aria-activedescendant={items[current] === undefined ? undefined : `${listId}-${current}`}
+          placeholder="Collections, screens, actions, or the id of a record"
+          value={text}
+          autoComplete="off"
+          spellCheck={false}
+          onChange={(event) => {
+            setText(event.target.value);
+            setPosition(0);
+          }}
+          onKeyDown={move}
+        />
+      </div>
+      <PaletteList id={listId} items={items} current={current} onHover={setPosition} onRun={run} />
+      <div className="palette-foot" aria-hidden>
+        <span>
+          <Key keys="↑" />
+          <Key keys="↓" /> choose
+        </span>
+        <span>
+          <Key keys="↵" /> open
+        </span>
+        <span>
+          <Key keys="esc" /> close
+        </span>
+      </div>
+    </dialog>
+  );
+}
+
+interface PaletteListProps {
+  readonly id: string;
+  readonly items: readonly PaletteItem[];
+  readonly current: number;
+  readonly onHover: (position: number) => void;
+  readonly onRun: (item: PaletteItem) => void;
+}
+
+function PaletteList({ id, items, current, onHover, onRun }: PaletteListProps) {
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
+  }, [current]);
+  return (
+    <div className="palette-list" id={id} role="listbox" aria-label="Results" ref={list} tabIndex={-1}>
+      {items.map((item, index) => (
+        // The input has the focus and hears the keys (aria-activedescendant).
+        <div
+          key={item.key}
+          id={`${id}-${index}`}
+          role="option"
+          aria-selected={index === current}
+          className="menu-item"
+          onPointerMove={() => onHover(index)}
+          onClick={() => onRun(item)}
+        >
+          {item.icon}
+          <span className="cut">{item.label}</span>
+          <span className="menu-end">{item.kind}</span>
+        </div>
+      ))}
+      {items.length === 0 && <p className="menu-label">Nothing has this name, and no record this id.</p>}
+    </div>
+  );
+}
+
+const shownMax = 50;
+
+/** What the text selects: the beginnings of names first, then names that have it anywhere, then a record of that id. */
+function useMatches(text: string): readonly PaletteItem[] {
+  const { items, toRecordItem } = usePaletteItems();
+  const records = useRecordsById(text.trim());
+  const wanted = text.trim().toLowerCase();
+  const having = items.filter(({ label }) => label.toLowerCase().includes(wanted));
+  const [first, then] = [true, false].map((isFirst) =>
+    having.filter(({ label }) => label.toLowerCase().startsWith(wanted) === isFirst),
+  );
+  return [...records.map(toRecordItem), ...(first ?? []), ...(then ?? [])].slice(0, shownMax);
+}
+
+/** Ids that people choose may be short, but whoever looks for one of those knows the collection. */
+const idLengthMin = 8;
+
+function useRecordsById(text: string) {
+  const collections = useLoadedCollections() ?? [];
+  const isId = text.length >= idLengthMin && /^[\w-]+$/.test(text);
+  const { data } = useQuery({
+    queryKey: ['record-by-id', text],
+    queryFn: async ({ signal }) => findById(collections, text, signal),
+    enabled: isId,
+  });
+  return isId ? (data ?? []) : [];
+}

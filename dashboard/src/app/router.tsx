@@ -1,0 +1,108 @@
+import type { QueryClient } from '@tanstack/react-query';
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router';
+import { basePath } from '../api/client.ts';
+import { collectionsQuery } from '../api/collections.ts';
+import { isSignedIn } from '../api/session.ts';
+import { decodeRecordSearch } from '../screens/records/record-search.ts';
+import { LostPage, FailedPage } from './failed-page.tsx';
+import { Shell } from './shell.tsx';
+
+interface RouterContext {
+  readonly queries: QueryClient;
+}
+
+const rootRoute = createRootRouteWithContext<RouterContext>()({ component: Outlet });
+
+interface LoginSearch {
+  /** The path to go on to. */
+  readonly next?: string;
+  /** The session was over, which nobody wanted. */
+  readonly expired?: string;
+}
+
+const loginRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/login',
+  validateSearch: ({ next, expired }: Record<string, unknown>): LoginSearch => ({
+    // A path of ours only: a link must not send people elsewhere.
+    ...(typeof next === 'string' && /^\/(?![/\\])/.test(next) && { next }),
+    ...(typeof expired === 'string' && { expired }),
+  }),
+  component: lazyRouteComponent(async () => import('../screens/login/login-screen.tsx'), 'LoginScreen'),
+});
+
+const setupRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/setup',
+  component: lazyRouteComponent(async () => import('../screens/setup/setup-screen.tsx'), 'SetupScreen'),
+});
+
+/** Everything for those who have signed in. */
+const shellRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  id: 'shell',
+  beforeLoad: ({ location }) => {
+    if (isSignedIn()) return;
+    const next = location.pathname + location.searchStr;
+    redirect({ throw: true, to: '/login', search: next === '/' ? {} : { next }, replace: true });
+  },
+  // Begun here, beside the code of the screen, rather than once that is there.
+  loader: ({ context }) => void context.queries.prefetchQuery(collectionsQuery),
+  component: Shell,
+});
+
+const indexRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/',
+  beforeLoad: () => {
+    redirect({ throw: true, to: '/overview', replace: true });
+  },
+});
+
+const overviewRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/overview',
+  component: lazyRouteComponent(
+    async () => import('../screens/overview/overview-screen.tsx'),
+    'OverviewScreen',
+  ),
+});
+
+const recordsRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/c/$collection',
+  validateSearch: decodeRecordSearch,
+  component: lazyRouteComponent(async () => import('../screens/records/records-screen.tsx'), 'RecordsScreen'),
+});
+
+const routeTree = rootRoute.addChildren([
+  loginRoute,
+  setupRoute,
+  shellRoute.addChildren([indexRoute, overviewRoute, recordsRoute]),
+]);
+
+export function createDashboardRouter(queries: QueryClient) {
+  return createRouter({
+    routeTree,
+    basepath: basePath.replace(/\/$/, ''),
+    context: { queries },
+    // Plain texts, as people write links by hand, too: `?filter=price>10` and not JSON.
+    parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+    stringifySearch: (search) => {
+      const given = Object.entries(search).filter(([, value]) => typeof value === 'string' && value !== '');
+      const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+      return text === '' ? '' : `?${text}`;
+    },
+    defaultPreload: 'intent',
+    defaultPreloadStaleTime: 0,
+    defaultNotFoundComponent: LostPage,
+    defaultErrorComponent: FailedPage,
+  });
+}

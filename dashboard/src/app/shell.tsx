@@ -1,0 +1,84 @@
+import { useQuery } from '@tanstack/react-query';
+import { Outlet, useNavigate, useRouter } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import { onExpired, refreshSession } from '../api/session.ts';
+import { useKeys } from '../browser/keys.ts';
+import { SidebarContext } from '../parts/bar.tsx';
+import { Palette } from './palette.tsx';
+import { Sidebar } from './sidebar.tsx';
+
+const refreshMs = 6 * 3_600_000;
+
+/** The frame of all screens: collections at the side, the screen beside them, and the palette over both. */
+export function Shell() {
+  const [isSidebarOpen, setIsSidebarOpen] = useState(false);
+  const [isPaletteOpen, setIsPaletteOpen] = useState(false);
+  useReturnAfterExpiry();
+  useKeys({
+    'Mod+k': (event) => {
+      event.preventDefault();
+      setIsPaletteOpen(true);
+    },
+    '/': (event) => {
+      const filter = document.querySelector<HTMLInputElement>('[data-filter]');
+      if (filter === null) return;
+      event.preventDefault();
+      filter.focus();
+    },
+  });
+  return (
+    <SidebarContext value={() => setIsSidebarOpen(true)}>
+      <a className="skip" href="#main">
+        Skip to the content
+      </a>
+      <div className="shell">
+        <Sidebar
+          isOpen={isSidebarOpen}
+          onClose={() => setIsSidebarOpen(false)}
+          onSearch={() => {
+            setIsSidebarOpen(false);
+            setIsPaletteOpen(true);
+          }}
+        />
+        <button
+          type="button"
+          className="sidebar-scrim"
+          aria-label="Close the menu"
+          onClick={() => setIsSidebarOpen(false)}
+        />
+        <main className="main" id="main" tabIndex={-1}>
+          <Outlet />
+        </main>
+      </div>
+      {isPaletteOpen && <Palette onClose={() => setIsPaletteOpen(false)} />}
+    </SidebarContext>
+  );
+}
+
+/** Sends people to sign in when the service takes their token no more, and back to the same place afterwards. */
+function useReturnAfterExpiry(): void {
+  const navigate = useNavigate();
+  const router = useRouter();
+  useQuery({
+    queryKey: ['session'],
+    queryFn: async () => {
+      await refreshSession();
+      return true;
+    },
+    staleTime: refreshMs,
+    refetchInterval: refreshMs,
+    retry: false,
+  });
+  useEffect(
+    () =>
+      onExpired(() => {
+        const { pathname, searchStr } = router.state.location;
+        void navigate({
+          to: '/login',
+          search: { next: pathname + searchStr, expired: 'yes' },
+          replace: true,
+        });
+      }),
+    [navigate, router],
+  );
+}

@@ -1,0 +1,134 @@
+import { Link, useRouterState } from '@tanstack/react-router';
+import ChevronRight from 'lucide-react/icons/chevron-right';
+import LayoutDashboard from 'lucide-react/icons/layout-dashboard';
+import Search from 'lucide-react/icons/search';
+import { useEffect, useEffectEvent } from 'react';
+import type { Collection } from '../api/client.ts';
+import { useLoadedCollections } from '../api/collections.ts';
+import { useInstanceName } from '../api/use-instance-name.ts';
+import { choicePreference, usePreference, writeText } from '../browser/preferences.ts';
+import { CollectionIcon } from '../parts/collection-icon.tsx';
+import { Key } from '../parts/key.tsx';
+import { Seal } from '../parts/seal.tsx';
+import { AccountMenu } from './account-menu.tsx';
+
+interface SidebarProps {
+  /** On narrow screens, where it lies over the screen. */
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly onSearch: () => void;
+}
+
+export function Sidebar({ isOpen, onClose, onSearch }: SidebarProps) {
+  const name = useInstanceName();
+  useCloseOnNavigation(onClose);
+  return (
+    <nav className="sidebar" aria-label="Main" data-open={isOpen ? '' : undefined}>
+      <div className="sidebar-head">
+        <Seal />
+        <span className="sidebar-name cut">{name}</span>
+      </div>
+      <button type="button" className="sidebar-search" onClick={onSearch}>
+        <Search size={14} aria-hidden />
+        Search
+        <Key keys="ModK" />
+      </button>
+      <div className="sidebar-scroll" tabIndex={-1}>
+        <Link to="/overview" className="nav-link">
+          <LayoutDashboard size={15} aria-hidden />
+          Overview
+        </Link>
+        <CollectionLinks />
+      </div>
+      <div className="sidebar-foot">
+        <AccountMenu />
+      </div>
+    </nav>
+  );
+}
+
+function useCloseOnNavigation(onClose: () => void): void {
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const close = useEffectEvent(onClose);
+  useEffect(() => close(), [path]);
+}
+
+const systemPreference = choicePreference('chancery:system-collections', ['folded', 'shown']);
+
+/** The collections by kind, accounts first as there are few; those of the service itself are folded until somebody wants them. */
+function CollectionLinks() {
+  const collections = useLoadedCollections();
+  const isSystemShown = usePreference(systemPreference) === 'shown';
+  if (collections === undefined) return <PlaceholderLinks />;
+  const own = collections.filter(({ system }) => !system);
+  const system = collections.filter((collection) => collection.system);
+  return (
+    <>
+      <LinkGroup title="Accounts" collections={own.filter(({ type }) => type === 'auth')} />
+      <LinkGroup title="Collections" collections={own.filter(({ type }) => type !== 'auth')} />
+      <div className="nav-group">
+        <button
+          type="button"
+          className="nav-title"
+          aria-expanded={isSystemShown}
+          onClick={() => writeText(systemPreference.key, isSystemShown ? 'folded' : 'shown')}
+        >
+          <ChevronRight size={12} aria-hidden />
+          System
+        </button>
+        {isSystemShown && <Links collections={system} />}
+      </div>
+    </>
+  );
+}
+
+function LinkGroup({
+  title,
+  collections,
+}: {
+  readonly title: string;
+  readonly collections: readonly Collection[];
+}) {
+  if (collections.length === 0) return null;
+  return (
+    <div className="nav-group">
+      <h2 className="nav-title">{title}</h2>
+      <Links collections={collections} />
+    </div>
+  );
+}
+
+function Links({ collections }: { readonly collections: readonly Collection[] }) {
+  return (
+    <ul>
+      {collections.map((collection) => (
+        <li key={collection.id}>
+          <Link
+            to="/c/$collection"
+            params={{ collection: collection.name }}
+            className="nav-link"
+            // A collection is the current one whatever is filtered in it.
+            activeOptions={{ includeSearch: false }}
+          >
+            <CollectionIcon collection={collection} />
+            <span className="cut">{collection.name}</span>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const placeholderWidths = [84, 62, 108, 74];
+
+function PlaceholderLinks() {
+  return (
+    <div className="nav-group" aria-hidden>
+      {placeholderWidths.map((inlineSize) => (
+        <div key={inlineSize} className="nav-link">
+          <span className="placeholder" style={{ inlineSize }} />
+        </div>
+      ))}
+    </div>
+  );
+}

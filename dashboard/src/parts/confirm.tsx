@@ -1,0 +1,68 @@
+import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
+import { Button } from './button.tsx';
+import { LabelledField } from './labelled-field.tsx';
+import { FailureNotice } from './notice.tsx';
+
+interface ConfirmProps {
+  readonly title: string;
+  readonly children: ReactNode;
+  /** What the button says that does it. */
+  readonly action: string;
+  /** The text to type first, where nothing brings back what is lost. */
+  readonly typed?: string;
+  readonly onConfirm: () => Promise<void>;
+  readonly onClose: () => void;
+}
+
+/** Asks before something that cannot be undone. A dialog of the browser: it keeps the focus, and Esc closes it. */
+export function Confirm({ title, children, action, typed, onConfirm, onClose }: ConfirmProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  const [text, setText] = useState('');
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setIsBusy] = useState(false);
+  useEffect(() => dialog.current?.showModal(), []);
+  const confirm = async (): Promise<void> => {
+    setIsBusy(true);
+    try {
+      await onConfirm();
+      onClose();
+    } catch (failure) {
+      setError(failure);
+      setIsBusy(false);
+    }
+  };
+  return (
+    <dialog className="dialog" ref={dialog} aria-labelledby={id} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void confirm();
+        }}
+      >
+        <h2 id={id}>{title}</h2>
+        <div className="dialog-body">
+          <div>{children}</div>
+          {typed !== undefined && (
+            <LabelledField id={`${id}-text`} label={`Type ${typed} to go on`}>
+              <input
+                id={`${id}-text`}
+                className="input"
+                value={text}
+                autoComplete="off"
+                onChange={(event) => setText(event.target.value)}
+              />
+            </LabelledField>
+          )}
+          {error !== undefined && <FailureNotice error={error} />}
+        </div>
+        <div className="dialog-actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" tone="danger" disabled={isBusy || (typed !== undefined && text !== typed)}>
+            {action}
+          </Button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

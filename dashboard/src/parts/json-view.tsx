@@ -1,0 +1,32 @@
+import type { ReactNode } from 'react';
+
+const token = /("(?:\\.|[^"\\])*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/** JSON as the API gives it, with its parts in colours. Texts stay texts: nothing of a record ever becomes markup. */
+export function JsonView({ value }: { readonly value: unknown }) {
+  return (
+    <pre className="json" tabIndex={0} aria-label="JSON">
+      {paint(JSON.stringify(value, null, 2) ?? '')}
+    </pre>
+  );
+}
+
+function paint(text: string): readonly ReactNode[] {
+  const parts: ReactNode[] = [];
+  let position = 0;
+  for (const match of text.matchAll(token)) {
+    parts.push(text.slice(position, match.index));
+    const [all, quoted, colon] = match;
+    const kind = quoted === undefined ? 'json-value' : colon === undefined ? 'json-text' : 'json-key';
+    const shown = quoted ?? all;
+    parts.push(
+      <span key={match.index} className={kind}>
+        {shown}
+      </span>,
+      colon ?? '',
+    );
+    position = match.index + all.length;
+  }
+  parts.push(text.slice(position));
+  return parts;
+}

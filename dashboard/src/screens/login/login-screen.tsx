@@ -1,0 +1,185 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, useRouter } from '@tanstack/react-router';
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { basePath } from '../../api/client.ts';
+import {
+  mayUseCode,
+  requestCode,
+  type SignInStep,
+  signInWithCode,
+  signInWithPassword,
+} from '../../api/session.ts';
+import { Button } from '../../parts/button.tsx';
+import { Entrance } from '../../parts/entrance.tsx';
+import { LabelledField } from '../../parts/labelled-field.tsx';
+import { FailureNotice, Notice } from '../../parts/notice.tsx';
+import { PasswordInput } from '../../parts/password-input.tsx';
+
+const route = getRouteApi('/login');
+
+type CodeStep = Extract<SignInStep, { readonly kind: 'code' }>;
+
+/** Signs a superuser in: with a password, with a code by mail, or with both where the service wants a second factor. */
+export function LoginScreen() {
+  const { next = '/overview', expired } = route.useSearch();
+  const router = useRouter();
+  const [step, setStep] = useState<CodeStep>();
+  const [email, setEmail] = useState('');
+  const goOn = (): void => router.history.push(basePath.replace(/\/$/, '') + next);
+  const follow = (reached: SignInStep): void => {
+    if (reached.kind === 'done') goOn();
+    else setStep(reached);
+  };
+  if (step !== undefined)
+    return (
+      <Entrance
+        title="Check your mail"
+        lead={`A code is on its way to ${email}, if a superuser has this address.`}
+      >
+        <CodeForm step={step} onDone={goOn} onBack={() => setStep(undefined)} />
+      </Entrance>
+    );
+  return (
+    <Entrance title="Sign in" lead="As a superuser of this instance.">
+      {expired !== undefined && <Notice>Your session has ended. Sign in to go on where you were.</Notice>}
+      <PasswordForm email={email} onEmail={setEmail} onStep={follow} />
+    </Entrance>
+  );
+}
+
+interface PasswordFormProps {
+  readonly email: string;
+  readonly onEmail: (email: string) => void;
+  readonly onStep: (step: SignInStep) => void;
+}
+
+function PasswordForm({ email, onEmail, onStep }: PasswordFormProps) {
+  const [password, setPassword] = useState('');
+  const { error, isBusy, attempt } = useAttempt();
+  const { data: isCodeEnough = false } = useQuery({
+    queryKey: ['auth-methods'],
+    queryFn: mayUseCode,
+    retry: false,
+  });
+  return (
+    <AttemptForm
+      error={error}
+      onSubmit={() => attempt(async () => onStep(await signInWithPassword(email, password)))}
+    >
+      <LabelledField id="email" label="Email">
+        <input
+          id="email"
+          className="input"
+          type="email"
+          value={email}
+          required
+          autoFocus
+          autoComplete="username"
+          onChange={(event) => onEmail(event.target.value)}
+        />
+      </LabelledField>
+      <LabelledField id="password" label="Password">
+        <PasswordInput
+          id="password"
+          value={password}
+          required
+          autoComplete="current-password"
+          onChange={(event) => setPassword(event.target.value)}
+        />
+      </LabelledField>
+      <Button type="submit" tone="primary" disabled={isBusy} wide>
+        Sign in
+      </Button>
+      {isCodeEnough && (
+        <Button
+          tone="quiet"
+          wide
+          disabled={isBusy || email === ''}
+          onClick={() =>
+            attempt(async () => onStep({ kind: 'code', otpId: await requestCode(email), mfaId: undefined }))
+          }
+        >
+          Send me a code instead
+        </Button>
+      )}
+    </AttemptForm>
+  );
+}
+
+interface CodeFormProps {
+  readonly step: CodeStep;
+  readonly onDone: () => void;
+  readonly onBack: () => void;
+}
+
+function CodeForm({ step, onDone, onBack }: CodeFormProps) {
+  const [code, setCode] = useState('');
+  const { error, isBusy, attempt } = useAttempt();
+  return (
+    <AttemptForm
+      error={error}
+      onSubmit={() =>
+        attempt(async () => {
+          await signInWithCode(step, code.trim());
+          onDone();
+        })
+      }
+    >
+      <LabelledField id="code" label="Code">
+        <input
+          id="code"
+          className="input mono"
+          value={code}
+          required
+          autoFocus
+          inputMode="numeric"
+          autoComplete="one-time-code"
+          onChange={(event) => setCode(event.target.value)}
+        />
+      </LabelledField>
+      <Button type="submit" tone="primary" disabled={isBusy} wide>
+        Sign in
+      </Button>
+      <Button tone="quiet" wide onClick={onBack}>
+        Back
+      </Button>
+    </AttemptForm>
+  );
+}
+
+interface AttemptFormProps {
+  readonly error: unknown;
+  readonly onSubmit: () => void;
+  readonly children: ReactNode;
+}
+
+function AttemptForm({ error, onSubmit, children }: AttemptFormProps) {
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    onSubmit();
+  };
+  return (
+    <form className="entrance-form" onSubmit={submit}>
+      {error !== undefined && <FailureNotice error={error} />}
+      {children}
+    </form>
+  );
+}
+
+/** Runs one attempt at a time and keeps why the last one has failed. */
+function useAttempt() {
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setIsBusy] = useState(false);
+  const attempt = (work: () => Promise<void>): void => {
+    setIsBusy(true);
+    setError(undefined);
+    work().then(
+      () => setIsBusy(false),
+      (failure: unknown) => {
+        setError(failure);
+        setIsBusy(false);
+      },
+    );
+  };
+  return { error, isBusy, attempt };
+}

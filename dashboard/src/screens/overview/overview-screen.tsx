@@ -1,0 +1,152 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import {
+  countsQuery,
+  endpointsQuery,
+  eventCountQuery,
+  healthQuery,
+  lastDayQuery,
+} from '../../api/last-day.ts';
+import type { Collection } from '../../api/client.ts';
+import { useLoadedCollections } from '../../api/collections.ts';
+import { Bar } from '../../parts/bar.tsx';
+import { CollectionIcon } from '../../parts/collection-icon.tsx';
+import { FailureNotice } from '../../parts/notice.tsx';
+import { duration, plural } from '../../parts/time.tsx';
+import { Concerns } from './concerns.tsx';
+import { RequestPlot } from './request-plot.tsx';
+
+/** How the instance is: what needs somebody first, then figures of the last day, then what it holds. */
+export function OverviewScreen() {
+  const collections = useLoadedCollections();
+  const own = collections?.filter(({ system }) => !system) ?? [];
+  const requests = useQuery(lastDayQuery);
+  return (
+    <>
+      <Bar title="Overview" />
+      <div className="overview" tabIndex={-1}>
+        <div className="overview-page">
+          <Concerns />
+          <Figures collections={own} />
+          <section className="section" aria-labelledby="requests">
+            <div className="section-head">
+              <h2 id="requests">Requests</h2>
+              <span className="faint">the last 24 hours, by hour</span>
+            </div>
+            {requests.isError ? (
+              <FailureNotice error={requests.error} onRetry={() => void requests.refetch()} />
+            ) : (
+              <RequestPlot hours={requests.data} />
+            )}
+          </section>
+          <Counts collections={own} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Figures({ collections }: { readonly collections: readonly Collection[] }) {
+  const { data: requests } = useQuery(lastDayQuery);
+  const { data: events } = useQuery(eventCountQuery);
+  const { data: endpoints } = useQuery(endpointsQuery);
+  const { data: health } = useQuery(healthQuery);
+  const { data: counts } = useQuery(countsQuery(collections));
+  const requestCount = requests?.reduce((total, hour) => total + hour.requests, 0);
+  const failureCount = requests?.reduce((total, hour) => total + hour.failures, 0) ?? 0;
+  const records =
+    counts === undefined ? undefined : [...counts.values()].reduce((total, count) => total + count, 0);
+  const active = endpoints?.filter(({ status }) => status === 'active').length;
+  const oldest = health?.oldestUndeliveredSeconds;
+  return (
+    <section className="figures" aria-label="The last 24 hours">
+      <Figure name="Records" value={records}>
+        in {plural(collections.length, 'collection')}
+      </Figure>
+      <Figure name="Requests, 24 h" value={requestCount}>
+        {failureCount === 0 ? 'none failed' : `${failureCount.toLocaleString('en')} failed`}
+      </Figure>
+      <Figure name="Events, 24 h" value={events}>
+        changes of records
+      </Figure>
+      <Figure name="Active endpoints" value={active}>
+        {endpoints !== undefined && `of ${endpoints.length.toLocaleString('en')}`}
+      </Figure>
+      <Figure
+        name="Oldest waiting delivery"
+        value={oldest === undefined ? undefined : oldest === 0 ? 'None' : duration(oldest)}
+      >
+        {oldest === 0 ? 'everything is delivered' : 'since its event'}
+      </Figure>
+    </section>
+  );
+}
+
+interface FigureProps {
+  readonly name: string;
+  /** Undefined as long as it is on its way. */
+  readonly value: number | string | undefined;
+  readonly children: ReactNode;
+}
+
+function Figure({ name, value, children }: FigureProps) {
+  return (
+    <div className="figure">
+      <span className="figure-name">{name}</span>
+      <span className="figure-value">
+        {value === undefined ? (
+          <span className="placeholder" style={{ inlineSize: 56, blockSize: 18 }} />
+        ) : typeof value === 'number' ? (
+          value.toLocaleString('en')
+        ) : (
+          value
+        )}
+      </span>
+      <span className="figure-note">{value !== undefined && children}</span>
+    </div>
+  );
+}
+
+function Counts({ collections }: { readonly collections: readonly Collection[] }) {
+  const { data: counts } = useQuery(countsQuery(collections));
+  if (collections.length === 0) return null;
+  return (
+    <section className="section" aria-labelledby="collections">
+      <div className="section-head">
+        <h2 id="collections">Collections</h2>
+      </div>
+      <div className="panel">
+        <table className="counts">
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">Fields</th>
+              <th scope="col" className="count-number">
+                Records
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {collections.map((collection) => (
+              <tr key={collection.id}>
+                <th scope="row">
+                  <Link to="/c/$collection" params={{ collection: collection.name }}>
+                    <CollectionIcon collection={collection} />
+                    {collection.name}
+                  </Link>
+                </th>
+                <td className="soft">{collection.fields.length}</td>
+                <td className="count-number">
+                  {counts?.get(collection.id)?.toLocaleString('en') ?? (
+                    <span className="placeholder" style={{ inlineSize: 28 }} />
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}

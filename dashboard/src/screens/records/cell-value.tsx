@@ -1,0 +1,146 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import Check from 'lucide-react/icons/check';
+import Minus from 'lucide-react/icons/minus';
+import Paperclip from 'lucide-react/icons/paperclip';
+import type { Collection, Field, RecordModel } from '../../api/client.ts';
+import { type FieldOf, presentableFields } from '../../api/collections.ts';
+import { fileTokenQuery, fileUrl, isImage } from '../../api/files.ts';
+import { Time } from '../../parts/time.tsx';
+
+interface CellValueProps {
+  readonly record: RecordModel;
+  readonly field: Field;
+  readonly collections: readonly Collection[];
+}
+
+/** A value in one line, as its type is best read. An empty one is a dash, so that a column has no holes. */
+export function CellValue({ record, field, collections }: CellValueProps) {
+  const value = record[field.name];
+  if (isEmpty(value)) return <span className="cell-nothing">–</span>;
+  switch (field.type) {
+    case 'bool':
+      return <BoolValue value={value === true} />;
+    case 'number':
+      return <span>{String(value)}</span>;
+    case 'date':
+    case 'autodate':
+      return <Time value={String(value)} />;
+    case 'select':
+      return textsOf(value).map((text) => (
+        <span key={text} className="chip">
+          {text}
+        </span>
+      ));
+    case 'relation':
+      return textsOf(value).map((id) => (
+        <RelationChip key={id} id={id} record={record} field={field} collections={collections} />
+      ));
+    case 'file':
+      return <FileValues record={record} field={field} names={textsOf(value)} />;
+    case 'json':
+    case 'geoPoint':
+      return <span className="mono">{JSON.stringify(value)}</span>;
+    case 'editor':
+      return <span>{plainText(String(value))}</span>;
+    case 'text':
+      return <span className={field.primaryKey ? 'mono' : undefined}>{String(value)}</span>;
+    default:
+      return <span>{String(value)}</span>;
+  }
+}
+
+/** Numbers stand at the end, digit under digit. */
+export function isEndAligned({ type }: Field): boolean {
+  return type === 'number';
+}
+
+function isEmpty(value: unknown): boolean {
+  return (
+    value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
+  );
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return (Array.isArray(value) ? value : [value]).map(String);
+}
+
+function BoolValue({ value }: { readonly value: boolean }) {
+  const Icon = value ? Check : Minus;
+  return (
+    <span className="bool" data-value={value}>
+      <Icon size={14} aria-hidden />
+      {value ? 'true' : 'false'}
+    </span>
+  );
+}
+
+interface RelationChipProps {
+  readonly id: string;
+  readonly record: RecordModel;
+  readonly field: FieldOf<'relation'>;
+  readonly collections: readonly Collection[];
+}
+
+/** A related record by what presents it, and a link to it. One that was deleted, or came by realtime, shows its id. */
+function RelationChip({ id, record, field, collections }: RelationChipProps) {
+  const target = collections.find((collection) => collection.id === field.collectionId);
+  const related = [record.expand?.[field.name] ?? []].flat().find((one) => one.id === id);
+  const label = target === undefined || related === undefined ? '' : recordLabel(target, related);
+  if (target === undefined) return <span className="chip">{id}</span>;
+  return (
+    <Link
+      className="chip"
+      to="/c/$collection"
+      params={{ collection: target.name }}
+      search={{ record: id }}
+      tabIndex={-1}
+      title={`${target.name} / ${id}`}
+      onClick={(event) => event.stopPropagation()}
+    >
+      <span className={label === '' ? 'cut mono' : 'cut'}>{label === '' ? id : label}</span>
+    </Link>
+  );
+}
+
+/** What presents a record where there is room for a line; empty where nothing does. */
+export function recordLabel(collection: Collection, record: RecordModel): string {
+  return presentableFields(collection)
+    .map(({ name }) => record[name])
+    .filter((value) => !isEmpty(value))
+    .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
+    .join(' · ');
+}
+
+interface FileValuesProps {
+  readonly record: RecordModel;
+  readonly field: FieldOf<'file'>;
+  readonly names: readonly string[];
+}
+
+function FileValues({ record, field, names }: FileValuesProps) {
+  const { data: token } = useQuery({ ...fileTokenQuery, enabled: field.protected });
+  const canShow = !field.protected || token !== undefined;
+  return names.map((name) =>
+    isImage(name) && canShow ? (
+      <img
+        key={name}
+        className="thumb"
+        src={fileUrl(record, name, { thumb: '100x100', token })}
+        alt={name}
+        title={name}
+        loading="lazy"
+      />
+    ) : (
+      <span key={name} className="chip" title={name}>
+        <Paperclip size={12} aria-hidden />
+        <span className="cut">{name}</span>
+      </span>
+    ),
+  );
+}
+
+/** The texts of HTML. Parsed without ever being part of the page: no script of it runs, no image of it loads. */
+function plainText(html: string): string {
+  return new DOMParser().parseFromString(html, 'text/html').body.textContent;
+}

@@ -1,0 +1,48 @@
+import type { Collection, RecordModel } from '../../api/client.ts';
+import { Button } from '../../parts/button.tsx';
+import { Notice } from '../../parts/notice.tsx';
+import { type Draft, editedValue, FileChange } from './record-draft.ts';
+
+interface ConflictNoticeProps {
+  readonly collection: Collection;
+  readonly draft: Draft;
+  readonly theirs: RecordModel;
+  readonly onMine: () => void;
+  readonly onTheirs: () => void;
+}
+
+/** Somebody else has saved the record meanwhile: both versions of each field that is in question, and the choice. */
+export function ConflictNotice({ collection, draft, theirs, onMine, onTheirs }: ConflictNoticeProps) {
+  return (
+    <Notice tone="retrying">
+      The record has changed since you began. Nothing was saved yet.
+      <div className="versions">
+        {Object.entries(draft.values).map(([name, mine]) => {
+          const field = collection.fields.find((one) => one.name === name);
+          const current = field === undefined ? theirs[name] : editedValue(field, theirs);
+          return (
+            <div key={name} className="version">
+              <h3>{name}</h3>
+              <dl>
+                <dt>Yours</dt>
+                <dd>{shown(mine)}</dd>
+                <dt>Saved now</dt>
+                <dd>{shown(current)}</dd>
+              </dl>
+            </div>
+          );
+        })}
+      </div>
+      <div className="notice-actions">
+        <Button onClick={onMine}>Keep mine</Button>
+        <Button onClick={onTheirs}>Take what is saved</Button>
+      </div>
+    </Notice>
+  );
+}
+
+function shown(value: unknown): string {
+  if (value instanceof FileChange) return `${value.added.length} added, ${value.removed.length} removed`;
+  if (value === undefined || value === '') return '–';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

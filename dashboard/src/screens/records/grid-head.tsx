@@ -1,0 +1,113 @@
+import ArrowDown from 'lucide-react/icons/arrow-down';
+import ArrowUp from 'lucide-react/icons/arrow-up';
+import { useState } from 'react';
+import { TypeIcon } from '../../parts/type-icon.tsx';
+import type { Columns } from './column-layout.ts';
+import { parseSort } from './record-search.ts';
+
+interface GridHeadProps {
+  readonly columns: Columns;
+  readonly sort: string;
+  readonly width: number;
+  readonly onSort: (field: string, adds: boolean) => void;
+}
+
+/** The names of the columns: a click sorts, with shift in addition; dragging moves one, and its edge makes it wider. */
+export function GridHead({ columns, sort, width, onSort }: GridHeadProps) {
+  const [dragged, setDragged] = useState<string>();
+  const [over, setOver] = useState<string>();
+  const terms = parseSort(sort);
+  const headers = columns.table.getHeaderGroups()[0]?.headers ?? [];
+  return (
+    <div className="grid-head" role="rowgroup" style={{ inlineSize: width }}>
+      <div role="row" aria-rowindex={1} style={{ display: 'contents' }}>
+        {headers.map((header) => {
+          const name = header.column.id;
+          const field = columns.fieldOf(name);
+          const rank = terms.findIndex((term) => term.field === name);
+          const term = terms[rank];
+          return (
+            <div
+              key={header.id}
+              className="head-cell"
+              role="columnheader"
+              aria-sort={term === undefined ? 'none' : term.isDescending ? 'descending' : 'ascending'}
+              data-over={over === name && dragged !== name ? '' : undefined}
+              style={{ inlineSize: header.getSize() }}
+              draggable={!header.column.getIsResizing()}
+              onDragStart={() => setDragged(name)}
+              onDragEnd={() => {
+                setDragged(undefined);
+                setOver(undefined);
+              }}
+              onDragOver={(event) => {
+                if (dragged === undefined) return;
+                event.preventDefault();
+                setOver(name);
+              }}
+              onDrop={(event) => {
+                event.preventDefault();
+                if (dragged !== undefined && dragged !== name) columns.move(dragged, name);
+              }}
+            >
+              <button type="button" className="head-button" onClick={(event) => onSort(name, event.shiftKey)}>
+                {field !== undefined && <TypeIcon field={field} />}
+                <span className="cut">{name}</span>
+                {term !== undefined && (
+                  <SortMark isDescending={term.isDescending} rank={terms.length > 1 ? rank + 1 : undefined} />
+                )}
+              </button>
+              <ResizeEdge
+                isActive={header.column.getIsResizing()}
+                onBegin={header.getResizeHandler()}
+                onReset={() => header.column.resetSize()}
+              />
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function SortMark({
+  isDescending,
+  rank,
+}: {
+  readonly isDescending: boolean;
+  readonly rank: number | undefined;
+}) {
+  const Icon = isDescending ? ArrowDown : ArrowUp;
+  return (
+    <span className="head-sort">
+      <Icon size={13} aria-hidden />
+      {rank}
+    </span>
+  );
+}
+
+interface ResizeEdgeProps {
+  readonly isActive: boolean;
+  readonly onBegin: (event: unknown) => void;
+  readonly onReset: () => void;
+}
+
+/** For the pointer alone: by keys, a column shows all of itself in the drawer. */
+function ResizeEdge({ isActive, onBegin, onReset }: ResizeEdgeProps) {
+  return (
+    <span
+      className="head-resize"
+      aria-hidden
+      data-active={isActive ? '' : undefined}
+      onMouseDown={onBegin}
+      onTouchStart={onBegin}
+      onDoubleClick={onReset}
+      // Dragging the edge must not drag the column.
+      draggable
+      onDragStart={(event) => {
+        event.preventDefault();
+        event.stopPropagation();
+      }}
+    />
+  );
+}

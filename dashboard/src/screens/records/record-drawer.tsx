@@ -1,0 +1,181 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import Copy from 'lucide-react/icons/copy';
+import Ellipsis from 'lucide-react/icons/ellipsis';
+import SquareTerminal from 'lucide-react/icons/square-terminal';
+import Braces from 'lucide-react/icons/braces';
+import Trash2 from 'lucide-react/icons/trash-2';
+import X from 'lucide-react/icons/x';
+import { useEffect, useRef, useState } from 'react';
+import { apiUrl, type Collection, type RecordModel } from '../../api/client.ts';
+import { deleteRecord, recordQuery } from '../../api/records.ts';
+import { IconButton } from '../../parts/button.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
+import { copyText, CopyButton } from '../../parts/copy-button.tsx';
+import { JsonView } from '../../parts/json-view.tsx';
+import { Menu, MenuItem, MenuLine } from '../../parts/menu.tsx';
+import { FailureNotice } from '../../parts/notice.tsx';
+import { showToast } from '../../parts/toast.tsx';
+import { recordLabel } from './cell-value.tsx';
+import { refreshRecords } from './live-rows.ts';
+import { RecordForm } from './record-form.tsx';
+
+interface RecordDrawerProps {
+  readonly collection: Collection;
+  readonly collections: readonly Collection[];
+  /** Undefined for a record that is still to be made. */
+  readonly id: string | undefined;
+  readonly isJson: boolean;
+  readonly onView: (view: 'fields' | 'json') => void;
+  readonly onOpen: (id: string) => void;
+  readonly onClose: () => void;
+}
+
+/** One record beside the table, which keeps its place. Not modal: the table can be gone through while it is open. */
+export function RecordDrawer(props: RecordDrawerProps) {
+  const { collection, id, isJson, onView, onClose } = props;
+  const { data, error, refetch } = useQuery({
+    ...recordQuery(collection.name, id ?? ''),
+    enabled: id !== undefined,
+  });
+  const record = data?.record;
+  const label = record === undefined ? '' : recordLabel(collection, record);
+  const panel = useFocusOnNew(id === undefined);
+  const isReady = id === undefined || data !== undefined;
+  return (
+    <aside className="drawer" ref={panel} aria-label={id === undefined ? 'New record' : 'Record'}>
+      <header className="drawer-head">
+        <div className="drawer-title">
+          <h2 className="cut">
+            {id === undefined ? `New record in ${collection.name}` : label === '' ? id : label}
+          </h2>
+        </div>
+        {record !== undefined && <RecordMenu {...props} record={record} />}
+        <IconButton label="Close" keys="esc" onClick={onClose}>
+          <X size={16} aria-hidden />
+        </IconButton>
+      </header>
+      {id !== undefined && (
+        <>
+          <div className="drawer-meta">
+            <span className="mono cut">{id}</span>
+            <CopyButton text={id} label="Copy the id" />
+          </div>
+          <div className="drawer-tabs" role="tablist" aria-label="View">
+            <Tab name="Fields" isSelected={!isJson} onSelect={() => onView('fields')} />
+            <Tab name="JSON" isSelected={isJson} onSelect={() => onView('json')} />
+          </div>
+        </>
+      )}
+      {error !== null && (
+        <div className="drawer-form">
+          <FailureNotice error={error} onRetry={() => void refetch()} />
+        </div>
+      )}
+      {!isReady && error === null && <PlaceholderForm count={Math.min(collection.fields.length, 8)} />}
+      {isReady && isJson && record !== undefined && (
+        <div className="drawer-body">
+          <JsonView value={record} />
+        </div>
+      )}
+      {isReady && !isJson && <RecordForm {...props} record={record} etag={data?.etag ?? ''} />}
+    </aside>
+  );
+}
+
+/** A new record is to be filled in, so the first field gets the focus; an open one is looked at, and the table keeps it. */
+function useFocusOnNew(isNew: boolean) {
+  const panel = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (isNew) {
+      const controls =
+        panel.current?.querySelectorAll<HTMLElement>('.drawer-form :is(input, textarea, select)') ?? [];
+      // The id comes first, and hardly anybody chooses one.
+      [...controls].find((control) => !control.id.endsWith('-id'))?.focus();
+    }
+  }, [isNew]);
+  return panel;
+}
+
+interface TabProps {
+  readonly name: string;
+  readonly isSelected: boolean;
+  readonly onSelect: () => void;
+}
+
+function Tab({ name, isSelected, onSelect }: TabProps) {
+  return (
+    <button type="button" className="tab" role="tab" aria-selected={isSelected} onClick={onSelect}>
+      {name}
+    </button>
+  );
+}
+
+function RecordMenu({ collection, record, onClose }: RecordDrawerProps & { readonly record: RecordModel }) {
+  const queries = useQueryClient();
+  const [isDeleting, setIsDeleting] = useState(false);
+  const url = `${apiUrl}/api/collections/${collection.name}/records/${record.id}`;
+  const copy = async (text: string, name: string): Promise<void> => {
+    if (await copyText(text)) showToast(`${name} copied.`);
+  };
+  return (
+    <>
+      <Menu
+        trigger={
+          <IconButton label="More">
+            <Ellipsis size={16} aria-hidden />
+          </IconButton>
+        }
+      >
+        <MenuItem icon={Copy} onSelect={() => void copy(url, 'URL')}>
+          Copy the URL of the API
+        </MenuItem>
+        <MenuItem icon={Braces} onSelect={() => void copy(JSON.stringify(record, null, 2), 'JSON')}>
+          Copy the JSON
+        </MenuItem>
+        <MenuItem
+          icon={SquareTerminal}
+          onSelect={() => void copy(`curl ${url} -H "Authorization: $TOKEN"`, 'curl')}
+        >
+          Copy a curl command
+        </MenuItem>
+        <MenuLine />
+        <MenuItem icon={Trash2} tone="danger" onSelect={() => setIsDeleting(true)}>
+          Delete …
+        </MenuItem>
+      </Menu>
+      {isDeleting && (
+        <Confirm
+          title="Delete this record?"
+          action="Delete the record"
+          onClose={() => setIsDeleting(false)}
+          onConfirm={async () => {
+            await deleteRecord(collection.name, record.id);
+            onClose();
+            showToast(`${record.id} deleted.`);
+            await refreshRecords(queries, collection.name);
+          }}
+        >
+          <span className="mono">{record.id}</span> of {collection.name} goes for good, with its files and
+          what is deleted along with it. Endpoints that hear of {collection.name} are told.
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+function PlaceholderForm({ count }: { readonly count: number }) {
+  return (
+    <div className="drawer-body" aria-busy>
+      <div className="drawer-form">
+        {Array.from({ length: count }, (_, index) => (
+          <div key={index} className="field">
+            <span className="field-head">
+              <span className="placeholder" style={{ inlineSize: 60 + ((index * 31) % 50) }} />
+            </span>
+            <span className="placeholder" style={{ blockSize: 30 }} />
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,147 @@
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import ArrowUp from 'lucide-react/icons/arrow-up';
+import Plus from 'lucide-react/icons/plus';
+import SearchX from 'lucide-react/icons/search-x';
+import { useMemo } from 'react';
+import { apiUrl, type Collection, Failure } from '../../api/client.ts';
+import { recordCountQuery, recordsQuery } from '../../api/records.ts';
+import { Button } from '../../parts/button.tsx';
+import { CollectionIcon } from '../../parts/collection-icon.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { FailureNotice } from '../../parts/notice.tsx';
+import type { Columns } from './column-layout.ts';
+import { FilterBar } from './filter-bar.tsx';
+import { useLiveRows } from './live-rows.ts';
+import { PlaceholderRows } from './placeholder-rows.tsx';
+import { toFilter } from './record-filter.ts';
+import { RecordGrid } from './record-grid.tsx';
+
+interface RecordListProps {
+  readonly collection: Collection;
+  readonly collections: readonly Collection[];
+  readonly columns: Columns;
+  readonly filter: string;
+  readonly sort: string;
+  readonly openId: string | undefined;
+  readonly onFilter: (filter: string) => void;
+  readonly onSort: (field: string, adds: boolean) => void;
+  readonly onOpen: (id: string) => void;
+}
+
+/** The filter, what it selects, and why it selects nothing. */
+export function RecordList(props: RecordListProps) {
+  const { collection, collections, columns, filter, sort, openId, onFilter, onSort, onOpen } = props;
+  const { name } = collection;
+  const expression = toFilter(collection, filter);
+  const expand = relationNames(collection);
+  const list = useInfiniteQuery({
+    ...recordsQuery({ collection: name, filter: expression, sort, expand }),
+    // The rows before stay until the next ones are there: nothing flickers while one types.
+    placeholderData: keepPreviousData,
+  });
+  const count = useQuery({
+    ...recordCountQuery({ collection: name, filter: expression }),
+    enabled: list.isSuccess,
+  });
+  const rows = useMemo(() => list.data?.pages.flatMap(({ items }) => items) ?? [], [list.data]);
+  const live = useLiveRows({ collection: name, filter: list.isError ? '' : expression, rows }, openId);
+  const refusal =
+    list.error instanceof Failure && list.error.status === 400 && filter !== '' ? list.error : undefined;
+  const isNothing = list.isSuccess && rows.length === 0;
+  return (
+    <section className="records-list" aria-label={name}>
+      <FilterBar
+        collection={name}
+        filter={filter}
+        onFilter={onFilter}
+        count={list.isError ? undefined : count.data}
+        error={refusal?.message}
+      />
+      {live.newCount > 0 && (
+        <button type="button" className="new-rows" onClick={() => void live.showNew()}>
+          <ArrowUp size={13} aria-hidden />
+          {live.newCount} new
+        </button>
+      )}
+      {list.isError && refusal === undefined && (
+        <div className="empty">
+          <FailureNotice error={list.error} onRetry={() => void list.refetch()} />
+        </div>
+      )}
+      {list.isPending && <PlaceholderRows columns={columns} />}
+      {isNothing && (
+        <NoRecords
+          collection={collection}
+          isFiltered={filter !== ''}
+          onClear={() => onFilter('')}
+          onCreate={() => onOpen('new')}
+        />
+      )}
+      {rows.length > 0 && (!list.isError || refusal === undefined) && (
+        <RecordGrid
+          collection={collection}
+          collections={collections}
+          columns={columns}
+          rows={rows}
+          count={count.data}
+          sort={sort}
+          openId={openId}
+          gone={live.gone}
+          hasMore={list.hasNextPage && !list.isFetchingNextPage}
+          onMore={() => void list.fetchNextPage()}
+          onSort={onSort}
+          onOpen={onOpen}
+        />
+      )}
+    </section>
+  );
+}
+
+function relationNames({ fields }: Collection): string {
+  return fields
+    .filter(({ type }) => type === 'relation')
+    .map(({ name }) => name)
+    .join(',');
+}
+
+interface NoRecordsProps {
+  readonly collection: Collection;
+  readonly isFiltered: boolean;
+  readonly onClear: () => void;
+  readonly onCreate: () => void;
+}
+
+function NoRecords({ collection, isFiltered, onClear, onCreate }: NoRecordsProps) {
+  if (isFiltered)
+    return (
+      <Empty
+        icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
+        title="No record matches"
+        actions={<Button onClick={onClear}>Clear the filter</Button>}
+      >
+        The filter selects nothing in {collection.name}.
+      </Empty>
+    );
+  const url = `${apiUrl}/api/collections/${collection.name}/records`;
+  return (
+    <Empty
+      icon={<CollectionIcon collection={collection} size={24} />}
+      title={`${collection.name} is empty`}
+      actions={
+        <Button tone="primary" onClick={onCreate}>
+          <Plus size={15} aria-hidden />
+          New record
+        </Button>
+      }
+      code={`curl ${url} \\\n  -H "Authorization: $TOKEN" -H "Content-Type: application/json" \\\n  -d '${exampleOf(collection)}'`}
+    >
+      Records made here or by a program show at once.
+    </Empty>
+  );
+}
+
+/** A body with the first field that people fill in. */
+function exampleOf({ fields }: Collection): string {
+  const field = fields.find(({ type, name, system }) => type === 'text' && name !== 'id' && !system);
+  return JSON.stringify(field === undefined ? {} : { [field.name]: 'hello' });
+}

@@ -1,0 +1,152 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import Plus from 'lucide-react/icons/plus';
+import SearchX from 'lucide-react/icons/search-x';
+import { apiUrl, type Collection } from '../../api/client.ts';
+import { collectionsQuery, findCollection } from '../../api/collections.ts';
+import { useKeys } from '../../browser/keys.ts';
+import { Bar } from '../../parts/bar.tsx';
+import { Button } from '../../parts/button.tsx';
+import { CollectionIcon } from '../../parts/collection-icon.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { FailureNotice } from '../../parts/notice.tsx';
+import { ColumnMenu } from './column-menu.tsx';
+import { useColumns } from './column-layout.ts';
+import { RecordDrawer } from './record-drawer.tsx';
+import { RecordList } from './record-list.tsx';
+import { toggleSort } from './record-search.ts';
+
+const route = getRouteApi('/shell/c/$collection');
+
+/** The records of a collection as a table, and the open one in a drawer beside it. */
+export function RecordsScreen() {
+  const { collection: key } = route.useParams();
+  const { data: collections, error, refetch } = useQuery(collectionsQuery);
+  if (collections === undefined)
+    return (
+      <>
+        <Bar title={key} />
+        {error !== null && <FailureNotice error={error} onRetry={() => void refetch()} />}
+      </>
+    );
+  const collection = findCollection(collections, key);
+  if (collection === undefined)
+    return (
+      <>
+        <Bar title={key} />
+        <Empty
+          icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
+          title={`There is no collection ${key}`}
+          actions={
+            <Link to="/overview" className="button">
+              To the overview
+            </Link>
+          }
+        >
+          It may have been renamed or deleted.
+        </Empty>
+      </>
+    );
+  return <CollectionRecords key={collection.id} collection={collection} collections={collections} />;
+}
+
+interface CollectionRecordsProps {
+  readonly collection: Collection;
+  readonly collections: readonly Collection[];
+}
+
+function CollectionRecords({ collection, collections }: CollectionRecordsProps) {
+  const { search, open, filterBy, sortBy, view } = useAddress();
+  const { filter = '', sort = '', record } = search;
+  const columns = useColumns(collection);
+  useKeys({
+    c: (event) => {
+      event.preventDefault();
+      open('new');
+    },
+    Escape: () => record !== undefined && open(undefined),
+  });
+  return (
+    <>
+      <Bar
+        title={<CollectionTitle collection={collection} />}
+        aside={
+          <CopyButton
+            text={`${apiUrl}/api/collections/${collection.name}/records`}
+            label="Copy the URL of these records"
+          />
+        }
+      >
+        <ColumnMenu columns={columns} />
+        <Button tone="primary" onClick={() => open('new')}>
+          <Plus size={15} aria-hidden />
+          New record
+        </Button>
+      </Bar>
+      <div className="records" data-drawer={record === undefined ? undefined : ''}>
+        <RecordList
+          collection={collection}
+          collections={collections}
+          columns={columns}
+          filter={filter}
+          sort={sort}
+          openId={record}
+          onFilter={filterBy}
+          onSort={sortBy}
+          // Going through rows with the drawer open is one step back, not one for each row.
+          onOpen={(id) => open(id, record !== undefined)}
+        />
+        {record !== undefined && (
+          <RecordDrawer
+            key={record}
+            collection={collection}
+            collections={collections}
+            id={record === 'new' ? undefined : record}
+            isJson={search.view === 'json'}
+            onView={view}
+            onOpen={(id) => open(id, true)}
+            onClose={() => open(undefined)}
+          />
+        )}
+      </div>
+    </>
+  );
+}
+
+/** What the address holds, and what changes it. A record or another order is a step that Back takes back; a filter is refined in place. */
+function useAddress() {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  return {
+    search,
+    open: (id: string | undefined, replace = false): void =>
+      void navigate({
+        search: ({ record: _record, view: _view, ...rest }) => ({
+          ...rest,
+          ...(id !== undefined && { record: id }),
+        }),
+        replace,
+      }),
+    filterBy: (filter: string): void =>
+      void navigate({ search: (before) => ({ ...before, filter }), replace: true }),
+    sortBy: (field: string, adds: boolean): void =>
+      void navigate({
+        search: (before) => ({ ...before, sort: toggleSort(before.sort ?? '', field, adds) }),
+      }),
+    view: (next: 'fields' | 'json'): void =>
+      void navigate({
+        search: ({ view: _view, ...rest }) => ({ ...rest, ...(next === 'json' && { view: next }) }),
+        replace: true,
+      }),
+  };
+}
+
+function CollectionTitle({ collection }: { readonly collection: Collection }) {
+  return (
+    <>
+      <CollectionIcon collection={collection} size={16} />
+      <span className="cut">{collection.name}</span>
+    </>
+  );
+}

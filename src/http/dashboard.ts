@@ -1,0 +1,155 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { notFound } from '../base/errors.ts';
+import { commonHeaders } from './answer.ts';
+import {
+  codingEndings,
+  type DashboardCoding,
+  type DashboardFile,
+  listDashboardFiles,
+  readDashboardFile,
+} from './dashboard-files.ts';
+
+/**
+ * Serves the dashboard, which is static files below `/_/` of every instance. They are no part of the API: no rate limit counts them, no
+ * request log holds them, and no instance is opened for them.
+ *
+ * The page works below any path, `/i/{slug}/_/` or one that a proxy adds: nothing in it is an absolute path. It gets a relative base for
+ * the depth of the path that was asked for, since every path that is no file is answered with the page, which finds its screen by the path.
+ */
+export function serveDashboard(app: FastifyInstance): void {
+  app.get('/', (request, reply) => sendBrowser(request, reply));
+  app.get('/_', (request, reply) => redirect(request, reply, `${lastSegment(request)}/`));
+  app.get('/_/*', (request, reply) => sendFile(request, reply));
+}
+
+/** Sends people to the dashboard, and tells programs that nothing is there, as ever. */
+async function sendBrowser(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const isBrowser = request.headers.accept?.includes('text/html') === true;
+  if (!isBrowser || request.instanceEntry === null) throw notFound();
+  const segment = lastSegment(request);
+  return redirect(request, reply, segment === '' ? '_/' : `${segment}/_/`);
+}
+
+/** Relative, as only the client knows the path that a proxy has in front of ours. */
+async function redirect(request: FastifyRequest, reply: FastifyReply, to: string): Promise<FastifyReply> {
+  if (request.instanceEntry === null) throw notFound();
+  const headers = { ...commonHeaders(request), 'cache-control': 'no-cache', location: `./${to}` };
+  return reply.code(302).headers(headers).send();
+}
+
+/** The end of the path as the client wrote it: `_` of `/i/shop/_?x=1`. */
+function lastSegment({ originalUrl }: FastifyRequest): string {
+  const [path = ''] = originalUrl.split('?', 1);
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+async function sendFile(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  if (request.instanceEntry === null) throw notFound();
+  const files = await listDashboardFiles();
+  if (files === undefined) return refuse(request, reply, notBuilt);
+  const path = pathOf(request);
+  const file = files.find((one) => one.path === path && path !== page);
+  if (file !== undefined) return sendContent(request, reply, file);
+  // A page that was loaded before an update asks for files of that time: it must not get HTML for a script.
+  if (path.startsWith('assets/')) return refuse(request, reply, 'The dashboard has no such file.');
+  const index = files.find((one) => one.path === page);
+  return index === undefined ? refuse(request, reply, notBuilt) : sendPage(request, reply, index);
+}
+
+const page = 'index.html';
+const notBuilt =
+  'The dashboard is not built here. Run `npm run build:dashboard`, or `npm start`, which does so first.';
+
+/** Answers past the error handler, which would put it into the request log of the API. */
+function refuse(request: FastifyRequest, reply: FastifyReply, message: string): FastifyReply {
+  const headers = { ...commonHeaders(request), 'content-type': 'application/json; charset=utf-8' };
+  return reply
+    .code(404)
+    .headers(headers)
+    .send(JSON.stringify({ data: {}, message, status: 404 }));
+}
+
+/** Returns the path below `/_/`. Not decoded: no file of ours has a name that would need it. */
+function pathOf({ raw }: FastifyRequest): string {
+  const [path = ''] = (raw.url ?? '').split('?', 1);
+  return path.slice('/_/'.length);
+}
+
+async function sendContent(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  file: DashboardFile,
+): Promise<FastifyReply> {
+  const coding = chooseCoding(request.headers['accept-encoding'] ?? '', file.codings);
+  const ending = coding === undefined ? '' : codingEndings[coding];
+  const content = await readDashboardFile(file.path + ending);
+  if (content === undefined) return refuse(request, reply, 'The dashboard has no such file.');
+  reply.headers({
+    ...commonHeaders(request),
+    ...pageHeaders,
+    'content-type': file.type,
+    'cache-control': file.isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
+    vary: 'Accept-Encoding, Origin',
+  });
+  if (coding !== undefined) reply.header('content-encoding', coding);
+  // Not the same bytes in another coding, so not the same tag.
+  return sendUnlessKnown(request, reply, { etag: tagOf(file.etag, coding ?? ''), content });
+}
+
+/** Sends the page with the base for the depth of its path: `/_/c/posts` needs `../`. */
+async function sendPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  file: DashboardFile,
+): Promise<FastifyReply> {
+  const content = await readDashboardFile(file.path);
+  if (content === undefined) return refuse(request, reply, notBuilt);
+  const base = '../'.repeat(pathOf(request).split('/').length - 1) || './';
+  const html = content.toString('utf8').replace('<base href="./"', `<base href="${base}"`);
+  reply.headers({
+    ...commonHeaders(request),
+    ...pageHeaders,
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-cache',
+  });
+  return sendUnlessKnown(request, reply, { etag: tagOf(file.etag, base), content: Buffer.from(html) });
+}
+
+/**
+ * Nothing comes from elsewhere and nothing is inline, so that a text of a record can never become a script. Images may also be `blob:`: the
+ * previews of files that are still to be sent.
+ */
+const pageHeaders = {
+  'content-security-policy':
+    "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+};
+
+function tagOf(etag: string, variant: string): string {
+  const kind = variant.replaceAll(/[^a-z.]/g, '');
+  return kind === '' ? `"${etag}"` : `"${etag}-${kind}"`;
+}
+
+function sendUnlessKnown(
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  { etag, content }: { readonly etag: string; readonly content: Buffer },
+): FastifyReply {
+  reply.header('etag', etag);
+  const tags = (headers['if-none-match'] ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return tags.includes(etag) ? reply.code(304).send() : reply.send(content);
+}
+
+/** Returns the best coding that the client takes, or undefined for none (RFC 9110 section 12.5.3). */
+function chooseCoding(header: string, codings: readonly DashboardCoding[]): DashboardCoding | undefined {
+  const accepted = new Map(
+    header.split(',').map((part) => {
+      const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase());
+      return [name, parameters.every((text) => !/^q=0(?:\.0*)?$/.test(text))];
+    }),
+  );
+  return codings.find((coding) => accepted.get(coding) ?? accepted.get('*') ?? false);
+}

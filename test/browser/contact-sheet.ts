@@ -1,0 +1,140 @@
+/** Takes a picture of every screen, light and dark, on a desk and on a phone, into test/browser/pictures, and has axe look at each. */
+import { mkdirSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
+import { demoWorld } from '../../src/cli/demo-world.ts';
+import { assertAccessible } from '../support/axe.ts';
+import { type BrowserStage, startSignedInStage } from '../support/browser-stage.ts';
+import { withoutChromium } from '../support/chromium.ts';
+
+const folder = fileURLToPath(new URL('pictures', import.meta.url));
+
+const devices = {
+  desk: { viewport: { width: 1280, height: 800 } },
+  phone: { viewport: { width: 375, height: 740 }, deviceScaleFactor: 2 },
+};
+
+interface Screen {
+  readonly name: string;
+  readonly path: string;
+  /** What has to be there before the picture is taken. */
+  readonly ready: string;
+  readonly act?: (page: Page) => Promise<void>;
+  readonly isGuest?: boolean;
+  readonly refusals?: readonly number[];
+}
+
+const screens: readonly Screen[] = [
+  { name: 'setup', path: 'setup#sometoken', ready: 'form', isGuest: true },
+  { name: 'login', path: 'login', ready: 'form', isGuest: true },
+  {
+    name: 'login-failed',
+    path: 'login?expired=yes',
+    ready: 'form',
+    isGuest: true,
+    refusals: [400],
+    act: async (page) => {
+      await page.getByLabel('Email').fill('nobody@example.com');
+      await page.getByLabel('Password', { exact: true }).fill('wrong');
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+      await page.getByRole('alert').waitFor();
+    },
+  },
+  { name: 'overview', path: 'overview', ready: '.counts' },
+  { name: 'records', path: 'c/orders?sort=-ordered', ready: '.row .chip' },
+  { name: 'records-products', path: 'c/products', ready: '.row' },
+  { name: 'records-filter', path: `c/orders?filter=total>100%26%26status='paid'`, ready: '.row' },
+  {
+    name: 'records-filter-error',
+    path: `c/products?filter=price>>10`,
+    ready: '.filter-error',
+    refusals: [400],
+  },
+  { name: 'records-none', path: 'c/products?filter=zebra', ready: '.empty' },
+  { name: 'records-empty', path: 'c/everything', ready: '.row, .empty' },
+  { name: 'record', path: 'c/orders?record=FIRST', ready: '.drawer .input' },
+  { name: 'record-json', path: 'c/orders?record=FIRST&view=json', ready: '.json' },
+  { name: 'record-new', path: 'c/everything?record=new', ready: '.drawer .input' },
+  {
+    name: 'palette',
+    path: 'c/products',
+    ready: '.row',
+    act: async (page) => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('option').first().waitFor();
+    },
+  },
+];
+
+test('every screen, in pictures', { skip: withoutChromium }, async (t) => {
+  mkdirSync(folder, { recursive: true });
+  const stage = await startSignedInStage(t);
+  const first = await fill(stage);
+  for (const [device, options] of Object.entries(devices))
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const screen of screens)
+        await t.test(`${screen.name}, ${device}, ${colorScheme}`, async () => {
+          const page = await show(stage, { screen, first, options: { ...options, colorScheme } });
+          await page.screenshot({ path: `${folder}/${screen.name}-${device}-${colorScheme}.png` });
+          await assertAccessible(page, screen.name);
+          await page.context().close();
+        });
+});
+
+interface Showing {
+  readonly screen: Screen;
+  readonly first: string;
+  readonly options: object;
+}
+
+async function show(stage: BrowserStage, { screen, first, options }: Showing): Promise<Page> {
+  const path = screen.path.replace('FIRST', first);
+  const all = { ...options, refusals: screen.refusals ?? [] };
+  const page = screen.isGuest === true ? await stage.open(all) : await stage.openSignedIn(path, all);
+  if (screen.isGuest === true) await page.goto(`${stage.url}/_/${path}`);
+  await page.locator(screen.ready).first().waitFor();
+  await screen.act?.(page);
+  await page.waitForLoadState('networkidle').catch(() => undefined);
+  return page;
+}
+
+/** Fills the instance with the demo world, and a collection with a field of every type. Returns the id of an order. */
+async function fill({ pb }: BrowserStage): Promise<string> {
+  const world = demoWorld({ password: 'correct horse', now: Date.now() });
+  await pb.send('/api/collections/import', {
+    method: 'PUT',
+    body: { collections: [...world.collections, everything], deleteMissing: false },
+  });
+  for (const [collection, records] of world.records)
+    for (let start = 0; start < records.length; start += 50) {
+      const batch = pb.createBatch();
+      for (const record of records.slice(start, start + 50))
+        batch.collection(collection).create({ ...record });
+      await batch.send();
+    }
+  const { items } = await pb.collection('orders').getList(1, 1);
+  return items[0]?.id ?? '';
+}
+
+const everything = {
+  id: 'everything_every',
+  name: 'everything',
+  type: 'base',
+  fields: [
+    { name: 'title', type: 'text', required: true, help: 'What people see first.' },
+    { name: 'price', type: 'number' },
+    { name: 'isDraft', type: 'bool' },
+    { name: 'mail', type: 'email' },
+    { name: 'site', type: 'url' },
+    { name: 'body', type: 'editor' },
+    { name: 'published', type: 'date' },
+    { name: 'state', type: 'select', values: ['draft', 'review', 'done'], maxSelect: 1 },
+    { name: 'tags', type: 'select', values: ['sea', 'land', 'air'], maxSelect: 3 },
+    { name: 'picture', type: 'file', maxSelect: 1 },
+    { name: 'products', type: 'relation', collectionId: 'demo_products', maxSelect: 5 },
+    { name: 'meta', type: 'json' },
+    { name: 'place', type: 'geoPoint' },
+    { name: 'created', type: 'autodate', onCreate: true },
+  ],
+};

@@ -1,0 +1,53 @@
+/** Signing in, out and being signed out. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { account, startSignedInStage } from '../support/browser-stage.ts';
+import { withoutChromium } from '../support/chromium.ts';
+
+const skip = withoutChromium;
+
+test('signing in leads to where one wanted to go, and a wrong password is told', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  const page = await stage.open({ refusals: [400] });
+  await page.goto(`${stage.url}/_/c/users?sort=-created`);
+  await page.getByLabel('Email').fill(account.email);
+  await page.getByLabel('Password', { exact: true }).fill('wrong');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').getByText('Failed to authenticate.').waitFor();
+  await page.getByLabel('Password', { exact: true }).fill(account.password);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'users', exact: true }).waitFor();
+  assert.equal(new URL(page.url()).pathname + new URL(page.url()).search, '/_/c/users?sort=-created');
+  await page.getByRole('button', { name: account.email }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  const kept = await page.evaluate<string>('JSON.stringify(localStorage)');
+  assert.ok(!kept.includes('eyJ'), 'no token is left');
+});
+
+test('a session that ends leads to the sign-in, and back to the same place', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  const page = await stage.openSignedIn('c/users', { refusals: [401] });
+  await page.getByText('users is empty').waitFor();
+  const { id } = stage.pb.authStore.record ?? { id: '' };
+  // A new password ends every session of an account.
+  const next = 'another long password';
+  await stage.pb.collection('_superusers').update(id, { password: next, passwordConfirm: next });
+  await page.reload();
+  await page.getByText('Your session has ended.').waitFor();
+  await page.getByLabel('Email').fill(account.email);
+  await page.getByLabel('Password', { exact: true }).fill(next);
+  await page.keyboard.press('Enter');
+  await page.getByText('users is empty').waitFor();
+});
+
+test('a theme that was chosen is there before the first paint', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  const page = await stage.openSignedIn('overview', { colorScheme: 'light' });
+  await page.getByRole('button', { name: account.email }).click();
+  await page.getByRole('menuitemradio', { name: 'Dark' }).click();
+  await page.reload({ waitUntil: 'commit' });
+  await page.waitForFunction('document.body !== null');
+  const theme = await page.evaluate<string>('getComputedStyle(document.documentElement).colorScheme');
+  assert.equal(theme, 'dark');
+});
