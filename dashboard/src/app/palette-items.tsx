@@ -1,6 +1,5 @@
 import { useNavigate, useRouterState } from '@tanstack/react-router';
 import CircleDot from 'lucide-react/icons/circle-dot';
-import LayoutDashboard from 'lucide-react/icons/layout-dashboard';
 import LogOut from 'lucide-react/icons/log-out';
 import Plus from 'lucide-react/icons/plus';
 import Rows3 from 'lucide-react/icons/rows-3';
@@ -10,6 +9,7 @@ import { findCollection, useLoadedCollections } from '../api/collections.ts';
 import { setDensity, setTheme } from '../browser/theme.ts';
 import { CollectionIcon } from '../parts/collection-icon.tsx';
 import { densityChoices, themeChoices, useSignOut } from './account-menu.tsx';
+import { screenLinks } from './screen-links.ts';
 
 /** Something to open or to do. */
 export interface PaletteItem {
@@ -34,13 +34,13 @@ export function usePaletteItems(): {
   const leave = useSignOut();
   const items: readonly PaletteItem[] = [
     ...createItems,
-    {
-      key: 'overview',
-      label: 'Overview',
-      kind: 'Screen',
-      icon: <LayoutDashboard size={iconSize} aria-hidden />,
-      run: () => void navigate({ to: '/overview' }),
-    },
+    ...screenLinks.map(({ to, label, icon: Icon }) => ({
+      key: to,
+      label,
+      kind: 'Screen' as const,
+      icon: <Icon size={iconSize} aria-hidden />,
+      run: () => void navigate({ to }),
+    })),
     ...collectionItems,
     ...lookItems,
     {

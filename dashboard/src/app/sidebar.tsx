@@ -1,6 +1,5 @@
 import { Link, useRouterState } from '@tanstack/react-router';
 import ChevronRight from 'lucide-react/icons/chevron-right';
-import LayoutDashboard from 'lucide-react/icons/layout-dashboard';
 import Search from 'lucide-react/icons/search';
 import { useEffect, useEffectEvent } from 'react';
 import type { Collection } from '../api/client.ts';
@@ -11,6 +10,7 @@ import { CollectionIcon } from '../parts/collection-icon.tsx';
 import { Key } from '../parts/key.tsx';
 import { Seal } from '../parts/seal.tsx';
 import { AccountMenu } from './account-menu.tsx';
+import { screenLinks } from './screen-links.ts';
 
 interface SidebarProps {
   /** On narrow screens, where it lies over the screen. */
@@ -34,10 +34,12 @@ export function Sidebar({ isOpen, onClose, onSearch }: SidebarProps) {
         <Key keys="ModK" />
       </button>
       <div className="sidebar-scroll" tabIndex={-1}>
-        <Link to="/overview" className="nav-link">
-          <LayoutDashboard size={15} aria-hidden />
-          Overview
-        </Link>
+        {screenLinks.map(({ to, label, icon: Icon }) => (
+          <Link key={to} to={to} className="nav-link">
+            <Icon size={15} aria-hidden />
+            {label}
+          </Link>
+        ))}
         <CollectionLinks />
       </div>
       <div className="sidebar-foot">

@@ -1,0 +1,4 @@
+import LayoutDashboard from 'lucide-react/icons/layout-dashboard';
+
+/** The screens that are not of one collection, in the order of the sidebar. The palette offers them as well. */
+export const screenLinks = [{ to: '/overview', label: 'Overview', icon: LayoutDashboard }] as const;
