@@ -1,3 +1,4 @@
+// One engine is enough: connections are refused above the engines.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';

@@ -1,3 +1,4 @@
+// One engine is enough: the log is written above the engines.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { EventStream } from '../support/event-stream.ts';

@@ -1,3 +1,4 @@
+// One engine is enough: answers, logs and bodies are made above the engines.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,3 +1,4 @@
+// One engine is enough: files are served above the engines.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// One engine is enough: thumbs are made of files, above the engines.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

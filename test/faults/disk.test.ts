@@ -270,8 +270,8 @@ test('a start that dies at any write or sync is followed by one that works', her
   t.after(() => disk.close());
   // In steps, because each costs two starts of a server; of syncs there are fewer.
   for (const [call, step] of [
-    ['write', 20],
-    ['sync', 10],
+    ['write', 60],
+    ['sync', 15],
   ] as const) {
     let deaths = 0;
     for (let skip = 1; await diesAtStart(t, disk, { call, error: 'death', times: 1, skip }); skip += step)

@@ -193,6 +193,8 @@ for (const engine of ['sqlite', 'postgres'])
     const place = await preparePlace(t, engine);
     const client = new Client();
     for (const [index, point] of points.entries()) {
+      // Every second point on the second engine: what is done with files is the same there.
+      if (engine === 'postgres' && index % 2 === 1) continue;
       await dieAt(place, client, { point, hit: 4 + (index % 3) });
       const again = await ServerProcess.start(place, environmentOf(place));
       const stored = await readPosts(again.url);

@@ -23,13 +23,13 @@ test('what the engines once answered differently of related records they answer 
   }
 });
 
-test('both engines answer thousands of random questions about related records alike', async (context) => {
+test('both engines answer hundreds of random questions about related records alike', async (context) => {
   const seed = 20_261_120;
   context.diagnostic(`seed ${seed}; more with npm run parity`);
   const tally = nothing();
-  const failure = await runRelatedParity(engines, { cases: 2_400, seed }, tally);
+  const failure = await runRelatedParity(engines, { cases: 900, seed }, tally);
   assert.equal(failure && JSON.stringify(failure), undefined);
-  assert.ok(tally.questions >= 2_400, 'too few questions were asked');
+  assert.ok(tally.questions >= 900, 'too few questions were asked');
   assert.ok(tally.telling > tally.questions / 7, 'too many answers are everything or nothing');
   assert.ok(tally.refused < tally.questions / 7, 'too many questions are refused');
 });
@@ -38,9 +38,9 @@ test('A22 Q-56 every answer is the one without the records that the caller may n
   const seed = 20_261_122;
   context.diagnostic(`seed ${seed}; more with npm run parity -- --only hidden`);
   const tally = nothing();
-  const failure = await runWithoutHidden(engines, { cases: 1_200, seed }, tally);
+  const failure = await runWithoutHidden(engines, { cases: 450, seed }, tally);
   assert.equal(failure && JSON.stringify(failure), undefined);
-  assert.ok(tally.questions >= 1_200, 'too few questions were asked');
+  assert.ok(tally.questions >= 450, 'too few questions were asked');
   assert.ok(tally.telling > tally.questions / 10, 'hidden records would hardly ever change an answer');
   assert.ok(tally.refused < tally.questions / 7, 'too many questions are refused');
 });

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import {
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -34,12 +35,19 @@ function thePackage(): Promise<MadePackage> {
   return made;
 }
 
-/** Installs it into an empty folder, without a script and without a registry. */
+let installedOnce: Promise<string> | undefined;
+
+/** A folder of its own in which the package is installed, without a script and without a registry. */
 async function install(t: TestContext): Promise<Shipped> {
-  const { archive } = await thePackage();
+  installedOnce ??= thePackage().then(({ archive }) => {
+    const folder = join(place, 'installed');
+    mkdirSync(folder);
+    const quiet = ['--no-audit', '--no-fund', '--no-update-notifier'];
+    run('npm', ['install', '--ignore-scripts', '--offline', ...quiet, archive], { cwd: folder });
+    return folder;
+  });
   const folder = temporaryFolder(t);
-  const quiet = ['--no-audit', '--no-fund', '--no-update-notifier'];
-  run('npm', ['install', '--ignore-scripts', '--offline', ...quiet, archive], { cwd: folder });
+  cpSync(await installedOnce, folder, { recursive: true, verbatimSymlinks: true });
   return { folder, program: [process.execPath, join(folder, 'node_modules/.bin/chancery')] };
 }
 
@@ -87,18 +95,14 @@ describe('the npm package', () => {
     await doMainJob(t, await install(t));
   });
 
-  test('works on PostgreSQL as well, with the driver inside', async (t) => {
+  test('works on PostgreSQL as well, with the driver inside, and makes thumbs where the library for that is beside it', async (t) => {
     const server = await openTestPostgres();
     const url = await server.createDatabase();
     t.after(() => server.dropDatabase(url));
     const environment = { CHANCERY_POSTGRES: url, CHANCERY_KEY: randomBytes(32).toString('hex') };
-    await doMainJob(t, { ...(await install(t)), environment });
-  });
-
-  test('makes thumbs where the library for that is installed beside it', async (t) => {
     const shipped = await install(t);
     symlinkSync(join(root, 'node_modules/sharp'), join(shipped.folder, 'node_modules/sharp'));
-    await doMainJob(t, { ...shipped, hasSharp: true });
+    await doMainJob(t, { ...shipped, environment, hasSharp: true });
   });
 
   test('says what it was built from', async (t) => {
