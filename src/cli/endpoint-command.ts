@@ -8,7 +8,7 @@ import { confirm } from './confirm.ts';
 import { lastAnswer } from './delivery-rows.ts';
 import { endpointReplay } from './endpoint-replay.ts';
 import { addSettings, headersShown, readSecret, settingsOf } from './endpoint-settings.ts';
-import { addFlags, isSet, textOf } from './flags.ts';
+import { addFlags, isSet, numberOf, textOf } from './flags.ts';
 import { addListOptions, listQuery } from './list-options.ts';
 import { type CommandIo, print } from './print.ts';
 import { type Column, showItem, showJson, showList } from './show.ts';
@@ -16,13 +16,14 @@ import { addApiFlags, withApi } from './with-api.ts';
 
 const path = '/api/webhooks/endpoints';
 
-/** `endpoint create|list|show|update|pause|resume|test|replay|delete` */
+/** `endpoint create|list|show|update|rotate|pause|resume|test|replay|delete` */
 export function endpointCommand(io: CommandIo): Command {
   const command = new Command('endpoint').description('endpoints, which webhooks are sent to');
   addCreate(command, io);
   addList(command, io);
   addShow(command, io);
   addUpdate(command, io);
+  addRotate(command, io);
   addPause(command, io);
   addResume(command, io);
   addTest(command, io);
@@ -55,8 +56,7 @@ function addCreate(parent: Command, io: CommandIo): void {
     if (isSet(command, 'json')) return showJson(io, endpoint);
     const { warnings, ...shown } = endpoint;
     await showItem(io, shownOf(shown, {}), { isJson: false });
-    for (const warning of Array.isArray(warnings) ? warnings : []) io.stderr.write(`chancery: ${warning}\n`);
-    if (io.stdout.isTTY === true) io.stderr.write('Keep the secret: no other command shows it again.\n');
+    warn(io, warnings);
   });
 }
 
@@ -154,6 +154,33 @@ function addUpdate(parent: Command, io: CommandIo): void {
     if (isSet(command, 'json')) await showJson(io, endpoint);
     else await showItem(io, shownOf(endpoint, {}), { isJson: false });
   });
+}
+
+function addRotate(parent: Command, io: CommandIo): void {
+  const command = parent.command('rotate').description('give an endpoint another secret, and show it');
+  command.argument('<endpoint>', 'its id');
+  command.option('--overlap <SECONDS>', 'how long the secret before it signs as well', '86400');
+  command.option('--secret-file <FILE>', 'has what signs; - is standard input; one is made otherwise');
+  addApiFlags(command);
+  command.action(async (id: string) => {
+    const file = textOf(command, 'secret-file');
+    const body = {
+      overlapSeconds: numberOf(command, 'overlap', { min: 0, max: 604_800 }),
+      ...(file !== undefined && { secret: await readSecret(file, io) }),
+    };
+    const answer = objectOf(
+      await withApi(command, io, (api) => api.request('POST', `${endpointPath(id)}/secret/rotate`, { body })),
+    );
+    if (isSet(command, 'json')) return showJson(io, answer);
+    const { warnings, ...shown } = answer;
+    await showItem(io, shown, { isJson: false });
+    warn(io, warnings);
+  });
+}
+
+function warn(io: CommandIo, warnings: unknown): void {
+  for (const warning of Array.isArray(warnings) ? warnings : []) io.stderr.write(`chancery: ${warning}\n`);
+  if (io.stdout.isTTY === true) io.stderr.write('Keep the secret: no other command shows it again.\n');
 }
 
 function addPause(parent: Command, io: CommandIo): void {

@@ -49,6 +49,7 @@ export const auditActions = [
   'endpoint.create',
   'endpoint.update',
   'endpoint.delete',
+  'endpoint.rotate',
   'endpoint.secret',
 ] as const;
 

@@ -4,7 +4,7 @@ import { nextSpan, toTrace } from '../base/trace-context.ts';
 import { alwaysSafe, type SafeEnd } from '../events/safe-position.ts';
 import type { PendingDelivery } from './deliveries.ts';
 import { type Ownership, soleOwnership } from './delivery.ts';
-import type { Endpoint } from './endpoints/endpoint.ts';
+import { type Endpoint, signingSecrets } from './endpoints/endpoint.ts';
 import { InFlight, type HandOver } from './in-flight.ts';
 import { Janitor, rowByRow } from './janitor.ts';
 import type { LaneState } from './lane.ts';
@@ -142,7 +142,7 @@ export class Dispatcher {
     const lanes = this.#claims.add(loan);
     lanes.noteTest(1);
     this.#inFlight.add({ lanes, endpoint, pending, test });
-    const request = toAttemptRequest(endpoint, pending, this.#options.version);
+    const request = toAttemptRequest(endpoint, pending, this.#options);
     if (!this.#catcherAttempts.take(loan.instance, request)) this.#options.sender.send([request]);
     return test.promise;
   }
@@ -284,7 +284,7 @@ export class Dispatcher {
       this.#inFlight.leave(pending);
       return undefined;
     }
-    const request = toAttemptRequest(endpoint, pending, this.#options.version);
+    const request = toAttemptRequest(endpoint, pending, this.#options);
     return this.#catcherAttempts.take(lanes.instance, request) ? undefined : request;
   }
 
@@ -366,7 +366,11 @@ export function deliverAlone(parts: DeliveringParts): Delivering {
 }
 
 /** Returns the request of a delivery's next attempt, as the sender takes it. */
-function toAttemptRequest(endpoint: Endpoint, pending: PendingDelivery, version: string): AttemptRequest {
+function toAttemptRequest(
+  endpoint: Endpoint,
+  pending: PendingDelivery,
+  { clock, version }: Pick<DispatcherOptions, 'clock' | 'version'>,
+): AttemptRequest {
   const { traceparent, tracestate } = toTrace(pending.trace);
   return {
     deliveryId: pending.id,
@@ -382,7 +386,7 @@ function toAttemptRequest(endpoint: Endpoint, pending: PendingDelivery, version:
     traceparent: traceparent === '' ? '' : nextSpan(traceparent),
     tracestate,
     customHeaders: endpoint.headers,
-    secrets: [endpoint.secret],
+    secrets: signingSecrets(endpoint, clock.now()),
     timeoutMs: endpoint.timeoutMs,
     version,
   };

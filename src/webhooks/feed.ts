@@ -13,6 +13,7 @@ import type { Reader } from '../storage/database.ts';
 import { consumerPosition } from './consumers.ts';
 import { thinBody } from './deliveries.ts';
 import { readEndpoint } from './endpoints/endpoint-store.ts';
+import { signingSecrets } from './endpoints/endpoint.ts';
 import { type EventFilter, filterEvents, parseEventFilter } from './event-filter.ts';
 import { headersByName, requestHeaders } from './sending/signature.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
@@ -223,7 +224,7 @@ async function signerOf(
 ): Promise<Sign | undefined> {
   if (endpointId === undefined) return undefined;
   const endpoint = await readEndpoint(instance, endpointId);
-  const { url, headers, secret, timeoutMs } = endpoint;
+  const { url, headers, timeoutMs } = endpoint;
   return ({ id, kind, collectionName, revision, record, created, body: whole }) => {
     const isThin = whole.length > instance.bodyBytesMax;
     const body = isThin ? thinBody({ kind, collectionName, record, created }, instance.id) : whole;
@@ -242,7 +243,7 @@ async function signerOf(
       traceparent: '',
       tracestate: '',
       customHeaders: headers,
-      secrets: [secret],
+      secrets: signingSecrets(endpoint, instance.clock.now()),
       timeoutMs,
       version,
     };

@@ -68,6 +68,15 @@ describePlaces('endpoint', (start) => {
     );
     assert.deepEqual([back['coalesce'], back['maxAgeSeconds'], back['schedule']], [false, null, []]);
 
+    const rotated = jsonOf(await run(['endpoint', 'rotate', id, '--overlap', '60', '--json']));
+    assert.match(String(rotated['secret']), /^whsec_/);
+    assert.notEqual(rotated['secret'], made['secret']);
+    assert.match(
+      (await run(['endpoint', 'rotate', id])).stdout,
+      /^secret\twhsec_\S+\npreviousSecretUntil\t20/,
+    );
+    assert.equal((await run(['endpoint', 'rotate', id, '--overlap', 'soon'])).code, 64);
+
     assert.equal((await run(['endpoint', 'resume', id])).stdout, `Endpoint ${id} is active.\n`);
     assert.equal((await run(['endpoint', 'pause', id])).stdout, `Endpoint ${id} is paused.\n`);
     const skip = ['endpoint', 'resume', id, '--backlog', 'skip'];

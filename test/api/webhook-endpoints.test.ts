@@ -33,6 +33,7 @@ test('an endpoint is created with defaults, and its secret is shown then and by 
     rateLimit: 0,
     status: 'active',
     statusReason: '',
+    previousSecretUntil: '',
     warnings: [],
   });
   const path = `/api/webhooks/endpoints/${id}`;
@@ -111,7 +112,7 @@ test('a PATCH with another status or secret is refused, and changes nothing', as
   assert.deepEqual(refused, {
     data: {
       status: { code: 'validation_invalid_value', message: 'Only pause and resume change it.' },
-      secret: { code: 'validation_invalid_value', message: 'It cannot be changed yet.' },
+      secret: { code: 'validation_invalid_value', message: 'Only its rotation changes it.' },
     },
     message: 'Failed to update endpoint.',
     status: 400,

@@ -18,9 +18,9 @@ const lengthMin = 8;
 /** Characters kept of all answers: a test of huge bodies must not keep all of them. */
 const toldLengthMax = 50_000_000;
 
-/** The two requests whose answers show the secret of an endpoint: its creation, and the route for the secret. */
+/** The requests whose answers show the secret of an endpoint: its creation, its rotation, and the route for the secret. */
 const showsEndpointSecret =
-  /^(?:POST \S*\/api\/webhooks\/endpoints|GET \S*\/api\/webhooks\/endpoints\/[^/]+\/secret)(?:\?|$)/;
+  /^(?:POST \S*\/api\/webhooks\/endpoints(?:\/[^/]+\/secret\/rotate)?|GET \S*\/api\/webhooks\/endpoints\/[^/]+\/secret)(?:\?|$)/;
 const anEndpointSecret = 'the secret of an endpoint';
 /** The one request whose answer shows an API key. */
 const showsKey = /^POST \S*\/api\/keys$/;
@@ -133,7 +133,9 @@ async function secretsOf(instance: Instance): Promise<readonly (readonly [string
   const { smtp, s3, backups } = settings.current;
   return [
     ...kept,
-    ...endpoints.map(({ secret }) => [anEndpointSecret, secret] as const),
+    ...endpoints.flatMap(({ secret, previousSecret }) =>
+      [secret, previousSecret].map((one) => [anEndpointSecret, one] as const),
+    ),
     ...endpoints.flatMap(({ headers }) =>
       Object.entries(headers)
         .filter(([name]) => isSecretHeader(name))

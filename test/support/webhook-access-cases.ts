@@ -27,6 +27,7 @@ export function webhookAccessCases(): readonly AccessCase[] {
     },
     ofEndpoint('GET'),
     ofEndpoint('GET', '/secret'),
+    ofEndpoint('POST', '/secret/rotate'),
     ofEndpoint('PATCH', '', { description: 'changed' }),
     ofEndpoint('DELETE'),
     ofEndpoint('POST', '/pause'),

@@ -8,6 +8,7 @@ import {
   createEndpoint,
   deleteEndpoint,
   type EndpointSaving,
+  rotateSecret,
   setEndpointStatus,
   updateEndpoint,
 } from '../../webhooks/endpoints/change-endpoint.ts';
@@ -136,6 +137,21 @@ export const endpointRoutes = [
   }),
   route({
     ...action,
+    path: '/api/webhooks/endpoints/:id/secret/rotate',
+    id: 'rotateEndpointSecret',
+    summary: 'Give an endpoint another secret; the one before it signs as well for a while',
+    body: schemaReference('EndpointSecretRotation'),
+    isBodyOptional: true,
+    answers: { 200: jsonAnswer('The new secret.', schemaReference('EndpointSecretRotated')) },
+    handle: async (context) => {
+      const rotation = { id: context.params.id, body: context.body };
+      const { secret, previousSecretUntil } = await rotateSecret(savingOf(context), rotation);
+      const json = JSON.stringify({ secret, previousSecretUntil, warnings: secretWarnings(secret) });
+      return context.answer(json, { headers: notStored });
+    },
+  }),
+  route({
+    ...action,
     path: '/api/webhooks/endpoints/:id/pause',
     id: 'pauseEndpoint',
     summary: 'Send nothing until it is resumed; deliveries are collected',
@@ -195,9 +211,9 @@ export function savingOf({ instance, request, input }: RequestContext): Endpoint
     collections,
     isForOperator: isFromOperator(instance, request),
     onChange: async (tx, { before, after }) => {
-      const action = before === undefined ? 'create' : after === undefined ? 'delete' : 'update';
+      const action = actionOf(before, after);
       const host = new URL((after ?? before)?.url ?? '').host;
-      const isUpdate = before !== undefined && after !== undefined;
+      const isUpdate = action === 'update' && before !== undefined && after !== undefined;
       const changed = isUpdate ? changedPaths(before, after).filter((path) => path !== 'updated') : [];
       await instance.audit.append(tx, input, {
         action: `endpoint.${action}`,
@@ -206,6 +222,15 @@ export function savingOf({ instance, request, input }: RequestContext): Endpoint
       });
     },
   };
+}
+
+function actionOf(
+  before: Endpoint | undefined,
+  after: Endpoint | undefined,
+): 'create' | 'delete' | 'rotate' | 'update' {
+  if (before === undefined) return 'create';
+  if (after === undefined) return 'delete';
+  return before.secret === after.secret ? 'update' : 'rotate';
 }
 
 /** Refuses, rather than ignores, other values of members that have only one value so far. */
@@ -248,11 +273,21 @@ const shown: Readonly<Record<string, Schema>> = {
     type: 'string',
     description: 'Why the service paused or disabled it; empty when its owner paused it.',
   },
+  previousSecretUntil: {
+    type: 'string',
+    description:
+      'Until when the secret before the last rotation signs as well; it may have passed. Empty without one.',
+  },
   created: text,
   updated: text,
 };
 
 const secret: Schema = { type: 'string', description: 'What signs: `whsec_…`.' };
+
+const warnings: Schema = {
+  ...texts,
+  description: 'What to know of the secret, in words; empty for one of the form `whsec_…`.',
+};
 
 /** Endpoints, which say where webhooks go. */
 export const endpointSchemas: Readonly<Record<string, Schema>> = {
@@ -260,12 +295,27 @@ export const endpointSchemas: Readonly<Record<string, Schema>> = {
   EndpointWithSecret: objectSchema({
     ...shown,
     secret,
-    warnings: {
-      ...texts,
-      description: 'What to know of the secret, in words; empty for one of the form `whsec_…`.',
-    },
+    warnings,
   }),
   EndpointSecret: objectSchema({ secret }),
+  EndpointSecretRotation: objectSchema(
+    {
+      secret: { ...secret, description: 'Made by the service when it is left out.' },
+      overlapSeconds: {
+        type: 'integer',
+        minimum: 0,
+        maximum: 604_800,
+        default: 86_400,
+        description: 'How long the secret before it signs as well.',
+      },
+    },
+    ['secret', 'overlapSeconds'],
+  ),
+  EndpointSecretRotated: objectSchema({
+    secret,
+    previousSecretUntil: shown['previousSecretUntil'] ?? text,
+    warnings,
+  }),
   EndpointList: listSchema(schemaReference('Endpoint')),
   EndpointCreate: objectSchema(
     {

@@ -10,6 +10,7 @@ import type { OptionContext } from './endpoint-options.ts';
 import type { EndpointStore } from './endpoint-store.ts';
 import {
   decodeEndpoint,
+  decodeRotation,
   decodeSecret,
   decodeStatus,
   type Endpoint,
@@ -55,6 +56,8 @@ export function createEndpoint(saving: EndpointSaving, body: Body, policy: Netwo
       status: decodeStatus(body, failed),
       statusReason: '',
       secret: decodeSecret(body, failed) ?? newSigningSecret(),
+      previousSecret: '',
+      previousSecretUntil: '',
       created: now,
       updated: now,
     };
@@ -82,6 +85,31 @@ export async function updateEndpoint(
   });
   if (changed.order !== 'record') await releaseAll(saving, changed.number);
   return changed;
+}
+
+/**
+ * Gives an endpoint another secret: the given one, or one that is made. The one before it signs as well for a while, by default a day, so
+ * that receivers can take over the new one at any time in between. A rotation during that time ends it for the secret before. Throws
+ * bad_request, not_found.
+ */
+export function rotateSecret(
+  saving: EndpointSaving,
+  { id, body }: { readonly id: string; readonly body: Body },
+): Promise<Endpoint> {
+  return change(saving, async (tx, endpoints) => {
+    const existing = await getEndpoint(tx, endpoints, id);
+    const { secret = newSigningSecret(), overlapMs } = decodeRotation(body, existing);
+    const after: Endpoint = {
+      ...existing,
+      secret,
+      previousSecret: overlapMs === 0 ? '' : existing.secret,
+      previousSecretUntil: overlapMs === 0 ? '' : toTimestamp(saving.clock.now() + overlapMs),
+      updated: timeOfChange(existing, saving.clock),
+    };
+    await saving.onChange?.(tx, { before: existing, after });
+    await endpoints.updateSecrets(tx, after);
+    return after;
+  });
 }
 
 function contextOf(

@@ -54,13 +54,12 @@ export class EndpointStore {
   /** Inserts an endpoint and returns it with its number. */
   async insert(tx: Transaction, given: Omit<Endpoint, 'number'>): Promise<Endpoint> {
     const { names } = tx;
-    const secret = this.#sealer.seal(given.secret, secretPlace(given.id));
-    const row = this.#changingColumns(given);
+    const row = [...this.#changingColumns(given), ...this.#secretColumns(given)];
     const columns = row.map(([column]) => column);
     const values = row.map(([, value]) => sql`${value}`);
     const [inserted] = await tx.returning(sql`
-      INSERT INTO ${names.table('$endpoint')} (${names.scopeColumn}id, ${joinSql(columns, ', ')}, secret, created)
-      VALUES (${names.scopeValue}${given.id}, ${joinSql(values, ', ')}, ${secret}, ${given.created})
+      INSERT INTO ${names.table('$endpoint')} (${names.scopeColumn}id, ${joinSql(columns, ', ')}, created)
+      VALUES (${names.scopeValue}${given.id}, ${joinSql(values, ', ')}, ${given.created})
       RETURNING position`);
     const endpoint = { ...given, number: Number(inserted?.[0]) };
     // It may be in memory already: a concurrent read may see the commit before this transaction learns of it.
@@ -68,8 +67,20 @@ export class EndpointStore {
     return endpoint;
   }
 
-  async update(tx: Transaction, endpoint: Endpoint): Promise<void> {
-    const changes = this.#changingColumns(endpoint).map(([column, value]) => sql`${column} = ${value}`);
+  update(tx: Transaction, endpoint: Endpoint): Promise<void> {
+    return this.#set(tx, endpoint, this.#changingColumns(endpoint));
+  }
+
+  /** Stores what signs, and what signed before. */
+  updateSecrets(tx: Transaction, endpoint: Endpoint): Promise<void> {
+    return this.#set(tx, endpoint, [
+      ...this.#secretColumns(endpoint),
+      [sql`updated`, endpoint.updated] as const,
+    ]);
+  }
+
+  async #set(tx: Transaction, endpoint: Endpoint, columns: readonly ChangedColumn[]): Promise<void> {
+    const changes = columns.map(([column, value]) => sql`${column} = ${value}`);
     await tx.run(sql`
       UPDATE ${tx.names.table('$endpoint')} SET ${joinSql(changes, ', ')}
       WHERE ${tx.names.scope} AND id = ${endpoint.id}`);
@@ -79,7 +90,7 @@ export class EndpointStore {
   /** Deletes an endpoint. Its row stays while the log names it, without what is secret. */
   async delete(tx: Transaction, id: string, now: Timestamp): Promise<void> {
     await tx.run(sql`
-      UPDATE ${tx.names.table('$endpoint')} SET deleted = ${now}, url = '', headers = '', secret = ''
+      UPDATE ${tx.names.table('$endpoint')} SET deleted = ${now}, url = '', headers = '', secret = '', previous_secret = ''
       WHERE ${tx.names.scope} AND id = ${id}`);
     this.#changeAfterCommit(tx, (all) => all.filter((other) => other.id !== id));
   }
@@ -91,7 +102,17 @@ export class EndpointStore {
     });
   }
 
-  #changingColumns(endpoint: Omit<Endpoint, 'number'>): readonly (readonly [column: Sql, value: SqlValue])[] {
+  #secretColumns(endpoint: Omit<Endpoint, 'number'>): readonly ChangedColumn[] {
+    const { id, secret, previousSecret, previousSecretUntil } = endpoint;
+    const previous = previousSecret === '' ? '' : this.#sealer.seal(previousSecret, previousSecretPlace(id));
+    return [
+      [sql`secret`, this.#sealer.seal(secret, secretPlace(id))],
+      [sql`previous_secret`, previous],
+      [sql`previous_secret_until`, previousSecretUntil],
+    ];
+  }
+
+  #changingColumns(endpoint: Omit<Endpoint, 'number'>): readonly ChangedColumn[] {
     const values: Readonly<Record<string, unknown>> = { ...endpoint };
     const options = namedOptions.map(
       ([name, { form }]) =>
@@ -125,6 +146,7 @@ export class EndpointStore {
     const settings = settingsOf(([name, { form }]) =>
       this.#fromStored(row[optionColumn(name)] ?? null, form, optionPlace(name, id)),
     );
+    const previous = String(row['previous_secret']);
     return {
       ...settings,
       id,
@@ -132,11 +154,15 @@ export class EndpointStore {
       status: statuses.find((status) => status === row['status']) ?? 'active',
       statusReason: String(row['status_reason']),
       secret: this.#sealer.open(String(row['secret']), secretPlace(id)),
+      previousSecret: previous === '' ? '' : this.#sealer.open(previous, previousSecretPlace(id)),
+      previousSecretUntil: String(row['previous_secret_until']),
       created: String(row['created']),
       updated: String(row['updated']),
     };
   }
 }
+
+type ChangedColumn = readonly [column: Sql, value: SqlValue];
 
 const statuses: readonly Endpoint['status'][] = ['active', 'paused', 'disabled'];
 
@@ -146,6 +172,10 @@ function activeIds(endpoints: readonly Endpoint[]): readonly string[] {
 
 function secretPlace(id: string): SealPlace {
   return { purpose: 'endpoint-secret', id };
+}
+
+function previousSecretPlace(id: string): SealPlace {
+  return { purpose: 'endpoint-previous-secret', id };
 }
 
 function optionPlace(name: string, id: string): SealPlace {

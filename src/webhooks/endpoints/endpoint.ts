@@ -1,5 +1,5 @@
 import { AppError, type FieldError, type FieldErrors } from '../../base/errors.ts';
-import type { Timestamp } from '../../base/timestamp.ts';
+import { fromTimestamp, type Timestamp } from '../../base/timestamp.ts';
 import type { Event } from '../../events/event.ts';
 import { fieldError, invalidValue, unknownMembers } from '../../fields/field-error.ts';
 import { checkSigningSecret } from '../sending/signature.ts';
@@ -15,6 +15,10 @@ export interface Endpoint extends EndpointSettings {
   /** Why the service paused or disabled it, in words; empty when its owner did. */
   readonly statusReason: string;
   readonly secret: string;
+  /** The secret before that one, which signs beside it until `previousSecretUntil`; empty when there is none. */
+  readonly previousSecret: string;
+  /** Empty when there is none. It may have passed. */
+  readonly previousSecretUntil: Timestamp;
   readonly created: Timestamp;
   readonly updated: Timestamp;
 }
@@ -28,9 +32,18 @@ export function wants(endpoint: Endpoint, event: Pick<Event, 'kind' | 'collectio
   return endpoint.collections.length === 0 || endpoint.collections.includes(event.collection);
 }
 
+/** Returns what signs a request at a time: the current secret first, and while a rotation overlaps the one before it. */
+export function signingSecrets(
+  { secret, previousSecret, previousSecretUntil }: Endpoint,
+  nowMs: number,
+): readonly string[] {
+  const isOverlap = previousSecretUntil !== '' && nowMs < fromTimestamp(previousSecretUntil);
+  return isOverlap ? [secret, previousSecret] : [secret];
+}
+
 /** What the API shows of an endpoint. The secret has its own route. */
 export function endpointView(endpoint: Endpoint): Raw {
-  const { secret: _, number: __, ...members } = endpoint;
+  const { secret: _, previousSecret: __, number: ___, ...members } = endpoint;
   const shown: Record<string, unknown> = members;
   for (const [name, option] of namedOptions) if (option.show) shown[name] = option.show(shown[name]);
   return shown;
@@ -39,7 +52,7 @@ export function endpointView(endpoint: Endpoint): Raw {
 type Raw = Readonly<Record<string, unknown>>;
 
 /** Members that only answers have. They are ignored, so that a body may be sent back as it was shown. */
-const shownNames = ['id', 'statusReason', 'created', 'updated', 'warnings'] as const;
+const shownNames = ['id', 'statusReason', 'previousSecretUntil', 'created', 'updated', 'warnings'] as const;
 
 /** Members of the API that later versions will bring, each with the only value it can have until then. */
 const notYet: Raw = { filter: '' };
@@ -99,9 +112,33 @@ export function refuseFixed(raw: Raw, existing: Endpoint, failed: string): void 
   const { status = existing.status, secret = existing.secret } = raw;
   const details = {
     ...(status !== existing.status && { status: invalidValue('Only pause and resume change it.') }),
-    ...(secret !== existing.secret && { secret: invalidValue('It cannot be changed yet.') }),
+    ...(secret !== existing.secret && { secret: invalidValue('Only its rotation changes it.') }),
   };
   if (Object.keys(details).length > 0) throw new AppError('bad_request', failed, { details });
+}
+
+/** The longest time for which the secret before a rotation goes on signing. */
+const overlapSecondsMax = 7 * 86_400;
+const overlapSecondsInitial = 86_400;
+
+/** Reads what a rotation is to do. Throws bad_request with the problem of each member. */
+export function decodeRotation(
+  raw: Raw,
+  existing: Endpoint,
+): { secret: string | undefined; overlapMs: number } {
+  const failed = 'Failed to rotate the secret.';
+  const { overlapSeconds = overlapSecondsInitial } = raw;
+  const secret = decodeSecret(raw, failed);
+  const isDuration = Number.isInteger(overlapSeconds) && Number(overlapSeconds) >= 0;
+  const details = {
+    ...unknownMembers(raw, ['secret', 'overlapSeconds'], []),
+    ...(!(isDuration && Number(overlapSeconds) <= overlapSecondsMax) && {
+      overlapSeconds: invalidValue(`Must be an integer between 0 and ${overlapSecondsMax}.`),
+    }),
+    ...(secret === existing.secret && { secret: invalidValue('Must be another than the current one.') }),
+  };
+  if (Object.keys(details).length > 0) throw new AppError('bad_request', failed, { details });
+  return { secret, overlapMs: Number(overlapSeconds) * 1_000 };
 }
 
 function refuseNotYet(raw: Raw, errors: Record<string, FieldError | FieldErrors>): void {
