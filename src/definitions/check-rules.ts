@@ -8,32 +8,15 @@ import { type Collection, ruleNames, superusersName } from '../collections/colle
 import type { ProblemList } from '../collections/member-reader.ts';
 import { baseAlias, RecordScope } from '../query/record-scope.ts';
 
-/**
- * Compiles every rule as for a guest and, where it names `@request.auth`, as for accounts, so that one that does not compile is
- * refused before it is stored. It has to compile for the accounts of one auth collection only, because it may be meant for just
- * those.
- */
+/** Refuses every rule that does not compile ({@link ruleError}) before it is stored. */
 export function checkRules(
   collection: Collection,
   { collections, names }: { readonly collections: Collections; readonly names: Names },
   problems: ProblemList,
 ): void {
   const all = withCollection(collections, collection);
-  const errorFor = (caller: Caller, rule: string): AppError | undefined => {
-    try {
-      const context = { collections: all, names, facts: ruleInputOfCaller(caller), now: 0 };
-      new RecordScope(context, { collection, alias: baseAlias }).add(parseRule(rule), 'rule');
-      return undefined;
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      return error;
-    }
-  };
   const problemOf = (rule: string | null): FieldError | undefined => {
-    if (rule === null || rule === '') return undefined;
-    const ofAccounts = accountsAskedFor(rule, all).map((caller) => errorFor(caller, rule));
-    const isForNone = ofAccounts.every((error) => error !== undefined);
-    const error = errorFor(guest, rule) ?? (isForNone ? ofAccounts[0] : undefined);
+    const error = ruleError(rule, { collection, collections: all, names });
     if (error === undefined) return undefined;
     return { code: 'validation_invalid_rule', message: `Invalid rule. Raw error: ${error.message}` };
   };
@@ -55,6 +38,34 @@ export function checkRules(
  * take minutes, in which no request is served.
  */
 const accountsMax = 10;
+
+/**
+ * Returns what is wrong with a rule, if anything. It is compiled as for a guest and, where it names `@request.auth`, as for accounts. It has to
+ * compile for the accounts of one auth collection only, because it may be meant for just those.
+ */
+export function ruleError(
+  rule: string | null,
+  {
+    collection,
+    collections,
+    names,
+  }: { readonly collection: Collection; readonly collections: Collections; readonly names: Names },
+): AppError | undefined {
+  if (rule === null || rule === '') return undefined;
+  const errorFor = (caller: Caller): AppError | undefined => {
+    try {
+      const context = { collections, names, facts: ruleInputOfCaller(caller), now: 0 };
+      new RecordScope(context, { collection, alias: baseAlias }).add(parseRule(rule), 'rule');
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return error;
+    }
+  };
+  const ofAccounts = accountsAskedFor(rule, collections).map((caller) => errorFor(caller));
+  const isForNone = ofAccounts.every((error) => error !== undefined);
+  return errorFor(guest) ?? (isForNone ? ofAccounts[0] : undefined);
+}
 
 /**
  * Returns a caller for each auth collection that has the fields which the rule asks an account for. Superusers are left out,

@@ -59,6 +59,18 @@ export function listRecords(
   });
 }
 
+/** Plans a list as a superuser would read it, and no more. Throws bad_request (filter, sort). */
+export function planWithoutReading(
+  instance: Instance,
+  input: RuleInput,
+  asked: { readonly collection: Collection; readonly query: QueryReader },
+): void {
+  const list = parseList(instance, input, { ...asked, rule: undefined });
+  const literals = list.filter?.literals ?? [];
+  const request: PlanRequest = { literals, input, now: instance.clock.now(), offset: 0 };
+  makePlan(instance, input, { list, slots: new PlanSlots(request, list.filter?.positions ?? []) });
+}
+
 /** A list as it was asked for. */
 interface ListRequest {
   readonly collection: Collection;

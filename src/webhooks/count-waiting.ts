@@ -89,7 +89,7 @@ export async function countExhausted(reader: Reader, since: Timestamp): Promise<
 }
 
 /** More are not counted in one look, neither those that were never attempted nor those that are to be attempted again. */
-const backlogMax = 10_000;
+export const backlogMax = 10_000;
 
 /** Counts what is still to be sent to endpoints that are sent to, each kind at most `backlogMax`, and returns when the oldest of it happened. */
 export async function readBacklog(

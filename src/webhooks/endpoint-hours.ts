@@ -1,4 +1,4 @@
-import { sql } from '../sql/sql.ts';
+import { sql, type Sql } from '../sql/sql.ts';
 import type { InlineColumn, Reader, Transaction, Tuple } from '../storage/database.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
 
@@ -80,18 +80,40 @@ export interface HourCount {
   readonly count: number;
 }
 
-/** Reads the counts of an endpoint by steps of so many hours, from the first of these hours on and before `end`. */
+/** Hours since 1970, from `start` on and before `end`, by steps of so many. */
+export interface HourRange {
+  readonly start: number;
+  readonly end: number;
+  readonly hours: number;
+}
+
+/** Reads the counts of an endpoint by steps. */
 export async function readHours(
   reader: Reader,
   endpoint: number,
-  range: { readonly start: number; readonly end: number; readonly hours: number },
+  range: HourRange,
 ): Promise<readonly HourCount[]> {
+  return toCounts(await reader.tuples(selectHours(reader, sql`endpoint = ${endpoint}`, range)));
+}
+
+/** Reads the counts of all endpoints together by steps, of deleted ones as long as they are kept. */
+export async function readAllHours(reader: Reader, range: HourRange): Promise<readonly HourCount[]> {
   const { names } = reader;
-  const { start, end, hours } = range;
+  // An index leads to the hours of each endpoint, and to none of them without its number.
+  const isAny = sql`endpoint IN (SELECT position FROM ${names.table('$endpoint')} WHERE ${names.scope})`;
+  const isInTime = names.isInTime(sql`hour`, 'for some');
+  const where = isInTime === undefined ? isAny : sql`${isAny} AND ${isInTime}`;
+  return toCounts(await reader.search(selectHours(reader, where, range)));
+}
+
+function selectHours({ names }: Reader, where: Sql, { start, end, hours }: HourRange): Sql {
   const step = sql`(hour - ${start}) / ${hours}`;
-  const rows = await reader.tuples(sql`
+  return sql`
     SELECT CAST(${step} AS bigint), result, latency, CAST(sum(count) AS bigint) FROM ${names.table('$endpoint_hour')}
-    WHERE ${names.scope} AND endpoint = ${endpoint} AND hour >= ${start} AND hour < ${end} GROUP BY 1, result, latency`);
+    WHERE ${names.scope} AND ${where} AND hour >= ${start} AND hour < ${end} GROUP BY 1, result, latency`;
+}
+
+function toCounts(rows: readonly Tuple[]): readonly HourCount[] {
   return rows.map(([at, result, latency, count]) => ({
     step: Number(at),
     result: String(result),

@@ -2,8 +2,9 @@ import { toTimestamp } from '../base/timestamp.ts';
 import { parameterError } from '../query/list-parameters.ts';
 import type { QueryReader } from '../query/list-query.ts';
 import { timeParameter } from '../query/time-parameter.ts';
-import { countWaitingOf, waitingCountMax } from './count-waiting.ts';
-import { bucketMs, type HourCount, readHours } from './endpoint-hours.ts';
+import { countEventsBySteps } from './count-events.ts';
+import { backlogMax, countWaitingOf, readBacklog, waitingCountMax } from './count-waiting.ts';
+import { bucketMs, type HourCount, type HourRange, readAllHours, readHours } from './endpoint-hours.ts';
 import { readEndpoint } from './endpoints/endpoint-store.ts';
 import { readLane } from './list-lanes.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
@@ -48,45 +49,116 @@ interface Figures {
   readonly latencyP99Ms: number | null;
 }
 
-/** What the attempts of an endpoint came to: in all, and by columns with a value for each step of time. */
-export interface EndpointStats {
-  readonly endpoint: string;
+/** A value of each step of time. */
+type Columns<Values> = { readonly [name in keyof Values]: readonly Values[name][] };
+
+/** Of all steps together. */
+interface Total extends Figures {
+  /** Between 0 and 1; null when nothing was attempted. */
+  readonly successRate: number | null;
+  /** Failed attempts by their kind. */
+  readonly failures: Readonly<Record<string, number>>;
+}
+
+/** What attempts came to: in all, and by columns with a value for each step of time. */
+interface Stats {
   readonly step: string;
   /** The time at which each step begins. */
   readonly times: readonly string[];
-  readonly columns: { readonly [name in keyof Figures]: readonly Figures[name][] };
-  readonly total: Figures & {
-    /** Between 0 and 1; null when nothing was attempted. */
-    readonly successRate: number | null;
-    /** Failed attempts by their kind. */
-    readonly failures: Readonly<Record<string, number>>;
-  };
-  readonly state: string;
-  /** How many deliveries are still to be sent; not more than so many are counted. */
+  readonly columns: Columns<Figures>;
+  readonly total: Total;
+}
+
+/** What is still to be sent. */
+interface Waiting {
+  /** How many deliveries; not more than `waitingMax` are counted. */
   readonly waiting: number;
   readonly waitingMax: number;
   /** When the event of the oldest of them happened; empty when none waits. */
   readonly oldestWaiting: string;
 }
 
+export interface EndpointStats extends Stats, Waiting {
+  readonly endpoint: string;
+  readonly state: string;
+}
+
 /** Returns statistics of an endpoint, which are kept as sums and not computed from the log. Throws not_found. */
 export async function endpointStats(
   instance: WebhookInstance,
   id: string,
-  { start, end, step }: StatsRange,
+  range: StatsRange,
 ): Promise<EndpointStats> {
   const { database } = instance;
   const { number } = await readEndpoint(instance, id);
-  const hours = stepHours[step];
-  const counts = await readHours(database, number, { start, end, hours });
-  const byStep = Map.groupBy(counts, (count) => count.step);
-  const steps = Array.from({ length: (end - start) / hours }, (_, at) => figuresOf(byStep.get(at) ?? []));
-  const total = figuresOf(counts);
-  const { attempts, delivered } = total;
+  const counts = await readHours(database, number, hoursOf(range));
   const { state } = await readLane(database, number);
   const { waiting, oldest } = await countWaitingOf(database, number);
   return {
     endpoint: id,
+    ...statsOf(counts, range),
+    state,
+    waiting,
+    waitingMax: waitingCountMax,
+    oldestWaiting: oldest ?? '',
+  };
+}
+
+/** Figures with those of the events themselves, whoever was told of them; null where they are not kept any more, or are too many to count. */
+interface InstanceFigures extends Figures {
+  readonly events: number | null;
+}
+
+export interface InstanceStats extends Stats, Waiting {
+  /** The beginning of the first step, and the end of the last one. */
+  readonly from: string;
+  readonly to: string;
+  readonly columns: Columns<InstanceFigures>;
+  readonly total: Total & InstanceFigures;
+}
+
+/** Returns statistics of all endpoints together; what waits for paused ones is not among what waits. */
+export async function instanceStats(
+  { database }: Pick<WebhookInstance, 'database'>,
+  range: StatsRange,
+): Promise<InstanceStats> {
+  const hours = hoursOf(range);
+  const { columns, total, ...stats } = statsOf(await readAllHours(database, hours), range);
+  const events = await countEventsBySteps(database, hours);
+  const { waiting, oldest } = await readBacklog(database);
+  return {
+    from: toTimestamp(range.start * hourMs),
+    to: toTimestamp(range.end * hourMs),
+    ...stats,
+    columns: { events, ...columns },
+    total: { events: sumOfAll(events), ...total },
+    waiting: Math.min(waiting, backlogMax),
+    waitingMax: backlogMax,
+    oldestWaiting: oldest ?? '',
+  };
+}
+
+/** Returns the sum, null where a part of it is not known. */
+function sumOfAll(counts: readonly (number | null)[]): number | null {
+  let sum = 0;
+  for (const count of counts) {
+    if (count === null) return null;
+    sum += count;
+  }
+  return sum;
+}
+
+function hoursOf({ start, end, step }: StatsRange): HourRange {
+  return { start, end, hours: stepHours[step] };
+}
+
+function statsOf(counts: readonly HourCount[], { start, end, step }: StatsRange): Stats {
+  const hours = stepHours[step];
+  const byStep = Map.groupBy(counts, (count) => count.step);
+  const steps = Array.from({ length: (end - start) / hours }, (_, at) => figuresOf(byStep.get(at) ?? []));
+  const total = figuresOf(counts);
+  const { attempts, delivered } = total;
+  return {
     step,
     times: steps.map((_, at) => toTimestamp((start + at * hours) * hourMs)),
     columns: {
@@ -103,10 +175,6 @@ export async function endpointStats(
       successRate: attempts === 0 ? null : delivered / attempts,
       failures: failuresOf(counts),
     },
-    state,
-    waiting,
-    waitingMax: waitingCountMax,
-    oldestWaiting: oldest ?? '',
   };
 }
 

@@ -78,6 +78,8 @@ test('what is wrong with an endpoint is said by member, when it is made and when
     assert.equal(made.message, 'Failed to create endpoint.', name);
     assert.deepEqual(Object.keys(made.data), [member], name);
     assert.match(made.data[member].message, message, name);
+    const checked = await service.call('POST', '/api/webhooks/endpoints/check', { body });
+    assert.deepEqual(checked.problems, made.data, name);
     // An update may leave the url out, and leaves the secret and the status alone.
     if (member === 'secret' || member === 'status' || (settings.url === undefined && member === 'url'))
       continue;
@@ -86,6 +88,9 @@ test('what is wrong with an endpoint is said by member, when it is made and when
       status: 400,
     });
     assert.deepEqual(changed.data, made.data, name);
+    const draft = { body: { id, ...settings } };
+    const again = await service.call('POST', '/api/webhooks/endpoints/check', draft);
+    assert.deepEqual(again.problems, changed.data, name);
   }
   assert.equal((await service.call('GET', '/api/webhooks/endpoints')).totalItems, 1);
 });

@@ -95,6 +95,59 @@ test('statistics of an endpoint count its attempts by hours and by days', async 
   assert.equal(before.total.attempts, 4, 'the end is not included');
 });
 
+test('statistics of all endpoints count their attempts together, and the events themselves', async (t) => {
+  const { service, clock, id, answerWith, deliver } = await setUp(t, { schedule: [] });
+  const other = await service.addEndpoint({ schedule: [] });
+  answerWith(answers.ok, 100);
+  await deliver('a');
+  clock.move(hourMs);
+  answerWith(answers.missing, 20);
+  await deliver('b');
+  const stats = (query: string): Promise<Json> => service.call('GET', `/api/webhooks/stats?${query}`);
+  const range = 'from=2026-11-20 11:00:00.000Z&to=2026-11-20 14:00:00.000Z&step=hour';
+  const expected = {
+    from: '2026-11-20 11:00:00.000Z',
+    to: '2026-11-20 14:00:00.000Z',
+    step: 'hour',
+    times: ['11', '12', '13'].map((hour) => `2026-11-20 ${hour}:00:00.000Z`),
+    columns: {
+      events: [0, 1, 1],
+      attempts: [0, 2, 2],
+      delivered: [0, 2, 0],
+      failed: [0, 0, 2],
+      exhausted: [0, 0, 2],
+      latencyP50Ms: [null, 100, null],
+      latencyP95Ms: [null, 100, null],
+      latencyP99Ms: [null, 100, null],
+    },
+    total: {
+      events: 2,
+      attempts: 4,
+      delivered: 2,
+      failed: 2,
+      exhausted: 2,
+      latencyP50Ms: 100,
+      latencyP95Ms: 100,
+      latencyP99Ms: 100,
+      successRate: 0.5,
+      failures: { status: 2 },
+    },
+    waiting: 0,
+    waitingMax: 10_000,
+    oldestWaiting: '',
+  };
+  assert.deepEqual(await stats(range), expected);
+  await service.call('DELETE', `/api/webhooks/endpoints/${other.id}`);
+  assert.deepEqual((await stats(range)).total, expected.total, 'what was counted stays');
+  assert.deepEqual((await stats('from=2026-11-19&to=2026-11-21&step=day')).columns.events, [0, 2]);
+
+  await service.call('POST', `/api/webhooks/endpoints/${id}/pause`);
+  await service.addPost('c');
+  assert.equal((await stats(range)).waiting, 0, 'a paused endpoint is sent nothing');
+  const { data } = await service.call('GET', '/api/webhooks/stats?step=week', { status: 400 });
+  assert.deepEqual(Object.keys(data), ['step']);
+});
+
 test('statistics of an endpoint show what waits for it, and since when', async (t) => {
   const { service, clock, id, answerWith, deliver, stats } = await setUp(t);
   answerWith(answers.ok, 5);

@@ -1,4 +1,5 @@
 import { accessMutants } from './access-mutants.ts';
+import { checkMutants } from './check-mutants.ts';
 import { commandMutants } from './command-mutants.ts';
 import { deliveryMutants } from './delivery-mutants.ts';
 import { edgeMutants } from './edge-mutants.ts';
@@ -22,6 +23,7 @@ import { upgradeMutants } from './upgrade-mutants.ts';
 /** All of them; new ones go to the file of their subject. */
 export const mutants: readonly Mutant[] = [
   ...accessMutants,
+  ...checkMutants,
   ...commandMutants,
   ...deliveryMutants,
   ...edgeMutants,

@@ -210,6 +210,11 @@ function collectionCases(): readonly AccessCase[] {
       request: async (stage) => ({ path: `${all}/${await stage.collection()}/truncate` }),
     },
     {
+      route: `POST ${one}/filters/check`,
+      of: '',
+      request: () => ({ path: `${all}/notes/filters/check`, body: { filter: "title = 'a'" } }),
+    },
+    {
       route: `POST ${one}/rules/test`,
       of: '',
       request: ({ userId }) => ({

@@ -25,6 +25,11 @@ export function webhookAccessCases(): readonly AccessCase[] {
       of: '',
       request: () => ({ path: endpoints, body: { url: 'http://127.0.0.1:9/', collections: ['users'] } }),
     },
+    {
+      route: `POST ${endpoints}/check`,
+      of: '',
+      request: () => ({ path: `${endpoints}/check`, body: { url: 'http://127.0.0.1:9/' } }),
+    },
     ofEndpoint('GET'),
     ofEndpoint('GET', '/secret'),
     ofEndpoint('POST', '/secret/rotate'),
@@ -49,12 +54,7 @@ export function webhookAccessCases(): readonly AccessCase[] {
       of: '',
       request: async (stage) => ({ path: `/api/webhooks/events/${(await stage.delivery()).split('-')[0]}` }),
     },
-    {
-      route: 'GET /api/webhooks/endpoints/{id}/stats',
-      of: '',
-      request: async (stage) => ({ path: `/api/webhooks/endpoints/${await stage.endpoint()}/stats` }),
-    },
-    { route: 'GET /api/webhooks/lanes', of: '', request: () => ({ path: '/api/webhooks/lanes' }) },
+    ...statsCases(),
     { route: 'GET /api/webhooks/feed', of: '', request: () => ({ path: '/api/webhooks/feed' }) },
     ...catcherCases(),
     {
@@ -70,6 +70,18 @@ export function webhookAccessCases(): readonly AccessCase[] {
         ...(method === 'PUT' && { body: {} }),
       }),
     })),
+  ];
+}
+
+function statsCases(): readonly AccessCase[] {
+  return [
+    {
+      route: 'GET /api/webhooks/endpoints/{id}/stats',
+      of: '',
+      request: async (stage) => ({ path: `/api/webhooks/endpoints/${await stage.endpoint()}/stats` }),
+    },
+    { route: 'GET /api/webhooks/stats', of: '', request: () => ({ path: '/api/webhooks/stats' }) },
+    { route: 'GET /api/webhooks/lanes', of: '', request: () => ({ path: '/api/webhooks/lanes' }) },
   ];
 }
 

@@ -40,6 +40,7 @@ export const exampleBodies: Readonly<Record<string, object>> = {
     collections: ['posts'],
     events: ['record.create', 'record.update'],
   },
+  checkEndpoint: { url: 'https://example.com/hook', collections: ['posts'], schedule: [5, 60, 600] },
   updateEndpoint: { description: 'Orders for both warehouses' },
   resumeEndpoint: { backlog: 'drain' },
   replayEndpoint: { scope: 'failed', since: '2026-11-20 09:00:00.000Z', dryRun: true },
@@ -47,6 +48,7 @@ export const exampleBodies: Readonly<Record<string, object>> = {
   createApiKey: { name: 'The warehouse', scopes: ['records:read'], collections: ['posts'] },
   updateSettings: { meta: { appName: 'Acme' } },
   testS3: { filesystem: 'storage' },
+  checkFilter: { filter: "title ~ 'Hello' && views > 0" },
   testRule: { rule: 'listRule', caller: 'guest' },
   testEmail: { email: 'ann@example.com', template: 'verification' },
 };

@@ -1,4 +1,4 @@
-import { endpointStats, parseStatsQuery, statsSteps } from '../../webhooks/endpoint-stats.ts';
+import { endpointStats, instanceStats, parseStatsQuery, statsSteps } from '../../webhooks/endpoint-stats.ts';
 import { listLanes } from '../../webhooks/list-lanes.ts';
 import { jsonAnswer, listParameters } from '../openapi/operation.ts';
 import { listSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
@@ -8,6 +8,19 @@ const common = { tag: 'webhooks', isForSuperusers: true, scope: 'webhooks:read',
 
 /** How endpoints do, now and over time, for superusers. */
 export const endpointStatsRoutes = [
+  route({
+    ...common,
+    path: '/api/webhooks/stats',
+    id: 'getWebhookStats',
+    summary: 'Events, and what became of the attempts of all endpoints, by hours or days',
+    parameters: ['From', 'To', 'Step', 'Fields'],
+    answers: { 200: jsonAnswer('The statistics.', schemaReference('WebhookStats')) },
+    handle: async (context) => {
+      const { instance, query } = context;
+      const range = parseStatsQuery(query, instance.clock.now());
+      return context.answer(JSON.stringify(await instanceStats(instance, range)));
+    },
+  }),
   route({
     ...common,
     path: '/api/webhooks/endpoints/:id/stats',
@@ -54,25 +67,53 @@ const figures: Readonly<Record<string, Schema>> = {
   latencyP99Ms: latency,
 };
 
+const step: Schema = { enum: statsSteps };
+const times: Schema = { type: 'array', items: text, description: 'When each step begins.' };
+const summary: Readonly<Record<string, Schema>> = {
+  successRate: { type: ['number', 'null'], minimum: 0, maximum: 1 },
+  failures: { type: 'object', additionalProperties: count, description: 'By their kind.' },
+};
+const waiting: Readonly<Record<string, Schema>> = {
+  waiting: { ...count, description: 'Deliveries that are still to be sent, at most `waitingMax`.' },
+  waitingMax: count,
+  oldestWaiting: { type: 'string', description: 'When the event of the oldest of them happened.' },
+};
+const instanceFigures: Readonly<Record<string, Schema>> = {
+  events: {
+    type: ['integer', 'null'],
+    minimum: 0,
+    description: 'Null where they are not kept any more, or more than 65,536 follow.',
+  },
+  ...figures,
+};
+
+/** An array of each. */
+function columnsOf(values: Readonly<Record<string, Schema>>): Schema {
+  return objectSchema(
+    Object.fromEntries(
+      Object.entries(values).map(([name, items]) => [name, { type: 'array', items } as const]),
+    ),
+  );
+}
+
 export const endpointStatsSchemas: Readonly<Record<string, Schema>> = {
   EndpointStats: objectSchema({
     endpoint: { type: 'string', description: 'Its id.' },
-    step: { enum: statsSteps },
-    times: { type: 'array', items: text, description: 'When each step begins.' },
-    columns: objectSchema(
-      Object.fromEntries(
-        Object.entries(figures).map(([name, items]) => [name, { type: 'array', items } as const]),
-      ),
-    ),
-    total: objectSchema({
-      ...figures,
-      successRate: { type: ['number', 'null'], minimum: 0, maximum: 1 },
-      failures: { type: 'object', additionalProperties: count, description: 'By their kind.' },
-    }),
+    step,
+    times,
+    columns: columnsOf(figures),
+    total: objectSchema({ ...figures, ...summary }),
     state,
-    waiting: { ...count, description: 'Deliveries that are still to be sent, at most `waitingMax`.' },
-    waitingMax: count,
-    oldestWaiting: { type: 'string', description: 'When the event of the oldest of them happened.' },
+    ...waiting,
+  }),
+  WebhookStats: objectSchema({
+    from: { type: 'string', description: 'When the first step begins.' },
+    to: { type: 'string', description: 'When the last step ends.' },
+    step,
+    times,
+    columns: columnsOf(instanceFigures),
+    total: objectSchema({ ...instanceFigures, ...summary }),
+    ...waiting,
   }),
   Lane: objectSchema({
     id: { type: 'string', description: 'The id of its endpoint.' },

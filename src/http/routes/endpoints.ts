@@ -12,6 +12,7 @@ import {
   setEndpointStatus,
   updateEndpoint,
 } from '../../webhooks/endpoints/change-endpoint.ts';
+import { checkEndpoint } from '../../webhooks/endpoints/check-endpoint.ts';
 import { listEndpoints, readEndpoint } from '../../webhooks/endpoints/endpoint-store.ts';
 import { namedOptions } from '../../webhooks/endpoints/endpoint-options.ts';
 import { type Endpoint, endpointView } from '../../webhooks/endpoints/endpoint.ts';
@@ -70,6 +71,23 @@ export const endpointRoutes = [
       const { secret } = endpoint;
       const json = JSON.stringify({ ...endpointView(endpoint), secret, warnings: secretWarnings(secret) });
       return context.answer(json, { status: 201, headers: notStored });
+    },
+  }),
+  route({
+    ...common,
+    method: 'POST',
+    path: '/api/webhooks/endpoints/check',
+    id: 'checkEndpoint',
+    // It changes nothing.
+    scope: 'webhooks:read',
+    summary: 'What a create would refuse, or a change, and what the endpoint would be sent',
+    description: 'Connects nowhere and stores nothing.',
+    parameters: ['Fields'],
+    body: schemaReference('EndpointDraft'),
+    answers: { 200: jsonAnswer('What was found.', schemaReference('EndpointCheck')) },
+    handle: async (context) => {
+      const { services, body } = context;
+      return context.answer(JSON.stringify(await checkEndpoint(savingOf(context), body, services.policy)));
     },
   }),
   route({
@@ -289,6 +307,21 @@ const warnings: Schema = {
   description: 'What to know of the secret, in words; empty for one of the form `whsec_…`.',
 };
 
+/** Members of an endpoint that is to be made. */
+const initially: Readonly<Record<string, Schema>> = {
+  ...settings,
+  status: {
+    enum: ['active', 'paused'],
+    description: 'A paused one is sent nothing before it is resumed.',
+  },
+  secret: { ...secret, description: 'Made by the service when it is left out.' },
+};
+
+const draft: Readonly<Record<string, Schema>> = {
+  id: { type: 'string', description: 'Of the endpoint that is to be changed; left out for a new one.' },
+  ...initially,
+};
+
 /** Endpoints, which say where webhooks go. */
 export const endpointSchemas: Readonly<Record<string, Schema>> = {
   Endpoint: objectSchema(shown),
@@ -317,16 +350,30 @@ export const endpointSchemas: Readonly<Record<string, Schema>> = {
     warnings,
   }),
   EndpointList: listSchema(schemaReference('Endpoint')),
-  EndpointCreate: objectSchema(
-    {
-      ...settings,
-      status: {
-        enum: ['active', 'paused'],
-        description: 'A paused one is sent nothing before it is resumed.',
-      },
-      secret: { ...secret, description: 'Made by the service when it is left out.' },
-    },
-    [...initialNames, 'status', 'secret'],
-  ),
+  EndpointCreate: objectSchema(initially, [...initialNames, 'status', 'secret']),
   EndpointUpdate: objectSchema(settings, Object.keys(settings)),
+  EndpointDraft: objectSchema(draft, Object.keys(draft)),
+  EndpointCheck: objectSchema({
+    problems: schemaReference('FieldErrors'),
+    url: objectSchema(
+      {
+        isAllowed: { type: 'boolean' },
+        reason: { type: 'string', description: 'Why it is not allowed; empty where it is.' },
+        remedy: { type: 'string', description: 'What of the server would allow it; for its operator alone.' },
+      },
+      ['remedy'],
+    ),
+    eventsPerDay: {
+      type: ['number', 'null'],
+      minimum: 0,
+      description:
+        'How many events of a day it would have been sent, on the average of the last week; null while its events or collections have a problem.',
+    },
+    retries: {
+      type: 'array',
+      items: { type: 'integer', minimum: 1 },
+      description:
+        'Seconds from the first attempt to each that follows, give or take a quarter of each delay.',
+    },
+  }),
 };

@@ -1,10 +1,29 @@
+import { checkFilter } from '../../records/check-filter.ts';
 import { testRule } from '../../records/test-rule.ts';
 import { jsonAnswer } from '../openapi/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
 import { route } from '../route.ts';
 
-/** Testing rules without doing anything, for those who write them. */
+/** Testing rules and filters without doing anything, for those who write them. */
 export const ruleRoutes = [
+  route({
+    method: 'POST',
+    path: '/api/collections/:collection/filters/check',
+    id: 'checkFilter',
+    tag: 'collections',
+    summary: 'Whether a filter, a sort or a rule is well-formed, and where it is not',
+    description: 'Reads no record.',
+    isForSuperusers: true,
+    scope: 'records:read',
+    parameters: ['Collection', 'Fields'],
+    body: schemaReference('FilterDraft'),
+    answers: { 200: jsonAnswer('What was found.', schemaReference('FilterCheck')) },
+    handle: async (context) => {
+      const { instance, input, body, params } = context;
+      const { collection } = params;
+      return context.answer(JSON.stringify(await checkFilter(instance, input, { collection, body })));
+    },
+  }),
   route({
     method: 'POST',
     path: '/api/collections/:collection/rules/test',
@@ -29,6 +48,29 @@ const texts: Schema = { type: 'object', additionalProperties: { type: 'string' }
 const anything: Schema = { type: 'object', additionalProperties: true };
 
 export const ruleSchemas: Readonly<Record<string, Schema>> = {
+  FilterDraft: {
+    description: 'One of them.',
+    oneOf: [
+      objectSchema({ filter: { type: 'string', description: 'That of a list of the records.' } }),
+      objectSchema({ sort: { type: 'string', description: 'That of a list of the records.' } }),
+      objectSchema({
+        rule: {
+          type: ['string', 'null'],
+          description: 'A rule of the collection, which may name the request and its caller.',
+        },
+      }),
+    ],
+  },
+  FilterCheck: objectSchema({
+    isValid: { type: 'boolean' },
+    message: { type: 'string', description: 'What is wrong, as a list would say it; empty if nothing is.' },
+    position: {
+      type: ['integer', 'null'],
+      minimum: 0,
+      description:
+        'Where in the text, in UTF-16 units from 0, as JavaScript counts them; null if nothing is wrong.',
+    },
+  }),
   RuleTest: objectSchema(
     {
       rule: {

@@ -112,7 +112,8 @@ export function rotateSecret(
   });
 }
 
-function contextOf(
+/** Returns what the options of an endpoint are read with. */
+export function contextOf(
   { collections, isForOperator, sealer }: EndpointSaving,
   policy: NetworkPolicy,
 ): Omit<OptionContext, 'existing'> {

@@ -5,7 +5,13 @@ import type { Decoded } from '../../fields/field-type.ts';
 import { fieldError, invalidValue } from '../../fields/field-error.ts';
 import { anyText, type JsonSchema } from '../../fields/value-schema.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
-import { checkEndpointUrl, decodeHeaders, headersMax, maskHeaders } from './endpoint-request.ts';
+import {
+  checkEndpointUrl,
+  decodeHeaders,
+  type EndpointUrlCheck,
+  headersMax,
+  maskHeaders,
+} from './endpoint-request.ts';
 
 /**
  * An option of an endpoint: everything the service must know of it, in one place. The names that a body may have, the type Endpoint, the
@@ -222,17 +228,24 @@ function integerOption({ initial, min, max, ...rest }: IntegerOption): EndpointO
   };
 }
 
-function decodeUrl(
-  value: unknown,
-  { policy, isForOperator = false, isCatcher }: OptionContext,
-): Decoded<string> {
+function decodeUrl(value: unknown, context: OptionContext): Decoded<string> {
   if (typeof value !== 'string') return { error: invalidValue('Must be text.') };
   if (value === '') return { error: fieldError('validation_required') };
-  if (isCatcher(value)) return { value };
-  const check = checkEndpointUrl(value, policy);
+  const check = checkTarget(value, context);
   if (check.kind === 'accepted') return { value: check.url };
   const { reason, remedy } = check;
-  return { error: invalidValue(isForOperator && remedy !== undefined ? `${reason} ${remedy}` : reason) };
+  return { error: invalidValue(remedy === undefined ? reason : `${reason} ${remedy}`) };
+}
+
+/** Checks a URL as that of an endpoint of this instance. Only the operator is told what would allow it. */
+export function checkTarget(
+  url: string,
+  { policy, isForOperator = false, isCatcher }: OptionContext,
+): EndpointUrlCheck {
+  if (isCatcher(url)) return { kind: 'accepted', url };
+  const check = checkEndpointUrl(url, policy);
+  if (check.kind === 'accepted' || isForOperator) return check;
+  return { kind: 'refused', reason: check.reason };
 }
 
 function decodeEvents(value: unknown): Decoded<readonly RecordEventKind[]> {

@@ -27,7 +27,10 @@ export interface Endpoint extends EndpointSettings {
 export const endpointsMax = 1_000;
 
 /** Whether the endpoint is to be told of the event. The test event is never fanned out. */
-export function wants(endpoint: Endpoint, event: Pick<Event, 'kind' | 'collection'>): boolean {
+export function wants(
+  endpoint: Pick<EndpointSettings, 'events' | 'collections'>,
+  event: Pick<Event, 'kind' | 'collection'>,
+): boolean {
   if (event.kind === 'ping' || !endpoint.events.includes(event.kind)) return false;
   return endpoint.collections.length === 0 || endpoint.collections.includes(event.collection);
 }
@@ -60,8 +63,23 @@ const notYet: Raw = { filter: '' };
 /** Reads options from a body; those that an update leaves out stay. Throws bad_request with the problem of each member. */
 export function decodeEndpoint(
   raw: Raw,
-  context: OptionContext & { readonly existing?: Endpoint; readonly failed: string },
+  { failed, ...context }: EndpointContext & { readonly failed: string },
 ): EndpointSettings {
+  const { settings, problems } = readSettings(raw, context);
+  if (Object.keys(problems).length > 0) throw new AppError('bad_request', failed, { details: problems });
+  return settings;
+}
+
+export type EndpointContext = OptionContext & { readonly existing?: Endpoint };
+
+/**
+ * As {@link decodeEndpoint}, with the problems beside the options. An option that has one is as it was, or as a new endpoint has it; the URL of
+ * a new one is then undefined, whatever its type says.
+ */
+export function readSettings(
+  raw: Raw,
+  context: EndpointContext,
+): { readonly settings: EndpointSettings; readonly problems: FieldErrors } {
   const names = [...namedOptions.map(([name]) => name), 'status', 'secret'];
   const errors: Record<string, FieldError | FieldErrors> = {
     ...unknownMembers(raw, names, [...shownNames, ...Object.keys(notYet)]),
@@ -80,8 +98,7 @@ export function decodeEndpoint(
     errors['onExhausted'] ??= invalidValue('Only an endpoint with the order strict can pause.');
   if (combined.coalesce && combined.order === 'strict')
     errors['coalesce'] ??= invalidValue('Not with the order strict.');
-  if (Object.keys(errors).length > 0) throw new AppError('bad_request', context.failed, { details: errors });
-  return combined;
+  return { settings: combined, problems: errors };
 }
 
 /** What an endpoint does when a delivery is exhausted follows its order, unless the body says it. */
