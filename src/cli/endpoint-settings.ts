@@ -16,6 +16,10 @@ export function addSettings(command: Command): void {
     'sent with every request, as "Name: value"; may be repeated',
     addHeader,
   );
+  command.option('--payload <PAYLOAD>', 'full, or thin: the id of the record alone');
+  command.option('--fields <NAMES>', 'the fields sent beside the id, as "title,price"; "" for all');
+  command.option('--cloud-events', 'send the headers of CloudEvents as well');
+  command.option('--no-cloud-events', 'do not send them');
   command.option('--order <ORDER>', 'none, record or strict');
   command.option('--coalesce', 'of the changes of a record that wait, send only the last one');
   command.option('--no-coalesce', 'send each of them');
@@ -45,6 +49,9 @@ export function settingsOf(command: Command, headersBefore: JsonObject): JsonObj
     events: listOf(textOf(command, 'events')),
     collections: listOf(textOf(command, 'collections')),
     headers: headersOf(command, headersBefore),
+    payload: textOf(command, 'payload'),
+    fields: listOf(textOf(command, 'fields')),
+    cloudEvents: flagsOf(command)['cloud-events'],
     order: textOf(command, 'order'),
     coalesce: flagsOf(command)['coalesce'],
     onExhausted: textOf(command, 'on-exhausted'),

@@ -1,10 +1,13 @@
-import { fromTimestamp, type Timestamp } from '../base/timestamp.ts';
+import { assert } from '../base/assert.ts';
+import { isJsonObject, ownMember } from '../base/json.ts';
+import { fromTimestamp, type Timestamp, toIsoTimestamp } from '../base/timestamp.ts';
 import { payloadOf } from '../events/event.ts';
 import { foundByKeys, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Reader, Tuple } from '../storage/database.ts';
 import type { DeliveryState, Fate } from './delivery.ts';
-import type { Endpoint } from './endpoints/endpoint.ts';
+import { type Endpoint, signingSecrets } from './endpoints/endpoint.ts';
 import { isHeld, isSuperseded, recordKey } from './record-order.ts';
+import type { AttemptRequest } from './sending/attempt-result.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
 
 /** Which delivery: the position of its event in the log, and the number of its endpoint. */
@@ -191,4 +194,81 @@ interface ThinEvent {
 /** The body that is sent instead of one that is too large: the receiver fetches the record. */
 export function thinBody({ record, ...about }: ThinEvent, instanceId: string): Uint8Array {
   return Buffer.from(payloadOf({ ...about, dataJson: JSON.stringify({ id: record }) }, instanceId));
+}
+
+/** What an endpoint is told of. */
+export interface Told {
+  readonly deliveryId: string;
+  readonly eventId: string;
+  readonly kind: string;
+  readonly collectionName: string;
+  /** Id of the record; empty for the test event. */
+  readonly record: string;
+  readonly created: Timestamp;
+  readonly revision: number;
+  readonly body: Uint8Array;
+  /** Whether the body has only the id of the record, as all of it would be too large to send. */
+  readonly isThin: boolean;
+  /** 1 for the delivery's first attempt. */
+  readonly attempt: number;
+  /** The headers by which the receiver goes on with the trace of the change; empty where there is none. */
+  readonly traceparent: string;
+  readonly tracestate: string;
+}
+
+export interface Telling {
+  readonly endpoint: Endpoint;
+  readonly instanceId: string;
+  /** In milliseconds since 1970: which secrets sign depends on it. */
+  readonly nowMs: number;
+  /** The version of this service. */
+  readonly version: string;
+}
+
+/** Returns the request by which an endpoint is told of an event, as the sender takes it. */
+export function toAttemptRequest(
+  { deliveryId, eventId, kind, collectionName, record, created, revision, attempt, ...told }: Told,
+  { endpoint, instanceId, nowMs, version }: Telling,
+): AttemptRequest {
+  const { id, url, headers, timeoutMs, payload } = endpoint;
+  const { body, isThin, traceparent, tracestate } = told;
+  const cloudEvent = {
+    source: `urn:chancery:instance:${instanceId}`,
+    subject: record === '' ? '' : `${collectionName}/${record}`,
+    time: toIsoTimestamp(created),
+  };
+  return {
+    deliveryId,
+    eventId,
+    attempt,
+    traceparent,
+    tracestate,
+    endpointId: id,
+    url,
+    body: shapeBody(body, endpoint),
+    // An endpoint that wants the id alone misses nothing.
+    isThin: isThin && payload !== 'thin',
+    event: kind,
+    collection: collectionName,
+    sequence: revision,
+    ...(endpoint.cloudEvents && { cloudEvent }),
+    customHeaders: headers,
+    secrets: signingSecrets(endpoint, nowMs),
+    timeoutMs,
+    version,
+  };
+}
+
+/**
+ * Returns the body that an endpoint is sent of an event: the whole one, or one whose `data` has only what its options ask for, in the
+ * order of the record. The same event and options make the same bytes at every attempt.
+ */
+function shapeBody(body: Uint8Array, { payload, fields }: Pick<Endpoint, 'payload' | 'fields'>): Uint8Array {
+  if (payload === 'full' && fields.length === 0) return body;
+  const kept = new Set(payload === 'thin' ? ['id'] : ['id', ...fields]);
+  const event: unknown = JSON.parse(Buffer.from(body).toString('utf8'));
+  const data = isJsonObject(event) ? ownMember(event, 'data') : undefined;
+  assert(isJsonObject(event) && isJsonObject(data), 'every body of ours has an object as its data');
+  const shaped = Object.fromEntries(Object.entries(data).filter(([name]) => kept.has(name)));
+  return Buffer.from(JSON.stringify({ ...event, data: shaped }));
 }

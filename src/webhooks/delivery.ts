@@ -7,7 +7,7 @@ import type { AttemptResult } from './sending/attempt-result.ts';
  *
  *   endpoints/       what owners define, and its checks. It knows no deliveries
  *   fan-out          inserts deliveries in the record's transaction: one for each endpoint that wants the event
- *   deliveries       reads those whose turn it is; outcomes: what became of them; skip-waiting: ends any number of them by one row
+ *   deliveries       reads those whose turn it is, and makes their requests; outcomes: what became of them; skip-waiting: ends any number of them by one row
  *   scheduler        which instances have something due, and when
  *   lane             how much an endpoint takes at once, and when it is left alone; lane-store: what is stored of it
  *   lane-source      where an endpoint's deliveries come from: the log behind its cursor, and what is due again

@@ -2,9 +2,9 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { nextSpan, toTrace } from '../base/trace-context.ts';
 import { alwaysSafe, type SafeEnd } from '../events/safe-position.ts';
-import type { PendingDelivery } from './deliveries.ts';
+import { type PendingDelivery, toAttemptRequest, type Told } from './deliveries.ts';
 import { type Ownership, soleOwnership } from './delivery.ts';
-import { type Endpoint, signingSecrets } from './endpoints/endpoint.ts';
+import type { Endpoint } from './endpoints/endpoint.ts';
 import { InFlight, type HandOver } from './in-flight.ts';
 import { Janitor, rowByRow } from './janitor.ts';
 import type { LaneState } from './lane.ts';
@@ -15,7 +15,7 @@ import { CatcherAttempts } from './catcher-attempts.ts';
 import type { Sender } from './sending/sender.ts';
 import { chooseTurns, Slots, type Turn } from './slots.ts';
 import { WebhookCounts } from './webhook-counts.ts';
-import type { WebhookInstanceLoan } from './webhook-instance.ts';
+import type { WebhookInstance, WebhookInstanceLoan } from './webhook-instance.ts';
 
 /** Instances opened in one look: each is borrowed until it has nothing more to do, and only a limited number can be open. */
 const openedAtOnceMax = 64;
@@ -142,7 +142,7 @@ export class Dispatcher {
     const lanes = this.#claims.add(loan);
     lanes.noteTest(1);
     this.#inFlight.add({ lanes, endpoint, pending, test });
-    const request = toAttemptRequest(endpoint, pending, this.#options);
+    const request = this.#requestOf(loan.instance, endpoint, pending);
     if (!this.#catcherAttempts.take(loan.instance, request)) this.#options.sender.send([request]);
     return test.promise;
   }
@@ -284,8 +284,18 @@ export class Dispatcher {
       this.#inFlight.leave(pending);
       return undefined;
     }
-    const request = toAttemptRequest(endpoint, pending, this.#options);
+    const request = this.#requestOf(lanes.instance, endpoint, pending);
     return this.#catcherAttempts.take(lanes.instance, request) ? undefined : request;
+  }
+
+  #requestOf(instance: WebhookInstance, endpoint: Endpoint, pending: PendingDelivery): AttemptRequest {
+    const { clock, version } = this.#options;
+    return toAttemptRequest(toldOf(pending), {
+      endpoint,
+      instanceId: instance.id,
+      nowMs: clock.now(),
+      version,
+    });
   }
 
   /** Gives back instances that have nothing to do now, and notes when each of them next will. */
@@ -365,29 +375,16 @@ export function deliverAlone(parts: DeliveringParts): Delivering {
   };
 }
 
-/** Returns the request of a delivery's next attempt, as the sender takes it. */
-function toAttemptRequest(
-  endpoint: Endpoint,
-  pending: PendingDelivery,
-  { clock, version }: Pick<DispatcherOptions, 'clock' | 'version'>,
-): AttemptRequest {
+/** What a delivery's next attempt tells. */
+function toldOf(pending: PendingDelivery): Told {
   const { traceparent, tracestate } = toTrace(pending.trace);
+  const { id, state, record, ...about } = pending;
   return {
-    deliveryId: pending.id,
-    endpointId: endpoint.id,
-    url: endpoint.url,
-    body: pending.body,
-    eventId: pending.eventId,
-    event: pending.kind,
-    collection: pending.collectionName,
-    attempt: pending.state.attempts + 1,
-    sequence: pending.revision,
-    isThin: pending.isThin,
+    ...about,
+    deliveryId: id,
+    record: record.slice(record.indexOf('/') + 1),
+    attempt: state.attempts + 1,
     traceparent: traceparent === '' ? '' : nextSpan(traceparent),
     tracestate,
-    customHeaders: endpoint.headers,
-    secrets: signingSecrets(endpoint, clock.now()),
-    timeoutMs: endpoint.timeoutMs,
-    version,
   };
 }

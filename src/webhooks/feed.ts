@@ -11,9 +11,8 @@ import { openPosition, sealPosition } from '../secrets/seal-position.ts';
 import { limit, sql, type Sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
 import { consumerPosition } from './consumers.ts';
-import { thinBody } from './deliveries.ts';
+import { deliveryId, thinBody, toAttemptRequest } from './deliveries.ts';
 import { readEndpoint } from './endpoints/endpoint-store.ts';
-import { signingSecrets } from './endpoints/endpoint.ts';
 import { type EventFilter, filterEvents, parseEventFilter } from './event-filter.ts';
 import { headersByName, requestHeaders } from './sending/signature.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
@@ -224,31 +223,17 @@ async function signerOf(
 ): Promise<Sign | undefined> {
   if (endpointId === undefined) return undefined;
   const endpoint = await readEndpoint(instance, endpointId);
-  const { url, headers, timeoutMs } = endpoint;
-  return ({ id, kind, collectionName, revision, record, created, body: whole }) => {
+  return ({ id, body: whole, ...event }) => {
     const isThin = whole.length > instance.bodyBytesMax;
-    const body = isThin ? thinBody({ kind, collectionName, record, created }, instance.id) : whole;
-    const request = {
-      deliveryId: `${id}-${endpointId}`,
-      endpointId,
-      url,
-      body,
-      isThin,
-      eventId: id,
-      event: kind,
-      collection: collectionName,
-      attempt: 1,
-      sequence: revision,
-      // An event that is fetched is no part of the work of the request that has caused it.
-      traceparent: '',
-      tracestate: '',
-      customHeaders: headers,
-      secrets: signingSecrets(endpoint, instance.clock.now()),
-      timeoutMs,
-      version,
-    };
+    const body = isThin ? thinBody(event, instance.id) : whole;
+    // An event that is fetched is no part of the work of the request that has caused it.
+    const told = { ...event, eventId: id, body, isThin, attempt: 1, traceparent: '', tracestate: '' };
+    const request = toAttemptRequest(
+      { ...told, deliveryId: deliveryId(id, endpointId) },
+      { endpoint, instanceId: instance.id, nowMs: instance.clock.now(), version },
+    );
     const flat = requestHeaders(request, Math.floor(instance.clock.now() / 1_000));
-    return { body, headers: headersByName(flat) };
+    return { body: request.body, headers: headersByName(flat) };
   };
 }
 

@@ -62,6 +62,11 @@ describePlaces('endpoint', (start) => {
       [changed['url'], changed['schedule'], changed['maxAgeSeconds'], changed['coalesce'], changed['events']],
       [`${url}/2`, null, 60, true, ['record.create', 'record.delete']],
     );
+    const shape = ['--fields', 'title, rank', '--cloud-events'];
+    const shaped = jsonOf(await run([...update, ...shape]));
+    assert.deepEqual([shaped['fields'], shaped['cloudEvents']], [['title', 'rank'], true]);
+    const thin = jsonOf(await run([...update, '--payload', 'thin', '--fields', '', '--no-cloud-events']));
+    assert.deepEqual([thin['payload'], thin['fields'], thin['cloudEvents']], ['thin', [], false]);
     assert.deepEqual(changed['headers'], { authorization: '********', 'x-floor': '2' });
     const back = jsonOf(
       await run([...update, '--no-coalesce', '--max-age-seconds', 'none', '--schedule', '']),

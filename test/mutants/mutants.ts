@@ -13,7 +13,7 @@ import { catcherMutants } from './catcher-mutants.ts';
 import { realtimeMutants } from './realtime-mutants.ts';
 import { requestMutants } from './request-mutants.ts';
 import { retentionMutants } from './retention-mutants.ts';
-import { rotationMutants } from './rotation-mutants.ts';
+import { endpointMutants } from './endpoint-mutants.ts';
 import { servedFileMutants } from './served-file-mutants.ts';
 import { shippingMutants } from './shipping-mutants.ts';
 import { storageMutants } from './storage-mutants.ts';
@@ -33,7 +33,7 @@ export const mutants: readonly Mutant[] = [
   ...metricMutants,
   ...partitionMutants,
   ...catcherMutants,
-  ...rotationMutants,
+  ...endpointMutants,
   ...realtimeMutants,
   ...requestMutants,
   ...retentionMutants,

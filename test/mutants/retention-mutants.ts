@@ -195,8 +195,8 @@ export const retentionMutants: readonly Mutant[] = [
   },
   {
     name: 'a request says that its body has the id alone',
-    file: 'src/webhooks/dispatcher.ts',
-    from: 'isThin: pending.isThin,',
+    file: 'src/webhooks/deliveries.ts',
+    from: "isThin: isThin && payload !== 'thin',",
     to: 'isThin: false,',
     tests: ['test/api/webhook-thin-bodies.test.ts'],
   },

@@ -208,6 +208,11 @@ const catcherRequest = sql`CREATE TABLE "$catcher_request" (
 const catcherRequestCatcher = sql`CREATE INDEX "$catcher_request_catcher" ON "$catcher_request" (catcher)`;
 const catcherRequestExpires = sql`CREATE INDEX "$catcher_request_expires" ON "$catcher_request" (expires)`;
 const eventHidden = sql`ALTER TABLE "$event" ADD COLUMN hidden TEXT`;
+const endpointPayload = [
+  sql`ALTER TABLE "$endpoint" ADD COLUMN payload TEXT NOT NULL DEFAULT 'full'`,
+  sql`ALTER TABLE "$endpoint" ADD COLUMN fields TEXT NOT NULL DEFAULT '[]'`,
+  sql`ALTER TABLE "$endpoint" ADD COLUMN cloud_events TEXT NOT NULL DEFAULT 'false'`,
+];
 const previousSecret = sql`ALTER TABLE "$endpoint" ADD COLUMN previous_secret TEXT NOT NULL DEFAULT ''`;
 const previousSecretUntil = sql`ALTER TABLE "$endpoint" ADD COLUMN previous_secret_until TEXT NOT NULL DEFAULT ''`;
 const eventTrace = sql`ALTER TABLE "$event" ADD COLUMN trace TEXT`;
@@ -249,4 +254,5 @@ export const instanceMigrations: readonly Migration[] = [
   },
   { name: 'traces of events', statements: () => [eventTrace], admits: 1 },
   { name: 'secrets before a rotation', statements: () => [previousSecret, previousSecretUntil], admits: 1 },
+  { name: 'payloads of endpoints', statements: () => endpointPayload, admits: 1 },
 ];

@@ -308,6 +308,10 @@ const catcherRequest = sql`CREATE TABLE chancery.catcher_request (
 const catcherRequestCatcher = sql`CREATE INDEX catcher_request_catcher ON chancery.catcher_request (instance_id, catcher, number)`;
 const catcherRequestExpires = sql`CREATE INDEX catcher_request_expires ON chancery.catcher_request (instance_id, expires)`;
 const eventHidden = sql`ALTER TABLE chancery.event ADD COLUMN hidden text COLLATE "C"`;
+const endpointPayload = sql`ALTER TABLE chancery.endpoint
+  ADD COLUMN payload text COLLATE "C" NOT NULL DEFAULT 'full',
+  ADD COLUMN fields text COLLATE "C" NOT NULL DEFAULT '[]',
+  ADD COLUMN cloud_events text COLLATE "C" NOT NULL DEFAULT 'false'`;
 const previousSecret = sql`ALTER TABLE chancery.endpoint
   ADD COLUMN previous_secret text COLLATE "C" NOT NULL DEFAULT '',
   ADD COLUMN previous_secret_until text COLLATE "C" NOT NULL DEFAULT ''`;
@@ -345,4 +349,5 @@ export const postgresMigrations: readonly Migration[] = [
   },
   { name: 'traces of events', statements: () => [eventTrace], admits: 1 },
   { name: 'secrets before a rotation', statements: () => [previousSecret], admits: 1 },
+  { name: 'payloads of endpoints', statements: () => [endpointPayload], admits: 1 },
 ];

@@ -44,6 +44,8 @@ export interface OptionContext {
 }
 
 const collectionsMax = 200;
+const fieldsMax = 200;
+const fieldName = /^\w{1,255}$/;
 const scheduleLengthMax = 50;
 const scheduleSecondsMax = 7 * 86_400;
 const maxAgeSecondsMax = 366 * 86_400;
@@ -109,6 +111,27 @@ export const endpointOptions = {
       description: 'Seconds between attempts; null for the standard schedule, 15 attempts in about 76 hours.',
     },
   }),
+  /** What `data` holds: the record, or its id alone. */
+  payload: choiceOption(['full', 'thin'], {
+    initial: 'full',
+    description:
+      'full: `data` is the record, or those of its fields that `fields` names; thin: its id alone.',
+  }),
+  /** Names of the fields that `data` holds beside the id; empty means all. */
+  fields: option<readonly string[]>({
+    initial: [],
+    decode: decodeFields,
+    form: 'json',
+    schema: {
+      type: 'array',
+      items: anyText,
+      maxItems: fieldsMax,
+      description:
+        'The fields that `data` has beside the id; empty means all. A name that a record lacks is left out.',
+    },
+  }),
+  /** Whether the headers of CloudEvents are sent as well. */
+  cloudEvents: flagOption('The headers of CloudEvents (binary mode) are sent as well.'),
   /** In which order deliveries are sent, and whether they wait for each other. */
   order: choiceOption(orders, {
     initial: 'none',
@@ -116,16 +139,7 @@ export const endpointOptions = {
       'none: begun in the order of the changes; record: one at a time for each record, in their order; strict: one at a time.',
   }),
   /** Whether only the last of the changes of a record is sent that wait. */
-  coalesce: option<boolean>({
-    initial: false,
-    decode: (value) =>
-      typeof value === 'boolean' ? { value } : { error: invalidValue('Must be true or false.') },
-    form: 'json',
-    schema: {
-      type: 'boolean',
-      description: 'Of the changes of a record that wait, only the last one is sent.',
-    },
-  }),
+  coalesce: flagOption('Of the changes of a record that wait, only the last one is sent.'),
   /** What becomes of the endpoint when a delivery is exhausted. */
   onExhausted: choiceOption(['skip', 'pause'], {
     initial: 'skip',
@@ -194,6 +208,16 @@ function choiceOption<Choice extends string>(
     },
     form: 'text',
     schema: { enum: choices, description },
+  };
+}
+
+function flagOption(description: string): EndpointOption<boolean> {
+  return {
+    initial: false,
+    decode: (value) =>
+      typeof value === 'boolean' ? { value } : { error: invalidValue('Must be true or false.') },
+    form: 'json',
+    schema: { type: 'boolean', description },
   };
 }
 
@@ -281,6 +305,13 @@ function decodeCollections(value: unknown, context: OptionContext): Decoded<read
     if (!ids.includes(collection.id)) ids.push(collection.id);
   }
   return { value: ids };
+}
+
+function decodeFields(value: unknown): Decoded<readonly string[]> {
+  const names: readonly unknown[] = Array.isArray(value) ? value : [''];
+  const texts = names.filter((name) => typeof name === 'string' && fieldName.test(name)).map(String);
+  if (texts.length === names.length && texts.length <= fieldsMax) return { value: [...new Set(texts)] };
+  return { error: invalidValue(`Must be an array of at most ${fieldsMax} names of fields.`) };
 }
 
 function decodeSchedule(value: unknown): Decoded<readonly number[] | null> {

@@ -96,6 +96,8 @@ export function readSettings(
   const combined = withOrder(settings, raw, context.existing);
   if (combined.onExhausted === 'pause' && combined.order !== 'strict')
     errors['onExhausted'] ??= invalidValue('Only an endpoint with the order strict can pause.');
+  if (combined.fields.length > 0 && combined.payload === 'thin')
+    errors['fields'] ??= invalidValue('Not with the payload thin, which has the id alone.');
   if (combined.coalesce && combined.order === 'strict')
     errors['coalesce'] ??= invalidValue('Not with the order strict.');
   return { settings: combined, problems: errors };

@@ -20,6 +20,8 @@ export interface AttemptRequest {
   /** The headers by which the receiver goes on with the trace of the change; empty where there is none. */
   readonly traceparent: string;
   readonly tracestate: string;
+  /** What the headers of CloudEvents say beside what is here; absent where they are not wanted. */
+  readonly cloudEvent?: { readonly source: string; readonly subject: string; readonly time: string };
   readonly customHeaders: Readonly<Record<string, string>>;
   /** The current secret, and while a rotation overlaps the one before it. */
   readonly secrets: readonly string[];

@@ -143,10 +143,32 @@ export function requestHeaders(request: AttemptRequest, timestampSeconds: number
   if (previous !== undefined) headers.push('X-Service-Signature-Previous', signBody(body, previous));
   if (request.traceparent !== '') headers.push('traceparent', request.traceparent);
   if (request.tracestate !== '') headers.push('tracestate', request.tracestate);
+  if (request.cloudEvent !== undefined) headers.push(...cloudEventHeaders(request, request.cloudEvent));
   if (request.isThin) headers.push('X-Service-Truncated', 'data');
   for (const name in request.customHeaders) {
     // Saving an endpoint refuses reserved names, but an endpoint may be older than the name on the list.
-    if (!isReservedHeader(name)) headers.push(name, request.customHeaders[name] ?? '');
+    const isTaken = isReservedHeader(name) || (request.cloudEvent !== undefined && name.startsWith('ce-'));
+    if (!isTaken) headers.push(name, request.customHeaders[name] ?? '');
   }
   return headers;
+}
+
+/** The attributes of an event in the binary mode of CloudEvents 1.0 (cloudevents.io, HTTP protocol binding, section 3.1). */
+function cloudEventHeaders(
+  { eventId, event }: AttemptRequest,
+  { source, subject, time }: NonNullable<AttemptRequest['cloudEvent']>,
+): readonly string[] {
+  const headers = [
+    'ce-specversion',
+    '1.0',
+    'ce-id',
+    eventId,
+    'ce-source',
+    source,
+    'ce-type',
+    event,
+    'ce-time',
+    time,
+  ];
+  return subject === '' ? headers : [...headers, 'ce-subject', subject];
 }

@@ -1,9 +1,10 @@
 import type { Mutant } from './mutant.ts';
 
 const tests = ['test/api/webhook-rotation.test.ts'];
+const payloadTests = ['test/api/webhook-payloads.test.ts'];
 
-/** What the rotation of an endpoint's secret promises. */
-export const rotationMutants: readonly Mutant[] = [
+/** What the rotation of an endpoint's secret promises, and what its payload. */
+export const endpointMutants: readonly Mutant[] = [
   {
     name: 'a secret before a rotation signs only while that overlaps',
     file: 'src/webhooks/endpoints/endpoint.ts',
@@ -13,9 +14,9 @@ export const rotationMutants: readonly Mutant[] = [
   },
   {
     name: 'while a rotation overlaps both secrets sign',
-    file: 'src/webhooks/dispatcher.ts',
-    from: 'secrets: signingSecrets(endpoint, clock.now()),',
-    to: 'secrets: signingSecrets(endpoint, clock.now()).slice(0, 1),',
+    file: 'src/webhooks/deliveries.ts',
+    from: 'secrets: signingSecrets(endpoint, nowMs),',
+    to: 'secrets: signingSecrets(endpoint, nowMs).slice(0, 1),',
     tests,
   },
   {
@@ -38,5 +39,26 @@ export const rotationMutants: readonly Mutant[] = [
     from: "previousSecret: previous === '' ? '' : this.#sealer.open(previous, previousSecretPlace(id)),",
     to: "previousSecret: previous === '' ? '' : previousSecretPlace(id).purpose,",
     tests,
+  },
+  {
+    name: 'an endpoint gets no fields but those it asks for',
+    file: 'src/webhooks/deliveries.ts',
+    from: "payload === 'full' && fields.length === 0",
+    to: "payload === 'full'",
+    tests: payloadTests,
+  },
+  {
+    name: 'the feed shapes a body as a request has it',
+    file: 'src/webhooks/feed.ts',
+    from: 'return { body: request.body, headers',
+    to: 'return { body, headers',
+    tests: payloadTests,
+  },
+  {
+    name: 'no header of an owner is taken for one of CloudEvents',
+    file: 'src/webhooks/sending/signature.ts',
+    from: "(request.cloudEvent !== undefined && name.startsWith('ce-'))",
+    to: 'false',
+    tests: payloadTests,
   },
 ];
