@@ -1,4 +1,4 @@
-import { dateField, momentSchema } from './date-field.ts';
+import { dateField, exampleMoment, momentSchema } from './date-field.ts';
 import type { FieldType, Problems, RawOptions } from './field-type.ts';
 import { optionReader } from './option-reader.ts';
 
@@ -15,6 +15,7 @@ export const autodateField: FieldType<AutodateOptions> = {
   isShort: true,
   schema: () => ({
     answered: { ...momentSchema, readOnly: true, description: 'Set by the service only.' },
+    example: exampleMoment,
   }),
   zero: () => '',
   // Only imports normalise values: those that clients send are ignored because there is a stamp.

@@ -60,6 +60,8 @@ export const chosenTexts = {
 } as const;
 
 interface ChosenOptions {
+  /** One of the texts, for examples. */
+  readonly example: string;
   readonly item: JsonSchema;
   /** 0 or 1: the value is one text; more: a list. */
   readonly maxSelect: number;
@@ -70,16 +72,17 @@ interface ChosenOptions {
 
 /** Schemas of such values: one text or several different ones, none of them empty. */
 export function chosenSchema(options: ChosenOptions): ValueSchema {
-  const { item, maxSelect, required, description } = options;
+  const { item, maxSelect, required, description, example } = options;
   const noted = description === undefined ? {} : { description };
   if (maxSelect <= 1) {
     const one = required ? item : { anyOf: [item, { const: '' }] };
-    return { given: { ...one, ...noted }, answered: { type: 'string', ...noted } };
+    return { given: { ...one, ...noted }, answered: { type: 'string', ...noted }, example };
   }
   const several = { type: 'array', items: item, uniqueItems: true, maxItems: maxSelect };
   return {
     given: { ...withMinimum(several, options), ...noted },
     answered: { type: 'array', items: { type: 'string' }, uniqueItems: true, ...noted },
+    example: [example],
   };
 }
 

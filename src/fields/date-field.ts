@@ -56,6 +56,8 @@ export const momentSchema: JsonSchema = {
   description: 'In UTC; empty for none.',
 };
 
+export const exampleMoment = '2026-11-20 09:35:20.114Z';
+
 /** A moment in the wire format, or empty. Bytewise order is order in time: every stored date has the same width. */
 export const dateField: FieldType<DateOptions> = {
   type: 'date',
@@ -69,6 +71,7 @@ export const dateField: FieldType<DateOptions> = {
       description: `A moment, as \`2026-11-20 09:35:20.114Z\`.${between(min, max)}`,
     },
     answered: momentSchema,
+    example: exampleMoment,
   }),
   zero: () => '',
   normalise: (value) => (typeof value === 'string' ? parseDate(value) : ''),

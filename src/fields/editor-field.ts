@@ -29,6 +29,7 @@ export const editorField: FieldType<EditorOptions> = {
   schema: ({ maxSize, required }) => ({
     given: { ...filledText(required), description: `HTML, at most ${maxSize || '5 Mi'} bytes.` },
     answered: { ...anyText, description: 'HTML, as it was given: whoever shows it has to clean it.' },
+    example: '<p>Hello</p>',
   }),
   check,
 };

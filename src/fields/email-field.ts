@@ -21,6 +21,7 @@ export const emailField: FieldType<DomainOptions> = {
   schema: (options) => ({
     given: formattedText('idn-email', options.required, domainNotes(options)),
     answered: anyText,
+    example: 'ada@example.com',
   }),
   check,
 };

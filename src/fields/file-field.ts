@@ -40,6 +40,7 @@ export const fileField: FieldType<FileOptions> = {
     chosenSchema({
       ...options,
       item: anyText,
+      example: 'photo_a1b2c3d4e5.png',
       description: 'Names of files that the record has; new ones come in a form.',
     }),
 };

@@ -30,6 +30,7 @@ export const geoPointField: FieldType<GeoPointOptions> = {
     return {
       given: required ? { ...point, not: { const: NOWHERE } } : point,
       answered: pointSchema({ lon: {}, lat: {} }),
+      example: { lon: 13.4, lat: 52.5 },
     };
   },
   zero: () => toStored(NOWHERE),

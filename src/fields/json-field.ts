@@ -35,6 +35,7 @@ export const jsonField: FieldType<JsonOptions> = {
       description: `Any JSON value, at most ${maxSize || '1 Mi'} bytes.`,
     },
     answered: { description: 'Any JSON value.' },
+    example: {},
   }),
   zero: () => null,
   normalise: (value, options) => {

@@ -30,6 +30,7 @@ export const relationField: FieldType<RelationOptions> = {
     chosenSchema({
       ...options,
       item: { type: 'string', minLength: 1, maxLength: idBytesMax },
+      example: 'r4nd0m1d0000001',
       description: `Ids of records of \`${nameOf(collectionId)}\`.`,
     }),
 };

@@ -16,7 +16,8 @@ export const selectField: FieldType<SelectOptions> = {
   type: 'select',
   decodeOptions,
   check,
-  schema: ({ values, ...options }) => chosenSchema({ ...options, item: { enum: values } }),
+  schema: ({ values, ...options }) =>
+    chosenSchema({ ...options, item: { enum: values }, example: values[0] ?? '' }),
 };
 
 function decodeOptions(raw: RawOptions, problems: Problems): SelectOptions {

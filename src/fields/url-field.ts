@@ -20,6 +20,7 @@ export const urlField: FieldType<DomainOptions> = {
   schema: (options) => ({
     given: formattedText('iri', options.required, `http or https. ${domainNotes(options)}`),
     answered: anyText,
+    example: 'https://example.com',
   }),
   check,
 };

@@ -7,6 +7,8 @@ export interface ValueSchema {
   readonly given?: JsonSchema;
   /** In an answer: what always holds, whatever the options were when the value was stored. */
   readonly answered?: JsonSchema;
+  /** Such a value, for examples; left out where any of the schema's type is as good. */
+  readonly example?: unknown;
 }
 
 export const anyText: JsonSchema = { type: 'string' };

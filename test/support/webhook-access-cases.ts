@@ -48,33 +48,7 @@ export function webhookAccessCases(): readonly AccessCase[] {
       of: '',
       request: async (stage: AccessStage) => ({ path: `/api/webhooks/replays/${await stage.replay()}` }),
     })),
-    { route: 'GET /api/webhooks/events', of: '', request: () => ({ path: '/api/webhooks/events' }) },
-    {
-      route: 'GET /api/webhooks/events/{id}',
-      of: '',
-      request: async (stage) => ({ path: `/api/webhooks/events/${(await stage.delivery()).split('-')[0]}` }),
-    },
-    ...statsCases(),
-    { route: 'GET /api/webhooks/feed', of: '', request: () => ({ path: '/api/webhooks/feed' }) },
-    ...catcherCases(),
-    {
-      route: 'GET /api/webhooks/feed',
-      of: 'signed',
-      request: async (stage) => ({ path: `/api/webhooks/feed?signed=${await stage.endpoint()}` }),
-    },
-    ...['GET', 'PUT', 'DELETE'].map((method) => ({
-      route: `${method} /api/webhooks/consumers/{name}`,
-      of: '',
-      request: async (stage: AccessStage) => ({
-        path: await stage.consumer(),
-        ...(method === 'PUT' && { body: {} }),
-      }),
-    })),
-  ];
-}
-
-function statsCases(): readonly AccessCase[] {
-  return [
+    ...eventCases(),
     {
       route: 'GET /api/webhooks/endpoints/{id}/stats',
       of: '',
@@ -102,4 +76,40 @@ function catcherCases(): readonly AccessCase[] {
       }),
     },
   ];
+}
+
+function eventCases(): readonly AccessCase[] {
+  return [
+    {
+      route: 'GET /api/webhooks/event-types',
+      of: '',
+      request: () => ({ path: '/api/webhooks/event-types' }),
+    },
+    { route: 'GET /api/webhooks/events', of: '', request: () => ({ path: '/api/webhooks/events' }) },
+    {
+      route: 'GET /api/webhooks/events/{id}',
+      of: '',
+      request: async (stage) => ({ path: `/api/webhooks/events/${(await stage.delivery()).split('-')[0]}` }),
+    },
+    ...statsCases(),
+    { route: 'GET /api/webhooks/feed', of: '', request: () => ({ path: '/api/webhooks/feed' }) },
+    ...catcherCases(),
+    {
+      route: 'GET /api/webhooks/feed',
+      of: 'signed',
+      request: async (stage) => ({ path: `/api/webhooks/feed?signed=${await stage.endpoint()}` }),
+    },
+    ...['GET', 'PUT', 'DELETE'].map((method) => ({
+      route: `${method} /api/webhooks/consumers/{name}`,
+      of: '',
+      request: async (stage: AccessStage) => ({
+        path: await stage.consumer(),
+        ...(method === 'PUT' && { body: {} }),
+      }),
+    })),
+  ];
+}
+
+function statsCases(): readonly AccessCase[] {
+  return [];
 }

@@ -10,6 +10,7 @@ import {
   schemaReference,
 } from './schema.ts';
 import { describeRecordRoutes, formSchema, recordMembers } from '../routes/records.ts';
+import { eventSchemasOf, webhooksOf } from './event-schemas.ts';
 import { operation } from './operation.ts';
 
 /** Limit for all described collections together: making a document blocks the event loop. */
@@ -31,11 +32,15 @@ export function instanceDocument(
       ...paths,
       ...Object.fromEntries(described.flatMap((collection) => Object.entries(pathsOf(collection)))),
     },
-    components: { ...components, schemas: { ...components.schemas, ...Object.fromEntries(schemas) } },
+    webhooks: webhooksOf(described),
+    components: {
+      ...components,
+      schemas: { ...components.schemas, ...Object.fromEntries(schemas), ...eventSchemasOf(described) },
+    },
   };
 }
 
-function withinLimit(collections: readonly Collection[]): readonly Collection[] {
+export function withinLimit(collections: readonly Collection[]): readonly Collection[] {
   let count = 0;
   return collections.filter(({ fields }) => (count += fields.length) <= describedFieldsMax);
 }

@@ -272,6 +272,10 @@ export const parameters: Readonly<Record<string, Schema>> = {
     description: 'Only events of this record: `{collection}/{id}`.',
     schema: { type: 'string' },
   }),
+  EventCollection: inQuery('collection', {
+    description: 'Only events of this collection: its name or id.',
+    schema: { type: 'string' },
+  }),
   ApiKeyId: inPath('id', 'Id of an API key.'),
   LogId: inPath('id', 'Id of an entry of the log.'),
   Page: inQuery('page', {

@@ -17,6 +17,8 @@ export interface OpenApiDocument {
   readonly servers: readonly unknown[];
   readonly tags: readonly Tag[];
   readonly paths: Paths;
+  /** What is sent to endpoints; only of an instance. */
+  readonly webhooks?: Readonly<Record<string, PathItem>>;
   readonly components: Components;
 }
 

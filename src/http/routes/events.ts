@@ -28,6 +28,28 @@ export const eventRoutes = [
     handle: async (context) =>
       context.answer(JSON.stringify(await readEvent(context.instance.database, context.params.id))),
   }),
+  route({
+    ...common,
+    path: '/api/webhooks/event-types',
+    id: 'listEventTypes',
+    summary: 'What endpoints can be told of, with a schema and an example of each body',
+    parameters: ['EventCollection', 'Fields'],
+    answers: { 200: jsonAnswer('The kinds of events, by collection.', schemaReference('EventTypes')) },
+    handle: async (context) => {
+      const { instance, query } = context;
+      // Another node may have changed the definitions.
+      await instance.refresh();
+      const [{ eventTypesOf }, { withinLimit }] = await Promise.all([
+        import('../openapi/event-schemas.ts'),
+        import('../openapi/instance-document.ts'),
+      ]);
+      const name = query.get('collection');
+      const wanted = name === null ? instance.collections.all() : [instance.collections.get(name)];
+      const collections = withinLimit(wanted);
+      const omitted = wanted.length - collections.length;
+      return context.answer(JSON.stringify({ items: eventTypesOf(collections, instance.id), omitted }));
+    },
+  }),
 ];
 
 const text: Schema = { type: 'string' };
@@ -44,6 +66,26 @@ const members: Readonly<Record<string, Schema>> = {
 export const eventSchemas: Readonly<Record<string, Schema>> = {
   Event: objectSchema(members),
   EventList: listSchema(schemaReference('Event')),
+  EventTypes: objectSchema({
+    items: {
+      type: 'array',
+      items: objectSchema({
+        type: { enum: [...recordEventKinds, 'ping'] },
+        collection: { type: 'string', description: 'Its name; empty for `ping`, which a test sends.' },
+        schema: {
+          type: 'object',
+          additionalProperties: true,
+          description: 'A JSON schema (2020-12) of the body.',
+        },
+        example: { type: 'object', additionalProperties: true, description: 'A body.' },
+      }),
+    },
+    omitted: {
+      type: 'integer',
+      minimum: 0,
+      description: 'How many collections are left out, as all of them have too many fields. Ask for one.',
+    },
+  }),
   EventWithBody: objectSchema({
     ...members,
     body: { type: 'object', additionalProperties: true, description: 'What receivers get.' },
