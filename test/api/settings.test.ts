@@ -285,3 +285,10 @@ test('batches are as the settings have them: allowed or not, so many requests, b
   const none = await send(1);
   assert.deepEqual([none.status, none.json.message], [403, 'Batch requests are not allowed.']);
 });
+
+test('anybody is told the name and the accent colour, as they are now, and nothing else', async (t) => {
+  const service = await startService(t);
+  await change(service, { meta: { appName: 'Harbour', accentColor: '#0a7f6b' } });
+  const { status, text } = await service.request('/api/settings/public');
+  assert.deepEqual([status, text], [200, '{"appName":"Harbour","accentColor":"#0a7f6b"}']);
+});

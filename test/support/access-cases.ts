@@ -351,7 +351,13 @@ function mailCases(): readonly AccessCase[] {
 
 /** Cases that every role is answered alike. */
 function openCases(): readonly AccessCase[] {
-  return ['/api/health', '/api/health/live', '/api/health/ready', '/api/openapi.json'].map((path) => ({
+  return [
+    '/api/health',
+    '/api/settings/public',
+    '/api/health/live',
+    '/api/health/ready',
+    '/api/openapi.json',
+  ].map((path) => ({
     route: `GET ${path}`,
     of: '',
     request: () => ({ path }),

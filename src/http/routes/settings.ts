@@ -15,6 +15,21 @@ const answers = { 200: jsonAnswer('The settings.', schemaReference('Settings')) 
 /** Settings: what superusers decide about their instance. */
 export const settingsRoutes = [
   route({
+    method: 'GET',
+    path: '/api/settings/public',
+    id: 'getPublicSettings',
+    tag: 'settings',
+    scope: 'any',
+    summary: 'The name and the accent colour of the instance, for pages that anybody may see',
+    isCurrent: true,
+    parameters: ['Fields'],
+    answers: { 200: jsonAnswer('Both; empty where none is set.', schemaReference('PublicSettings')) },
+    handle: (context) => {
+      const { appName, accentColor } = context.instance.settings.current.meta;
+      return context.answer(JSON.stringify({ appName, accentColor }));
+    },
+  }),
+  route({
     ...common,
     method: 'GET',
     path: '/api/settings',
@@ -80,6 +95,7 @@ export const settingsRoutes = [
 ];
 
 export const settingsSchemas: Readonly<Record<string, Schema>> = {
+  PublicSettings: objectSchema({ appName: { type: 'string' }, accentColor: { type: 'string' } }),
   // The defaults have every member that settings can have, and an item in each list of objects.
   TestS3: objectSchema(
     { filesystem: { enum: ['storage', 'backups'], description: 'Which of the two; `storage` if left out.' } },
