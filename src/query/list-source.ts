@@ -24,6 +24,8 @@ export interface ListSource {
   readonly resolve: Resolve;
   /** For a table whose conditions may need joins. */
   readonly scope?: ListScope;
+  /** Makes cursors; undefined where a list is read by pages only. */
+  readonly sealer?: CursorSealer;
   readonly dialect: Dialect;
   /** The time for macros such as `@now`, in milliseconds since 1970. */
   readonly now: number;

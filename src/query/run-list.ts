@@ -38,7 +38,8 @@ export function runList(reader: Reader, query: ListQuery, source: ListSource): P
   const { page, perPage, cursor } = query;
   const offset = cursor === undefined ? (page - 1) * perPage : undefined;
   const plan = planList({ ...query, offset }, source, { rows: source.columns });
-  return runRows(reader, { plan, values: [], paging: query });
+  const { sealer } = source;
+  return runRows(reader, { plan, values: [], paging: query, ...(sealer && { sealer }) });
 }
 
 /** Runs a list as one statement, or two where the page lies behind the last one. */

@@ -18,7 +18,7 @@ import { type PlanInputs, type PlanRequest, PlanSlots, valuesFor } from '../quer
 import { baseAlias, RecordScope } from '../query/record-scope.ts';
 import { rowJson } from '../query/row-cache.ts';
 import { type BoundList, listJson, runJson, runRows } from '../query/run-list.ts';
-import { SecretError } from '../secrets/master-key.ts';
+import { cursorsOfList } from '../secrets/seal-position.ts';
 import type { SlotValue } from '../sql/slot.ts';
 import { sql } from '../sql/sql.ts';
 import { lookUpCaller, scopeContext } from './check-rule.ts';
@@ -256,25 +256,18 @@ function isRepeatable(
   );
 }
 
-/** Returns a sealer whose cursors are bound to this list: with another filter or order, or for another caller, a position means nothing. */
+/** Cursors are bound to the list and to its caller. */
 function cursorsOf(
   { sealer }: Instance,
   { caller }: RuleInput,
   { collection, query }: { readonly collection: Collection; readonly query: QueryReader },
 ): CursorSealer {
-  const bound = [collection.id, query.get('filter') || null, query.get('sort') || null, caller];
-  const place = { purpose: 'cursor', id: JSON.stringify(bound) };
-  return {
-    seal: (position) => sealer.seal(position, place),
-    open: (cursor) => {
-      try {
-        return sealer.open(cursor, place);
-      } catch (error) {
-        if (error instanceof SecretError) return undefined;
-        throw error;
-      }
-    },
-  };
+  return cursorsOfList(sealer, [
+    collection.id,
+    query.get('filter') || null,
+    query.get('sort') || null,
+    caller,
+  ]);
 }
 
 /** Refuses names that only rules may use. Even inside a quoted text, so that no spelling of them gets past. */

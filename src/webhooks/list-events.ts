@@ -3,6 +3,7 @@ import { findEvent } from '../events/find-event.ts';
 import type { ListQuery } from '../query/list-query.ts';
 import { column, columnResolver, type ListedTable, tableSource } from '../query/list-source.ts';
 import { type ListResult, runList } from '../query/run-list.ts';
+import { cursorsOfList } from '../secrets/seal-position.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Reader, Tuple } from '../storage/database.ts';
 import { type DeliveryView, readDeliveriesOf } from './delivery-log.ts';
@@ -35,7 +36,7 @@ const resolve = columnResolver({
  * story. A collection that was renamed is found by its id, or by the name that it has now.
  */
 export async function listEvents(
-  { database, clock, collections }: WebhookInstance,
+  { database, clock, collections, sealer }: WebhookInstance,
   query: ListQuery,
   record: string | null,
 ): Promise<ListResult<EventView>> {
@@ -43,7 +44,10 @@ export async function listEvents(
   const [collection = '', id = ''] = record?.split('/') ?? [];
   const found = collections.find(collection)?.id ?? collection;
   const where: Sql = sql`record = ${id} AND collection = ${found}`;
-  const source = tableSource(database, record === null ? table : { ...table, where }, clock.now());
+  const source = {
+    ...tableSource(database, record === null ? table : { ...table, where }, clock.now()),
+    sealer: cursorsOfList(sealer, ['events', query.filter ?? null, query.sort, record]),
+  };
   // The log is in the order in which events were made: so its key serves the order.
   const sort = query.sort.map((key) => (key.name === 'created' ? { ...key, name: '@rowid' } : key));
   const page = await runList(database, { ...query, sort }, source);

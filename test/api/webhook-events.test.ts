@@ -48,3 +48,30 @@ test('the log of events is listed with what became of each, and of one record it
   assert.equal((await service.call('GET', "/api/webhooks/events?filter=kind='record.update'")).totalItems, 1);
   await service.call('GET', '/api/webhooks/events/unknown', { status: 404 });
 });
+
+test('a cursor goes through the log of events, each once, whatever is added meanwhile', async (t) => {
+  const service = await startWebhookService(t);
+  for (let number = 0; number < 7; number += 1) await service.addPost(`post ${number}`);
+  const { items } = await service.call('GET', '/api/webhooks/events?sort=-created');
+  const walked: string[] = [];
+  let cursor: string | null = '';
+  while (cursor !== null) {
+    const path: string = `/api/webhooks/events?sort=-created&perPage=3&cursor=${cursor}`;
+    const page = await service.call('GET', path);
+    assert.deepEqual(Object.keys(page), ['items', 'perPage', 'nextCursor']);
+    walked.push(...itemsOf(page).map(({ id }) => id));
+    cursor = page.nextCursor;
+    if (cursor !== null) {
+      // A cursor of one list means nothing in another.
+      for (const other of ["&filter=kind='record.create'", '&record=posts/none'])
+        await service.call('GET', `${path.replace(/cursor=.*/, `cursor=${cursor}`)}${other}`, {
+          status: 400,
+        });
+      await service.addPost('later');
+    }
+  }
+  assert.deepEqual(
+    walked,
+    itemsOf({ items }).map(({ id }) => id),
+  );
+});

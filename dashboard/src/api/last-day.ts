@@ -47,9 +47,9 @@ export const eventCountQuery = queryOptions({
   queryKey: ['events', 'count'],
   queryFn: async ({ signal }) => {
     const filter = client.filter('created >= {:from}', { from: new Date(Date.now() - dayHours * hourMs) });
-    return (
-      await call('GET /api/webhooks/events', { query: { filter, perPage: 1, fields: 'totalItems' }, signal })
-    ).totalItems;
+    const query = { filter, perPage: 1, fields: 'totalItems' };
+    const page = await call('GET /api/webhooks/events', { query, signal });
+    return 'totalItems' in page ? page.totalItems : 0;
   },
   refetchInterval: refreshMs,
 });

@@ -42,7 +42,7 @@ export interface Schemas {
   DeliveryList: { readonly items: readonly (Schemas['Delivery'])[]; readonly page: number; readonly perPage: number; readonly totalItems: number; readonly totalPages: number };
   Attempt: { readonly number: number; readonly started: string; readonly kind: "success" | "status" | "timeout" | "dns" | "connect" | "tls" | "refused" | "protocol"; readonly status: number | null; readonly cause: string; readonly dnsMs: number | null; readonly connectMs: number | null; readonly tlsMs: number | null; readonly firstByteMs: number | null; readonly totalMs: number; readonly responseHeaders?: { readonly [name: string]: unknown }; readonly responseBody?: string };
   Event: { readonly id: string; readonly kind: "record.create" | "record.update" | "record.delete" | "ping"; readonly collection: string; readonly record: string; readonly revision: number; readonly created: string; readonly deliveries: readonly (Schemas['Delivery'])[] };
-  EventList: { readonly items: readonly (Schemas['Event'])[]; readonly page: number; readonly perPage: number; readonly totalItems: number; readonly totalPages: number };
+  EventList: ({ readonly items: readonly (Schemas['Event'])[]; readonly page: number; readonly perPage: number; readonly totalItems: number; readonly totalPages: number }) | ({ readonly items: readonly (Schemas['Event'])[]; readonly perPage: number; readonly nextCursor: string | null });
   EventTypes: { readonly items: readonly ({ readonly type: "record.create" | "record.update" | "record.delete" | "ping"; readonly collection: string; readonly schema: { readonly [name: string]: unknown }; readonly example: { readonly [name: string]: unknown } })[]; readonly omitted: number };
   EventWithBody: { readonly id: string; readonly kind: "record.create" | "record.update" | "record.delete" | "ping"; readonly collection: string; readonly record: string; readonly revision: number; readonly created: string; readonly deliveries: readonly (Schemas['Delivery'])[]; readonly body: { readonly [name: string]: unknown } };
   Feed: { readonly items: readonly (Schemas['FeedItem'])[]; readonly nextCursor: string };
@@ -140,7 +140,7 @@ export interface Operations {
   'POST /api/webhooks/endpoints/{id}/replay': { query: { fields?: string }; body: Schemas['ReplayRequest']; answer: Schemas['ReplayOrCount'] };
   'GET /api/webhooks/replays/{id}': { query: { fields?: string }; body: undefined; answer: Schemas['Replay'] };
   'DELETE /api/webhooks/replays/{id}': { query: { fields?: string }; body: undefined; answer: Schemas['Replay'] };
-  'GET /api/webhooks/events': { query: { page?: number; perPage?: number; sort?: string; filter?: string; skipTotal?: boolean; fields?: string; record?: string }; body: undefined; answer: Schemas['EventList'] };
+  'GET /api/webhooks/events': { query: { page?: number; perPage?: number; sort?: string; filter?: string; skipTotal?: boolean; fields?: string; cursor?: string; record?: string }; body: undefined; answer: Schemas['EventList'] };
   'GET /api/webhooks/events/{id}': { query: { fields?: string }; body: undefined; answer: Schemas['EventWithBody'] };
   'GET /api/webhooks/event-types': { query: { collection?: string; fields?: string }; body: undefined; answer: Schemas['EventTypes'] };
   'GET /api/webhooks/feed': { query: { cursor?: string; since?: string; consumer?: string; wait?: number; perPage?: number; events?: string; collections?: string; filter?: string; signed?: string }; body: undefined; answer: Schemas['Feed'] };

@@ -1,7 +1,7 @@
 import { recordEventKinds } from '../../events/event.ts';
 import { listEvents, readEvent } from '../../webhooks/list-events.ts';
 import { jsonAnswer, listParameters } from '../openapi/operation.ts';
-import { listSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { cursorListSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
 import { route } from '../route.ts';
 
 const common = { tag: 'webhooks', isForSuperusers: true, scope: 'webhooks:read', method: 'GET' } as const;
@@ -13,7 +13,7 @@ export const eventRoutes = [
     path: '/api/webhooks/events',
     id: 'listEvents',
     summary: 'A page of the log of events with their deliveries; of one record, its story',
-    parameters: [...listParameters, 'RecordStory'],
+    parameters: [...listParameters, 'Cursor', 'RecordStory'],
     answers: { 200: jsonAnswer('The events.', schemaReference('EventList')) },
     handle: async (context) =>
       context.answerList(await listEvents(context.instance, context.listQuery, context.query.get('record'))),
@@ -65,7 +65,7 @@ const members: Readonly<Record<string, Schema>> = {
 
 export const eventSchemas: Readonly<Record<string, Schema>> = {
   Event: objectSchema(members),
-  EventList: listSchema(schemaReference('Event')),
+  EventList: cursorListSchema(schemaReference('Event')),
   EventTypes: objectSchema({
     items: {
       type: 'array',
