@@ -46,6 +46,7 @@ test('the log of events is listed with what became of each, and of one record it
   assert.deepEqual({ ...event, body: undefined }, { ...last, body: undefined });
   assert.equal((await service.call('GET', '/api/webhooks/events?record=posts/none')).totalItems, 0);
   assert.equal((await service.call('GET', "/api/webhooks/events?filter=kind='record.update'")).totalItems, 1);
+  assert.equal((await service.call('GET', '/api/webhooks/events?record=')).totalItems, 3);
   await service.call('GET', '/api/webhooks/events/unknown', { status: 404 });
 });
 

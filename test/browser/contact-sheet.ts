@@ -7,6 +7,7 @@ import { demoWorld } from '../../src/cli/demo-world.ts';
 import { assertAccessible } from '../support/axe.ts';
 import { type BrowserStage, startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
+import { eventually } from '../support/eventually.ts';
 
 const folder = fileURLToPath(new URL('pictures', import.meta.url));
 
@@ -55,6 +56,16 @@ const screens: readonly Screen[] = [
   { name: 'records-empty', path: 'c/everything', ready: '.row, .empty' },
   { name: 'record', path: 'c/orders?record=FIRST', ready: '.drawer .input' },
   { name: 'record-json', path: 'c/orders?record=FIRST&view=json', ready: '.json' },
+  { name: 'record-story', path: 'c/orders?record=FIRST&view=story', ready: '.delivery-row' },
+  { name: 'record-relations', path: 'c/orders?record=FIRST&view=relations', ready: '.relations-link' },
+  { name: 'events', path: 'events', ready: '.event-row .badge' },
+  { name: 'events-none', path: 'events?record=nothing', ready: '.empty' },
+  { name: 'event', path: 'events/EVENT', ready: '.delivery-row' },
+  { name: 'event-gone', path: 'events/nothing', ready: '.empty', refusals: [404] },
+  { name: 'delivery', path: 'deliveries/DELIVERY', ready: '.attempt-button' },
+  { name: 'delivery-request', path: 'deliveries/DELIVERY?tab=request', ready: '.header-table' },
+  { name: 'delivery-event', path: 'deliveries/DELIVERY?tab=event', ready: '.json' },
+  { name: 'delivery-signature', path: 'deliveries/DELIVERY?tab=signature', ready: '.signature-form' },
   { name: 'record-new', path: 'c/everything?record=new', ready: '.drawer .input' },
   {
     name: 'palette',
@@ -71,11 +82,16 @@ test('every screen, in pictures', { skip: withoutChromium }, async (t) => {
   mkdirSync(folder, { recursive: true });
   const stage = await startSignedInStage(t);
   const first = await fill(stage);
+  const told = await tell(stage, first);
   for (const [device, options] of Object.entries(devices))
     for (const colorScheme of ['light', 'dark'] as const)
       for (const screen of screens)
         await t.test(`${screen.name}, ${device}, ${colorScheme}`, async () => {
-          const page = await show(stage, { screen, first, options: { ...options, colorScheme } });
+          const page = await show(stage, {
+            screen,
+            ids: { FIRST: first, ...told },
+            options: { ...options, colorScheme },
+          });
           await page.screenshot({ path: `${folder}/${screen.name}-${device}-${colorScheme}.png` });
           await assertAccessible(page, screen.name);
           await page.context().close();
@@ -84,12 +100,13 @@ test('every screen, in pictures', { skip: withoutChromium }, async (t) => {
 
 interface Showing {
   readonly screen: Screen;
-  readonly first: string;
+  /** What stands for ids in the paths, which nobody knows before. */
+  readonly ids: Readonly<Record<string, string>>;
   readonly options: object;
 }
 
-async function show(stage: BrowserStage, { screen, first, options }: Showing): Promise<Page> {
-  const path = screen.path.replace('FIRST', first);
+async function show(stage: BrowserStage, { screen, ids, options }: Showing): Promise<Page> {
+  const path = screen.path.replaceAll(/[A-Z]{5,}/g, (name) => ids[name] ?? name);
   const all = { ...options, refusals: screen.refusals ?? [] };
   const page = screen.isGuest === true ? await stage.open(all) : await stage.openSignedIn(path, all);
   if (screen.isGuest === true) await page.goto(`${stage.url}/_/${path}`);
@@ -115,6 +132,28 @@ async function fill({ pb }: BrowserStage): Promise<string> {
     }
   const { items } = await pb.collection('orders').getList(1, 1);
   return items[0]?.id ?? '';
+}
+
+/** Changes the order, and has a catcher told of it that refuses the first attempt. Returns the ids of the event and the delivery. */
+async function tell({ pb }: BrowserStage, order: string): Promise<Readonly<Record<string, string>>> {
+  const catcher = await pb.send<{ url: string }>('/api/webhooks/catchers', { method: 'POST' });
+  const body = { url: `${catcher.url}?status=503`, schedule: [1, 3_600] };
+  await pb.send('/api/webhooks/endpoints', { method: 'POST', body });
+  await pb.collection('orders').update(order, { note: 'Ring once.' });
+  return eventually('two attempts were made', async () => {
+    const { items } = await pb.send<{ items: readonly Told[] }>('/api/webhooks/deliveries', {});
+    const [delivery] = items;
+    return (
+      delivery !== undefined &&
+      delivery.attempts.length === 2 && { EVENT: delivery.event, DELIVERY: delivery.id }
+    );
+  });
+}
+
+interface Told {
+  readonly id: string;
+  readonly event: string;
+  readonly attempts: readonly unknown[];
 }
 
 const everything = {

@@ -58,6 +58,19 @@ export function recordCountQuery({ collection, filter }: Pick<RecordSelection, '
   });
 }
 
+/** Some records of a collection by their ids, at most a page; those that are gone are missing. */
+export function recordsByIdQuery(collection: string, ids: readonly string[]) {
+  return queryOptions({
+    queryKey: ['records', collection, 'by-id', ids],
+    queryFn: async ({ signal }) => {
+      const filter = ids.map((id) => client.filter('id = {:id}', { id })).join(' || ');
+      const query = { filter, perPage: ids.length, skipTotal: true };
+      const path = { collection };
+      return (await call('GET /api/collections/{collection}/records', { path, query, signal })).items;
+    },
+  });
+}
+
 /** A record and its revision, which a later change may ask for (`If-Match`). */
 export interface RevisedRecord {
   readonly record: RecordModel;

@@ -1,11 +1,14 @@
 import { useNavigate, useRouterState } from '@tanstack/react-router';
 import CircleDot from 'lucide-react/icons/circle-dot';
+import History from 'lucide-react/icons/history';
 import LogOut from 'lucide-react/icons/log-out';
 import Plus from 'lucide-react/icons/plus';
 import Rows3 from 'lucide-react/icons/rows-3';
+import Send from 'lucide-react/icons/send';
 import type { ReactNode } from 'react';
 import type { RecordModel } from '../api/client.ts';
 import { findCollection, useLoadedCollections } from '../api/collections.ts';
+import type { LogEntry } from '../api/find-in-log.ts';
 import { setDensity, setTheme } from '../browser/theme.ts';
 import { CollectionIcon } from '../parts/collection-icon.tsx';
 import { densityChoices, themeChoices, useSignOut } from './account-menu.tsx';
@@ -15,7 +18,7 @@ import { screenLinks } from './screen-links.ts';
 export interface PaletteItem {
   readonly key: string;
   readonly label: string;
-  readonly kind: 'Collection' | 'Screen' | 'Action' | 'Record';
+  readonly kind: 'Collection' | 'Screen' | 'Action' | 'Record' | 'Event' | 'Delivery';
   readonly icon: ReactNode;
   readonly run: () => void;
 }
@@ -26,6 +29,7 @@ const iconSize = 15;
 export function usePaletteItems(): {
   readonly items: readonly PaletteItem[];
   readonly toRecordItem: (record: RecordModel) => PaletteItem;
+  readonly toLogItem: (entry: LogEntry) => PaletteItem;
 } {
   const collectionItems = useCollectionItems();
   const createItems = useCreateItems();
@@ -64,6 +68,13 @@ export function usePaletteItems(): {
           params: { collection: collectionName },
           search: { record: id },
         }),
+    }),
+    toLogItem: ({ kind, id, label }) => ({
+      key: `log/${id}`,
+      label,
+      kind,
+      icon: kind === 'Event' ? <History size={iconSize} aria-hidden /> : <Send size={iconSize} aria-hidden />,
+      run: () => void navigate({ to: kind === 'Event' ? '/events/$id' : '/deliveries/$id', params: { id } }),
     }),
   };
 }

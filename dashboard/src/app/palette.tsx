@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import Search from 'lucide-react/icons/search';
 import { useEffect, useId, useRef, useState, type KeyboardEvent } from 'react';
 import { useLoadedCollections } from '../api/collections.ts';
+import { logEntryQuery } from '../api/find-in-log.ts';
 import { findById } from '../api/records.ts';
 import { Key } from '../parts/key.tsx';
 import { type PaletteItem, usePaletteItems } from './palette-items.tsx';
@@ -47,7 +48,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
           aria-expanded
           aria-controls={listId}
           aria-activedescendant={items[current] === undefined ? undefined : `${listId}-${current}`}
-          placeholder="Collections, screens, actions, or the id of a record"
+          placeholder="Collections, screens, actions, or the id of a record, event or delivery"
           value={text}
           autoComplete="off"
           spellCheck={false}
@@ -115,14 +116,18 @@ const shownMax = 50;
 
 /** What the text selects: the beginnings of names first, then names that have it anywhere, then a record of that id. */
 function useMatches(text: string): readonly PaletteItem[] {
-  const { items, toRecordItem } = usePaletteItems();
+  const { items, toRecordItem, toLogItem } = usePaletteItems();
   const records = useRecordsById(text.trim());
+  const { data: entries = [] } = useQuery(logEntryQuery(text.trim()));
   const wanted = text.trim().toLowerCase();
   const having = items.filter(({ label }) => label.toLowerCase().includes(wanted));
   const [first, then] = [true, false].map((isFirst) =>
     having.filter(({ label }) => label.toLowerCase().startsWith(wanted) === isFirst),
   );
-  return [...records.map(toRecordItem), ...(first ?? []), ...(then ?? [])].slice(0, shownMax);
+  return [...records.map(toRecordItem), ...entries.map(toLogItem), ...(first ?? []), ...(then ?? [])].slice(
+    0,
+    shownMax,
+  );
 }
 
 /** Ids that people choose may be short, but whoever looks for one of those knows the collection. */

@@ -10,6 +10,8 @@ import {
 import { basePath } from '../api/client.ts';
 import { collectionsQuery } from '../api/collections.ts';
 import { isSignedIn } from '../api/session.ts';
+import { decodeDeliverySearch } from '../screens/deliveries/delivery-search.ts';
+import { decodeEventSearch } from '../screens/events/event-search.ts';
 import { decodeRecordSearch } from '../screens/records/record-search.ts';
 import { LostPage, FailedPage } from './failed-page.tsx';
 import { Shell } from './shell.tsx';
@@ -82,10 +84,33 @@ const recordsRoute = createRoute({
   component: lazyRouteComponent(async () => import('../screens/records/records-screen.tsx'), 'RecordsScreen'),
 });
 
+const eventsRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/events',
+  validateSearch: decodeEventSearch,
+  component: lazyRouteComponent(async () => import('../screens/events/events-screen.tsx'), 'EventsScreen'),
+});
+
+const eventRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/events/$id',
+  component: lazyRouteComponent(async () => import('../screens/events/event-screen.tsx'), 'EventScreen'),
+});
+
+const deliveryRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/deliveries/$id',
+  validateSearch: decodeDeliverySearch,
+  component: lazyRouteComponent(
+    async () => import('../screens/deliveries/delivery-screen.tsx'),
+    'DeliveryScreen',
+  ),
+});
+
 const routeTree = rootRoute.addChildren([
   loginRoute,
   setupRoute,
-  shellRoute.addChildren([indexRoute, overviewRoute, recordsRoute]),
+  shellRoute.addChildren([indexRoute, overviewRoute, recordsRoute, eventsRoute, eventRoute, deliveryRoute]),
 ]);
 
 export function createDashboardRouter(queries: QueryClient) {

@@ -1,4 +1,8 @@
+import History from 'lucide-react/icons/history';
 import LayoutDashboard from 'lucide-react/icons/layout-dashboard';
 
 /** The screens that are not of one collection, in the order of the sidebar. The palette offers them as well. */
-export const screenLinks = [{ to: '/overview', label: 'Overview', icon: LayoutDashboard }] as const;
+export const screenLinks = [
+  { to: '/overview', label: 'Overview', icon: LayoutDashboard },
+  { to: '/events', label: 'Events', icon: History },
+] as const;

@@ -10,18 +10,32 @@ interface ConfirmProps {
   readonly action: string;
   /** The text to type first, where nothing brings back what is lost. */
   readonly typed?: string;
+  /** `danger` unless what it does can be taken back or does no harm. */
+  readonly tone?: 'danger' | 'primary';
   readonly onConfirm: () => Promise<void>;
   readonly onClose: () => void;
 }
 
 /** Asks before something that cannot be undone. A dialog of the browser: it keeps the focus, and Esc closes it. */
-export function Confirm({ title, children, action, typed, onConfirm, onClose }: ConfirmProps) {
+export function Confirm({
+  title,
+  children,
+  action,
+  typed,
+  tone = 'danger',
+  onConfirm,
+  onClose,
+}: ConfirmProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   const [text, setText] = useState('');
   const [error, setError] = useState<unknown>();
   const [isBusy, setIsBusy] = useState(false);
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    dialog.current?.showModal();
+    // What does no harm is a press of Enter away; of what does, the dialog gives the focus to its first button, which is to leave.
+    if (tone === 'primary') dialog.current?.querySelector<HTMLElement>('[type=submit]')?.focus();
+  }, [tone]);
   const confirm = async (): Promise<void> => {
     setIsBusy(true);
     try {
@@ -58,7 +72,7 @@ export function Confirm({ title, children, action, typed, onConfirm, onClose }: 
         </div>
         <div className="dialog-actions">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="danger" disabled={isBusy || (typed !== undefined && text !== typed)}>
+          <Button type="submit" tone={tone} disabled={isBusy || (typed !== undefined && text !== typed)}>
             {action}
           </Button>
         </div>

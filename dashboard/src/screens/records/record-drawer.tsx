@@ -14,25 +14,28 @@ import { copyText, CopyButton } from '../../parts/copy-button.tsx';
 import { JsonView } from '../../parts/json-view.tsx';
 import { Menu, MenuItem, MenuLine } from '../../parts/menu.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
+import { TabList } from '../../parts/tab-list.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { recordLabel } from './cell-value.tsx';
 import { refreshRecords } from './live-rows.ts';
 import { RecordForm } from './record-form.tsx';
+import type { RecordView } from './record-search.ts';
+import { RelationsTab, StoryTab } from './lazy-tabs.tsx';
 
 interface RecordDrawerProps {
   readonly collection: Collection;
   readonly collections: readonly Collection[];
   /** Undefined for a record that is still to be made. */
   readonly id: string | undefined;
-  readonly isJson: boolean;
-  readonly onView: (view: 'fields' | 'json') => void;
+  readonly shown: RecordView;
+  readonly onView: (view: RecordView) => void;
   readonly onOpen: (id: string) => void;
   readonly onClose: () => void;
 }
 
 /** One record beside the table, which keeps its place. Not modal: the table can be gone through while it is open. */
 export function RecordDrawer(props: RecordDrawerProps) {
-  const { collection, id, isJson, onView, onClose } = props;
+  const { collection, id, shown, onView, onClose } = props;
   const { data, error, refetch } = useQuery({
     ...recordQuery(collection.name, id ?? ''),
     enabled: id !== undefined,
@@ -60,24 +63,25 @@ export function RecordDrawer(props: RecordDrawerProps) {
             <span className="mono cut">{id}</span>
             <CopyButton text={id} label="Copy the id" />
           </div>
-          <div className="drawer-tabs" role="tablist" aria-label="View">
-            <Tab name="Fields" isSelected={!isJson} onSelect={() => onView('fields')} />
-            <Tab name="JSON" isSelected={isJson} onSelect={() => onView('json')} />
-          </div>
+          <TabList label="View" tabs={tabs} selected={shown} onSelect={onView} />
         </>
       )}
-      {error !== null && (
+      {id !== undefined && shown === 'story' && <StoryTab collection={collection} id={id} />}
+      {error !== null && shown !== 'story' && (
         <div className="drawer-form">
           <FailureNotice error={error} onRetry={() => void refetch()} />
         </div>
       )}
-      {!isReady && error === null && <PlaceholderForm count={Math.min(collection.fields.length, 8)} />}
-      {isReady && isJson && record !== undefined && (
+      {!isReady && error === null && shown !== 'story' && (
+        <PlaceholderForm count={Math.min(collection.fields.length, 8)} />
+      )}
+      {record !== undefined && shown === 'relations' && <RelationsTab {...props} record={record} />}
+      {isReady && shown === 'json' && record !== undefined && (
         <div className="drawer-body">
           <JsonView value={record} />
         </div>
       )}
-      {isReady && !isJson && <RecordForm {...props} record={record} etag={data?.etag ?? ''} />}
+      {isReady && shown === 'fields' && <RecordForm {...props} record={record} etag={data?.etag ?? ''} />}
     </aside>
   );
 }
@@ -96,19 +100,12 @@ function useFocusOnNew(isNew: boolean) {
   return panel;
 }
 
-interface TabProps {
-  readonly name: string;
-  readonly isSelected: boolean;
-  readonly onSelect: () => void;
-}
-
-function Tab({ name, isSelected, onSelect }: TabProps) {
-  return (
-    <button type="button" className="tab" role="tab" aria-selected={isSelected} onClick={onSelect}>
-      {name}
-    </button>
-  );
-}
+const tabs: readonly { readonly name: RecordView; readonly label: string }[] = [
+  { name: 'fields', label: 'Fields' },
+  { name: 'json', label: 'JSON' },
+  { name: 'story', label: 'Story' },
+  { name: 'relations', label: 'Relations' },
+];
 
 function RecordMenu({ collection, record, onClose }: RecordDrawerProps & { readonly record: RecordModel }) {
   const queries = useQueryClient();

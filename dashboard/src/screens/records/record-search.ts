@@ -7,16 +7,20 @@ export interface RecordSearch {
   /** The id of the open record; `new` for one that is still to be made. */
   readonly record?: string;
   /** How the open record is shown; its fields if left out. */
-  readonly view?: 'json';
+  readonly view?: Exclude<RecordView, 'fields'>;
 }
 
+export const recordViews = ['fields', 'json', 'story', 'relations'] as const;
+export type RecordView = (typeof recordViews)[number];
+
 export function decodeRecordSearch(search: Readonly<Record<string, unknown>>): RecordSearch {
-  const { filter, sort, record, view } = search;
+  const { filter, sort, record } = search;
+  const view = recordViews.find((one) => one === search['view']);
   return {
     ...(isText(filter) && { filter }),
     ...(isText(sort) && { sort }),
     ...(isText(record) && { record }),
-    ...(view === 'json' && { view }),
+    ...(view !== undefined && view !== 'fields' && { view }),
   };
 }
 

@@ -15,7 +15,7 @@ import { ColumnMenu } from './column-menu.tsx';
 import { useColumns } from './column-layout.ts';
 import { RecordDrawer } from './record-drawer.tsx';
 import { RecordList } from './record-list.tsx';
-import { toggleSort } from './record-search.ts';
+import { type RecordView, toggleSort } from './record-search.ts';
 
 const route = getRouteApi('/shell/c/$collection');
 
@@ -103,7 +103,7 @@ function CollectionRecords({ collection, collections }: CollectionRecordsProps) 
             collection={collection}
             collections={collections}
             id={record === 'new' ? undefined : record}
-            isJson={search.view === 'json'}
+            shown={search.view ?? 'fields'}
             onView={view}
             onOpen={(id) => open(id, true)}
             onClose={() => open(undefined)}
@@ -134,9 +134,9 @@ function useAddress() {
       void navigate({
         search: (before) => ({ ...before, sort: toggleSort(before.sort ?? '', field, adds) }),
       }),
-    view: (next: 'fields' | 'json'): void =>
+    view: (next: RecordView): void =>
       void navigate({
-        search: ({ view: _view, ...rest }) => ({ ...rest, ...(next === 'json' && { view: next }) }),
+        search: ({ view: _view, ...rest }) => ({ ...rest, ...(next !== 'fields' && { view: next }) }),
         replace: true,
       }),
   };

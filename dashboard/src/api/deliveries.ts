@@ -1,0 +1,123 @@
+import { type QueryClient, queryOptions } from '@tanstack/react-query';
+import { call, client } from './client.ts';
+import type { Delivery, Event } from './events.ts';
+
+const waitingMs = 1_500;
+const restMs = 20_000;
+
+/** A delivery with all of its attempts and what was answered to them. Looked at more often while it waits for one. */
+export function deliveryQuery(id: string) {
+  return queryOptions({
+    queryKey: ['deliveries', 'view', id],
+    queryFn: async ({ signal }) => call('GET /api/webhooks/deliveries/{id}', { path: { id }, signal }),
+    refetchInterval: ({ state }) => (state.data?.status === 'pending' ? waitingMs : restMs),
+  });
+}
+
+/** Makes deliveries due now, one after the other. Those that are over are sent once more, under the same `webhook-id`. */
+export async function sendAgain(queries: QueryClient, ids: readonly string[]): Promise<void> {
+  try {
+    for (const id of ids) await call('POST /api/webhooks/deliveries/{id}/retry', { path: { id } });
+  } finally {
+    await refreshDeliveries(queries);
+  }
+}
+
+/** Ends a delivery that waits. */
+export async function cancelDelivery(queries: QueryClient, id: string): Promise<void> {
+  try {
+    await call('POST /api/webhooks/deliveries/{id}/cancel', { path: { id } });
+  } finally {
+    await refreshDeliveries(queries);
+  }
+}
+
+async function refreshDeliveries(queries: QueryClient): Promise<void> {
+  await Promise.all([
+    queries.invalidateQueries({ queryKey: ['deliveries'] }),
+    queries.invalidateQueries({
+      queryKey: ['events'],
+      // The body of an event never changes.
+      predicate: ({ queryKey }) => queryKey[1] !== 'body',
+    }),
+  ]);
+}
+
+/** A request as an endpoint would get it now: its signatures are good for the time at which it was fetched. */
+export interface SignedRequest {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+const pagesMax = 5;
+const pageSize = 200;
+
+/**
+ * The request of a delivery with fresh signatures and the exact bytes of its body. The feed has it: it begins at the time of the event, with
+ * those of the same record. Null where the feed does not tell it: a ping, a collection that is gone, a log without a feed.
+ */
+export function signedRequestQuery(event: Event, endpoint: string) {
+  return queryOptions({
+    queryKey: ['deliveries', 'request', event.id, endpoint],
+    queryFn: async ({ signal }): Promise<SignedRequest | null> => {
+      const { kind, collection, record, created } = event;
+      const query = {
+        events: kind,
+        collections: collection,
+        filter: client.filter('id = {:record}', { record }),
+        signed: endpoint,
+        perPage: pageSize,
+      };
+      let cursor = '';
+      for (let page = 0; page < pagesMax; page += 1) {
+        const place = cursor === '' ? { since: created } : { cursor };
+        const answer = await call('GET /api/webhooks/feed', { query: { ...query, ...place }, signal });
+        const item = answer.items.find(({ id }) => id === event.id);
+        if (item?.headers !== undefined && item.body !== undefined)
+          return { headers: item.headers, body: item.body };
+        cursor = answer.nextCursor;
+      }
+      return null;
+    },
+    enabled: event.kind !== 'ping',
+    staleTime: 60_000,
+    // It holds what the endpoint is authorised by: nothing that stays when nobody looks at it.
+    gcTime: 0,
+    retry: false,
+  });
+}
+
+/** The signing secret of an endpoint. Fetched when somebody wants it, and kept nowhere. */
+export async function fetchSecret(endpoint: string): Promise<string> {
+  const { secret } = await call('GET /api/webhooks/endpoints/{id}/secret', { path: { id: endpoint } });
+  return secret;
+}
+
+/** `500, 500, 200`: what came of the attempts, with long runs in one. */
+export function attemptDigest({ attempts }: Pick<Delivery, 'attempts'>): string {
+  const runs: { readonly text: string; count: number }[] = [];
+  for (const { status, kind } of attempts) {
+    const text = status === null ? failureNames[kind] : String(status);
+    const last = runs.at(-1);
+    if (last?.text === text) last.count += 1;
+    else runs.push({ text, count: 1 });
+  }
+  return runs
+    .flatMap(({ text, count }) =>
+      count > longRun ? [`${text} × ${count}`] : Array<string>(count).fill(text),
+    )
+    .join(', ');
+}
+
+const longRun = 3;
+
+const failureNames = {
+  success: 'ok',
+  status: 'status',
+  timeout: 'time-out',
+  dns: 'no such name',
+  connect: 'no connection',
+  tls: 'TLS failed',
+  refused: 'not allowed',
+  protocol: 'no HTTP',
+} as const;

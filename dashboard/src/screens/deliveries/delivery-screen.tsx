@@ -1,0 +1,174 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import SearchX from 'lucide-react/icons/search-x';
+import { Failure } from '../../api/client.ts';
+import { deliveryQuery } from '../../api/deliveries.ts';
+import { type Delivery, eventQuery, useSurroundings } from '../../api/events.ts';
+import { useKeys } from '../../browser/keys.ts';
+import { Bar } from '../../parts/bar.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
+import { explainDelivery, kindNames } from '../../parts/delivery-words.ts';
+import { Empty } from '../../parts/empty.tsx';
+import { JsonView } from '../../parts/json-view.tsx';
+import { FailureNotice } from '../../parts/notice.tsx';
+import { TabList } from '../../parts/tab-list.tsx';
+import { Time } from '../../parts/time.tsx';
+import type { DeliveryTab } from './delivery-search.ts';
+import { DeliverySummary } from './delivery-summary.tsx';
+import { RequestTab } from './request-tab.tsx';
+import { ResponseTab } from './response-tab.tsx';
+import { SignatureTab } from './signature-tab.tsx';
+import { Timeline } from './timeline.tsx';
+
+const route = getRouteApi('/shell/deliveries/$id');
+
+/** One event on its way to one endpoint: every attempt, what was sent, and what came back. */
+export function DeliveryScreen() {
+  const { id } = route.useParams();
+  const { data: delivery, error, refetch } = useQuery(deliveryQuery(id));
+  const isAbsent = error instanceof Failure && error.status === 404;
+  return (
+    <>
+      <Bar
+        title={delivery === undefined ? 'Delivery' : `Delivery: ${titleOf(delivery)}`}
+        aside={<CopyButton text={id} label="Copy the id of the delivery" />}
+      />
+      <div className="detail">
+        {delivery !== undefined && <DeliveryPage delivery={delivery} />}
+        {delivery === undefined && isAbsent && <NoDelivery id={id} />}
+        {delivery === undefined && error !== null && !isAbsent && (
+          <FailureNotice error={error} onRetry={() => void refetch()} />
+        )}
+        {delivery === undefined && error === null && <PlaceholderPage />}
+      </div>
+    </>
+  );
+}
+
+function titleOf({ kind, collection }: Delivery): string {
+  return kind === 'ping' ? 'test' : `${kindNames[kind].toLowerCase()} in ${collection}`;
+}
+
+const tabs: readonly { readonly name: DeliveryTab; readonly label: string }[] = [
+  { name: 'response', label: 'Response' },
+  { name: 'request', label: 'Request' },
+  { name: 'event', label: 'Event' },
+  { name: 'signature', label: 'Signature' },
+];
+
+function DeliveryPage({ delivery }: { readonly delivery: Delivery }) {
+  const surroundings = useSurroundings();
+  const { number, select, tab, view } = useAddress(delivery);
+  const attempt = delivery.attempts.find((one) => one.number === number);
+  const explanation = explainDelivery(delivery, surroundings);
+  useAttemptKeys(delivery, number, select);
+  return (
+    <div className="detail-page delivery-page">
+      <DeliverySummary delivery={delivery} explanation={explanation} surroundings={surroundings} />
+      <div className="delivery-columns">
+        <section className="section" aria-labelledby="attempts">
+          <h2 id="attempts">Attempts</h2>
+          <Timeline delivery={delivery} next={explanation.next} selected={number} onSelect={select} />
+        </section>
+        <section className="section delivery-panel" aria-label="Details">
+          <TabList label="View" tabs={tabs} selected={tab} onSelect={view} />
+          <div className="delivery-tab" role="tabpanel" aria-label={tab}>
+            {tab === 'response' && <ResponseTab attempt={attempt} />}
+            {tab === 'request' && (
+              <RequestTab delivery={delivery} attempt={attempt} surroundings={surroundings} />
+            )}
+            {tab === 'event' && <EventTab delivery={delivery} />}
+            {tab === 'signature' && (
+              <SignatureTab
+                key={attempt?.number}
+                delivery={delivery}
+                attempt={attempt}
+                isEndpointThere={surroundings?.endpoints.has(delivery.endpoint) === true}
+              />
+            )}
+          </div>
+        </section>
+      </div>
+    </div>
+  );
+}
+
+function useAddress({ attempts }: Delivery) {
+  const { attempt, tab = 'response' } = route.useSearch();
+  const navigate = route.useNavigate();
+  return {
+    number: attempt === undefined ? attempts.at(-1)?.number : Number(attempt),
+    tab,
+    select: (number: number): void =>
+      void navigate({ search: (before) => ({ ...before, attempt: String(number) }), replace: true }),
+    view: (next: DeliveryTab): void =>
+      void navigate({ search: (before) => ({ ...before, tab: next }), replace: true }),
+  };
+}
+
+/** The newest attempt is the first of the list, so `j` goes to the one before. */
+function useAttemptKeys(
+  { attempts }: Delivery,
+  number: number | undefined,
+  select: (number: number) => void,
+): void {
+  const move = (step: number) => (): void => {
+    const at = attempts.findIndex((one) => one.number === number);
+    const next = attempts[at + step];
+    if (next !== undefined) select(next.number);
+  };
+  useKeys({ j: move(-1), k: move(1) });
+}
+
+function EventTab({ delivery }: { readonly delivery: Delivery }) {
+  const { data: event, error, refetch } = useQuery(eventQuery(delivery.event));
+  if (error !== null) return <FailureNotice error={error} onRetry={() => void refetch()} />;
+  return (
+    <>
+      <dl className="facts">
+        <dt>Event</dt>
+        <dd>
+          <Link className="link mono" to="/events/$id" params={{ id: delivery.event }}>
+            {delivery.event}
+          </Link>
+        </dd>
+        <dt>When</dt>
+        <dd>
+          <Time value={delivery.created} />
+        </dd>
+      </dl>
+      {event !== undefined && (
+        <div className="panel">
+          <JsonView value={event.body} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function NoDelivery({ id }: { readonly id: string }) {
+  return (
+    <Empty
+      icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
+      title="There is no such delivery"
+      actions={
+        <Link to="/events" className="button">
+          To the log of events
+        </Link>
+      }
+    >
+      <span className="mono">{id}</span> is not in the log. Deliveries are kept for 30 days, unless the
+      operator has set another time.
+    </Empty>
+  );
+}
+
+function PlaceholderPage() {
+  return (
+    <div className="detail-page" aria-busy>
+      {[320, 240, 280, 200].map((inlineSize) => (
+        <span key={inlineSize} className="placeholder" style={{ inlineSize }} />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,128 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import Ban from 'lucide-react/icons/ban';
+import Zap from 'lucide-react/icons/zap';
+import { useState } from 'react';
+import { cancelDelivery, sendAgain } from '../../api/deliveries.ts';
+import type { Delivery, Surroundings } from '../../api/events.ts';
+import { useKeys } from '../../browser/keys.ts';
+import { AttemptLine } from '../../parts/attempt-line.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
+import { Countdown } from '../../parts/countdown.tsx';
+import { DeliveryBadge } from '../../parts/delivery-badge.tsx';
+import type { Explanation } from '../../parts/delivery-words.ts';
+import { Key } from '../../parts/key.tsx';
+import { FailureNotice } from '../../parts/notice.tsx';
+import { Resend } from '../../parts/resend.tsx';
+import { Time } from '../../parts/time.tsx';
+import { showToast } from '../../parts/toast.tsx';
+
+interface DeliverySummaryProps {
+  readonly delivery: Delivery;
+  readonly explanation: Explanation;
+  readonly surroundings: Surroundings | undefined;
+}
+
+/** How it stands and why, in words, with what can be done about it. */
+export function DeliverySummary({ delivery, explanation, surroundings }: DeliverySummaryProps) {
+  const { kind, collection, record, endpoint, created } = delivery;
+  const { tone, title, reason, next } = explanation;
+  return (
+    <div className="delivery-summary panel" data-tone={tone}>
+      <div className="delivery-verdict">
+        <DeliveryBadge tone={tone} text={title} />
+        {next !== '' && (
+          <span className="soft">
+            next try <Countdown until={next} />
+          </span>
+        )}
+      </div>
+      {reason !== '' && <p className="delivery-reason">{reason}</p>}
+      <dl className="facts">
+        <dt>To</dt>
+        <dd className="mono">
+          {surroundings?.endpoints.get(endpoint)?.url ??
+            (surroundings === undefined ? endpoint : `${endpoint} (deleted)`)}
+        </dd>
+        {kind !== 'ping' && (
+          <>
+            <dt>Record</dt>
+            <dd>
+              <Link
+                className="link"
+                to="/c/$collection"
+                params={{ collection }}
+                search={{ record, view: 'story' }}
+              >
+                {collection} / <span className="mono">{record}</span>
+              </Link>
+            </dd>
+          </>
+        )}
+        <dt>Event</dt>
+        <dd>
+          <Link className="link mono" to="/events/$id" params={{ id: delivery.event }}>
+            {delivery.event}
+          </Link>{' '}
+          <span className="soft">
+            <Time value={created} />
+          </span>
+        </dd>
+        <dt>So far</dt>
+        <dd>
+          <AttemptLine delivery={delivery} />
+        </dd>
+      </dl>
+      <Actions delivery={delivery} surroundings={surroundings} />
+    </div>
+  );
+}
+
+function Actions({ delivery, surroundings }: Omit<DeliverySummaryProps, 'explanation'>) {
+  const queries = useQueryClient();
+  const [isCancelling, setIsCancelling] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const isPending = delivery.status === 'pending';
+  const retry = async (): Promise<void> => {
+    setError(undefined);
+    try {
+      await sendAgain(queries, [delivery.id]);
+      showToast('It is due now.');
+    } catch (failure) {
+      setError(failure);
+    }
+  };
+  useKeys({ r: () => isPending && void retry() });
+  return (
+    <>
+      {error !== undefined && <FailureNotice error={error} />}
+      <div className="delivery-actions">
+        {isPending ? (
+          <>
+            <Button tone="primary" onClick={() => void retry()}>
+              <Zap size={14} aria-hidden />
+              Retry now <Key keys="R" />
+            </Button>
+            <Button onClick={() => setIsCancelling(true)}>
+              <Ban size={14} aria-hidden />
+              Cancel …
+            </Button>
+          </>
+        ) : (
+          <Resend deliveries={[delivery]} surroundings={surroundings} />
+        )}
+      </div>
+      {isCancelling && (
+        <Confirm
+          title="Cancel this delivery?"
+          action="Cancel the delivery"
+          onClose={() => setIsCancelling(false)}
+          onConfirm={async () => cancelDelivery(queries, delivery.id)}
+        >
+          This endpoint is not told of this event any more. You can send it again later.
+        </Confirm>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,134 @@
+import { useQuery } from '@tanstack/react-query';
+import { signedRequestQuery, type SignedRequest } from '../../api/deliveries.ts';
+import { type Attempt, type Delivery, eventQuery, type Surroundings } from '../../api/events.ts';
+import type { Schemas } from '../../api/schema.ts';
+import { CopyButton } from '../../parts/copy-button.tsx';
+import { FailureNotice, Notice } from '../../parts/notice.tsx';
+import { HeaderTable } from './header-table.tsx';
+
+interface RequestTabProps {
+  readonly delivery: Delivery;
+  readonly attempt: Attempt | undefined;
+  readonly surroundings: Surroundings | undefined;
+}
+
+/** What receivers are sent. The log keeps no requests: this one is made anew, with signatures that are good now. */
+export function RequestTab({ delivery, attempt, surroundings }: RequestTabProps) {
+  const { data: event, error, refetch } = useQuery(eventQuery(delivery.event));
+  const endpoint = surroundings?.endpoints.get(delivery.endpoint);
+  if (error !== null) return <FailureNotice error={error} onRetry={() => void refetch()} />;
+  if (event === undefined || surroundings === undefined) return <Loading />;
+  if (endpoint === undefined)
+    return (
+      <>
+        <Notice>
+          The endpoint was deleted, and its headers and its secret with it. The body is what was sent.
+        </Notice>
+        <Body text={JSON.stringify(event.body)} />
+      </>
+    );
+  return <SignedRequestView event={event} endpoint={endpoint} attempt={attempt} />;
+}
+
+interface SignedRequestViewProps {
+  readonly event: Schemas['EventWithBody'];
+  readonly endpoint: Schemas['Endpoint'];
+  readonly attempt: Attempt | undefined;
+}
+
+function SignedRequestView({ event, endpoint, attempt }: SignedRequestViewProps) {
+  const { data: request, error, isLoading } = useQuery(signedRequestQuery(event, endpoint.id));
+  if (isLoading) return <Loading />;
+  if (request === undefined || request === null)
+    return (
+      <>
+        <Notice>
+          {event.kind === 'ping'
+            ? 'The API gives the signatures of a test to its receiver only.'
+            : 'The feed does not have this event, so there are no headers to show.'}{' '}
+          The body is what was sent.
+        </Notice>
+        {error !== null && <FailureNotice error={error} />}
+        <Body text={JSON.stringify(event.body)} />
+      </>
+    );
+  const shown = hideSecrets(request, endpoint);
+  return (
+    <>
+      <p className="soft">
+        As it would be sent now, as the first attempt. The body has the same bytes on each attempt
+        {attempt !== undefined &&
+          attempt.number > 1 &&
+          '; only the number, the time and the signature differ'}
+        .
+      </p>
+      <section className="section" aria-label="Request headers">
+        <h3>
+          POST <span className="mono">{endpoint.url}</span>
+        </h3>
+        <HeaderTable headers={Object.entries(shown.headers)} />
+      </section>
+      <Body text={request.body} />
+      <section className="section" aria-label="curl">
+        <div className="section-head section-head-actions">
+          <h3>curl</h3>
+          <CopyButton text={toCurl(endpoint.url, request)} label="Copy the curl command" />
+        </div>
+        <pre className="panel raw" tabIndex={0} aria-label="curl command">
+          {toCurl(endpoint.url, shown)}
+        </pre>
+        <p className="soft small">
+          Its signature is good for five minutes, as verifiers accept it.
+          {shown.isHidden && ' Values shown as ******** are filled in when you copy it.'}
+        </p>
+      </section>
+    </>
+  );
+}
+
+function Loading() {
+  return <span className="placeholder" style={{ inlineSize: 240 }} aria-busy />;
+}
+
+function Body({ text }: { readonly text: string }) {
+  return (
+    <section className="section" aria-label="Request body">
+      <div className="section-head section-head-actions">
+        <h3>Body</h3>
+        <CopyButton text={text} label="Copy the body" />
+      </div>
+      <pre className="panel raw" tabIndex={0} aria-label="Body">
+        {text}
+      </pre>
+    </section>
+  );
+}
+
+const mask = '********';
+
+/** The endpoint shows which of its own headers are secrets: their values stay out of the page. */
+function hideSecrets(
+  { headers, body }: SignedRequest,
+  { headers: own }: Schemas['Endpoint'],
+): SignedRequest & { readonly isHidden: boolean } {
+  const hidden = new Set(
+    Object.entries(own).flatMap(([name, value]) => (value === mask ? [name.toLowerCase()] : [])),
+  );
+  return {
+    body,
+    headers: Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, hidden.has(name.toLowerCase()) ? mask : value]),
+    ),
+    isHidden: hidden.size > 0,
+  };
+}
+
+function toCurl(url: string, { headers, body }: SignedRequest): string {
+  const lines = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`);
+  return [`curl -X POST ${quoted(url)}`, ...lines, `--data-binary ${quoted(body)}`].join(' \\\n  ');
+}
+
+/** For a POSIX shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,142 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import SearchX from 'lucide-react/icons/search-x';
+import { Failure } from '../../api/client.ts';
+import { findCollection, useLoadedCollections } from '../../api/collections.ts';
+import { eventQuery, useSurroundings } from '../../api/events.ts';
+import type { Schemas } from '../../api/schema.ts';
+import { Bar } from '../../parts/bar.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
+import { DeliveryRow } from '../../parts/delivery-row.tsx';
+import { deliveries as countOf, kindNames } from '../../parts/delivery-words.ts';
+import { Empty } from '../../parts/empty.tsx';
+import { JsonView } from '../../parts/json-view.tsx';
+import { FailureNotice } from '../../parts/notice.tsx';
+import { NotToldList } from '../../parts/not-told-list.tsx';
+import { Resend } from '../../parts/resend.tsx';
+import { Time } from '../../parts/time.tsx';
+
+const route = getRouteApi('/shell/events/$id');
+
+/** One event: what receivers get, and what became of it on its way to each. */
+export function EventScreen() {
+  const { id } = route.useParams();
+  const { data: event, error, refetch } = useQuery(eventQuery(id));
+  return (
+    <>
+      <Bar
+        title={event === undefined ? 'Event' : titleOf(event)}
+        aside={<CopyButton text={id} label="Copy the id of the event" />}
+      />
+      <div className="detail">
+        {event !== undefined && <EventPage event={event} />}
+        {event === undefined && error !== null && isAbsent(error) && <NoEvent id={id} />}
+        {event === undefined && error !== null && !isAbsent(error) && (
+          <FailureNotice error={error} onRetry={() => void refetch()} />
+        )}
+        {event === undefined && error === null && <PlaceholderPage />}
+      </div>
+    </>
+  );
+}
+
+function isAbsent(error: unknown): boolean {
+  return error instanceof Failure && error.status === 404;
+}
+
+function titleOf({ kind, collection }: Schemas['EventWithBody']): string {
+  return kind === 'ping' ? 'Test event' : `${kindNames[kind]} in ${collection}`;
+}
+
+function EventPage({ event }: { readonly event: Schemas['EventWithBody'] }) {
+  const { id, kind, collection, record, revision, created, deliveries, body } = event;
+  const surroundings = useSurroundings();
+  return (
+    <div className="detail-page">
+      <dl className="facts">
+        <dt>Event</dt>
+        <dd className="mono">{id}</dd>
+        <dt>When</dt>
+        <dd>
+          <Time value={created} />
+        </dd>
+        {kind !== 'ping' && (
+          <>
+            <dt>Record</dt>
+            <dd>
+              <Link
+                className="link"
+                to="/c/$collection"
+                params={{ collection }}
+                search={{ record, view: 'story' }}
+              >
+                {collection} / <span className="mono">{record}</span>
+              </Link>{' '}
+              <span className="soft">revision {revision}</span>
+            </dd>
+          </>
+        )}
+      </dl>
+      <section className="section" aria-labelledby="told">
+        <div className="section-head section-head-actions">
+          <h2 id="told">{deliveries.length === 0 ? 'Nobody was told' : countOf(deliveries.length)}</h2>
+          {deliveries.length > 1 && (
+            <Resend deliveries={deliveries} surroundings={surroundings} label="Resend all …" />
+          )}
+        </div>
+        {deliveries.length > 0 && (
+          <ul className="panel delivery-rows">
+            {deliveries.map((delivery) => (
+              <DeliveryRow key={delivery.id} delivery={delivery} surroundings={surroundings} />
+            ))}
+          </ul>
+        )}
+        <NotTold event={event} />
+      </section>
+      <section className="section" aria-labelledby="body">
+        <div className="section-head section-head-actions">
+          <h2 id="body">What receivers get</h2>
+          <CopyButton text={JSON.stringify(body, null, 2)} label="Copy the JSON" />
+        </div>
+        <div className="panel">
+          <JsonView value={body} />
+        </div>
+      </section>
+    </div>
+  );
+}
+
+function NotTold({ event }: { readonly event: Schemas['EventWithBody'] }) {
+  const surroundings = useSurroundings();
+  const collections = useLoadedCollections();
+  if (surroundings === undefined || collections === undefined) return null;
+  const collection = findCollection(collections, event.collection)?.id ?? event.collection;
+  return <NotToldList event={event} collection={collection} surroundings={surroundings} />;
+}
+
+function NoEvent({ id }: { readonly id: string }) {
+  return (
+    <Empty
+      icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
+      title="There is no such event"
+      actions={
+        <Link to="/events" className="button">
+          To the log of events
+        </Link>
+      }
+    >
+      <span className="mono">{id}</span> is not in the log. Events are kept for 30 days, unless the operator
+      has set another time.
+    </Empty>
+  );
+}
+
+function PlaceholderPage() {
+  return (
+    <div className="detail-page" aria-busy>
+      {[260, 200, 320, 240].map((inlineSize) => (
+        <span key={inlineSize} className="placeholder" style={{ inlineSize }} />
+      ))}
+    </div>
+  );
+}

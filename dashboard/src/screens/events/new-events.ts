@@ -1,0 +1,79 @@
+import { useEffect, useEffectEvent, useState } from 'react';
+import { call, Failure } from '../../api/client.ts';
+import type { EventSelection } from '../../api/events.ts';
+
+const waitSeconds = 20;
+const pauseMs = 10_000;
+/** More are not counted: nobody reads that many one after the other. */
+const countMax = 999;
+
+/**
+ * Counts the events that have come since the list was read, by waiting at the feed. They stay outside until somebody wants to see them.
+ * Where there is no feed, none is counted.
+ */
+export function useNewEvents(selection: EventSelection, shown: ReadonlySet<string>) {
+  const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
+  const { collection, kind, record, until } = selection;
+  const add = useEffectEvent((found: readonly string[]) => {
+    if (found.length > 0) setIds((before) => new Set([...before, ...found].slice(0, countMax)));
+  });
+  useEffect(() => {
+    if (until !== '' || kind === 'ping') return undefined;
+    const end = new AbortController();
+    void follow({ collection, kind, record, add, signal: end.signal });
+    return () => end.abort();
+  }, [collection, kind, record, until]);
+  return {
+    count: [...ids].filter((id) => !shown.has(id)).length,
+    forget: () => setIds(new Set()),
+  };
+}
+
+interface Following extends Pick<EventSelection, 'collection' | 'kind' | 'record'> {
+  readonly add: (ids: readonly string[]) => void;
+  readonly signal: AbortSignal;
+}
+
+async function follow({ collection, kind, record, add, signal }: Following): Promise<void> {
+  const query = { events: kind, collections: collection };
+  let place: { readonly cursor: string } | { readonly since: string } | undefined;
+  while (!signal.aborted)
+    try {
+      place ??= { since: await newestTime(signal) };
+      const answer = await call('GET /api/webhooks/feed', {
+        query: { ...query, ...place, wait: waitSeconds },
+        signal,
+      });
+      place = { cursor: answer.nextCursor };
+      add(
+        answer.items
+          .filter(({ payload }) => record === '' || idOf(payload['data']) === record)
+          .map(({ id }) => id),
+      );
+    } catch (error) {
+      // The feed is off: it would be so the next time.
+      if (error instanceof Failure && error.status === 400) return;
+      await pause(signal);
+    }
+}
+
+/** When the newest event was made, by the clock of the service. */
+async function newestTime(signal: AbortSignal): Promise<string> {
+  const query = { perPage: 1, sort: '-created', skipTotal: true };
+  const { items } = await call('GET /api/webhooks/events', { query, signal });
+  return items[0]?.created ?? '';
+}
+
+function idOf(data: unknown): unknown {
+  return typeof data === 'object' && data !== null && 'id' in data ? data.id : undefined;
+}
+
+async function pause(signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, pauseMs);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,140 @@
+import { useQueries, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import ArrowRight from 'lucide-react/icons/arrow-right';
+import ArrowLeft from 'lucide-react/icons/arrow-left';
+import { client, type Collection, type RecordModel } from '../../api/client.ts';
+import type { FieldOf } from '../../api/collections.ts';
+import { recordCountQuery, recordsByIdQuery } from '../../api/records.ts';
+import { CollectionIcon } from '../../parts/collection-icon.tsx';
+import { plural } from '../../parts/time.tsx';
+import { recordLabel } from './cell-value.tsx';
+
+interface RelationsTabProps {
+  readonly collection: Collection;
+  readonly collections: readonly Collection[];
+  readonly record: RecordModel;
+}
+
+/** What a record is connected with: the records that it names, and those that name it. */
+export function RelationsTab(props: RelationsTabProps) {
+  return (
+    <div className="drawer-body">
+      <div className="drawer-form">
+        <section className="section" aria-labelledby="points-to">
+          <h3 id="points-to" className="relations-title">
+            <ArrowRight size={14} aria-hidden />
+            Points to
+          </h3>
+          <PointsTo {...props} />
+        </section>
+        <section className="section" aria-labelledby="pointed-at">
+          <h3 id="pointed-at" className="relations-title">
+            <ArrowLeft size={14} aria-hidden />
+            Pointed at by
+          </h3>
+          <PointedAt {...props} />
+        </section>
+      </div>
+    </div>
+  );
+}
+
+function PointsTo({ collection, collections, record }: RelationsTabProps) {
+  const targets = relationsOf(collection).flatMap((field) => {
+    const target = collections.find(({ id }) => id === field.collectionId);
+    const ids = idsOf(record[field.name]);
+    return target === undefined || ids.length === 0 ? [] : [{ field, target, ids }];
+  });
+  if (targets.length === 0) return <p className="soft">This record names no other.</p>;
+  return (
+    <ul className="relations">
+      {targets.map(({ field, target, ids }) => (
+        <li key={field.id} className="relations-group">
+          <div className="relations-head">
+            <span>{field.name}</span>
+            <span className="soft">{plural(ids.length, 'record')}</span>
+          </div>
+          <RelatedLinks target={target} ids={ids} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const shownMax = 20;
+
+function RelatedLinks({ target, ids }: { readonly target: Collection; readonly ids: readonly string[] }) {
+  const shown = ids.slice(0, shownMax);
+  const { data: records = [] } = useQuery(recordsByIdQuery(target.name, shown));
+  return (
+    <div className="relation-list">
+      {shown.map((id) => {
+        const related = records.find((record) => record.id === id);
+        const label = related === undefined ? '' : recordLabel(target, related);
+        return (
+          <Link
+            key={id}
+            className="chip"
+            to="/c/$collection"
+            params={{ collection: target.name }}
+            search={{ record: id }}
+            title={`${target.name} / ${id}`}
+          >
+            <CollectionIcon collection={target} size={13} />
+            <span className={label === '' ? 'cut mono' : 'cut'}>{label === '' ? id : label}</span>
+          </Link>
+        );
+      })}
+      {ids.length > shownMax && <span className="faint">and {ids.length - shownMax} more</span>}
+    </div>
+  );
+}
+
+/** Each field of another collection that may name this record, with how many do, and a link to them. */
+function PointedAt({ collection, collections, record }: RelationsTabProps) {
+  const sources = collections.flatMap((source) =>
+    relationsOf(source)
+      .filter(({ collectionId }) => collectionId === collection.id)
+      .map((field) => ({ source, field, filter: filterOf(field, record.id) })),
+  );
+  const counts = useQueries({
+    queries: sources.map(({ source, filter }) => recordCountQuery({ collection: source.name, filter })),
+  });
+  if (sources.length === 0) return <p className="soft">No collection has a relation to {collection.name}.</p>;
+  return (
+    <ul className="relations">
+      {sources.map(({ source, field, filter }, index) => (
+        <li key={`${source.id}/${field.id}`} className="relations-group">
+          <Link
+            className="relations-link"
+            to="/c/$collection"
+            params={{ collection: source.name }}
+            search={{ filter }}
+          >
+            <CollectionIcon collection={source} />
+            <span className="cut">
+              {source.name} <span className="faint">by {field.name}</span>
+            </span>
+            <span className="relations-count">{counts[index]?.data?.toLocaleString('en') ?? '…'}</span>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function relationsOf({ fields }: Collection): readonly FieldOf<'relation'>[] {
+  return fields.filter((field) => field.type === 'relation');
+}
+
+/** A field with several relations matches by any of them. */
+function filterOf({ name, maxSelect }: FieldOf<'relation'>, id: string): string {
+  return client.filter(`${name}${maxSelect > 1 ? ':each ?=' : ' ='} {:id}`, { id });
+}
+
+function idsOf(value: unknown): readonly string[] {
+  return [value ?? []]
+    .flat()
+    .map(String)
+    .filter((id) => id !== '');
+}

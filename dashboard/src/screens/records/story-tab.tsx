@@ -1,0 +1,216 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import Pencil from 'lucide-react/icons/pencil';
+import Plus from 'lucide-react/icons/plus';
+import Trash2 from 'lucide-react/icons/trash-2';
+import type { Collection } from '../../api/client.ts';
+import {
+  type Event,
+  eventBodyQuery,
+  storyQuery,
+  type Surroundings,
+  useSurroundings,
+} from '../../api/events.ts';
+import { useLiveChanges } from '../../api/live-changes.ts';
+import { DeliveryRow } from '../../parts/delivery-row.tsx';
+import { deliveries as countOf, explainDelivery, kindNames } from '../../parts/delivery-words.ts';
+import { MoreRows } from '../../parts/more-rows.tsx';
+import { NotToldList } from '../../parts/not-told-list.tsx';
+import { FailureNotice, Notice } from '../../parts/notice.tsx';
+import { Resend } from '../../parts/resend.tsx';
+import { Time } from '../../parts/time.tsx';
+import { changesBetween, type FieldChange, valuesOf } from './story-changes.ts';
+
+interface StoryTabProps {
+  readonly collection: Collection;
+  readonly id: string;
+}
+
+/** A record's own story, the last first: what changed, who was told of it, and what each receiver said. */
+export function StoryTab({ collection, id }: StoryTabProps) {
+  const story = useInfiniteQuery(storyQuery(collection, id));
+  const surroundings = useSurroundings();
+  useLiveChanges({ collection: collection.name, filter: `id = '${id}'` }, () => void story.refetch());
+  if (story.isPending) return <PlaceholderStory />;
+  if (story.isError)
+    return (
+      <div className="drawer-form">
+        <FailureNotice error={story.error} onRetry={() => void story.refetch()} />
+      </div>
+    );
+  const events = story.data.pages.flatMap(({ items }) => items);
+  if (events.length === 0) return <NoStory />;
+  return (
+    <div className="drawer-body">
+      <div className="story">
+        <Verdict events={events} surroundings={surroundings} />
+        <ol className="story-events" aria-label="Story, the last event first" reversed>
+          {events.map((event, index) => (
+            <StoryEvent
+              key={event.id}
+              event={event}
+              before={events[index + 1]}
+              collection={collection}
+              surroundings={surroundings}
+            />
+          ))}
+        </ol>
+        <MoreRows
+          label="Show earlier events"
+          isShown={story.hasNextPage}
+          isBusy={story.isFetchingNextPage}
+          onMore={() => void story.fetchNextPage()}
+        />
+      </div>
+    </div>
+  );
+}
+
+/** The answer before the details: whether everybody has got what they were to get. */
+function Verdict({
+  events,
+  surroundings,
+}: {
+  readonly events: readonly Event[];
+  readonly surroundings: Surroundings | undefined;
+}) {
+  const deliveries = events.flatMap((event) => event.deliveries);
+  const open = deliveries.filter(({ status }) => status !== 'delivered');
+  const reasons = open.map((delivery) => explainDelivery(delivery, surroundings));
+  const worst = reasons.find(({ tone }) => tone === 'failed') ?? reasons[0];
+  if (deliveries.length === 0)
+    return <Notice>No endpoint was told of this record. Each event says why.</Notice>;
+  if (open.length === 0)
+    return <Notice tone="ok">Everything was delivered: {countOf(deliveries.length)}.</Notice>;
+  return (
+    <Notice tone={worst?.tone === 'failed' ? 'failed' : 'retrying'}>
+      {countOf(open.length)} of {deliveries.length} did not arrive. {worst?.reason}
+      <div className="notice-actions">
+        <Resend deliveries={open} surroundings={surroundings} label={`Resend ${open.length} …`} />
+      </div>
+    </Notice>
+  );
+}
+
+const icons = { 'record.create': Plus, 'record.update': Pencil, 'record.delete': Trash2, ping: Plus };
+
+interface StoryEventProps {
+  readonly event: Event;
+  /** The event of this record before it, as far as it is loaded. */
+  readonly before: Event | undefined;
+  readonly collection: Collection;
+  readonly surroundings: Surroundings | undefined;
+}
+
+function StoryEvent({ event, before, collection, surroundings }: StoryEventProps) {
+  const Icon = icons[event.kind];
+  return (
+    <li className="story-event">
+      <span className="story-icon">
+        <Icon size={13} aria-hidden />
+      </span>
+      <div className="story-head">
+        <h3>
+          <Link to="/events/$id" params={{ id: event.id }}>
+            {kindNames[event.kind]}
+          </Link>
+        </h3>
+        <span className="soft">revision {event.revision}</span>
+        <span className="story-time">
+          <Time value={event.created} />
+        </span>
+      </div>
+      <Changes event={event} before={before} collection={collection} />
+      {event.deliveries.length > 0 && (
+        <ul className="delivery-rows panel" aria-label="Deliveries">
+          {event.deliveries.map((delivery) => (
+            <DeliveryRow key={delivery.id} delivery={delivery} surroundings={surroundings} />
+          ))}
+        </ul>
+      )}
+      {surroundings !== undefined && (
+        <NotToldList event={event} collection={collection.id} surroundings={surroundings} />
+      )}
+    </li>
+  );
+}
+
+function Changes({ event, before, collection }: Omit<StoryEventProps, 'surroundings'>) {
+  const after = useQuery(eventBodyQuery(event.id));
+  const earlier = useQuery(eventBodyQuery(event.kind === 'record.update' ? (before?.id ?? '') : ''));
+  if (after.error !== null) return <FailureNotice error={after.error} />;
+  if (after.data === undefined) return <span className="placeholder" style={{ inlineSize: 180 }} />;
+  if (event.kind === 'record.delete') return <p className="soft">The record is gone.</p>;
+  if (event.kind === 'record.create') return <ValueList changes={valuesOf(collection, after.data)} />;
+  if (before === undefined)
+    return (
+      <p className="soft">What changed cannot be told: the event before it is not loaded, or not kept.</p>
+    );
+  if (earlier.data === undefined) return <span className="placeholder" style={{ inlineSize: 180 }} />;
+  const changes = changesBetween(collection, earlier.data, after.data);
+  if (changes.length === 0) return <p className="soft">No field that receivers see has changed.</p>;
+  return <ChangeList changes={changes} />;
+}
+
+const shownFields = 4;
+
+/** The first values of a new record in one line; all of them are a click away. */
+function ValueList({ changes }: { readonly changes: readonly FieldChange[] }) {
+  const shown = changes.slice(0, shownFields);
+  const more = changes.length - shown.length;
+  return (
+    <p className="story-values">
+      {shown.map(({ name, after }) => (
+        <span key={name} className="story-value">
+          <span className="soft">{name}</span> <span className="cut">{after}</span>
+        </span>
+      ))}
+      {more > 0 && <span className="faint">and {more} more</span>}
+    </p>
+  );
+}
+
+function ChangeList({ changes }: { readonly changes: readonly FieldChange[] }) {
+  return (
+    <dl className="story-changes">
+      {changes.map(({ name, before, after }) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <del>{shown(before)}</del> <span aria-hidden>→</span> <ins>{shown(after)}</ins>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function shown(value: string | undefined): string {
+  return value === undefined || value === '' ? 'empty' : value;
+}
+
+function NoStory() {
+  return (
+    <div className="drawer-body">
+      <div className="story">
+        <Notice>
+          Nothing about this record is in the log, so nobody was told of it. An import makes no events, events
+          are kept for 30 days unless the operator has set another time, and with the setting{' '}
+          <span className="mono">webhooks.events</span> they may be made only when an endpoint wants them.
+        </Notice>
+      </div>
+    </div>
+  );
+}
+
+function PlaceholderStory() {
+  return (
+    <div className="drawer-body" aria-busy>
+      <div className="drawer-form">
+        {[220, 160, 240, 180].map((inlineSize) => (
+          <span key={inlineSize} className="placeholder" style={{ inlineSize }} />
+        ))}
+      </div>
+    </div>
+  );
+}

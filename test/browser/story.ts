@@ -1,0 +1,112 @@
+/** A record's own story, and what it is connected with. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertAccessible } from '../support/axe.ts';
+import { withoutChromium } from '../support/chromium.ts';
+import { startDeliveryStage } from '../support/delivery-stage.ts';
+import { eventually } from '../support/eventually.ts';
+
+const skip = withoutChromium;
+const failing = { kind: 'status', status: 500 } as const;
+const ok = { kind: 'ok' } as const;
+const hour = 3_600;
+
+test('a story tells what changed, who was told, and mends what did not arrive', { skip }, async (t) => {
+  const stage = await startDeliveryStage(t, { modes: [ok, failing, ok], schedule: [] });
+  const order = await stage.addOrder();
+  await stage.delivery(order, ({ status }) => status === 'delivered');
+  await stage.pb.collection('orders').update(order, { state: 'paid' });
+  await stage.delivery(order, ({ status }) => status === 'exhausted');
+  const page = await stage.openSignedIn(`c/orders?record=${order}&view=story`);
+  const story = page.getByRole('complementary');
+  await story.getByText('1 delivery of 2 did not arrive.').waitFor();
+  const events = story.locator('.story-event');
+  assert.deepEqual(await events.locator('h3').allInnerTexts(), ['Updated', 'Created']);
+  await events.first().locator('del').getByText('open').waitFor();
+  await events.first().locator('ins').getByText('paid').waitFor();
+  assert.equal(await events.first().locator('dt').count(), 1, 'what counts by itself is left out');
+  await events.first().getByText('Gave up').waitFor();
+  await events.last().getByText('1001').waitFor();
+  await events.last().getByText('Delivered').waitFor();
+  await assertAccessible(page, 'story');
+  await events.first().getByRole('button', { name: 'Resend …' }).click();
+  await page.getByText('1 delivery to 1 endpoint').waitFor();
+  await page.getByRole('button', { name: 'Send 1 delivery', exact: true }).click();
+  await story.getByText('Everything was delivered: 2 deliveries.').waitFor();
+});
+
+test('a story says why an endpoint was not told', { skip }, async (t) => {
+  const stage = await startDeliveryStage(t, { modes: [ok], schedule: [] });
+  const { pb, receiver } = stage;
+  await pb.collections.create({ name: 'notes', type: 'base', fields: [{ name: 'title', type: 'text' }] });
+  const { id } = await pb.collection('notes').create({ title: 'one' });
+  const page = await stage.openSignedIn(`c/notes?record=${id}&view=story`);
+  const story = page.getByRole('complementary');
+  await story.getByText('No endpoint was told of this record.').waitFor();
+  await story.getByText(`${receiver.url} does not subscribe to notes.`).waitFor();
+  await pb.send('/api/webhooks/endpoints', {
+    method: 'POST',
+    body: { url: receiver.urlAt('127.0.0.1', '/late') },
+  });
+  await page.reload();
+  await story.getByText('/late was made after this event.').waitFor();
+  // What happens while one looks shows by itself.
+  await eventually('the change is told', async () => {
+    await pb.collection('notes').update(id, { title: 'two' });
+    return (await story.locator('.story-event').count()) > 1;
+  });
+});
+
+test('a paused endpoint and a receiver that is away are told as the reason to wait', { skip }, async (t) => {
+  const stage = await startDeliveryStage(t, { modes: [failing], schedule: Array<number>(10).fill(hour) });
+  const { pb, endpoint } = stage;
+  const order = await stage.addOrder();
+  await stage.delivery(order, ({ attempts }) => attempts.length === 1);
+  const page = await stage.openSignedIn(`c/orders?record=${order}&view=story`);
+  const story = page.getByRole('complementary');
+  await story.getByText('Retrying').waitFor();
+  await story.getByText(/next try in/).waitFor();
+  await pb.send(`/api/webhooks/endpoints/${endpoint.id}/pause`, { method: 'POST' });
+  await page.reload();
+  await story.getByText('Waits: endpoint paused').waitFor();
+  await pb.send(`/api/webhooks/endpoints/${endpoint.id}/resume`, { method: 'POST' });
+  for (let number = 0; number < 5; number += 1) await stage.addOrder({ number: String(number) });
+  await eventually('the endpoint counts as away', async () => {
+    const { items } = await pb.send<{ items: readonly { state: string }[] }>('/api/webhooks/lanes', {});
+    return items.some(({ state }) => state === 'open');
+  });
+  await page.reload();
+  await story.getByText('Waits: receiver away').waitFor();
+});
+
+test('relations lead to the records that this one names, and to those that name it', { skip }, async (t) => {
+  const stage = await startDeliveryStage(t, { modes: [ok], schedule: [] });
+  const { pb } = stage;
+  const { id: collectionId } = await pb.collections.getOne('orders');
+  await pb.collections.create({
+    name: 'parcels',
+    type: 'base',
+    fields: [
+      { name: 'label', type: 'text', presentable: true },
+      { name: 'order', type: 'relation', collectionId, maxSelect: 1 },
+      { name: 'others', type: 'relation', collectionId, maxSelect: 5 },
+    ],
+  });
+  const order = await stage.addOrder();
+  const other = await stage.addOrder({ number: '1002' });
+  const parcel = await pb.collection('parcels').create({ label: 'A', order, others: [order, other] });
+  await pb.collection('parcels').create({ label: 'B', order, others: [other] });
+  const page = await stage.openSignedIn(`c/orders?record=${order}&view=relations`);
+  const drawer = page.getByRole('complementary');
+  await drawer.getByText('This record names no other.').waitFor();
+  const byOrder = drawer.getByRole('link', { name: 'parcels by order 2' });
+  await byOrder.waitFor();
+  await drawer.getByRole('link', { name: 'parcels by others 1' }).waitFor();
+  await assertAccessible(page, 'relations');
+  await byOrder.click();
+  await page.getByText('2 records').waitFor();
+  await page.goto(`${stage.url}/_/c/parcels?record=${parcel.id}&view=relations`);
+  await drawer.getByText('2 records').waitFor();
+  await drawer.getByRole('link', { name: '1002' }).click();
+  assert.equal(new URL(page.url()).searchParams.get('record'), other);
+});
