@@ -16,6 +16,8 @@ export interface MadeDashboard {
   readonly folders: readonly string[];
 }
 
+const sharedParts = /dashboard\/src\/(?:parts|browser)\/|lucide-react/;
+
 /**
  * Builds the dashboard, with a list of its files and each text in two codings beside it. Writes nothing, so that several may do so at
  * once. The same sources make the same bytes.
@@ -40,6 +42,10 @@ export async function makeDashboard(): Promise<MadeDashboard> {
       sourcemap: false,
       reportCompressedSize: false,
       chunkSizeWarningLimit: 700,
+      // What several screens are made of comes in one file: a request for each would cost more than its few bytes.
+      rolldownOptions: {
+        output: { codeSplitting: { groups: [{ name: 'parts', test: sharedParts, minShareCount: 2 }] } },
+      },
     },
     // One output, as there is one format and no watching.
   })) as Rolldown.RolldownOutput;
