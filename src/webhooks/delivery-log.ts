@@ -6,6 +6,7 @@ import type { FilterTree } from '../filters/parse.ts';
 import type { ListQuery } from '../query/list-query.ts';
 import { column, columnResolver } from '../query/list-source.ts';
 import { type ListResult, runList } from '../query/run-list.ts';
+import { cursorsOfList } from '../secrets/seal-position.ts';
 import { joinSql, literal, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Reader, Row, Transaction, Tuple } from '../storage/database.ts';
 import { deliveryId, type DeliveryKey, keyText } from './deliveries.ts';
@@ -66,7 +67,7 @@ function partsOf(names: Names): {
 
 /** Returns a page of deliveries, each with its attempts; only {@link readDelivery} shows what receivers answered. */
 export async function listDeliveries(
-  { database, clock }: WebhookInstance,
+  { database, clock, sealer }: WebhookInstance,
   query: ListQuery,
 ): Promise<ListResult<DeliveryView>> {
   const { names } = database;
@@ -92,6 +93,7 @@ export async function listDeliveries(
       created: column('date', sql`e.created`),
       updated: column('date', updated),
     }),
+    sealer: cursorsOfList(sealer, ['deliveries', query.filter ?? null, query.sort]),
     dialect: names.dialect,
     now: clock.now(),
   };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
-import { startWebhookService } from '../support/webhook-service.ts';
+import { listOf, startWebhookService } from '../support/webhook-service.ts';
 
 interface Item {
   readonly id: string;
@@ -75,4 +75,23 @@ test('a cursor goes through the log of events, each once, whatever is added mean
     walked,
     itemsOf({ items }).map(({ id }) => id),
   );
+});
+
+test('a cursor goes through the deliveries of several endpoints, each once', async (t) => {
+  const service = await startWebhookService(t);
+  for (const path of ['/a', '/b', '/c'])
+    await service.addEndpoint({ url: service.receiver.urlAt('127.0.0.1', path) });
+  for (let number = 0; number < 3; number += 1) await service.addPost(`post ${number}`);
+  for (const sort of ['created', '-created', 'endpoint,-created']) {
+    const ids: string[] = [];
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const path: string = `/api/webhooks/deliveries?sort=${sort}&perPage=2&cursor=${cursor}`;
+      const page = await service.call('GET', path);
+      ids.push(...listOf(page.items).map(({ id }) => String(id)));
+      cursor = page.nextCursor;
+    }
+    assert.equal(ids.length, 9, sort);
+    assert.equal(new Set(ids).size, 9, sort);
+  }
 });

@@ -263,7 +263,13 @@ test('on a phone nothing is wider than the screen', { skip }, async (t) => {
   const order = await stage.addOrder();
   const { id, event } = await stage.delivery(order, ({ status }) => status === 'exhausted');
   const page = await stage.openSignedIn('events', { viewport: { width: 375, height: 740 } });
-  const places = ['events', `events/${event}`, `c/orders?record=${order}&view=story`, `deliveries/${id}`];
+  const places = [
+    'deliveries',
+    'events',
+    `events/${event}`,
+    `c/orders?record=${order}&view=story`,
+    `deliveries/${id}`,
+  ];
   const tabs = ['request', 'event', 'signature'].map((tab) => `deliveries/${id}?tab=${tab}`);
   for (const path of [...places, ...tabs]) {
     await page.goto(`${stage.url}/_/${path}`);
@@ -272,4 +278,24 @@ test('on a phone nothing is wider than the screen', { skip }, async (t) => {
     assert.ok(width <= 375, `${path} is ${width} wide`);
     await assertAccessible(page, path);
   }
+});
+
+test('deliveries that failed for good are listed, by a link with filters', { skip }, async (t) => {
+  const stage = await startDeliveryStage(t, { modes: [{ kind: 'ok' }, refusing], schedule: [] });
+  const first = await stage.addOrder();
+  await stage.delivery(first, ({ status }) => status === 'delivered');
+  const order = await stage.addOrder();
+  await stage.delivery(order, ({ status }) => status === 'exhausted');
+  const page = await stage.openSignedIn('deliveries?status=exhausted&from=24h');
+  const rows = page.locator('.delivery-line');
+  await rows.getByText('Gave up').waitFor();
+  assert.equal(await rows.count(), 1);
+  await assertAccessible(page, 'deliveries');
+  await page.getByRole('button', { name: 'Clear' }).click();
+  await eventually('both show', async () => (await rows.count()) === 2);
+  await page.getByLabel('Endpoint').selectOption(stage.endpoint.id);
+  await rows.first().getByRole('link').click();
+  await page.getByText('Answer to attempt 1: 404').waitFor();
+  await page.goBack();
+  assert.equal(new URL(page.url()).search, `?endpoint=${stage.endpoint.id}`);
 });

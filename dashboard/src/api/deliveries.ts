@@ -1,4 +1,4 @@
-import { type QueryClient, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query';
 import { call, client } from './client.ts';
 import type { Delivery, Event } from './events.ts';
 
@@ -11,6 +11,44 @@ export function deliveryQuery(id: string) {
     queryKey: ['deliveries', 'view', id],
     queryFn: async ({ signal }) => call('GET /api/webhooks/deliveries/{id}', { path: { id }, signal }),
     refetchInterval: ({ state }) => (state.data?.status === 'pending' ? waitingMs : restMs),
+  });
+}
+
+/** Which deliveries a list shows; an empty text is no condition. */
+export interface DeliverySelection {
+  readonly status: string;
+  /** The id of an endpoint. */
+  readonly endpoint: string;
+  /** A date as the API writes it. */
+  readonly from: string;
+}
+
+const listSize = 40;
+
+/** Deliveries page by page, those of the newest events first. */
+export function deliveriesQuery(selection: DeliverySelection) {
+  return infiniteQueryOptions({
+    queryKey: ['deliveries', 'list', selection],
+    queryFn: async ({ pageParam, signal }) => {
+      const { status, endpoint, from } = selection;
+      const conditions = [
+        status !== '' && client.filter('status = {:status}', { status }),
+        endpoint !== '' && client.filter('endpoint = {:endpoint}', { endpoint }),
+        from !== '' && client.filter('created >= {:from}', { from }),
+      ];
+      const filter = conditions.filter((condition) => condition !== false).join(' && ');
+      const query = {
+        cursor: pageParam,
+        perPage: listSize,
+        sort: '-created',
+        ...(filter !== '' && { filter }),
+      };
+      const page = await call('GET /api/webhooks/deliveries', { query, signal });
+      return { items: page.items, nextCursor: 'nextCursor' in page ? page.nextCursor : null };
+    },
+    initialPageParam: '',
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    refetchInterval: restMs,
   });
 }
 

@@ -10,7 +10,7 @@ import {
 import { basePath } from '../api/client.ts';
 import { collectionsQuery } from '../api/collections.ts';
 import { isSignedIn } from '../api/session.ts';
-import { decodeDeliverySearch } from '../screens/deliveries/delivery-search.ts';
+import { decodeDeliveriesSearch, decodeDeliverySearch } from '../screens/deliveries/delivery-search.ts';
 import { decodeEventSearch } from '../screens/events/event-search.ts';
 import { decodeRecordSearch } from '../screens/records/record-search.ts';
 import { LostPage, FailedPage } from './failed-page.tsx';
@@ -97,6 +97,16 @@ const eventRoute = createRoute({
   component: lazyRouteComponent(async () => import('../screens/events/event-screen.tsx'), 'EventScreen'),
 });
 
+const deliveriesRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/deliveries',
+  validateSearch: decodeDeliveriesSearch,
+  component: lazyRouteComponent(
+    async () => import('../screens/deliveries/deliveries-screen.tsx'),
+    'DeliveriesScreen',
+  ),
+});
+
 const deliveryRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/deliveries/$id',
@@ -110,7 +120,15 @@ const deliveryRoute = createRoute({
 const routeTree = rootRoute.addChildren([
   loginRoute,
   setupRoute,
-  shellRoute.addChildren([indexRoute, overviewRoute, recordsRoute, eventsRoute, eventRoute, deliveryRoute]),
+  shellRoute.addChildren([
+    indexRoute,
+    overviewRoute,
+    recordsRoute,
+    eventsRoute,
+    eventRoute,
+    deliveriesRoute,
+    deliveryRoute,
+  ]),
 ]);
 
 export function createDashboardRouter(queries: QueryClient) {

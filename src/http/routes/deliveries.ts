@@ -3,7 +3,7 @@ import { cancelDelivery, listDeliveries, readDelivery, retryDelivery } from '../
 import { deliveryStatuses } from '../../webhooks/delivery.ts';
 import type { AttemptKind } from '../../webhooks/sending/attempt-result.ts';
 import { jsonAnswer, listParameters } from '../openapi/operation.ts';
-import { listSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { cursorListSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
 import { route } from '../route.ts';
 
 const common = { tag: 'webhooks', isForSuperusers: true } as const;
@@ -22,7 +22,7 @@ export const deliveryRoutes = [
     id: 'listDeliveries',
     scope: 'webhooks:read',
     summary: 'A page of deliveries with their attempts',
-    parameters: listParameters,
+    parameters: [...listParameters, 'Cursor'],
     answers: { 200: jsonAnswer('The deliveries.', schemaReference('DeliveryList')) },
     handle: async (context) => context.answerList(await listDeliveries(context.instance, context.listQuery)),
   }),
@@ -101,7 +101,7 @@ export const deliverySchemas: Readonly<Record<string, Schema>> = {
     updated: text,
     attempts: { type: 'array', items: schemaReference('Attempt') },
   }),
-  DeliveryList: listSchema(schemaReference('Delivery')),
+  DeliveryList: cursorListSchema(schemaReference('Delivery')),
   Attempt: objectSchema(
     {
       number: { type: 'integer', minimum: 1 },

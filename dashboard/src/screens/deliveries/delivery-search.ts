@@ -16,3 +16,29 @@ export function decodeDeliverySearch(search: Readonly<Record<string, unknown>>):
     ...(tab !== undefined && { tab }),
   };
 }
+
+/** Which deliveries the list shows. */
+export interface DeliveriesSearch {
+  readonly status?: DeliveryStatus;
+  /** The id of an endpoint. */
+  readonly endpoint?: string;
+  /** `1h`, `24h`, `7d`. */
+  readonly from?: keyof typeof spanHours;
+}
+
+export const deliveryStatuses = ['pending', 'exhausted', 'expired', 'cancelled', 'delivered'] as const;
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+export const spanHours = { '1h': 1, '24h': 24, '7d': 168 } as const;
+const spans = ['1h', '24h', '7d'] as const;
+
+export function decodeDeliveriesSearch(search: Readonly<Record<string, unknown>>): DeliveriesSearch {
+  const { endpoint } = search;
+  const status = deliveryStatuses.find((one) => one === search['status']);
+  const from = spans.find((one) => one === search['from']);
+  return {
+    ...(status !== undefined && { status }),
+    ...(typeof endpoint === 'string' && endpoint !== '' && { endpoint }),
+    ...(from !== undefined && { from }),
+  };
+}
