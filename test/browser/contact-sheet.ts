@@ -57,7 +57,7 @@ const screens: readonly Screen[] = [
   { name: 'record', path: 'c/orders?record=FIRST', ready: '.drawer .input' },
   { name: 'record-json', path: 'c/orders?record=FIRST&view=json', ready: '.json' },
   { name: 'record-story', path: 'c/orders?record=FIRST&view=story', ready: '.delivery-row' },
-  { name: 'record-relations', path: 'c/orders?record=FIRST&view=relations', ready: '.relations-link' },
+  { name: 'record-relations', path: 'c/orders?record=FIRST&view=relations', ready: '.relations-group' },
   { name: 'events', path: 'events', ready: '.event-row .badge' },
   { name: 'events-none', path: 'events?record=nothing', ready: '.empty' },
   { name: 'event', path: 'events/EVENT', ready: '.delivery-row' },
@@ -113,7 +113,8 @@ async function show(stage: BrowserStage, { screen, ids, options }: Showing): Pro
   if (screen.isGuest === true) await page.goto(`${stage.url}/_/${path}`);
   await page.locator(screen.ready).first().waitFor();
   await screen.act?.(page);
-  await page.waitForLoadState('networkidle').catch(() => undefined);
+  // Some screens wait for news all the time.
+  await page.waitForLoadState('networkidle', { timeout: 3_000 }).catch(() => undefined);
   return page;
 }
 

@@ -35,6 +35,16 @@ test('a story tells what changed, who was told, and mends what did not arrive', 
   await story.getByText('Everything was delivered: 2 deliveries.').waitFor();
 });
 
+test('a deleted record has its story still', { skip }, async (t) => {
+  const stage = await startDeliveryStage(t, { modes: [ok], schedule: [] });
+  const order = await stage.addOrder();
+  await stage.pb.collection('orders').delete(order);
+  const page = await stage.openSignedIn(`c/orders?record=${order}&view=story`, { refusals: [404] });
+  const story = page.getByRole('complementary');
+  await story.getByText('The record is gone.').waitFor();
+  await story.getByText('Everything was delivered: 2 deliveries.').waitFor();
+});
+
 test('a story says why an endpoint was not told', { skip }, async (t) => {
   const stage = await startDeliveryStage(t, { modes: [ok], schedule: [] });
   const { pb, receiver } = stage;

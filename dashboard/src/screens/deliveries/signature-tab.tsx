@@ -116,7 +116,7 @@ function useComparison(
       body: textOf(form, 'body').replaceAll('\r\n', '\n') || sent,
     };
     const received = textOf(form, 'received').trim();
-    const reference = { body: sent, signedBody: request.data?.headers['X-Service-Signature'] };
+    const reference = { body: sent, bodySignatures: bodySignaturesOf(request.data?.headers) };
     setOutcome({
       standard: await standardSignature(input),
       ofBody: await bodySignature(input),
@@ -124,6 +124,11 @@ function useComparison(
     });
   };
   return { outcome, forget: () => setOutcome(undefined), compare };
+}
+
+function bodySignaturesOf(headers: Readonly<Record<string, string>> = {}): readonly string[] {
+  const names = ['X-Service-Signature', 'X-Service-Signature-Previous'];
+  return names.flatMap((name) => headers[name] ?? []);
 }
 
 function textOf(form: FormData, name: string): string {

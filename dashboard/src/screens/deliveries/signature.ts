@@ -36,8 +36,8 @@ export type SignatureVerdict =
 /** What the service itself would send, to tell what is other than there. */
 export interface SignatureReference {
   readonly body: string;
-  /** What the service has signed with the secret of the endpoint now; undefined where it is not to be had. */
-  readonly signedBody: string | undefined;
+  /** What the service signs it with now: the secret of the endpoint, and the one before while both are good. Empty where that is not to be had. */
+  readonly bodySignatures: readonly string[];
 }
 
 /** Compares a signature, and says what has to be other for it to be right. */
@@ -57,10 +57,10 @@ export async function compareSignature(
 async function findDifference(
   input: SignatureInput,
   received: string,
-  { body, signedBody }: SignatureReference,
+  { body, bodySignatures }: SignatureReference,
 ): Promise<string> {
   const { secret } = input;
-  if (signedBody !== undefined && (await bodySignature({ secret, body })) !== signedBody)
+  if (bodySignatures.length > 0 && !bodySignatures.includes(await bodySignature({ secret, body })))
     return 'The secret is another one than that of the endpoint. Reveal it, and compare it with what your receiver has.';
   if (!/^(?:v1,[A-Za-z0-9+/]{43}=\s*)+$/.test(received) && !/^[0-9a-f]{64}$/i.test(received))
     return 'This is no signature: one is v1, with 44 characters of base64, or 64 hex digits. Was the whole header copied?';
