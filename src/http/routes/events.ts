@@ -16,7 +16,9 @@ export const eventRoutes = [
     parameters: [...listParameters, 'Cursor', 'RecordStory'],
     answers: { 200: jsonAnswer('The events.', schemaReference('EventList')) },
     handle: async (context) =>
-      context.answerList(await listEvents(context.instance, context.listQuery, context.query.get('record') || null)),
+      context.answerList(
+        await listEvents(context.instance, context.listQuery, context.query.get('record') || null),
+      ),
   }),
   route({
     ...common,
