@@ -33,10 +33,10 @@ export const edgeMutants: readonly Mutant[] = [
   },
   {
     name: 'a cursor is for its list',
-    file: 'src/records/list-records.ts',
-    from: "const place = { purpose: 'cursor', id: JSON.stringify(bound) };",
-    to: "const place = { purpose: 'cursor', id: String(bound.length) };",
-    tests: ['test/api/cursors.test.ts'],
+    file: 'src/secrets/seal-position.ts',
+    from: "const ofList = { purpose: 'cursor', id: JSON.stringify(bound) };",
+    to: "const ofList = { purpose: 'cursor', id: String(bound.length) };",
+    tests: ['test/api/cursors.test.ts', 'test/api/webhook-events.test.ts'],
   },
   {
     name: 'V8 makes no object among the old ones',
