@@ -1,4 +1,4 @@
-import { type KeyScope, keyScopes } from '../access/caller.ts';
+import { type KeyScope, keyScopes, type Superuser } from '../access/caller.ts';
 import { AppError, type FieldError, type FieldErrors, notFound } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import { type JsonObject, ownMember } from '../base/json.ts';
@@ -13,7 +13,7 @@ import type { ListQuery } from '../query/list-query.ts';
 import { column, columnResolver, type ListedTable, tableSource } from '../query/list-source.ts';
 import { type ListResult, runList } from '../query/run-list.ts';
 import { digest, newSecretText } from '../secrets/digest.ts';
-import { sql } from '../sql/sql.ts';
+import { lookupByKey, sql } from '../sql/sql.ts';
 import type { Transaction, Tuple } from '../storage/database.ts';
 
 /**
@@ -198,6 +198,21 @@ export async function deleteApiKey(instance: Instance, id: string, actor: Actor)
     if (deleted === 0) throw notFound();
     await instance.audit.append(tx, actor, { action: 'key.delete', target: id });
   });
+}
+
+/** Returns the API key that the caller sends. Throws forbidden for a superuser who sends none. */
+export async function getOwnApiKey({ database }: Instance, { id, key }: Superuser): Promise<ApiKey> {
+  const { names } = database;
+  const [row] =
+    key === undefined
+      ? []
+      : await database.tuples(
+          lookupByKey(
+            sql`SELECT ${apiKeyColumns} FROM ${names.table('$api_key')} WHERE ${names.scope} AND id = ${id}`,
+          ),
+        );
+  if (row === undefined) throw new AppError('forbidden', 'The request was made without an API key.');
+  return toApiKey(row);
 }
 
 const resolve = columnResolver({

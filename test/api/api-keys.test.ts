@@ -112,6 +112,29 @@ test('a key that is wrong, expired or revoked is refused on every route, also wh
   assert.equal((await service.request(path, { method: 'DELETE', token: true })).status, 404);
 });
 
+test('a key may ask what it is, whatever its scopes, and nobody else may', async (t) => {
+  const service = await startService(t);
+  const path = '/api/keys/current';
+  const made = await makeKey(service, ['webhooks:read'], { expires: '2999-01-01 00:00:00.000Z' });
+  const { status, json } = await service.request(path, { token: made.key });
+  assert.equal(status, 200);
+  const { id, name, scopes: own, collections, expires } = json;
+  assert.deepEqual(
+    { id, name, own, collections, expires },
+    {
+      id: made.id,
+      name: 'test',
+      own: ['webhooks:read'],
+      collections: null,
+      expires: '2999-01-01 00:00:00.000Z',
+    },
+  );
+  assert.ok(!('key' in json));
+  assert.equal((await service.request(path, { token: true })).status, 403, 'a superuser sends no key');
+  assert.equal((await service.request(path)).status, 401);
+  assert.equal((await service.request(path, { token: `${made.key.slice(0, -1)}_` })).status, 401);
+});
+
 test('a key of one instance is no key of another', async (t) => {
   const service = await startService(t);
   await service.app.data.directory.create('other', null);

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { cpSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { before, test } from 'node:test';
+import { root } from '../../tools/build/root.ts';
 import { buildDashboard } from '../support/build-dashboard.ts';
-import { serveMain } from '../support/main-process.ts';
+import { endWith, MainProcess, serveMain } from '../support/main-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const html = { accept: 'text/html' };
@@ -81,6 +84,25 @@ test('a file that is not there, and one beside the dashboard, is a 404 in JSON',
   }
   const post = await fetch(`${url}/_/overview`, { method: 'POST' });
   assert.equal(post.status, 404);
+});
+
+test('where nothing was built, the dashboard is a 404 that says how, and the API works', async (t) => {
+  const folder = temporaryFolder(t);
+  // The sources as they are, without the folder that a build makes.
+  for (const name of ['src', 'package.json'])
+    cpSync(join(root, name), join(folder, name), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const args = ['serve', '--data', join(folder, 'data'), '--port', '0', '--dev'];
+  const program = [process.execPath, join(folder, 'src', 'main.ts')];
+  const server = endWith(t, new MainProcess(args, {}, { program }));
+  const { url } = await server.waitForLog(/listens on/);
+  for (const path of ['', 'overview', 'assets/index-0.js']) {
+    const answer = await fetch(`${String(url)}/_/${path}`);
+    assert.equal(answer.status, 404);
+    const { message } = JSON.parse(await answer.text());
+    assert.match(message, /^The dashboard is not built here\. Run `npm run build:dashboard`/);
+  }
+  assert.equal((await fetch(`${String(url)}/api/health`)).status, 200);
 });
 
 test('a start says where the dashboard is, and where the first superuser is made', async (t) => {

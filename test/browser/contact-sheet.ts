@@ -26,9 +26,16 @@ interface Screen {
   readonly refusals?: readonly number[];
 }
 
+/** What a token in a mail says; nobody has signed it. */
+function linkToken(exp: number): string {
+  const claims = { collectionId: 'users', email: 'ann@example.com', newEmail: 'ann@new.example', exp };
+  return `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.none`;
+}
+
 const screens: readonly Screen[] = [
   { name: 'setup', path: 'setup#sometoken', ready: 'form', isGuest: true },
   { name: 'login', path: 'login', ready: 'form', isGuest: true },
+  { name: 'login-key', path: 'login?with=key', ready: 'form', isGuest: true },
   {
     name: 'login-failed',
     path: 'login?expired=yes',
@@ -41,6 +48,30 @@ const screens: readonly Screen[] = [
       await page.getByRole('button', { name: 'Sign in', exact: true }).click();
       await page.getByRole('alert').waitFor();
     },
+  },
+  {
+    name: 'account-verification',
+    path: `auth/confirm-verification#${linkToken(4_000_000_000)}`,
+    ready: 'button',
+    isGuest: true,
+  },
+  {
+    name: 'account-reset',
+    path: `auth/confirm-password-reset#${linkToken(4_000_000_000)}`,
+    ready: 'form',
+    isGuest: true,
+  },
+  {
+    name: 'account-email',
+    path: `auth/confirm-email-change#${linkToken(4_000_000_000)}`,
+    ready: 'form',
+    isGuest: true,
+  },
+  {
+    name: 'account-old',
+    path: `auth/confirm-password-reset#${linkToken(1)}`,
+    ready: 'button',
+    isGuest: true,
   },
   { name: 'overview', path: 'overview', ready: '.counts' },
   { name: 'records', path: 'c/orders?sort=-ordered', ready: '.row .chip' },
@@ -68,6 +99,17 @@ const screens: readonly Screen[] = [
   { name: 'delivery-event', path: 'deliveries/DELIVERY?tab=event', ready: '.json' },
   { name: 'delivery-signature', path: 'deliveries/DELIVERY?tab=signature', ready: '.signature-form' },
   { name: 'record-new', path: 'c/everything?record=new', ready: '.drawer .input' },
+  { name: 'logs', path: 'logs', ready: 'a.log-row' },
+  { name: 'log', path: 'logs?log=LASTLOG', ready: '.details' },
+  { name: 'settings', path: 'settings/general', ready: '.settings-form' },
+  { name: 'settings-keys', path: 'settings/keys', ready: '.empty, .settings-row' },
+  { name: 'settings-key-new', path: 'settings/keys?create=yes', ready: '.settings-card' },
+  { name: 'settings-mail', path: 'settings/mail', ready: '.settings-form' },
+  { name: 'settings-templates', path: 'settings/templates', ready: '.settings-form' },
+  { name: 'settings-rate-limits', path: 'settings/rate-limits', ready: '.settings-rules' },
+  { name: 'settings-definitions', path: 'settings/definitions', ready: 'textarea' },
+  { name: 'settings-audit', path: 'settings/audit', ready: '.audit-row' },
+  { name: 'settings-danger', path: 'settings/danger', ready: '.settings-row' },
   {
     name: 'palette',
     path: 'c/products',
@@ -107,7 +149,8 @@ interface Showing {
 }
 
 async function show(stage: BrowserStage, { screen, ids, options }: Showing): Promise<Page> {
-  const path = screen.path.replaceAll(/[A-Z]{5,}/g, (name) => ids[name] ?? name);
+  const known = screen.path.replaceAll(/[A-Z]{5,}/g, (name) => ids[name] ?? name);
+  const path = known.replace('LASTLOG', await lastLog(stage));
   const all = { ...options, refusals: screen.refusals ?? [] };
   const page = screen.isGuest === true ? await stage.open(all) : await stage.openSignedIn(path, all);
   if (screen.isGuest === true) await page.goto(`${stage.url}/_/${path}`);
@@ -116,6 +159,11 @@ async function show(stage: BrowserStage, { screen, ids, options }: Showing): Pro
   // Some screens wait for news all the time.
   await page.waitForLoadState('networkidle', { timeout: 3_000 }).catch(() => undefined);
   return page;
+}
+
+async function lastLog({ pb }: BrowserStage): Promise<string> {
+  const { items } = await pb.logs.getList(1, 1, { sort: '-created' });
+  return items[0]?.id ?? '';
 }
 
 /** Fills the instance with the demo world, and a collection with a field of every type. Returns the id of an order. */

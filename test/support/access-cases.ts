@@ -280,6 +280,7 @@ function keyCases(): readonly AccessCase[] {
       of: '',
       request: () => ({ path: '/api/keys', body: { name: 'a key', scopes: ['records:read'] } }),
     },
+    { route: 'GET /api/keys/current', of: '', request: () => ({ path: '/api/keys/current' }) },
     {
       route: 'DELETE /api/keys/{id}',
       of: '',

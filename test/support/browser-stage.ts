@@ -30,6 +30,8 @@ export interface BrowserStage {
 export interface PageOptions extends BrowserContextOptions {
   /** The statuses of refusals that this test provokes: Chromium reports each as an error of the page. */
   readonly refusals?: readonly number[];
+  /** Where the page is, if not at the server itself: at a proxy in front of it. */
+  readonly origin?: string;
 }
 
 export async function startStage(t: TestContext): Promise<BrowserStage> {
@@ -82,12 +84,12 @@ function watchPages(t: TestContext) {
     assert.deepEqual(problems, []);
   });
   return {
-    open: async (url: string, { refusals = [], ...options }: PageOptions): Promise<Page> => {
+    open: async (url: string, { refusals = [], origin = url, ...options }: PageOptions): Promise<Page> => {
       const browser = await openChromium();
       const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
       contexts.push(context);
       const page = await context.newPage();
-      await watchPage(page, { url, refusals, problems });
+      await watchPage(page, { url: origin, refusals, problems });
       return page;
     },
   };

@@ -1,5 +1,6 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { call, type Collection, type Field } from './client.ts';
+import { mayUse } from './session.ts';
 
 /** Every collection of the instance with its definition, by name. There are at most 1,000. */
 export const collectionsQuery = queryOptions({
@@ -9,6 +10,8 @@ export const collectionsQuery = queryOptions({
     return (await call('GET /api/collections', { query, signal })).items;
   },
   staleTime: 30_000,
+  // An API key may be for something else.
+  enabled: () => mayUse('collections:read'),
 });
 
 /** The collections once they are there, for what shows without them too. */

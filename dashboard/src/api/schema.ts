@@ -153,6 +153,7 @@ export interface Operations {
   'POST /api/webhooks/catchers/{id}/requests': { query: { status?: number }; body: undefined; answer: undefined };
   'GET /api/keys': { query: { page?: number; perPage?: number; sort?: string; filter?: string; skipTotal?: boolean; fields?: string }; body: undefined; answer: Schemas['ApiKeyList'] };
   'POST /api/keys': { query: { fields?: string }; body: Schemas['ApiKeyCreate']; answer: Schemas['ApiKeyWithKey'] };
+  'GET /api/keys/current': { query: { fields?: string }; body: undefined; answer: Schemas['ApiKey'] };
   'DELETE /api/keys/{id}': { query: Record<never, never>; body: undefined; answer: undefined };
   'GET /api/audit': { query: { page?: number; perPage?: number; sort?: string; filter?: string; skipTotal?: boolean; fields?: string }; body: undefined; answer: Schemas['AuditList'] };
   'GET /api/settings/public': { query: { fields?: string }; body: undefined; answer: Schemas['PublicSettings'] };

@@ -1,18 +1,45 @@
 import { useSyncExternalStore } from 'react';
+import type { KeyScope } from './keys.ts';
 import { call, expired, Failure, orFailure, client } from './client.ts';
+import type { Schemas } from './schema.ts';
 
 /** The collection of those who may use the dashboard. */
 const superusers = '_superusers';
 
-/** Somebody signed in. */
+/** The id of that collection, which is the same in every instance. */
+export const superusersId = 'pbc_3142635823';
+
+/** Somebody signed in: a superuser, or whoever has an API key. */
 export interface Session {
   readonly id: string;
-  readonly email: string;
+  /** The address of the superuser, or the name of the key. */
+  readonly label: string;
+  /** What the key may do; undefined for superusers, who may do everything. */
+  readonly key: KeyBounds | undefined;
 }
 
-/** True as long as a token is there that has not expired by the clock of this machine. */
+/** What an API key may do, as `GET /api/keys/current` says. */
+export interface KeyBounds {
+  readonly scopes: readonly KeyScope[];
+  /** Ids of the collections whose records it reaches; null for all. */
+  readonly collections: readonly string[] | null;
+  readonly expires: string;
+}
+
+/** True as long as a token is there that has not expired by the clock of this machine. When a key expires, the service says. */
 export function isSignedIn(): boolean {
-  return client.authStore.isValid && client.authStore.isSuperuser;
+  const { token, isValid, isSuperuser } = client.authStore;
+  return isKey(token) || (isValid && isSuperuser);
+}
+
+function isKey(token: string): boolean {
+  return token.startsWith('ck_');
+}
+
+/** Whether who is signed in may do what a scope covers. The service decides; this is for what is shown. */
+export function mayUse(scope: KeyScope): boolean {
+  const scopes = currentSession()?.key?.scopes;
+  return scopes === undefined || scopes.includes(scope) || scopes.includes('admin');
 }
 
 let shown: { readonly token: string; readonly session: Session | undefined } = {
@@ -21,16 +48,20 @@ let shown: { readonly token: string; readonly session: Session | undefined } = {
 };
 
 /** The same value as long as the token is the same, as React compares values by identity. */
-function currentSession(): Session | undefined {
+export function currentSession(): Session | undefined {
   const { token, record } = client.authStore;
   if (shown.token === token) return shown.session;
-  const email: unknown = record?.['email'];
-  const session =
-    record === null || token === ''
-      ? undefined
-      : { id: record.id, email: typeof email === 'string' ? email : '' };
+  const session = record === null || token === '' ? undefined : toSession(token, record);
   shown = { token, session };
   return session;
+}
+
+function toSession(token: string, record: Readonly<Record<string, unknown>>): Session {
+  const { id, email, name } = record;
+  const label = isKey(token) ? name : email;
+  // Saved by `saveKey`, with the members that the service has answered.
+  const key = isKey(token) ? (record as unknown as KeyBounds) : undefined;
+  return { id: String(id), label: typeof label === 'string' ? label : '', key };
 }
 
 export function useSession(): Session | undefined {
@@ -41,12 +72,13 @@ export function signOut(): void {
   client.authStore.clear();
 }
 
-/** Forgets a token that the service takes no more, and says so once. Returns what stops it. */
-export function onExpired(work: () => void): () => void {
+/** Forgets a token that the service takes no more, and says so once, and whether it was an API key. Returns what stops it. */
+export function onExpired(work: (wasKey: boolean) => void): () => void {
   const forget = (): void => {
-    if (client.authStore.token === '') return;
+    const { token } = client.authStore;
+    if (token === '') return;
     client.authStore.clear();
-    work();
+    work(isKey(token));
   };
   expired.addEventListener('expired', forget);
   return () => expired.removeEventListener('expired', forget);
@@ -54,7 +86,23 @@ export function onExpired(work: () => void): () => void {
 
 /** Gets a new token for one that is still good, so that who works every day need not sign in again. */
 export async function refreshSession(): Promise<void> {
-  await orFailure(client.collection(superusers).authRefresh());
+  const { token } = client.authStore;
+  if (isKey(token)) await saveKey(token);
+  else await orFailure(client.collection(superusers).authRefresh());
+}
+
+/** Signs in with an API key. Throws Failure for one that is not valid. */
+export async function signInWithKey(text: string): Promise<void> {
+  const key = text.trim();
+  if (!/^ck_\w+$/.test(key)) throw new Error('This is no API key: they begin with ck_.');
+  await saveKey(key);
+}
+
+async function saveKey(key: string): Promise<void> {
+  const headers = { Authorization: key };
+  const answer = await orFailure(client.send<Schemas['ApiKey']>('/api/keys/current', { headers }));
+  // The store of the SDK keeps a record beside the token; that of a key is what the key may do.
+  client.authStore.save(key, { ...answer, collectionId: '', collectionName: '' });
 }
 
 /** What has to follow a password or a code. */

@@ -1,14 +1,9 @@
-import { queryOptions, useQuery } from '@tanstack/react-query';
-import { call } from './client.ts';
+import { useQuery } from '@tanstack/react-query';
+import { mayUse } from './session.ts';
+import { settingsQuery } from './settings.ts';
 
-const settingsQuery = queryOptions({
-  queryKey: ['settings'],
-  queryFn: async ({ signal }) => call('GET /api/settings', { signal }),
-  staleTime: 60_000,
-});
-
-/** What the instance is called. */
+/** What the instance is called; for an API key that may not know it, where it is. */
 export function useInstanceName(): string {
   const { data } = useQuery({ ...settingsQuery, select: ({ meta }) => meta.appName });
-  return data ?? 'Chancery';
+  return data ?? (mayUse('admin') ? 'Chancery' : location.host);
 }

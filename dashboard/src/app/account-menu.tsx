@@ -27,16 +27,16 @@ export function AccountMenu() {
   const theme = useTheme();
   const density = useDensity();
   const leave = useSignOut();
-  const email = session?.email ?? '';
+  const label = session?.label ?? '';
   return (
     <Menu
       align="start"
       trigger={
         <button type="button" className="account">
           <span className="monogram" aria-hidden>
-            {email.slice(0, 1)}
+            {label.slice(0, 1)}
           </span>
-          <span className="cut">{email}</span>
+          <span className="cut">{label}</span>
           <ChevronsUpDown size={13} aria-hidden />
         </button>
       }

@@ -1,6 +1,7 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { Failure } from '../api/client.ts';
+import { restoreAccent } from '../browser/accent.ts';
 import { Toasts } from '../parts/toast.tsx';
 import { TooltipArea } from '../parts/tooltip.tsx';
 import { createDashboardRouter } from './router.tsx';
@@ -19,6 +20,7 @@ const queries = new QueryClient({
   },
 });
 
+restoreAccent();
 const router = createDashboardRouter(queries);
 
 declare module '@tanstack/react-router' {

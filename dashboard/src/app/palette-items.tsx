@@ -5,13 +5,17 @@ import LogOut from 'lucide-react/icons/log-out';
 import Plus from 'lucide-react/icons/plus';
 import Rows3 from 'lucide-react/icons/rows-3';
 import Send from 'lucide-react/icons/send';
+import Settings from 'lucide-react/icons/settings';
 import type { ReactNode } from 'react';
 import type { RecordModel } from '../api/client.ts';
 import { findCollection, useLoadedCollections } from '../api/collections.ts';
 import type { LogEntry } from '../api/find-in-log.ts';
+import { mayUse } from '../api/session.ts';
 import { setDensity, setTheme } from '../browser/theme.ts';
+import { settingsSections } from '../screens/settings/sections.ts';
 import { CollectionIcon } from '../parts/collection-icon.tsx';
 import { densityChoices, themeChoices, useSignOut } from './account-menu.tsx';
+import { mayOpen, mayReach } from './may-open.ts';
 import { screenLinks } from './screen-links.ts';
 
 /** Something to open or to do. */
@@ -33,19 +37,23 @@ export function usePaletteItems(): {
 } {
   const collectionItems = useCollectionItems();
   const createItems = useCreateItems();
+  const sectionItems = useSectionItems();
   const lookItems = useLookItems();
   const navigate = useNavigate();
   const leave = useSignOut();
   const items: readonly PaletteItem[] = [
     ...createItems,
-    ...screenLinks.map(({ to, label, icon: Icon }) => ({
-      key: to,
-      label,
-      kind: 'Screen' as const,
-      icon: <Icon size={iconSize} aria-hidden />,
-      run: () => void navigate({ to }),
-    })),
+    ...screenLinks
+      .filter(({ to }) => mayOpen(to))
+      .map(({ to, label, icon: Icon }) => ({
+        key: to,
+        label,
+        kind: 'Screen' as const,
+        icon: <Icon size={iconSize} aria-hidden />,
+        run: () => void navigate({ to }),
+      })),
     ...collectionItems,
+    ...sectionItems,
     ...lookItems,
     {
       key: 'sign-out',
@@ -81,7 +89,7 @@ export function usePaletteItems(): {
 
 function useCollectionItems(): readonly PaletteItem[] {
   const navigate = useNavigate();
-  const collections = useLoadedCollections() ?? [];
+  const collections = (useLoadedCollections() ?? []).filter(mayReach);
   // Those of the service last: people look for their own.
   const ordered = collections.toSorted((a, b) => Number(a.system) - Number(b.system));
   return ordered.map((collection) => ({
@@ -100,7 +108,7 @@ function useCreateItems(): readonly PaletteItem[] {
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const [, name = ''] = /^\/c\/([^/]+)/.exec(path) ?? [];
   const collection = findCollection(collections, decodeURIComponent(name));
-  if (collection === undefined) return [];
+  if (collection === undefined || !mayUse('records:write')) return [];
   return [
     {
       key: 'create',
@@ -115,6 +123,19 @@ function useCreateItems(): readonly PaletteItem[] {
         }),
     },
   ];
+}
+
+/** The sections of the settings, which people look for by their names. */
+function useSectionItems(): readonly PaletteItem[] {
+  const navigate = useNavigate();
+  if (!mayOpen('/settings')) return [];
+  return settingsSections.map(({ section, label }) => ({
+    key: `settings-${section}`,
+    label: `Settings: ${label}`,
+    kind: 'Screen',
+    icon: <Settings size={iconSize} aria-hidden />,
+    run: () => void navigate({ to: '/settings/$section', params: { section } }),
+  }));
 }
 
 function useLookItems(): readonly PaletteItem[] {

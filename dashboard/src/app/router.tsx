@@ -9,11 +9,16 @@ import {
 } from '@tanstack/react-router';
 import { basePath } from '../api/client.ts';
 import { collectionsQuery } from '../api/collections.ts';
-import { isSignedIn } from '../api/session.ts';
 import { decodeDeliveriesSearch, decodeDeliverySearch } from '../screens/deliveries/delivery-search.ts';
 import { decodeEventSearch } from '../screens/events/event-search.ts';
+import { isSignedIn, mayUse } from '../api/session.ts';
+import { decodeLogSearch } from '../screens/logs/log-search.ts';
 import { decodeRecordSearch } from '../screens/records/record-search.ts';
+import { decodeSettingsSearch } from '../screens/settings/settings-search.ts';
 import { LostPage, FailedPage } from './failed-page.tsx';
+import { followMailLink } from './follow-mail-link.ts';
+import { mayOpen } from './may-open.ts';
+import { screenLinks } from './screen-links.ts';
 import { Shell } from './shell.tsx';
 
 interface RouterContext {
@@ -25,6 +30,8 @@ const rootRoute = createRootRouteWithContext<RouterContext>()({ component: Outle
 interface LoginSearch {
   /** The path to go on to. */
   readonly next?: string;
+  /** Sign in with an API key. */
+  readonly with?: 'key';
   /** The session was over, which nobody wanted. */
   readonly expired?: string;
 }
@@ -32,7 +39,8 @@ interface LoginSearch {
 const loginRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/login',
-  validateSearch: ({ next, expired }: Record<string, unknown>): LoginSearch => ({
+  validateSearch: ({ next, expired, with: means }: Record<string, unknown>): LoginSearch => ({
+    ...(means === 'key' && { with: means }),
     // A path of ours only: a link must not send people elsewhere.
     ...(typeof next === 'string' && /^\/(?![/\\])/.test(next) && { next }),
     ...(typeof expired === 'string' && { expired }),
@@ -46,17 +54,39 @@ const setupRoute = createRoute({
   component: lazyRouteComponent(async () => import('../screens/setup/setup-screen.tsx'), 'SetupScreen'),
 });
 
+/** Where the links in mails to accounts lead; `follow-mail-link.ts` has the form that their templates have. */
+const accountScreen = lazyRouteComponent(
+  async () => import('../screens/account-pages/account-screen.tsx'),
+  'AccountScreen',
+);
+const accountRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/auth/$action',
+  component: accountScreen,
+});
+const accountTokenRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/auth/$action/$token',
+  component: accountScreen,
+});
+
 /** Everything for those who have signed in. */
 const shellRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: 'shell',
   beforeLoad: ({ location }) => {
-    if (isSignedIn()) return;
+    if (isSignedIn()) {
+      if (location.pathname !== '/' && !mayOpen(location.pathname))
+        redirect({ throw: true, to: '/key', replace: true });
+      return;
+    }
     const next = location.pathname + location.searchStr;
     redirect({ throw: true, to: '/login', search: next === '/' ? {} : { next }, replace: true });
   },
   // Begun here, beside the code of the screen, rather than once that is there.
-  loader: ({ context }) => void context.queries.prefetchQuery(collectionsQuery),
+  loader: ({ context }) => {
+    if (mayUse('collections:read')) void context.queries.prefetchQuery(collectionsQuery);
+  },
   component: Shell,
 });
 
@@ -64,8 +94,15 @@ const indexRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/',
   beforeLoad: () => {
-    redirect({ throw: true, to: '/overview', replace: true });
+    const first = screenLinks.find(({ to }) => mayOpen(to));
+    redirect({ throw: true, to: first?.to ?? '/key', replace: true });
   },
+});
+
+const keyRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/key',
+  component: lazyRouteComponent(async () => import('../screens/key/key-screen.tsx'), 'KeyScreen'),
 });
 
 const overviewRoute = createRoute({
@@ -117,21 +154,53 @@ const deliveryRoute = createRoute({
   ),
 });
 
+const logsRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/logs',
+  validateSearch: decodeLogSearch,
+  component: lazyRouteComponent(async () => import('../screens/logs/logs-screen.tsx'), 'LogsScreen'),
+});
+
+const settingsIndexRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/settings',
+  beforeLoad: () => {
+    redirect({ throw: true, to: '/settings/$section', params: { section: 'general' }, replace: true });
+  },
+});
+
+const settingsRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/settings/$section',
+  validateSearch: decodeSettingsSearch,
+  component: lazyRouteComponent(
+    async () => import('../screens/settings/settings-screen.tsx'),
+    'SettingsScreen',
+  ),
+});
+
 const routeTree = rootRoute.addChildren([
   loginRoute,
   setupRoute,
+  accountRoute,
+  accountTokenRoute,
   shellRoute.addChildren([
     indexRoute,
+    keyRoute,
     overviewRoute,
     recordsRoute,
     eventsRoute,
     eventRoute,
     deliveriesRoute,
     deliveryRoute,
+    logsRoute,
+    settingsIndexRoute,
+    settingsRoute,
   ]),
 ]);
 
 export function createDashboardRouter(queries: QueryClient) {
+  followMailLink();
   return createRouter({
     routeTree,
     basepath: basePath.replace(/\/$/, ''),

@@ -2,6 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { Outlet, useNavigate, useRouter } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { onExpired, refreshSession } from '../api/session.ts';
+import { settingsQuery } from '../api/settings.ts';
+import { setAccent } from '../browser/accent.ts';
 import { useKeys } from '../browser/keys.ts';
 import { SidebarContext } from '../parts/bar.tsx';
 import { Palette } from './palette.tsx';
@@ -14,6 +16,7 @@ export function Shell() {
   const [isSidebarOpen, setIsSidebarOpen] = useState(false);
   const [isPaletteOpen, setIsPaletteOpen] = useState(false);
   useReturnAfterExpiry();
+  useAccent();
   useKeys({
     'Mod+k': (event) => {
       event.preventDefault();
@@ -55,6 +58,14 @@ export function Shell() {
   );
 }
 
+/** Shows the accent colour of the settings, which an API key may not know. */
+function useAccent(): void {
+  const { data } = useQuery({ ...settingsQuery, select: ({ meta }) => meta.accentColor });
+  useEffect(() => {
+    if (data !== undefined) setAccent(data);
+  }, [data]);
+}
+
 /** Sends people to sign in when the service takes their token no more, and back to the same place afterwards. */
 function useReturnAfterExpiry(): void {
   const navigate = useNavigate();
@@ -71,11 +82,11 @@ function useReturnAfterExpiry(): void {
   });
   useEffect(
     () =>
-      onExpired(() => {
+      onExpired((wasKey) => {
         const { pathname, searchStr } = router.state.location;
         void navigate({
           to: '/login',
-          search: { next: pathname + searchStr, expired: 'yes' },
+          search: { next: pathname + searchStr, expired: 'yes', ...(wasKey && { with: 'key' as const }) },
           replace: true,
         });
       }),

@@ -1,15 +1,18 @@
 import { Link, useRouterState } from '@tanstack/react-router';
 import ChevronRight from 'lucide-react/icons/chevron-right';
+import KeyRound from 'lucide-react/icons/key-round';
 import Search from 'lucide-react/icons/search';
 import { useEffect, useEffectEvent } from 'react';
 import type { Collection } from '../api/client.ts';
 import { useLoadedCollections } from '../api/collections.ts';
+import { mayUse, useSession } from '../api/session.ts';
 import { useInstanceName } from '../api/use-instance-name.ts';
 import { choicePreference, usePreference, writeText } from '../browser/preferences.ts';
 import { CollectionIcon } from '../parts/collection-icon.tsx';
 import { Key } from '../parts/key.tsx';
 import { Seal } from '../parts/seal.tsx';
 import { AccountMenu } from './account-menu.tsx';
+import { mayOpen, mayReach } from './may-open.ts';
 import { screenLinks } from './screen-links.ts';
 
 interface SidebarProps {
@@ -21,6 +24,7 @@ interface SidebarProps {
 
 export function Sidebar({ isOpen, onClose, onSearch }: SidebarProps) {
   const name = useInstanceName();
+  const links = useScreenLinks();
   useCloseOnNavigation(onClose);
   return (
     <nav className="sidebar" aria-label="Main" data-open={isOpen ? '' : undefined}>
@@ -34,13 +38,13 @@ export function Sidebar({ isOpen, onClose, onSearch }: SidebarProps) {
         <Key keys="ModK" />
       </button>
       <div className="sidebar-scroll" tabIndex={-1}>
-        {screenLinks.map(({ to, label, icon: Icon }) => (
+        {links.map(({ to, label, icon: Icon }) => (
           <Link key={to} to={to} className="nav-link">
             <Icon size={15} aria-hidden />
             {label}
           </Link>
         ))}
-        <CollectionLinks />
+        {mayOpen('/c') && <CollectionLinks />}
       </div>
       <div className="sidebar-foot">
         <AccountMenu />
@@ -48,6 +52,15 @@ export function Sidebar({ isOpen, onClose, onSearch }: SidebarProps) {
     </nav>
   );
 }
+
+/** The screens that are offered: to an API key only those that its scopes allow, and what it may do. */
+function useScreenLinks() {
+  const session = useSession();
+  const allowed = screenLinks.filter(({ to }) => mayOpen(to));
+  return session?.key === undefined ? allowed : [...allowed, keyLink];
+}
+
+const keyLink = { to: '/key', label: 'API key', icon: KeyRound } as const;
 
 function useCloseOnNavigation(onClose: () => void): void {
   const path = useRouterState({ select: ({ location }) => location.pathname });
@@ -62,24 +75,26 @@ function CollectionLinks() {
   const collections = useLoadedCollections();
   const isSystemShown = usePreference(systemPreference) === 'shown';
   if (collections === undefined) return <PlaceholderLinks />;
-  const own = collections.filter(({ system }) => !system);
+  const own = collections.filter((collection) => !collection.system && mayReach(collection));
   const system = collections.filter((collection) => collection.system);
   return (
     <>
       <LinkGroup title="Accounts" collections={own.filter(({ type }) => type === 'auth')} />
       <LinkGroup title="Collections" collections={own.filter(({ type }) => type !== 'auth')} />
-      <div className="nav-group">
-        <button
-          type="button"
-          className="nav-title"
-          aria-expanded={isSystemShown}
-          onClick={() => writeText(systemPreference.key, isSystemShown ? 'folded' : 'shown')}
-        >
-          <ChevronRight size={12} aria-hidden />
-          System
-        </button>
-        {isSystemShown && <Links collections={system} />}
-      </div>
+      {mayUse('admin') && (
+        <div className="nav-group">
+          <button
+            type="button"
+            className="nav-title"
+            aria-expanded={isSystemShown}
+            onClick={() => writeText(systemPreference.key, isSystemShown ? 'folded' : 'shown')}
+          >
+            <ChevronRight size={12} aria-hidden />
+            System
+          </button>
+          {isSystemShown && <Links collections={system} />}
+        </div>
+      )}
     </>
   );
 }

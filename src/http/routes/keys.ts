@@ -1,5 +1,6 @@
 import { keyScopes } from '../../access/caller.ts';
-import { apiKeyLimits, createApiKey, deleteApiKey, listApiKeys } from '../../auth/api-keys.ts';
+import { apiKeyLimits, createApiKey, deleteApiKey, getOwnApiKey, listApiKeys } from '../../auth/api-keys.ts';
+import { assert } from '../../base/assert.ts';
 import { nothing, notStored } from '../answer.ts';
 import { emptyAnswer, jsonAnswer, listParameters } from '../openapi/operation.ts';
 import { listSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
@@ -33,6 +34,21 @@ export const keyRoutes = [
     handle: async (context) => {
       const { apiKey, key } = await createApiKey(context.instance, context.body, context.input);
       return context.answer(JSON.stringify({ ...apiKey, key }), { status: 201, headers: notStored });
+    },
+  }),
+  route({
+    ...common,
+    method: 'GET',
+    path: '/api/keys/current',
+    id: 'getOwnApiKey',
+    scope: 'any',
+    summary: 'The API key of this request: its scopes and when it expires',
+    parameters: ['Fields'],
+    answers: { 200: jsonAnswer('The key.', schemaReference('ApiKey')) },
+    handle: async (context) => {
+      const { instance, caller } = context;
+      assert(caller.kind === 'superuser', 'others are refused, as the route is for superusers');
+      return context.answer(JSON.stringify(await getOwnApiKey(instance, caller)));
     },
   }),
   route({

@@ -7,6 +7,7 @@ import {
   requestCode,
   type SignInStep,
   signInWithCode,
+  signInWithKey,
   signInWithPassword,
 } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
@@ -21,7 +22,8 @@ type CodeStep = Extract<SignInStep, { readonly kind: 'code' }>;
 
 /** Signs a superuser in: with a password, with a code by mail, or with both where the service wants a second factor. */
 export function LoginScreen() {
-  const { next = '/overview', expired } = route.useSearch();
+  const { next = '/', expired, with: means } = route.useSearch();
+  const navigate = route.useNavigate();
   const router = useRouter();
   const [step, setStep] = useState<CodeStep>();
   const [email, setEmail] = useState('');
@@ -39,10 +41,25 @@ export function LoginScreen() {
         <CodeForm step={step} onDone={goOn} onBack={() => setStep(undefined)} />
       </Entrance>
     );
+  const chooseMeans = (chosen: 'key' | undefined): void =>
+    void navigate({
+      search: ({ with: _with, ...rest }) => ({ ...rest, ...(chosen !== undefined && { with: chosen }) }),
+      replace: true,
+    });
+  if (means === 'key')
+    return (
+      <Entrance title="Sign in" lead="With an API key. You see what its scopes allow.">
+        {expired !== undefined && <Notice>The key is not valid any more, or your session has ended.</Notice>}
+        <ApiKeyForm onDone={goOn} onBack={() => chooseMeans(undefined)} />
+      </Entrance>
+    );
   return (
     <Entrance title="Sign in" lead="As a superuser of this instance.">
       {expired !== undefined && <Notice>Your session has ended. Sign in to go on where you were.</Notice>}
       <PasswordForm email={email} onEmail={setEmail} onStep={follow} />
+      <button type="button" className="link entrance-other" onClick={() => chooseMeans('key')}>
+        Use an API key
+      </button>
     </Entrance>
   );
 }
@@ -102,6 +119,45 @@ function PasswordForm({ email, onEmail, onStep }: PasswordFormProps) {
           Send me a code instead
         </Button>
       )}
+    </AttemptForm>
+  );
+}
+
+interface ApiKeyFormProps {
+  readonly onDone: () => void;
+  readonly onBack: () => void;
+}
+
+function ApiKeyForm({ onDone, onBack }: ApiKeyFormProps) {
+  const [key, setKey] = useState('');
+  const { error, isBusy, attempt } = useAttempt();
+  return (
+    <AttemptForm
+      error={error}
+      onSubmit={() =>
+        attempt(async () => {
+          await signInWithKey(key);
+          onDone();
+        })
+      }
+    >
+      <LabelledField id="key" label="API key">
+        <PasswordInput
+          id="key"
+          value={key}
+          required
+          autoFocus
+          autoComplete="off"
+          placeholder="ck_…"
+          onChange={(event) => setKey(event.target.value)}
+        />
+      </LabelledField>
+      <Button type="submit" tone="primary" disabled={isBusy} wide>
+        Sign in
+      </Button>
+      <Button tone="quiet" wide onClick={onBack}>
+        Use a password
+      </Button>
     </AttemptForm>
   );
 }

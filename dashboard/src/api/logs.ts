@@ -1,0 +1,133 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { call, client } from './client.ts';
+import type { Schemas } from './schema.ts';
+
+/** An entry of the request log. */
+export type Log = Schemas['Log'];
+
+/** What `level` of an entry says, by name. */
+export const logLevels = { refused: 4, failed: 8 } as const;
+
+export type LogLevel = keyof typeof logLevels;
+
+export interface LogSelection {
+  /** A word, or an expression of docs/filters.md. */
+  readonly text: string;
+  readonly level: LogLevel | undefined;
+  readonly from: Date;
+  /** Exclusive. */
+  readonly to: Date;
+}
+
+/** What has an operator is an expression; anything else is a text to look for. */
+export function isLogExpression(text: string): boolean {
+  return /[=<>~]|&&|\|\|/.test(text);
+}
+
+/** How far what was typed is from the beginning of the whole filter: positions of errors count from there. */
+export const logFilterOffset = 1;
+
+/**
+ * Returns the filter for a selection. What was typed comes first. Reading this log is an entry of it, too: those are left out, or a live view
+ * would show nothing but itself, unless somebody asks for them.
+ */
+export function logFilter({ text, level, from, to }: LogSelection): string {
+  const wanted = text.trim();
+  const parts = [
+    ...(wanted === '' ? [] : [isLogExpression(wanted) ? wanted : wordFilter(wanted)]),
+    client.filter('created >= {:from} && created < {:to}', { from, to }),
+    ...(level === undefined ? [] : [`level = ${logLevels[level]}`]),
+    ...(wanted.includes('/api/logs') ? [] : ["message !~ '/api/logs'"]),
+  ];
+  return parts.map((part) => `(${part})`).join(' && ');
+}
+
+function wordFilter(word: string): string {
+  return client.filter(
+    'message ~ {:word} || data.error ~ {:word} || data.requestId = {:word} || id = {:word}',
+    {
+      word,
+    },
+  );
+}
+
+const pageSize = 60;
+
+/** The entries that a filter selects, the latest first. */
+export function logsQuery(filter: string) {
+  return infiniteQueryOptions({
+    queryKey: ['logs', 'list', filter],
+    queryFn: async ({ pageParam, signal }) => {
+      const query = { filter, sort: '-created', page: pageParam, perPage: pageSize, skipTotal: true };
+      return (await call('GET /api/logs', { query, signal })).items;
+    },
+    initialPageParam: 1,
+    getNextPageParam: (last, _pages, page) => (last.length < pageSize ? undefined : page + 1),
+  });
+}
+
+/** How many entries a live view shows at most, as a busy service has more than anybody can read. */
+export const liveLogsMax = 200;
+const livePauseMs = 2_000;
+
+/** The entries since the list was begun, read again and again. */
+export function liveLogsQuery(filter: string) {
+  return queryOptions({
+    queryKey: ['logs', 'live', filter],
+    queryFn: async ({ signal }) => {
+      const query = { filter, sort: '-created', perPage: liveLogsMax, skipTotal: true };
+      return (await call('GET /api/logs', { query, signal })).items;
+    },
+    refetchInterval: livePauseMs,
+  });
+}
+
+export function logQuery(id: string) {
+  return queryOptions({
+    queryKey: ['logs', 'entry', id],
+    queryFn: async ({ signal }) => call('GET /api/logs/{id}', { path: { id }, signal }),
+    // An entry never changes.
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+export interface LogCounts {
+  readonly at: Date;
+  readonly all: number;
+  readonly refused: number;
+  readonly failed: number;
+}
+
+/** How many entries a filter selects in each hour, by the beginning of the hour in milliseconds. */
+export function logCountsQuery(filter: string) {
+  return queryOptions({
+    queryKey: ['logs', 'counts', filter],
+    queryFn: async ({ signal }): Promise<ReadonlyMap<number, LogCounts>> => {
+      const filters = [filter, ...Object.values(logLevels).map((level) => `${filter} && level = ${level}`)];
+      const [all = [], refused = [], failed = []] = await Promise.all(
+        filters.map(async (one) => call('GET /api/logs/stats', { query: { filter: one }, signal })),
+      );
+      const [refusedAt, failedAt] = [refused, failed].map(
+        (counts) => new Map(counts.map(({ date, total }) => [date, total])),
+      );
+      return new Map(
+        all.map(({ date, total }) => {
+          const at = new Date(date.replace(' ', 'T'));
+          const counts = {
+            at,
+            all: total,
+            refused: refusedAt?.get(date) ?? 0,
+            failed: failedAt?.get(date) ?? 0,
+          };
+          return [at.getTime(), counts];
+        }),
+      );
+    },
+  });
+}
+
+/** A member of an entry as text; empty where the entry has none. */
+export function logText({ data }: Log, name: string): string {
+  const value = data[name];
+  return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
+}

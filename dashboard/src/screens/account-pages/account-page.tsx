@@ -1,0 +1,45 @@
+import { useQuery } from '@tanstack/react-query';
+import CircleCheck from 'lucide-react/icons/circle-check';
+import { useEffect, type ReactNode } from 'react';
+import { publicSettingsQuery } from '../../api/settings.ts';
+import { setAccent } from '../../browser/accent.ts';
+
+interface AccountPageProps {
+  readonly title: string;
+  readonly lead: ReactNode;
+  readonly isDone?: boolean;
+  readonly children?: ReactNode;
+}
+
+/** A page for people with an account, who know nothing of this dashboard: the name and the colour are those of the instance. */
+export function AccountPage({ title, lead, isDone = false, children }: AccountPageProps) {
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+  const { data } = useQuery(publicSettingsQuery);
+  useEffect(() => {
+    if (data !== undefined) setAccent(data.accentColor);
+  }, [data]);
+  return (
+    <div className="entrance">
+      <header className="entrance-head">{data?.appName ?? location.host}</header>
+      <main className="entrance-body">
+        <div className="entrance-card">
+          <div>
+            {isDone && (
+              <span className="badge account-done" data-tone="ok">
+                <CircleCheck size={26} strokeWidth={1.5} aria-hidden />
+              </span>
+            )}
+            <h1>{title}</h1>
+            <p className="soft" role={isDone ? 'status' : undefined}>
+              {lead}
+            </p>
+          </div>
+          {children}
+        </div>
+      </main>
+      <footer className="entrance-foot">{location.host}</footer>
+    </div>
+  );
+}

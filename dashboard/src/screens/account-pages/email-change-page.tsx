@@ -1,0 +1,49 @@
+import { useState } from 'react';
+import { confirmEmailChange } from '../../api/mailed-links.ts';
+import { Button } from '../../parts/button.tsx';
+import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
+import { FailureNotice } from '../../parts/notice.tsx';
+import { PasswordInput } from '../../parts/password-input.tsx';
+import { AccountPage } from './account-page.tsx';
+import { type LinkPageProps, useConfirmation } from './use-confirmation.ts';
+import { UserName } from './user-name.tsx';
+
+/** A new address, which the owner confirms with the password: the mailbox alone is not enough. */
+export function EmailChangePage({ token, onOld }: LinkPageProps) {
+  const [password, setPassword] = useState('');
+  const { submit, fields, error, isBusy, isDone } = useConfirmation(onOld, async () =>
+    confirmEmailChange(token, password),
+  );
+  if (isDone)
+    return (
+      <AccountPage
+        isDone
+        title="Your address is changed"
+        lead={`It is ${token.newEmail} now. You were signed out everywhere: sign in with the new address.`}
+      />
+    );
+  return (
+    <AccountPage
+      title="Confirm your new address"
+      lead={`The address of your account changes from ${token.email} to ${token.newEmail}.`}
+    >
+      <form className="entrance-form" noValidate onSubmit={submit}>
+        {error !== undefined && <FailureNotice error={error} />}
+        <UserName token={token} />
+        <LabelledField id="password" label="Your password" error={fields.get('password')}>
+          <PasswordInput
+            id="password"
+            value={password}
+            autoFocus
+            autoComplete="current-password"
+            onChange={(event) => setPassword(event.target.value)}
+            {...errorAttributes('password', fields.get('password'))}
+          />
+        </LabelledField>
+        <Button type="submit" tone="primary" wide disabled={isBusy}>
+          Change the address
+        </Button>
+      </form>
+    </AccountPage>
+  );
+}

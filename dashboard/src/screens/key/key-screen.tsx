@@ -1,0 +1,81 @@
+import KeyRound from 'lucide-react/icons/key-round';
+import { keyScopes } from '../../api/keys.ts';
+import { useLoadedCollections } from '../../api/collections.ts';
+import { type KeyBounds, useSession } from '../../api/session.ts';
+import { Bar } from '../../parts/bar.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Notice } from '../../parts/notice.tsx';
+import { Time } from '../../parts/time.tsx';
+
+/** What the API key that signed in may do. Nothing else of the dashboard is offered. */
+export function KeyScreen() {
+  const session = useSession();
+  return (
+    <>
+      <Bar title="API key" />
+      {session?.key === undefined ? (
+        <Empty
+          icon={<KeyRound size={24} strokeWidth={1.5} aria-hidden />}
+          title="You are signed in as a superuser"
+        >
+          This screen shows an API key what it may do.
+        </Empty>
+      ) : (
+        <div className="settings-scroll-area">
+          <div className="settings-page">
+            <KeyDetails name={session.label} bounds={session.key} />
+          </div>
+        </div>
+      )}
+    </>
+  );
+}
+
+interface KeyDetailsProps {
+  readonly name: string;
+  readonly bounds: KeyBounds;
+}
+
+function KeyDetails({ name, bounds: { scopes, collections: ids, expires } }: KeyDetailsProps) {
+  const collections = useLoadedCollections();
+  const names = ids?.map((id) => collections?.find((one) => one.id === id)?.name ?? id);
+  const isBlind =
+    scopes.some((scope) => scope.startsWith('records:')) &&
+    !scopes.includes('collections:read') &&
+    !scopes.includes('admin');
+  return (
+    <section className="settings-group" aria-labelledby="key-name">
+      <div>
+        <h2 id="key-name">{name}</h2>
+        <p className="soft">
+          {expires === '' ? (
+            'Never expires'
+          ) : (
+            <>
+              Expires <Time value={expires} />
+            </>
+          )}
+          {names !== undefined && `, only for ${names.join(', ')}`}
+        </p>
+      </div>
+      <ul className="panel settings-list" aria-label="What it may do">
+        {keyScopes
+          .filter(({ scope }) => scopes.includes(scope))
+          .map(({ scope, text }) => (
+            <li key={scope} className="settings-row">
+              <span className="settings-row-main">
+                <span className="mono">{scope}</span>
+                <span className="soft">{text}</span>
+              </span>
+            </li>
+          ))}
+      </ul>
+      {isBlind && (
+        <Notice tone="retrying">
+          This key may read records by the API, but a table here needs their definitions too: a key with{' '}
+          <span className="mono">collections:read</span> besides.
+        </Notice>
+      )}
+    </section>
+  );
+}

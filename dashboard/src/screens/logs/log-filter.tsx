@@ -1,0 +1,98 @@
+import Search from 'lucide-react/icons/search';
+import X from 'lucide-react/icons/x';
+import { useEffect, useEffectEvent, useId, useState } from 'react';
+import { isLogExpression, logFilterOffset } from '../../api/logs.ts';
+import { IconButton } from '../../parts/button.tsx';
+import { Key } from '../../parts/key.tsx';
+
+const pauseMs = 220;
+
+interface LogFilterProps {
+  readonly filter: string;
+  readonly onFilter: (filter: string) => void;
+  /** What the service says of the filter. */
+  readonly error: string | undefined;
+}
+
+/** Looks for a word while it is typed; an expression waits for Enter, as half of one is an error. */
+export function LogFilter({ filter, onFilter, error }: LogFilterProps) {
+  const id = useId();
+  const [text, setText] = useState(filter);
+  useFollow(filter, setText);
+  useTypedWord(text, filter, onFilter);
+  const told = error === undefined ? undefined : toOwnPosition(error);
+  const clear = (): void => {
+    onFilter('');
+    setText('');
+  };
+  return (
+    <>
+      <div className="filter-input">
+        <Search size={14} aria-hidden />
+        <input
+          className="input"
+          data-filter
+          data-expression={isLogExpression(text) ? '' : undefined}
+          aria-label="Filter requests"
+          aria-invalid={told !== undefined}
+          aria-describedby={told === undefined ? undefined : id}
+          placeholder="A word, or an expression: data.status = 404 && data.execTime > 100"
+          value={text}
+          spellCheck={false}
+          autoComplete="off"
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') onFilter(text.trim());
+            if (event.key === 'Escape' && text !== '') {
+              event.preventDefault();
+              clear();
+            }
+          }}
+        />
+        {text === '' ? (
+          <Key keys="/" />
+        ) : isLogExpression(text) && text.trim() !== filter ? (
+          <Key keys="↵" />
+        ) : (
+          <IconButton small label="Clear the filter" onClick={clear}>
+            <X size={14} aria-hidden />
+          </IconButton>
+        )}
+      </div>
+      {told !== undefined && (
+        <div className="filter-error" id={id} role="alert">
+          {told.position !== undefined && text === filter && (
+            <div className="filter-caret" aria-hidden>
+              {' '.repeat(told.position)}▲
+            </div>
+          )}
+          {told.message}
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Counts the position of an error from the beginning of what was typed, as that is what people see. */
+function toOwnPosition(message: string): { readonly message: string; readonly position: number | undefined } {
+  const [found = '', digits] = /\bat position (\d+)/.exec(message) ?? [];
+  if (digits === undefined) return { message, position: undefined };
+  const position = Math.max(0, Number(digits) - logFilterOffset);
+  return { message: message.replace(found, `at position ${position}`), position };
+}
+
+/** Shows the filter of the address when that changes: by Back, or by a link. */
+function useFollow(filter: string, setText: (text: string) => void): void {
+  const follow = useEffectEvent((next: string) => setText(next));
+  useEffect(() => follow(filter), [filter]);
+}
+
+function useTypedWord(text: string, filter: string, onFilter: (filter: string) => void): void {
+  const apply = useEffectEvent(onFilter);
+  useEffect(() => {
+    const wanted = text.trim();
+    if (wanted === filter || isLogExpression(wanted)) return undefined;
+    const timer = setTimeout(() => apply(wanted), pauseMs);
+    return () => clearTimeout(timer);
+  }, [text, filter]);
+}

@@ -1,0 +1,127 @@
+import type { LogCounts } from '../../api/logs.ts';
+import { localTime } from '../../parts/time.tsx';
+import type { TimeRange } from './log-search.ts';
+
+const height = 84;
+const step = 10;
+const hourMs = 3_600_000;
+/** From here on a bar is a day: more bars than this are narrower than a pointer. */
+const barsMax = 170;
+
+interface LogPlotProps {
+  /** Undefined as long as they are being counted. */
+  readonly counts: ReadonlyMap<number, LogCounts> | undefined;
+  readonly range: TimeRange;
+  /** Shows the time of one bar only. */
+  readonly onChoose: (from: Date, to: Date) => void;
+}
+
+/** Requests by hour, or by day in a long range, with refusals and failures at the feet of the bars; and the same as a table. */
+export function LogPlot({ counts, range, onChoose }: LogPlotProps) {
+  const bars = toBars(counts, range);
+  const most = Math.max(1, ...bars.map(({ all }) => all));
+  const scale = (count: number): number => (count === 0 ? 0 : Math.max(2, (count / most) * (height - 6)));
+  const width = Math.max(1, bars.length) * step;
+  return (
+    <figure className="log-plot" data-pending={counts === undefined ? '' : undefined}>
+      <svg className="plot" viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden>
+        <line
+          className="plot-line"
+          x1="0"
+          x2={width}
+          y1={height - 0.5}
+          y2={height - 0.5}
+          vectorEffect="non-scaling-stroke"
+        />
+        {bars.map(({ at, to, all, refused, failed }, index) => (
+          <g key={at.getTime()} className="log-bar" onClick={() => onChoose(at, to)}>
+            <title>{`${localTime(at).slice(0, 16)}: ${all} requests, ${refused} refused, ${failed} failed`}</title>
+            <rect className="log-bar-space" x={index * step} width={step} y="0" height={height} />
+            {[
+              { tone: 'ok', count: all },
+              { tone: 'retrying', count: refused + failed },
+              { tone: 'failed', count: failed },
+            ].map(({ tone, count }) => (
+              <rect
+                key={tone}
+                className="plot-bar"
+                data-tone={tone}
+                x={index * step + 1}
+                width={step - 2}
+                y={height - scale(count)}
+                height={scale(count)}
+              />
+            ))}
+          </g>
+        ))}
+      </svg>
+      <div className="plot-axis" aria-hidden>
+        <span>{localTime(range.from).slice(0, 16)}</span>
+        <span>
+          {most === 1 && bars.every(({ all }) => all === 0) ? '' : `at most ${most.toLocaleString('en')} `}
+          {bars.some(({ isDay }) => isDay) ? 'a day' : 'an hour'}
+        </span>
+        <span>{localTime(range.to).slice(0, 16)}</span>
+      </div>
+      <PlotTable bars={bars} />
+    </figure>
+  );
+}
+
+function PlotTable({ bars }: { readonly bars: readonly PlotBar[] }) {
+  return (
+    <div className="unseen">
+      <table>
+        <caption>Requests over time</caption>
+        <thead>
+          <tr>
+            <th scope="col">From</th>
+            <th scope="col">Requests</th>
+            <th scope="col">Refused</th>
+            <th scope="col">Failed</th>
+          </tr>
+        </thead>
+        <tbody>
+          {bars.map(({ at, all, refused, failed }) => (
+            <tr key={at.getTime()}>
+              <th scope="row">{localTime(at).slice(0, 16)}</th>
+              <td>{all}</td>
+              <td>{refused}</td>
+              <td>{failed}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface PlotBar extends LogCounts {
+  readonly to: Date;
+  readonly isDay: boolean;
+}
+
+/** A bar for each hour of the range, also for those without a request. */
+function toBars(
+  counts: ReadonlyMap<number, LogCounts> | undefined,
+  { from, to }: TimeRange,
+): readonly PlotBar[] {
+  const first = Math.floor(from.getTime() / hourMs) * hourMs;
+  const hours = Math.max(1, Math.ceil((to.getTime() - first) / hourMs));
+  const isDay = hours > barsMax;
+  const size = isDay ? 24 : 1;
+  return Array.from({ length: Math.ceil(hours / size) }, (_, index) => {
+    const start = first + index * size * hourMs;
+    const within = Array.from({ length: size }, (_hour, hour) => counts?.get(start + hour * hourMs));
+    const sum = (name: 'all' | 'refused' | 'failed'): number =>
+      within.reduce((total, count) => total + (count?.[name] ?? 0), 0);
+    return {
+      at: new Date(start),
+      to: new Date(start + size * hourMs),
+      isDay,
+      all: sum('all'),
+      refused: sum('refused'),
+      failed: sum('failed'),
+    };
+  });
+}

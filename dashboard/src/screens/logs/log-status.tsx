@@ -1,0 +1,31 @@
+import CircleAlert from 'lucide-react/icons/circle-alert';
+import CircleCheck from 'lucide-react/icons/circle-check';
+import CircleSlash from 'lucide-react/icons/circle-slash';
+import { type Log, logLevels, logText } from '../../api/logs.ts';
+
+/** The status of an answer, with a colour and a shape for what it means. */
+export function LogStatus({ log }: { readonly log: Log }) {
+  const isFailed = log.level >= logLevels.failed;
+  const isRefused = !isFailed && log.level >= logLevels.refused;
+  const Icon = isFailed ? CircleAlert : isRefused ? CircleSlash : CircleCheck;
+  return (
+    <span className="badge log-status" data-tone={isFailed ? 'failed' : isRefused ? 'retrying' : 'ok'}>
+      <Icon size={13} aria-hidden />
+      {logText(log, 'status')}
+    </span>
+  );
+}
+
+/** `12 ms`, `1.4 s`: how long a request took. */
+export function executionTime(log: Log): string {
+  const ms = Number(logText(log, 'execTime') || Number.NaN);
+  if (Number.isNaN(ms)) return '';
+  if (ms >= 1_000) return `${(ms / 1_000).toFixed(1)} s`;
+  return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
+}
+
+/** Who sent it: the collection of an account, a key, or nobody who said so. */
+export function callerText(log: Log): string {
+  if (logText(log, 'key') !== '') return 'API key';
+  return logText(log, 'auth') || 'guest';
+}

@@ -1,0 +1,219 @@
+import { useQueryClient } from '@tanstack/react-query';
+import Download from 'lucide-react/icons/download';
+import { useId, useState } from 'react';
+import { call, type Collection, Failure } from '../../api/client.ts';
+import { useLoadedCollections } from '../../api/collections.ts';
+import type { Schemas } from '../../api/schema.ts';
+import { Button } from '../../parts/button.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
+import { LabelledField } from '../../parts/labelled-field.tsx';
+import { FailureNotice, messageOf } from '../../parts/notice.tsx';
+import { plural } from '../../parts/time.tsx';
+import { showToast } from '../../parts/toast.tsx';
+import { Group } from './draft-fields.tsx';
+import { ImportPlanView, lossOf } from './import-plan.tsx';
+
+type ImportBody = Schemas['CollectionImport'];
+
+/** Definitions of collections as a file, both ways. */
+export function DefinitionSection() {
+  const collections = useLoadedCollections();
+  return (
+    <>
+      {collections !== undefined && <ExportGroup collections={collections.filter(({ system }) => !system)} />}
+      <ImportGroup />
+    </>
+  );
+}
+
+function ExportGroup({ collections }: { readonly collections: readonly Collection[] }) {
+  const text = JSON.stringify(collections, null, 2);
+  const save = (): void => {
+    const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+    const link = document.createElement('a');
+    link.href = url;
+    link.download = 'collections.json';
+    link.click();
+    URL.revokeObjectURL(url);
+  };
+  return (
+    <Group
+      title="Export"
+      lead={`The definitions of ${plural(collections.length, 'collection')} with fields, indexes and rules; no records, and no secrets.`}
+    >
+      <div className="settings-actions">
+        <Button onClick={save} disabled={collections.length === 0}>
+          <Download size={14} aria-hidden />
+          Download collections.json
+        </Button>
+        <CopyButton text={text} label="Copy the definitions" small={false} />
+      </div>
+    </Group>
+  );
+}
+
+function ImportGroup() {
+  const [text, setText] = useState('');
+  const [deletesMissing, setDeletesMissing] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const [plan, setPlan] = useState<{ readonly body: ImportBody; readonly plan: Schemas['ImportPlan'] }>();
+  const edit = (next: string): void => {
+    setText(next);
+    setPlan(undefined);
+    setError(undefined);
+  };
+  const show = async (): Promise<void> => {
+    setPlan(undefined);
+    setError(undefined);
+    try {
+      const body = { collections: readCollections(text), deleteMissing: deletesMissing };
+      setPlan({ body, plan: await call('POST /api/collections/import/plan', { body }) });
+    } catch (failure) {
+      setError(failure);
+    }
+  };
+  return (
+    <Group title="Import" lead="What would change is shown before anything does. All of it is done, or none.">
+      <DefinitionText text={text} onEdit={edit} />
+      <label className="switch">
+        <input
+          type="checkbox"
+          checked={deletesMissing}
+          onChange={(event) => {
+            setDeletesMissing(event.target.checked);
+            setPlan(undefined);
+          }}
+        />
+        Delete collections and fields that are not in it
+      </label>
+      {error !== undefined && <ImportFailure error={error} />}
+      {plan === undefined ? (
+        <div>
+          <Button disabled={text.trim() === ''} onClick={() => void show()}>
+            Show what would change
+          </Button>
+        </div>
+      ) : (
+        <PlanReview {...plan} onDone={() => edit('')} onFailure={setError} />
+      )}
+    </Group>
+  );
+}
+
+function DefinitionText({
+  text,
+  onEdit,
+}: {
+  readonly text: string;
+  readonly onEdit: (text: string) => void;
+}) {
+  const id = useId();
+  return (
+    <LabelledField
+      id={id}
+      label="Definitions"
+      aside={
+        <label className="link settings-file">
+          Choose a file
+          <input
+            type="file"
+            className="unseen"
+            accept="application/json,.json"
+            onChange={(event) => void event.target.files?.[0]?.text().then(onEdit)}
+          />
+        </label>
+      }
+      help="An array of collections, as an export writes it."
+    >
+      <textarea
+        id={id}
+        className="input mono"
+        rows={8}
+        value={text}
+        spellCheck={false}
+        placeholder='[{"name": "posts", "type": "base", "fields": [ … ]}]'
+        onChange={(event) => onEdit(event.target.value)}
+      />
+    </LabelledField>
+  );
+}
+
+/** Throws for what is no list of definitions. */
+function readCollections(text: string): ImportBody['collections'] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`This is no JSON: ${messageOf(error)}`, { cause: error });
+  }
+  const list: unknown =
+    typeof value === 'object' && value !== null && 'collections' in value ? value.collections : value;
+  if (!Array.isArray(list)) throw new Error('This is no list of collections: expected [ … ].');
+  // The service checks each of them, and says what is wrong.
+  return list as ImportBody['collections'];
+}
+
+function ImportFailure({ error }: { readonly error: unknown }) {
+  const fields = error instanceof Failure ? [...error.fields] : [];
+  return (
+    <>
+      <FailureNotice error={error} />
+      {fields.length > 0 && (
+        <ul className="settings-errors">
+          {fields.map(([path, message]) => (
+            <li key={path}>
+              <span className="mono">{path}</span>: {message}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+interface PlanReviewProps {
+  readonly body: ImportBody;
+  readonly plan: Schemas['ImportPlan'];
+  readonly onDone: () => void;
+  readonly onFailure: (error: unknown) => void;
+}
+
+function PlanReview({ body, plan, onDone, onFailure }: PlanReviewProps) {
+  const queries = useQueryClient();
+  const [isAsking, setIsAsking] = useState(false);
+  const loss = lossOf(plan);
+  const run = async (): Promise<void> => {
+    await call('PUT /api/collections/import', { body });
+    await queries.invalidateQueries();
+    showToast('The definitions are imported.');
+    onDone();
+  };
+  const isNothing = plan.created.length + plan.changed.length + plan.deleted.length === 0;
+  return (
+    <>
+      <ImportPlanView plan={plan} />
+      {!isNothing && (
+        <div>
+          <Button
+            tone={loss === '' ? 'primary' : 'danger'}
+            onClick={() => (loss === '' ? void run().catch(onFailure) : setIsAsking(true))}
+          >
+            {loss === '' ? 'Import' : 'Import …'}
+          </Button>
+        </div>
+      )}
+      {isAsking && (
+        <Confirm
+          title="Import and lose data?"
+          action="Import"
+          typed="import"
+          onClose={() => setIsAsking(false)}
+          onConfirm={run}
+        >
+          {loss}
+        </Confirm>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,206 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState, type FormEvent } from 'react';
+import { apiUrl, call, Failure } from '../../api/client.ts';
+import { useLoadedCollections } from '../../api/collections.ts';
+import { keyScopes, keysQuery, type KeyScope } from '../../api/keys.ts';
+import { Button } from '../../parts/button.tsx';
+import { Code } from '../../parts/code.tsx';
+import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
+import { FailureNotice, Notice } from '../../parts/notice.tsx';
+
+interface NewKey {
+  readonly name: string;
+  readonly scopes: readonly KeyScope[];
+  readonly collections: readonly string[];
+  /** As the control of the browser has it, in local time; empty for never. */
+  readonly expires: string;
+}
+
+/** Only a key of records can be bound to collections. */
+function isOfRecords({ scopes }: NewKey): boolean {
+  return scopes.length > 0 && scopes.every((scope) => scope.startsWith('records:'));
+}
+
+function toBody(key: NewKey) {
+  const { name, scopes, collections, expires } = key;
+  return {
+    name,
+    scopes,
+    collections: isOfRecords(key) && collections.length > 0 ? collections : null,
+    expires: expires === '' ? '' : new Date(expires).toISOString(),
+  };
+}
+
+/** Makes a key, and shows it once: what is left of it afterwards is only a digest, at the service. */
+export function KeyForm({ onClose }: { readonly onClose: () => void }) {
+  const queries = useQueryClient();
+  const [draft, setDraft] = useState<NewKey>({ name: '', scopes: [], collections: [], expires: '' });
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setIsBusy] = useState(false);
+  const [made, setMade] = useState('');
+  const fields = error instanceof Failure ? error.fields : new Map<string, string>();
+  const create = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    setIsBusy(true);
+    setError(undefined);
+    try {
+      setMade((await call('POST /api/keys', { body: toBody(draft) })).key);
+      await queries.invalidateQueries({ queryKey: keysQuery.queryKey });
+    } catch (failure) {
+      setError(failure);
+    }
+    setIsBusy(false);
+  };
+  if (made !== '') return <MadeKey apiKey={made} name={draft.name} onClose={onClose} />;
+  const change = (members: Partial<NewKey>): void => setDraft({ ...draft, ...members });
+  return (
+    <form className="panel settings-card" noValidate onSubmit={(event) => void create(event)}>
+      <h2>New API key</h2>
+      {error !== undefined && fields.size === 0 && <FailureNotice error={error} />}
+      <NameField name={draft.name} error={fields.get('name')} onChange={(name) => change({ name })} />
+      <ScopeBoxes
+        scopes={draft.scopes}
+        error={fields.get('scopes')}
+        onChange={(scopes) => change({ scopes })}
+      />
+      {isOfRecords(draft) && (
+        <CollectionBoxes
+          chosen={draft.collections}
+          error={fields.get('collections')}
+          onChange={(collections) => change({ collections })}
+        />
+      )}
+      <LabelledField id="key-expires" label="Expires" error={fields.get('expires')} help="Empty: never.">
+        <input
+          id="key-expires"
+          className="input settings-picker"
+          type="datetime-local"
+          value={draft.expires}
+          onChange={(event) => change({ expires: event.target.value })}
+          {...errorAttributes('key-expires', fields.get('expires'))}
+        />
+      </LabelledField>
+      <div className="settings-actions">
+        <Button type="submit" tone="primary" disabled={isBusy}>
+          Make the key
+        </Button>
+        <Button tone="quiet" onClick={onClose}>
+          Cancel
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+interface NameFieldProps {
+  readonly name: string;
+  readonly error: string | undefined;
+  readonly onChange: (name: string) => void;
+}
+
+function NameField({ name, error, onChange }: NameFieldProps) {
+  return (
+    <LabelledField id="key-name" label="Name" error={error} help="Which program it is for.">
+      <input
+        id="key-name"
+        className="input"
+        value={name}
+        autoFocus
+        autoComplete="off"
+        onChange={(event) => onChange(event.target.value)}
+        {...errorAttributes('key-name', error)}
+      />
+    </LabelledField>
+  );
+}
+
+interface BoxesProps<Value extends string> {
+  readonly error: string | undefined;
+  readonly onChange: (values: readonly Value[]) => void;
+}
+
+function ScopeBoxes({
+  scopes,
+  error,
+  onChange,
+}: BoxesProps<KeyScope> & { readonly scopes: readonly KeyScope[] }) {
+  return (
+    <LabelledField id="key-scopes" label="What it may do" isGroup error={error}>
+      <div className="settings-boxes">
+        {keyScopes.map(({ scope, text }) => (
+          <label key={scope} className="settings-box" aria-label={`${scope}: ${text}`}>
+            <input
+              type="checkbox"
+              checked={scopes.includes(scope)}
+              onChange={(event) =>
+                onChange(event.target.checked ? [...scopes, scope] : scopes.filter((one) => one !== scope))
+              }
+            />
+            <span>
+              <span className="mono">{scope}</span>
+              <span className="soft">{text}</span>
+            </span>
+          </label>
+        ))}
+      </div>
+    </LabelledField>
+  );
+}
+
+function CollectionBoxes({
+  chosen,
+  error,
+  onChange,
+}: BoxesProps<string> & { readonly chosen: readonly string[] }) {
+  const collections = useLoadedCollections()?.filter(({ system }) => !system) ?? [];
+  return (
+    <LabelledField
+      id="key-collections"
+      label="Only of these collections"
+      isGroup
+      error={error}
+      help="None: the records of all."
+    >
+      <div className="choices">
+        {collections.map(({ id, name }) => (
+          <button
+            key={id}
+            type="button"
+            className="choice"
+            aria-pressed={chosen.includes(id)}
+            onClick={() =>
+              onChange(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id])
+            }
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+    </LabelledField>
+  );
+}
+
+interface MadeKeyProps {
+  readonly apiKey: string;
+  readonly name: string;
+  readonly onClose: () => void;
+}
+
+function MadeKey({ apiKey, name, onClose }: MadeKeyProps) {
+  return (
+    <div className="panel settings-card">
+      <h2>The key for {name}</h2>
+      <Notice tone="retrying">
+        Copy it now: it is shown this once, and the service keeps only a digest.
+      </Notice>
+      <Code text={apiKey} />
+      <p className="soft">It is sent with each request:</p>
+      <Code text={`curl ${apiUrl}/api/collections/NAME/records \\\n  -H "Authorization: Bearer $KEY"`} />
+      <div className="settings-actions">
+        <Button tone="primary" onClick={onClose}>
+          I have copied it
+        </Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,28 @@
+/** What the address of the settings holds besides the section. */
+export interface SettingsSearch {
+  /** The collection whose accounts or mails are set. */
+  readonly collection?: string;
+  /** The mail whose template is shown. */
+  readonly template?: string;
+  /** Of the audit log. */
+  readonly filter?: string;
+  /** The id of the open entry of the audit log. */
+  readonly entry?: string;
+  /** A new API key is being made. */
+  readonly create?: 'yes';
+}
+
+export function decodeSettingsSearch(search: Readonly<Record<string, unknown>>): SettingsSearch {
+  const { collection, template, filter, entry, create } = search;
+  return {
+    ...(isText(collection) && { collection }),
+    ...(isText(template) && { template }),
+    ...(isText(filter) && { filter }),
+    ...(isText(entry) && { entry }),
+    ...(create === 'yes' && { create }),
+  };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}

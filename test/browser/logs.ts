@@ -1,0 +1,122 @@
+/** The request log. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { assertAccessible } from '../support/axe.ts';
+import { type BrowserStage, startSignedInStage } from '../support/browser-stage.ts';
+import { withoutChromium } from '../support/chromium.ts';
+import { eventually } from '../support/eventually.ts';
+
+const skip = withoutChromium;
+const rows = (page: Page) => page.locator('a.log-row');
+const drawer = (page: Page) => page.getByRole('complementary');
+const searchOf = (page: Page): URLSearchParams => new URL(page.url()).searchParams;
+
+const script = '<img src=x onerror=alert(1)>';
+
+/** Makes a collection, five records, and two refusals: the log has them once this resolves. */
+async function withRequests({ pb }: BrowserStage): Promise<void> {
+  await pb.collections.create({ name: 'notes', type: 'base', fields: [{ name: 'title', type: 'text' }] });
+  for (let index = 0; index < 5; index += 1) await pb.collection('notes').create({ title: `note ${index}` });
+  for (const id of ['missing-one', 'missing-two'])
+    await assert.rejects(pb.collection('notes').getOne(id, { headers: { 'user-agent': script } }));
+}
+
+test('the filter, the outcome and the open entry are in the address', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await withRequests(stage);
+  const page = await stage.openSignedIn('logs');
+  await rows(page).first().waitFor();
+  await page.getByRole('radio', { name: 'Refused' }).click();
+  await eventually('only refusals show', async () => (await rows(page).count()) === 2);
+  assert.equal(searchOf(page).get('level'), 'refused');
+  await page.getByLabel('Filter requests').fill('missing-one');
+  await eventually('one is left', async () => (await rows(page).count()) === 1);
+  await rows(page).first().click();
+  await drawer(page).getByText("The requested resource wasn't found.").first().waitFor();
+  // Texts of clients stay texts.
+  await drawer(page).getByText(script, { exact: true }).waitFor();
+  assert.equal(await page.locator('img').count(), 0);
+  await assertAccessible(page, 'log entry');
+  const address = page.url();
+  await page.reload();
+  await drawer(page).getByText("The requested resource wasn't found.").first().waitFor();
+  assert.equal(page.url(), address);
+  assert.equal(await rows(page).count(), 1);
+  await page.keyboard.press('Escape');
+  await drawer(page).waitFor({ state: 'detached' });
+  await page.goBack();
+  await drawer(page).waitFor();
+});
+
+test('one entry shows all that the API has of it, and leads to those with its id', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await withRequests(stage);
+  const { items } = await stage.pb.logs.getList(1, 1, { filter: 'data.status = 404', sort: '-created' });
+  const [log] = items;
+  assert.ok(log !== undefined);
+  const page = await stage.openSignedIn(`logs?log=${log.id}`);
+  await drawer(page).getByText('_superusers').first().waitFor();
+  const shown: unknown = JSON.parse(await page.locator('.json').innerText());
+  assert.deepEqual(shown, JSON.parse(JSON.stringify(log)));
+  await drawer(page).getByRole('link', { name: 'Requests with this id' }).click();
+  await eventually('it is the only one', async () => (await rows(page).count()) === 1);
+  assert.equal(searchOf(page).get('filter'), `data.requestId = "${log.data['requestId']}"`);
+});
+
+test('the table of the plot counts what the API counts, and a bar narrows the time', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await withRequests(stage);
+  const page = await stage.openSignedIn('logs?range=6h');
+  const total = async (column: number): Promise<number> => {
+    const cells = await page.locator(`.log-plot tbody td:nth-child(${column})`).allInnerTexts();
+    return cells.reduce((sum, text) => sum + Number(text), 0);
+  };
+  await eventually('the refusals are counted', async () => (await total(3)) === 2);
+  await page.getByLabel('Filter requests').fill('data.method = "POST" && message ~ "notes"');
+  await page.keyboard.press('Enter');
+  await eventually('only what is filtered is counted', async () => (await total(2)) === 5);
+  assert.equal(await total(3), 0);
+  const counts = await stage.pb.logs.getStats({ filter: 'data.method = "POST" && message ~ "notes"' });
+  assert.equal(
+    counts.reduce((sum, count) => sum + (count.total ?? 0), 0),
+    5,
+  );
+  assert.equal((await page.locator('.log-plot tbody tr').count()) >= 6, true);
+  await page.locator('.log-bar').last().click();
+  await page.getByLabel('From', { exact: true }).waitFor();
+  assert.ok(searchOf(page).has('from') && searchOf(page).has('to'));
+  assert.equal((await rows(page).count()) > 0, true);
+});
+
+test('an error of the filter has its place under what was typed', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  const page = await stage.openSignedIn('logs', { refusals: [400] });
+  await page.getByLabel('Filter requests').fill('level >>= 4');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').getByText('at position 6').waitFor();
+  assert.equal(await page.locator('.filter-caret').innerText(), `${' '.repeat(6)}▲`);
+});
+
+test('a live view shows requests as they are answered, and not that it reads them', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await withRequests(stage);
+  const page = await stage.openSignedIn('logs');
+  await rows(page).first().waitFor();
+  await page.getByRole('button', { name: 'Live' }).click();
+  assert.equal(searchOf(page).get('live'), 'yes');
+  await stage.pb.collection('notes').create({ title: 'while it is live' });
+  const seen = `/api/collections/notes/records?seen=live`;
+  await stage.pb.send(seen, { method: 'GET' });
+  await eventually('the request shows', async () =>
+    (await rows(page).first().innerText()).includes('seen=live'),
+  );
+  assert.equal(await page.locator('a.log-row', { hasText: '/api/logs' }).count(), 0);
+  // By keys: j and k go through the entries while one is open.
+  await rows(page).first().click();
+  const first = searchOf(page).get('log');
+  await page.keyboard.press('j');
+  await eventually('the next one is open', () => searchOf(page).get('log') !== first);
+  await page.keyboard.press('k');
+  await eventually('the first one is open again', () => searchOf(page).get('log') === first);
+});
