@@ -110,6 +110,58 @@ const screens: readonly Screen[] = [
   { name: 'settings-definitions', path: 'settings/definitions', ready: 'textarea' },
   { name: 'settings-audit', path: 'settings/audit', ready: '.audit-row' },
   { name: 'settings-danger', path: 'settings/danger', ready: '.settings-row' },
+  { name: 'schema', path: 'c/orders/schema', ready: '.schema-field' },
+  {
+    name: 'schema-options',
+    path: 'c/everything/schema',
+    ready: '.schema-field',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Options of products' }).click();
+      await page.getByLabel('Collection', { exact: true }).waitFor();
+    },
+  },
+  {
+    name: 'schema-review',
+    path: 'c/orders/schema',
+    ready: '.schema-field',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'More about note' }).click();
+      await page.getByRole('menuitem', { name: 'Drop the field' }).click();
+      await page.getByLabel('Name of field 2').fill('orderNumber');
+      await page.getByRole('button', { name: 'Review' }).click();
+      await page.locator('.review-loss').waitFor();
+    },
+  },
+  {
+    name: 'schema-accounts',
+    path: 'c/customers/schema?rule=manageRule',
+    ready: '.schema-field',
+    act: async (page) => {
+      await page.getByText('How long tokens last').click();
+    },
+  },
+  {
+    name: 'rule-tester',
+    path: 'c/orders/schema?test=createRule&as=demo_customers/customer0000001',
+    ready: '.picker-item',
+    act: async (page) => {
+      await page.locator('.drawer-foot .button').click();
+      await page.locator('.verdict').waitFor();
+      await page.locator('.verdict').scrollIntoViewIfNeeded();
+    },
+  },
+  { name: 'new-collection', path: 'new-collection', ready: '.schema-field' },
+  {
+    name: 'collection-api',
+    path: 'c/products/api',
+    ready: '.code',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Run' }).click();
+      await page.locator('.json').waitFor();
+    },
+  },
+  { name: 'diagram', path: 'diagram', ready: '.diagram-box' },
+  { name: 'rules', path: 'rules', ready: '.rules-cell' },
   {
     name: 'palette',
     path: 'c/products',

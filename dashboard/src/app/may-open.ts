@@ -5,6 +5,7 @@ import { currentSession, mayUse } from '../api/session.ts';
 const scopesOfPaths: readonly { readonly path: RegExp; readonly scopes: readonly KeyScope[] }[] = [
   { path: /^\/key$/, scopes: [] },
   { path: /^\/(?:webhooks|events|deliveries)(?:\/|$)/, scopes: ['webhooks:read'] },
+  { path: /^\/new-collection$/, scopes: ['collections:read', 'collections:write'] },
   { path: /^\/(?:c\/[^/]+\/schema|rules|diagram)(?:\/|$)/, scopes: ['collections:read'] },
   { path: /^\/c(?:\/|$)/, scopes: ['collections:read', 'records:read'] },
 ];

@@ -2,10 +2,13 @@ import { useNavigate, useRouterState } from '@tanstack/react-router';
 import CircleDot from 'lucide-react/icons/circle-dot';
 import History from 'lucide-react/icons/history';
 import LogOut from 'lucide-react/icons/log-out';
+import PackagePlus from 'lucide-react/icons/package-plus';
 import Plus from 'lucide-react/icons/plus';
 import Rows3 from 'lucide-react/icons/rows-3';
 import Send from 'lucide-react/icons/send';
 import Settings from 'lucide-react/icons/settings';
+import SlidersHorizontal from 'lucide-react/icons/sliders-horizontal';
+import SquareTerminal from 'lucide-react/icons/square-terminal';
 import type { ReactNode } from 'react';
 import type { RecordModel } from '../api/client.ts';
 import { findCollection, useLoadedCollections } from '../api/collections.ts';
@@ -41,8 +44,16 @@ export function usePaletteItems(): {
   const lookItems = useLookItems();
   const navigate = useNavigate();
   const leave = useSignOut();
+  const newCollection: PaletteItem = {
+    key: '/new-collection',
+    label: 'New collection',
+    kind: 'Action',
+    icon: <PackagePlus size={iconSize} aria-hidden />,
+    run: () => void navigate({ to: '/new-collection' }),
+  };
   const items: readonly PaletteItem[] = [
     ...createItems,
+    ...(mayOpen('/new-collection') ? [newCollection] : []),
     ...screenLinks
       .filter(({ to }) => mayOpen(to))
       .map(({ to, label, icon: Icon }) => ({
@@ -121,6 +132,20 @@ function useCreateItems(): readonly PaletteItem[] {
           params: { collection: collection.name },
           search: { record: 'new' },
         }),
+    },
+    {
+      key: 'schema',
+      label: `Schema of ${collection.name}`,
+      kind: 'Screen',
+      icon: <SlidersHorizontal size={iconSize} aria-hidden />,
+      run: () => void navigate({ to: '/c/$collection/schema', params: { collection: collection.name } }),
+    },
+    {
+      key: 'api',
+      label: `API of ${collection.name}`,
+      kind: 'Screen',
+      icon: <SquareTerminal size={iconSize} aria-hidden />,
+      run: () => void navigate({ to: '/c/$collection/api', params: { collection: collection.name } }),
     },
   ];
 }

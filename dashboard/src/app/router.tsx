@@ -15,6 +15,8 @@ import { isSignedIn, mayUse } from '../api/session.ts';
 import { decodeLogSearch } from '../screens/logs/log-search.ts';
 import { decodeRecordSearch } from '../screens/records/record-search.ts';
 import { decodeSettingsSearch } from '../screens/settings/settings-search.ts';
+import { decodeApiSearch } from '../screens/collection-api/api-search.ts';
+import { decodeSchemaSearch } from '../screens/schema/schema-search.ts';
 import { LostPage, FailedPage } from './failed-page.tsx';
 import { followMailLink } from './follow-mail-link.ts';
 import { mayOpen } from './may-open.ts';
@@ -179,6 +181,47 @@ const settingsRoute = createRoute({
   ),
 });
 
+const schemaRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/c/$collection/schema',
+  validateSearch: decodeSchemaSearch,
+  component: lazyRouteComponent(async () => import('../screens/schema/schema-screen.tsx'), 'SchemaScreen'),
+});
+
+const newCollectionRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/new-collection',
+  component: lazyRouteComponent(
+    async () => import('../screens/schema/new-collection-screen.tsx'),
+    'NewCollectionScreen',
+  ),
+});
+
+const collectionApiRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/c/$collection/api',
+  validateSearch: decodeApiSearch,
+  component: lazyRouteComponent(async () => import('../screens/collection-api/api-screen.tsx'), 'ApiScreen'),
+});
+
+/** Whether collections of the service itself are shown as well. */
+const decodeSystemSearch = ({ system }: Record<string, unknown>): { readonly system?: 'shown' } =>
+  system === 'shown' ? { system } : {};
+
+const diagramRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/diagram',
+  validateSearch: decodeSystemSearch,
+  component: lazyRouteComponent(async () => import('../screens/diagram/diagram-screen.tsx'), 'DiagramScreen'),
+});
+
+const rulesRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/rules',
+  validateSearch: decodeSystemSearch,
+  component: lazyRouteComponent(async () => import('../screens/rules/rules-screen.tsx'), 'RulesScreen'),
+});
+
 const routeTree = rootRoute.addChildren([
   loginRoute,
   setupRoute,
@@ -196,6 +239,11 @@ const routeTree = rootRoute.addChildren([
     logsRoute,
     settingsIndexRoute,
     settingsRoute,
+    schemaRoute,
+    collectionApiRoute,
+    newCollectionRoute,
+    diagramRoute,
+    rulesRoute,
   ]),
 ]);
 

@@ -1,6 +1,7 @@
 import { Link, useRouterState } from '@tanstack/react-router';
 import ChevronRight from 'lucide-react/icons/chevron-right';
 import KeyRound from 'lucide-react/icons/key-round';
+import Plus from 'lucide-react/icons/plus';
 import Search from 'lucide-react/icons/search';
 import { useEffect, useEffectEvent } from 'react';
 import type { Collection } from '../api/client.ts';
@@ -81,6 +82,14 @@ function CollectionLinks() {
     <>
       <LinkGroup title="Accounts" collections={own.filter(({ type }) => type === 'auth')} />
       <LinkGroup title="Collections" collections={own.filter(({ type }) => type !== 'auth')} />
+      {mayOpen('/new-collection') && (
+        <div className="nav-group">
+          <Link to="/new-collection" className="nav-link">
+            <Plus size={15} aria-hidden />
+            New collection
+          </Link>
+        </div>
+      )}
       {mayUse('admin') && (
         <div className="nav-group">
           <button

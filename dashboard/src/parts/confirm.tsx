@@ -12,42 +12,33 @@ interface ConfirmProps {
   readonly typed?: string;
   /** `danger` unless what it does can be taken back or does no harm. */
   readonly tone?: 'danger' | 'primary';
+  /** False as long as something has to be known first. */
+  readonly isReady?: boolean;
+  readonly isWide?: boolean;
   readonly onConfirm: () => Promise<void>;
   readonly onClose: () => void;
 }
 
 /** Asks before something that cannot be undone. A dialog of the browser: it keeps the focus, and Esc closes it. */
-export function Confirm({
-  title,
-  children,
-  action,
-  typed,
-  tone = 'danger',
-  onConfirm,
-  onClose,
-}: ConfirmProps) {
+export function Confirm(props: ConfirmProps) {
+  const { title, children, action, typed, tone = 'danger', isReady = true, isWide, onClose } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   const [text, setText] = useState('');
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setIsBusy] = useState(false);
+  const { error, isBusy, confirm } = useConfirmation(props);
   useEffect(() => {
     dialog.current?.showModal();
     // What does no harm is a press of Enter away; of what does, the dialog gives the focus to its first button, which is to leave.
     if (tone === 'primary') dialog.current?.querySelector<HTMLElement>('[type=submit]')?.focus();
   }, [tone]);
-  const confirm = async (): Promise<void> => {
-    setIsBusy(true);
-    try {
-      await onConfirm();
-      onClose();
-    } catch (failure) {
-      setError(failure);
-      setIsBusy(false);
-    }
-  };
   return (
-    <dialog className="dialog" ref={dialog} aria-labelledby={id} onClose={onClose}>
+    <dialog
+      className="dialog"
+      ref={dialog}
+      aria-labelledby={id}
+      data-wide={isWide === true ? '' : undefined}
+      onClose={onClose}
+    >
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -72,11 +63,31 @@ export function Confirm({
         </div>
         <div className="dialog-actions">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone={tone} disabled={isBusy || (typed !== undefined && text !== typed)}>
+          <Button
+            type="submit"
+            tone={tone}
+            disabled={isBusy || !isReady || (typed !== undefined && text !== typed)}
+          >
             {action}
           </Button>
         </div>
       </form>
     </dialog>
   );
+}
+
+function useConfirmation({ onConfirm, onClose }: ConfirmProps) {
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setIsBusy] = useState(false);
+  const confirm = async (): Promise<void> => {
+    setIsBusy(true);
+    try {
+      await onConfirm();
+      onClose();
+    } catch (failure) {
+      setError(failure);
+      setIsBusy(false);
+    }
+  };
+  return { error, isBusy, confirm };
 }

@@ -7,15 +7,28 @@ interface MenuProps {
   readonly trigger: ReactNode;
   readonly children: ReactNode;
   readonly align?: 'start' | 'end';
+  /** What gets the focus when it closes; the trigger where this is left out, or finds nothing. */
+  readonly findNext?: () => HTMLElement | null | undefined;
 }
 
 /** A list of actions that opens from a button. Not modal: what locks the page behind would write a style into it, which our policy forbids. */
-export function Menu({ trigger, children, align = 'end' }: MenuProps) {
+export function Menu({ trigger, children, align = 'end', findNext }: MenuProps) {
   return (
     <Primitive.Root modal={false}>
       <Primitive.Trigger asChild>{trigger}</Primitive.Trigger>
       <Primitive.Portal>
-        <Primitive.Content className="floating" align={align} sideOffset={4} collisionPadding={8}>
+        <Primitive.Content
+          className="floating"
+          align={align}
+          sideOffset={4}
+          collisionPadding={8}
+          onCloseAutoFocus={(event) => {
+            const next = findNext?.();
+            if (next === undefined || next === null) return;
+            event.preventDefault();
+            next.focus();
+          }}
+        >
           {children}
         </Primitive.Content>
       </Primitive.Portal>

@@ -25,15 +25,18 @@ export function Notice({ tone = 'plain', children }: { readonly tone?: Tone; rea
 /** Why something has failed, in the words of the service, with the id of the request, which its log has too. */
 export function FailureNotice({
   error,
+  message,
   onRetry,
 }: {
   readonly error: unknown;
+  /** Instead of the words of the service, where they are about something else. */
+  readonly message?: string | undefined;
   readonly onRetry?: (() => void) | undefined;
 }) {
   const requestId = error instanceof Failure ? error.requestId : '';
   return (
     <Notice tone="failed">
-      {messageOf(error)}
+      {message ?? messageOf(error)}
       {requestId !== '' && (
         <div className="notice-request">
           Request <span className="mono">{requestId}</span>

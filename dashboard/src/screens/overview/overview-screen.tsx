@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import Table2 from 'lucide-react/icons/table-2';
 import type { ReactNode } from 'react';
 import {
   countsQuery,
@@ -8,10 +9,11 @@ import {
   healthQuery,
   lastDayQuery,
 } from '../../api/last-day.ts';
-import type { Collection } from '../../api/client.ts';
+import { apiUrl, type Collection } from '../../api/client.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { CollectionIcon } from '../../parts/collection-icon.tsx';
+import { Empty } from '../../parts/empty.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { duration, plural } from '../../parts/time.tsx';
 import { Concerns } from './concerns.tsx';
@@ -28,6 +30,7 @@ export function OverviewScreen() {
       <div className="overview" tabIndex={-1}>
         <div className="overview-page">
           <Concerns />
+          {collections !== undefined && own.length === 0 && <FirstCollection />}
           <Figures collections={own} />
           <section className="section" aria-labelledby="requests">
             <div className="section-head">
@@ -44,6 +47,25 @@ export function OverviewScreen() {
         </div>
       </div>
     </>
+  );
+}
+
+/** An instance without collections has nothing to show, and one thing to do. */
+function FirstCollection() {
+  return (
+    <Empty
+      icon={<Table2 size={24} strokeWidth={1.5} aria-hidden />}
+      title="Begin with a collection"
+      actions={
+        <Link to="/new-collection" className="button" data-tone="primary">
+          New collection
+        </Link>
+      }
+      code={`curl ${apiUrl}/api/collections -H "Authorization: $TOKEN" \\
+  -H "Content-Type: application/json" -d '{ "name": "notes" }'`}
+    >
+      It holds records with the same fields, and gives them an API, realtime and webhooks.
+    </Empty>
   );
 }
 

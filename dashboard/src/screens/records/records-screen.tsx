@@ -8,6 +8,7 @@ import { useKeys } from '../../browser/keys.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CollectionIcon } from '../../parts/collection-icon.tsx';
+import { CollectionTabs } from '../../parts/collection-tabs.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
@@ -78,6 +79,7 @@ function CollectionRecords({ collection, collections }: CollectionRecordsProps) 
           />
         }
       >
+        <CollectionTabs name={collection.name} />
         <ColumnMenu columns={columns} />
         <Button tone="primary" onClick={() => open('new')}>
           <Plus size={15} aria-hidden />

@@ -1,0 +1,56 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import SearchX from 'lucide-react/icons/search-x';
+import type { ReactNode } from 'react';
+import type { Collection } from '../api/client.ts';
+import { collectionsQuery, findCollection } from '../api/collections.ts';
+import { Bar } from './bar.tsx';
+import { CollectionIcon } from './collection-icon.tsx';
+import { CollectionTabs } from './collection-tabs.tsx';
+import { Empty } from './empty.tsx';
+import { FailureNotice } from './notice.tsx';
+import { PlaceholderLines } from './placeholder-lines.tsx';
+
+interface CollectionPageProps {
+  /** The name or the id, as the address has it. */
+  readonly name: string;
+  readonly children: (collection: Collection, collections: readonly Collection[]) => ReactNode;
+}
+
+/** A screen about one collection: its head with the tabs, and what to say while it loads or when it is not there. */
+export function CollectionPage({ name, children }: CollectionPageProps) {
+  const { data: collections, error, refetch } = useQuery(collectionsQuery);
+  const collection = collections === undefined ? undefined : findCollection(collections, name);
+  const title =
+    collection === undefined ? (
+      name
+    ) : (
+      <>
+        <CollectionIcon collection={collection} size={16} />
+        <span className="cut">{collection.name}</span>
+      </>
+    );
+  return (
+    <>
+      <Bar title={title}>
+        <CollectionTabs name={collection?.name ?? name} />
+      </Bar>
+      {error !== null && <FailureNotice error={error} onRetry={() => void refetch()} />}
+      {collections === undefined && error === null && <PlaceholderLines count={6} />}
+      {collections !== undefined && collection === undefined && (
+        <Empty
+          icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
+          title={`There is no collection ${name}`}
+          actions={
+            <Link to="/overview" className="button">
+              To the overview
+            </Link>
+          }
+        >
+          It may have been renamed or deleted.
+        </Empty>
+      )}
+      {collection !== undefined && children(collection, collections ?? [])}
+    </>
+  );
+}

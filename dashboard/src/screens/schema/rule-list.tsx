@@ -1,0 +1,150 @@
+import FlaskConical from 'lucide-react/icons/flask-conical';
+import { useEffect, useRef, useState } from 'react';
+import type { Collection } from '../../api/client.ts';
+import {
+  type RuleKind,
+  ruleKind,
+  type RuleName,
+  rulesOf,
+  ruleTitles,
+  signedInRule,
+} from '../../api/definitions.ts';
+import { Button } from '../../parts/button.tsx';
+import { RuleMark } from '../../parts/rule-mark.tsx';
+import type { DraftHandle } from './definition-draft.ts';
+import { type Choice, Segments } from './option-controls.tsx';
+import { RuleInput } from './rule-input.tsx';
+
+const meanings: Readonly<Record<RuleName, string>> = {
+  listRule: 'Which records a list shows to the caller.',
+  viewRule: 'Which records the caller may open, or see expanded.',
+  createRule: 'What the caller may create: evaluated on the record as it would be.',
+  updateRule: 'What the caller may change: evaluated on the stored record; @request.body has the change.',
+  deleteRule: 'What the caller may delete.',
+  authRule: 'Which accounts may sign in.',
+  manageRule: 'Who may change the address, the password and the verification of others.',
+};
+
+interface RuleListProps {
+  readonly draft: DraftHandle;
+  readonly collections: readonly Collection[];
+  readonly errors: ReadonlyMap<string, string>;
+  /** The rule to begin with, where the address names one. */
+  readonly focused: RuleName | undefined;
+  /** Undefined where there is nothing to test with yet. */
+  readonly onTest: ((name: RuleName) => void) | undefined;
+}
+
+export function RuleList({ draft, collections, errors, focused, onTest }: RuleListProps) {
+  return (
+    <div className="rules">
+      {rulesOf(draft.next).map((name) => (
+        <Rule
+          key={name}
+          name={name}
+          value={draft.next[name] ?? null}
+          collection={draft.next}
+          collections={collections}
+          error={errors.get(name)}
+          isFocused={name === focused}
+          onChange={(value) => draft.change({ [name]: value })}
+          onTest={onTest === undefined ? undefined : () => onTest(name)}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface RuleProps {
+  readonly name: RuleName;
+  readonly value: string | null;
+  readonly collection: Collection;
+  readonly collections: readonly Collection[];
+  readonly error: string | undefined;
+  readonly isFocused: boolean;
+  readonly onChange: (value: string | null) => void;
+  readonly onTest: (() => void) | undefined;
+}
+
+type Mode = RuleKind;
+
+/** Who may do one thing. The usual answers are a click away; an expression that is still empty admits nobody. */
+function Rule({ name, value, collection, collections, error, isFocused, onChange, onTest }: RuleProps) {
+  const [isWriting, setIsWriting] = useState(false);
+  const block = useFocusOnce(isFocused);
+  const kind = ruleKind(value);
+  const choices = choicesOf(name);
+  const mode: Mode = !isWriting && choices.some((choice) => choice.value === kind) ? kind : 'expression';
+  const id = `rule-${name}`;
+  const title = ruleTitles[name];
+  const choose = (next: Mode): void => {
+    setIsWriting(next === 'expression');
+    if (next === 'locked') onChange(null);
+    if (next === 'public') onChange('');
+    if (next === 'signedIn') onChange(signedInRule);
+    if (next !== 'expression') return;
+    if (value === '') onChange(null);
+    requestAnimationFrame(() => document.getElementById(id)?.focus());
+  };
+  return (
+    <section className="rule" ref={block} aria-labelledby={`${id}-title`} data-rule={name}>
+      <div className="rule-head">
+        <RuleMark kind={mode} />
+        <h3 id={`${id}-title`}>{title}</h3>
+        <Segments label={`${title}: who`} value={mode} choices={choices} onChange={choose} />
+        {onTest !== undefined && (
+          <Button tone="quiet" onClick={onTest} aria-label={`Test as… ${title}`}>
+            <FlaskConical size={14} aria-hidden />
+            Test as…
+          </Button>
+        )}
+      </div>
+      <p className="field-help">{meanings[name]}</p>
+      {(mode === 'expression' || mode === 'signedIn') && (
+        <RuleInput
+          id={id}
+          label={`${title} rule`}
+          value={value ?? ''}
+          collection={collection}
+          collections={collections}
+          error={error}
+          onChange={(text) => {
+            setIsWriting(true);
+            onChange(text.trim() === '' ? null : text);
+          }}
+        />
+      )}
+      {error !== undefined && (
+        <p className="field-error" id={`${id}-error`} role="alert">
+          {error}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function choicesOf(name: RuleName): readonly Choice<Mode>[] {
+  const expression = { value: 'expression', label: 'Expression' } as const;
+  if (name === 'authRule')
+    return [{ value: 'locked', label: 'Nobody' }, { value: 'public', label: 'Every account' }, expression];
+  const locked = { value: 'locked', label: 'Superusers' } as const;
+  if (name === 'manageRule') return [locked, expression];
+  return [
+    locked,
+    { value: 'signedIn', label: 'Signed in' },
+    { value: 'public', label: 'Everyone' },
+    expression,
+  ];
+}
+
+/** Brings what a link is about into sight, once. */
+function useFocusOnce(isFocused: boolean) {
+  const block = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (!isFocused) return;
+    block.current?.scrollIntoView({ block: 'center' });
+    const control = (selector: string) => block.current?.querySelector<HTMLElement>(selector);
+    (control('textarea') ?? control('[aria-checked="true"]'))?.focus();
+  }, [isFocused]);
+  return block;
+}

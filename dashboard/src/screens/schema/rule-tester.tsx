@@ -1,0 +1,329 @@
+import { useMutation } from '@tanstack/react-query';
+import CircleCheck from 'lucide-react/icons/circle-check';
+import CircleX from 'lucide-react/icons/circle-x';
+import X from 'lucide-react/icons/x';
+import { useEffect, useId, useRef, useState } from 'react';
+import type { Collection } from '../../api/client.ts';
+import {
+  ruleKind,
+  type RuleName,
+  type RuleTest,
+  rulesOf,
+  ruleTitles,
+  type RuleVerdict,
+  testRule,
+} from '../../api/definitions.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { Key } from '../../parts/key.tsx';
+import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
+import { FailureNotice, Notice } from '../../parts/notice.tsx';
+import { RecordPicker } from './record-picker.tsx';
+import { Segments } from './option-controls.tsx';
+
+/** Whom and what a rule is tested with. The address holds it, so that a link shows the same test. */
+export interface TestSearch {
+  readonly test?: RuleName;
+  /** `superuser`, or the id of a collection and of its account: `users/abc`; a guest if left out. */
+  readonly as?: string;
+  /** The id of a record; a new one if left out. */
+  readonly on?: string;
+}
+
+interface RuleTesterProps {
+  readonly name: RuleName;
+  /** As it is in the draft: it need not be saved. */
+  readonly rule: string | null;
+  /** As it is stored. */
+  readonly collection: Collection;
+  readonly collections: readonly Collection[];
+  readonly search: TestSearch;
+  readonly onSearch: (search: TestSearch) => void;
+  readonly onClose: () => void;
+}
+
+/** Tests a rule as somebody, on a record, without any effect on data: allowed or not, and which of its comparisons is why. */
+export function RuleTester(props: RuleTesterProps) {
+  const { name, rule, collection, search, onClose } = props;
+  const [body, setBody] = useState('');
+  const [bodyError, setBodyError] = useState<string>();
+  const panel = useRef<HTMLElement>(null);
+  const test = useMutation({ mutationFn: async (input: RuleTest) => testRule(collection.name, input) });
+  useEffect(() => panel.current?.focus(), []);
+  const run = (): void => {
+    const members = parseMembers(body);
+    setBodyError(members === undefined ? 'This is no JSON object: { "title": "First" }' : undefined);
+    if (members !== undefined) test.mutate(toTest({ name, rule, search, members }));
+  };
+  return (
+    <aside
+      className="drawer"
+      ref={panel}
+      tabIndex={-1}
+      aria-label="Rule tester"
+      onKeyDown={(event) => {
+        if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) run();
+        if (event.key === 'Escape') onClose();
+      }}
+    >
+      <header className="drawer-head">
+        <div className="drawer-title">
+          <h2 className="cut">Test as…</h2>
+        </div>
+        <IconButton label="Close" keys="esc" onClick={onClose}>
+          <X size={16} aria-hidden />
+        </IconButton>
+      </header>
+      <div className="drawer-body">
+        <div className="drawer-form">
+          <RuleChoice {...props} />
+          <CallerChoice {...props} />
+          <RecordChoice {...props} />
+          <BodyInput {...props} body={body} error={bodyError} onChange={setBody} />
+          {test.error !== null && <FailureNotice error={test.error} />}
+          {test.data !== undefined && test.error === null && (
+            <Verdict verdict={test.data} rule={rule} isSuperuser={search.as === 'superuser'} />
+          )}
+        </div>
+      </div>
+      <footer className="drawer-foot">
+        <span className="drawer-foot-note">Nothing is written.</span>
+        <Button tone="primary" disabled={test.isPending || isIncomplete(search)} onClick={run}>
+          Test
+          <Key keys="Mod↵" />
+        </Button>
+      </footer>
+    </aside>
+  );
+}
+
+function RuleChoice({ name, rule, collection, search, onSearch }: RuleTesterProps) {
+  const id = useId();
+  return (
+    <LabelledField id={id} label="Rule">
+      <select
+        id={id}
+        className="input"
+        value={name}
+        onChange={({ target }) => {
+          const chosen = rulesOf(collection).find((one) => one === target.value);
+          if (chosen !== undefined) onSearch({ ...search, test: chosen });
+        }}
+      >
+        {rulesOf(collection).map((one) => (
+          <option key={one} value={one}>
+            {ruleTitles[one]}
+          </option>
+        ))}
+      </select>
+      <pre className="rule-text" tabIndex={0} aria-label="Text of the rule">
+        {rule === null ? 'Superusers only' : rule === '' ? 'Everyone' : rule}
+      </pre>
+    </LabelledField>
+  );
+}
+
+function CallerChoice({ collections, search, onSearch }: RuleTesterProps) {
+  const accounts = collections.filter(({ type, system }) => type === 'auth' && !system);
+  const [owner = '', account = ''] = (search.as ?? '').split('/');
+  const chosen = accounts.find(({ id }) => id === owner);
+  const [first] = accounts;
+  const kind = chosen !== undefined ? 'account' : search.as === 'superuser' ? 'superuser' : 'guest';
+  const set = (as: string): void => onSearch(withMember(search, 'as', as));
+  const id = useId();
+  return (
+    <>
+      <div className="field" role="group" aria-label="Caller">
+        <span className="field-label">Caller</span>
+        <div>
+          <Segments
+            label="Caller"
+            value={kind}
+            choices={[
+              { value: 'guest', label: 'Guest' },
+              ...(first === undefined ? [] : [{ value: 'account' as const, label: 'Account' }]),
+              { value: 'superuser', label: 'Superuser' },
+            ]}
+            onChange={(next) =>
+              set(next === 'account' ? `${first?.id ?? ''}/` : next === 'superuser' ? 'superuser' : '')
+            }
+          />
+        </div>
+      </div>
+      {chosen !== undefined && accounts.length > 1 && (
+        <LabelledField id={id} label="Of the collection">
+          <select
+            id={id}
+            className="input"
+            value={chosen.id}
+            onChange={(event) => set(`${event.target.value}/`)}
+          >
+            {accounts.map((one) => (
+              <option key={one.id} value={one.id}>
+                {one.name}
+              </option>
+            ))}
+          </select>
+        </LabelledField>
+      )}
+      {chosen !== undefined && (
+        <RecordPicker
+          key={chosen.id}
+          label="Account"
+          collection={chosen}
+          value={account}
+          onChange={(next) => set(`${chosen.id}/${next}`)}
+        />
+      )}
+    </>
+  );
+}
+
+function RecordChoice({ collection, search, onSearch }: RuleTesterProps) {
+  const isStored = search.on !== undefined;
+  return (
+    <>
+      <div className="field" role="group" aria-label="Record">
+        <span className="field-label">Record</span>
+        <div>
+          <Segments
+            label="Record"
+            value={isStored ? 'stored' : 'new'}
+            choices={[
+              { value: 'new', label: 'A new one' },
+              { value: 'stored', label: 'A stored one' },
+            ]}
+            // A blank stands for one that is still to be chosen.
+            onChange={(next) => onSearch(withMember(search, 'on', next === 'stored' ? ' ' : ''))}
+          />
+        </div>
+      </div>
+      {isStored && (
+        <RecordPicker
+          label="Stored record"
+          collection={collection}
+          value={search.on.trim()}
+          onChange={(id) => onSearch(withMember(search, 'on', id))}
+        />
+      )}
+    </>
+  );
+}
+
+interface BodyInputProps extends RuleTesterProps {
+  readonly body: string;
+  readonly error: string | undefined;
+  readonly onChange: (text: string) => void;
+}
+
+/** The members of a new record, or what an update would change. */
+function BodyInput({ name, search, body, error, onChange }: BodyInputProps) {
+  const id = useId();
+  const isStored = search.on !== undefined;
+  if (isStored && name !== 'updateRule') return null;
+  return (
+    <LabelledField
+      id={id}
+      label={isStored ? 'What is changed' : 'Its members'}
+      help="JSON, as the request sends it."
+      error={error}
+    >
+      <textarea
+        id={id}
+        className="input mono"
+        rows={4}
+        value={body}
+        placeholder={'{ "title": "First" }'}
+        spellCheck={false}
+        onChange={(event) => onChange(event.target.value)}
+        {...errorAttributes(id, error)}
+      />
+    </LabelledField>
+  );
+}
+
+interface VerdictProps {
+  readonly verdict: RuleVerdict;
+  readonly rule: string | null;
+  readonly isSuperuser: boolean;
+}
+
+function Verdict({ verdict, rule, isSuperuser }: VerdictProps) {
+  const { allowed, terms } = verdict;
+  const failed = terms.filter(({ result }) => !result);
+  return (
+    <section className="verdict" aria-label="Result" aria-live="polite">
+      <Notice tone={allowed ? 'ok' : 'failed'}>
+        <strong>{allowed ? 'Allowed' : 'Refused'}</strong>
+        <div>{reason({ verdict, rule, isSuperuser, failed: failed.length })}</div>
+      </Notice>
+      <ol className="terms">
+        {terms.map(({ text, position, result }) => (
+          <li key={position} className="term" data-result={result ? 'true' : 'false'}>
+            {result ? <CircleCheck size={15} aria-hidden /> : <CircleX size={15} aria-hidden />}
+            <span className="mono">{text}</span>
+            <span className="term-result">{result ? 'true' : 'false'}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function reason({ verdict, rule, isSuperuser, failed }: VerdictProps & { readonly failed: number }): string {
+  if (isSuperuser) return 'Superusers pass every rule.';
+  if (ruleKind(rule) === 'locked') return 'The rule admits superusers only.';
+  if (ruleKind(rule) === 'public') return 'The rule admits everyone.';
+  if (verdict.allowed) return 'The rule is true.';
+  return failed === 0
+    ? 'Each comparison is true by itself, but for different related records.'
+    : `${failed} of ${verdict.terms.length} comparisons ${failed === 1 ? 'is' : 'are'} false.`;
+}
+
+const methods: Readonly<Partial<Record<RuleName, string>>> = {
+  createRule: 'POST',
+  authRule: 'POST',
+  updateRule: 'PATCH',
+  manageRule: 'PATCH',
+  deleteRule: 'DELETE',
+};
+
+interface Test {
+  readonly name: RuleName;
+  readonly rule: string | null;
+  readonly search: TestSearch;
+  readonly members: Readonly<Record<string, unknown>>;
+}
+
+function toTest({ name, rule, search, members }: Test): RuleTest {
+  const { as = '', on } = search;
+  const [collection = '', id = ''] = as.split('/');
+  const isUpdate = on !== undefined && name === 'updateRule';
+  return {
+    rule,
+    caller: id === '' ? (as === 'superuser' ? 'superuser' : 'guest') : { collection, id },
+    record: on === undefined ? members : on.trim(),
+    request: { method: methods[name] ?? 'GET', ...(isUpdate && { body: members }) },
+  };
+}
+
+/** True as long as an account or a record is to be chosen. */
+function isIncomplete({ as = '', on }: TestSearch): boolean {
+  return as.endsWith('/') || (on !== undefined && on.trim() === '');
+}
+
+function withMember(search: TestSearch, name: 'as' | 'on', value: string): TestSearch {
+  const { [name]: _before, ...others } = search;
+  return value === '' ? others : { ...others, [name]: value };
+}
+
+function parseMembers(text: string): Readonly<Record<string, unknown>> | undefined {
+  if (text.trim() === '') return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value))
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,51 @@
+/** What it takes to make a collection with a relation and a rule, and to try the rule, from the sign-in on. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { account, startSignedInStage } from '../support/browser-stage.ts';
+import { withoutChromium } from '../support/chromium.ts';
+import { watchActions } from './watch-actions.ts';
+
+const actionsMax = 30;
+
+test(
+  'a collection with a relation and a rule is made and its rule tried in few actions',
+  { skip: withoutChromium },
+  async (t) => {
+    const stage = await startSignedInStage(t);
+    await stage.pb.collection('users').create({
+      email: 'ann@example.com',
+      name: 'Ann',
+      password: 'correct horse',
+      passwordConfirm: 'correct horse',
+    });
+    const page = await stage.open();
+    await page.goto(`${stage.url}/_/`);
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    const count = await watchActions(page);
+    await page.getByLabel('Email').fill(account.email);
+    await page.getByLabel('Password', { exact: true }).fill(account.password);
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'New collection' }).first().click();
+    await page.getByLabel('Name', { exact: true }).fill('posts');
+    await page.getByRole('button', { name: 'Add field' }).click();
+    await page.getByRole('menuitem', { name: 'Relation' }).click();
+    await page.keyboard.type('author');
+    await page.getByLabel('Collection', { exact: true }).selectOption({ label: 'users' });
+    const rule = page.locator('[data-rule="createRule"]');
+    await rule.getByRole('radio', { name: 'Expression' }).click();
+    await page.getByLabel('Create rule').fill('author = @request.auth.id');
+    await page.keyboard.press('Control+s');
+    await page.getByText('posts is empty').waitFor();
+    await page.getByRole('link', { name: 'Schema' }).click();
+    await page.getByRole('button', { name: 'Test as… Create' }).click();
+    const tester = page.getByRole('complementary', { name: 'Rule tester' });
+    await tester.getByRole('radio', { name: 'Account' }).click();
+    await tester.getByRole('radio', { name: /ann@example.com/ }).click();
+    await tester.getByRole('button', { name: 'Test' }).click();
+    await tester.getByText('Refused').waitFor();
+    await tester.getByText('1 of 1 comparisons is false.').waitFor();
+    const actions = await count();
+    t.diagnostic(`${actions} clicks, keys and texts`);
+    assert.ok(actions <= actionsMax, `${actions} actions`);
+  },
+);
