@@ -1,48 +1,12 @@
 /** The record table and its drawer. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Page } from 'playwright-core';
-import { type BrowserStage, startSignedInStage } from '../support/browser-stage.ts';
+import { startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
+import { drawer, rows, titles, withNotes } from './note-table.ts';
 
 const skip = withoutChromium;
-
-const fields = [
-  { name: 'title', type: 'text', required: true, presentable: true },
-  { name: 'price', type: 'number' },
-  { name: 'isDraft', type: 'bool' },
-  { name: 'mail', type: 'email' },
-  { name: 'site', type: 'url' },
-  { name: 'body', type: 'editor' },
-  { name: 'published', type: 'date' },
-  { name: 'state', type: 'select', values: ['draft', 'done'], maxSelect: 1 },
-  { name: 'tags', type: 'select', values: ['sea', 'land', 'air'], maxSelect: 3 },
-  { name: 'picture', type: 'file', maxSelect: 1 },
-  { name: 'meta', type: 'json' },
-  { name: 'place', type: 'geoPoint' },
-  { name: 'created', type: 'autodate', onCreate: true },
-];
-
-async function withNotes(stage: BrowserStage, count = 0): Promise<void> {
-  await stage.pb.collections.create({
-    name: 'notes',
-    type: 'base',
-    fields,
-    indexes: ["CREATE UNIQUE INDEX `idx_notes_mail` ON `notes` (`mail`) WHERE `mail` != ''"],
-  });
-  for (let start = 0; start < count; start += 50) {
-    const batch = stage.pb.createBatch();
-    for (let index = start; index < Math.min(start + 50, count); index += 1)
-      batch.collection('notes').create({ title: `note ${index}`, price: index });
-    await batch.send();
-  }
-}
-
-const drawer = (page: Page) => page.getByRole('complementary');
-const rows = (page: Page) => page.locator('.grid-body .row');
-const titles = async (page: Page): Promise<readonly string[]> =>
-  rows(page).locator('.cell:nth-child(2)').allInnerTexts();
 
 test('a record with a field of every type is what the API has of it', { skip }, async (t) => {
   const stage = await startSignedInStage(t);

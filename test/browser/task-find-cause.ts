@@ -42,12 +42,12 @@ test(
     await story.getByText('1 delivery of 1 did not arrive.').waitFor();
     await story.getByText('Gave up').waitFor();
     await story.getByText('404', { exact: true }).waitFor();
-    t.diagnostic(`the cause is found with ${actions.count} clicks and keys`);
+    t.diagnostic(`the cause is found with ${actions.count()} clicks and keys`);
     await actions.click(story.getByRole('button', { name: 'Resend 1 …' }));
     await actions.press('Enter');
     await story.getByText('Everything was delivered: 1 delivery.').waitFor();
-    t.diagnostic(`it is mended with ${actions.count}`);
-    assert.ok(actions.count <= actionsMax, `${actions.count} clicks and keys`);
+    t.diagnostic(`it is mended with ${actions.count()}`);
+    assert.ok(actions.count() <= actionsMax, `${actions.count()} clicks and keys`);
     assert.equal(stage.receiver.requests.length, 4);
   },
 );

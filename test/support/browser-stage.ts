@@ -32,6 +32,8 @@ export interface PageOptions extends BrowserContextOptions {
   readonly refusals?: readonly number[];
   /** Where the page is, if not at the server itself: at a proxy in front of it. */
   readonly origin?: string;
+  /** The test stops the server: that a connection fails is no error of the page. */
+  readonly hasOutage?: boolean;
 }
 
 export async function startStage(t: TestContext): Promise<BrowserStage> {
@@ -84,12 +86,15 @@ function watchPages(t: TestContext) {
     assert.deepEqual(problems, []);
   });
   return {
-    open: async (url: string, { refusals = [], origin = url, ...options }: PageOptions): Promise<Page> => {
+    open: async (
+      url: string,
+      { refusals = [], hasOutage = false, origin = url, ...options }: PageOptions,
+    ): Promise<Page> => {
       const browser = await openChromium();
       const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
       contexts.push(context);
       const page = await context.newPage();
-      await watchPage(page, { url: origin, refusals, problems });
+      await watchPage(page, { url: origin, refusals, hasOutage, problems });
       return page;
     },
   };
@@ -98,14 +103,16 @@ function watchPages(t: TestContext) {
 interface Watch {
   readonly url: string;
   readonly refusals: readonly number[];
+  readonly hasOutage: boolean;
   readonly problems: string[];
 }
 
-async function watchPage(page: Page, { url, refusals, problems }: Watch): Promise<void> {
+async function watchPage(page: Page, { url, refusals, hasOutage, problems }: Watch): Promise<void> {
   page.on('console', (message) => {
     const text = message.text();
     const [, status] = /the server responded with a status of (\d+)/.exec(text) ?? [];
-    const isExpected = status !== undefined && refusals.includes(Number(status));
+    const isRefusal = status !== undefined && refusals.includes(Number(status));
+    const isExpected = isRefusal || (hasOutage && text.includes('net::ERR_'));
     if ((message.type() === 'error' || message.type() === 'warning') && !isExpected)
       problems.push(`console: ${text} (${message.location().url})`);
   });

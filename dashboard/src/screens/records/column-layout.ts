@@ -12,15 +12,21 @@ import type { Collection, Field } from '../../api/client.ts';
 import { basePath } from '../../api/client.ts';
 import { shownFields } from '../../api/collections.ts';
 import { useText, writeText } from '../../browser/preferences.ts';
+import { type ColumnPlan, formatColumns, parseColumns } from './column-search.ts';
 
-/** How a person has laid out the columns of a collection. Fields that it does not name are shown where the definition has them. */
+/** What is kept on this machine by collection: the columns as an address has them, and their widths. */
 interface ColumnLayout {
-  readonly order: readonly string[];
-  readonly hidden: readonly string[];
+  readonly columns: string;
   readonly widths: Readonly<Record<string, number>>;
 }
 
-const noLayout: ColumnLayout = { order: [], hidden: [], widths: {} };
+const noLayout: ColumnLayout = { columns: '', widths: {} };
+
+/** The columns of the address, which come before those of this machine, and what changes them there. */
+export interface ColumnAddress {
+  readonly columns: string | undefined;
+  readonly onColumns: (columns: string | undefined, before: string) => void;
+}
 
 const features = tableFeatures({
   columnOrderingFeature,
@@ -50,14 +56,21 @@ const widths: Readonly<Record<Field['type'], number>> = {
   password: 120,
 };
 
-/** The columns of a collection as they are to be shown, and what changes them. Kept on this machine, by collection. */
-export function useColumns(collection: Collection) {
+/** The columns of a collection as they are to be shown, and what changes them. */
+export function useColumns(collection: Collection, address: ColumnAddress) {
   const key = `chancery:${basePath}:columns:${collection.id}`;
   const text = useText(key);
   const layout = useMemo(() => decodeLayout(text), [text]);
-  const save = (change: Partial<ColumnLayout>): void =>
-    writeText(key, JSON.stringify({ ...layout, ...change }));
   const fields = useMemo(() => shownFields(collection), [collection]);
+  const plan = useMemo(
+    () => completePlan(parseColumns(address.columns ?? layout.columns), fields),
+    [address.columns, layout.columns, fields],
+  );
+  const save = (change: Partial<ColumnPlan>): void => {
+    const columns = formatColumns(completePlan({ ...plan, ...change }, fields));
+    writeText(key, JSON.stringify({ ...layout, columns }));
+    address.onColumns(columns, formatColumns(plan));
+  };
   const columns = useMemo(
     () =>
       fields.map((field) => ({
@@ -69,8 +82,7 @@ export function useColumns(collection: Collection) {
       })),
     [fields],
   );
-  const columnOrder = completeOrder(layout.order, fields);
-  const columnVisibility = Object.fromEntries(layout.hidden.map((name) => [name, false]));
+  const columnVisibility = Object.fromEntries(plan.hidden.map((name) => [name, false]));
   const columnSizing = { ...layout.widths };
   // Of columns only: rows come page by page and are drawn one by one, so that a model of them would be work for nothing.
   const table = useTable({
@@ -78,25 +90,40 @@ export function useColumns(collection: Collection) {
     columns,
     data: noRows,
     columnResizeMode: 'onChange',
-    state: { columnOrder, columnVisibility, columnSizing },
-    onColumnOrderChange: (update) => save({ order: resolve(update, columnOrder) }),
-    onColumnSizingChange: (update) => save({ widths: resolve(update, columnSizing) }),
+    state: { columnOrder: [...plan.order], columnVisibility, columnSizing },
+    onColumnOrderChange: (update) => save({ order: resolve(update, [...plan.order]) }),
+    onColumnSizingChange: (update) =>
+      writeText(key, JSON.stringify({ ...layout, widths: resolve(update, columnSizing) })),
     onColumnVisibilityChange: (update) => {
       const shown = resolve(update, columnVisibility);
       save({ hidden: Object.keys(shown).filter((name) => shown[name] === false) });
     },
   });
+  const resize = (name: string, width: number): void => {
+    const next = { ...layout.widths, [name]: Math.min(widthMax, Math.max(widthMin, width)) };
+    writeText(key, JSON.stringify({ ...layout, widths: next }));
+  };
   return {
     table,
     fieldOf: (id: string) => fields.find(({ name }) => name === id),
+    pinned: plan.pinned,
     /** Moves a column to the place of another. */
     move: (name: string, to: string) => {
-      const rest = columnOrder.filter((one) => one !== name);
-      rest.splice(columnOrder.indexOf(to), 0, name);
+      const rest = plan.order.filter((one) => one !== name);
+      rest.splice(plan.order.indexOf(to), 0, name);
       save({ order: rest });
     },
-    reset: () => writeText(key, undefined),
-    isChanged: text !== null,
+    togglePin: (name: string) => {
+      const isPinned = plan.pinned.includes(name);
+      const pinned = isPinned ? plan.pinned.filter((one) => one !== name) : [...plan.pinned, name];
+      save({ pinned, hidden: plan.hidden.filter((one) => one !== name) });
+    },
+    resize,
+    reset: () => {
+      writeText(key, undefined);
+      address.onColumns(undefined, formatColumns(plan));
+    },
+    isChanged: text !== null || address.columns !== undefined,
   };
 }
 
@@ -109,18 +136,24 @@ function resolve<Value>(update: Updater<Value>, current: Value): Value {
   return typeof update === 'function' ? (update as (value: Value) => Value)(current) : update;
 }
 
-/** New fields come at the end, in the order of the definition; those that are gone are left out. */
-function completeOrder(order: readonly string[], fields: readonly Field[]): string[] {
+/** New fields come at the end, in the order of the definition; those that are gone are left out. Pinned ones come first. */
+function completePlan({ order, hidden, pinned }: ColumnPlan, fields: readonly Field[]): ColumnPlan {
   const names = fields.map(({ name }) => name);
-  const kept = order.filter((name) => names.includes(name));
-  return [...kept, ...names.filter((name) => !kept.includes(name))];
+  const isKnown = (name: string): boolean => names.includes(name);
+  const all = [...new Set([...order.filter(isKnown), ...names])];
+  const first = all.filter((name) => pinned.includes(name));
+  return {
+    order: [...first, ...all.filter((name) => !pinned.includes(name))],
+    hidden: hidden.filter(isKnown),
+    pinned: first,
+  };
 }
 
 /** What an older version has written, or a person, is no layout: then there is none. */
 function decodeLayout(text: string | null): ColumnLayout {
   if (text === null) return noLayout;
   try {
-    // Only written by `save`.
+    // Only written by `useColumns`.
     return { ...noLayout, ...(JSON.parse(text) as Partial<ColumnLayout>) };
   } catch {
     return noLayout;

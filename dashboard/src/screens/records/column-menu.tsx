@@ -2,13 +2,18 @@ import * as Popover from '@radix-ui/react-popover';
 import ArrowDown from 'lucide-react/icons/arrow-down';
 import ArrowUp from 'lucide-react/icons/arrow-up';
 import Columns3 from 'lucide-react/icons/columns-3';
+import MoveHorizontal from 'lucide-react/icons/move-horizontal';
+import Pin from 'lucide-react/icons/pin';
+import PinOff from 'lucide-react/icons/pin-off';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { TypeIcon } from '../../parts/type-icon.tsx';
 import type { Columns } from './column-layout.ts';
 
+const step = 32;
+
 /** Which columns show, and in what order; the same as dragging headers, for keys. */
 export function ColumnMenu({ columns }: { readonly columns: Columns }) {
-  const { table, fieldOf, move, reset, isChanged } = columns;
+  const { table, reset, isChanged } = columns;
   const all = table.getAllLeafColumns();
   return (
     <Popover.Root>
@@ -26,36 +31,9 @@ export function ColumnMenu({ columns }: { readonly columns: Columns }) {
           aria-label="Columns"
         >
           {all.map((column, index) => {
-            const field = fieldOf(column.id);
-            const [before, after] = [all[index - 1], all[index + 1]];
+            const [before, after] = [all[index - 1]?.id, all[index + 1]?.id];
             return (
-              <div key={column.id} className="columns-item">
-                <label>
-                  <input
-                    type="checkbox"
-                    checked={column.getIsVisible()}
-                    onChange={(event) => column.toggleVisibility(event.target.checked)}
-                  />
-                  {field !== undefined && <TypeIcon field={field} />}
-                  <span className="cut">{column.id}</span>
-                </label>
-                <IconButton
-                  small
-                  label={`Move ${column.id} up`}
-                  disabled={before === undefined}
-                  onClick={() => before !== undefined && move(column.id, before.id)}
-                >
-                  <ArrowUp size={13} aria-hidden />
-                </IconButton>
-                <IconButton
-                  small
-                  label={`Move ${column.id} down`}
-                  disabled={after === undefined}
-                  onClick={() => after !== undefined && move(column.id, after.id)}
-                >
-                  <ArrowDown size={13} aria-hidden />
-                </IconButton>
-              </div>
+              <ColumnItem key={column.id} columns={columns} column={column} before={before} after={after} />
             );
           })}
           {isChanged && (
@@ -69,5 +47,62 @@ export function ColumnMenu({ columns }: { readonly columns: Columns }) {
         </Popover.Content>
       </Popover.Portal>
     </Popover.Root>
+  );
+}
+
+interface ColumnItemProps {
+  readonly columns: Columns;
+  readonly column: ReturnType<Columns['table']['getAllLeafColumns']>[number];
+  /** The names of its neighbours. */
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
+function ColumnItem({ columns, column, before, after }: ColumnItemProps) {
+  const { fieldOf, move, pinned, togglePin, resize } = columns;
+  const field = fieldOf(column.id);
+  return (
+    <div className="columns-item">
+      <label>
+        <input
+          type="checkbox"
+          checked={column.getIsVisible()}
+          onChange={(event) => column.toggleVisibility(event.target.checked)}
+        />
+        {field !== undefined && <TypeIcon field={field} />}
+        <span className="cut">{column.id}</span>
+      </label>
+      <IconButton
+        small
+        label={`Width of ${column.id}: Enter widens, shift narrows`}
+        onClick={(event) => resize(column.id, column.getSize() + (event.shiftKey ? -step : step))}
+      >
+        <MoveHorizontal size={13} aria-hidden />
+      </IconButton>
+      <IconButton
+        small
+        label={pinned.includes(column.id) ? `Unpin ${column.id}` : `Pin ${column.id}`}
+        aria-pressed={pinned.includes(column.id)}
+        onClick={() => togglePin(column.id)}
+      >
+        {pinned.includes(column.id) ? <PinOff size={13} aria-hidden /> : <Pin size={13} aria-hidden />}
+      </IconButton>
+      <IconButton
+        small
+        label={`Move ${column.id} up`}
+        disabled={before === undefined}
+        onClick={() => before !== undefined && move(column.id, before)}
+      >
+        <ArrowUp size={13} aria-hidden />
+      </IconButton>
+      <IconButton
+        small
+        label={`Move ${column.id} down`}
+        disabled={after === undefined}
+        onClick={() => after !== undefined && move(column.id, after)}
+      >
+        <ArrowDown size={13} aria-hidden />
+      </IconButton>
+    </div>
   );
 }

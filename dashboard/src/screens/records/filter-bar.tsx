@@ -1,15 +1,20 @@
-import Search from 'lucide-react/icons/search';
 import X from 'lucide-react/icons/x';
-import { useEffect, useEffectEvent, useId, useState } from 'react';
+import { useEffect, useEffectEvent, useId, useRef, useState } from 'react';
+import type { Collection } from '../../api/client.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { Key } from '../../parts/key.tsx';
 import { plural } from '../../parts/time.tsx';
+import { FilterChips } from './filter-chips.tsx';
+import { useFilterHistory } from './use-filter-history.ts';
+import { FilterInput } from './filter-input.tsx';
 import { errorPosition, isExpression } from './record-filter.ts';
 
 const pauseMs = 220;
+const keptAfterMs = 1_000;
 
 interface FilterBarProps {
-  readonly collection: string;
+  readonly collection: Collection;
+  readonly collections: readonly Collection[];
   readonly filter: string;
   readonly onFilter: (filter: string) => void;
   /** How many records it selects; undefined as long as they are being counted. */
@@ -19,39 +24,30 @@ interface FilterBarProps {
 }
 
 /** Looks for a word while it is typed; an expression waits for Enter, as half of one is an error. */
-export function FilterBar({ collection, filter, onFilter, count, error }: FilterBarProps) {
+export function FilterBar(props: FilterBarProps) {
+  const { collection, collections, filter, onFilter, count, error } = props;
   const id = useId();
   const [text, setText] = useState(filter);
+  const input = useRef<HTMLInputElement>(null);
+  const history = useFilterHistory(collection.id);
   const isWritten = isExpression(text);
+  useGoodFilter(props, history.add);
   useFollow(filter, setText);
   useTypedWord(text, filter, onFilter);
   const position = error === undefined || text !== filter ? undefined : errorPosition(error);
   return (
     <search className="filter">
       <div className="filter-row">
-        <div className="filter-input">
-          <Search size={14} aria-hidden />
-          <input
-            className="input"
-            data-filter
-            data-expression={isWritten ? '' : undefined}
-            aria-label={`Filter ${collection}`}
-            aria-invalid={error !== undefined}
-            aria-describedby={error === undefined ? undefined : id}
-            placeholder="A word, or an expression: price > 10 && created > '2026-01-01'"
-            value={text}
-            spellCheck={false}
-            autoComplete="off"
-            onChange={(event) => setText(event.target.value)}
-            onKeyDown={(event) => {
-              if (event.key === 'Enter') onFilter(text.trim());
-              if (event.key === 'Escape' && text !== '') {
-                event.preventDefault();
-                onFilter('');
-                setText('');
-              }
-            }}
-          />
+        <FilterInput
+          collection={collection}
+          collections={collections}
+          input={input}
+          text={text}
+          history={history.filters}
+          errorId={error === undefined ? undefined : id}
+          onText={setText}
+          onApply={onFilter}
+        >
           <FilterEnd
             isPending={isWritten && text.trim() !== filter}
             isEmpty={text === ''}
@@ -60,11 +56,22 @@ export function FilterBar({ collection, filter, onFilter, count, error }: Filter
               setText('');
             }}
           />
-        </div>
+        </FilterInput>
         <span className="filter-count" aria-live="polite">
           {count === undefined ? '' : plural(count, 'record')}
         </span>
       </div>
+      {error === undefined && (
+        <FilterChips
+          filter={filter}
+          onFilter={onFilter}
+          onMark={(start, end) => {
+            setText(filter);
+            input.current?.focus();
+            requestAnimationFrame(() => input.current?.setSelectionRange(start, end));
+          }}
+        />
+      )}
       {error !== undefined && (
         <div className="filter-error" id={id} role="alert">
           {position !== undefined && isWritten && (
@@ -93,6 +100,18 @@ function FilterEnd({ isPending, isEmpty, onClear }: FilterEndProps) {
       <X size={14} aria-hidden />
     </IconButton>
   );
+}
+
+/** Keeps a filter once it has selected something. */
+function useGoodFilter({ filter, count }: FilterBarProps, add: (filter: string) => void): void {
+  const keep = useEffectEvent(add);
+  const isGood = count !== undefined && count > 0 && filter !== '';
+  useEffect(() => {
+    if (!isGood) return undefined;
+    // Not each letter of a word that is being typed.
+    const timer = setTimeout(() => keep(filter), keptAfterMs);
+    return () => clearTimeout(timer);
+  }, [filter, isGood]);
 }
 
 /** Shows the filter of the address when that changes: by Back, or by a link. */

@@ -9,18 +9,33 @@ interface GridHeadProps {
   readonly columns: Columns;
   readonly sort: string;
   readonly width: number;
+  /** Whether the rows that are loaded are selected: all, some, or none. */
+  readonly choice?: 'all' | 'some' | 'none';
+  readonly onChooseAll?: () => void;
   readonly onSort: (field: string, adds: boolean) => void;
 }
 
 /** The names of the columns: a click sorts, with shift in addition; dragging moves one, and its edge makes it wider. */
-export function GridHead({ columns, sort, width, onSort }: GridHeadProps) {
+export function GridHead({ columns, sort, width, choice = 'none', onChooseAll, onSort }: GridHeadProps) {
   const [dragged, setDragged] = useState<string>();
   const [over, setOver] = useState<string>();
   const terms = parseSort(sort);
   const headers = columns.table.getHeaderGroups()[0]?.headers ?? [];
+  const pins = pinOffsets(columns);
   return (
     <div className="grid-head" role="rowgroup" style={{ inlineSize: width }}>
       <div role="row" aria-rowindex={1} style={{ display: 'contents' }}>
+        <div className="row-mark" role="columnheader">
+          <input
+            type="checkbox"
+            aria-label="Select the rows that are loaded"
+            checked={choice === 'all'}
+            ref={(input) => {
+              if (input !== null) input.indeterminate = choice === 'some';
+            }}
+            onChange={() => onChooseAll?.()}
+          />
+        </div>
         {headers.map((header) => {
           const name = header.column.id;
           const field = columns.fieldOf(name);
@@ -33,7 +48,8 @@ export function GridHead({ columns, sort, width, onSort }: GridHeadProps) {
               role="columnheader"
               aria-sort={term === undefined ? 'none' : term.isDescending ? 'descending' : 'ascending'}
               data-over={over === name && dragged !== name ? '' : undefined}
-              style={{ inlineSize: header.getSize() }}
+              data-pinned={pins.has(name) ? '' : undefined}
+              style={{ inlineSize: header.getSize(), insetInlineStart: pins.get(name) }}
               draggable={!header.column.getIsResizing()}
               onDragStart={() => setDragged(name)}
               onDragEnd={() => {
@@ -70,6 +86,21 @@ export function GridHead({ columns, sort, width, onSort }: GridHeadProps) {
   );
 }
 
+/** The width of what stands before the first column. */
+export const markWidth = 40;
+
+/** Where each pinned column stays while the others scroll. */
+export function pinOffsets({ table, pinned }: Columns): ReadonlyMap<string, number> {
+  const offsets = new Map<string, number>();
+  let start = markWidth;
+  for (const column of table.getVisibleLeafColumns()) {
+    if (!pinned.includes(column.id)) continue;
+    offsets.set(column.id, start);
+    start += column.getSize();
+  }
+  return offsets;
+}
+
 function SortMark({
   isDescending,
   rank,
@@ -92,7 +123,7 @@ interface ResizeEdgeProps {
   readonly onReset: () => void;
 }
 
-/** For the pointer alone: by keys, a column shows all of itself in the drawer. */
+/** For the pointer; by keys, the menu of columns does the same. */
 function ResizeEdge({ isActive, onBegin, onReset }: ResizeEdgeProps) {
   return (
     <span

@@ -1,18 +1,19 @@
 import type { Columns } from './column-layout.ts';
-import { GridHead } from './grid-head.tsx';
+import { GridHead, markWidth } from './grid-head.tsx';
 
 const rowCount = 14;
 
 /** The table before its rows are there, laid out as it will be. */
 export function PlaceholderRows({ columns }: { readonly columns: Columns }) {
   const leaves = columns.table.getVisibleLeafColumns();
-  const width = leaves.reduce((total, column) => total + column.getSize(), 0);
+  const width = leaves.reduce((total, column) => total + column.getSize(), markWidth);
   return (
     <div className="grid" aria-busy aria-label="Records are on their way" role="grid" tabIndex={0}>
       <GridHead columns={columns} sort="" width={width} onSort={() => {}} />
       <div className="grid-body" aria-hidden style={{ inlineSize: width }}>
         {Array.from({ length: rowCount }, (_, row) => (
           <div key={row} className="row" style={{ position: 'static' }}>
+            <span className="row-mark" />
             {leaves.map((column, index) => (
               <div key={column.id} className="cell" style={{ inlineSize: column.getSize() }}>
                 {/* Of different lengths, as texts are. */}

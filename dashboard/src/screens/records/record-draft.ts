@@ -11,14 +11,17 @@ export type DraftValues = Readonly<Record<string, unknown>>;
 export class FileChange {
   readonly removed: readonly string[];
   readonly added: readonly File[];
+  /** The stored files in another order than before. */
+  readonly order: readonly string[] | undefined;
 
-  constructor(removed: readonly string[], added: readonly File[]) {
+  constructor(removed: readonly string[], added: readonly File[], order?: readonly string[]) {
     this.removed = removed;
     this.added = added;
+    this.order = order;
   }
 
   get isEmpty(): boolean {
-    return this.removed.length === 0 && this.added.length === 0;
+    return this.removed.length === 0 && this.added.length === 0 && this.order === undefined;
   }
 }
 
@@ -108,11 +111,16 @@ export function toChanges(collection: Collection, values: DraftValues, isNew: bo
   return changes;
 }
 
-function fileMembers(field: Field, { removed, added }: FileChange, isNew: boolean): Record<string, unknown> {
+function fileMembers(
+  field: Field,
+  { removed, added, order }: FileChange,
+  isNew: boolean,
+): Record<string, unknown> {
   const { name } = field;
   if (isNew) return { [name]: added };
   const isSingle = field.type === 'file' && field.maxSelect <= 1;
   if (isSingle && added.length > 0) return { [name]: added[0] };
+  if (order !== undefined) return { [name]: [...order.filter((one) => !removed.includes(one)), ...added] };
   return {
     ...(added.length > 0 && { [`${name}+`]: added }),
     ...(removed.length > 0 && { [`${name}-`]: removed }),

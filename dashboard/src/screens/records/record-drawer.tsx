@@ -5,7 +5,7 @@ import SquareTerminal from 'lucide-react/icons/square-terminal';
 import Braces from 'lucide-react/icons/braces';
 import Trash2 from 'lucide-react/icons/trash-2';
 import X from 'lucide-react/icons/x';
-import { useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { apiUrl, type Collection, type RecordModel } from '../../api/client.ts';
 import { deleteRecord, recordQuery } from '../../api/records.ts';
 import { IconButton } from '../../parts/button.tsx';
@@ -21,6 +21,10 @@ import { refreshRecords } from './live-rows.ts';
 import { RecordForm } from './record-form.tsx';
 import type { RecordView } from './record-search.ts';
 import { RelationsTab, StoryTab } from './lazy-tabs.tsx';
+
+const AccountActions = lazy(async () => ({
+  default: (await import('./account-actions.tsx')).AccountActions,
+}));
 
 interface RecordDrawerProps {
   readonly collection: Collection;
@@ -63,6 +67,11 @@ export function RecordDrawer(props: RecordDrawerProps) {
             <span className="mono cut">{id}</span>
             <CopyButton text={id} label="Copy the id" />
           </div>
+          {record !== undefined && collection.type === 'auth' && (
+            <Suspense fallback={null}>
+              <AccountActions collection={collection} record={record} />
+            </Suspense>
+          )}
           <TabList label="View" tabs={tabs} selected={shown} onSelect={onView} />
         </>
       )}

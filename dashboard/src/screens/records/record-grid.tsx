@@ -1,19 +1,17 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import {
-  memo,
-  useEffect,
-  useEffectEvent,
-  useId,
-  useRef,
-  useState,
-  type KeyboardEvent,
-  type RefObject,
-} from 'react';
-import type { Collection, Field, RecordModel } from '../../api/client.ts';
+import { lazy, Suspense, useEffect, useEffectEvent, useId, useRef, useState, type RefObject } from 'react';
+import type { Collection, RecordModel } from '../../api/client.ts';
 import { rowHeights, useDensity } from '../../browser/theme.ts';
-import { CellValue, isEndAligned } from './cell-value.tsx';
 import type { Columns } from './column-layout.ts';
 import { GridHead } from './grid-head.tsx';
+import { moveByKey } from './grid-keys.ts';
+import { type GridColumn, GridRow, type RowActions } from './grid-row.tsx';
+import { pageRows } from './record-search.ts';
+import { useGridColumns } from './use-grid-columns.ts';
+import type { Selection } from './use-selection.ts';
+
+const CellEditor = lazy(async () => ({ default: (await import('./cell-editor.tsx')).CellEditor }));
+const CellMenu = lazy(async () => ({ default: (await import('./cell-menu.tsx')).CellMenu }));
 
 interface RecordGridProps {
   readonly collection: Collection;
@@ -21,19 +19,29 @@ interface RecordGridProps {
   readonly columns: Columns;
   readonly rows: readonly RecordModel[];
   readonly count: number | undefined;
+  readonly selection: Selection;
   readonly sort: string;
+  readonly filter: string;
   readonly openId: string | undefined;
   readonly gone: ReadonlySet<string>;
   readonly hasMore: boolean;
+  /** The page of the address that the table begins with. */
+  readonly page: number;
+  readonly onPage: (page: number) => void;
   readonly onMore: () => void;
   readonly onSort: (field: string, adds: boolean) => void;
+  readonly onFilter: (filter: string) => void;
   readonly onOpen: (id: string) => void;
+  readonly onClose: () => void;
 }
 
-/** A column as a row needs it: plain values, which a row compares to know that it need not be drawn again. */
-interface GridColumn {
-  readonly field: Field;
-  readonly width: number;
+/** A cell that something is done with, and where. */
+interface CellPlace {
+  readonly id: string;
+  readonly field: string;
+  /** What was typed on it. */
+  readonly text?: string;
+  readonly point?: { readonly x: number; readonly y: number };
 }
 
 /** Rows that are near the end of what is there ask for more. */
@@ -41,7 +49,7 @@ const nearEnd = 60;
 
 /** The table. Only the rows in sight are in the page; arrows move a row that Enter opens, and the focus stays on the whole. */
 export function RecordGrid(props: RecordGridProps) {
-  const { collection, collections, columns, rows, openId, gone, onOpen } = props;
+  const { collection, collections, columns, rows, openId, gone, selection } = props;
   const id = useId();
   const scroll = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState<string>();
@@ -49,15 +57,10 @@ export function RecordGrid(props: RecordGridProps) {
   const shown = virtualizer.getVirtualItems();
   useMore(props, shown.at(-1)?.index ?? 0);
   const { gridColumns, width } = useGridColumns(columns);
-  const select = (position: number): void => {
-    const record = rows[Math.max(0, Math.min(position, rows.length - 1))];
-    if (record === undefined) return;
-    setActive(record.id);
-    virtualizer.scrollToIndex(rows.indexOf(record), { align: 'auto' });
-    if (openId !== undefined) onOpen(record.id);
-  };
+  const cells = useCells(props, setActive);
   const current = rows.findIndex((record) => record.id === (active ?? openId));
-  useShownOnce(current, virtualizer);
+  useBeginning(props, current, virtualizer);
+  usePageOfAddress(props, scroll);
   return (
     <div
       ref={scroll}
@@ -66,14 +69,22 @@ export function RecordGrid(props: RecordGridProps) {
       tabIndex={0}
       aria-label={`Records of ${collection.name}`}
       aria-rowcount={props.count ?? -1}
-      aria-colcount={gridColumns.length}
+      aria-colcount={gridColumns.length + 1}
+      aria-multiselectable
       // Only a row in sight is in the page.
       aria-activedescendant={shown.some(({ index }) => index === current) ? `${id}-${current}` : undefined}
       onKeyDown={(event) =>
-        moveByKey(event, { current, select, open: () => rows[current] && onOpen(rows[current].id) })
+        moveByKey(event, cells.movement({ current, gridColumns, grid: event.currentTarget, virtualizer }))
       }
     >
-      <GridHead columns={columns} sort={props.sort} width={width} onSort={props.onSort} />
+      <GridHead
+        columns={columns}
+        sort={props.sort}
+        width={width}
+        choice={choiceOf(selection, rows.length)}
+        onChooseAll={selection.toggleLoaded}
+        onSort={props.onSort}
+      />
       <div
         className="grid-body"
         role="rowgroup"
@@ -82,8 +93,9 @@ export function RecordGrid(props: RecordGridProps) {
         {shown.map(({ index, start }) => {
           const record = rows[index];
           if (record === undefined) return null;
+          const isCurrent = index === current;
           return (
-            <Row
+            <GridRow
               key={record.id}
               id={`${id}-${index}`}
               index={index}
@@ -91,17 +103,210 @@ export function RecordGrid(props: RecordGridProps) {
               record={record}
               columns={gridColumns}
               collections={collections}
-              isSelected={record.id === openId || (openId === undefined && record.id === active)}
+              isActive={record.id === openId || (openId === undefined && record.id === active)}
+              activeField={isCurrent ? cells.activeField : undefined}
+              isChosen={selection.has(record.id)}
               isGone={gone.has(record.id)}
-              onOpen={(recordId) => {
-                setActive(recordId);
-                onOpen(recordId);
-              }}
+              actions={cells.actions}
             />
           );
         })}
       </div>
+      <CellTools {...props} cells={cells} grid={scroll} />
     </div>
+  );
+}
+
+function choiceOf({ isAll, count }: Selection, loaded: number): 'all' | 'some' | 'none' {
+  if (isAll || (count > 0 && count >= loaded)) return 'all';
+  return count > 0 ? 'some' : 'none';
+}
+
+/** As record-table.css has it. */
+const coveredBelow = '(max-width: 1100px)';
+const doubleClickMs = 250;
+
+type Cells = ReturnType<typeof useCells>;
+
+interface KeyContext {
+  readonly current: number;
+  readonly gridColumns: readonly GridColumn[];
+  readonly grid: HTMLElement;
+  readonly virtualizer: { scrollToIndex: (index: number, options: { align: 'auto' }) => void };
+}
+
+/** Which cell keys are for, which is being edited, and which has its menu open. */
+function useCells(props: RecordGridProps, setActive: (id: string) => void) {
+  const { rows, openId, onOpen, selection } = props;
+  const [activeField, setActiveField] = useState<string>();
+  const [edited, setEdited] = useState<CellPlace>();
+  const [menu, setMenu] = useState<CellPlace>();
+  const { open, edit } = useCellClicks(props, { setActive, setActiveField, setEdited });
+  const { toggle } = selection;
+  const actions = useSameActions({
+    open,
+    edit,
+    toggle,
+    showMenu: (id, field, point) => setMenu({ id, field, point }),
+  });
+  const movement = ({ current, gridColumns, grid, virtualizer }: KeyContext) => ({
+    current,
+    hasCell: activeField !== undefined,
+    select: (position: number) => {
+      const index = Math.max(0, Math.min(position, rows.length - 1));
+      const record = rows[index];
+      if (record === undefined) return;
+      setActive(record.id);
+      virtualizer.scrollToIndex(index, { align: 'auto' });
+      if (openId !== undefined) onOpen(record.id);
+    },
+    selectColumn: (step: number) => {
+      const at = gridColumns.findIndex(({ field }) => field.name === activeField);
+      const next = gridColumns[Math.max(0, Math.min(at + step, gridColumns.length - 1))];
+      if (current < 0 && rows[0] !== undefined) setActive(rows[0].id);
+      setActiveField(next?.field.name);
+      if (next !== undefined)
+        grid
+          .querySelector(`.cell[data-field="${next.field.name}"]`)
+          ?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    },
+    leaveCell: () => setActiveField(undefined),
+    open: () => rows[current] && onOpen(rows[current].id),
+    edit: () => rows[current] && setEdited({ id: rows[current].id, field: activeField ?? '' }),
+    begin: (text: string): boolean => {
+      const field = gridColumns.find((column) => column.field.name === activeField)?.field;
+      const record = rows[current];
+      // Letters are keys of the table.
+      if (record === undefined || field?.type !== 'number' || !/^[\d.-]$/.test(text)) return false;
+      setEdited({ id: record.id, field: field.name, text });
+      return true;
+    },
+    toggle: (isRange: boolean) => rows[current] && selection.toggle(rows[current].id, isRange),
+    toggleLoaded: selection.toggleLoaded,
+    showMenu: () => {
+      const record = rows[current];
+      const field = activeField ?? gridColumns[0]?.field.name;
+      if (record === undefined || field === undefined) return;
+      const box = cellElement(grid, current, field)?.getBoundingClientRect();
+      setMenu({ id: record.id, field, point: { x: box?.left ?? 0, y: box?.bottom ?? 0 } });
+    },
+  });
+  /** The cell below is next, as in a spreadsheet. */
+  const goOn = (id: string): void => {
+    const next = rows[rows.findIndex((row) => row.id === id) + 1];
+    if (next !== undefined) setActive(next.id);
+  };
+  return { activeField, edited, menu, actions, movement, setEdited, setMenu, goOn };
+}
+
+interface CellSetters {
+  readonly setActive: (id: string) => void;
+  readonly setActiveField: (field: string | undefined) => void;
+  readonly setEdited: (place: CellPlace) => void;
+}
+
+/** A click opens the record, a double click edits the cell. */
+function useCellClicks(
+  { openId, onOpen, onClose }: RecordGridProps,
+  { setActive, setActiveField, setEdited }: CellSetters,
+) {
+  const live = useRef({ openId, openedByClick: false });
+  const pending = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(pending.current), []);
+  const open = (id: string): void => {
+    live.current.openedByClick = openId === undefined;
+    setActive(id);
+    setActiveField(undefined);
+    clearTimeout(pending.current);
+    // The drawer would come between the two clicks of a double click, where it covers the table.
+    if (window.matchMedia(coveredBelow).matches)
+      pending.current = setTimeout(() => onOpen(id), doubleClickMs);
+    else onOpen(id);
+  };
+  const edit = (id: string, field: string): void => {
+    // The first click of a double click has opened the drawer, which is not what was wanted.
+    clearTimeout(pending.current);
+    if (live.current.openedByClick && !window.matchMedia(coveredBelow).matches) onClose();
+    live.current.openedByClick = false;
+    setActive(id);
+    setActiveField(field);
+    setEdited({ id, field });
+  };
+  return { open, edit };
+}
+
+/** Actions that stay the same object and always do what the last drawing of the table would. */
+function useSameActions(actions: RowActions): RowActions {
+  const latest = useRef(actions);
+  useEffect(() => {
+    latest.current = actions;
+  });
+  const [same] = useState<RowActions>(() => ({
+    open: (id) => latest.current.open(id),
+    edit: (id, field) => latest.current.edit(id, field),
+    toggle: (id, isRange) => latest.current.toggle(id, isRange),
+    showMenu: (id, field, point) => latest.current.showMenu(id, field, point),
+  }));
+  return same;
+}
+
+function cellElement(grid: HTMLElement, index: number, field: string): HTMLElement | null {
+  return grid.querySelector(`[aria-rowindex="${index + 2}"] .cell[data-field="${field}"]`);
+}
+
+interface CellToolsProps extends RecordGridProps {
+  readonly cells: Cells;
+  readonly grid: RefObject<HTMLDivElement | null>;
+}
+
+/** What floats above a cell: its editor, or its menu. Each comes when it is first wanted. */
+function CellTools({ cells, grid, ...props }: CellToolsProps) {
+  const { collection, collections, columns, rows } = props;
+  const { edited, menu } = cells;
+  const placeOf = (place: CellPlace | undefined) => {
+    const record = rows.find(({ id }) => id === place?.id);
+    const field = columns.fieldOf(place?.field ?? '');
+    return record === undefined || field === undefined ? undefined : { record, field };
+  };
+  const [editing, pointing] = [placeOf(edited), placeOf(menu)];
+  const focus = (): void => grid.current?.focus({ preventScroll: true });
+  return (
+    <Suspense fallback={null}>
+      {editing !== undefined && (
+        <CellEditor
+          key={`${editing.record.id}-${editing.field.name}`}
+          collection={collection}
+          collections={collections}
+          {...editing}
+          text={edited?.text}
+          onNext={() => cells.goOn(editing.record.id)}
+          anchorOf={() =>
+            grid.current === null
+              ? null
+              : cellElement(grid.current, rows.indexOf(editing.record), editing.field.name)
+          }
+          onOpen={() => props.onOpen(editing.record.id)}
+          onClose={() => {
+            cells.setEdited(undefined);
+            focus();
+          }}
+        />
+      )}
+      {pointing !== undefined && menu?.point !== undefined && (
+        <CellMenu
+          collection={collection}
+          {...pointing}
+          point={menu.point}
+          filter={props.filter}
+          onFilter={props.onFilter}
+          onEdit={() => cells.setEdited({ id: pointing.record.id, field: pointing.field.name })}
+          onClose={() => {
+            cells.setMenu(undefined);
+            focus();
+          }}
+        />
+      )}
+    </Suspense>
   );
 }
 
@@ -120,15 +325,47 @@ function useVirtualRows(scroll: RefObject<HTMLDivElement | null>, count: number)
   return virtualizer;
 }
 
-/** Brings the record of a link into sight, once: afterwards people scroll where they want. */
-function useShownOnce(
+/** Brings the record of a link into sight, or its page, once: afterwards people scroll where they want. */
+function useBeginning(
+  { rows, page, hasMore, onMore }: RecordGridProps,
   position: number,
-  { scrollToIndex }: { scrollToIndex: (index: number, options: { align: 'center' }) => void },
+  { scrollToIndex }: { scrollToIndex: (index: number, options: { align: 'center' | 'start' }) => void },
 ): void {
+  const isOver = useRef(false);
   const show = useEffectEvent(() => {
+    const first = (page - 1) * pageRows;
     if (position >= 0) scrollToIndex(position, { align: 'center' });
+    else if (first > 0 && first >= rows.length && hasMore) return onMore();
+    else if (first > 0) scrollToIndex(Math.min(first, rows.length - 1), { align: 'start' });
+    isOver.current = true;
   });
-  useEffect(() => show(), []);
+  useEffect(() => {
+    if (!isOver.current) show();
+  }, [rows.length, hasMore]);
+}
+
+const settledMs = 150;
+
+/** Keeps the page in the address when scrolling has come to rest. */
+function usePageOfAddress({ page, onPage }: RecordGridProps, scroll: RefObject<HTMLDivElement | null>): void {
+  const height = rowHeights[useDensity()];
+  const turn = useEffectEvent((top: number) => {
+    const next = Math.floor(top / height / pageRows) + 1;
+    if (next !== page) onPage(next);
+  });
+  useEffect(() => {
+    const grid = scroll.current;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const listener = (): void => {
+      clearTimeout(timer);
+      timer = setTimeout(() => turn(grid?.scrollTop ?? 0), settledMs);
+    };
+    grid?.addEventListener('scroll', listener, { passive: true });
+    return () => {
+      clearTimeout(timer);
+      grid?.removeEventListener('scroll', listener);
+    };
+  }, [scroll]);
 }
 
 /** Asks for more rows when the last ones come near. */
@@ -139,122 +376,3 @@ function useMore({ rows, hasMore, onMore }: RecordGridProps, lastShown: number):
     if (isNear) more();
   }, [isNear, rows.length]);
 }
-
-/** The columns in sight as rows need them, and how wide they are together. */
-function useGridColumns(columns: Columns): {
-  readonly gridColumns: readonly GridColumn[];
-  readonly width: number;
-} {
-  const leaves = columns.table.getVisibleLeafColumns();
-  const widths = leaves.map((column) => column.getSize());
-  const gridColumns = useStable(
-    leaves.flatMap((column, index) => {
-      const field = columns.fieldOf(column.id);
-      return field === undefined ? [] : [{ field, width: widths[index] ?? 0 }];
-    }),
-  );
-  return { gridColumns, width: widths.reduce((total, one) => total + one, 0) };
-}
-
-/** Keeps the same array as long as its columns are the same, as rows compare it by identity. */
-function useStable(columns: readonly GridColumn[]): readonly GridColumn[] {
-  const [kept, setKept] = useState(columns);
-  const isSame =
-    kept.length === columns.length &&
-    kept.every(
-      ({ field, width }, index) => field === columns[index]?.field && width === columns[index].width,
-    );
-  if (!isSame) setKept(columns);
-  return isSame ? kept : columns;
-}
-
-interface Movement {
-  readonly current: number;
-  readonly select: (position: number) => void;
-  readonly open: () => void;
-}
-
-const pageRows = 15;
-
-function moveByKey(event: KeyboardEvent, { current, select, open }: Movement): void {
-  if (event.target !== event.currentTarget) return;
-  switch (event.key) {
-    case 'ArrowDown':
-    case 'j':
-      select(current + 1);
-      break;
-    case 'ArrowUp':
-    case 'k':
-      select(current - 1);
-      break;
-    case 'PageDown':
-      select(current + pageRows);
-      break;
-    case 'PageUp':
-      select(current - pageRows);
-      break;
-    case 'Home':
-      select(0);
-      break;
-    case 'End':
-      select(Number.MAX_SAFE_INTEGER);
-      break;
-    case 'Enter':
-      open();
-      break;
-    default:
-      return;
-  }
-  event.preventDefault();
-}
-
-interface RowProps {
-  readonly id: string;
-  readonly index: number;
-  readonly start: number;
-  readonly record: RecordModel;
-  readonly columns: readonly GridColumn[];
-  readonly collections: readonly Collection[];
-  readonly isSelected: boolean;
-  readonly isGone: boolean;
-  readonly onOpen: (id: string) => void;
-}
-
-const Row = memo(
-  function Row({ id, index, start, record, columns, collections, isSelected, isGone, onOpen }: RowProps) {
-    return (
-      <div
-        id={id}
-        className="row"
-        role="row"
-        // The head is the first.
-        aria-rowindex={index + 2}
-        aria-selected={isSelected}
-        data-gone={isGone ? '' : undefined}
-        style={{ transform: `translateY(${start}px)` }}
-        onClick={() => onOpen(record.id)}
-      >
-        {columns.map(({ field, width }) => (
-          <div
-            key={field.id}
-            className="cell"
-            role="gridcell"
-            data-align={isEndAligned(field) ? 'end' : undefined}
-            style={{ inlineSize: width }}
-          >
-            <CellValue record={record} field={field} collections={collections} />
-          </div>
-        ))}
-      </div>
-    );
-  },
-  // What opens a row is made anew with each drawing of the table, and always does the same.
-  (before, after) =>
-    before.id === after.id &&
-    before.start === after.start &&
-    before.record === after.record &&
-    before.columns === after.columns &&
-    before.collections === after.collections &&
-    before.isSelected === after.isSelected &&
-    before.isGone === after.isGone,
-);

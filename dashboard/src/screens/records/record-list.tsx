@@ -2,7 +2,7 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-qu
 import ArrowUp from 'lucide-react/icons/arrow-up';
 import Plus from 'lucide-react/icons/plus';
 import SearchX from 'lucide-react/icons/search-x';
-import { useMemo } from 'react';
+import { lazy, Suspense, useMemo } from 'react';
 import { apiUrl, type Collection, Failure } from '../../api/client.ts';
 import { recordCountQuery, recordsQuery } from '../../api/records.ts';
 import { Button } from '../../parts/button.tsx';
@@ -15,6 +15,9 @@ import { useLiveRows } from './live-rows.ts';
 import { PlaceholderRows } from './placeholder-rows.tsx';
 import { toFilter } from './record-filter.ts';
 import { RecordGrid } from './record-grid.tsx';
+import { useSelection } from './use-selection.ts';
+
+const BulkBar = lazy(async () => ({ default: (await import('./bulk-bar.tsx')).BulkBar }));
 
 interface RecordListProps {
   readonly collection: Collection;
@@ -23,6 +26,9 @@ interface RecordListProps {
   readonly filter: string;
   readonly sort: string;
   readonly openId: string | undefined;
+  readonly page: number;
+  readonly onPage: (page: number) => void;
+  readonly onClose: () => void;
   readonly onFilter: (filter: string) => void;
   readonly onSort: (field: string, adds: boolean) => void;
   readonly onOpen: (id: string) => void;
@@ -30,7 +36,73 @@ interface RecordListProps {
 
 /** The filter, what it selects, and why it selects nothing. */
 export function RecordList(props: RecordListProps) {
-  const { collection, collections, columns, filter, sort, openId, onFilter, onSort, onOpen } = props;
+  const { collection, collections, columns, filter, sort, onFilter, onOpen } = props;
+  const { expression, list, count, rows, live, selection, refusal, isNothing } = useRecords(props);
+  return (
+    <section className="records-list" aria-label={collection.name}>
+      <FilterBar
+        collection={collection}
+        collections={collections}
+        filter={filter}
+        onFilter={onFilter}
+        count={list.isError ? undefined : count.data}
+        error={refusal?.message}
+      />
+      {live.newCount > 0 && (
+        <button type="button" className="new-rows" onClick={() => void live.showNew()}>
+          <ArrowUp size={13} aria-hidden />
+          {live.newCount} new
+        </button>
+      )}
+      {list.isError && refusal === undefined && (
+        <FailureNotice error={list.error} onRetry={() => void list.refetch()} />
+      )}
+      {list.isPending && <PlaceholderRows columns={columns} />}
+      {isNothing && (
+        <NoRecords collection={collection} isFiltered={filter !== ''} onFilter={onFilter} onOpen={onOpen} />
+      )}
+      {rows.length > 0 && (!list.isError || refusal === undefined) && (
+        <RecordGrid
+          collection={collection}
+          collections={collections}
+          columns={columns}
+          rows={rows}
+          count={count.data}
+          selection={selection}
+          sort={sort}
+          filter={filter}
+          page={props.page}
+          onPage={props.onPage}
+          onFilter={onFilter}
+          onClose={props.onClose}
+          openId={props.openId}
+          gone={live.gone}
+          hasMore={list.hasNextPage && !list.isFetchingNextPage}
+          onMore={() => void list.fetchNextPage()}
+          onSort={props.onSort}
+          onOpen={onOpen}
+        />
+      )}
+      {selection.count > 0 && (
+        <Suspense fallback={null}>
+          <BulkBar
+            collection={collection}
+            collections={collections}
+            selection={selection}
+            columns={columns}
+            total={count.data}
+            filter={expression}
+            sort={sort}
+          />
+        </Suspense>
+      )}
+    </section>
+  );
+}
+
+/** The records that the filter selects, as far as they have been scrolled to, with what is known about them. */
+function useRecords(props: RecordListProps) {
+  const { collection, filter, sort, openId } = props;
   const { name } = collection;
   const expression = toFilter(collection, filter);
   const expand = relationNames(collection);
@@ -45,56 +117,11 @@ export function RecordList(props: RecordListProps) {
   });
   const rows = useMemo(() => list.data?.pages.flatMap(({ items }) => items) ?? [], [list.data]);
   const live = useLiveRows({ collection: name, filter: list.isError ? '' : expression, rows }, openId);
+  const selection = useSelection(rows, `${name} ${expression}`);
   const refusal =
     list.error instanceof Failure && list.error.status === 400 && filter !== '' ? list.error : undefined;
   const isNothing = list.isSuccess && rows.length === 0;
-  return (
-    <section className="records-list" aria-label={name}>
-      <FilterBar
-        collection={name}
-        filter={filter}
-        onFilter={onFilter}
-        count={list.isError ? undefined : count.data}
-        error={refusal?.message}
-      />
-      {live.newCount > 0 && (
-        <button type="button" className="new-rows" onClick={() => void live.showNew()}>
-          <ArrowUp size={13} aria-hidden />
-          {live.newCount} new
-        </button>
-      )}
-      {list.isError && refusal === undefined && (
-        <div className="empty">
-          <FailureNotice error={list.error} onRetry={() => void list.refetch()} />
-        </div>
-      )}
-      {list.isPending && <PlaceholderRows columns={columns} />}
-      {isNothing && (
-        <NoRecords
-          collection={collection}
-          isFiltered={filter !== ''}
-          onClear={() => onFilter('')}
-          onCreate={() => onOpen('new')}
-        />
-      )}
-      {rows.length > 0 && (!list.isError || refusal === undefined) && (
-        <RecordGrid
-          collection={collection}
-          collections={collections}
-          columns={columns}
-          rows={rows}
-          count={count.data}
-          sort={sort}
-          openId={openId}
-          gone={live.gone}
-          hasMore={list.hasNextPage && !list.isFetchingNextPage}
-          onMore={() => void list.fetchNextPage()}
-          onSort={onSort}
-          onOpen={onOpen}
-        />
-      )}
-    </section>
-  );
+  return { expression, list, count, rows, live, selection, refusal, isNothing };
 }
 
 function relationNames({ fields }: Collection): string {
@@ -107,17 +134,17 @@ function relationNames({ fields }: Collection): string {
 interface NoRecordsProps {
   readonly collection: Collection;
   readonly isFiltered: boolean;
-  readonly onClear: () => void;
-  readonly onCreate: () => void;
+  readonly onFilter: (filter: string) => void;
+  readonly onOpen: (id: string) => void;
 }
 
-function NoRecords({ collection, isFiltered, onClear, onCreate }: NoRecordsProps) {
+function NoRecords({ collection, isFiltered, onFilter, onOpen }: NoRecordsProps) {
   if (isFiltered)
     return (
       <Empty
         icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
         title="No record matches"
-        actions={<Button onClick={onClear}>Clear the filter</Button>}
+        actions={<Button onClick={() => onFilter('')}>Clear the filter</Button>}
       >
         The filter selects nothing in {collection.name}.
       </Empty>
@@ -128,7 +155,7 @@ function NoRecords({ collection, isFiltered, onClear, onCreate }: NoRecordsProps
       icon={<CollectionIcon collection={collection} size={24} />}
       title={`${collection.name} is empty`}
       actions={
-        <Button tone="primary" onClick={onCreate}>
+        <Button tone="primary" onClick={() => onOpen('new')}>
           <Plus size={15} aria-hidden />
           New record
         </Button>

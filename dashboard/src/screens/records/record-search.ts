@@ -8,19 +8,28 @@ export interface RecordSearch {
   readonly record?: string;
   /** How the open record is shown; its fields if left out. */
   readonly view?: Exclude<RecordView, 'fields'>;
+  /** The columns in their order; see column-search.ts. As this machine keeps them if left out. */
+  readonly columns?: string;
+  /** How far down the table is, in pages of 40 rows; the first if left out. */
+  readonly page?: string;
 }
 
 export const recordViews = ['fields', 'json', 'story', 'relations'] as const;
 export type RecordView = (typeof recordViews)[number];
 
+/** Rows of a page of the address. */
+export const pageRows = 40;
+
 export function decodeRecordSearch(search: Readonly<Record<string, unknown>>): RecordSearch {
-  const { filter, sort, record } = search;
+  const { filter, sort, record, columns, page } = search;
   const view = recordViews.find((one) => one === search['view']);
   return {
     ...(isText(filter) && { filter }),
     ...(isText(sort) && { sort }),
     ...(isText(record) && { record }),
     ...(view !== undefined && view !== 'fields' && { view }),
+    ...(isText(columns) && { columns }),
+    ...(isText(page) && /^[1-9]\d{0,6}$/.test(page) && { page }),
   };
 }
 

@@ -17,6 +17,7 @@ import { useColumns } from './column-layout.ts';
 import { RecordDrawer } from './record-drawer.tsx';
 import { RecordList } from './record-list.tsx';
 import { type RecordView, toggleSort } from './record-search.ts';
+import { TransferMenu } from './transfer-menu.tsx';
 
 const route = getRouteApi('/shell/c/$collection');
 
@@ -58,9 +59,10 @@ interface CollectionRecordsProps {
 }
 
 function CollectionRecords({ collection, collections }: CollectionRecordsProps) {
-  const { search, open, filterBy, sortBy, view } = useAddress();
+  const address = useAddress();
+  const { search, open, filterBy, sortBy, view } = address;
   const { filter = '', sort = '', record } = search;
-  const columns = useColumns(collection);
+  const columns = useColumns(collection, { columns: search.columns, onColumns: address.layOut });
   useKeys({
     c: (event) => {
       event.preventDefault();
@@ -81,6 +83,7 @@ function CollectionRecords({ collection, collections }: CollectionRecordsProps) 
       >
         <CollectionTabs name={collection.name} />
         <ColumnMenu columns={columns} />
+        <TransferMenu collection={collection} filter={filter} sort={sort} columns={columns} />
         <Button tone="primary" onClick={() => open('new')}>
           <Plus size={15} aria-hidden />
           New record
@@ -94,6 +97,9 @@ function CollectionRecords({ collection, collections }: CollectionRecordsProps) 
           filter={filter}
           sort={sort}
           openId={record}
+          page={Number(search.page ?? '1')}
+          onPage={address.turnTo}
+          onClose={() => open(undefined, true)}
           onFilter={filterBy}
           onSort={sortBy}
           // Going through rows with the drawer open is one step back, not one for each row.
@@ -131,10 +137,30 @@ function useAddress() {
         replace,
       }),
     filterBy: (filter: string): void =>
-      void navigate({ search: (before) => ({ ...before, filter }), replace: true }),
+      void navigate({ search: ({ page: _page, ...rest }) => ({ ...rest, filter }), replace: true }),
     sortBy: (field: string, adds: boolean): void =>
       void navigate({
-        search: (before) => ({ ...before, sort: toggleSort(before.sort ?? '', field, adds) }),
+        search: ({ page: _page, ...rest }) => ({ ...rest, sort: toggleSort(rest.sort ?? '', field, adds) }),
+      }),
+    /** The columns before stand in the address too, so that Back shows them. */
+    layOut: (columns: string | undefined, before: string): void => {
+      const first =
+        search.columns === undefined
+          ? navigate({ search: (old) => ({ ...old, columns: before }), replace: true })
+          : Promise.resolve();
+      void first.then(async () =>
+        navigate({
+          search: ({ columns: _columns, ...rest }) => ({
+            ...rest,
+            ...(columns !== undefined && { columns }),
+          }),
+        }),
+      );
+    },
+    turnTo: (page: number): void =>
+      void navigate({
+        search: ({ page: _page, ...rest }) => ({ ...rest, ...(page > 1 && { page: String(page) }) }),
+        replace: true,
       }),
     view: (next: RecordView): void =>
       void navigate({

@@ -20,58 +20,87 @@ interface FileEditorProps {
 
 /** The files of a field: those that are there, which can be taken away, and those to be added, by choice, drop or paste. */
 export function FileEditor({ id, field, record, value, onChange }: FileEditorProps) {
+  const files = useFiles({ field, record, value, onChange });
+  const { token, change, names, isSingle, add } = files;
+  return (
+    <div className="file-list" onPaste={(event) => add(event.clipboardData.files)}>
+      {names.length + change.added.length > 0 && (
+        <div className="files" role="list">
+          {names.map((name) => (
+            <StoredFile
+              key={name}
+              name={name}
+              url={record === undefined ? '' : fileUrl(record, name, { token })}
+              thumb={
+                record !== undefined && isImage(name) && (!field.protected || token !== undefined)
+                  ? fileUrl(record, name, { thumb: '100x100', token })
+                  : undefined
+              }
+              isGone={change.removed.includes(name) || (isSingle && change.added.length > 0)}
+              onToggle={() => files.toggle(name)}
+              canMove={names.length > 1}
+              onDrop={(moved) => names.includes(moved) && files.move(moved, name)}
+              onStep={(step) => files.move(name, names[names.indexOf(name) + step])}
+            />
+          ))}
+          {change.added.map((file) => (
+            <AddedFile
+              key={`${file.name}-${file.lastModified}`}
+              file={file}
+              onRemove={() => files.takeBack(file)}
+            />
+          ))}
+        </div>
+      )}
+      <DropArea id={id} field={field} onFiles={add} />
+    </div>
+  );
+}
+
+/** The change of a field of files, and what changes it further. */
+function useFiles({ field, record, value, onChange }: Omit<FileEditorProps, 'id'>) {
   const { data: token } = useQuery({ ...fileTokenQuery, enabled: field.protected && record !== undefined });
   const change = value instanceof FileChange ? value : new FileChange([], []);
-  const names = [record?.[field.name] ?? []]
+  const stored = [record?.[field.name] ?? []]
     .flat()
     .filter((name) => name !== '')
     .map(String);
+  const names = change.order ?? stored;
   const isSingle = field.maxSelect <= 1;
   const set = (next: FileChange): void => onChange(next.isEmpty ? undefined : next);
   const add = (files: FileList | null): void => {
     const added = [...(files ?? [])];
     if (added.length > 0)
-      set(new FileChange(change.removed, isSingle ? added.slice(0, 1) : [...change.added, ...added]));
+      set(
+        new FileChange(
+          change.removed,
+          isSingle ? added.slice(0, 1) : [...change.added, ...added],
+          change.order,
+        ),
+      );
   };
   const toggle = (name: string): void => {
     const removed = change.removed.includes(name)
       ? change.removed.filter((one) => one !== name)
       : [...change.removed, name];
-    set(new FileChange(removed, change.added));
+    set(new FileChange(removed, change.added, change.order));
   };
-  return (
-    <div className="file-list" onPaste={(event) => add(event.clipboardData.files)}>
-      {names.map((name) => (
-        <StoredFile
-          key={name}
-          name={name}
-          url={record === undefined ? '' : fileUrl(record, name, { token })}
-          thumb={
-            record !== undefined && isImage(name) && (!field.protected || token !== undefined)
-              ? fileUrl(record, name, { thumb: '100x100', token })
-              : undefined
-          }
-          isGone={change.removed.includes(name) || (isSingle && change.added.length > 0)}
-          onToggle={() => toggle(name)}
-        />
-      ))}
-      {change.added.map((file) => (
-        <AddedFile
-          key={`${file.name}-${file.lastModified}`}
-          file={file}
-          onRemove={() =>
-            set(
-              new FileChange(
-                change.removed,
-                change.added.filter((one) => one !== file),
-              ),
-            )
-          }
-        />
-      ))}
-      <DropArea id={id} field={field} onFiles={add} />
-    </div>
-  );
+  const move = (name: string, to: string | undefined): void => {
+    if (to === undefined || to === name) return;
+    const order = names.filter((one) => one !== name);
+    order.splice(names.indexOf(to), 0, name);
+    const isSame = order.every((one, index) => one === stored[index]);
+    set(new FileChange(change.removed, change.added, isSame ? undefined : order));
+  };
+  const takeBack = (file: File): void =>
+    set(
+      new FileChange(
+        change.removed,
+        change.added.filter((one) => one !== file),
+        change.order,
+      ),
+    );
+  return { token, change, names, isSingle, add, toggle, move, takeBack };
 }
 
 interface DropAreaProps {
@@ -123,12 +152,41 @@ interface StoredFileProps {
   readonly thumb: string | undefined;
   readonly isGone: boolean;
   readonly onToggle: () => void;
+  readonly canMove: boolean;
+  /** Another file was dropped on this one. */
+  readonly onDrop: (name: string) => void;
+  readonly onStep: (step: 1 | -1) => void;
 }
 
-function StoredFile({ name, url, thumb, isGone, onToggle }: StoredFileProps) {
+const dragType = 'application/x-file-name';
+
+/** A file that is there. It is moved by dragging it, or with alt and an arrow. */
+function StoredFile(props: StoredFileProps) {
+  const { name, url, thumb, isGone, onToggle, canMove, onDrop, onStep } = props;
   const Icon = isGone ? RotateCcw : X;
   return (
-    <div className="file" data-gone={isGone ? '' : undefined}>
+    <div
+      className="file"
+      role="listitem"
+      data-gone={isGone ? '' : undefined}
+      draggable={canMove}
+      onDragStart={(event) => event.dataTransfer.setData(dragType, name)}
+      onDragOver={(event) => {
+        if (canMove && event.dataTransfer.types.includes(dragType)) event.preventDefault();
+      }}
+      onDrop={(event) => {
+        const moved = event.dataTransfer.getData(dragType);
+        if (moved === '') return;
+        event.preventDefault();
+        onDrop(moved);
+      }}
+      onKeyDown={(event) => {
+        const step = { ArrowUp: -1 as const, ArrowDown: 1 as const }[event.key];
+        if (!canMove || !event.altKey || step === undefined) return;
+        event.preventDefault();
+        onStep(step);
+      }}
+    >
       {thumb === undefined ? (
         <Paperclip size={15} aria-hidden />
       ) : (
@@ -149,7 +207,7 @@ const kilobyte = 1024;
 function AddedFile({ file, onRemove }: { readonly file: File; readonly onRemove: () => void }) {
   const preview = usePreview(file);
   return (
-    <div className="file">
+    <div className="file" role="listitem">
       {preview === undefined ? (
         <Paperclip size={15} aria-hidden />
       ) : (

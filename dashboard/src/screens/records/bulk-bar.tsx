@@ -1,0 +1,172 @@
+import Pencil from 'lucide-react/icons/pencil';
+import Download from 'lucide-react/icons/download';
+import Trash2 from 'lucide-react/icons/trash-2';
+import X from 'lucide-react/icons/x';
+import { useState } from 'react';
+import type { Collection } from '../../api/client.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
+import { Menu, MenuItem } from '../../parts/menu.tsx';
+import { plural } from '../../parts/time.tsx';
+import { showToast } from '../../parts/toast.tsx';
+import { BulkEdit } from './bulk-edit.tsx';
+import { doSteps, stepsFor, type Target } from './bulk-work.ts';
+import type { Columns } from './column-layout.ts';
+import { type ExportFormat, exportFormats, exportRecords } from './export-work.ts';
+import type { Selection } from './use-selection.ts';
+import { useWork } from './use-work.ts';
+import { Problems, WorkProgress } from './work-progress.tsx';
+
+interface BulkBarProps {
+  readonly collection: Collection;
+  readonly collections: readonly Collection[];
+  readonly selection: Selection;
+  readonly columns: Columns;
+  /** How many records match; undefined as long as they are being counted. */
+  readonly total: number | undefined;
+  readonly filter: string;
+  readonly sort: string;
+}
+
+/** What can be done with the selected records: change a field, export, delete. */
+export function BulkBar(props: BulkBarProps) {
+  const { collection, selection, total } = props;
+  const bulk = useBulk(props);
+  const { work, count } = bulk;
+  const [dialog, setDialog] = useState<'edit' | 'delete'>();
+  const hasMore = !selection.isAll && total !== undefined && total > selection.count;
+  return (
+    <section className="bulk" aria-label="Selection">
+      {work.state !== undefined && !work.isBusy && (
+        <Problems problems={work.state.failed} error={work.state.error} />
+      )}
+      {dialog === 'edit' && (
+        <BulkEdit {...props} label={bulk.label} onClose={() => setDialog(undefined)} onApply={bulk.change} />
+      )}
+      <div className="bulk-row">
+        {work.isBusy ? (
+          <WorkProgress
+            done={work.state?.done ?? 0}
+            total={count}
+            verb={work.state?.verb ?? ''}
+            onCancel={work.cancel}
+          />
+        ) : (
+          <>
+            <strong>{selection.isAll ? `All ${bulk.label} matching` : `${bulk.label} selected`}</strong>
+            {hasMore && (
+              <Button tone="quiet" onClick={selection.selectAll}>
+                Select all {total.toLocaleString('en')} matching
+              </Button>
+            )}
+            <BulkActions
+              isEditing={dialog === 'edit'}
+              onDialog={setDialog}
+              onExport={(format) => void bulk.exportAs(format)}
+              onClear={selection.clear}
+            />
+          </>
+        )}
+      </div>
+      {dialog === 'delete' && (
+        <Confirm
+          title={`Delete ${bulk.label}?`}
+          action={`Delete ${bulk.label}`}
+          {...(selection.isAll && { typed: collection.name })}
+          onClose={() => setDialog(undefined)}
+          onConfirm={async () => {
+            setDialog(undefined);
+            await bulk.remove();
+          }}
+        >
+          {selection.isAll ? 'All that match the filter' : 'They'} go for good, with their files and what is
+          deleted along with them. Endpoints that hear of {collection.name} are told of each.
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+interface BulkActionsProps {
+  readonly isEditing: boolean;
+  readonly onDialog: (dialog: 'edit' | 'delete') => void;
+  readonly onExport: (format: ExportFormat) => void;
+  readonly onClear: () => void;
+}
+
+function BulkActions({ isEditing, onDialog, onExport, onClear }: BulkActionsProps) {
+  return (
+    <span className="bulk-actions">
+      <Button aria-expanded={isEditing} onClick={() => onDialog('edit')}>
+        <Pencil size={14} aria-hidden />
+        Edit a field
+      </Button>
+      <Menu
+        trigger={
+          <Button>
+            <Download size={14} aria-hidden />
+            Export
+          </Button>
+        }
+      >
+        {exportFormats.map(({ value, label }) => (
+          <MenuItem key={value} onSelect={() => onExport(value)}>
+            {label}
+          </MenuItem>
+        ))}
+      </Menu>
+      <Button tone="danger" onClick={() => onDialog('delete')}>
+        <Trash2 size={14} aria-hidden />
+        Delete
+      </Button>
+      <IconButton label="Clear the selection" onClick={onClear}>
+        <X size={15} aria-hidden />
+      </IconButton>
+    </span>
+  );
+}
+
+function useBulk({ collection, selection, columns, total, filter, sort }: BulkBarProps) {
+  const work = useWork(collection.name);
+  const count = selection.isAll ? total : selection.count;
+  const target: Target = selection.isAll
+    ? { kind: 'all', filter, sort }
+    : { kind: 'ids', ids: [...selection.ids] };
+  const { name } = collection;
+  const each = async (verb: string, toStep: Parameters<typeof stepsFor>[2], done: string): Promise<void> => {
+    await work.start({
+      verb,
+      changesRows: true,
+      run: async (signal, onProgress) => {
+        const options = { collection: name, signal, onProgress };
+        const { done: changed, failed } = await doSteps(stepsFor(options, target, toStep), options);
+        showToast(`${plural(changed, 'record')} ${done}.`);
+        if (failed.length === 0) selection.clear();
+      },
+    });
+  };
+  return {
+    work,
+    count,
+    label: plural(count ?? 0, 'record'),
+    change: async (body: Readonly<Record<string, unknown>>) =>
+      each('Changing', (id) => ({ kind: 'update', id, subject: id, body }), 'changed'),
+    remove: async () => each('Deleting', (id) => ({ kind: 'delete', id, subject: id }), 'deleted'),
+    exportAs: async (format: ExportFormat) =>
+      work.start({
+        verb: 'Exporting',
+        changesRows: false,
+        run: async (signal, onProgress) => {
+          const fields = columns.table.getVisibleLeafColumns().map(({ id }) => id);
+          const options = {
+            collection: name,
+            format,
+            fields,
+            signal,
+            onProgress: (done: number) => onProgress({ done, failed: [] }),
+          };
+          showToast(`${plural(await exportRecords(target, options), 'record')} exported.`);
+        },
+      }),
+  };
+}

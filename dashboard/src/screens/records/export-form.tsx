@@ -1,0 +1,59 @@
+import { useQuery } from '@tanstack/react-query';
+import { recordCountQuery } from '../../api/records.ts';
+import { Button } from '../../parts/button.tsx';
+import { plural } from '../../parts/time.tsx';
+import { showToast } from '../../parts/toast.tsx';
+import { exportFormats, exportRecords } from './export-work.ts';
+import { toFilter } from './record-filter.ts';
+import type { TransferProps } from './transfer-menu.tsx';
+import { useWork } from './use-work.ts';
+import { Problems, WorkProgress } from './work-progress.tsx';
+
+/** All records that the filter selects, as a file. */
+export function ExportForm({ collection, columns, filter, sort }: TransferProps) {
+  const { name } = collection;
+  const expression = toFilter(collection, filter);
+  const { data: total } = useQuery(recordCountQuery({ collection: name, filter: expression }));
+  const work = useWork(name);
+  const exportAs = async (format: (typeof exportFormats)[number]['value']): Promise<void> => {
+    await work.start({
+      verb: 'Exporting',
+      changesRows: false,
+      run: async (signal, onProgress) => {
+        const fields = columns.table.getVisibleLeafColumns().map(({ id }) => id);
+        const count = await exportRecords(
+          { kind: 'all', filter: expression, sort },
+          {
+            collection: name,
+            format,
+            fields,
+            signal,
+            onProgress: (done) => onProgress({ done, failed: [] }),
+          },
+        );
+        showToast(`${plural(count, 'record')} exported.`);
+      },
+    });
+  };
+  return (
+    <div className="transfer-body">
+      <p>
+        {total === undefined ? 'The records' : plural(total, 'record')}
+        {filter === '' ? '' : ' that the filter selects'}, in the order of the table. CSV has the columns that
+        show, JSON and NDJSON have everything.
+      </p>
+      {work.state !== undefined && !work.isBusy && <Problems problems={[]} error={work.state.error} />}
+      {work.isBusy ? (
+        <WorkProgress done={work.state?.done ?? 0} total={total} verb="Exporting" onCancel={work.cancel} />
+      ) : (
+        <div className="dialog-actions">
+          {exportFormats.map(({ value, label }) => (
+            <Button key={value} onClick={() => void exportAs(value)}>
+              {label}
+            </Button>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}

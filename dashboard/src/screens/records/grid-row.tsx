@@ -1,0 +1,90 @@
+import { memo } from 'react';
+import type { Collection, Field, RecordModel } from '../../api/client.ts';
+import { CellValue, isEndAligned } from './cell-value.tsx';
+
+/** A column as a row needs it: plain values, which a row compares to know that it need not be drawn again. */
+export interface GridColumn {
+  readonly field: Field;
+  readonly width: number;
+  /** How far from the start it stays while others scroll; undefined for one that scrolls. */
+  readonly pin: number | undefined;
+}
+
+/** What happens at a cell. It is the same object as long as the table is there. */
+export interface RowActions {
+  readonly open: (id: string) => void;
+  readonly toggle: (id: string, isRange: boolean) => void;
+  readonly edit: (id: string, field: string) => void;
+  readonly showMenu: (id: string, field: string, point: { readonly x: number; readonly y: number }) => void;
+}
+
+interface RowProps {
+  readonly id: string;
+  readonly index: number;
+  readonly start: number;
+  readonly record: RecordModel;
+  readonly columns: readonly GridColumn[];
+  readonly collections: readonly Collection[];
+  readonly isActive: boolean;
+  /** The field of the cell that keys are for, if it is in this row. */
+  readonly activeField: string | undefined;
+  readonly isChosen: boolean;
+  readonly isGone: boolean;
+  readonly actions: RowActions;
+}
+
+export const GridRow = memo(function GridRow(props: RowProps) {
+  const { id, index, start, record, columns, collections, isActive, activeField, isChosen, isGone, actions } =
+    props;
+  return (
+    <div
+      id={id}
+      className="row"
+      role="row"
+      // The head is the first.
+      aria-rowindex={index + 2}
+      aria-selected={isChosen || isActive}
+      data-chosen={isChosen ? '' : undefined}
+      data-gone={isGone ? '' : undefined}
+      style={{ transform: `translateY(${start}px)` }}
+      onClick={(event) => {
+        // The second click of a double click, which edits.
+        if (event.detail > 1) return;
+        if (event.shiftKey) actions.toggle(record.id, true);
+        else if (event.metaKey || event.ctrlKey) actions.toggle(record.id, false);
+        else actions.open(record.id);
+      }}
+    >
+      <div className="row-mark" role="gridcell" onClick={(event) => event.stopPropagation()}>
+        <input
+          type="checkbox"
+          tabIndex={-1}
+          aria-label={`Select ${record.id}`}
+          checked={isChosen}
+          // A click, as only that tells of shift.
+          onClick={(event) => actions.toggle(record.id, event.shiftKey)}
+          onChange={() => {}}
+        />
+      </div>
+      {columns.map(({ field, width, pin }) => (
+        <div
+          key={field.id}
+          className="cell"
+          role="gridcell"
+          data-field={field.name}
+          data-active={field.name === activeField ? '' : undefined}
+          data-align={isEndAligned(field) ? 'end' : undefined}
+          data-pinned={pin === undefined ? undefined : ''}
+          style={{ inlineSize: width, insetInlineStart: pin }}
+          onDoubleClick={() => actions.edit(record.id, field.name)}
+          onContextMenu={(event) => {
+            event.preventDefault();
+            actions.showMenu(record.id, field.name, { x: event.clientX, y: event.clientY });
+          }}
+        >
+          <CellValue record={record} field={field} collections={collections} />
+        </div>
+      ))}
+    </div>
+  );
+});

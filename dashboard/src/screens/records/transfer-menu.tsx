@@ -1,0 +1,45 @@
+import Download from 'lucide-react/icons/download';
+import Ellipsis from 'lucide-react/icons/ellipsis';
+import Upload from 'lucide-react/icons/upload';
+import { lazy, Suspense, useState } from 'react';
+import type { Collection } from '../../api/client.ts';
+import { Button } from '../../parts/button.tsx';
+import { Menu, MenuItem } from '../../parts/menu.tsx';
+import type { Columns } from './column-layout.ts';
+
+const Transfer = lazy(async () => ({ default: (await import('./transfer-panel.tsx')).TransferPanel }));
+
+export interface TransferProps {
+  readonly collection: Collection;
+  readonly columns: Columns;
+  readonly filter: string;
+  readonly sort: string;
+}
+
+/** Records into a file, and from one. */
+export function TransferMenu(props: TransferProps) {
+  const [mode, setMode] = useState<'export' | 'import'>();
+  return (
+    <>
+      <Menu
+        trigger={
+          <Button tone="quiet" aria-label="Export and import">
+            <Ellipsis size={15} aria-hidden />
+          </Button>
+        }
+      >
+        <MenuItem icon={Download} onSelect={() => setMode('export')}>
+          Export these records …
+        </MenuItem>
+        <MenuItem icon={Upload} onSelect={() => setMode('import')}>
+          Import CSV …
+        </MenuItem>
+      </Menu>
+      {mode !== undefined && (
+        <Suspense fallback={null}>
+          <Transfer {...props} mode={mode} onClose={() => setMode(undefined)} />
+        </Suspense>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,31 @@
+import X from 'lucide-react/icons/x';
+import { useEffect, useId, useRef } from 'react';
+import { IconButton } from '../../parts/button.tsx';
+import { ExportForm } from './export-form.tsx';
+import { ImportForm } from './import-form.tsx';
+import type { TransferProps } from './transfer-menu.tsx';
+
+interface TransferPanelProps extends TransferProps {
+  readonly mode: 'export' | 'import';
+  readonly onClose: () => void;
+}
+
+/** A panel above the page, as wide as a mapping of columns needs it. */
+export function TransferPanel({ mode, onClose, ...props }: TransferPanelProps) {
+  const id = useId();
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog className="dialog transfer" ref={dialog} aria-labelledby={id} onClose={onClose}>
+      <header className="transfer-head">
+        <h2 id={id}>
+          {mode === 'export' ? `Export ${props.collection.name}` : `Import CSV into ${props.collection.name}`}
+        </h2>
+        <IconButton label="Close" keys="esc" onClick={onClose}>
+          <X size={16} aria-hidden />
+        </IconButton>
+      </header>
+      {mode === 'export' ? <ExportForm {...props} /> : <ImportForm {...props} onClose={onClose} />}
+    </dialog>
+  );
+}

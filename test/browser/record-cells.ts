@@ -1,0 +1,118 @@
+/** Cells: editing in place, their menu, and how columns are laid out. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertAccessible } from '../support/axe.ts';
+import { startSignedInStage } from '../support/browser-stage.ts';
+import { withoutChromium } from '../support/chromium.ts';
+import { eventually } from '../support/eventually.ts';
+import { cell, drawer, rows, titles, withNotes } from './note-table.ts';
+
+const skip = withoutChromium;
+
+test('a cell is edited in place, and what the service refuses is told in it', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await withNotes(stage, 3);
+  const page = await stage.openSignedIn('c/notes', { refusals: [400] });
+  await cell(page, 0, 'title').dblclick();
+  const editor = page.getByRole('dialog', { name: /^title of/ });
+  await editor.getByLabel('title').fill('');
+  await page.keyboard.press('Enter');
+  await editor.getByRole('alert').getByText('Cannot be blank.').waitFor();
+  await assertAccessible(page, 'cell editor');
+  await editor.getByLabel('title').fill('better');
+  await page.keyboard.press('Control+Enter');
+  await editor.waitFor({ state: 'detached' });
+  assert.equal((await titles(page))[0], 'better');
+  assert.equal(await drawer(page).count(), 0, 'a double click opens no drawer');
+  await stage.pb.collection('notes').getFirstListItem('title = "better"');
+  await cell(page, 1, 'title').dblclick();
+  await editor.getByLabel('title').fill('never');
+  await page.keyboard.press('Escape');
+  await editor.waitFor({ state: 'detached' });
+  assert.equal((await titles(page))[1], 'note 1');
+});
+
+test('cells are reached and edited by keys alone', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await withNotes(stage, 3);
+  const page = await stage.openSignedIn('c/notes');
+  await rows(page).first().waitFor();
+  await page.getByRole('grid').focus();
+  for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight', 'ArrowRight', 'ArrowRight', 'Enter'])
+    await page.keyboard.press(key);
+  const editor = page.getByRole('dialog', { name: /^price of/ });
+  await editor.getByLabel('price').fill('77');
+  await page.keyboard.press('Enter');
+  await eventually('it is saved', async () => (await cell(page, 1, 'price').innerText()) === '77');
+  const [record] = (await stage.pb.collection('notes').getList(1, 1, { filter: 'price = 77' })).items;
+  assert.equal(record?.['title'], 'note 1');
+});
+
+test('the menu of a cell filters by its value, and copies', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await withNotes(stage, 5);
+  const page = await stage.openSignedIn('c/notes', { permissions: ['clipboard-read', 'clipboard-write'] });
+  await cell(page, 0, 'price').click({ button: 'right' });
+  await page.getByRole('menuitem', { name: 'Exclude this' }).click();
+  await page.getByText('4 records').waitFor();
+  assert.equal(new URL(page.url()).searchParams.get('filter'), 'price != 4');
+  await cell(page, 0, 'title').click({ button: 'right' });
+  await page.getByRole('menuitem', { name: 'Filter by this' }).click();
+  await page.getByText('1 record', { exact: true }).waitFor();
+  assert.equal(await page.getByLabel('Filter notes').inputValue(), 'price != 4 && title = "note 3"');
+  await cell(page, 0, 'title').click({ button: 'right' });
+  await page.getByRole('menuitem', { name: 'Copy the JSON of the record' }).click();
+  await page.getByRole('status').getByText('JSON copied.').waitFor();
+  const copied = JSON.parse(await page.evaluate<string>('navigator.clipboard.readText()')) as unknown; // What JSON.parse gives is any.
+  assert.ok(typeof copied === 'object' && copied !== null && 'title' in copied && copied.title === 'note 3');
+});
+
+test('the address holds the columns, and Back lays them out as before', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await withNotes(stage, 3);
+  const page = await stage.openSignedIn('c/notes');
+  await rows(page).first().waitFor();
+  const headers = async () => page.locator('.head-cell').allInnerTexts();
+  const before = await headers();
+  await page.getByRole('button', { name: 'Columns' }).click();
+  await page.getByRole('checkbox', { name: 'id', exact: true }).uncheck();
+  await eventually('it is out of sight', async () => !(await headers()).includes('id'));
+  await page.getByRole('button', { name: 'Pin price' }).click();
+  await eventually('it comes first', async () => (await headers())[0] === 'price');
+  const link = page.url();
+  assert.match(new URL(link).searchParams.get('columns') ?? '', /^\*price,-id,title,/);
+  await page.keyboard.press('Escape');
+  await page.goBack();
+  await eventually('it is not pinned', async () => (await headers())[0] === 'title');
+  await page.goBack();
+  await eventually('all is as before', async () => (await headers()).join() === before.join());
+  const other = await stage.openSignedIn(link.slice(link.indexOf('c/notes')));
+  await rows(other).first().waitFor();
+  assert.equal(await other.locator('.head-cell').first().innerText(), 'price');
+});
+
+test('a page of the address is where the table begins', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await withNotes(stage, 300);
+  const page = await stage.openSignedIn('c/notes?page=5');
+  await page.getByText('note 139', { exact: true }).waitFor();
+  await page.getByRole('grid').focus();
+  await page.keyboard.press('Home');
+  await eventually('the address follows', async () => !page.url().includes('page='));
+});
+
+test('a script in any field shows as text', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await withNotes(stage);
+  const script = `<img src=x onerror="document.title='run'"><script>document.title='run'</script>`;
+  const { id } = await stage.pb.collection('notes').create({ title: script, body: script, meta: { script } });
+  const page = await stage.openSignedIn(`c/notes?record=${id}`);
+  await cell(page, 0, 'title').getByText(script).waitFor();
+  assert.equal(await drawer(page).getByLabel('title').inputValue(), script);
+  await drawer(page).getByRole('tab', { name: 'JSON' }).click();
+  await page.locator('.json').getByText('onerror').first().waitFor();
+  await cell(page, 0, 'body').dblclick();
+  await page.getByRole('dialog', { name: /^body of/ }).waitFor();
+  assert.notEqual(await page.title(), 'run');
+  assert.equal(await page.locator('img[src="x"]').count(), 0);
+});
