@@ -162,6 +162,31 @@ const screens: readonly Screen[] = [
   },
   { name: 'diagram', path: 'diagram', ready: '.diagram-box' },
   { name: 'rules', path: 'rules', ready: '.rules-cell' },
+  { name: 'webhooks', path: 'webhooks', ready: '.endpoint-link' },
+  { name: 'webhooks-none', path: 'webhooks?find=zebra', ready: '.empty' },
+  { name: 'webhooks-new', path: 'webhooks?create=yes', ready: '.forecast strong' },
+  ...(['Overview', 'Deliveries', 'Test', 'Settings'] as const).map((tab) => ({
+    name: `endpoint-${tab.toLowerCase()}`,
+    path: 'webhooks',
+    ready: '.endpoint-link',
+    act: async (page: Page) => {
+      await page.locator('.endpoint-link').first().click();
+      await page.getByRole('tab', { name: tab }).click();
+      await page.locator('.plot-mark, .delivery-line, .catcher-request, .forecast strong').first().waitFor();
+    },
+  })),
+  {
+    name: 'replay',
+    path: 'webhooks',
+    ready: '.endpoint-link',
+    act: async (page) => {
+      await page.locator('.endpoint-link').first().click();
+      await page.getByRole('button', { name: 'Replay …' }).click();
+      await page.getByLabel('Everything').check();
+      await page.getByRole('button', { name: 'Count' }).click();
+      await page.getByText('to 1 endpoint').waitFor();
+    },
+  },
   {
     name: 'palette',
     path: 'c/products',
@@ -225,6 +250,12 @@ async function fill({ pb }: BrowserStage): Promise<string> {
     method: 'PUT',
     body: { collections: [...world.collections, everything], deleteMissing: false },
   });
+  const { url } = await pb.send<{ url: string }>('/api/webhooks/catchers', { method: 'POST' });
+  for (const target of [url, `${url}?status=503`])
+    await pb.send('/api/webhooks/endpoints', {
+      method: 'POST',
+      body: { url: target, description: 'The shop in Berlin', schedule: [3_600] },
+    });
   for (const [collection, records] of world.records)
     for (let start = 0; start < records.length; start += 50) {
       const batch = pb.createBatch();

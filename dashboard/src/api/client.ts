@@ -94,7 +94,8 @@ function messageOf(cause: ClientResponseError, body: Readonly<Record<string, unk
   return textOf(body['message']) || `The service answered with ${cause.status}.`;
 }
 
-function* fieldMessages(data: unknown, path: string): Generator<readonly [string, string]> {
+/** Messages by the paths of their fields: `url`, `headers.x-shop`. */
+export function* fieldMessages(data: unknown, path: string): Generator<readonly [string, string]> {
   if (typeof data !== 'object' || data === null) return;
   for (const [name, value] of Object.entries(data)) {
     // Object.entries gives any.

@@ -105,7 +105,7 @@ function hasPending({ deliveries }: Pick<Event, 'deliveries'>): boolean {
 }
 
 /** The endpoints that fail, by their ids: why something waits although it is due. */
-const lanesQuery = queryOptions({
+export const lanesQuery = queryOptions({
   queryKey: ['lanes'],
   queryFn: async ({ signal }) =>
     (await call('GET /api/webhooks/lanes', { query: { perPage: 1000, skipTotal: true }, signal })).items,

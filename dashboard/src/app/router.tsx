@@ -17,6 +17,7 @@ import { decodeRecordSearch } from '../screens/records/record-search.ts';
 import { decodeSettingsSearch } from '../screens/settings/settings-search.ts';
 import { decodeApiSearch } from '../screens/collection-api/api-search.ts';
 import { decodeSchemaSearch } from '../screens/schema/schema-search.ts';
+import { decodeEndpointSearch, decodeWebhooksSearch } from '../screens/webhooks/webhook-search.ts';
 import { LostPage, FailedPage } from './failed-page.tsx';
 import { followMailLink } from './follow-mail-link.ts';
 import { mayOpen } from './may-open.ts';
@@ -222,6 +223,26 @@ const rulesRoute = createRoute({
   component: lazyRouteComponent(async () => import('../screens/rules/rules-screen.tsx'), 'RulesScreen'),
 });
 
+const webhooksRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/webhooks',
+  validateSearch: decodeWebhooksSearch,
+  component: lazyRouteComponent(
+    async () => import('../screens/webhooks/webhooks-screen.tsx'),
+    'WebhooksScreen',
+  ),
+});
+
+const endpointRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/webhooks/$id',
+  validateSearch: decodeEndpointSearch,
+  component: lazyRouteComponent(
+    async () => import('../screens/webhooks/endpoint-screen.tsx'),
+    'EndpointScreen',
+  ),
+});
+
 const routeTree = rootRoute.addChildren([
   loginRoute,
   setupRoute,
@@ -244,6 +265,8 @@ const routeTree = rootRoute.addChildren([
     newCollectionRoute,
     diagramRoute,
     rulesRoute,
+    webhooksRoute,
+    endpointRoute,
   ]),
 ]);
 

@@ -1,15 +1,23 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import CircleAlert from 'lucide-react/icons/circle-alert';
 import CircleCheck from 'lucide-react/icons/circle-check';
 import CirclePause from 'lucide-react/icons/circle-pause';
 import TriangleAlert from 'lucide-react/icons/triangle-alert';
+import { exhaustedQuery } from '../../api/endpoint-deliveries.ts';
+import { lanesQuery } from '../../api/events.ts';
 import { endpointsQuery, healthQuery } from '../../api/last-day.ts';
-import { plural } from '../../parts/time.tsx';
+import { type Settings, settingsQuery } from '../../api/settings.ts';
+import { deliveries } from '../../parts/delivery-words.ts';
+import { explainEndpoint } from '../../parts/endpoint-words.ts';
 
 interface Concern {
   readonly key: string;
   readonly tone: 'failed' | 'retrying' | 'waiting';
   readonly text: string;
+  /** The endpoint where to look. */
+  readonly endpoint?: string;
+  readonly search?: { readonly tab: 'deliveries'; readonly status: 'exhausted' };
 }
 
 const icons = { failed: CircleAlert, retrying: TriangleAlert, waiting: CirclePause };
@@ -32,14 +40,20 @@ export function Concerns() {
         <h2 id="attention">Needs attention</h2>
       </div>
       <ul className="panel concerns">
-        {concerns.map(({ key, tone, text }) => {
+        {concerns.map(({ key, tone, text, endpoint, search = {} }) => {
           const Icon = icons[tone];
           return (
             <li key={key} className="concern">
               <span className="badge" data-tone={tone}>
                 <Icon size={15} aria-hidden />
               </span>
-              {text}
+              {endpoint === undefined ? (
+                <span className="wrap">{text}</span>
+              ) : (
+                <Link className="concern-link" to="/webhooks/$id" params={{ id: endpoint }} search={search}>
+                  {text}
+                </Link>
+              )}
             </li>
           );
         })}
@@ -52,29 +66,43 @@ export function Concerns() {
 function useConcerns(): readonly Concern[] | undefined {
   const { data: health } = useQuery(healthQuery);
   const { data: endpoints } = useQuery(endpointsQuery);
+  const { data: lanes } = useQuery(lanesQuery);
+  const { data: exhausted } = useQuery(exhaustedQuery);
+  const { data: settings } = useQuery(settingsQuery);
   if (health === undefined || endpoints === undefined) return undefined;
-  const { exhaustedLastDay = 0, warnings = [] } = health;
-  const exhausted: readonly Concern[] =
-    exhaustedLastDay === 0
-      ? []
-      : [
-          {
-            key: 'exhausted',
-            tone: 'failed',
-            text: `${plural(exhaustedLastDay, 'delivery').replace('deliverys', 'deliveries')} of the last 24 hours failed for good.`,
-          },
-        ];
-  const stopped = endpoints
-    .filter(({ status }) => status !== 'active')
-    .map(({ id, url, status, statusReason }): Concern => ({
-      key: id,
-      tone: status === 'disabled' ? 'failed' : 'waiting',
-      text: `${url} is ${status}${statusReason === '' ? '' : `: ${statusReason}`}`,
-    }));
-  const told = warnings.map((text): Concern => ({ key: text, tone: 'retrying', text }));
-  return [...exhausted, ...stopped, ...told].toSorted(
+  const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
+  const givenUp = [...(exhausted ?? [])].map(([id, count]): Concern => ({
+    key: `exhausted-${id}`,
+    tone: 'failed',
+    text: `${deliveries(count)} to ${byId.get(id)?.url ?? 'a deleted endpoint'} failed for good in the last 24 hours.`,
+    ...(byId.has(id) && { endpoint: id, search: { tab: 'deliveries', status: 'exhausted' } }),
+  }));
+  const troubled = endpoints.flatMap((endpoint): readonly Concern[] => {
+    const { tone, word, reason } = explainEndpoint(
+      endpoint,
+      lanes?.find(({ id }) => id === endpoint.id),
+    );
+    if (tone === 'ok') return [];
+    return [
+      {
+        key: endpoint.id,
+        tone: tone === 'paused' ? 'waiting' : tone,
+        text: `${endpoint.url}: ${word.toLowerCase()}. ${reason}`,
+        endpoint: endpoint.id,
+      },
+    ];
+  });
+  const told = (health.warnings ?? []).map((text): Concern => ({ key: text, tone: 'retrying', text }));
+  return [...givenUp, ...troubled, ...told, ...unsetOf(settings)].toSorted(
     (a, b) => order.indexOf(a.tone) - order.indexOf(b.tone),
   );
+}
+
+/** What an instance should have before others rely on it. */
+function unsetOf(settings: Settings | undefined): readonly Concern[] {
+  if (settings === undefined || settings.smtp.enabled) return [];
+  const text = 'No mail server is set, so nobody can reset a password or sign in with a code.';
+  return [{ key: 'mail', tone: 'waiting', text }];
 }
 
 const order: readonly Concern['tone'][] = ['failed', 'retrying', 'waiting'];

@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import Table2 from 'lucide-react/icons/table-2';
 import type { ReactNode } from 'react';
 import {
   countsQuery,
@@ -9,15 +8,18 @@ import {
   healthQuery,
   lastDayQuery,
 } from '../../api/last-day.ts';
-import { apiUrl, type Collection } from '../../api/client.ts';
+import type { Collection } from '../../api/client.ts';
+import { webhookStatsQuery } from '../../api/endpoints.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { CollectionIcon } from '../../parts/collection-icon.tsx';
-import { Empty } from '../../parts/empty.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
+import { waitingCount } from '../../parts/percent.ts';
 import { duration, plural } from '../../parts/time.tsx';
 import { Concerns } from './concerns.tsx';
 import { RequestPlot } from './request-plot.tsx';
+import { StartSteps } from './start-steps.tsx';
+import { WebhookPlots } from './webhook-plots.tsx';
 
 /** How the instance is: what needs somebody first, then figures of the last day, then what it holds. */
 export function OverviewScreen() {
@@ -29,9 +31,10 @@ export function OverviewScreen() {
       <Bar title="Overview" />
       <div className="overview" tabIndex={-1}>
         <div className="overview-page">
+          <StartSteps collections={collections} />
           <Concerns />
-          {collections !== undefined && own.length === 0 && <FirstCollection />}
           <Figures collections={own} />
+          <WebhookPlots />
           <section className="section" aria-labelledby="requests">
             <div className="section-head">
               <h2 id="requests">Requests</h2>
@@ -50,29 +53,11 @@ export function OverviewScreen() {
   );
 }
 
-/** An instance without collections has nothing to show, and one thing to do. */
-function FirstCollection() {
-  return (
-    <Empty
-      icon={<Table2 size={24} strokeWidth={1.5} aria-hidden />}
-      title="Begin with a collection"
-      actions={
-        <Link to="/new-collection" className="button" data-tone="primary">
-          New collection
-        </Link>
-      }
-      code={`curl ${apiUrl}/api/collections -H "Authorization: $TOKEN" \\
-  -H "Content-Type: application/json" -d '{ "name": "notes" }'`}
-    >
-      It holds records with the same fields, and gives them an API, realtime and webhooks.
-    </Empty>
-  );
-}
-
 function Figures({ collections }: { readonly collections: readonly Collection[] }) {
   const { data: requests } = useQuery(lastDayQuery);
   const { data: events } = useQuery(eventCountQuery);
   const { data: endpoints } = useQuery(endpointsQuery);
+  const { data: webhooks } = useQuery(webhookStatsQuery);
   const { data: health } = useQuery(healthQuery);
   const { data: counts } = useQuery(countsQuery(collections));
   const requestCount = requests?.reduce((total, hour) => total + hour.requests, 0);
@@ -94,6 +79,9 @@ function Figures({ collections }: { readonly collections: readonly Collection[] 
       </Figure>
       <Figure name="Active endpoints" value={active}>
         {endpoints !== undefined && `of ${endpoints.length.toLocaleString('en')}`}
+      </Figure>
+      <Figure name="Waiting deliveries" value={webhooks && waitingCount(webhooks)}>
+        {webhooks?.waiting === 0 ? 'everything is sent' : 'for active endpoints'}
       </Figure>
       <Figure
         name="Oldest waiting delivery"

@@ -1,0 +1,102 @@
+import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query';
+import { call } from './client.ts';
+import type { Schemas } from './schema.ts';
+
+export type EndpointDraft = Schemas['EndpointDraft'];
+export type EndpointCheck = Schemas['EndpointCheck'];
+export type NewEndpoint = Schemas['EndpointWithSecret'];
+export type Backlog = 'drain' | 'newest-first' | 'skip';
+
+/** How far back figures go. */
+export const spans = ['24h', '7d', '30d'] as const;
+export type Span = (typeof spans)[number];
+
+const refreshMs = 5_000;
+const statsRefreshMs = 15_000;
+const dayMs = 86_400_000;
+const spanDays = { '24h': 1, '7d': 7, '30d': 30 } as const;
+
+/** One endpoint. Looked at again, as the service may pause it by itself. */
+export function endpointQuery(id: string) {
+  return queryOptions({
+    queryKey: ['endpoints', 'view', id],
+    queryFn: async ({ signal }) => call('GET /api/webhooks/endpoints/{id}', { path: { id }, signal }),
+    refetchInterval: refreshMs,
+  });
+}
+
+function stepsOf(span: Span) {
+  if (span === '24h') return {};
+  const from = new Date(Date.now() - (spanDays[span] - 1) * dayMs).toISOString().replace('T', ' ');
+  return { from, step: 'day' } as const;
+}
+
+/** What became of the attempts of an endpoint: by hours for a day, else by days. */
+export function endpointStatsQuery(id: string, span: Span) {
+  return queryOptions({
+    queryKey: ['endpoints', 'stats', id, span],
+    queryFn: async ({ signal }) =>
+      call('GET /api/webhooks/endpoints/{id}/stats', { path: { id }, query: stepsOf(span), signal }),
+    refetchInterval: statsRefreshMs,
+  });
+}
+
+/** The same of all endpoints together, with the events themselves. */
+export const webhookStatsQuery = queryOptions({
+  queryKey: ['webhooks', 'stats'],
+  queryFn: async ({ signal }) => call('GET /api/webhooks/stats', { signal }),
+  refetchInterval: statsRefreshMs,
+});
+
+/** What the service says of an endpoint before it is saved. */
+export function endpointCheckQuery(draft: EndpointDraft) {
+  return queryOptions({
+    queryKey: ['endpoints', 'check', draft],
+    queryFn: async ({ signal }) => call('POST /api/webhooks/endpoints/check', { body: draft, signal }),
+    // What was said of the draft before stays until the next answer, so nothing flickers while one types.
+    placeholderData: keepPreviousData,
+    // A draft may hold a secret or an authorization header.
+    gcTime: 0,
+    staleTime: 30_000,
+  });
+}
+
+/** Changes endpoints, and has everything that shows them look again. */
+export function endpointActions(queries: QueryClient) {
+  const refresh = async (): Promise<void> => {
+    await Promise.all([
+      queries.invalidateQueries({
+        queryKey: ['endpoints'],
+        predicate: ({ queryKey }) => queryKey[1] !== 'check',
+      }),
+      queries.invalidateQueries({ queryKey: ['lanes'] }),
+      queries.invalidateQueries({ queryKey: ['deliveries'] }),
+    ]);
+  };
+  const thenRefresh = async <Answer>(work: Promise<Answer>): Promise<Answer> => {
+    try {
+      return await work;
+    } finally {
+      await refresh();
+    }
+  };
+  return {
+    create: async (body: Schemas['EndpointCreate']) =>
+      thenRefresh(call('POST /api/webhooks/endpoints', { body })),
+    update: async (id: string, body: Schemas['EndpointUpdate']) =>
+      thenRefresh(call('PATCH /api/webhooks/endpoints/{id}', { path: { id }, body })),
+    pause: async (id: string) =>
+      thenRefresh(call('POST /api/webhooks/endpoints/{id}/pause', { path: { id } })),
+    resume: async (id: string, backlog: Backlog) =>
+      thenRefresh(call('POST /api/webhooks/endpoints/{id}/resume', { path: { id }, body: { backlog } })),
+    remove: async (id: string) => {
+      await call('DELETE /api/webhooks/endpoints/{id}', { path: { id } });
+      queries.removeQueries({ queryKey: ['endpoints', 'view', id] });
+      await refresh();
+    },
+    rotate: async (id: string, body: Schemas['EndpointSecretRotation']) =>
+      thenRefresh(call('POST /api/webhooks/endpoints/{id}/secret/rotate', { path: { id }, body })),
+    test: async (id: string) =>
+      thenRefresh(call('POST /api/webhooks/endpoints/{id}/test', { path: { id }, body: {} })),
+  };
+}

@@ -1,0 +1,81 @@
+import type { Endpoint, Lane } from '../api/events.ts';
+import { duration, parseTime } from './time.tsx';
+
+export type EndpointTone = 'ok' | 'failed' | 'retrying' | 'paused';
+
+/** How an endpoint stands, for somebody who sees it for the first time. */
+export interface EndpointStanding {
+  readonly tone: EndpointTone;
+  /** In a word or two. */
+  readonly word: string;
+  /** Why, in a sentence or two; empty where the word says it all. */
+  readonly reason: string;
+  /** When it is tried next; empty when it does not wait for a time. */
+  readonly next: string;
+}
+
+export function explainEndpoint(
+  { status, statusReason }: Pick<Endpoint, 'status' | 'statusReason'>,
+  lane: Lane | undefined,
+): EndpointStanding {
+  if (status === 'disabled')
+    return {
+      tone: 'failed',
+      word: 'Disabled',
+      reason: `${sentence(statusReason)}It collects its deliveries until it is resumed.`,
+      next: '',
+    };
+  if (status === 'paused')
+    return {
+      tone: statusReason === '' ? 'paused' : 'failed',
+      word: 'Paused',
+      reason: `${statusReason === '' ? 'Somebody has paused it. ' : sentence(statusReason)}It collects its deliveries until it is resumed.`,
+      next: '',
+    };
+  if (lane === undefined || (lane.state === 'closed' && lane.heldUntil === ''))
+    return { tone: 'ok', word: 'Active', reason: '', next: '' };
+  return explainLane(lane);
+}
+
+function explainLane({ state, cause, since, probeAt, heldUntil }: Lane): EndpointStanding {
+  if (state === 'blocked')
+    return {
+      tone: 'failed',
+      word: 'Blocked',
+      reason: `It has a strict order, and a delivery failed for good. ${sentence(cause)}Everything behind it waits.`,
+      next: '',
+    };
+  if (state === 'slow')
+    return {
+      tone: 'retrying',
+      word: 'Coming back',
+      reason: 'The receiver was away and answers again. It is sent a few deliveries at a time at first.',
+      next: '',
+    };
+  if (state === 'open')
+    return {
+      tone: 'failed',
+      word: 'Failing',
+      reason: `The receiver has failed${lasting(since)}: ${sentence(cause)}It is only tried from time to time, and gets all that waits when it answers again.`,
+      next: probeAt,
+    };
+  return {
+    tone: 'retrying',
+    word: 'Held',
+    reason: 'The receiver has answered with Retry-After, and is sent nothing until then.',
+    next: heldUntil,
+  };
+}
+
+function lasting(since: string): string {
+  const began = parseTime(since);
+  if (began === undefined) return '';
+  return ` for ${duration(Math.max(1, (Date.now() - began.getTime()) / 1_000))}`;
+}
+
+/** A reason with a full stop and a blank behind it, or nothing. */
+function sentence(reason: string): string {
+  if (reason === '') return '';
+  const text = reason.slice(0, 1).toUpperCase() + reason.slice(1);
+  return /[.!?]$/.test(text) ? `${text} ` : `${text}. `;
+}

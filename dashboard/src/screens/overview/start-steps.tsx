@@ -1,0 +1,143 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import CircleCheck from 'lucide-react/icons/circle-check';
+import CircleDashed from 'lucide-react/icons/circle-dashed';
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { call, type Collection, Failure } from '../../api/client.ts';
+import { countsQuery, endpointsQuery } from '../../api/last-day.ts';
+import { Button } from '../../parts/button.tsx';
+import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
+import { FailureNotice } from '../../parts/notice.tsx';
+
+/** The way to the first webhook, for an instance in which something of it is still missing: collection, record, endpoint. */
+export function StartSteps({ collections }: { readonly collections: readonly Collection[] | undefined }) {
+  // Not `users`, which every instance begins with.
+  const own = collections?.filter(({ system, type }) => !system && type === 'base');
+  const { data: endpoints } = useQuery(endpointsQuery);
+  // Who comes back from making a record looks for its tick, so the count of a moment ago will not do.
+  const { data: counts } = useQuery({ ...countsQuery(own ?? []), refetchOnMount: 'always' });
+  if (own === undefined || endpoints === undefined) return null;
+  if (own.length > 0 && counts === undefined) return null;
+  const [first] = own;
+  const hasRecord = [...(counts?.values() ?? [])].some((count) => count > 0);
+  const hasEndpoint = endpoints.length > 0;
+  if (first !== undefined && hasRecord && hasEndpoint) return null;
+  return (
+    <section className="section" aria-labelledby="start">
+      <div className="section-head">
+        <h2 id="start">Your first webhook</h2>
+        <span className="faint">in three steps</span>
+      </div>
+      <ol className="start-steps">
+        <Step title="Make a collection" isDone={first !== undefined}>
+          <p className="soft">Records of one kind, with the same fields: posts, orders, customers.</p>
+          {first === undefined ? <CollectionForm /> : <p className="mono">{first.name}</p>}
+        </Step>
+        <Step title="Create a record" isDone={hasRecord}>
+          <p className="soft">Here, or with any PocketBase SDK.</p>
+          {first !== undefined && !hasRecord && (
+            <Link
+              className="button"
+              data-tone="primary"
+              to="/c/$collection"
+              params={{ collection: first.name }}
+              search={{ record: 'new' }}
+            >
+              New record in {first.name}
+            </Link>
+          )}
+        </Step>
+        <Step title="Add an endpoint" isDone={hasEndpoint}>
+          <p className="soft">
+            The URL that is told of each change. Without one of your own, the built-in catcher shows what is
+            sent.
+          </p>
+          {!hasEndpoint && (
+            <Link
+              className="button"
+              data-tone={hasRecord ? 'primary' : undefined}
+              to="/webhooks"
+              search={{ create: 'catcher' }}
+            >
+              Try it with the catcher
+            </Link>
+          )}
+        </Step>
+      </ol>
+    </section>
+  );
+}
+
+interface StepProps {
+  readonly title: string;
+  readonly isDone: boolean;
+  readonly children: ReactNode;
+}
+
+function Step({ title, isDone, children }: StepProps) {
+  const Icon = isDone ? CircleCheck : CircleDashed;
+  return (
+    <li className="panel start-step" data-done={isDone ? '' : undefined}>
+      <h3>
+        <Icon size={16} aria-hidden />
+        {title}
+        {isDone && <span className="unseen">, done</span>}
+      </h3>
+      {children}
+    </li>
+  );
+}
+
+/** A collection to begin with. Fields are added later, in its schema. */
+function CollectionForm() {
+  const queries = useQueryClient();
+  const [name, setName] = useState('posts');
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setIsBusy] = useState(false);
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    setIsBusy(true);
+    setError(undefined);
+    try {
+      await call('POST /api/collections', { body: { name: name.trim(), type: 'base', fields: startFields } });
+      await queries.invalidateQueries({ queryKey: ['collections'] });
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setIsBusy(false);
+    }
+  };
+  const message = error instanceof Failure ? error.fields.get('name') : undefined;
+  return (
+    <form className="section" noValidate onSubmit={(event) => void submit(event)}>
+      <LabelledField
+        id="collection-name"
+        label="Name"
+        help="It begins with the fields title, text, created and updated."
+        error={message}
+      >
+        <input
+          id="collection-name"
+          className="input"
+          value={name}
+          autoComplete="off"
+          spellCheck={false}
+          onChange={(event) => setName(event.target.value)}
+          {...errorAttributes('collection-name', message)}
+        />
+      </LabelledField>
+      {error !== undefined && message === undefined && <FailureNotice error={error} />}
+      <Button type="submit" tone="primary" disabled={isBusy}>
+        Make the collection
+      </Button>
+      <Link to="/new-collection">Or define its fields yourself</Link>
+    </form>
+  );
+}
+
+const startFields = [
+  { name: 'title', type: 'text', required: true, presentable: true },
+  { name: 'text', type: 'text' },
+  { name: 'created', type: 'autodate', onCreate: true },
+  { name: 'updated', type: 'autodate', onCreate: true, onUpdate: true },
+] as const;

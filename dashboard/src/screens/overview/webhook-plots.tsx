@@ -1,0 +1,52 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { webhookStatsQuery } from '../../api/endpoints.ts';
+import { FailureNotice } from '../../parts/notice.tsx';
+import { percent } from '../../parts/percent.ts';
+import { Plot } from '../../parts/plot.tsx';
+import { plural } from '../../parts/time.tsx';
+
+/** What has happened to records in a day, and whether those who wanted to know were told. */
+export function WebhookPlots() {
+  const { data: stats, error, refetch } = useQuery(webhookStatsQuery);
+  return (
+    <section className="section" aria-labelledby="webhooks">
+      <div className="section-head">
+        <h2 id="webhooks">
+          <Link className="concern-link" to="/webhooks">
+            Webhooks
+          </Link>
+        </h2>
+        <span className="faint">
+          the last 24 hours, by hour
+          {stats !== undefined &&
+            stats.total.attempts > 0 &&
+            `: ${percent(stats.total.successRate)} of ${plural(stats.total.attempts, 'attempt')} delivered`}
+        </span>
+      </div>
+      {error === null ? (
+        <div className="plots">
+          <Plot
+            caption="Events"
+            kind="bars"
+            step="hour"
+            times={stats?.times}
+            series={[{ name: 'events', tone: 'accent', values: stats?.columns.events ?? [] }]}
+          />
+          <Plot
+            caption="Attempts"
+            kind="bars"
+            step="hour"
+            times={stats?.times}
+            series={[
+              { name: 'delivered', tone: 'ok', values: stats?.columns.delivered ?? [] },
+              { name: 'failed', tone: 'failed', values: stats?.columns.failed ?? [] },
+            ]}
+          />
+        </div>
+      ) : (
+        <FailureNotice error={error} onRetry={() => void refetch()} />
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,157 @@
+import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
+import type { EndpointValues, Order } from './endpoint-values.ts';
+
+interface EndpointLimitsProps {
+  readonly values: EndpointValues;
+  readonly onChange: (change: Partial<EndpointValues>) => void;
+  readonly problems: ReadonlyMap<string, string>;
+}
+
+const orders: readonly { readonly value: Order; readonly label: string }[] = [
+  { value: 'none', label: 'None: many at once, they may overtake each other' },
+  { value: 'record', label: 'By record: the changes of one record in their order' },
+  { value: 'strict', label: 'Strict: one at a time, everything in order' },
+];
+
+/** What most endpoints leave as it is. */
+export function EndpointLimits({ values, onChange, problems }: EndpointLimitsProps) {
+  const numbers = { values, onChange, problems };
+  return (
+    <div className="endpoint-limits">
+      <LabelledField
+        id="endpoint-headers"
+        label="Headers"
+        help="One a line, sent with each request. Values of secret-sounding names are shown as ********; leave that to keep the value."
+        error={messageOf(problems, 'headers')}
+      >
+        <textarea
+          id="endpoint-headers"
+          className="input mono"
+          rows={2}
+          placeholder="X-Shop: berlin"
+          value={values.headers}
+          spellCheck={false}
+          onChange={(event) => onChange({ headers: event.target.value })}
+          {...errorAttributes('endpoint-headers', messageOf(problems, 'headers'))}
+        />
+      </LabelledField>
+      <LabelledField
+        id="endpoint-fields"
+        label="Fields"
+        help="Names with commas; empty for all of them."
+        error={messageOf(problems, 'fields')}
+      >
+        <input
+          id="endpoint-fields"
+          className="input mono"
+          placeholder="id, title, state"
+          value={values.fields}
+          disabled={values.isThin}
+          spellCheck={false}
+          autoComplete="off"
+          onChange={(event) => onChange({ fields: event.target.value })}
+          {...errorAttributes('endpoint-fields', messageOf(problems, 'fields'))}
+        />
+      </LabelledField>
+      <Check
+        label="Send the id alone; the receiver fetches the record"
+        isOn={values.isThin}
+        onChange={(isThin) => onChange({ isThin })}
+      />
+      <Check
+        label="Add the headers of CloudEvents"
+        isOn={values.cloudEvents}
+        onChange={(cloudEvents) => onChange({ cloudEvents })}
+      />
+      <OrderFields values={values} onChange={onChange} problems={problems} />
+      <div className="endpoint-numbers">
+        <NumberField {...numbers} name="timeoutMs" label="Deadline, ms" help="1,000 to 30,000" />
+        <NumberField {...numbers} name="maxInFlight" label="At once" help="1 to 64 requests" />
+        <NumberField {...numbers} name="rateLimit" label="A second, at most" help="0 for no limit" />
+        <NumberField {...numbers} name="maxAgeSeconds" label="Expires after, s" help="empty for never" />
+      </div>
+    </div>
+  );
+}
+
+function OrderFields({ values, onChange, problems }: EndpointLimitsProps) {
+  return (
+    <>
+      <LabelledField id="endpoint-order" label="Order" error={problems.get('order')}>
+        <select
+          id="endpoint-order"
+          className="input"
+          value={values.order}
+          onChange={(event) => {
+            const order = orders.find(({ value }) => value === event.target.value)?.value ?? 'none';
+            onChange({ order, onExhausted: order === 'strict' ? 'pause' : 'skip' });
+          }}
+        >
+          {orders.map(({ value, label }) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </LabelledField>
+      {values.order === 'strict' && (
+        <Check
+          label="Pause when a delivery fails for good"
+          isOn={values.onExhausted === 'pause'}
+          onChange={(isOn) => onChange({ onExhausted: isOn ? 'pause' : 'skip' })}
+        />
+      )}
+      <Check
+        label="Of the changes of a record that wait, send only the last"
+        isOn={values.coalesce}
+        onChange={(coalesce) => onChange({ coalesce })}
+      />
+    </>
+  );
+}
+
+/** Of a member, or of the first of its own members that has a problem. */
+function messageOf(problems: ReadonlyMap<string, string>, name: string): string | undefined {
+  const own = problems.get(name);
+  if (own !== undefined) return own;
+  const inner = [...problems].find(([path]) => path.startsWith(`${name}.`));
+  return inner === undefined ? undefined : `${inner[0].slice(name.length + 1)}: ${inner[1]}`;
+}
+
+interface CheckProps {
+  readonly label: string;
+  readonly isOn: boolean;
+  readonly onChange: (isOn: boolean) => void;
+}
+
+function Check({ label, isOn, onChange }: CheckProps) {
+  return (
+    <label className="check">
+      <input type="checkbox" checked={isOn} onChange={(event) => onChange(event.target.checked)} />
+      {label}
+    </label>
+  );
+}
+
+interface NumberFieldProps extends EndpointLimitsProps {
+  readonly name: 'timeoutMs' | 'maxInFlight' | 'rateLimit' | 'maxAgeSeconds';
+  readonly label: string;
+  readonly help: string;
+}
+
+function NumberField({ values, onChange, problems, name, label, help }: NumberFieldProps) {
+  const id = `endpoint-${name}`;
+  return (
+    <LabelledField id={id} label={label} help={help} error={problems.get(name)}>
+      <input
+        id={id}
+        className="input"
+        inputMode="numeric"
+        value={values[name]}
+        autoComplete="off"
+        onChange={(event) => onChange({ [name]: event.target.value })}
+        {...errorAttributes(id, problems.get(name))}
+      />
+    </LabelledField>
+  );
+}

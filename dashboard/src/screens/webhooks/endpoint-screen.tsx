@@ -1,0 +1,141 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import RotateCcw from 'lucide-react/icons/rotate-ccw';
+import SearchX from 'lucide-react/icons/search-x';
+import { catcherIdOf } from '../../api/catchers.ts';
+import { Failure } from '../../api/client.ts';
+import { endpointQuery } from '../../api/endpoints.ts';
+import type { Endpoint } from '../../api/events.ts';
+import { Bar } from '../../parts/bar.tsx';
+import { Button } from '../../parts/button.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { FailureNotice } from '../../parts/notice.tsx';
+import { TabList } from '../../parts/tab-list.tsx';
+import { DeliveriesTab } from './deliveries-tab.tsx';
+import { OverviewTab } from './overview-tab.tsx';
+import { PauseResume } from './pause-resume.tsx';
+import { ReplayDrawer } from './replay-drawer.tsx';
+import { SettingsTab } from './settings-tab.tsx';
+import { TestTab } from './test-tab.tsx';
+import type { EndpointSearch, EndpointTab } from './webhook-search.ts';
+
+const route = getRouteApi('/shell/webhooks/$id');
+
+/** One endpoint: how it does, what it was sent, a test, and its settings. */
+export function EndpointScreen() {
+  const { id } = route.useParams();
+  const { data: endpoint, error, refetch } = useQuery(endpointQuery(id));
+  const isAbsent = error instanceof Failure && error.status === 404;
+  if (endpoint !== undefined && !isAbsent) return <EndpointPage endpoint={endpoint} />;
+  return (
+    <>
+      <Bar title="Endpoint" aside={<CopyButton text={id} label="Copy the id of the endpoint" />} />
+      <div className="detail">
+        {isAbsent && <NoEndpoint id={id} />}
+        {error !== null && !isAbsent && (
+          <div className="detail-page">
+            <FailureNotice error={error} onRetry={() => void refetch()} />
+          </div>
+        )}
+        {error === null && (
+          <div className="detail-page" aria-busy>
+            {[320, 240, 280, 200].map((inlineSize) => (
+              <span key={inlineSize} className="placeholder" style={{ inlineSize }} />
+            ))}
+          </div>
+        )}
+      </div>
+    </>
+  );
+}
+
+const tabs: readonly { readonly name: EndpointTab; readonly label: string }[] = [
+  { name: 'overview', label: 'Overview' },
+  { name: 'deliveries', label: 'Deliveries' },
+  { name: 'test', label: 'Test' },
+  { name: 'settings', label: 'Settings' },
+];
+
+function EndpointPage({ endpoint }: { readonly endpoint: Endpoint }) {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const { tab = 'overview', span = '24h', replay } = search;
+  const set = (next: EndpointSearch, replace = true): void => void navigate({ search: next, replace });
+  const openReplay = (name: string | undefined): void => {
+    const { replay: _replay, ...rest } = search;
+    set({ ...rest, ...(name !== undefined && { replay: name }) }, name !== 'new');
+  };
+  return (
+    <>
+      <Bar
+        title={<span className="cut">{shortUrl(endpoint.url)}</span>}
+        aside={<CopyButton text={endpoint.url} label="Copy the URL" />}
+      >
+        <PauseResume endpoint={endpoint} />
+        <Button onClick={() => openReplay('new')}>
+          <RotateCcw size={14} aria-hidden />
+          Replay …
+        </Button>
+      </Bar>
+      <div className="records" data-drawer={replay === undefined ? undefined : ''}>
+        <div className="detail">
+          <div className="endpoint-tabs">
+            <TabList
+              label="View"
+              tabs={tabs}
+              selected={tab}
+              onSelect={(name) =>
+                set({ ...(replay !== undefined && { replay }), ...(name !== 'overview' && { tab: name }) })
+              }
+            />
+          </div>
+          <div className="detail-page" role="tabpanel" aria-label={tab}>
+            {tab === 'overview' && (
+              <OverviewTab
+                endpoint={endpoint}
+                span={span}
+                onSpan={(next) => set({ ...search, span: next })}
+              />
+            )}
+            {tab === 'deliveries' && <DeliveriesTab endpoint={endpoint} search={search} onSearch={set} />}
+            {tab === 'test' && <TestTab endpoint={endpoint} />}
+            {tab === 'settings' && <SettingsTab endpoint={endpoint} />}
+          </div>
+        </div>
+        {replay !== undefined && (
+          <ReplayDrawer
+            key={replay}
+            endpoint={endpoint}
+            id={replay === 'new' ? undefined : replay}
+            onStarted={(name) => openReplay(name)}
+            onClose={() => openReplay(undefined)}
+          />
+        )}
+      </div>
+    </>
+  );
+}
+
+/** A URL without what all of them begin with. That of a catcher is long, and tells nobody anything. */
+function shortUrl(url: string): string {
+  if (catcherIdOf(url) !== '') return 'Built-in catcher';
+  return url.replace(/^https?:\/\//, '');
+}
+
+function NoEndpoint({ id }: { readonly id: string }) {
+  return (
+    <Empty
+      icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
+      title="There is no such endpoint"
+      actions={
+        <Link to="/webhooks" className="button">
+          To all endpoints
+        </Link>
+      }
+    >
+      <span className="mono">{id}</span> was deleted, or belongs to another instance. What it was sent is
+      still in the log of events.
+    </Empty>
+  );
+}

@@ -1,0 +1,149 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { endpointStatsQuery, type Span, spans } from '../../api/endpoints.ts';
+import { type Endpoint, lanesQuery } from '../../api/events.ts';
+import { Countdown } from '../../parts/countdown.tsx';
+import { EndpointBadge } from '../../parts/endpoint-badge.tsx';
+import { explainEndpoint } from '../../parts/endpoint-words.ts';
+import { FailureNotice } from '../../parts/notice.tsx';
+import { Plot } from '../../parts/plot.tsx';
+import { plural } from '../../parts/time.tsx';
+import { FailureGroups } from './failure-groups.tsx';
+import { ageOf, milliseconds, percent, waitingCount } from '../../parts/percent.ts';
+
+interface OverviewTabProps {
+  readonly endpoint: Endpoint;
+  readonly span: Span;
+  readonly onSpan: (span: Span) => void;
+}
+
+const spanNames = { '24h': '24 hours', '7d': '7 days', '30d': '30 days' } as const;
+
+/** How an endpoint stands, how it has done, and why what failed has failed. */
+export function OverviewTab({ endpoint, span, onSpan }: OverviewTabProps) {
+  const stats = useQuery(endpointStatsQuery(endpoint.id, span));
+  return (
+    <>
+      <Standing endpoint={endpoint} />
+      <Figures endpoint={endpoint} />
+      <section className="section" aria-labelledby="attempts">
+        <div className="section-head section-head-actions">
+          <h2 id="attempts">Attempts</h2>
+          <div className="segments" role="radiogroup" aria-label="Time">
+            {spans.map((one) => (
+              <button
+                key={one}
+                type="button"
+                role="radio"
+                aria-checked={one === span}
+                onClick={() => onSpan(one)}
+              >
+                {spanNames[one]}
+              </button>
+            ))}
+          </div>
+        </div>
+        {stats.isError ? (
+          <FailureNotice error={stats.error} onRetry={() => void stats.refetch()} />
+        ) : (
+          <div className="plots">
+            <Plot
+              caption="Attempts"
+              kind="bars"
+              step={stats.data?.step ?? 'hour'}
+              times={stats.data?.times}
+              series={[
+                { name: 'delivered', tone: 'ok', values: stats.data?.columns.delivered ?? [] },
+                { name: 'failed', tone: 'failed', values: stats.data?.columns.failed ?? [] },
+              ]}
+            />
+            <Plot
+              caption="Latency of deliveries"
+              kind="lines"
+              step={stats.data?.step ?? 'hour'}
+              times={stats.data?.times}
+              format={milliseconds}
+              series={[
+                { name: 'p50', tone: 'ok', values: stats.data?.columns.latencyP50Ms ?? [] },
+                { name: 'p95', tone: 'retrying', values: stats.data?.columns.latencyP95Ms ?? [] },
+                { name: 'p99', tone: 'failed', values: stats.data?.columns.latencyP99Ms ?? [] },
+              ]}
+            />
+          </div>
+        )}
+      </section>
+      <FailureGroups endpoint={endpoint} />
+    </>
+  );
+}
+
+function Standing({ endpoint }: { readonly endpoint: Endpoint }) {
+  const { data: lanes } = useQuery(lanesQuery);
+  const { tone, word, reason, next } = explainEndpoint(
+    endpoint,
+    lanes?.find(({ id }) => id === endpoint.id),
+  );
+  return (
+    <div className="standing panel" data-tone={tone}>
+      <div className="delivery-verdict">
+        <EndpointBadge tone={tone} word={word} />
+        {next !== '' && (
+          <span className="soft">
+            next try <Countdown until={next} />
+          </span>
+        )}
+      </div>
+      {reason !== '' && <p className="delivery-reason">{reason}</p>}
+      {endpoint.description !== '' && <p className="soft wrap">{endpoint.description}</p>}
+    </div>
+  );
+}
+
+/** Of the last day, whatever the plots show. */
+function Figures({ endpoint }: { readonly endpoint: Endpoint }) {
+  const { data: stats } = useQuery(endpointStatsQuery(endpoint.id, '24h'));
+  const { data: total } = useQuery({
+    ...endpointStatsQuery(endpoint.id, '24h'),
+    select: (answer) => answer.total,
+  });
+  return (
+    <section className="figures" aria-label="The last 24 hours">
+      <Figure name="Success, 24 h" value={total && percent(total.successRate)}>
+        {total && `${plural(total.attempts, 'attempt')}, ${total.failed.toLocaleString('en')} failed`}
+      </Figure>
+      <Figure name="p50" value={total && milliseconds(total.latencyP50Ms)}>
+        half are faster
+      </Figure>
+      <Figure name="p95" value={total && milliseconds(total.latencyP95Ms)}>
+        19 of 20 are faster
+      </Figure>
+      <Figure name="p99" value={total && milliseconds(total.latencyP99Ms)}>
+        99 of 100 are faster
+      </Figure>
+      <Figure name="Waiting" value={stats && waitingCount(stats)}>
+        {stats?.waiting === 0 ? 'everything is sent' : 'still to be sent'}
+      </Figure>
+      <Figure name="Oldest waiting" value={stats && ageOf(stats.oldestWaiting)}>
+        since its event
+      </Figure>
+    </section>
+  );
+}
+
+interface FigureProps {
+  readonly name: string;
+  readonly value: string | undefined;
+  readonly children: ReactNode;
+}
+
+function Figure({ name, value, children }: FigureProps) {
+  return (
+    <div className="figure">
+      <span className="figure-name">{name}</span>
+      <span className="figure-value">
+        {value ?? <span className="placeholder" style={{ inlineSize: 56, blockSize: 18 }} />}
+      </span>
+      <span className="figure-note">{value !== undefined && children}</span>
+    </div>
+  );
+}

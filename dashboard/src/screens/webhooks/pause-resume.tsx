@@ -1,0 +1,93 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import Pause from 'lucide-react/icons/pause';
+import Play from 'lucide-react/icons/play';
+import { useState } from 'react';
+import { type Backlog, endpointActions, endpointStatsQuery } from '../../api/endpoints.ts';
+import type { Endpoint } from '../../api/events.ts';
+import { Button } from '../../parts/button.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
+import { RadioList } from '../../parts/radio-list.tsx';
+import { showToast } from '../../parts/toast.tsx';
+import { waitingCount } from '../../parts/percent.ts';
+
+/** Holds an endpoint, or lets it go on: then with a choice what becomes of what has waited. */
+export function PauseResume({ endpoint }: { readonly endpoint: Endpoint }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const isActive = endpoint.status === 'active';
+  const close = (): void => setIsOpen(false);
+  return (
+    <>
+      <Button tone={isActive ? 'plain' : 'primary'} onClick={() => setIsOpen(true)}>
+        {isActive ? <Pause size={14} aria-hidden /> : <Play size={14} aria-hidden />}
+        {isActive ? 'Pause …' : 'Resume …'}
+      </Button>
+      {isOpen && isActive && <PauseDialog endpoint={endpoint} onClose={close} />}
+      {isOpen && !isActive && <ResumeDialog endpoint={endpoint} onClose={close} />}
+    </>
+  );
+}
+
+interface DialogProps {
+  readonly endpoint: Endpoint;
+  readonly onClose: () => void;
+}
+
+function PauseDialog({ endpoint, onClose }: DialogProps) {
+  const queries = useQueryClient();
+  return (
+    <Confirm
+      title="Pause this endpoint?"
+      action="Pause"
+      tone="primary"
+      onClose={onClose}
+      onConfirm={async () => {
+        await endpointActions(queries).pause(endpoint.id);
+        showToast('Paused. Its deliveries are collected.');
+      }}
+    >
+      Nothing is sent to it until it is resumed. Its deliveries are collected, and you choose then what
+      becomes of them.
+    </Confirm>
+  );
+}
+
+const choices: readonly { readonly value: Backlog; readonly label: string; readonly help: string }[] = [
+  { value: 'drain', label: 'Send all of it', help: 'The oldest first, then what comes.' },
+  {
+    value: 'newest-first',
+    label: 'Send the newest first',
+    help: 'What comes from now on at once, and what has waited beside it, the last first.',
+  },
+  {
+    value: 'skip',
+    label: 'Cancel it',
+    help: 'Only what comes from now on is sent. A replay can send it later.',
+  },
+];
+
+function ResumeDialog({ endpoint, onClose }: DialogProps) {
+  const queries = useQueryClient();
+  const [backlog, setBacklog] = useState<Backlog>('drain');
+  const { data: stats } = useQuery(endpointStatsQuery(endpoint.id, '24h'));
+  const count = stats === undefined ? '…' : waitingCount(stats);
+  return (
+    <Confirm
+      title="Resume this endpoint?"
+      action={backlog === 'skip' && stats?.waiting !== 0 ? `Cancel ${count} and resume` : 'Resume'}
+      tone={backlog === 'skip' && stats?.waiting !== 0 ? 'danger' : 'primary'}
+      onClose={onClose}
+      onConfirm={async () => {
+        await endpointActions(queries).resume(endpoint.id, backlog);
+        showToast('Resumed.');
+      }}
+    >
+      {endpoint.statusReason !== '' && <p>It was stopped: {endpoint.statusReason}</p>}
+      <RadioList
+        label={stats?.waiting === 1 ? '1 delivery waits' : `${count} deliveries wait`}
+        choices={choices}
+        value={backlog}
+        onChange={setBacklog}
+      />
+    </Confirm>
+  );
+}

@@ -1,0 +1,108 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Endpoint } from '../../api/events.ts';
+import { cancelReplay, type Replay, replayQuery } from '../../api/replays.ts';
+import { Button } from '../../parts/button.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
+import { DeliveryBadge } from '../../parts/delivery-badge.tsx';
+import { deliveries } from '../../parts/delivery-words.ts';
+import { FailureNotice } from '../../parts/notice.tsx';
+import { Time } from '../../parts/time.tsx';
+
+interface ReplayProgressProps {
+  readonly endpoint: Endpoint;
+  readonly id: string;
+}
+
+/** How far a replay has come, and its end before it is over. */
+export function ReplayProgress({ endpoint, id }: ReplayProgressProps) {
+  const { data: replay, error, refetch } = useQuery(replayQuery(id));
+  if (replay === undefined)
+    return (
+      <div className="drawer-form">
+        {error !== null ? (
+          <FailureNotice error={error} onRetry={() => void refetch()} />
+        ) : (
+          <span className="placeholder" style={{ inlineSize: 200 }} />
+        )}
+      </div>
+    );
+  return (
+    <>
+      <div className="drawer-body">
+        <div className="drawer-form">
+          <p className="mono wrap">{endpoint.url}</p>
+          <State replay={replay} />
+          <progress
+            className="progress"
+            max={Math.max(1, replay.total)}
+            value={Math.min(replay.taken, replay.total)}
+            aria-label="Sent"
+          />
+          <dl className="facts">
+            <dt>Begun to send</dt>
+            <dd>
+              {replay.taken.toLocaleString('en')} of {replay.total.toLocaleString('en')}
+            </dd>
+            <dt>Delivered</dt>
+            <dd>{replay.delivered.toLocaleString('en')}</dd>
+            <dt>Failed</dt>
+            <dd>{replay.failed.toLocaleString('en')}</dd>
+            <dt>On their way</dt>
+            <dd>{replay.pending.toLocaleString('en')}</dd>
+            {replay.filter !== '' && (
+              <>
+                <dt>Filter</dt>
+                <dd className="mono">{replay.filter}</dd>
+              </>
+            )}
+            <dt>Started</dt>
+            <dd>
+              <Time value={replay.created} />
+            </dd>
+            <dt>Id</dt>
+            <dd className="mono">{replay.id}</dd>
+          </dl>
+          <p className="field-help">It goes on without this page. That it was started is in the audit log.</p>
+        </div>
+      </div>
+      {replay.state === 'running' && <CancelFoot replay={replay} />}
+    </>
+  );
+}
+
+function State({ replay }: { readonly replay: Replay }) {
+  const { state, total, taken } = replay;
+  const text = {
+    running: 'Replaying',
+    done: `Done: ${deliveries(total)}`,
+    cancelled: `Cancelled after ${deliveries(taken)}`,
+  }[state];
+  const tone = ({ running: 'retrying', done: 'ok', cancelled: 'waiting' } as const)[state];
+  return (
+    <div role="status">
+      <DeliveryBadge tone={tone} text={text} />
+    </div>
+  );
+}
+
+function CancelFoot({ replay }: { readonly replay: Replay }) {
+  const queries = useQueryClient();
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <div className="drawer-foot">
+      <span className="drawer-foot-note" />
+      <Button onClick={() => setIsOpen(true)}>Cancel the replay …</Button>
+      {isOpen && (
+        <Confirm
+          title="Cancel this replay?"
+          action="Cancel the replay"
+          onClose={() => setIsOpen(false)}
+          onConfirm={async () => cancelReplay(queries, replay.id)}
+        >
+          What it has not sent yet is not sent. What is on its way goes on.
+        </Confirm>
+      )}
+    </div>
+  );
+}

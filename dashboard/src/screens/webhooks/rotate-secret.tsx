@@ -1,0 +1,91 @@
+import { useQueryClient } from '@tanstack/react-query';
+import KeyRound from 'lucide-react/icons/key-round';
+import { useState } from 'react';
+import { endpointActions } from '../../api/endpoints.ts';
+import type { Endpoint } from '../../api/events.ts';
+import type { Schemas } from '../../api/schema.ts';
+import { Button } from '../../parts/button.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
+import { LabelledField } from '../../parts/labelled-field.tsx';
+import { parseTime, Time } from '../../parts/time.tsx';
+import { SecretOnce } from './secret-once.tsx';
+
+type Rotated = Schemas['EndpointSecretRotated'];
+
+const overlaps = [
+  { seconds: 0, label: 'None: the old secret has leaked' },
+  { seconds: 3_600, label: '1 hour' },
+  { seconds: 86_400, label: '1 day' },
+  { seconds: 604_800, label: '7 days' },
+] as const;
+
+const standardOverlap = 86_400;
+
+/** Gives an endpoint another secret, while the one before it signs as well. The new one is shown once. */
+export function RotateSecret({ endpoint }: { readonly endpoint: Endpoint }) {
+  const queries = useQueryClient();
+  const [isOpen, setIsOpen] = useState(false);
+  const [overlapSeconds, setOverlapSeconds] = useState<number>(standardOverlap);
+  const [rotated, setRotated] = useState<Rotated>();
+  const until = rotated?.previousSecretUntil ?? endpoint.previousSecretUntil;
+  const [now] = useState(() => Date.now());
+  const isOverlapping = (parseTime(until)?.getTime() ?? 0) > now;
+  return (
+    <section className="section" aria-labelledby="secret">
+      <h2 id="secret">Secret</h2>
+      <p className="soft">
+        It signs each request.{' '}
+        {isOverlapping && (
+          <>
+            Until <Time value={until} /> the one before it signs too.
+          </>
+        )}
+      </p>
+      {rotated === undefined ? (
+        <div>
+          <Button onClick={() => setIsOpen(true)}>
+            <KeyRound size={14} aria-hidden />
+            Rotate …
+          </Button>
+        </div>
+      ) : (
+        <>
+          <SecretOnce secret={rotated.secret} warnings={rotated.warnings} />
+          <div>
+            <Button onClick={() => setRotated(undefined)}>I have it</Button>
+          </div>
+        </>
+      )}
+      {isOpen && (
+        <Confirm
+          title="Rotate the secret?"
+          action="Rotate"
+          tone={overlapSeconds === 0 ? 'danger' : 'primary'}
+          onClose={() => setIsOpen(false)}
+          onConfirm={async () =>
+            setRotated(await endpointActions(queries).rotate(endpoint.id, { overlapSeconds }))
+          }
+        >
+          <p>
+            A new secret signs from the next request on. Meanwhile the present one signs too, so that no
+            webhook is refused before your receiver has the new one.
+          </p>
+          <LabelledField id="overlap" label="Both sign for">
+            <select
+              id="overlap"
+              className="input"
+              value={overlapSeconds}
+              onChange={(event) => setOverlapSeconds(Number(event.target.value))}
+            >
+              {overlaps.map(({ seconds, label }) => (
+                <option key={seconds} value={seconds}>
+                  {label}
+                </option>
+              ))}
+            </select>
+          </LabelledField>
+        </Confirm>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,26 @@
+import { CopyButton } from '../../parts/copy-button.tsx';
+import { Notice } from '../../parts/notice.tsx';
+
+interface SecretOnceProps {
+  readonly secret: string;
+  readonly warnings: readonly string[];
+}
+
+/** A signing secret at the only moment at which it shows. */
+export function SecretOnce({ secret, warnings }: SecretOnceProps) {
+  return (
+    <section className="section" aria-labelledby="secret-once">
+      <h3 id="secret-once">Signing secret</h3>
+      <div className="secret panel">
+        <code>{secret}</code>
+        <CopyButton text={secret} label="Copy the secret" />
+      </div>
+      <p className="field-help">Keep it where your receiver finds it. It is shown here once.</p>
+      {warnings.map((warning) => (
+        <Notice key={warning} tone="retrying">
+          {warning}
+        </Notice>
+      ))}
+    </section>
+  );
+}

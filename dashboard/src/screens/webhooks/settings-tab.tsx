@@ -1,0 +1,131 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState, type FormEvent } from 'react';
+import { Failure } from '../../api/client.ts';
+import { endpointActions } from '../../api/endpoints.ts';
+import type { Endpoint } from '../../api/events.ts';
+import { Button } from '../../parts/button.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
+import { FailureNotice } from '../../parts/notice.tsx';
+import { Time } from '../../parts/time.tsx';
+import { showToast } from '../../parts/toast.tsx';
+import { EndpointForm } from './endpoint-form.tsx';
+import { encodeValues, valuesOf } from './endpoint-values.ts';
+import { RotateSecret } from './rotate-secret.tsx';
+
+/** Everything of an endpoint that can be changed. */
+export function SettingsTab({ endpoint }: { readonly endpoint: Endpoint }) {
+  return (
+    <div className="endpoint-settings">
+      {/* Another copy of the form once its values were changed, here or elsewhere. */}
+      <Options key={JSON.stringify(valuesOf(endpoint))} endpoint={endpoint} />
+      <RotateSecret endpoint={endpoint} />
+      <section className="section" aria-labelledby="about">
+        <h2 id="about">About</h2>
+        <dl className="facts">
+          <dt>Id</dt>
+          <dd className="mono">
+            {endpoint.id} <CopyButton text={endpoint.id} label="Copy the id" />
+          </dd>
+          <dt>Created</dt>
+          <dd>
+            <Time value={endpoint.created} />
+          </dd>
+          <dt>Changed</dt>
+          <dd>
+            <Time value={endpoint.updated} />
+          </dd>
+        </dl>
+      </section>
+      <DeleteEndpoint endpoint={endpoint} />
+    </div>
+  );
+}
+
+function Options({ endpoint }: { readonly endpoint: Endpoint }) {
+  const queries = useQueryClient();
+  const [saved] = useState(() => valuesOf(endpoint));
+  const [values, setValues] = useState(saved);
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setIsBusy] = useState(false);
+  const encoded = encodeValues(values);
+  const isChanged = JSON.stringify(values) !== JSON.stringify(saved);
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    setIsBusy(true);
+    setError(undefined);
+    try {
+      await endpointActions(queries).update(endpoint.id, encoded.body);
+      showToast('Saved. It holds from the next request on.');
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setIsBusy(false);
+    }
+  };
+  const refused = error instanceof Failure ? error.fields : new Map<string, string>();
+  return (
+    <form
+      className="section endpoint-options"
+      aria-label="Options"
+      noValidate
+      onSubmit={(event) => void submit(event)}
+    >
+      <EndpointForm
+        values={values}
+        onChange={(change) => {
+          setError(undefined);
+          setValues((before) => ({ ...before, ...change }));
+        }}
+        id={endpoint.id}
+        refused={refused}
+      />
+      {error !== undefined && refused.size === 0 && <FailureNotice error={error} />}
+      <div className="delivery-actions">
+        <Button type="submit" tone="primary" disabled={!isChanged || isBusy || encoded.problems.size > 0}>
+          Save
+        </Button>
+        <Button disabled={!isChanged} onClick={() => setValues(saved)}>
+          Discard
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function DeleteEndpoint({ endpoint }: { readonly endpoint: Endpoint }) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [isOpen, setIsOpen] = useState(false);
+  const host = URL.canParse(endpoint.url) ? new URL(endpoint.url).host : endpoint.id;
+  return (
+    <section className="section" aria-labelledby="delete">
+      <h2 id="delete">Delete</h2>
+      <p className="soft">
+        What waits for it is cancelled. What it was sent stays in the log, and cannot be sent again.
+      </p>
+      <div>
+        <Button tone="danger" onClick={() => setIsOpen(true)}>
+          Delete the endpoint …
+        </Button>
+      </div>
+      {isOpen && (
+        <Confirm
+          title="Delete this endpoint?"
+          action="Delete the endpoint"
+          typed={host}
+          onClose={() => setIsOpen(false)}
+          onConfirm={async () => {
+            await endpointActions(queries).remove(endpoint.id);
+            showToast('The endpoint is deleted.');
+            await navigate({ to: '/webhooks' });
+          }}
+        >
+          <span className="mono wrap">{endpoint.url}</span> is told of nothing any more, and its secret is
+          gone.
+        </Confirm>
+      )}
+    </section>
+  );
+}
