@@ -10,11 +10,15 @@ WORKDIR /src
 # First what decides which packages are installed, so that a change of the sources installs none again.
 COPY package.json package-lock.json .npmrc ./
 COPY kit/package.json kit/
+COPY dashboard/package.json dashboard/
 # No script of a package runs: what the build needs of them lies ready in them.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json README.md CHANGELOG.md LICENSE ./
 COPY src src
 COPY tools tools
+COPY dashboard dashboard
+# The dashboard shows them to whoever has made an endpoint.
+COPY docs/verify docs/verify
 COPY deploy/healthcheck.mjs deploy/
 # What `chancery version` says the build was made from, as the repository itself is not sent to the builder.
 ARG COMMIT=

@@ -8,7 +8,12 @@ export const dashboardFolder = join(root, 'dashboard/dist');
 /** True where no build is there, or a source is newer than it. Loads no bundler, as each start asks. */
 export function isDashboardStale(): boolean {
   const builtMs = modifiedMs(join(dashboardFolder, 'files.json'));
-  const sources = ['dashboard/src/**/*', 'dashboard/*.{json,html}', 'tools/build/dashboard*.ts'];
+  const sources = [
+    'dashboard/src/**/*',
+    'dashboard/*.{json,html}',
+    'docs/verify/*',
+    'tools/build/dashboard*.ts',
+  ];
   return globSync(sources, { cwd: root }).some((path) => modifiedMs(join(root, path)) > builtMs);
 }
 
