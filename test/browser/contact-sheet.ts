@@ -234,7 +234,7 @@ async function show(stage: BrowserStage, { screen, ids, options }: Showing): Pro
   await page.locator(screen.ready).first().waitFor();
   await screen.act?.(page);
   // Some screens wait for news all the time.
-  await page.waitForLoadState('networkidle', { timeout: 3_000 }).catch(() => undefined);
+  await page.waitForLoadState('networkidle', { timeout: 1_000 }).catch(() => undefined);
   return page;
 }
 
@@ -271,10 +271,12 @@ async function fill({ pb }: BrowserStage): Promise<string> {
 async function tell({ pb }: BrowserStage, order: string): Promise<Readonly<Record<string, string>>> {
   const catcher = await pb.send<{ url: string }>('/api/webhooks/catchers', { method: 'POST' });
   const body = { url: `${catcher.url}?status=503`, schedule: [1, 3_600] };
-  await pb.send('/api/webhooks/endpoints', { method: 'POST', body });
+  const { id } = await pb.send<{ id: string }>('/api/webhooks/endpoints', { method: 'POST', body });
   await pb.collection('orders').update(order, { note: 'Ring once.' });
   return eventually('two attempts were made', async () => {
-    const { items } = await pb.send<{ items: readonly Told[] }>('/api/webhooks/deliveries', {});
+    const { items } = await pb.send<{ items: readonly Told[] }>('/api/webhooks/deliveries', {
+      query: { filter: `endpoint='${id}'` },
+    });
     const [delivery] = items;
     return (
       delivery !== undefined &&

@@ -54,7 +54,7 @@ test('from the sign-in to a saved record and out again, by keys alone', { skip }
   };
   const choose = async (name: string): Promise<void> => {
     await press('Control+k');
-    await page.getByRole('combobox').waitFor();
+    await page.getByRole('combobox', { name: 'Search' }).waitFor();
     await type(name);
     await page.getByRole('option', { name }).first().waitFor();
     await press('Enter');

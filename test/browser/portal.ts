@@ -44,12 +44,12 @@ test('a key of records sees records, and asks for nothing that it may not have',
   await signIn(page, key);
   await page.getByRole('heading', { name: 'for the harbour' }).waitFor();
   await assertAccessible(page, 'key');
-  assert.deepEqual(await linksOf(page), ['API key', 'users', 'notes']);
+  assert.deepEqual(await linksOf(page), ['Diagram', 'Rules', 'API key', 'users', 'notes']);
   await page.getByRole('link', { name: 'notes' }).click();
   await page.getByRole('gridcell', { name: 'first' }).waitFor();
   // The palette offers no more than the sidebar.
   await page.keyboard.press('Control+k');
-  await page.getByRole('combobox').fill('Settings');
+  await page.getByRole('combobox', { name: 'Search' }).fill('Settings');
   await page.getByText('Nothing has this name').waitFor();
   await page.keyboard.press('Escape');
   // An address that was typed leads to what the key may do.

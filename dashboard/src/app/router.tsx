@@ -21,7 +21,6 @@ import { decodeEndpointSearch, decodeWebhooksSearch } from '../screens/webhooks/
 import { LostPage, FailedPage } from './failed-page.tsx';
 import { followMailLink } from './follow-mail-link.ts';
 import { mayOpen } from './may-open.ts';
-import { screenLinks } from './screen-links.ts';
 import { Shell } from './shell.tsx';
 
 interface RouterContext {
@@ -97,8 +96,8 @@ const indexRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/',
   beforeLoad: () => {
-    const first = screenLinks.find(({ to }) => mayOpen(to));
-    redirect({ throw: true, to: first?.to ?? '/key', replace: true });
+    const first = (['/overview', '/webhooks'] as const).find(mayOpen);
+    redirect({ throw: true, to: first ?? '/key', replace: true });
   },
 });
 

@@ -24,7 +24,10 @@ interface RecordGridProps {
   readonly filter: string;
   readonly openId: string | undefined;
   readonly gone: ReadonlySet<string>;
+  /** Whether more rows can be asked for now: not while some are on their way. */
   readonly hasMore: boolean;
+  /** Whether these are all rows that there are. */
+  readonly isEnd: boolean;
   /** The page of the address that the table begins with. */
   readonly page: number;
   readonly onPage: (page: number) => void;
@@ -327,7 +330,7 @@ function useVirtualRows(scroll: RefObject<HTMLDivElement | null>, count: number)
 
 /** Brings the record of a link into sight, or its page, once: afterwards people scroll where they want. */
 function useBeginning(
-  { rows, page, hasMore, onMore }: RecordGridProps,
+  { rows, page, hasMore, isEnd, onMore }: RecordGridProps,
   position: number,
   { scrollToIndex }: { scrollToIndex: (index: number, options: { align: 'center' | 'start' }) => void },
 ): void {
@@ -335,7 +338,7 @@ function useBeginning(
   const show = useEffectEvent(() => {
     const first = (page - 1) * pageRows;
     if (position >= 0) scrollToIndex(position, { align: 'center' });
-    else if (first > 0 && first >= rows.length && hasMore) return onMore();
+    else if (first > 0 && first >= rows.length && !isEnd) return hasMore ? onMore() : undefined;
     else if (first > 0) scrollToIndex(Math.min(first, rows.length - 1), { align: 'start' });
     isOver.current = true;
   });

@@ -78,6 +78,7 @@ export function RecordList(props: RecordListProps) {
           openId={props.openId}
           gone={live.gone}
           hasMore={list.hasNextPage && !list.isFetchingNextPage}
+          isEnd={!list.hasNextPage}
           onMore={() => void list.fetchNextPage()}
           onSort={props.onSort}
           onOpen={onOpen}
