@@ -251,10 +251,13 @@ async function fill({ pb }: BrowserStage): Promise<string> {
     body: { collections: [...world.collections, everything], deleteMissing: false },
   });
   const { url } = await pb.send<{ url: string }>('/api/webhooks/catchers', { method: 'POST' });
-  for (const target of [url, `${url}?status=503`])
+  for (const [target, description] of [
+    [url, 'The shop in Berlin'],
+    [`${url}?status=503`, 'The accounts of last year'],
+  ])
     await pb.send('/api/webhooks/endpoints', {
       method: 'POST',
-      body: { url: target, description: 'The shop in Berlin', schedule: [3_600] },
+      body: { url: target, description, schedule: [3_600] },
     });
   for (const [collection, records] of world.records)
     for (let start = 0; start < records.length; start += 50) {
@@ -270,7 +273,7 @@ async function fill({ pb }: BrowserStage): Promise<string> {
 /** Changes the order, and has a catcher told of it that refuses the first attempt. Returns the ids of the event and the delivery. */
 async function tell({ pb }: BrowserStage, order: string): Promise<Readonly<Record<string, string>>> {
   const catcher = await pb.send<{ url: string }>('/api/webhooks/catchers', { method: 'POST' });
-  const body = { url: `${catcher.url}?status=503`, schedule: [1, 3_600] };
+  const body = { url: `${catcher.url}?status=503`, description: 'The warehouse', schedule: [1, 3_600] };
   const { id } = await pb.send<{ id: string }>('/api/webhooks/endpoints', { method: 'POST', body });
   await pb.collection('orders').update(order, { note: 'Ring once.' });
   return eventually('two attempts were made', async () => {

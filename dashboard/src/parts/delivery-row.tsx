@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import type { Delivery, Surroundings } from '../api/events.ts';
+import type { Delivery, Endpoint, Surroundings } from '../api/events.ts';
 import { AttemptLine } from './attempt-line.tsx';
 import { Countdown } from './countdown.tsx';
 import { DeliveryBadge } from './delivery-badge.tsx';
@@ -20,8 +20,8 @@ export function DeliveryRow({ delivery, surroundings }: DeliveryRowProps) {
     <li className="delivery-row" data-tone={tone}>
       <div className="delivery-row-head">
         <DeliveryBadge tone={tone} text={title} />
-        <Link className="link delivery-row-url cut" to="/deliveries/$id" params={{ id }}>
-          {surroundings === undefined ? endpoint : (target?.url ?? `${endpoint} (deleted)`)}
+        <Link className="link delivery-row-url cut" to="/deliveries/$id" params={{ id }} title={target?.url}>
+          {surroundings === undefined ? endpoint : nameOf(target, endpoint)}
         </Link>
       </div>
       <p className="delivery-row-facts">
@@ -42,4 +42,10 @@ export function DeliveryRow({ delivery, surroundings }: DeliveryRowProps) {
       </div>
     </li>
   );
+}
+
+/** What its owner calls an endpoint, or where it is. */
+function nameOf(endpoint: Endpoint | undefined, id: string): string {
+  if (endpoint === undefined) return `${id} (deleted)`;
+  return endpoint.description === '' ? endpoint.url : endpoint.description;
 }
