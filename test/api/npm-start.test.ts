@@ -25,7 +25,7 @@ const tellLoaded = `
   });
   process.on('exit', () => {
     const told = { builtins: process.moduleLoadList, asked, files, flags: cachedDataVersionTag() };
-    process.stderr.write(JSON.stringify(told));
+    process.stderr.write(JSON.stringify(told) + String.fromCharCode(10));
   });`;
 const preload = `--import=data:text/javascript,${encodeURIComponent(tellLoaded)}`;
 
@@ -136,6 +136,6 @@ function collect(stream: NodeJS.ReadableStream): () => string {
 }
 
 function parseLoaded(text: string): Loaded {
-  // Written by the lines above.
-  return JSON.parse(text) as Loaded;
+  // Written by the lines above, at last by the server: before it, a process looks whether the dashboard has to be built.
+  return JSON.parse(text.trimEnd().split('\n').at(-1) ?? '') as Loaded;
 }
