@@ -8,6 +8,7 @@ import {
   listDashboardFiles,
   readDashboardFile,
 } from './dashboard-files.ts';
+import { findAbsentFeature } from './error-response.ts';
 
 /**
  * Serves the dashboard, which is static files below `/_/` of every instance. They are no part of the API: no rate limit counts them, no
@@ -45,9 +46,11 @@ function lastSegment({ originalUrl }: FastifyRequest): string {
 
 async function sendFile(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   if (request.instanceEntry === null) throw notFound();
+  const path = pathOf(request);
+  const absent = findAbsentFeature(`/_/${path}`);
+  if (absent !== undefined) return refuse(request, reply, absent);
   const files = await listDashboardFiles();
   if (files === undefined) return refuse(request, reply, notBuilt);
-  const path = pathOf(request);
   const file = files.find((one) => one.path === path && path !== page);
   if (file !== undefined) return sendContent(request, reply, file);
   // A page that was loaded before an update asks for files of that time: it must not get HTML for a script.

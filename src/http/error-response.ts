@@ -193,7 +193,6 @@ const absentFeatures: readonly (readonly [paths: RegExp, sentence: string])[] = 
   [/^\/api\/backups(?:\/.|$)/, 'Backups are not available yet.'],
   [/^\/api\/sql$/, 'The SQL console is not offered: superusers of an instance have no access to its engine.'],
   [/^\/_\/extensions(?:\.js$|\/)/, 'Extensions of the dashboard are not offered.'],
-  [/^\/_(?:\/|$)/, 'The dashboard is not available yet.'],
 ];
 
 /** Returns what to say on the path of a feature that the reference has and this service has not; undefined for any other path. */

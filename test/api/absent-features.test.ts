@@ -18,9 +18,6 @@ const absent: readonly (readonly [path: string, sentence: string])[] = [
   ['/api/sql', 'The SQL console is not offered: superusers of an instance have no access to its engine.'],
   ['/_/extensions.js', 'Extensions of the dashboard are not offered.'],
   ['/_/extensions/one/main.js', 'Extensions of the dashboard are not offered.'],
-  ['/_', 'The dashboard is not available yet.'],
-  ['/_/', 'The dashboard is not available yet.'],
-  ['/_/images/logo.svg', 'The dashboard is not available yet.'],
 ];
 
 test('a path of the reference whose feature is missing says so with a 404, whatever the method', async (t) => {
