@@ -1,9 +1,10 @@
 import { Link } from '@tanstack/react-router';
-import type { Delivery, Endpoint, Surroundings } from '../api/events.ts';
+import type { Delivery, Surroundings } from '../api/events.ts';
 import { AttemptLine } from './attempt-line.tsx';
 import { Countdown } from './countdown.tsx';
 import { DeliveryBadge } from './delivery-badge.tsx';
 import { explainDelivery } from './delivery-words.ts';
+import { endpointName } from './endpoint-words.ts';
 import { Resend } from './resend.tsx';
 
 interface DeliveryRowProps {
@@ -21,7 +22,8 @@ export function DeliveryRow({ delivery, surroundings }: DeliveryRowProps) {
       <div className="delivery-row-head">
         <DeliveryBadge tone={tone} text={title} />
         <Link className="link delivery-row-url cut" to="/deliveries/$id" params={{ id }} title={target?.url}>
-          {surroundings === undefined ? endpoint : nameOf(target, endpoint)}
+          {target !== undefined && endpointName(target)}
+          {target === undefined && (surroundings === undefined ? endpoint : `${endpoint} (deleted)`)}
         </Link>
       </div>
       <p className="delivery-row-facts">
@@ -42,10 +44,4 @@ export function DeliveryRow({ delivery, surroundings }: DeliveryRowProps) {
       </div>
     </li>
   );
-}
-
-/** What its owner calls an endpoint, or where it is. */
-function nameOf(endpoint: Endpoint | undefined, id: string): string {
-  if (endpoint === undefined) return `${id} (deleted)`;
-  return endpoint.description === '' ? endpoint.url : endpoint.description;
 }

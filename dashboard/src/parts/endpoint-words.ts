@@ -14,6 +14,11 @@ export interface EndpointStanding {
   readonly next: string;
 }
 
+/** What its owner calls an endpoint, or where it is. */
+export function endpointName({ description, url }: Pick<Endpoint, 'description' | 'url'>): string {
+  return description === '' ? url : description;
+}
+
 export function explainEndpoint(
   { status, statusReason }: Pick<Endpoint, 'status' | 'statusReason'>,
   lane: Lane | undefined,

@@ -5,11 +5,11 @@ import CircleCheck from 'lucide-react/icons/circle-check';
 import CirclePause from 'lucide-react/icons/circle-pause';
 import TriangleAlert from 'lucide-react/icons/triangle-alert';
 import { exhaustedQuery } from '../../api/endpoint-deliveries.ts';
-import { lanesQuery } from '../../api/events.ts';
+import { type Endpoint, lanesQuery } from '../../api/events.ts';
 import { endpointsQuery, healthQuery } from '../../api/last-day.ts';
 import { type Settings, settingsQuery } from '../../api/settings.ts';
 import { deliveries } from '../../parts/delivery-words.ts';
-import { explainEndpoint } from '../../parts/endpoint-words.ts';
+import { endpointName, explainEndpoint } from '../../parts/endpoint-words.ts';
 
 interface Concern {
   readonly key: string;
@@ -74,7 +74,7 @@ function useConcerns(): readonly Concern[] | undefined {
   const givenUp = [...(exhausted ?? [])].map(([id, count]): Concern => ({
     key: `exhausted-${id}`,
     tone: 'failed',
-    text: `${deliveries(count)} to ${byId.get(id)?.url ?? 'a deleted endpoint'} failed for good in the last 24 hours.`,
+    text: `${deliveries(count)} to ${nameOf(byId.get(id))} failed for good in the last 24 hours.`,
     ...(byId.has(id) && { endpoint: id, search: { tab: 'deliveries', status: 'exhausted' } }),
   }));
   const troubled = endpoints.flatMap((endpoint): readonly Concern[] => {
@@ -87,7 +87,7 @@ function useConcerns(): readonly Concern[] | undefined {
       {
         key: endpoint.id,
         tone: tone === 'paused' ? 'waiting' : tone,
-        text: `${endpoint.url}: ${word.toLowerCase()}. ${reason}`,
+        text: `${endpointName(endpoint)}: ${word.toLowerCase()}. ${reason}`,
         endpoint: endpoint.id,
       },
     ];
@@ -96,6 +96,10 @@ function useConcerns(): readonly Concern[] | undefined {
   return [...givenUp, ...troubled, ...told, ...unsetOf(settings)].toSorted(
     (a, b) => order.indexOf(a.tone) - order.indexOf(b.tone),
   );
+}
+
+function nameOf(endpoint: Endpoint | undefined): string {
+  return endpoint === undefined ? 'a deleted endpoint' : endpointName(endpoint);
 }
 
 /** What an instance should have before others rely on it. */
