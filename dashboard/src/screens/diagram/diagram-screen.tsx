@@ -9,6 +9,7 @@ import { Bar } from '../../parts/bar.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { PlaceholderLines } from '../../parts/placeholder-lines.tsx';
+import { SystemSwitch } from '../../parts/system-switch.tsx';
 import { layOut, type PlacedNode } from './layered-layout.ts';
 
 const route = getRouteApi('/shell/diagram');
@@ -27,16 +28,10 @@ export function DiagramScreen() {
   return (
     <>
       <Bar title="Diagram">
-        <label className="switch">
-          <input
-            type="checkbox"
-            checked={system === 'shown'}
-            onChange={({ target }) =>
-              void navigate({ search: target.checked ? { system: 'shown' } : {}, replace: true })
-            }
-          />
-          System
-        </label>
+        <SystemSwitch
+          isOn={system === 'shown'}
+          onChange={(isOn) => void navigate({ search: isOn ? { system: 'shown' } : {}, replace: true })}
+        />
       </Bar>
       {error !== null && <FailureNotice error={error} onRetry={() => void refetch()} />}
       {shown === undefined && error === null && <PlaceholderLines count={6} />}

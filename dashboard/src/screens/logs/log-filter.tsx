@@ -1,11 +1,10 @@
 import Search from 'lucide-react/icons/search';
 import X from 'lucide-react/icons/x';
-import { useEffect, useEffectEvent, useId, useState } from 'react';
+import { useId } from 'react';
 import { isLogExpression, logFilterOffset } from '../../api/logs.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { Key } from '../../parts/key.tsx';
-
-const pauseMs = 220;
+import { useFilterText } from '../../parts/use-filter-text.ts';
 
 interface LogFilterProps {
   readonly filter: string;
@@ -17,9 +16,7 @@ interface LogFilterProps {
 /** Looks for a word while it is typed; an expression waits for Enter, as half of one is an error. */
 export function LogFilter({ filter, onFilter, error }: LogFilterProps) {
   const id = useId();
-  const [text, setText] = useState(filter);
-  useFollow(filter, setText);
-  useTypedWord(text, filter, onFilter);
+  const [text, setText] = useFilterText({ filter, isExpression: isLogExpression, onFilter });
   const told = error === undefined ? undefined : toOwnPosition(error);
   const clear = (): void => {
     onFilter('');
@@ -79,20 +76,4 @@ function toOwnPosition(message: string): { readonly message: string; readonly po
   if (digits === undefined) return { message, position: undefined };
   const position = Math.max(0, Number(digits) - logFilterOffset);
   return { message: message.replace(found, `at position ${position}`), position };
-}
-
-/** Shows the filter of the address when that changes: by Back, or by a link. */
-function useFollow(filter: string, setText: (text: string) => void): void {
-  const follow = useEffectEvent((next: string) => setText(next));
-  useEffect(() => follow(filter), [filter]);
-}
-
-function useTypedWord(text: string, filter: string, onFilter: (filter: string) => void): void {
-  const apply = useEffectEvent(onFilter);
-  useEffect(() => {
-    const wanted = text.trim();
-    if (wanted === filter || isLogExpression(wanted)) return undefined;
-    const timer = setTimeout(() => apply(wanted), pauseMs);
-    return () => clearTimeout(timer);
-  }, [text, filter]);
 }

@@ -1,15 +1,15 @@
 import X from 'lucide-react/icons/x';
-import { useEffect, useEffectEvent, useId, useRef, useState } from 'react';
+import { useEffect, useEffectEvent, useId, useRef } from 'react';
 import type { Collection } from '../../api/client.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { Key } from '../../parts/key.tsx';
 import { plural } from '../../parts/time.tsx';
+import { useFilterText } from '../../parts/use-filter-text.ts';
 import { FilterChips } from './filter-chips.tsx';
 import { useFilterHistory } from './use-filter-history.ts';
 import { FilterInput } from './filter-input.tsx';
 import { errorPosition, isExpression } from './record-filter.ts';
 
-const pauseMs = 220;
 const keptAfterMs = 1_000;
 
 interface FilterBarProps {
@@ -27,13 +27,11 @@ interface FilterBarProps {
 export function FilterBar(props: FilterBarProps) {
   const { collection, collections, filter, onFilter, count, error } = props;
   const id = useId();
-  const [text, setText] = useState(filter);
+  const [text, setText] = useFilterText({ filter, isExpression, onFilter });
   const input = useRef<HTMLInputElement>(null);
   const history = useFilterHistory(collection.id);
   const isWritten = isExpression(text);
   useGoodFilter(props, history.add);
-  useFollow(filter, setText);
-  useTypedWord(text, filter, onFilter);
   const position = error === undefined || text !== filter ? undefined : errorPosition(error);
   return (
     <search className="filter">
@@ -112,20 +110,4 @@ function useGoodFilter({ filter, count }: FilterBarProps, add: (filter: string) 
     const timer = setTimeout(() => keep(filter), keptAfterMs);
     return () => clearTimeout(timer);
   }, [filter, isGood]);
-}
-
-/** Shows the filter of the address when that changes: by Back, or by a link. */
-function useFollow(filter: string, setText: (text: string) => void): void {
-  const follow = useEffectEvent((next: string) => setText(next));
-  useEffect(() => follow(filter), [filter]);
-}
-
-function useTypedWord(text: string, filter: string, onFilter: (filter: string) => void): void {
-  const apply = useEffectEvent(onFilter);
-  useEffect(() => {
-    const wanted = text.trim();
-    if (wanted === filter || isExpression(wanted)) return undefined;
-    const timer = setTimeout(() => apply(wanted), pauseMs);
-    return () => clearTimeout(timer);
-  }, [text, filter]);
 }

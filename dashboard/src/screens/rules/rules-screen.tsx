@@ -9,6 +9,7 @@ import { CollectionIcon } from '../../parts/collection-icon.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { PlaceholderLines } from '../../parts/placeholder-lines.tsx';
+import { SystemSwitch } from '../../parts/system-switch.tsx';
 import { RuleMark, ruleKindNames } from '../../parts/rule-mark.tsx';
 
 const route = getRouteApi('/shell/rules');
@@ -22,16 +23,10 @@ export function RulesScreen() {
   return (
     <>
       <Bar title="Rules">
-        <label className="switch">
-          <input
-            type="checkbox"
-            checked={system === 'shown'}
-            onChange={({ target }) =>
-              void navigate({ search: target.checked ? { system: 'shown' } : {}, replace: true })
-            }
-          />
-          System
-        </label>
+        <SystemSwitch
+          isOn={system === 'shown'}
+          onChange={(isOn) => void navigate({ search: isOn ? { system: 'shown' } : {}, replace: true })}
+        />
       </Bar>
       {error !== null && <FailureNotice error={error} onRetry={() => void refetch()} />}
       {shown === undefined && error === null && <PlaceholderLines count={6} />}
