@@ -216,6 +216,14 @@ const endpointPayload = [
 const previousSecret = sql`ALTER TABLE "$endpoint" ADD COLUMN previous_secret TEXT NOT NULL DEFAULT ''`;
 const previousSecretUntil = sql`ALTER TABLE "$endpoint" ADD COLUMN previous_secret_until TEXT NOT NULL DEFAULT ''`;
 const eventTrace = sql`ALTER TABLE "$event" ADD COLUMN trace TEXT`;
+const eventContext = sql`ALTER TABLE "$event" ADD COLUMN context TEXT`;
+const endpointOwner = [
+  sql`ALTER TABLE "$endpoint" ADD COLUMN name TEXT NOT NULL DEFAULT ''`,
+  sql`ALTER TABLE "$endpoint" ADD COLUMN filter TEXT NOT NULL DEFAULT ''`,
+  sql`ALTER TABLE "$endpoint" ADD COLUMN contact TEXT NOT NULL DEFAULT ''`,
+  sql`ALTER TABLE "$endpoint" ADD COLUMN owner TEXT NOT NULL DEFAULT ''`,
+  sql`ALTER TABLE "$endpoint" ADD COLUMN oauth2 TEXT`,
+];
 
 /**
  * The internal tables of one instance. Their names begin with `$`, which no collection's name can. Times that are shown are
@@ -255,4 +263,6 @@ export const instanceMigrations: readonly Migration[] = [
   { name: 'traces of events', statements: () => [eventTrace], admits: 1 },
   { name: 'secrets before a rotation', statements: () => [previousSecret, previousSecretUntil], admits: 1 },
   { name: 'payloads of endpoints', statements: () => endpointPayload, admits: 1 },
+  { name: 'what has caused events', statements: () => [eventContext], admits: 1 },
+  { name: 'names, filters and owners of endpoints', statements: () => endpointOwner, admits: 1 },
 ];

@@ -316,6 +316,13 @@ const previousSecret = sql`ALTER TABLE chancery.endpoint
   ADD COLUMN previous_secret text COLLATE "C" NOT NULL DEFAULT '',
   ADD COLUMN previous_secret_until text COLLATE "C" NOT NULL DEFAULT ''`;
 const eventTrace = sql`ALTER TABLE chancery.event ADD COLUMN trace text COLLATE "C"`;
+const eventContext = sql`ALTER TABLE chancery.event ADD COLUMN context text COLLATE "C"`;
+const endpointOwner = sql`ALTER TABLE chancery.endpoint
+  ADD COLUMN name text COLLATE "C" NOT NULL DEFAULT '',
+  ADD COLUMN filter text COLLATE "C" NOT NULL DEFAULT '',
+  ADD COLUMN contact text COLLATE "C" NOT NULL DEFAULT '',
+  ADD COLUMN owner text COLLATE "C" NOT NULL DEFAULT '',
+  ADD COLUMN oauth2 text COLLATE "C"`;
 
 export const postgresMigrations: readonly Migration[] = [
   {
@@ -350,4 +357,6 @@ export const postgresMigrations: readonly Migration[] = [
   { name: 'traces of events', statements: () => [eventTrace], admits: 1 },
   { name: 'secrets before a rotation', statements: () => [previousSecret], admits: 1 },
   { name: 'payloads of endpoints', statements: () => [endpointPayload], admits: 1 },
+  { name: 'what has caused events', statements: () => [eventContext], admits: 1 },
+  { name: 'names, filters and owners of endpoints', statements: () => [endpointOwner], admits: 1 },
 ];
