@@ -19,8 +19,7 @@ import { SettingsStore } from './settings/settings-store.ts';
 import type { DataHome, Memory } from './storage/data-home.ts';
 import type { Database } from './storage/database.ts';
 import { EndpointStore } from './webhooks/endpoints/endpoint-store.ts';
-import { wants } from './webhooks/endpoints/endpoint.ts';
-import { fanOut } from './webhooks/fan-out.ts';
+import { addressEvent, fanOut } from './webhooks/fan-out.ts';
 
 export interface InstanceParts {
   readonly home: DataHome;
@@ -70,9 +69,7 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
       instanceId: entry.id,
       listener: (tx, events) => fanOut(tx, events, endpoints),
       listenerTables: ['$delivery'],
-      isWanted: async (tx, event) =>
-        settings.current.webhooks.events === 'always' ||
-        (await endpoints.all(tx)).some((endpoint) => wants(endpoint, event)),
+      address: (tx, event, change) => addressEvent(tx, event, { change, endpoints, settings }),
       wakeUp: () => wakeUp.noteEvent(entry.id),
     });
     const refresh = (): Promise<void> => home.refresh(entry.id);

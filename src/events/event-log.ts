@@ -4,7 +4,7 @@ import { fromTimestamp } from '../base/timestamp.ts';
 import { type Trace, traceText } from '../base/trace-context.ts';
 import { insertInto, sql, type Sql, withValues } from '../sql/sql.ts';
 import type { DependentRows, BulkInsert, InternalTable, Names, Transaction } from '../storage/database.ts';
-import { type Event, type NewEvent, payloadOf } from './event.ts';
+import { type Event, type NewEvent, payloadOf, type RecordChange } from './event.ts';
 
 /**
  * Returns the rows that follow from events, made of their `position`. They are inserted together with the events, in
@@ -19,10 +19,22 @@ export interface EventLogOptions {
   readonly listener: EventListener;
   /** The tables that the listener's rows are inserted into. */
   readonly listenerTables: readonly InternalTable[];
-  /** Whether a change of a record is to be in the log. It may await nothing but `tx`. */
-  readonly isWanted?: (tx: Transaction, event: NewEvent) => Promise<boolean>;
+  /**
+   * Returns the event of a change of a record with who is to be told of it, or undefined where it is not to be in the log. It may await
+   * nothing but `tx`.
+   */
+  readonly address?: (
+    tx: Transaction,
+    event: NewEvent,
+    change: RecordChange,
+  ) => Promise<NewEvent | undefined>;
   /** Called after the commit of a transaction that appended events. It is a hint that may be lost: nothing may depend on it. */
   readonly wakeUp: () => void;
+}
+
+export interface NotedChange {
+  readonly change: RecordChange;
+  readonly trace?: (() => Trace) | undefined;
 }
 
 /** One instance's log of what happened to its records. Append-only; a position is never given twice. */
@@ -41,21 +53,20 @@ export class EventLog {
   }
 
   /** Writes the event of a change of a record, unless the instance wants none of its kind. */
-  async note(tx: Transaction, event: NewEvent, trace?: () => Trace): Promise<void> {
-    const { isWanted } = this.#options;
-    if (isWanted === undefined || (await isWanted(tx, event))) await this.append(tx, event, trace?.());
+  async note(tx: Transaction, event: NewEvent, { change, trace }: NotedChange): Promise<void> {
+    const { address } = this.#options;
+    const addressed = address === undefined ? event : await address(tx, event, change);
+    if (addressed !== undefined) await this.append(tx, addressed, trace?.());
   }
 
   /** Writes an event with the listener's rows, and returns it. The payload is built here, once for all attempts. */
   async append(tx: Transaction, event: NewEvent, trace?: Trace): Promise<Event> {
     const id = newTimeOrderedId(fromTimestamp(event.created));
     const body = payloadOf(event, this.#options.instanceId);
-    // Not all of `event`: the text of its data is in the body.
-    const { kind, collection, collectionName, record, revision, created, hiddenJson } = event;
-    const about = { kind, collection, collectionName, record, revision, created };
-    const hidden = hiddenJson === undefined ? undefined : { hiddenJson };
+    // The text of its data is in the body.
+    const { dataJson: _, ...about } = event;
     const traced = trace === undefined ? undefined : { trace: traceText(trace) };
-    const appended: Event = { id, ...about, ...hidden, ...traced, body, bodyBytes: Buffer.byteLength(body) };
+    const appended: Event = { id, ...about, ...traced, body, bodyBytes: Buffer.byteLength(body) };
     await tx.insertLater(this.#gathering, appended);
     tx.afterCommit(() => this.#announce());
     return appended;
@@ -96,7 +107,7 @@ function insertOf(names: Names, event: Event): Sql {
   let insert = insertOfNames.get(names);
   if (insert === undefined) insertOfNames.set(names, (insert = makeInsert(names)));
   const { id, kind, collection, collectionName, record, revision, created, hiddenJson = null } = event;
-  const { trace = null, body } = event;
+  const { trace = null, context, body } = event;
   const scope = names.scopeValue.values;
   return withValues(insert, [
     ...scope,
@@ -109,13 +120,14 @@ function insertOf(names: Names, event: Event): Sql {
     created,
     hiddenJson,
     trace,
+    context === undefined ? null : JSON.stringify(context),
     body,
   ]);
 }
 
 function makeInsert(names: Names): Sql {
-  const values = sql`${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}`;
-  const columns = sql`${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, hidden, trace, body`;
+  const values = sql`${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}`;
+  const columns = sql`${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, hidden, trace, context, body`;
   return insertInto(names.table('$event'), columns, sql`${names.scopeValue}${values}, ${names.dialect.utf8}`);
 }
 

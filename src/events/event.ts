@@ -1,4 +1,7 @@
 import { type Timestamp, toIsoTimestamp } from '../base/timestamp.ts';
+import type { Collection } from '../collections/collection.ts';
+import type { StoredValue } from '../fields/field-type.ts';
+import type { EventContext } from './event-context.ts';
 
 /** The kinds of events that changes of records cause, as they stand in a webhook's `event`. */
 export const recordEventKinds = ['record.create', 'record.update', 'record.delete'] as const;
@@ -24,6 +27,19 @@ export interface NewEvent {
   readonly dataJson: string;
   /** JSON text of the record's hidden fields, which no receiver gets, but rules may ask about; absent where it has none. */
   readonly hiddenJson?: string;
+  /** Absent for `ping`. */
+  readonly context?: EventContext;
+  /** The numbers of the endpoints with a condition that it meets. Those without one are told of every event that they want. */
+  readonly told?: readonly number[];
+}
+
+/** A change as it happens in its transaction, for whoever decides who is told of it. */
+export interface RecordChange {
+  readonly collection: Collection;
+  /** The values of every field before it; absent for a new record. */
+  readonly before?: readonly StoredValue[];
+  /** The values after it; the last ones for a deletion. */
+  readonly after: readonly StoredValue[];
 }
 
 /** An event as it stands in the log. `body` in UTF-8 is exactly what every receiver gets. */

@@ -1,6 +1,5 @@
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Instance } from '../instances/instance.ts';
-import { emitsEvents } from '../collections/collection.ts';
 import { admit, isLocked } from '../access/rule.ts';
 import type { RuleInput } from '../access/rule-input.ts';
 import type { Transaction } from '../storage/database.ts';
@@ -10,9 +9,10 @@ import { currentCollection } from '../instances/current-collection.ts';
 import { factsOfChange, scopeContext, valuesMeetRule } from './check-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { passwordChanges, type PreparedSecrets, prepareSecrets } from './accounts/passwords.ts';
+import { noteChange } from './note-change.ts';
 import { fileSteps, placeForNew } from './record-files.ts';
 import { recordTable } from './record-table.ts';
-import { recordEvent, StoredRecord, valueOf } from './record.ts';
+import { StoredRecord, valueOf } from './record.ts';
 import {
   hiddenFrom,
   type RecordWrite,
@@ -87,7 +87,6 @@ async function create(scope: WriteScope, request: PreparedCreate): Promise<Store
     await requireRelated(scope, { collection, values, problems });
   else refuseProblems(problems);
   const record = new StoredRecord(collection, 1, values);
-  const event = recordEvent('record.create', record, now);
   const passwords = passwordChanges(collection, { body, hashes: secrets.hashes, isSuperuser });
   const account = { body, values, isSuperuser, hasNewPassword: true };
   const kept = [...passwords, ...tokenKeyChanges(instance, collection, account)];
@@ -96,7 +95,7 @@ async function create(scope: WriteScope, request: PreparedCreate): Promise<Store
     () => insertRecord(tx, record),
     ...kept.map((change) => () => change(tx, id)),
     ...fileSteps(scope, { collection, id, after: values, body }),
-    async () => emitsEvents(collection) && instance.events.note(tx, event, facts.trace),
+    () => noteChange(scope, { kind: 'record.create', record, now }),
     () => auditAccount(scope, record, { kind: 'create' }),
   ]);
   return record;

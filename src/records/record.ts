@@ -1,6 +1,5 @@
 import { fromTimestamp, type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import type { Collection } from '../collections/collection.ts';
-import type { NewEvent, RecordEventKind } from '../events/event.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import type { Tuple } from '../storage/database.ts';
 import { type RecordTable, recordTable } from './record-table.ts';
@@ -16,7 +15,7 @@ import { type RecordTable, recordTable } from './record-table.ts';
  * The map of this folder:
  *
  *   create-, update-, upsert-, delete-record   change one record, in two parts (record-write.ts). delete-record also handles the
- *                                              records that refer to it; save-record writes the row and its event
+ *                                              records that refer to it; save-record writes the row, note-change its event
  *   batch                                      several changes, all or none; truncate-collection deletes all records of one
  *   idempotency                                a write under a key is run once, and answered again
  *   check-rule, find-record, test-rule         check a rule for a stored record or for values
@@ -74,19 +73,10 @@ export function recordIdsJson(record: StoredRecord): string {
 }
 
 /** Returns the `data` of the record's events. That of an account has its e-mail address, because superusers decide where endpoints lead. */
-function recordToEventJson(record: StoredRecord): string {
+export function recordToEventJson(record: StoredRecord): string {
   const table = recordTable(record.collection);
   if (table.email === undefined) return `{${record.visibleMembers}`;
   return `{${membersJson(table, record.values, 'account')}`;
-}
-
-function hiddenOf({ collection, values }: StoredRecord): Pick<NewEvent, 'hiddenJson'> | undefined {
-  const { fields, hasHidden } = recordTable(collection);
-  if (!hasHidden) return undefined;
-  const members = fields.flatMap(({ isHidden, isSecret, name, toJson }, index) =>
-    isHidden && !isSecret ? [`${JSON.stringify(name)}:${toJson(values[index] ?? null)}`] : [],
-  );
-  return { hiddenJson: `{${members.join(',')}}` };
 }
 
 /** The value of one field by name; undefined when the collection has no such field. */
@@ -106,20 +96,6 @@ function membersJson(table: RecordTable, values: readonly StoredValue[], sight: 
     json += (json === '' ? field.firstKey : field.key) + field.toJson(values[index] ?? null);
   }
   return `${json}}`;
-}
-
-/** Returns the event of a change. `record` is the state after it; for a deletion, the last state with the next revision. */
-export function recordEvent(kind: RecordEventKind, record: StoredRecord, now: Timestamp): NewEvent {
-  return {
-    kind,
-    collection: record.collection.id,
-    collectionName: record.collection.name,
-    record: String(valueOf(record, 'id')),
-    revision: record.revision,
-    created: now,
-    dataJson: recordToEventJson(record),
-    ...hiddenOf(record),
-  };
 }
 
 /**

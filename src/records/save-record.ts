@@ -1,5 +1,4 @@
 import type { Timestamp } from '../base/timestamp.ts';
-import { emitsEvents } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { deleteSecrets } from '../secrets/secrets.ts';
 import { withValues } from '../sql/sql.ts';
@@ -7,10 +6,11 @@ import type { Transaction } from '../storage/database.ts';
 import { auditAccount } from './accounts/audit-account.ts';
 import { eraseAccount, type SecretChange } from './accounts/sessions.ts';
 import type { RecordBody } from './decode-record.ts';
+import { noteChange } from './note-change.ts';
 import { fileSteps } from './record-files.ts';
 import { recordTable } from './record-table.ts';
 import { withUniqueErrors, type WriteScope } from './record-write.ts';
-import { notBefore, recordEvent, StoredRecord, valueOf } from './record.ts';
+import { notBefore, StoredRecord, valueOf } from './record.ts';
 
 export interface RecordChanges {
   /** The values of every field. They were checked, or need no check. */
@@ -30,16 +30,15 @@ export async function saveChanges(
   existing: StoredRecord,
   { values, secrets = [], body, now }: RecordChanges,
 ): Promise<StoredRecord> {
-  const { instance, facts, tx } = scope;
+  const { tx } = scope;
   const { collection } = existing;
   const record = new StoredRecord(collection, existing.revision + 1, values);
-  const event = recordEvent('record.update', record, now);
   const id = String(valueOf(existing, 'id'));
   await tx.inOrder([
     () => withUniqueErrors(updateRow(tx, existing, record), collection, tx.names),
     ...secrets.map((change) => () => change(tx, id)),
     ...fileSteps(scope, { collection, id, before: existing.values, after: values, body }),
-    async () => emitsEvents(collection) && instance.events.note(tx, event, facts.trace),
+    () => noteChange(scope, { kind: 'record.update', record, before: existing, now }),
     () => auditAccount(scope, record, { kind: 'update', existing, secrets }),
   ]);
   return record;
@@ -62,10 +61,10 @@ function updateRow(tx: Transaction, before: StoredRecord, after: StoredRecord): 
  * Deletes a record, whose row the caller has locked, and writes its event. The caller has dealt with what refers to the record.
  */
 export async function eraseRecord(scope: WriteScope, existing: StoredRecord): Promise<void> {
-  const { instance, facts, tx } = scope;
+  const { instance, tx } = scope;
   const { collection } = existing;
   const last = new StoredRecord(collection, existing.revision + 1, existing.values);
-  const event = recordEvent('record.delete', last, notBefore(existing, instance.clock.now()));
+  const now = notBefore(existing, instance.clock.now());
   const id = String(valueOf(existing, 'id'));
   const { hasSecrets } = recordTable(collection);
   if (collection.type === 'auth') await eraseAccount(scope, { collection, id });
@@ -73,7 +72,7 @@ export async function eraseRecord(scope: WriteScope, existing: StoredRecord): Pr
     () => tx.run(withValues(recordTable(collection).statements(tx.names).deleteById, [id])),
     async () => hasSecrets && deleteSecrets(tx, { collection: collection.id, record: id }),
     ...fileSteps(scope, { collection, id, before: existing.values }),
-    async () => emitsEvents(collection) && instance.events.note(tx, event, facts.trace),
+    () => noteChange(scope, { kind: 'record.delete', record: last, before: existing, now }),
     () => auditAccount(scope, existing, { kind: 'delete' }),
   ]);
 }

@@ -1,6 +1,7 @@
 import { assert } from '../base/assert.ts';
-import { isJsonObject, ownMember } from '../base/json.ts';
+import { isJsonObject, type JsonObject, ownMember } from '../base/json.ts';
 import { fromTimestamp, type Timestamp, toIsoTimestamp } from '../base/timestamp.ts';
+import { type EventContext, readContext } from '../events/event-context.ts';
 import { payloadOf } from '../events/event.ts';
 import { foundByKeys, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Reader, Tuple } from '../storage/database.ts';
@@ -34,6 +35,7 @@ export interface PendingDelivery {
   readonly isReplay: boolean;
   /** The trace of the request that has caused the event; empty where there was none. */
   readonly trace: string;
+  readonly context: EventContext | undefined;
   readonly kind: string;
   readonly collectionName: string;
   readonly revision: number;
@@ -109,7 +111,7 @@ async function readTogether(
   const fate = sql`CASE WHEN ${superseded} THEN 'superseded' WHEN ${held} THEN 'held' ELSE 'send' END`;
   const pending = sql`
     SELECT ${fate}, ${recordKey(sql`e`)}, d.event, d.endpoint, o.attempts, o.due, o.cause, p.id, p.updated, e.id, e.kind, e.collection_name, e.revision, e.record, e.created,
-      o.replay, e.trace, length(e.body), CASE WHEN length(e.body) <= ${bodyTogetherMax} THEN e.body END
+      o.replay, e.trace, e.context, length(e.body), CASE WHEN length(e.body) <= ${bodyTogetherMax} THEN e.body END
     FROM ${names.table('$delivery')} d JOIN ${event} JOIN ${endpoint} LEFT JOIN ${outcome}
     WHERE ${names.scopeOf('d')} AND ${isOneOf(names, sql`d.event`, events)} AND d.endpoint${names.anyNumberOf(endpoints)}
       AND ${isBetween(sql`e.position`, events)} AND p.deleted = '' AND coalesce(o.status, 'pending') = 'pending'`;
@@ -135,7 +137,7 @@ async function toPending(
   { instance, policyOf, now }: PendingQuery,
 ): Promise<PendingDelivery> {
   const [event, endpoint, attempts, due, cause, endpointId, endpointUpdated, eventId, ...about] = row;
-  const [kind, collectionName, revision, record, created, replay, trace, length, read] = about;
+  const [kind, collectionName, revision, record, created, replay, trace, context, length, read] = about;
   const key = { event: Number(event), endpoint: Number(endpoint) };
   const sent = { kind: String(kind), collectionName: String(collectionName) };
   const isThin = Number(length) > instance.bodyBytesMax;
@@ -165,6 +167,7 @@ async function toPending(
     created: String(created),
     isReplay: replay !== null,
     trace: trace === null ? '' : String(trace),
+    context: readContext(context),
     revision: Number(revision),
     ...sent,
     // The column is a BLOB and never null.
@@ -214,6 +217,7 @@ export interface Told {
   /** The headers by which the receiver goes on with the trace of the change; empty where there is none. */
   readonly traceparent: string;
   readonly tracestate: string;
+  readonly context: EventContext | undefined;
 }
 
 export interface Telling {
@@ -231,7 +235,7 @@ export function toAttemptRequest(
   { endpoint, instanceId, nowMs, version }: Telling,
 ): AttemptRequest {
   const { id, url, headers, timeoutMs, payload } = endpoint;
-  const { body, isThin, traceparent, tracestate } = told;
+  const { body, isThin, traceparent, tracestate, context } = told;
   const cloudEvent = {
     source: `urn:chancery:instance:${instanceId}`,
     subject: record === '' ? '' : `${collectionName}/${record}`,
@@ -245,12 +249,13 @@ export function toAttemptRequest(
     tracestate,
     endpointId: id,
     url,
-    body: shapeBody(body, endpoint),
+    body: shapeBody({ kind, body, isThin, context }, endpoint),
     // An endpoint that wants the id alone misses nothing.
     isThin: isThin && payload !== 'thin',
     event: kind,
     collection: collectionName,
     sequence: revision,
+    ...(context && { cause: causeOf(context) }),
     ...(endpoint.cloudEvents && { cloudEvent }),
     customHeaders: headers,
     secrets: signingSecrets(endpoint, nowMs),
@@ -259,16 +264,40 @@ export function toAttemptRequest(
   };
 }
 
-/**
- * Returns the body that an endpoint is sent of an event: the whole one, or one whose `data` has only what its options ask for, in the
- * order of the record. The same event and options make the same bytes at every attempt.
- */
-function shapeBody(body: Uint8Array, { payload, fields }: Pick<Endpoint, 'payload' | 'fields'>): Uint8Array {
-  if (payload === 'full' && fields.length === 0) return body;
-  const kept = new Set(payload === 'thin' ? ['id'] : ['id', ...fields]);
-  const event: unknown = JSON.parse(Buffer.from(body).toString('utf8'));
-  const data = isJsonObject(event) ? ownMember(event, 'data') : undefined;
-  assert(isJsonObject(event) && isJsonObject(data), 'every body of ours has an object as its data');
-  const shaped = Object.fromEntries(Object.entries(data).filter(([name]) => kept.has(name)));
-  return Buffer.from(JSON.stringify({ ...event, data: shaped }));
+/** Names are cut where the header would be longer than this; `*` then stands for those that are left out. */
+const changedLengthMax = 4_096;
+
+/** Returns what the headers say of the change. */
+function causeOf({ actor, hops, changed = [] }: EventContext): NonNullable<AttemptRequest['cause']> {
+  const names = changed.join(',');
+  if (names.length <= changedLengthMax) return { actor, hops, changed: names };
+  return { actor, hops, changed: `${names.slice(0, names.lastIndexOf(',', changedLengthMax - 2))},*` };
 }
+
+type ShapedEvent = Pick<Told, 'kind' | 'body' | 'isThin' | 'context'>;
+
+/**
+ * Returns the body that an endpoint is sent of an event: the whole one, or one with what its options ask for, in the order of the record.
+ * The same event and options make the same bytes at every attempt.
+ */
+function shapeBody(
+  { kind, body, isThin, context }: ShapedEvent,
+  { payload, fields }: Pick<Endpoint, 'payload' | 'fields'>,
+): Uint8Array {
+  if (payload === 'full' && fields.length === 0) return body;
+  const event: unknown = JSON.parse(Buffer.from(body).toString('utf8'));
+  const whole = isJsonObject(event) ? ownMember(event, 'data') : undefined;
+  assert(isJsonObject(event) && isJsonObject(whole), 'every body of ours has an object as its data');
+  const kept = payload === 'thin' ? ['id'] : ['id', ...fields];
+  const shape = (values: JsonObject): JsonObject =>
+    payload !== 'thin' && fields.length === 0
+      ? values
+      : Object.fromEntries(Object.entries(values).filter(([name]) => kept.includes(name)));
+  const data = shape(whole);
+  if (payload !== 'previous' || isThin) return Buffer.from(JSON.stringify({ ...event, data }));
+  const previous = kind === 'record.delete' ? data : shape(context?.previous ?? {});
+  return Buffer.from(JSON.stringify({ ...event, data, ...(previousKinds.includes(kind) && { previous }) }));
+}
+
+/** The kinds of events that have a state before them. */
+const previousKinds = ['record.update', 'record.delete'];

@@ -1,8 +1,41 @@
-import type { Event } from '../events/event.ts';
+import type { JsonObject } from '../base/json.ts';
+import type { Event, NewEvent, RecordChange } from '../events/event.ts';
+import { fieldType } from '../fields/field-types.ts';
+import type { SettingsStore } from '../settings/settings-store.ts';
 import { sql } from '../sql/sql.ts';
 import type { DependentRows, InlineColumn, Transaction } from '../storage/database.ts';
 import type { EndpointStore } from './endpoints/endpoint-store.ts';
 import { type Endpoint, wants } from './endpoints/endpoint.ts';
+
+export interface Addressing {
+  readonly endpoints: EndpointStore;
+  readonly settings: SettingsStore;
+}
+
+/**
+ * Returns the event of a change with what only its transaction knows and its receivers ask for. Undefined where the instance keeps only what
+ * somebody is told, and nobody is.
+ */
+export async function addressEvent(
+  tx: Transaction,
+  event: NewEvent,
+  { change, endpoints, settings }: Addressing & { readonly change: RecordChange },
+): Promise<NewEvent | undefined> {
+  const wanting = (await endpoints.all(tx)).filter((endpoint) => wants(endpoint, event));
+  if (wanting.length === 0) return settings.current.webhooks.events === 'always' ? event : undefined;
+  const { context } = event;
+  if (context?.changed === undefined || !wanting.some(({ payload }) => payload === 'previous')) return event;
+  return { ...event, context: { ...context, previous: valuesBefore(change, context.changed) } };
+}
+
+function valuesBefore({ collection, before = [] }: RecordChange, names: readonly string[]): JsonObject {
+  const members = collection.fields.flatMap((field, index) =>
+    names.includes(field.name)
+      ? [[field.name, JSON.parse(fieldType(field).toJson(before[index] ?? null, field.options))] as const]
+      : [],
+  );
+  return Object.fromEntries(members);
+}
 
 /**
  * The event log's listener: makes one delivery for each endpoint that wants an event, in the transaction of the record. A delivery is

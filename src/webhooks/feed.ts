@@ -1,5 +1,6 @@
 import { AppError } from '../base/errors.ts';
 import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
+import { type EventContext, readContext } from '../events/event-context.ts';
 import { recordEventKinds, type RecordEventKind } from '../events/event.ts';
 import { findTime } from '../events/find-event.ts';
 import type { SafeEnd } from '../events/safe-position.ts';
@@ -206,6 +207,7 @@ interface FeedRow {
   readonly record: string;
   readonly created: string;
   readonly body: Buffer;
+  readonly context: EventContext | undefined;
 }
 
 interface SignedRequest {
@@ -290,9 +292,9 @@ async function readItems(
 ): Promise<readonly string[]> {
   const { names } = reader;
   const rows = await reader.tuples(sql`
-    SELECT id, kind, collection_name, revision, record, created, body FROM ${names.table('$event')}
+    SELECT id, kind, collection_name, revision, record, created, body, context FROM ${names.table('$event')}
     WHERE ${names.scope} AND position${names.anyNumberOf(positions)} ORDER BY position`);
-  return rows.map(([id, kind, collectionName, revision, record, created, body]) =>
+  return rows.map(([id, kind, collectionName, revision, record, created, body, context]) =>
     toItem(
       {
         id: String(id),
@@ -303,6 +305,7 @@ async function readItems(
         created: String(created),
         // The column is a BLOB and never null.
         body: Buffer.from(body as Uint8Array),
+        context: readContext(context),
       },
       sign,
     ),

@@ -1,4 +1,5 @@
 import { notFound } from '../base/errors.ts';
+import { readContext } from '../events/event-context.ts';
 import { findEvent } from '../events/find-event.ts';
 import type { ListQuery } from '../query/list-query.ts';
 import { column, columnResolver, type ListedTable, tableSource } from '../query/list-source.ts';
@@ -17,10 +18,16 @@ export interface EventView {
   readonly record: string;
   readonly revision: number;
   readonly created: string;
+  /** Who has made the change; empty for the test event. */
+  readonly actor: string;
+  /** How many webhooks have led to this one, itself included; 0 for the test event. */
+  readonly hops: number;
+  /** The visible fields that an update has changed. */
+  readonly changed: readonly string[];
   readonly deliveries: readonly DeliveryView[];
 }
 
-const columns = sql`position, id, kind, collection_name, record, revision, created`;
+const columns = sql`position, id, kind, collection_name, record, revision, created, context`;
 
 const resolve = columnResolver({
   id: column('text', sql`id`),
@@ -74,7 +81,8 @@ function positionOf([position]: Tuple): number {
 }
 
 function toView(row: Tuple, deliveries: readonly DeliveryView[]): EventView {
-  const [, id, kind, collection, record, revision, created] = row;
+  const [, id, kind, collection, record, revision, created, stored] = row;
+  const { actor, hops, changed = [] } = readContext(stored) ?? { actor: '', hops: 0 };
   return {
     id: String(id),
     kind: String(kind),
@@ -82,6 +90,9 @@ function toView(row: Tuple, deliveries: readonly DeliveryView[]): EventView {
     record: String(record),
     revision: Number(revision),
     created: String(created),
+    actor,
+    hops,
+    changed,
     deliveries,
   };
 }

@@ -2,6 +2,7 @@ import type { Mutant } from './mutant.ts';
 
 const tests = ['test/api/webhook-rotation.test.ts'];
 const payloadTests = ['test/api/webhook-payloads.test.ts'];
+const causeTests = ['test/api/webhook-causes.test.ts'];
 
 /** What the rotation of an endpoint's secret promises, and what its payload. */
 export const endpointMutants: readonly Mutant[] = [
@@ -60,5 +61,26 @@ export const endpointMutants: readonly Mutant[] = [
     from: "(request.cloudEvent !== undefined && name.startsWith('ce-'))",
     to: 'false',
     tests: payloadTests,
+  },
+  {
+    name: 'a chain of webhooks ends after eight',
+    file: 'src/records/note-change.ts',
+    from: 'if (hops > hopsMax)',
+    to: 'if (false)',
+    tests: causeTests,
+  },
+  {
+    name: 'a webhook names no hidden field as changed',
+    file: 'src/records/note-change.ts',
+    from: 'isHidden || isSecret || field.type',
+    to: 'isSecret || field.type',
+    tests: causeTests,
+  },
+  {
+    name: 'the values before an update are those that the endpoint has asked for',
+    file: 'src/webhooks/deliveries.ts',
+    from: 'shape(context?.previous ?? {})',
+    to: '(context?.previous ?? {})',
+    tests: causeTests,
   },
 ];

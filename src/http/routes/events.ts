@@ -62,6 +62,17 @@ const members: Readonly<Record<string, Schema>> = {
   record: { type: 'string', description: 'Its id.' },
   revision: { type: 'integer', minimum: 0 },
   created: text,
+  actor: {
+    type: 'string',
+    description:
+      'Who has made the change: `superuser`, `key:<id>`, `<collection>/<id>`, `guest`, or `service`. Empty for the test event.',
+  },
+  hops: {
+    type: 'integer',
+    minimum: 0,
+    description: 'How many webhooks have led to this one, itself included. 0 for the test event.',
+  },
+  changed: { type: 'array', items: text, description: 'The visible fields that an update has changed.' },
   deliveries: { type: 'array', items: schemaReference('Delivery') },
 };
 

@@ -112,10 +112,10 @@ export const endpointOptions = {
     },
   }),
   /** What `data` holds: the record, or its id alone. */
-  payload: choiceOption(['full', 'thin'], {
+  payload: choiceOption(['full', 'thin', 'previous'], {
     initial: 'full',
     description:
-      'full: `data` is the record, or those of its fields that `fields` names; thin: its id alone.',
+      'full: `data` is the record, or those of its fields that `fields` names; thin: its id alone; previous: as full, and a sixth member `previous` has the values before an update of the fields that it has changed, or all before a deletion.',
   }),
   /** Names of the fields that `data` holds beside the id; empty means all. */
   fields: option<readonly string[]>({

@@ -20,6 +20,8 @@ export interface AttemptRequest {
   /** The headers by which the receiver goes on with the trace of the change; empty where there is none. */
   readonly traceparent: string;
   readonly tracestate: string;
+  /** What the headers say of the change; absent where nothing is known of it. `changed` has names of fields with commas between them. */
+  readonly cause?: { readonly actor: string; readonly hops: number; readonly changed: string };
   /** What the headers of CloudEvents say beside what is here; absent where they are not wanted. */
   readonly cloudEvent?: { readonly source: string; readonly subject: string; readonly time: string };
   readonly customHeaders: Readonly<Record<string, string>>;

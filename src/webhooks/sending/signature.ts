@@ -141,6 +141,7 @@ export function requestHeaders(request: AttemptRequest, timestampSeconds: number
     standardSignature({ id: eventId, timestampSeconds, body, secrets }),
   ];
   if (previous !== undefined) headers.push('X-Service-Signature-Previous', signBody(body, previous));
+  if (request.cause !== undefined) headers.push(...causeHeaders(request.cause));
   if (request.traceparent !== '') headers.push('traceparent', request.traceparent);
   if (request.tracestate !== '') headers.push('tracestate', request.tracestate);
   if (request.cloudEvent !== undefined) headers.push(...cloudEventHeaders(request, request.cloudEvent));
@@ -151,6 +152,11 @@ export function requestHeaders(request: AttemptRequest, timestampSeconds: number
     if (!isTaken) headers.push(name, request.customHeaders[name] ?? '');
   }
   return headers;
+}
+
+function causeHeaders({ actor, hops, changed }: NonNullable<AttemptRequest['cause']>): readonly string[] {
+  const headers = ['X-Service-Actor', actor, 'X-Service-Hops', String(hops)];
+  return changed === '' ? headers : [...headers, 'X-Service-Changed', changed];
 }
 
 /** The attributes of an event in the binary mode of CloudEvents 1.0 (cloudevents.io, HTTP protocol binding, section 3.1). */

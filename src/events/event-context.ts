@@ -1,0 +1,27 @@
+import { isJsonObject, type JsonObject } from '../base/json.ts';
+
+/** What the log keeps of a change of a record beside its payload: who has caused it, and what of the record was changed. */
+export interface EventContext {
+  /** `superuser`, `key:<id>`, `<collection>/<record id>`, `guest`, or `service`. */
+  readonly actor: string;
+  /** How many webhooks have led to this one, itself included: 1 where no webhook has caused the change. */
+  readonly hops: number;
+  /** Names of the visible fields that an update has changed, dates that the service sets left out; absent otherwise. */
+  readonly changed?: readonly string[];
+  /** The values before an update of the fields in `changed`; absent where no endpoint asks for them. */
+  readonly previous?: JsonObject;
+}
+
+/** Reads what the log keeps. Undefined where it keeps nothing: of the test event, and of events from before this was kept. */
+export function readContext(stored: unknown): EventContext | undefined {
+  if (typeof stored !== 'string') return undefined;
+  const context: unknown = JSON.parse(stored);
+  if (!isJsonObject(context)) return undefined;
+  const { actor, hops, changed, previous } = context;
+  return {
+    actor: String(actor),
+    hops: Number(hops),
+    ...(Array.isArray(changed) && { changed: changed.map(String) }),
+    ...(isJsonObject(previous) && { previous }),
+  };
+}
