@@ -69,7 +69,8 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
       instanceId: entry.id,
       listener: (tx, events) => fanOut(tx, events, endpoints),
       listenerTables: ['$delivery'],
-      address: (tx, event, change) => addressEvent(tx, event, { change, endpoints, settings }),
+      address: (tx, event, change) =>
+        addressEvent(tx, event, { change, endpoints, settings, collections, clock }),
       wakeUp: () => wakeUp.noteEvent(entry.id),
     });
     const refresh = (): Promise<void> => home.refresh(entry.id);

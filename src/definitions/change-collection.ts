@@ -49,11 +49,15 @@ export type CollectionChangeListener = (
  */
 export type RenameListener = (tx: Transaction, names: ReadonlyMap<string, string>) => Promise<void>;
 
+/** Runs inside the transaction that has changed definitions, with all that it leaves. May await nothing but `tx`. */
+export type DefinitionsListener = (tx: Transaction, collections: readonly Collection[]) => Promise<void>;
+
 export interface CollectionSaving extends CollectionChange {
   readonly onChange?: CollectionChangeListener;
   readonly onRename?: RenameListener;
   /** Without it there can be no auth collections. */
   readonly onTokenSecrets?: TokenSecretsListener;
+  readonly onDefinitions?: DefinitionsListener;
 }
 
 type Definition = Readonly<Record<string, unknown>>;
@@ -78,6 +82,7 @@ export function createCollection(change: CollectionSaving, definition: Definitio
     await change.onChange?.(tx, { before: undefined, after: collection });
     await change.collections.create(tx, collection);
     await saveSecrets(tx, change, { collection, secrets, isNew: true });
+    await change.onDefinitions?.(tx, [...others, collection]);
     return collection;
   });
 }
@@ -102,6 +107,7 @@ export function updateCollection(
     await change.collections.update(tx, existing, collection);
     await tellOfNames(tx, change, [{ before: existing, after: collection }]);
     await saveSecrets(tx, change, { collection, secrets, isNew: false });
+    await change.onDefinitions?.(tx, [...context.others.filter(({ id }) => id !== existing.id), collection]);
     return collection;
   });
 }
@@ -160,6 +166,10 @@ export function deleteCollection(change: CollectionDeletion, nameOrId: string): 
     await change.onChange?.(tx, { before: collection, after: undefined });
     await change.onDeleted(tx, collection);
     await change.collections.delete(tx, collection);
+    await change.onDefinitions?.(
+      tx,
+      change.collections.all().filter(({ id }) => id !== collection.id),
+    );
   });
 }
 

@@ -49,12 +49,22 @@ export function importCollections(change: CollectionDeletion, body: Definition):
     });
     for (const before of plan.removed) await change.onChange?.(tx, { before, after: undefined });
     for (const changed of plan.changed) await change.onChange?.(tx, changed);
-    for (const after of plan.created) await change.onChange?.(tx, { before: undefined, after });
+    for (const made of plan.created) await change.onChange?.(tx, { before: undefined, after: made });
     for (const collection of plan.removed) await change.onDeleted(tx, collection);
     await change.collections.apply(tx, plan);
     await tellOfNames(tx, change, plan.changed);
     for (const saved of plan.secrets) await saveSecrets(tx, change, saved);
+    await change.onDefinitions?.(tx, after(change.collections.all(), plan));
   });
+}
+
+/** Returns the collections that an import leaves. */
+function after(
+  present: readonly Collection[],
+  { created, changed, removed }: ImportPlan,
+): readonly Collection[] {
+  const kept = present.filter((one) => !removed.some(({ id }) => id === one.id));
+  return [...kept.map((one) => changed.find(({ before }) => before.id === one.id)?.after ?? one), ...created];
 }
 
 /** What an import would do to the collections. */

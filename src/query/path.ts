@@ -42,6 +42,8 @@ export interface PathContext {
   readonly dialect: Dialect;
   /** Whether hidden fields can be named. Where not, they are treated as unknown. */
   readonly mayUseHidden: boolean;
+  /** The alias of the row with the values before a change, where there is one: then fields can have the modifier `:changed`. */
+  readonly before?: Sql | undefined;
 }
 
 /** Finds the path whose `segments` begin at a record of the collection. Undefined when there is none, or none for this caller. */
@@ -65,7 +67,13 @@ export function findPath(
         : relationSteps(context, field, known)
       : backRelationSteps(context, { collection, segment, known });
     if (hop === undefined) {
-      const leaf = isKnown ? leafOf(context, field, { collection, path: rest, modifier }) : undefined;
+      const leaf = isKnown
+        ? leafOf(steps.length === 0 ? context : { ...context, before: undefined }, field, {
+            collection,
+            path: rest,
+            modifier,
+          })
+        : undefined;
       return leaf === undefined || 'kind' in leaf
         ? leaf
         : { steps: [...steps, ...leaf.steps], leaf: leaf.leaf };
@@ -248,6 +256,17 @@ function leafOf(
     return {
       steps: [],
       leaf: (alias) => (isMultiple(field) ? dialect.length(column(alias)) : lengthOfOne(column(alias))),
+    };
+  }
+  const { before } = context;
+  if (modifier === 'changed' && before !== undefined && path.length === 0) {
+    const differs = (alias: Sql): Sql => sql`${column(alias)} IS DISTINCT FROM ${column(before)}`;
+    return {
+      steps: [],
+      leaf: (alias) => ({
+        sql: sql`CAST(CASE WHEN ${differs(alias)} THEN 1 ELSE 0 END AS INTEGER)`,
+        kind: 'bool',
+      }),
     };
   }
   const isModifier = ['each', 'length', 'isset', 'changed'].includes(modifier);

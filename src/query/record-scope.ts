@@ -26,6 +26,11 @@ export interface ScopeContext {
   readonly now: number;
   /** For a statement that is kept for other requests. */
   readonly slots?: PlanSlots | undefined;
+  /**
+   * Where the condition is about a change: the alias of the row with the values before it, which `@old.` and `:changed` name. There is no
+   * request then.
+   */
+  readonly before?: Sql;
 }
 
 /**
@@ -170,21 +175,30 @@ export class RecordScope {
   }
 
   #resolve(name: string, asker: Asker): ReturnType<Resolve> {
-    const { collections, names, facts, slots } = this.#context;
+    const { collections, names, facts, slots, before } = this.#context;
     const context = { collections, names, dialect: this.#dialect, mayUseHidden: asker === 'rule', slots };
     const { collection } = this.#base;
+    if (before !== undefined && name.startsWith('@')) {
+      // The owner of an endpoint may not have seen the record as it was.
+      if (!name.startsWith('@old.') || asker === 'client') return undefined;
+      const [path = '', modifier, ...more] = name.slice('@old.'.length).split(':');
+      const found =
+        more.length > 0 ? undefined : findPath(context, collection, { segments: path.split('.'), modifier });
+      return isPath(found) ? this.#walk(found, asker, before) : found;
+    }
     if (asker === 'rule' && name.startsWith('@')) {
       const found = resolveRequest(name, { ...context, facts, collection, alias: this.#base.alias });
       return isPath(found) ? this.#walk(found, asker) : found;
     }
     const [path = '', modifier, ...more] = name.split(':');
     if (more.length > 0) return undefined;
-    const found = findPath(context, collection, { segments: path.split('.'), modifier });
+    const found = findPath({ ...context, before }, collection, { segments: path.split('.'), modifier });
     if (!isPath(found)) return found;
     return this.#walk(found, asker);
   }
 
-  #walk(path: Path, asker: Asker): Operand | Misuse {
+  /** Returns the value at the end of a path that begins at the row of this alias. */
+  #walk(path: Path, asker: Asker, start = this.#base.alias): Operand | Misuse {
     const locked = path.steps.find(({ collection }) => collection?.rules.listRule === null)?.collection;
     if (asker === 'client' && locked !== undefined) {
       return {
@@ -192,7 +206,7 @@ export class RecordScope {
         problem: `Expected a relation to records that you may list, not to "${locked.name}",`,
       };
     }
-    let place: Place = { alias: this.#base.alias, isInside: false };
+    let place: Place = { alias: start, isInside: false };
     for (const step of path.steps) {
       const next = this.#join(place, step, asker);
       if ('kind' in next) return next;
@@ -201,7 +215,7 @@ export class RecordScope {
     this.#isInside ||= place.isInside;
     const { isNeverNull, ...operand } = path.leaf(place.alias);
     if (path.steps.length === 0) return isNeverNull === true ? { ...operand, isNeverNull } : operand;
-    const many = path.steps.some(({ hasMany }) => hasMany) ? this.#all(path, asker) : undefined;
+    const many = path.steps.some(({ hasMany }) => hasMany) ? this.#all(path, { asker, start }) : undefined;
     if (this.#rulesSize > filterLimits.listRulesSizeMax) {
       return {
         kind: 'misuse',
@@ -230,9 +244,12 @@ export class RecordScope {
   }
 
   /** Joins the path again under aliases of its own, to all rows at its end that the asker may know of. */
-  #all(path: Path, asker: Asker): NonNullable<Operand['many']> {
+  #all(
+    path: Path,
+    { asker, start }: { readonly asker: Asker; readonly start: Sql },
+  ): NonNullable<Operand['many']> {
     const rows: Sql[] = [sql`(SELECT 1) AS ${this.#nextAlias()}`];
-    let from = this.#base.alias;
+    let from = start;
     for (const step of path.steps) {
       const to = this.#nextAlias();
       rows.push(this.#leftJoin(step, { from, to, isInside: true, asker }));

@@ -249,13 +249,13 @@ export function toAttemptRequest(
     tracestate,
     endpointId: id,
     url,
-    body: shapeBody({ kind, body, isThin, context }, endpoint),
+    body: shapeBody({ kind, record, body, isThin, context }, endpoint),
     // An endpoint that wants the id alone misses nothing.
     isThin: isThin && payload !== 'thin',
     event: kind,
     collection: collectionName,
     sequence: revision,
-    ...(context && { cause: causeOf(context) }),
+    ...(context && { cause: causeOf(context, endpoint.owner === '') }),
     ...(endpoint.cloudEvents && { cloudEvent }),
     customHeaders: headers,
     secrets: signingSecrets(endpoint, nowMs),
@@ -267,32 +267,39 @@ export function toAttemptRequest(
 /** Names are cut where the header would be longer than this; `*` then stands for those that are left out. */
 const changedLengthMax = 4_096;
 
-/** Returns what the headers say of the change. */
-function causeOf({ actor, hops, changed = [] }: EventContext): NonNullable<AttemptRequest['cause']> {
+/** Returns what the headers say of the change. Who has made it is for superusers alone. */
+function causeOf(
+  { hops, changed = [], ...context }: EventContext,
+  isForSuperusers: boolean,
+): NonNullable<AttemptRequest['cause']> {
+  const actor = isForSuperusers ? context.actor : '';
   const names = changed.join(',');
   if (names.length <= changedLengthMax) return { actor, hops, changed: names };
   return { actor, hops, changed: `${names.slice(0, names.lastIndexOf(',', changedLengthMax - 2))},*` };
 }
 
-type ShapedEvent = Pick<Told, 'kind' | 'body' | 'isThin' | 'context'>;
+type ShapedEvent = Pick<Told, 'kind' | 'record' | 'body' | 'isThin' | 'context'>;
 
 /**
  * Returns the body that an endpoint is sent of an event: the whole one, or one with what its options ask for, in the order of the record.
  * The same event and options make the same bytes at every attempt.
  */
 function shapeBody(
-  { kind, body, isThin, context }: ShapedEvent,
-  { payload, fields }: Pick<Endpoint, 'payload' | 'fields'>,
+  { kind, record, body, isThin, context }: ShapedEvent,
+  { payload, fields, owner }: Pick<Endpoint, 'payload' | 'fields' | 'owner'>,
 ): Uint8Array {
-  if (payload === 'full' && fields.length === 0) return body;
+  if (payload === 'full' && fields.length === 0 && owner === '') return body;
   const event: unknown = JSON.parse(Buffer.from(body).toString('utf8'));
   const whole = isJsonObject(event) ? ownMember(event, 'data') : undefined;
   assert(isJsonObject(event) && isJsonObject(whole), 'every body of ours has an object as its data');
   const kept = payload === 'thin' ? ['id'] : ['id', ...fields];
+  const isAll = payload !== 'thin' && fields.length === 0;
+  // An account that hides its address shows it to nobody but itself and to superusers.
+  const isAddressHidden = owner !== '' && whole['emailVisibility'] === false && !owner.endsWith(`/${record}`);
+  const isSent = (name: string): boolean =>
+    (isAll || kept.includes(name)) && !(isAddressHidden && name === 'email');
   const shape = (values: JsonObject): JsonObject =>
-    payload !== 'thin' && fields.length === 0
-      ? values
-      : Object.fromEntries(Object.entries(values).filter(([name]) => kept.includes(name)));
+    Object.fromEntries(Object.entries(values).filter(([name]) => isSent(name)));
   const data = shape(whole);
   if (payload !== 'previous' || isThin) return Buffer.from(JSON.stringify({ ...event, data }));
   const previous = kind === 'record.delete' ? data : shape(context?.previous ?? {});

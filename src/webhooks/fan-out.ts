@@ -1,31 +1,44 @@
+import type { Clock } from '../base/clock.ts';
 import type { JsonObject } from '../base/json.ts';
+import type { Collections } from '../collections/collection-store.ts';
 import type { Event, NewEvent, RecordChange } from '../events/event.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { SettingsStore } from '../settings/settings-store.ts';
 import { sql } from '../sql/sql.ts';
 import type { DependentRows, InlineColumn, Transaction } from '../storage/database.ts';
+import { hasConditions, meetConditions } from './endpoint-conditions.ts';
 import type { EndpointStore } from './endpoints/endpoint-store.ts';
 import { type Endpoint, wants } from './endpoints/endpoint.ts';
 
 export interface Addressing {
   readonly endpoints: EndpointStore;
   readonly settings: SettingsStore;
+  readonly collections: Collections;
+  readonly clock: Clock;
 }
 
 /**
- * Returns the event of a change with what only its transaction knows and its receivers ask for. Undefined where the instance keeps only what
- * somebody is told, and nobody is.
+ * Returns the event of a change with those endpoints whose conditions it meets, and the values before it where one asks for them. Undefined
+ * where the instance keeps only what somebody is told, and nobody is.
  */
 export async function addressEvent(
   tx: Transaction,
   event: NewEvent,
-  { change, endpoints, settings }: Addressing & { readonly change: RecordChange },
+  { change, endpoints, settings, collections, clock }: Addressing & { readonly change: RecordChange },
 ): Promise<NewEvent | undefined> {
   const wanting = (await endpoints.all(tx)).filter((endpoint) => wants(endpoint, event));
-  if (wanting.length === 0) return settings.current.webhooks.events === 'always' ? event : undefined;
+  const conditional = wanting.filter(hasConditions);
+  const told =
+    conditional.length === 0
+      ? []
+      : await meetConditions(tx, conditional, { change, collections, now: clock.now() });
+  const isTold = wanting.length > conditional.length || told.length > 0;
+  if (!isTold) return settings.current.webhooks.events === 'always' ? event : undefined;
   const { context } = event;
-  if (context?.changed === undefined || !wanting.some(({ payload }) => payload === 'previous')) return event;
-  return { ...event, context: { ...context, previous: valuesBefore(change, context.changed) } };
+  const addressed = told.length === 0 ? event : { ...event, told };
+  if (context?.changed === undefined || !wanting.some(({ payload }) => payload === 'previous'))
+    return addressed;
+  return { ...addressed, context: { ...context, previous: valuesBefore(change, context.changed) } };
 }
 
 function valuesBefore({ collection, before = [] }: RecordChange, names: readonly string[]): JsonObject {
@@ -67,7 +80,11 @@ interface Run {
 function runsOf(endpoint: Endpoint, events: readonly Event[]): readonly Run[] {
   const runs: Run[] = [];
   for (const [place, event] of events.entries()) {
-    if (!wants(endpoint, event)) continue;
+    if (
+      !wants(endpoint, event) ||
+      (hasConditions(endpoint) && event.told?.includes(endpoint.number) !== true)
+    )
+      continue;
     const before = runs.at(-1);
     if (before?.last === place - 1) before.last = place;
     else runs.push({ first: place, last: place, values: [endpoint.number] });

@@ -6,6 +6,7 @@ import { findTime } from '../events/find-event.ts';
 import { foundByKeys, limit, sql, type Sql } from '../sql/sql.ts';
 import type { Database, Names, Reader, Row, Transaction } from '../storage/database.ts';
 import { isOneOf } from './deliveries.ts';
+import { hasConditions } from './endpoint-conditions.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { type EventFilter, filterEvents } from './event-filter.ts';
 import { recordKey } from './record-order.ts';
@@ -17,7 +18,7 @@ import { insertGap } from './skip-waiting.ts';
  * sent like any others that are due again, at the lane's pace. So many wait at once and no more, so that a cancelled replay ends at once.
  *
  * - `failed`: what was exhausted, expired or cancelled
- * - `missing`: every event that the endpoint wants and was not sent, also from before it was made
+ * - `missing`: every event that the endpoint wants and was not sent, also from before it was made if it has no conditions
  * - `all`: every event that the endpoint wants, sent or not
  * - `waiting`: what an endpoint has not been sent when it is resumed with the newest first
  */
@@ -121,14 +122,15 @@ interface Walk {
 
 /**
  * The parts of a statement on the next part of the log: the walk itself, its end, and the positions of what the replay takes of it. `failed`
- * and `waiting` walk what the endpoint is told of, the others all events.
+ * and `waiting` walk what the endpoint is told of, the others all events. One with conditions is sent nothing else again: whether others met
+ * them at their time is not known.
  */
 function candidates(
   { names }: Pick<Reader, 'names'>,
   { scope, first, last, isDescending, endpoint }: ReplayPlan,
   { cursor, walk }: Walk,
 ): { readonly walked: Sql; readonly end: Sql; readonly select: Sql } {
-  const isTold = scope === 'failed' || scope === 'waiting';
+  const isTold = scope === 'failed' || scope === 'waiting' || hasConditions(endpoint);
   const position = isTold ? sql`event` : sql`position`;
   const range = isDescending
     ? sql`${position} < ${cursor} AND ${position} >= ${first} ORDER BY ${position} DESC`

@@ -2,6 +2,7 @@ import type { Mutant } from './mutant.ts';
 
 const tests = ['test/api/webhook-rotation.test.ts'];
 const payloadTests = ['test/api/webhook-payloads.test.ts'];
+const filterTests = ['test/api/webhook-filters.test.ts'];
 const causeTests = ['test/api/webhook-causes.test.ts'];
 
 /** What the rotation of an endpoint's secret promises, and what its payload. */
@@ -82,5 +83,61 @@ export const endpointMutants: readonly Mutant[] = [
     from: 'shape(context?.previous ?? {})',
     to: '(context?.previous ?? {})',
     tests: causeTests,
+  },
+  {
+    name: 'an endpoint with a filter is told only of what meets it',
+    file: 'src/webhooks/fan-out.ts',
+    from: '(hasConditions(endpoint) && event.told?.includes(endpoint.number) !== true)',
+    to: '(hasConditions(endpoint) && event.told === undefined)',
+    tests: filterTests,
+  },
+  {
+    name: 'an owner is told only of what it may view',
+    file: 'src/webhooks/endpoint-conditions.ts',
+    from: "const isOwners = owner === '' ? always :",
+    to: "const isOwners = owner !== '' ? always :",
+    tests: filterTests,
+  },
+  {
+    name: 'an owner that is gone is told nothing',
+    file: 'src/webhooks/endpoint-conditions.ts',
+    from: "if (rule === '') return exists;",
+    to: "if (rule === '') return always;",
+    tests: filterTests,
+  },
+  {
+    name: 'the filter of an owner asks nothing of the state before',
+    file: 'src/query/record-scope.ts',
+    from: "|| asker === 'client') return undefined;",
+    to: ') return undefined;',
+    tests: filterTests,
+  },
+  {
+    name: 'a filter that fits the definitions no more pauses its endpoint',
+    file: 'src/webhooks/endpoints/change-endpoint.ts',
+    from: "if (problem === undefined || endpoint.status !== 'active') continue;",
+    to: 'continue;',
+    tests: filterTests,
+  },
+  {
+    name: 'an endpoint whose filter cannot be asked is told of everything',
+    file: 'src/webhooks/endpoint-conditions.ts',
+    from: 'return isBroken ? isOwners : undefined;',
+    to: 'return undefined;',
+    tests: filterTests,
+  },
+  {
+    name: 'an endpoint with conditions is sent nothing again that it was not told of',
+    file: 'src/webhooks/replays.ts',
+    from: ' || hasConditions(endpoint);',
+    to: ';',
+    tests: filterTests,
+  },
+  {
+    name: 'an owner sees no address that an account hides',
+    file: 'src/webhooks/deliveries.ts',
+    from: "&& !(isAddressHidden && name === 'email')",
+    to: '',
+    tests: filterTests,
   },
 ];

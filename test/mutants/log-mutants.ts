@@ -236,9 +236,9 @@ export const logMutants: readonly Mutant[] = [
   },
   {
     name: 'an event that an endpoint wants is written whatever the setting says',
-    file: 'src/open-instance.ts',
-    from: '(await endpoints.all(tx)).some((endpoint) => wants(endpoint, event))',
-    to: 'false',
+    file: 'src/webhooks/fan-out.ts',
+    from: 'const isTold = wanting.length > conditional.length || told.length > 0;',
+    to: 'const isTold = false;',
     tests: ['test/api/webhook-kept-log.test.ts'],
   },
   {

@@ -59,7 +59,7 @@ export const realtimeMutants: readonly Mutant[] = [
   },
   {
     name: 'rules may ask about hidden fields of a record that is gone',
-    file: 'src/records/record.ts',
+    file: 'src/records/note-change.ts',
     from: '    ...hiddenOf(record),\n',
     to: '',
     tests: visibility,

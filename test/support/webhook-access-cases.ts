@@ -30,6 +30,14 @@ export function webhookAccessCases(): readonly AccessCase[] {
       of: '',
       request: () => ({ path: `${endpoints}/check`, body: { url: 'http://127.0.0.1:9/' } }),
     },
+    {
+      route: 'POST /api/webhooks/filters/test',
+      of: '',
+      request: () => ({
+        path: '/api/webhooks/filters/test',
+        body: { filter: 'id != ""', collection: 'users' },
+      }),
+    },
     ofEndpoint('GET'),
     ofEndpoint('GET', '/secret'),
     ofEndpoint('POST', '/secret/rotate'),

@@ -18,8 +18,9 @@ import { writeTokenSecrets } from '../../instances/token-secrets.ts';
 import { auditCollectionChange, changedPaths } from '../../logs/audit-entry.ts';
 import { eraseAccount } from '../../records/accounts/sessions.ts';
 import { truncateCollection } from '../../records/truncate-collection.ts';
+import { collectionsOf } from '../../query/record-scope.ts';
 import { renameLabels } from '../../settings/change-settings.ts';
-import { forgetCollection } from '../../webhooks/endpoints/change-endpoint.ts';
+import { forgetCollection, pauseBroken } from '../../webhooks/endpoints/change-endpoint.ts';
 import { nothing } from '../answer.ts';
 import { emptyAnswer, jsonAnswer, listParameters } from '../openapi/operation.ts';
 import { schemaReference } from '../openapi/schema.ts';
@@ -209,6 +210,7 @@ function savingOf(instance: Instance, facts: RuleInput): CollectionSaving {
       const changed = changedPaths(settings.before, settings.after);
       await audit.append(tx, facts, { action: 'settings.update', details: { changed } });
     },
+    onDefinitions: (tx, collections) => pauseBroken(tx, instance, collectionsOf(collections)),
     onTokenSecrets: async (tx, { id, system }, secrets) => {
       await writeTokenSecrets(tx, instance.sealer, { collection: id, secrets });
       if (secrets.size === 0 || made.has(id)) return;

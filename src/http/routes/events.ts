@@ -1,10 +1,12 @@
 import { recordEventKinds } from '../../events/event.ts';
 import { listEvents, readEvent } from '../../webhooks/list-events.ts';
+import { testFilter } from '../../webhooks/test-filter.ts';
 import { jsonAnswer, listParameters } from '../openapi/operation.ts';
 import { cursorListSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
 import { route } from '../route.ts';
 
-const common = { tag: 'webhooks', isForSuperusers: true, scope: 'webhooks:read', method: 'GET' } as const;
+const shared = { tag: 'webhooks', isForSuperusers: true, scope: 'webhooks:read' } as const;
+const common = { ...shared, method: 'GET' } as const;
 
 /** The log of events, for superusers. */
 export const eventRoutes = [
@@ -29,6 +31,19 @@ export const eventRoutes = [
     answers: { 200: jsonAnswer('The event.', schemaReference('EventWithBody')) },
     handle: async (context) =>
       context.answer(JSON.stringify(await readEvent(context.instance.database, context.params.id))),
+  }),
+  route({
+    ...shared,
+    method: 'POST',
+    path: '/api/webhooks/filters/test',
+    id: 'testFilter',
+    summary: 'What a filter of an endpoint would have let through of the last changes of a collection',
+    description: 'It looks at a hundred changes at most, and stores nothing.',
+    parameters: ['Fields'],
+    body: schemaReference('FilterDraft'),
+    answers: { 200: jsonAnswer('The changes, the newest first.', schemaReference('FilterTest')) },
+    handle: async (context) =>
+      context.answer(JSON.stringify(await testFilter(context.instance, context.body))),
   }),
   route({
     ...common,
@@ -79,6 +94,28 @@ const members: Readonly<Record<string, Schema>> = {
 export const eventSchemas: Readonly<Record<string, Schema>> = {
   Event: objectSchema(members),
   EventList: cursorListSchema(schemaReference('Event')),
+  FilterDraft: objectSchema({
+    filter: { type: 'string', description: 'As an endpoint has it.' },
+    collection: { type: 'string', description: 'Its name or id.' },
+  }),
+  FilterTest: objectSchema({
+    items: {
+      type: 'array',
+      items: objectSchema({
+        id: { type: 'string', description: 'The id of the event.' },
+        kind: { enum: recordEventKinds },
+        record: text,
+        revision: { type: 'integer', minimum: 1 },
+        created: text,
+        isMet: {
+          type: ['boolean', 'null'],
+          description:
+            'Null where the filter asks about the state before, and the log does not have it any more.',
+        },
+      }),
+    },
+    met: { type: 'integer', minimum: 0, description: 'How many of them meet the filter.' },
+  }),
   EventTypes: objectSchema({
     items: {
       type: 'array',

@@ -2,10 +2,14 @@ import type { Clock } from '../../base/clock.ts';
 import { AppError, notFound } from '../../base/errors.ts';
 import { newId } from '../../base/ids.ts';
 import { fromTimestamp, type Timestamp, toTimestamp } from '../../base/timestamp.ts';
+import type { Collections } from '../../collections/collection-store.ts';
 import type { Collection } from '../../collections/collection.ts';
+import { invalidValue } from '../../fields/field-error.ts';
+import { sql } from '../../sql/sql.ts';
 import type { Transaction } from '../../storage/database.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
 import { catcherOfUrl } from '../catchers.ts';
+import { filterProblem } from '../endpoint-conditions.ts';
 import type { OptionContext } from './endpoint-options.ts';
 import type { EndpointStore } from './endpoint-store.ts';
 import {
@@ -49,6 +53,7 @@ export function createEndpoint(saving: EndpointSaving, body: Body, policy: Netwo
       throw new AppError('bad_request', `${failed} There can be at most ${endpointsMax} endpoints.`);
     }
     const settings = decodeEndpoint(body, { ...contextOf(saving, policy), failed });
+    await requireOwner(tx, saving, settings.owner);
     const now = toTimestamp(saving.clock.now());
     const given: Omit<Endpoint, 'number'> = {
       ...settings,
@@ -79,6 +84,7 @@ export async function updateEndpoint(
     const existing = await getEndpoint(tx, endpoints, request.id);
     refuseFixed(request.body, existing, failed);
     const settings = decodeEndpoint(request.body, { ...contextOf(saving, policy), existing, failed });
+    if (settings.owner !== existing.owner) await requireOwner(tx, saving, settings.owner);
     const after = { ...existing, ...settings, updated: timeOfChange(existing, saving.clock) };
     await saving.onChange?.(tx, { before: existing, after });
     return save(tx, endpoints, { before: existing, after });
@@ -114,10 +120,17 @@ export function rotateSecret(
 
 /** Returns what the options of an endpoint are read with. */
 export function contextOf(
-  { collections, isForOperator, sealer }: EndpointSaving,
+  { collections, isForOperator, sealer, database, clock }: EndpointSaving,
   policy: NetworkPolicy,
 ): Omit<OptionContext, 'existing'> {
-  return { collections, policy, isForOperator, isCatcher: (url) => catcherOfUrl(sealer, url) !== undefined };
+  return {
+    collections,
+    names: database.names,
+    now: clock.now(),
+    policy,
+    isForOperator,
+    isCatcher: (url) => catcherOfUrl(sealer, url) !== undefined,
+  };
 }
 
 /**
@@ -135,7 +148,7 @@ export async function setEndpointStatus(
   const total = to === 'newest-first' ? await countOfPaused(saving, id) : 0;
   const changed = await change(saving, async (tx, endpoints) => {
     const existing = await getEndpoint(tx, endpoints, id);
-    if (status === 'active') refuseWithoutCollections(saving, existing);
+    if (status === 'active') refuseBroken(saving, existing);
     const updated = timeOfChange(existing, saving.clock);
     const after: Endpoint = { ...existing, status, statusReason: '', updated };
     await saving.onChange?.(tx, { before: existing, after });
@@ -171,7 +184,7 @@ export type Backlog = 'drain' | 'skip' | 'newest-first';
 /** Cancels what has failed before, while nothing of it is sent. What waits is then passed over by the change itself. */
 async function cancelOfPaused(saving: EndpointSaving, id: string): Promise<void> {
   const existing = await getEndpoint(saving.database, saving.endpoints, id);
-  refuseWithoutCollections(saving, existing);
+  refuseBroken(saving, existing);
   await cancelFailed(saving, { endpoint: existing.number, cause: skippedCause });
 }
 
@@ -181,13 +194,34 @@ async function countOfPaused({ database, endpoints }: EndpointSaving, id: string
   return plan === undefined ? 0 : countReplay(database, plan);
 }
 
-function refuseWithoutCollections(
-  { collections }: Pick<WebhookInstance, 'collections'>,
+/** Refuses to resume an endpoint whose collections are gone, or whose filter does not fit them any more. */
+function refuseBroken(
+  { collections, database, clock }: Pick<WebhookInstance, 'collections' | 'database' | 'clock'>,
   endpoint: Endpoint,
 ): void {
   const wanted = endpoint.collections;
-  if (wanted.length === 0 || wanted.some((id) => collections.find(id) !== undefined)) return;
-  throw new AppError('conflict', 'None of its collections exists any more: give it others first.');
+  if (wanted.length > 0 && wanted.every((id) => collections.find(id) === undefined))
+    throw new AppError('conflict', 'None of its collections exists any more: give it others first.');
+  const problem = filterProblem(endpoint, { collections, names: database.names, now: clock.now() });
+  if (problem !== undefined)
+    throw new AppError('conflict', `Its filter cannot be used: ${problem.message} Give it another first.`);
+}
+
+/** Throws bad_request where the owner of an endpoint is no account. */
+async function requireOwner(
+  tx: Transaction,
+  { collections }: Pick<WebhookInstance, 'collections'>,
+  owner: string,
+): Promise<void> {
+  if (owner === '') return;
+  const [collectionId = '', id = ''] = owner.split('/');
+  const accounts = collections.get(collectionId);
+  const rows = await tx.tuples(
+    sql`SELECT 1 FROM ${tx.names.collectionTable(accounts.name)} WHERE id = ${id}`,
+  );
+  if (rows.length > 0) return;
+  const details = { owner: invalidValue('There is no such account.') };
+  throw new AppError('bad_request', 'Failed to save endpoint.', { details });
 }
 
 /** Deletes an endpoint. What waits for it is cancelled at once, however much it is; what has failed, in writes that follow. */
@@ -252,6 +286,31 @@ export async function forgetCollection(
       updated: timeOfChange(endpoint, clock),
     });
     if (!isLast || endpoint.status !== 'active') continue;
+    tx.afterCommit(() => warnOfEndpoint(instance, endpoint, { kind: 'paused', cause: statusReason }));
+  }
+}
+
+/**
+ * Pauses the endpoints whose filters fit the definitions no more that a change leaves. They go on collecting what they are to be told of;
+ * what their filters would have left out is then not left out.
+ */
+export async function pauseBroken(
+  tx: Transaction,
+  instance: Pick<WebhookInstance, 'id' | 'endpoints' | 'clock' | 'logger'>,
+  collections: Collections,
+): Promise<void> {
+  const { endpoints, clock } = instance;
+  // From the table: the change may have changed endpoints as well.
+  for (const endpoint of await endpoints.stored(tx)) {
+    const problem = filterProblem(endpoint, { collections, names: tx.names, now: clock.now() });
+    if (problem === undefined || endpoint.status !== 'active') continue;
+    const statusReason = `Its filter cannot be used any more: ${problem.message}`;
+    await endpoints.update(tx, {
+      ...endpoint,
+      status: 'paused',
+      statusReason,
+      updated: timeOfChange(endpoint, clock),
+    });
     tx.afterCommit(() => warnOfEndpoint(instance, endpoint, { kind: 'paused', cause: statusReason }));
   }
 }

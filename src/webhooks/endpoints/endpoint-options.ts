@@ -1,10 +1,12 @@
 import type { CollectionStore } from '../../collections/collection-store.ts';
-import { emitsEvents } from '../../collections/collection.ts';
+import { emitsEvents, superusersName } from '../../collections/collection.ts';
 import { type RecordEventKind, recordEventKinds } from '../../events/event.ts';
 import type { Decoded } from '../../fields/field-type.ts';
 import { fieldError, invalidValue } from '../../fields/field-error.ts';
+import { filterLimits } from '../../filters/filter-error.ts';
 import { anyText, type JsonSchema } from '../../fields/value-schema.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
+import type { Names } from '../../storage/database.ts';
 import {
   checkEndpointUrl,
   decodeHeaders,
@@ -32,6 +34,9 @@ export interface EndpointOption<Value> {
 
 export interface OptionContext {
   readonly collections: CollectionStore;
+  readonly names: Names;
+  /** Milliseconds since 1970. */
+  readonly now: number;
   readonly policy: NetworkPolicy;
   readonly isForOperator?: boolean | undefined;
   /** Whether a URL is that of a catcher of the instance. */
@@ -58,7 +63,7 @@ export const endpointOptions = {
     form: 'text',
     schema: { type: 'string', minLength: 1, description: 'Public HTTPS, unless the operator allows more.' },
   }),
-  description: textOption(1_000),
+  description: textOption(1_000, 'Notes for people.'),
   events: option<readonly RecordEventKind[]>({
     initial: recordEventKinds,
     decode: decodeEvents,
@@ -77,6 +82,11 @@ export const endpointOptions = {
       description: 'Ids, or names when they are given; empty means all.',
     },
   }),
+  /** What a change must meet for the endpoint to be told of it; empty means every one. Checked together with the collections. */
+  filter: textOption(
+    filterLimits.bytesMax,
+    'A condition on the state that a change leaves, in the grammar of lists. It may also name the state before it (`@old.status`) and ask whether a field has changed (`status:changed`).',
+  ),
   /** Extra headers sent with every request; names in lower case. */
   headers: option<Readonly<Record<string, string>>>({
     initial: {},
@@ -128,6 +138,17 @@ export const endpointOptions = {
       maxItems: fieldsMax,
       description:
         'The fields that `data` has beside the id; empty means all. A name that a record lacks is left out.',
+    },
+  }),
+  /** The account whose endpoint it is, `<id of its collection>/<id>`; empty where it is the superusers'. */
+  owner: option<string>({
+    initial: '',
+    decode: decodeOwner,
+    form: 'text',
+    schema: {
+      type: 'string',
+      description:
+        'An account, `<collection>/<id>`: the endpoint is told only of records that it may view. Shown with the id of the collection.',
     },
   }),
   /** Whether the headers of CloudEvents are sent as well. */
@@ -221,14 +242,14 @@ function flagOption(description: string): EndpointOption<boolean> {
   };
 }
 
-function textOption(lengthMax: number): EndpointOption<string> {
+function textOption(lengthMax: number, description: string): EndpointOption<string> {
   const problem = invalidValue(`Must be text of at most ${lengthMax} characters.`);
   return {
     initial: '',
     decode: (value) =>
       typeof value === 'string' && value.length <= lengthMax ? { value } : { error: problem },
     form: 'text',
-    schema: { type: 'string', maxLength: lengthMax },
+    schema: { type: 'string', maxLength: lengthMax, description },
   };
 }
 
@@ -305,6 +326,17 @@ function decodeCollections(value: unknown, context: OptionContext): Decoded<read
     if (!ids.includes(collection.id)) ids.push(collection.id);
   }
   return { value: ids };
+}
+
+/** That the account exists is checked in the transaction that saves the endpoint. */
+function decodeOwner(value: unknown, { collections }: OptionContext): Decoded<string> {
+  if (value === '') return { value };
+  const [, name = '', id = ''] =
+    /^([^/]{1,255})\/([^/]{1,255})$/.exec(typeof value === 'string' ? value : '') ?? [];
+  const collection = collections.find(name);
+  if (collection?.type === 'auth' && collection.name !== superusersName)
+    return { value: `${collection.id}/${id}` };
+  return { error: invalidValue('Must be an account, as users/r4nd0m1d0000001.') };
 }
 
 function decodeFields(value: unknown): Decoded<readonly string[]> {

@@ -2,6 +2,7 @@ import { AppError, type FieldError, type FieldErrors } from '../../base/errors.t
 import { fromTimestamp, type Timestamp } from '../../base/timestamp.ts';
 import type { Event } from '../../events/event.ts';
 import { fieldError, invalidValue, unknownMembers } from '../../fields/field-error.ts';
+import { filterProblem } from '../endpoint-conditions.ts';
 import { checkSigningSecret } from '../sending/signature.ts';
 import { type EndpointSettings, namedOptions, type OptionContext, settingsOf } from './endpoint-options.ts';
 
@@ -57,9 +58,6 @@ type Raw = Readonly<Record<string, unknown>>;
 /** Members that only answers have. They are ignored, so that a body may be sent back as it was shown. */
 const shownNames = ['id', 'statusReason', 'previousSecretUntil', 'created', 'updated', 'warnings'] as const;
 
-/** Members of the API that later versions will bring, each with the only value it can have until then. */
-const notYet: Raw = { filter: '' };
-
 /** Reads options from a body; those that an update leaves out stay. Throws bad_request with the problem of each member. */
 export function decodeEndpoint(
   raw: Raw,
@@ -82,7 +80,7 @@ export function readSettings(
 ): { readonly settings: EndpointSettings; readonly problems: FieldErrors } {
   const names = [...namedOptions.map(([name]) => name), 'status', 'secret'];
   const errors: Record<string, FieldError | FieldErrors> = {
-    ...unknownMembers(raw, names, [...shownNames, ...Object.keys(notYet)]),
+    ...unknownMembers(raw, names, shownNames),
   };
   const existing: Raw | undefined = context.existing && { ...context.existing };
   const settings = settingsOf(([name, { initial, decode }]) => {
@@ -92,15 +90,40 @@ export function readSettings(
     else if (decoded === undefined && before === undefined) errors[name] = fieldError('validation_required');
     return decoded !== undefined && 'value' in decoded ? decoded.value : before;
   });
-  refuseNotYet(raw, errors);
   const combined = withOrder(settings, raw, context.existing);
-  if (combined.onExhausted === 'pause' && combined.order !== 'strict')
-    errors['onExhausted'] ??= invalidValue('Only an endpoint with the order strict can pause.');
-  if (combined.fields.length > 0 && combined.payload === 'thin')
-    errors['fields'] ??= invalidValue('Not with the payload thin, which has the id alone.');
-  if (combined.coalesce && combined.order === 'strict')
-    errors['coalesce'] ??= invalidValue('Not with the order strict.');
+  for (const [name, problem] of problemsTogether(combined, context)) errors[name] ??= problem;
   return { settings: combined, problems: errors };
+}
+
+/** Returns what is wrong with options that are well by themselves, by name. */
+function problemsTogether(
+  settings: EndpointSettings,
+  { collections, names, now }: OptionContext,
+): readonly (readonly [name: string, problem: FieldError | FieldErrors])[] {
+  const { order, onExhausted, coalesce, payload, fields, owner } = settings;
+  const filter = filterProblem(settings, { collections, names, now });
+  const refused: readonly (readonly [boolean, string, string])[] = [
+    [
+      onExhausted === 'pause' && order !== 'strict',
+      'onExhausted',
+      'Only an endpoint with the order strict can pause.',
+    ],
+    [fields.length > 0 && payload === 'thin', 'fields', 'Not with the payload thin, which has the id alone.'],
+    [coalesce && order === 'strict', 'coalesce', 'Not with the order strict.'],
+    [
+      owner !== '' && payload === 'previous',
+      'payload',
+      'Not with an owner, who may not have seen the record before.',
+    ],
+  ];
+  return [
+    ...refused.flatMap(([isWrong, name, problem]) =>
+      isWrong ? [[name, invalidValue(problem)] as const] : [],
+    ),
+    ...(filter === undefined
+      ? []
+      : [['filter', filter.details['filter'] ?? invalidValue(filter.message)] as const]),
+  ];
 }
 
 /** What an endpoint does when a delivery is exhausted follows its order, unless the body says it. */
@@ -158,11 +181,4 @@ export function decodeRotation(
   };
   if (Object.keys(details).length > 0) throw new AppError('bad_request', failed, { details });
   return { secret, overlapMs: Number(overlapSeconds) * 1_000 };
-}
-
-function refuseNotYet(raw: Raw, errors: Record<string, FieldError | FieldErrors>): void {
-  for (const [name, only] of Object.entries(notYet)) {
-    if (raw[name] === undefined || raw[name] === null || raw[name] === only) continue;
-    errors[name] = invalidValue(`Only ${JSON.stringify(only)} is supported yet.`);
-  }
 }

@@ -155,8 +155,12 @@ export function requestHeaders(request: AttemptRequest, timestampSeconds: number
 }
 
 function causeHeaders({ actor, hops, changed }: NonNullable<AttemptRequest['cause']>): readonly string[] {
-  const headers = ['X-Service-Actor', actor, 'X-Service-Hops', String(hops)];
-  return changed === '' ? headers : [...headers, 'X-Service-Changed', changed];
+  return [
+    ...(actor === '' ? [] : ['X-Service-Actor', actor]),
+    'X-Service-Hops',
+    String(hops),
+    ...(changed === '' ? [] : ['X-Service-Changed', changed]),
+  ];
 }
 
 /** The attributes of an event in the binary mode of CloudEvents 1.0 (cloudevents.io, HTTP protocol binding, section 3.1). */
