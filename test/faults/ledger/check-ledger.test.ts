@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkLedger, type LedgerEvidence } from './check-ledger.ts';
+import { noWishes } from './endpoint-wishes.ts';
 import type { LedgerState } from './ledger-state.ts';
 import type { EndpointStory } from './owners.ts';
 import type { LedgerReceipt } from './receiver-process.ts';
@@ -16,6 +17,7 @@ const story: EndpointStory = {
   isSkipped: false,
   mayPauseItself: false,
   healedUrl: undefined,
+  wishes: noWishes,
 };
 const one: LedgerReceipt = {
   line: 0,
@@ -47,8 +49,8 @@ const sound: LedgerEvidence = {
   stored: {
     integrity: 'ok',
     events: [
-      { ...event, position: 1, id: 'e1', record: 'r1', title: 'w1', digest: 'd1' },
-      { ...event, position: 2, id: 'e2', record: 'r2', title: 'w2', digest: 'd2' },
+      { ...event, position: 1, id: 'e1', record: 'r1', title: 'w1', digest: 'd1', thinDigest: 't1' },
+      { ...event, position: 2, id: 'e2', record: 'r2', title: 'w2', digest: 'd2', thinDigest: 't2' },
     ],
     endpoints: [
       { number: 7, id: 'p1', receiver: 'first', status: 'active', isDeleted: false, attemptsMax: 3 },
@@ -130,7 +132,7 @@ test('a delivery for an endpoint that was deleted before is found, and one under
   const endpoints = new Map([['first', { ...story, deleted }]]);
   const stored = { endpoints: sound.stored.endpoints.map((each) => ({ ...each, isDeleted: true })) };
   assert.deepEqual(problemsOf({ endpoints }, stored), [
-    'event e2 has a delivery for p1, which was not there',
+    'event e2 has a delivery for p1, which was not there or did not want it',
   ]);
   const meanwhile = new Map([['first', { ...story, deleted: { ...deleted, endMs: 25 } }]]);
   assert.deepEqual(problemsOf({ endpoints: meanwhile }, stored), []);
@@ -266,4 +268,52 @@ test('an endpoint that is not as its owner was told is found', () => {
   assert.deepEqual(problemsOf({ endpoints }), ['endpoint first is active, and was acknowledged as paused']);
   const more = new Map([...sound.endpoints, ['second', story] as const]);
   assert.deepEqual(problemsOf({ endpoints: more }), ['endpoint second was acknowledged and is lost']);
+});
+
+test('a change that was not sent is explained by a later one of the record, where an endpoint wants the last alone', () => {
+  const [first, last] = sound.stored.events;
+  assert.ok(first && last);
+  const sent = { status: 'delivered', attempts: 1 };
+  const coalesced = {
+    writes: [
+      { ...written, key: 'w1', kind: 'create', record: 'r1', startMs: 10, endMs: 11 },
+      { ...written, key: 'w2', kind: 'update', record: 'r1', startMs: 20, endMs: 21 },
+    ],
+    endpoints: new Map([['first', { ...story, wishes: { ...noWishes, coalesce: true } }]]),
+    receipts: [{ ...two, line: 0, sequence: 2 }],
+  } as const;
+  const stored = {
+    events: [first, { ...last, kind: 'record.update', record: 'r1', revision: 2 }],
+    outcomes: new Map([
+      ['1-7', { status: 'cancelled', attempts: 0 }],
+      ['2-7', sent],
+    ]),
+    attempts: [{ ...success, event: 2, endpoint: 7 }],
+    records: new Set(['r1']),
+  };
+  assert.deepEqual(problemsOf(coalesced, stored), []);
+  assert.deepEqual(problemsOf({ ...coalesced, endpoints: sound.endpoints }, stored), [
+    'delivery e1-p1 is cancelled, and nothing explains it',
+  ]);
+  const swapped = new Map([
+    ['1-7', sent],
+    ['2-7', { status: 'cancelled', attempts: 0 }],
+  ]);
+  const attempts = [{ ...success, event: 1, endpoint: 7 }];
+  assert.deepEqual(
+    problemsOf({ ...coalesced, receipts: [one] }, { ...stored, outcomes: swapped, attempts }),
+    ['delivery e2-p1 is cancelled, and nothing explains it'],
+  );
+});
+
+test('what an endpoint is told must meet its filter, and be what it wants of it', () => {
+  const filtered = { ...story, wishes: { ...noWishes, filter: "title !~ '%1'" } };
+  assert.deepEqual(problemsOf({ endpoints: new Map([['first', filtered]]) }), [
+    'event e1 has a delivery for p1, which was not there or did not want it',
+  ]);
+  const thin = { ...story, wishes: { ...noWishes, payload: 'thin' as const } };
+  assert.deepEqual(
+    problemsOf({ endpoints: new Map([['first', thin]]), receipts: [{ ...one, digest: 't1' }, two] }),
+    ['receipt 1 of e2-p1 has other bytes than the event'],
+  );
 });

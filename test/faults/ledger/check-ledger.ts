@@ -1,5 +1,6 @@
 import { checkReceipts } from './check-receipts.ts';
 import { keyOf, type LedgerEndpoint, type LedgerEvent, type LedgerState } from './ledger-state.ts';
+import { isMet } from './endpoint-wishes.ts';
 import type { EndpointStory } from './owners.ts';
 import type { LedgerReceipt } from './receiver-process.ts';
 import { eventKey, type LedgerWrite } from './writers.ts';
@@ -78,23 +79,28 @@ export interface StoredDelivery {
 export interface LedgerIndex {
   readonly deliveries: ReadonlyMap<string, StoredDelivery>;
   readonly receipts: ReadonlyMap<string, readonly LedgerReceipt[]>;
+  /** The position of the last event of a record that an endpoint is told of, by the endpoint's number and the record. */
+  readonly laterOf: ReadonlyMap<string, number>;
 }
 
 function indexOf({ stored, receipts }: LedgerEvidence): LedgerIndex {
   const events = new Map(stored.events.map((event) => [event.position, event]));
   const endpoints = new Map(stored.endpoints.map((endpoint) => [endpoint.number, endpoint]));
   const deliveries = new Map<string, StoredDelivery>();
+  const laterOf = new Map<string, number>();
   for (const delivery of stored.deliveries) {
     const event = events.get(delivery.event);
     const endpoint = endpoints.get(delivery.endpoint);
     // That one is missing is a violation of its own.
     if (event === undefined || endpoint === undefined) continue;
+    const last = `${endpoint.number} ${event.record}`;
+    laterOf.set(last, Math.max(laterOf.get(last) ?? 0, event.position));
     const outcome = stored.outcomes.get(keyOf(delivery));
     const id = `${event.id}-${endpoint.id}`;
     const status = outcome?.status ?? gapStatus(stored, delivery) ?? 'pending';
     deliveries.set(id, { id, event, endpoint, attempts: outcome?.attempts ?? 0, status });
   }
-  return { deliveries, receipts: Map.groupBy(receipts, ({ delivery }) => delivery) };
+  return { deliveries, receipts: Map.groupBy(receipts, ({ delivery }) => delivery), laterOf };
 }
 
 function gapStatus({ gaps }: LedgerState, delivery: { readonly event: number; readonly endpoint: number }) {
@@ -125,7 +131,7 @@ function checkWrites({ writes, stored }: LedgerEvidence, report: Report): Readon
   return byKey;
 }
 
-/** Every event has a delivery for each endpoint that was subscribed when it happened, and for no other. */
+/** Every event has a delivery for each endpoint that was subscribed when it happened and whose filter it meets, and for no other. */
 function checkSubscriptions(
   { endpoints, stored }: LedgerEvidence,
   writes: ReadonlyMap<string, LedgerWrite>,
@@ -147,11 +153,11 @@ function checkSubscriptions(
     for (const event of stored.events) {
       const write = writes.get(eventKey(event));
       if (write === undefined) continue;
-      const wanted = isSubscribed(story, write);
+      const wanted = isMet(story.wishes, event) ? isSubscribed(story, write) : 'no';
       const isTold = has.has(keyOf({ event: event.position, endpoint: endpoint.number }));
       if (wanted === 'yes' && !isTold) report(`event ${event.id} has no delivery for ${endpoint.id}`);
       if (wanted === 'no' && isTold)
-        report(`event ${event.id} has a delivery for ${endpoint.id}, which was not there`);
+        report(`event ${event.id} has a delivery for ${endpoint.id}, which was not there or did not want it`);
     }
   }
 }
@@ -212,7 +218,7 @@ function checkDeliveries(evidence: LedgerEvidence, index: LedgerIndex, report: R
     const numbers = its.map(({ number }) => number).toSorted((a, b) => a - b);
     if (numbers.length !== delivery.attempts || numbers.some((number, place) => number !== place + 1))
       report(`delivery ${id} counts ${delivery.attempts} attempts, and has ${numbers.join(', ') || 'none'}`);
-    const what = settledAs(delivery, evidence);
+    const what = settledAs(delivery, evidence, index);
     if (what === undefined) report(`delivery ${id} is ${delivery.status}, and nothing explains it`);
     else counts[what] += 1;
     if (what !== 'delivered') continue;
@@ -226,17 +232,20 @@ function checkDeliveries(evidence: LedgerEvidence, index: LedgerIndex, report: R
 }
 
 function settledAs(
-  { id, endpoint, status, attempts }: StoredDelivery,
+  delivery: StoredDelivery,
   { endpoints, cancelled }: LedgerEvidence,
+  index: LedgerIndex,
 ): 'delivered' | 'waiting' | 'exhausted' | 'cancelled' | undefined {
-  const isSkipped = endpoints.get(endpoint.receiver)?.isSkipped === true;
+  const { id, endpoint, status, attempts } = delivery;
+  const { isSkipped = false, wishes } = endpoints.get(endpoint.receiver) ?? {};
   switch (status) {
     case 'delivered':
       return 'delivered';
     case 'exhausted':
       return attempts >= endpoint.attemptsMax ? 'exhausted' : undefined;
     case 'cancelled':
-      return endpoint.isDeleted || isSkipped || cancelled.has(id) ? 'cancelled' : undefined;
+      if (endpoint.isDeleted || isSkipped || cancelled.has(id)) return 'cancelled';
+      return wishes?.coalesce === true && hasLater(delivery, index) ? 'cancelled' : undefined;
     case 'pending':
       // What has failed for an endpoint that was deleted since is as good as cancelled; what was never sent lies in a gap.
       if (endpoint.isDeleted) return attempts > 0 ? 'cancelled' : undefined;
@@ -244,4 +253,9 @@ function settledAs(
     default:
       return undefined;
   }
+}
+
+/** Whether the endpoint was told of a later change of the record. */
+function hasLater({ event, endpoint }: StoredDelivery, { laterOf }: LedgerIndex): boolean {
+  return (laterOf.get(`${endpoint.number} ${event.record}`) ?? 0) > event.position;
 }

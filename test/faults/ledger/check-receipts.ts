@@ -1,4 +1,5 @@
 import type { Kill, LedgerEvidence, LedgerFigures, LedgerIndex, Report } from './check-ledger.ts';
+import { noWishes } from './endpoint-wishes.ts';
 import type { LedgerReceipt } from './receiver-process.ts';
 
 type Counts = Pick<LedgerFigures, 'receipts' | 'duplicates' | 'inFlightAtKills' | 'resent'>;
@@ -9,7 +10,7 @@ const attemptMsMax = 5_000;
 /** All that was received is of a committed delivery, whole and signed, and nothing came twice without a reason. */
 export function checkReceipts(evidence: LedgerEvidence, index: LedgerIndex, report: Report): Counts {
   const { receipts, kills } = evidence;
-  for (const receipt of receipts) checkReceipt(receipt, index, report);
+  for (const receipt of receipts) checkReceipt(receipt, { evidence, index }, report);
   checkAttempts(evidence, index, report);
   const counts: Counts = { receipts: receipts.length, duplicates: 0, inFlightAtKills: 0, resent: 0 };
   for (const [id, its] of index.receipts)
@@ -24,7 +25,14 @@ export function checkReceipts(evidence: LedgerEvidence, index: LedgerIndex, repo
   return counts;
 }
 
-function checkReceipt(receipt: LedgerReceipt, { deliveries }: LedgerIndex, report: Report): void {
+function checkReceipt(
+  receipt: LedgerReceipt,
+  {
+    evidence: { endpoints },
+    index: { deliveries },
+  }: { readonly evidence: LedgerEvidence; readonly index: LedgerIndex },
+  report: Report,
+): void {
   const { delivery: id, receiver, eventId, sequence, digest, isVerified, line } = receipt;
   if (!isVerified) report(`receipt ${line} of ${id} has a wrong signature`);
   const delivery = deliveries.get(id);
@@ -34,7 +42,9 @@ function checkReceipt(receipt: LedgerReceipt, { deliveries }: LedgerIndex, repor
   if (endpoint.receiver !== receiver) report(`receipt ${line} of ${id} was sent to ${receiver}`);
   if (eventId !== event.id) report(`receipt ${line} of ${id} has the webhook-id ${eventId}`);
   if (sequence !== event.revision) report(`receipt ${line} of ${id} has the sequence ${sequence}`);
-  if (digest !== event.digest) report(`receipt ${line} of ${id} has other bytes than the event`);
+  const { payload } = endpoints.get(receiver)?.wishes ?? noWishes;
+  if (digest !== (payload === 'thin' ? event.thinDigest : event.digest))
+    report(`receipt ${line} of ${id} has other bytes than the event`);
 }
 
 /** Each attempt that is stored with an answer was received, and each successful one by a receiver that has taken it. */

@@ -103,6 +103,8 @@ class Round {
     this.#random = random;
     this.data = prepared.data;
     const part = (): Random => new Random(random.integer(0, 2 ** 31));
+    const addSecret = (receiver: string, secret: string): Promise<void> =>
+      means.receivers.addSecret(receiver, secret);
     const servers = new DyingServers({ data: prepared.data, postgres: means.postgres }, part());
     this.#servers = servers;
     this.#parties = prepared.instances.map((instance) => {
@@ -115,7 +117,7 @@ class Round {
       return {
         instance,
         writers: new OpenLoopWriters({ url, name, perSecond, random: part() }),
-        owner: new Owner({ url, key, endpoints, spare, random: part() }),
+        owner: new Owner({ url, key, endpoints, spare, random: part(), addSecret }),
         kills: [],
       };
     });

@@ -25,6 +25,8 @@ export interface LedgerEvent {
   readonly revision: number;
   readonly title: string;
   readonly digest: string;
+  /** Of the body that an endpoint gets that wants the id alone. */
+  readonly thinDigest: string;
 }
 
 export interface LedgerEndpoint {
@@ -158,17 +160,19 @@ function toEvent(row: Row): LedgerEvent {
   // PostgreSQL has made text of it, in lines.
   const bytes = typeof body === 'string' ? Buffer.from(body, 'base64') : (body as Uint8Array);
   // What webhooks.md section 1 describes, of a collection that has a title.
-  const { data } = JSON.parse(Buffer.from(bytes).toString('utf8')) as {
+  const event = JSON.parse(Buffer.from(bytes).toString('utf8')) as {
     readonly data: { readonly title: string };
   };
+  const thin = JSON.stringify({ ...event, data: { id: row['record'] } });
   return {
     position: Number(row['position']),
     id: String(row['id']),
     kind: String(row['kind']),
     record: String(row['record']),
     revision: Number(row['revision']),
-    title: data.title,
+    title: event.data.title,
     digest: digestOf(bytes),
+    thinDigest: digestOf(Buffer.from(thin)),
   };
 }
 

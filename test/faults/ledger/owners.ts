@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { eventually } from '../../support/eventually.ts';
 import type { Random } from '../random.ts';
 import type { Outcome } from '../workload.ts';
+import type { EndpointWishes } from './endpoint-wishes.ts';
 
 /** When something was asked for and answered, by the run's process in milliseconds. */
 export interface Asked {
@@ -23,6 +25,12 @@ export interface EndpointStory {
   readonly mayPauseItself: boolean;
   /** Where it leads to once all is well, if that is elsewhere. */
   readonly healedUrl: string | undefined;
+  readonly wishes: EndpointWishes;
+}
+
+export interface SpareEndpoint {
+  readonly body: object;
+  readonly wishes: EndpointWishes;
 }
 
 export interface OwnersOptions {
@@ -33,8 +41,10 @@ export interface OwnersOptions {
   readonly random: Random;
   /** By the names of their receivers. */
   readonly endpoints: Map<string, EndpointStory>;
-  /** Bodies of endpoints that are created during the run, by the names of their receivers. */
-  readonly spare: Map<string, object>;
+  /** Endpoints that are created during the run, by the names of their receivers. */
+  readonly spare: Map<string, SpareEndpoint>;
+  /** Lets a receiver take another secret. */
+  readonly addSecret: (receiver: string, secret: string) => Promise<void>;
 }
 
 const pauseMsMin = 50;
@@ -48,7 +58,7 @@ interface Answer extends Asked {
   readonly body: unknown;
 }
 
-/** The owner of an instance, who pauses, resumes, skips, deletes, retries and cancels at random while servers die. */
+/** The owner of an instance, who pauses, resumes, skips, deletes, rotates, retries and cancels at random while servers die. */
 export class Owner {
   /** Ids of deliveries that were to be cancelled. */
   readonly cancelled = new Set<string>();
@@ -114,6 +124,7 @@ export class Owner {
     else if (share < 0.54) await this.#move(resting, 'skip');
     else if (share < 0.57) await this.#delete(any);
     else if (share < 0.62) await this.#create();
+    else if (share < 0.66) await this.#rotate(any);
     else await this.#changeDelivery(share < 0.88 ? 'retry' : 'cancel', { share, place });
   }
 
@@ -138,10 +149,19 @@ export class Owner {
     this.#count('delete', answer);
   }
 
+  /** Gives an endpoint another secret, which its receiver takes beforehand. */
+  async #rotate(story: EndpointStory): Promise<void> {
+    const [receiver] = [...this.#options.endpoints].find(([, one]) => one === story) ?? [''];
+    const secret = `whsec_${randomBytes(32).toString('base64')}`;
+    await this.#options.addSecret(receiver, secret);
+    const body = { secret, overlapSeconds: this.#options.random.pick([0, 1, 600]) };
+    this.#count('rotate', await this.#ask('POST', `endpoints/${story.id}/secret/rotate`, body));
+  }
+
   async #create(): Promise<void> {
     const [spare] = this.#options.spare;
     if (spare === undefined) return;
-    const [receiver, body] = spare;
+    const [receiver, { body, wishes }] = spare;
     this.#options.spare.delete(receiver);
     const answer = await this.#ask('POST', 'endpoints', body);
     this.#count('create', answer);
@@ -155,6 +175,7 @@ export class Owner {
       isSkipped: false,
       mayPauseItself: false,
       healedUrl: undefined,
+      wishes,
     });
   }
 

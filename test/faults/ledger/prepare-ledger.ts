@@ -15,7 +15,8 @@ import { posts } from '../posts.ts';
 import { environment } from '../prepare-instances.ts';
 import type { Random } from '../random.ts';
 import type { LedgerPlace } from './ledger-state.ts';
-import type { EndpointStory } from './owners.ts';
+import { drawWishes, type EndpointWishes } from './endpoint-wishes.ts';
+import type { EndpointStory, SpareEndpoint } from './owners.ts';
 import { makeScript, scriptNames } from './receiver-scripts.ts';
 import type { Receivers } from './receivers.ts';
 
@@ -26,7 +27,7 @@ export interface LedgerInstance {
   /** Of its owner. */
   readonly apiKey: string;
   readonly endpoints: Map<string, EndpointStory>;
-  readonly spare: Map<string, object>;
+  readonly spare: Map<string, SpareEndpoint>;
 }
 
 export interface LedgerSetting {
@@ -97,7 +98,7 @@ async function prepareInstance(
   for (let index = 0; index < setting.endpoints; index += 1) {
     const [name = first] = index === 0 ? [] : left.splice(random.integer(0, left.length - 1), 1);
     const receiver = `${slug} ${index} ${name}`;
-    const { body, healedUrl } = await openReceiver(receiver, name, setting);
+    const { body, wishes, healedUrl } = await openReceiver(receiver, name, setting);
     const startMs = performance.now();
     const { id } = await createEndpoint(instance, body, config.policy);
     endpoints.set(receiver, {
@@ -108,12 +109,13 @@ async function prepareInstance(
       isSkipped: false,
       mayPauseItself: name === 'is gone',
       healedUrl,
+      wishes,
     });
   }
-  const spare = new Map<string, object>();
+  const spare = new Map<string, SpareEndpoint>();
   for (let index = 0; index < spareCount; index += 1) {
     const receiver = `${slug} spare ${index}`;
-    spare.set(receiver, (await openReceiver(receiver, first, setting)).body);
+    spare.set(receiver, await openReceiver(receiver, first, setting));
   }
   return { apiKey: key, endpoints, spare };
 }
@@ -125,15 +127,18 @@ async function openReceiver(
   { random, receivers }: LedgerSetting,
 ): Promise<{
   readonly body: Readonly<Record<string, unknown>>;
+  readonly wishes: EndpointWishes;
   readonly healedUrl: string | undefined;
 }> {
   const script = makeScript(name, random);
   const port = await receivers.open(receiver, script);
   // Given, so that what is sent before a creation was answered can be verified as well.
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
-  await receivers.setSecret(receiver, secret);
+  await receivers.addSecret(receiver, secret);
   const isPatient = name === scriptNames[0] || random.unit() < patientShare;
+  const wishes = drawWishes(random, name === scriptNames[0]);
   const body = {
+    ...wishes,
     url: `${script.isWithoutTls === true ? 'https' : 'http'}://127.0.0.1:${port}/hook`,
     description: receiver,
     secret,
@@ -141,5 +146,9 @@ async function openReceiver(
     maxInFlight: random.integer(4, 16),
     schedule: isPatient ? schedules[0] : random.pick(schedules),
   };
-  return { body, healedUrl: script.isWithoutTls === true ? `http://127.0.0.1:${port}/hook` : undefined };
+  return {
+    body,
+    wishes,
+    healedUrl: script.isWithoutTls === true ? `http://127.0.0.1:${port}/hook` : undefined,
+  };
 }

@@ -45,7 +45,7 @@ export type FromReceivers =
 interface Scripted {
   readonly receiver: Receiver;
   readonly script: ReceiverScript;
-  secret: string;
+  secrets: string[];
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -64,7 +64,7 @@ async function handle(message: ToReceivers): Promise<void> {
       return open(message.name, message.script);
     case 'secret': {
       const one = all.get(message.name);
-      if (one !== undefined) one.secret = message.secret;
+      one?.secrets.push(message.secret);
       return say({ kind: 'done' });
     }
     case 'begin':
@@ -88,7 +88,7 @@ function say(message: FromReceivers): void {
 async function open(name: string, script: ReceiverScript): Promise<void> {
   const onRequest = (request: ReceivedRequest, mode: ReceiverMode): void => note(name, request, mode);
   const receiver = await Receiver.open({ onRequest });
-  all.set(name, { receiver, script, secret: '', timer: undefined });
+  all.set(name, { receiver, script, secrets: [], timer: undefined });
   say({ kind: 'opened', name, port: receiver.port });
 }
 
@@ -112,7 +112,7 @@ function note(name: string, { headers, body, receivedAt }: ReceivedRequest, mode
     attempt: Number(header('x-service-attempt')),
     sequence: Number(header('x-service-sequence')),
     digest: createHash('sha256').update(body).digest('base64'),
-    isVerified: isVerified(all.get(name)?.secret ?? '', header, body),
+    isVerified: (all.get(name)?.secrets ?? []).some((secret) => isVerified(secret, header, body)),
     answer: answerOf(mode),
   };
   writeSync(journal, `${JSON.stringify(receipt)}\n`);

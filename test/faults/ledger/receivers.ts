@@ -31,7 +31,8 @@ export class Receivers {
     return answer.kind === 'opened' ? answer.port : 0;
   }
 
-  async setSecret(name: string, secret: string): Promise<void> {
+  /** Lets a receiver take what is signed with this secret as well. */
+  async addSecret(name: string, secret: string): Promise<void> {
     await this.#ask({ kind: 'secret', name, secret });
   }
 
