@@ -24,11 +24,13 @@ export interface Superuser {
   readonly key?: KeyBounds;
 }
 
-/** What an API key may be used for (http-api A10). Checked by `hasScope` and `reaches`. */
+/** What an API key may be used for (http-api A10). Checked by `hasScope`, `reaches` and `reachesEndpoint`. */
 export interface KeyBounds {
   readonly scopes: readonly KeyScope[];
   /** Ids of the collections whose records it reaches; null for all except system collections. */
   readonly collections: readonly string[] | null;
+  /** Ids of the only endpoints of webhooks that it reaches, those that were deleted left out; null for all. */
+  readonly endpoints: readonly string[] | null;
 }
 
 export const guest: Guest = { kind: 'guest' };
@@ -76,4 +78,18 @@ export function reaches(caller: Caller, { id, system }: Reached): boolean {
 export function requireReach(caller: Caller, collection: Reached): void {
   if (!reaches(caller, collection))
     throw new AppError('forbidden', 'The API key does not reach this collection.');
+}
+
+/**
+ * Returns the ids of the only endpoints of webhooks that the caller reaches; null for all of them, and no ids where those of an API key were
+ * all deleted.
+ */
+export function reachedEndpoints(caller: Caller): readonly string[] | null {
+  return caller.kind === 'superuser' ? (caller.key?.endpoints ?? null) : null;
+}
+
+/** Whether the caller reaches the endpoint. To whom does not, it is like one that does not exist. */
+export function reachesEndpoint(caller: Caller, id: string): boolean {
+  const reached = reachedEndpoints(caller);
+  return reached === null || reached.includes(id);
 }

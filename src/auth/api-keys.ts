@@ -26,6 +26,8 @@ interface ApiKey {
   readonly scopes: readonly KeyScope[];
   /** Ids of the collections that it is bound to; null for all but the service's own. */
   readonly collections: readonly string[] | null;
+  /** Ids of the endpoints of webhooks that it is bound to, also of those that were deleted since; null for all. */
+  readonly endpoints: readonly string[] | null;
   /** The time from which the key is refused; empty for never. */
   readonly expires: Timestamp;
   readonly created: Timestamp;
@@ -38,25 +40,38 @@ export const apiKeyLimits = {
   keysMax: 1_000,
   nameLengthMax: 255,
   collectionsMax: 200,
+  endpointsMax: 100,
 } as const;
 
 /** The columns of `$api_key` in the order that {@link toApiKey} expects. */
-export const apiKeyColumns = sql`id, name, scopes, collections, expires, created, last_used`;
+export const apiKeyColumns = sql`id, name, scopes, collections, endpoints, expires, created, last_used`;
 
-export function toApiKey([id, name, scopes, collections, expires, created, lastUsed]: Tuple): ApiKey {
+export function toApiKey(row: Tuple): ApiKey {
+  const [id, name, scopes, collections, endpoints, expires, created, lastUsed] = row;
   // Written by createApiKey, which checked it.
   const given = JSON.parse(String(scopes)) as readonly string[];
+  // As above.
+  const bound = JSON.parse(String(endpoints)) as readonly string[] | null;
   return {
     id: String(id),
     name: String(name),
     // Scopes that a newer version has added grant nothing here.
-    scopes: keyScopes.filter((scope) => given.includes(scope)),
-    // Written by createApiKey, which checked it.
+    scopes: keyScopes.filter((scope) => given.includes(storedScope(scope, bound))),
+    // As above.
     collections: JSON.parse(String(collections)) as readonly string[] | null,
+    endpoints: bound,
     expires: String(expires),
     created: String(created),
     lastUsed: String(lastUsed),
   };
+}
+
+/**
+ * A scope of a key for some endpoints is stored under another name. To the version before, which may run beside this one and knows of no such
+ * keys, it is a scope that grants nothing; otherwise the key would reach every endpoint there.
+ */
+function storedScope(scope: KeyScope, endpoints: readonly string[] | null): string {
+  return endpoints === null ? scope : `${scope} of endpoints`;
 }
 
 export interface NewApiKey {
@@ -70,7 +85,8 @@ export async function createApiKey(instance: Instance, body: JsonObject, actor: 
   // The key's collections may have been made through another node.
   await instance.refresh();
   const now = instance.clock.now();
-  const settings = decodeApiKey(body, { collections: instance.collections, now });
+  const endpoints = await instance.endpoints.stored(instance.database);
+  const settings = decodeApiKey(body, { collections: instance.collections, endpoints, now });
   const apiKey = { id: newId(), ...settings, created: toTimestamp(now), lastUsed: '' };
   const key = `ck_${apiKey.id}${newSecretText()}`;
   await instance.database.write(async (tx) => {
@@ -88,19 +104,22 @@ export async function createApiKey(instance: Instance, body: JsonObject, actor: 
 }
 
 async function insert(tx: Transaction, apiKey: ApiKey, digested: string): Promise<void> {
-  const { id, name, scopes, collections, expires, created, lastUsed } = apiKey;
+  const { id, name, collections, endpoints, expires, created, lastUsed } = apiKey;
+  const scopes = apiKey.scopes.map((scope) => storedScope(scope, endpoints));
   await tx.run(sql`
     INSERT INTO ${tx.names.table('$api_key')}
-      (${tx.names.scopeColumn}id, name, digest, scopes, collections, expires, created, last_used)
+      (${tx.names.scopeColumn}id, name, digest, scopes, collections, endpoints, expires, created, last_used)
     VALUES (${tx.names.scopeValue}${id}, ${name}, ${digested}, ${JSON.stringify(scopes)},
-      ${JSON.stringify(collections)}, ${expires}, ${created}, ${lastUsed})`);
+      ${JSON.stringify(collections)}, ${JSON.stringify(endpoints)}, ${expires}, ${created}, ${lastUsed})`);
 }
 
 /** What the owner of a key decides about it. */
-export type ApiKeySettings = Pick<ApiKey, 'name' | 'scopes' | 'collections' | 'expires'>;
+export type ApiKeySettings = Pick<ApiKey, 'name' | 'scopes' | 'collections' | 'endpoints' | 'expires'>;
 
 export interface DecodeApiKeyContext {
   readonly collections: CollectionFinder;
+  /** All endpoints of webhooks. */
+  readonly endpoints: readonly { readonly id: string }[];
   /** Milliseconds since 1970. */
   readonly now: number;
 }
@@ -109,6 +128,7 @@ const settingNames = [
   'name',
   'scopes',
   'collections',
+  'endpoints',
   'expires',
 ] as const satisfies readonly (keyof ApiKeySettings)[];
 /** Members of a key that only answers have. They are ignored, so that a key may be made like one that was shown. */
@@ -129,6 +149,7 @@ function decodeApiKey(body: JsonObject, context: DecodeApiKeyContext): ApiKeySet
     name: member('name', decodeName, ''),
     scopes: member('scopes', decodeScopes, []),
     collections: member('collections', (value) => decodeCollections(value, context), null),
+    endpoints: member('endpoints', (value) => decodeEndpoints(value, context), null),
     expires: member('expires', (value) => decodeExpires(value, context), ''),
   };
   // A key that may change definitions or add endpoints can read everything: a list of collections would only seem to bind it.
@@ -136,6 +157,12 @@ function decodeApiKey(body: JsonObject, context: DecodeApiKeyContext): ApiKeySet
   if (settings.collections !== null && isUnbound && errors['collections'] === undefined)
     errors['collections'] = invalidValue(
       'Only a key whose scopes are all of records can be bound to collections.',
+    );
+  // Records, definitions and settings lead around every list of endpoints.
+  const isForMore = settings.scopes.some((scope) => !scope.startsWith('webhooks:'));
+  if (settings.endpoints !== null && isForMore && errors['endpoints'] === undefined)
+    errors['endpoints'] = invalidValue(
+      'Only a key whose scopes are all of webhooks can be bound to endpoints.',
     );
   if (Object.keys(errors).length > 0)
     throw new AppError('bad_request', 'Failed to create API key.', { details: errors });
@@ -175,6 +202,26 @@ function decodeCollections(
     if (collection.system)
       return { error: invalidValue(`The collection ${collection.name} needs the scope admin, and no list.`) };
     ids.add(collection.id);
+  }
+  return { value: [...ids] };
+}
+
+/** Null means every endpoint; an empty list is refused, as it must not mean the same. */
+function decodeEndpoints(
+  value: unknown,
+  { endpoints }: DecodeApiKeyContext,
+): Decoded<readonly string[] | null> {
+  if (value === null) return { value };
+  if (!Array.isArray(value) || value.length === 0 || value.length > apiKeyLimits.endpointsMax) {
+    const message = `Must be null for all, or an array of 1 to ${apiKeyLimits.endpointsMax} ids of endpoints of webhooks.`;
+    return { error: invalidValue(message) };
+  }
+  const ids = new Set<string>();
+  for (const item of value) {
+    const endpoint = endpoints.find(({ id }) => id === item);
+    if (endpoint === undefined)
+      return { error: invalidValue(`There is no endpoint ${JSON.stringify(item)}.`) };
+    ids.add(endpoint.id);
   }
   return { value: [...ids] };
 }

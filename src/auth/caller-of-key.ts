@@ -4,6 +4,7 @@ import { fromTimestamp, type Timestamp, toTimestamp } from '../base/timestamp.ts
 import type { Instance } from '../instances/instance.ts';
 import { isDigestOf } from '../secrets/digest.ts';
 import { lookupByKey, sql } from '../sql/sql.ts';
+import { existingEndpoints } from '../webhooks/endpoints/endpoint-reach.ts';
 import { apiKeyColumns, apiKeyLimits, toApiKey } from './api-keys.ts';
 
 const KEY = /^ck_([0-9a-z]{15})[0-9A-Za-z]{43}$/;
@@ -26,10 +27,11 @@ export async function callerOfKey(instance: Instance, text: string): Promise<Cal
     WHERE ${database.names.scope} AND id = ${id}`;
   const [row] = await database.tuples(lookupByKey(select));
   if (row === undefined || !isDigestOf(String(row.at(-1)), text)) throw refusal();
-  const { scopes, collections, expires, lastUsed } = toApiKey(row);
+  const { scopes, collections, endpoints: bound, expires, lastUsed } = toApiKey(row);
   if (expires !== '' && fromTimestamp(expires) <= clock.now()) throw refusal();
   noteKeyUse(instance, id, lastUsed);
-  return { kind: 'superuser', id, key: { scopes, collections } };
+  const endpoints = bound && (await existingEndpoints(database, bound));
+  return { kind: 'superuser', id, key: { scopes, collections, endpoints } };
 }
 
 function refusal(): AppError {

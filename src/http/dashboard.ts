@@ -1,5 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { notFound } from '../base/errors.ts';
+import type { InstanceEntry } from '../instances/instance-directory.ts';
+import type { OpenInstances } from '../instances/open-instances.ts';
+import { hexDigest } from '../secrets/digest.ts';
 import { commonHeaders } from './answer.ts';
 import {
   codingEndings,
@@ -11,16 +14,16 @@ import {
 import { findAbsentFeature } from './error-response.ts';
 
 /**
- * Serves the dashboard, which is static files below `/_/` of every instance. They are no part of the API: no rate limit counts them, no
- * request log holds them, and no instance is opened for them.
+ * Serves the dashboard, which is static files below `/_/` of every instance. They are no part of the API: no rate limit counts them and no
+ * request log holds them. An instance is opened for its page alone, as its settings name the sites that may have that in a frame.
  *
  * The page works below any path, `/i/{slug}/_/` or one that a proxy adds: nothing in it is an absolute path. It gets a relative base for
  * the depth of the path that was asked for, since every path that is no file is answered with the page, which finds its screen by the path.
  */
-export function serveDashboard(app: FastifyInstance): void {
+export function serveDashboard(app: FastifyInstance, instances: OpenInstances): void {
   app.get('/', (request, reply) => sendBrowser(request, reply));
   app.get('/_', (request, reply) => redirect(request, reply, `${lastSegment(request)}/`));
-  app.get('/_/*', (request, reply) => sendFile(request, reply));
+  app.get('/_/*', (request, reply) => sendFile(request, reply, instances));
 }
 
 /** Sends people to the dashboard, and tells programs that nothing is there, as ever. */
@@ -44,8 +47,13 @@ function lastSegment({ originalUrl }: FastifyRequest): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-async function sendFile(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  if (request.instanceEntry === null) throw notFound();
+async function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  instances: OpenInstances,
+): Promise<FastifyReply> {
+  const entry = request.instanceEntry;
+  if (entry === null) throw notFound();
   const path = pathOf(request);
   const absent = findAbsentFeature(`/_/${path}`);
   if (absent !== undefined) return refuse(request, reply, absent);
@@ -56,7 +64,11 @@ async function sendFile(request: FastifyRequest, reply: FastifyReply): Promise<F
   // A page that was loaded before an update asks for files of that time: it must not get HTML for a script.
   if (path.startsWith('assets/')) return refuse(request, reply, 'The dashboard has no such file.');
   const index = files.find((one) => one.path === page);
-  return index === undefined ? refuse(request, reply, notBuilt) : sendPage(request, reply, index);
+  if (index === undefined) return refuse(request, reply, notBuilt);
+  return sendPage(request, reply, {
+    file: index,
+    frameAncestors: await readFrameAncestors(instances, entry),
+  });
 }
 
 const page = 'index.html';
@@ -89,7 +101,7 @@ async function sendContent(
   if (content === undefined) return refuse(request, reply, 'The dashboard has no such file.');
   reply.headers({
     ...commonHeaders(request),
-    ...pageHeaders,
+    ...pageHeaders([]),
     'content-type': file.type,
     'cache-control': file.isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
     vary: 'Accept-Encoding, Origin',
@@ -103,7 +115,7 @@ async function sendContent(
 async function sendPage(
   request: FastifyRequest,
   reply: FastifyReply,
-  file: DashboardFile,
+  { file, frameAncestors }: { readonly file: DashboardFile; readonly frameAncestors: readonly string[] },
 ): Promise<FastifyReply> {
   const content = await readDashboardFile(file.path);
   if (content === undefined) return refuse(request, reply, notBuilt);
@@ -111,28 +123,49 @@ async function sendPage(
   const html = content.toString('utf8').replace('<base href="./"', `<base href="${base}"`);
   reply.headers({
     ...commonHeaders(request),
-    ...pageHeaders,
+    ...pageHeaders(frameAncestors),
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-cache',
   });
-  return sendUnlessKnown(request, reply, { etag: tagOf(file.etag, base), content: Buffer.from(html) });
+  // The older header knows of no sites, and would keep these out.
+  if (frameAncestors.length > 0) reply.removeHeader('x-frame-options');
+  // A browser keeps the headers of a page that has not changed: with other sites it is another page.
+  const sites = frameAncestors.length === 0 ? '' : hexDigest(frameAncestors.join(' ')).slice(0, 16);
+  return sendUnlessKnown(request, reply, {
+    etag: tagOf(file.etag, base + sites),
+    content: Buffer.from(html),
+  });
+}
+
+/** Returns the sites that may show the page of an instance in a frame: none while the instance cannot be opened. */
+async function readFrameAncestors(
+  instances: OpenInstances,
+  entry: InstanceEntry,
+): Promise<readonly string[]> {
+  const loan = await instances.borrow(entry).catch(() => undefined);
+  if (loan === undefined) return [];
+  const { frameAncestors } = loan.instance.settings.current.meta;
+  loan.release();
+  return frameAncestors;
 }
 
 /**
  * Nothing comes from elsewhere and nothing is inline, so that a text of a record can never become a script. Images may also be `blob:`: the
  * previews of files that are still to be sent.
  */
-const pageHeaders = {
-  'content-security-policy':
-    "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'",
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-opener-policy': 'same-origin',
-};
+function pageHeaders(frameAncestors: readonly string[]): Readonly<Record<string, string>> {
+  const sites = frameAncestors.length === 0 ? "'none'" : frameAncestors.join(' ');
+  return {
+    'content-security-policy': `default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors ${sites}`,
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+  };
+}
 
 function tagOf(etag: string, variant: string): string {
-  const kind = variant.replaceAll(/[^a-z.]/g, '');
+  const kind = variant.replaceAll(/[^a-z0-9.]/g, '');
   return kind === '' ? `"${etag}"` : `"${etag}-${kind}"`;
 }
 

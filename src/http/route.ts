@@ -1,6 +1,7 @@
 import type { KeyScope } from '../access/caller.ts';
 import type { JsonLimits } from '../base/json.ts';
 import type { Answer } from './answer.ts';
+import type { EndpointKeyUse } from './endpoint-keys.ts';
 import type { OperationParts } from './openapi/operation.ts';
 import type { FormPlan } from './receive-form.ts';
 import type { RequestContext, ServiceContext } from './request-context.ts';
@@ -16,6 +17,8 @@ export interface InstanceRoute<Params = object> extends Address, Omit<OperationP
   readonly kind: 'instance';
   /** The scope that lets an API key use it. Every key may use a route under `any`, which shows it what a guest sees, or more if its scopes allow. */
   readonly scope: KeyScope | 'any';
+  /** What an API key that is bound to endpoints may do by it; nothing where this is left out. */
+  readonly endpointKeys?: EndpointKeyUse;
   /** Names by which rate limits call it, whatever its path: `*:auth`. */
   readonly actions?: readonly string[];
   /** It needs the current definitions and settings, whichever node changed them last. */

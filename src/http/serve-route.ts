@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Caller, guest, hasScope, operator } from '../access/caller.ts';
+import { type Caller, guest, hasScope, operator, reachedEndpoints } from '../access/caller.ts';
 import { authenticate, tokenRequired } from '../auth/authenticate.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Instance } from '../instances/instance.ts';
 import { checkFields, sendAnswer, unreadAnswers } from './answer.ts';
+import { requireReached } from './endpoint-keys.ts';
 import { logFailure, logRequest } from './log-request.ts';
 import { receiveForm } from './receive-form.ts';
 import { queryOf } from './request.ts';
@@ -83,6 +84,8 @@ async function serve(route: InstanceRoute, services: Services, { request, reply 
     const admitted = request.server.admission.admit(route, { instance, caller, request });
     if (admitted !== undefined) await admitted;
     requireScope(caller, route);
+    if (reachedEndpoints(caller) !== null)
+      await requireReached(route, { instance, caller, id: idOf(request) });
     if (request.isFormWaiting && route.planForm !== undefined) {
       const context = new RequestContext(services, request, { instance, caller });
       await receiveForm(request, reply, { plan: await route.planForm(context), instance });
@@ -126,6 +129,13 @@ function requireScope(caller: Caller, { scope }: InstanceRoute): void {
   if (caller.kind !== 'superuser' || caller.key === undefined) return;
   if (scope !== 'any' && !hasScope(caller, scope))
     throw new AppError('forbidden', `The API key needs the scope ${scope}.`);
+}
+
+/** Returns what stands for `:id` in the path; empty where nothing does. */
+function idOf({ params }: FastifyRequest): string {
+  // Path parameters are always strings by name.
+  const { id = '' } = params as Readonly<Record<string, string | undefined>>;
+  return id;
 }
 
 /** Throws not_found when the collection does not exist, as that comes first; else the problem of the body. */

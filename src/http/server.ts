@@ -104,7 +104,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     return answerUnknown(request, reply, refused);
   });
   for (const route of routes) serveRoute(app, options, route);
-  serveDashboard(app);
+  serveDashboard(app, options.instances);
   await app.ready();
   return app;
 }

@@ -2,7 +2,7 @@ import { AppError } from '../base/errors.ts';
 import { addressBytes, parseCidr } from '../base/ip-address.ts';
 import { ProblemList } from '../collections/member-reader.ts';
 import { emailField } from '../fields/email-field.ts';
-import { fieldError, type FieldErrorCode } from '../fields/field-error.ts';
+import { fieldError, type FieldErrorCode, invalidValue } from '../fields/field-error.ts';
 import { urlField } from '../fields/url-field.ts';
 import { type RateLimitRule, type S3Settings, type Settings, settingsLimits } from './settings.ts';
 
@@ -72,7 +72,7 @@ function withScheme(endpoint: string): string {
 const nameLengthMax = 255;
 
 function checkMeta(meta: Settings['meta'], problems: ProblemList): void {
-  const { appName, senderName, appURL, senderAddress, accentColor } = meta;
+  const { appName, senderName, appURL, senderAddress, accentColor, frameAncestors } = meta;
   requireText(problems, { appName, appURL, senderName, senderAddress });
   for (const [name, text] of Object.entries({ appName, senderName }))
     if (text.length > nameLengthMax)
@@ -83,6 +83,23 @@ function checkMeta(meta: Settings['meta'], problems: ProblemList): void {
     problems.add('senderAddress', fieldError('validation_is_email'));
   if (accentColor !== '' && !/^#(?:[0-9a-f]{3}){1,2}$/i.test(accentColor))
     problems.add('accentColor', fieldError('validation_is_hex_color'));
+  const max = settingsLimits.frameAncestorsMax;
+  if (frameAncestors.length > max)
+    problems.add('frameAncestors', fieldError('validation_length_too_long', { min: 0, max }));
+  const ofSites = new ProblemList();
+  for (const [index, site] of frameAncestors.entries())
+    if (!isFrameAncestor(site)) ofSites.add(String(index), notAnOrigin);
+  problems.addAll('frameAncestors', ofSites);
+}
+
+const ORIGIN = /^(?:https:\/\/[a-z0-9.-]+|http:\/\/(?:localhost|127\.0\.0\.1|\[::1\]))(?::\d{1,5})?$/;
+const notAnOrigin = invalidValue(
+  'Must be an origin such as https://example.com or https://example.com:8443; http:// only for localhost.',
+);
+
+/** Whether a text is the origin of a site as browsers write it. It stands in a header as it is: a `*`, a blank or a `;` would mean more than one site. */
+function isFrameAncestor(text: string): boolean {
+  return ORIGIN.test(text) && URL.parse(text)?.origin === text;
 }
 
 function checkRateLimits(

@@ -32,6 +32,8 @@ export interface Settings {
     readonly senderName: string;
     readonly senderAddress: string;
     readonly hideControls: boolean;
+    /** Origins of the sites that may show the dashboard in a frame; none by default. */
+    readonly frameAncestors: readonly string[];
   };
   readonly rateLimits: {
     readonly rules: readonly RateLimitRule[];
@@ -111,6 +113,7 @@ export const defaultSettings: Settings = {
     senderName: 'Support',
     senderAddress: 'support@example.com',
     hideControls: false,
+    frameAncestors: [],
   },
   rateLimits: {
     rules: [
@@ -158,6 +161,7 @@ export function mapSecrets<Tree extends Settings | JsonObject>(
 export const settingsLimits = {
   textLengthMax: 2_000,
   listLengthMax: 200,
+  frameAncestorsMax: 20,
   rateLimitSecondsMax: 86_400,
   batchRequestsMax: 1_000,
   /** Other writes of the instance wait while a batch is written. */

@@ -49,6 +49,11 @@ export function deliveryId(eventId: string, endpointId: string): string {
   return `${eventId}-${endpointId}`;
 }
 
+/** Returns the id of the endpoint that the id of a delivery names; empty where it is none. */
+export function endpointOfDelivery(id: string): string {
+  return id.split('-')[1] ?? '';
+}
+
 /** Names a delivery among those of its instance. */
 export function keyText({ event, endpoint }: DeliveryKey): string {
   return `${event}-${endpoint}`;
@@ -284,7 +289,7 @@ type ShapedEvent = Pick<Told, 'kind' | 'record' | 'body' | 'isThin' | 'context'>
  * Returns the body that an endpoint is sent of an event: the whole one, or one with what its options ask for, in the order of the record.
  * The same event and options make the same bytes at every attempt.
  */
-function shapeBody(
+export function shapeBody(
   { kind, record, body, isThin, context }: ShapedEvent,
   { payload, fields, owner }: Pick<Endpoint, 'payload' | 'fields' | 'owner'>,
 ): Uint8Array {

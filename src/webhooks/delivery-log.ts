@@ -1,3 +1,4 @@
+import type { Caller } from '../access/caller.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import { findEvent } from '../events/find-event.ts';
@@ -11,6 +12,7 @@ import { joinSql, literal, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Reader, Row, Transaction, Tuple } from '../storage/database.ts';
 import { deliveryId, type DeliveryKey, keyText } from './deliveries.ts';
 import type { DeliveryStatus } from './delivery.ts';
+import { isReached } from './endpoints/endpoint-reach.ts';
 import { deletedCause, moveDelivery } from './outcomes.ts';
 import { recordKey } from './record-order.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
@@ -69,15 +71,22 @@ function partsOf(names: Names): {
 export async function listDeliveries(
   { database, clock, sealer }: WebhookInstance,
   query: ListQuery,
+  caller: Caller,
 ): Promise<ListResult<DeliveryView>> {
   const { names } = database;
   const { from, columns, status, cause, updated } = partsOf(names);
   const position = column('number', sql`d.event`);
   const isInTime = names.isInTime(position.sql, 'for every row');
+  const reached = isReached(names, sql`d.endpoint`, caller);
+  const narrowed = [
+    names.scopeOf('d'),
+    ...(reached ? [reached] : []),
+    ...(await narrow(database, query.filter)),
+  ];
   const source = {
     columns,
     from,
-    where: joinSql([names.scopeOf('d'), ...(await narrow(database, query.filter))], ' AND '),
+    where: joinSql(narrowed, ' AND '),
     ...(isInTime && { isInTime }),
     tieBreaker: position,
     tieBreakerEnd: column('number', sql`d.endpoint`),
@@ -158,15 +167,19 @@ export async function readDelivery(reader: Reader, delivery: string | DeliveryKe
   return toView(row, attempts.get(keyText(key)) ?? []);
 }
 
-/** Reads the deliveries of events, by their positions, with their attempts and without what receivers answered. */
+/** Reads the deliveries of events, by their positions, to endpoints that the caller reaches: with their attempts and without what receivers answered. */
 export async function readDeliveriesOf(
   reader: Reader,
   events: readonly number[],
+  caller: Caller,
 ): Promise<ReadonlyMap<number, readonly DeliveryView[]>> {
   const { names } = reader;
   const { from, columns } = partsOf(names);
-  const rows = await reader.tuples(sql`
-    SELECT ${columns} FROM ${from} WHERE ${names.scopeOf('d')} AND d.event${names.anyNumberOf(events)} ORDER BY d.event, d.endpoint`);
+  const reached = isReached(names, sql`d.endpoint`, caller);
+  const where = sql`${names.scopeOf('d')} AND d.event${names.anyNumberOf(events)}`;
+  const rows = await reader.tuples(
+    sql`SELECT ${columns} FROM ${from} WHERE ${reached === undefined ? where : sql`${where} AND ${reached}`} ORDER BY d.event, d.endpoint`,
+  );
   const attempts = await readAttempts(reader, rows.map(toKey), false);
   const byEvent = Map.groupBy(rows, (row) => toKey(row).event);
   return new Map(

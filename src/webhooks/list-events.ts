@@ -1,13 +1,17 @@
+import { type Caller, reachedEndpoints } from '../access/caller.ts';
 import { notFound } from '../base/errors.ts';
+import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { readContext } from '../events/event-context.ts';
 import { findEvent } from '../events/find-event.ts';
 import type { ListQuery } from '../query/list-query.ts';
 import { column, columnResolver, type ListedTable, tableSource } from '../query/list-source.ts';
 import { type ListResult, runList } from '../query/run-list.ts';
 import { cursorsOfList } from '../secrets/seal-position.ts';
-import { sql, type Sql } from '../sql/sql.ts';
-import type { Reader, Tuple } from '../storage/database.ts';
+import { joinSql, sql, type Sql } from '../sql/sql.ts';
+import type { Names, Tuple } from '../storage/database.ts';
+import { shapeBody, thinBody } from './deliveries.ts';
 import { type DeliveryView, readDeliveriesOf } from './delivery-log.ts';
+import { isReached } from './endpoints/endpoint-reach.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
 
 /** An event with what became of it on its way to each endpoint. */
@@ -28,6 +32,7 @@ export interface EventView {
 }
 
 const columns = sql`position, id, kind, collection_name, record, revision, created, context`;
+const contextColumn = 7;
 
 const resolve = columnResolver({
   id: column('text', sql`id`),
@@ -45,35 +50,91 @@ const resolve = columnResolver({
 export async function listEvents(
   { database, clock, collections, sealer }: WebhookInstance,
   query: ListQuery,
-  record: string | null,
+  { record, caller }: { readonly record: string | null; readonly caller: Caller },
 ): Promise<ListResult<EventView>> {
   const table: ListedTable = { name: '$event', columns, resolve };
   const [collection = '', id = ''] = record?.split('/') ?? [];
   const found = collections.find(collection)?.id ?? collection;
-  const where: Sql = sql`record = ${id} AND collection = ${found}`;
+  const conditions = [
+    ...(record === null ? [] : [sql`record = ${id} AND collection = ${found}`]),
+    ...tellsReached(database.names, caller),
+  ];
+  const where = conditions.length === 0 ? undefined : joinSql(conditions, ' AND ');
   const source = {
-    ...tableSource(database, record === null ? table : { ...table, where }, clock.now()),
+    ...tableSource(database, where === undefined ? table : { ...table, where }, clock.now()),
     sealer: cursorsOfList(sealer, ['events', query.filter ?? null, query.sort, record]),
   };
   // The log is in the order in which events were made: so its key serves the order.
   const sort = query.sort.map((key) => (key.name === 'created' ? { ...key, name: '@rowid' } : key));
   const page = await runList(database, { ...query, sort }, source);
-  const deliveries = await readDeliveriesOf(database, page.items.map(positionOf));
+  const deliveries = await readDeliveriesOf(database, page.items.map(positionOf), caller);
   return { ...page, items: page.items.map((row) => toView(row, deliveries.get(positionOf(row)) ?? [])) };
 }
 
+/** Returns the condition that one at least of the endpoints that the caller reaches is told of an event; none for who reaches all. */
+function tellsReached(names: Names, caller: Caller): readonly Sql[] {
+  const reached = isReached(names, sql`d.endpoint`, caller);
+  if (reached === undefined) return [];
+  const delivery = names.table('$delivery');
+  return [
+    sql`EXISTS (SELECT 1 FROM ${delivery} d WHERE ${names.scopeOf('d')} AND d.event = position AND ${reached})`,
+  ];
+}
+
 /** Reads an event with its deliveries and the body that receivers get. Throws not_found. */
-export async function readEvent(reader: Reader, id: string): Promise<EventView & { readonly body: unknown }> {
-  const position = await findEvent(reader, id);
+export async function readEvent(
+  instance: WebhookInstance,
+  id: string,
+  caller: Caller,
+): Promise<EventView & { readonly body: unknown }> {
+  const { database } = instance;
+  const position = await findEvent(database, id);
   if (position === undefined) throw notFound();
-  const { names } = reader;
-  const [row] = await reader.tuples(sql`
+  const { names } = database;
+  const [row] = await database.tuples(sql`
     SELECT ${columns}, body FROM ${names.table('$event')} WHERE ${names.scope} AND position = ${position}`);
   if (row === undefined) throw notFound();
-  const deliveries = await readDeliveriesOf(reader, [position]);
+  const deliveries = (await readDeliveriesOf(database, [position], caller)).get(position) ?? [];
+  const isBound = reachedEndpoints(caller) !== null;
+  if (isBound && deliveries.length === 0) throw notFound();
+  const view = toView(row, deliveries);
   // The column is a BLOB with JSON, and never null.
-  const body: unknown = JSON.parse(Buffer.from(row.at(-1) as Uint8Array).toString('utf8'));
-  return { ...toView(row, deliveries.get(position) ?? []), body };
+  const body = row.at(-1) as Uint8Array;
+  return { ...view, body: isBound ? await bodyOfReached(instance, row, view) : toJson(body) };
+}
+
+/**
+ * Returns the body of an event with what the endpoints of its deliveries are sent of it together, so that a key that is bound to them is shown
+ * no more of a record than they are told.
+ */
+async function bodyOfReached(
+  { database, endpoints, id, bodyBytesMax }: WebhookInstance,
+  row: Tuple,
+  { deliveries, kind, collection, record, created }: EventView,
+): Promise<JsonObject> {
+  // As above.
+  const whole = row.at(-1) as Uint8Array;
+  const isThin = whole.length > bodyBytesMax;
+  const body = isThin ? thinBody({ kind, collectionName: collection, record, created }, id) : whole;
+  const context = readContext(row.at(contextColumn));
+  const told = new Set(deliveries.map(({ endpoint }) => endpoint));
+  const bodies = (await endpoints.stored(database))
+    .filter((endpoint) => told.has(endpoint.id))
+    .map((endpoint) => toJson(shapeBody({ kind, body, isThin, context }, endpoint)));
+  const shown = Object.entries(together(bodies)).map(([name, value]) => {
+    const parts = bodies.map((one) => one[name]).filter(isJsonObject);
+    return [name, parts.length === 0 ? value : together(parts)] as const;
+  });
+  return Object.fromEntries(shown);
+}
+
+function together(objects: readonly JsonObject[]): JsonObject {
+  return Object.fromEntries(objects.flatMap((one) => Object.entries(one)));
+}
+
+function toJson(body: Uint8Array): JsonObject {
+  // Every body of ours is an object.
+  return JSON.parse(Buffer.from(body).toString('utf8')) as JsonObject;
 }
 
 function positionOf([position]: Tuple): number {
@@ -81,8 +142,8 @@ function positionOf([position]: Tuple): number {
 }
 
 function toView(row: Tuple, deliveries: readonly DeliveryView[]): EventView {
-  const [, id, kind, collection, record, revision, created, stored] = row;
-  const { actor, hops, changed = [] } = readContext(stored) ?? { actor: '', hops: 0 };
+  const [, id, kind, collection, record, revision, created] = row;
+  const { actor, hops, changed = [] } = readContext(row.at(contextColumn)) ?? { actor: '', hops: 0 };
   return {
     id: String(id),
     kind: String(kind),

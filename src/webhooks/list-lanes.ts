@@ -1,3 +1,4 @@
+import type { Caller } from '../access/caller.ts';
 import type { Timestamp } from '../base/timestamp.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { ListQuery } from '../query/list-query.ts';
@@ -5,6 +6,7 @@ import { column, columnResolver } from '../query/list-source.ts';
 import { type ListResult, runList } from '../query/run-list.ts';
 import { sql } from '../sql/sql.ts';
 import type { Reader, Tuple } from '../storage/database.ts';
+import { isReached } from './endpoints/endpoint-reach.ts';
 import { closedLane, type StoredLane } from './lane.ts';
 import { readLanes } from './lane-store.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
@@ -29,15 +31,17 @@ export interface LaneView {
 export async function listLanes(
   { database, clock }: WebhookInstance,
   query: ListQuery,
+  caller: Caller,
 ): Promise<ListResult<LaneView>> {
   const { names } = database;
   const now = clock.now();
   const endpoint = column('number', sql`l.endpoint`);
+  const reached = isReached(names, endpoint.sql, caller);
   const isInTime = names.isInTime(endpoint.sql, 'for every row');
   const page = await runList(database, query, {
     columns: sql`p.id, p.url, p.status, l.state, l.cause, l.since, l.probe_at, l.held_until`,
     from: sql`${names.table('$lane')} l JOIN ${names.table('$endpoint')} p ON ${names.scopeOf('p')} AND p.position = l.endpoint`,
-    where: names.scopeOf('l'),
+    where: reached === undefined ? names.scopeOf('l') : sql`${names.scopeOf('l')} AND ${reached}`,
     ...(isInTime && { isInTime }),
     tieBreaker: endpoint,
     resolve: columnResolver({

@@ -1,3 +1,4 @@
+import { type Caller, operator, reachedEndpoints } from '../access/caller.ts';
 import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
 import { fromTimestamp, toTimestamp } from '../base/timestamp.ts';
 import { readTrimmed } from '../events/trimmed.ts';
@@ -5,6 +6,7 @@ import { unknownMembers, invalidValue } from '../fields/field-error.ts';
 import { parseDate } from '../fields/date-field.ts';
 import type { Reader } from '../storage/database.ts';
 import { changeEndpoint, type EndpointSaving } from './endpoints/change-endpoint.ts';
+import type { Endpoint } from './endpoints/endpoint.ts';
 import { parseEventFilter } from './event-filter.ts';
 import { notKept } from './feed.ts';
 import { readEndpoint } from './endpoints/endpoint-store.ts';
@@ -55,6 +57,7 @@ export async function requestReplay(
 ): Promise<ReplayView | { readonly total: number }> {
   const { database } = saving;
   const endpoint = await readEndpoint(saving, id);
+  requireFilter(saving.caller ?? operator, body, endpoint);
   const { dryRun, plan } = await decodePlan(saving, body, endpoint);
   const total = await countReplay(database, plan);
   if (dryRun) return { total };
@@ -64,6 +67,17 @@ export async function requestReplay(
     return insertReplay(tx, { ...plan, endpoint: changed }, { total, now });
   });
   return replayView(database, replay);
+}
+
+/**
+ * Throws forbidden for the filter of a key that is bound to endpoints where this one is not sent whole records: the count of what meets a filter
+ * would tell the fields that are left out.
+ */
+function requireFilter(caller: Caller, { filter = '' }: Body, { payload, fields }: Endpoint): void {
+  if (reachedEndpoints(caller) === null || filter === '' || (payload !== 'thin' && fields.length === 0))
+    return;
+  const message = 'The API key may not filter by records that the endpoint is not sent whole.';
+  throw new AppError('forbidden', message);
 }
 
 async function refuseSecond(reader: Reader, endpoint: number): Promise<void> {

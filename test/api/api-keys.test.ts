@@ -37,6 +37,7 @@ test('a key is shown when it is made and never again, and only a digest of it is
     'name',
     'scopes',
     'collections',
+    'endpoints',
     'expires',
     'created',
     'lastUsed',

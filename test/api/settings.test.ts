@@ -36,7 +36,7 @@ test('section 17: settings are there from the start, in this order, without secr
   const expected =
     '{"superuserIPs":[],"smtp":{"enabled":false,"port":587,"host":"smtp.example.com","username":"","authMethod":"","tls":false,"localName":""},' +
     `"backups":{"cron":"","cronMaxKeep":3,"s3":${s3}},"s3":${s3},` +
-    '"meta":{"accentColor":"#1055c9","appName":"Acme","appURL":"http://localhost:8090","senderName":"Support","senderAddress":"support@example.com","hideControls":false},' +
+    '"meta":{"accentColor":"#1055c9","appName":"Acme","appURL":"http://localhost:8090","senderName":"Support","senderAddress":"support@example.com","hideControls":false,"frameAncestors":[]},' +
     '"rateLimits":{"rules":[{"label":"*:auth","audience":"","duration":3,"maxRequests":2},{"label":"*:create","audience":"","duration":5,"maxRequests":20},' +
     '{"label":"/api/batch","audience":"","duration":1,"maxRequests":3},{"label":"/api/","audience":"","duration":10,"maxRequests":300}],"excludedIPs":[],"enabled":false},' +
     '"trustedProxy":{"headers":[],"useLeftmostIP":false},"batch":{"enabled":true,"maxRequests":50,"timeout":3,"maxBodySize":0},' +

@@ -9,6 +9,7 @@ import { logMutants } from './log-mutants.ts';
 import { metricMutants } from './metric-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { partitionMutants } from './partition-mutants.ts';
+import { portalMutants } from './portal-mutants.ts';
 import { catcherMutants } from './catcher-mutants.ts';
 import { realtimeMutants } from './realtime-mutants.ts';
 import { requestMutants } from './request-mutants.ts';
@@ -32,6 +33,7 @@ export const mutants: readonly Mutant[] = [
   ...logMutants,
   ...metricMutants,
   ...partitionMutants,
+  ...portalMutants,
   ...catcherMutants,
   ...endpointMutants,
   ...realtimeMutants,

@@ -11,7 +11,11 @@ export interface MadeKey {
 export async function makeKey(
   service: TestService,
   scopes: readonly string[],
-  more: { readonly collections?: readonly string[]; readonly expires?: string } = {},
+  more: {
+    readonly collections?: readonly string[];
+    readonly endpoints?: readonly string[];
+    readonly expires?: string;
+  } = {},
 ): Promise<MadeKey> {
   const body = { name: 'test', scopes, ...more };
   const answer = await service.request('/api/keys', { method: 'POST', token: true, body });

@@ -9,6 +9,7 @@ import { route } from '../route.ts';
 const common = { tag: 'webhooks', isForSuperusers: true } as const;
 const onOne = {
   ...common,
+  endpointKeys: 'delivery',
   parameters: ['DeliveryId', 'Fields'],
   answers: { 200: jsonAnswer('The delivery.', schemaReference('Delivery')) },
 } as const;
@@ -21,10 +22,12 @@ export const deliveryRoutes = [
     path: '/api/webhooks/deliveries',
     id: 'listDeliveries',
     scope: 'webhooks:read',
+    endpointKeys: 'narrowed',
     summary: 'A page of deliveries with their attempts',
     parameters: [...listParameters, 'Cursor'],
     answers: { 200: jsonAnswer('The deliveries.', schemaReference('DeliveryList')) },
-    handle: async (context) => context.answerList(await listDeliveries(context.instance, context.listQuery)),
+    handle: async (context) =>
+      context.answerList(await listDeliveries(context.instance, context.listQuery, context.caller)),
   }),
   route({
     ...onOne,

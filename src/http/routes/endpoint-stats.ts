@@ -25,6 +25,7 @@ export const endpointStatsRoutes = [
     ...common,
     path: '/api/webhooks/endpoints/:id/stats',
     id: 'getEndpointStats',
+    endpointKeys: 'endpoint',
     summary: 'What became of the attempts of an endpoint, by hours or days',
     parameters: ['EndpointId', 'From', 'To', 'Step', 'Fields'],
     answers: { 200: jsonAnswer('The statistics.', schemaReference('EndpointStats')) },
@@ -38,10 +39,12 @@ export const endpointStatsRoutes = [
     ...common,
     path: '/api/webhooks/lanes',
     id: 'listLanes',
+    endpointKeys: 'narrowed',
     summary: 'A page of the states of endpoints: which fail, since when and why',
     parameters: listParameters,
     answers: { 200: jsonAnswer('The lanes.', schemaReference('LaneList')) },
-    handle: async (context) => context.answerList(await listLanes(context.instance, context.listQuery)),
+    handle: async (context) =>
+      context.answerList(await listLanes(context.instance, context.listQuery, context.caller)),
   }),
 ];
 

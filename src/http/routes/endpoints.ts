@@ -1,3 +1,4 @@
+import { type Caller, reachedEndpoints } from '../../access/caller.ts';
 import { assert } from '../../base/assert.ts';
 import { AppError } from '../../base/errors.ts';
 import { invalidValue } from '../../fields/field-error.ts';
@@ -28,6 +29,7 @@ import { traceOf } from '../rule-input.ts';
 const common = { tag: 'webhooks', isForSuperusers: true } as const;
 const onOne = {
   ...common,
+  endpointKeys: 'endpoint',
   parameters: ['EndpointId', 'Fields'],
   answers: { 200: jsonAnswer('The endpoint.', schemaReference('Endpoint')) },
 } as const;
@@ -48,11 +50,12 @@ export const endpointRoutes = [
     path: '/api/webhooks/endpoints',
     id: 'listEndpoints',
     scope: 'webhooks:read',
+    endpointKeys: 'narrowed',
     summary: 'A page of endpoints',
     parameters: listParameters,
     answers: { 200: jsonAnswer('The endpoints.', schemaReference('EndpointList')) },
     handle: async (context) =>
-      context.answerList(await listEndpoints(context.instance, context.listQuery), toJson),
+      context.answerList(await listEndpoints(context.instance, context.listQuery, context.caller), toJson),
   }),
   route({
     ...common,
@@ -80,6 +83,7 @@ export const endpointRoutes = [
     id: 'checkEndpoint',
     // It changes nothing.
     scope: 'webhooks:read',
+    endpointKeys: 'narrowed',
     summary: 'What a create would refuse, or a change, and what the endpoint would be sent',
     description: 'Connects nowhere and stores nothing.',
     parameters: ['Fields'],
@@ -199,6 +203,7 @@ export const endpointRoutes = [
     isBodyOptional: true,
     answers: { 200: jsonAnswer('The delivery with its attempt.', schemaReference('Delivery')) },
     handle: async (context) => {
+      requirePing(context.caller, context.body);
       refuseOthers(context.body, { event: 'ping', recordId: '' });
       const { dispatcher, directory, instances } = context.services;
       const borrow: TestParts['borrow'] = (instanceId) => {
@@ -218,7 +223,7 @@ function toJson(endpoint: Endpoint): string {
 }
 
 /** Audits each change in its transaction. Only names of members are recorded, as headers and the query of a URL may be secret. */
-export function savingOf({ instance, request, input }: RequestContext): EndpointSaving {
+export function savingOf({ instance, request, caller, input }: RequestContext): EndpointSaving {
   const { database, endpoints, clock, dueClock, collections, sealer } = instance;
   return {
     database,
@@ -227,7 +232,8 @@ export function savingOf({ instance, request, input }: RequestContext): Endpoint
     clock,
     dueClock,
     collections,
-    isForOperator: isFromOperator(instance, request),
+    caller,
+    isForOperator: reachedEndpoints(caller) === null && isFromOperator(instance, request),
     onChange: async (tx, { before, after }) => {
       const action = actionOf(before, after);
       const host = new URL((after ?? before)?.url ?? '').host;
@@ -258,6 +264,18 @@ function decodeBacklog({ backlog = 'drain' }: Readonly<Record<string, unknown>>)
   throw new AppError('bad_request', 'Failed to resume endpoint.', {
     details: { backlog: invalidValue(`Must be one of ${backlogs.join(', ')}.`) },
   });
+}
+
+/**
+ * Throws forbidden where an API key that is bound to endpoints would test with more than the test event: a record of its choice may be one that
+ * its endpoints are not told of.
+ */
+function requirePing(
+  caller: Caller,
+  { event = 'ping', recordId = '' }: Readonly<Record<string, unknown>>,
+): void {
+  if (reachedEndpoints(caller) === null || (event === 'ping' && recordId === '')) return;
+  throw new AppError('forbidden', 'The API key is bound to endpoints and may test them with `ping` alone.');
 }
 
 function refuseOthers(body: Readonly<Record<string, unknown>>, only: Readonly<Record<string, string>>): void {

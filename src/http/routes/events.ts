@@ -14,23 +14,26 @@ export const eventRoutes = [
     ...common,
     path: '/api/webhooks/events',
     id: 'listEvents',
+    endpointKeys: 'narrowed',
     summary: 'A page of the log of events with their deliveries; of one record, its story',
     parameters: [...listParameters, 'Cursor', 'RecordStory'],
     answers: { 200: jsonAnswer('The events.', schemaReference('EventList')) },
-    handle: async (context) =>
-      context.answerList(
-        await listEvents(context.instance, context.listQuery, context.query.get('record') || null),
-      ),
+    handle: async (context) => {
+      const { instance, listQuery, query, caller } = context;
+      const record = query.get('record') || null;
+      return context.answerList(await listEvents(instance, listQuery, { record, caller }));
+    },
   }),
   route({
     ...common,
     path: '/api/webhooks/events/:id',
     id: 'getEvent',
+    endpointKeys: 'narrowed',
     summary: 'An event with its deliveries and its body',
     parameters: ['EventId', 'Fields'],
     answers: { 200: jsonAnswer('The event.', schemaReference('EventWithBody')) },
     handle: async (context) =>
-      context.answer(JSON.stringify(await readEvent(context.instance.database, context.params.id))),
+      context.answer(JSON.stringify(await readEvent(context.instance, context.params.id, context.caller))),
   }),
   route({
     ...shared,

@@ -80,6 +80,14 @@ const settings: Readonly<Record<string, Schema>> = {
     description:
       'Ids, or names when they are given; only with scopes of records. Null means all but system collections.',
   },
+  endpoints: {
+    type: ['array', 'null'],
+    minItems: 1,
+    maxItems: apiKeyLimits.endpointsMax,
+    items: text,
+    description:
+      'Ids of the only endpoints of webhooks that it reaches; only with scopes of webhooks. Null means all.',
+  },
   expires: { type: 'string', description: 'From when on the key is refused; empty means never.' },
 };
 
@@ -95,5 +103,5 @@ export const keySchemas: Readonly<Record<string, Schema>> = {
   ApiKey: objectSchema(shown),
   ApiKeyWithKey: objectSchema({ ...shown, key: { type: 'string', description: 'What is sent: `ck_…`.' } }),
   ApiKeyList: listSchema(schemaReference('ApiKey')),
-  ApiKeyCreate: objectSchema(settings, ['collections', 'expires']),
+  ApiKeyCreate: objectSchema(settings, ['collections', 'endpoints', 'expires']),
 };

@@ -8,6 +8,7 @@ import { savingOf } from './endpoints.ts';
 const common = { tag: 'webhooks', isForSuperusers: true } as const;
 const onOne = {
   ...common,
+  endpointKeys: 'replay',
   path: '/api/webhooks/replays/:id',
   parameters: ['ReplayId', 'Fields'],
   answers: { 200: jsonAnswer('The replay.', schemaReference('Replay')) },
@@ -20,6 +21,7 @@ export const replayRoutes = [
     method: 'POST',
     path: '/api/webhooks/endpoints/:id/replay',
     id: 'replayEndpoint',
+    endpointKeys: 'endpoint',
     scope: 'webhooks:write',
     summary: 'Send past deliveries of an endpoint again, or count them',
     parameters: ['EndpointId', 'Fields'],

@@ -224,6 +224,7 @@ const endpointOwner = [
   sql`ALTER TABLE "$endpoint" ADD COLUMN owner TEXT NOT NULL DEFAULT ''`,
   sql`ALTER TABLE "$endpoint" ADD COLUMN oauth2 TEXT`,
 ];
+const apiKeyEndpoints = sql`ALTER TABLE "$api_key" ADD COLUMN endpoints TEXT NOT NULL DEFAULT 'null'`;
 
 /**
  * The internal tables of one instance. Their names begin with `$`, which no collection's name can. Times that are shown are
@@ -265,4 +266,5 @@ export const instanceMigrations: readonly Migration[] = [
   { name: 'payloads of endpoints', statements: () => endpointPayload, admits: 1 },
   { name: 'what has caused events', statements: () => [eventContext], admits: 1 },
   { name: 'names, filters and owners of endpoints', statements: () => endpointOwner, admits: 1 },
+  { name: 'api keys for some endpoints', statements: () => [apiKeyEndpoints], admits: 1 },
 ];

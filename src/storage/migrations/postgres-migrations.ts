@@ -323,6 +323,7 @@ const endpointOwner = sql`ALTER TABLE chancery.endpoint
   ADD COLUMN contact text COLLATE "C" NOT NULL DEFAULT '',
   ADD COLUMN owner text COLLATE "C" NOT NULL DEFAULT '',
   ADD COLUMN oauth2 text COLLATE "C"`;
+const apiKeyEndpoints = sql`ALTER TABLE chancery.api_key ADD COLUMN endpoints text COLLATE "C" NOT NULL DEFAULT 'null'`;
 
 export const postgresMigrations: readonly Migration[] = [
   {
@@ -359,4 +360,5 @@ export const postgresMigrations: readonly Migration[] = [
   { name: 'payloads of endpoints', statements: () => [endpointPayload], admits: 1 },
   { name: 'what has caused events', statements: () => [eventContext], admits: 1 },
   { name: 'names, filters and owners of endpoints', statements: () => [endpointOwner], admits: 1 },
+  { name: 'api keys for some endpoints', statements: () => [apiKeyEndpoints], admits: 1 },
 ];

@@ -1,3 +1,4 @@
+import { type Caller, operator } from '../../access/caller.ts';
 import type { Clock } from '../../base/clock.ts';
 import { AppError, notFound } from '../../base/errors.ts';
 import { newId } from '../../base/ids.ts';
@@ -11,6 +12,7 @@ import type { NetworkPolicy } from '../../network/address-guard.ts';
 import { catcherOfUrl } from '../catchers.ts';
 import { filterProblem } from '../endpoint-conditions.ts';
 import type { OptionContext } from './endpoint-options.ts';
+import { requireChangeable } from './endpoint-reach.ts';
 import type { EndpointStore } from './endpoint-store.ts';
 import {
   decodeEndpoint,
@@ -36,6 +38,8 @@ export interface EndpointSaving extends Pick<
   WebhookInstance,
   'database' | 'endpoints' | 'clock' | 'dueClock' | 'collections' | 'sealer'
 > {
+  /** Who makes the change; absent for the service itself, which may make any. */
+  readonly caller?: Caller;
   /** Whether a refusal of a URL names the flag of the server that would allow it. */
   readonly isForOperator?: boolean;
   /** Runs inside the transaction of the change; `before` is undefined for a new endpoint. May await nothing but `tx`. */
@@ -82,6 +86,7 @@ export async function updateEndpoint(
   const failed = 'Failed to update endpoint.';
   const changed = await change(saving, async (tx, endpoints) => {
     const existing = await getEndpoint(tx, endpoints, request.id);
+    requireChangeable(saving.caller ?? operator, request.body, existing);
     refuseFixed(request.body, existing, failed);
     const settings = decodeEndpoint(request.body, { ...contextOf(saving, policy), existing, failed });
     if (settings.owner !== existing.owner) await requireOwner(tx, saving, settings.owner);

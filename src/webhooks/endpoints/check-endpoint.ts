@@ -1,3 +1,4 @@
+import { type Caller, operator, reachedEndpoints } from '../../access/caller.ts';
 import { AppError, type FieldErrors } from '../../base/errors.ts';
 import { invalidValue } from '../../fields/field-error.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
@@ -5,6 +6,7 @@ import { averageEventsPerDay } from '../count-events.ts';
 import { standardSchedule } from '../delivery.ts';
 import { contextOf, type EndpointSaving } from './change-endpoint.ts';
 import { checkTarget, type EndpointSettings, type OptionContext } from './endpoint-options.ts';
+import { refusedMembers, requireEndpoint } from './endpoint-reach.ts';
 import { decodeSecret, decodeStatus, type Endpoint, readSettings, refuseFixed } from './endpoint.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -34,16 +36,19 @@ export async function checkEndpoint(
   body: Body,
   policy: NetworkPolicy,
 ): Promise<EndpointCheck> {
-  const { database, endpoints, clock } = saving;
+  const { database, endpoints, clock, caller = operator } = saving;
   const { id } = body;
   const isNew = id === undefined || id === '';
+  requireDraft(caller, id);
   const existing = typeof id === 'string' && !isNew ? await endpoints.find(database, id) : undefined;
   const context = { ...contextOf(saving, policy), ...(existing && { existing }) };
-  const { settings, problems: ofSettings } = readSettings(body, context);
+  const refused = existing === undefined ? {} : refusedMembers(caller, body, existing);
+  const { settings, problems: ofSettings } = readSettings(without(body, Object.keys(refused)), context);
   const problems: FieldErrors = {
     ...(!isNew && existing === undefined && { id: invalidValue('There is no such endpoint.') }),
     ...problemsOf((failed) => checkFixed(body, existing, failed)),
     ...ofSettings,
+    ...refused,
   };
   const has = (name: string): boolean => Object.hasOwn(problems, name);
   return {
@@ -55,6 +60,16 @@ export async function checkEndpoint(
         : await averageEventsPerDay(database, settings, { now: clock.now() }),
     retries: has('schedule') || has('maxAgeSeconds') ? [] : retriesOf(settings),
   };
+}
+
+/** Throws not_found where a key that is bound to endpoints drafts a change of another, or a new one: what it would be sent is nothing for that key. */
+function requireDraft(caller: Caller, id: unknown): void {
+  if (reachedEndpoints(caller) !== null) requireEndpoint(caller, typeof id === 'string' ? id : '');
+}
+
+/** Returns a body without these members, which are not read: a refusal of what they name would tell what there is. */
+function without(body: Body, names: readonly string[]): Body {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name)));
 }
 
 /** Throws bad_request with the problems of the members that cannot be changed later. */

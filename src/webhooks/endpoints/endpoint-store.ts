@@ -1,13 +1,15 @@
+import type { Caller } from '../../access/caller.ts';
 import type { Clock } from '../../base/clock.ts';
 import { notFound } from '../../base/errors.ts';
 import type { Timestamp } from '../../base/timestamp.ts';
 import type { ListQuery } from '../../query/list-query.ts';
-import { column, columnResolver, type ListedTable, tableSource } from '../../query/list-source.ts';
+import { column, columnResolver, tableSource } from '../../query/list-source.ts';
 import { type ListResult, runList } from '../../query/run-list.ts';
 import type { Sealer, SealPlace } from '../../secrets/seal.ts';
 import { identifier, joinSql, sql, type Sql, type SqlValue } from '../../sql/sql.ts';
 import type { Database, Reader, Row, Transaction } from '../../storage/database.ts';
 import { type EndpointOption, namedOptions, optionColumn, settingsOf } from './endpoint-options.ts';
+import { isReached } from './endpoint-reach.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /**
@@ -192,7 +194,7 @@ const resolve = columnResolver({
   updated: column('date', sql`updated`),
 });
 
-const ids: ListedTable = { name: '$endpoint', columns: sql`id`, resolve, where: sql`deleted = ''` };
+const ids = { name: '$endpoint', columns: sql`id`, resolve, where: sql`deleted = ''` } as const;
 
 interface StoredEndpoints {
   readonly database: Database;
@@ -211,9 +213,12 @@ export async function readEndpoint(instance: StoredEndpoints, id: string): Promi
 export async function listEndpoints(
   instance: StoredEndpoints & { readonly clock: Clock },
   query: ListQuery,
+  caller: Caller,
 ): Promise<ListResult<Endpoint>> {
   const { database } = instance;
-  const page = await runList(database, query, tableSource(database, ids, instance.clock.now()));
+  const reached = isReached(database.names, sql`position`, caller);
+  const table = reached === undefined ? ids : { ...ids, where: sql`${ids.where} AND ${reached}` };
+  const page = await runList(database, query, tableSource(database, table, instance.clock.now()));
   const endpoints = await instance.endpoints.stored(database);
   const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
   // An endpoint that was deleted between the two reads is left out.

@@ -1,0 +1,55 @@
+import { type Caller, reachedEndpoints } from '../access/caller.ts';
+import { unreachable } from '../base/assert.ts';
+import { AppError } from '../base/errors.ts';
+import type { Instance } from '../instances/instance.ts';
+import { endpointOfDelivery } from '../webhooks/deliveries.ts';
+import { requireEndpoint } from '../webhooks/endpoints/endpoint-reach.ts';
+import { readReplay } from '../webhooks/replays.ts';
+
+/**
+ * What an API key that is bound to endpoints may do by a route; nothing by one that does not say it. `endpoint`, `delivery` and
+ * `replay`: what it says, if the id in its path is that of one of the key's own, and otherwise it is like one that does not exist. `narrowed`:
+ * the operation itself leaves out what the key does not reach (webhooks/endpoints/endpoint-reach.ts).
+ */
+export type EndpointKeyUse = 'endpoint' | 'delivery' | 'replay' | 'narrowed';
+
+/** The part of a route that decides it. */
+interface ReachedRoute {
+  readonly scope: string;
+  readonly endpointKeys?: EndpointKeyUse;
+}
+
+interface Asked {
+  readonly instance: Pick<Instance, 'database'>;
+  readonly caller: Caller;
+  /** Of the path. */
+  readonly id: string;
+}
+
+/** Throws forbidden for a key that is bound to endpoints where the route is not for such keys, and not_found for the id of what it does not reach. */
+export async function requireReached(
+  { scope, endpointKeys }: ReachedRoute,
+  { instance, caller, id }: Asked,
+): Promise<void> {
+  if (scope === 'any' || reachedEndpoints(caller) === null || endpointKeys === 'narrowed') return;
+  if (endpointKeys === undefined)
+    throw new AppError('forbidden', 'The API key is bound to endpoints and may not do this.');
+  requireEndpoint(caller, await endpointOf(endpointKeys, instance, id));
+}
+
+async function endpointOf(
+  kind: Exclude<EndpointKeyUse, 'narrowed'>,
+  { database }: Asked['instance'],
+  id: string,
+): Promise<string> {
+  switch (kind) {
+    case 'endpoint':
+      return id;
+    case 'delivery':
+      return endpointOfDelivery(id);
+    case 'replay':
+      return (await readReplay(database, id)).endpointId;
+    default:
+      return unreachable(kind);
+  }
+}
