@@ -259,13 +259,17 @@ test('the body of an event has what its endpoints are sent of it, and no more', 
   assert.ok('rank' in whole.json.body.data);
   // The values before a change are shown where an endpoint is sent them, and of its fields alone.
   const { id: changed } = await stage.addPost('three');
-  await stage.call('PATCH', `/api/collections/posts/records/${changed}`, { body: { title: 'four', rank: 4 } });
+  await stage.call('PATCH', `/api/collections/posts/records/${changed}`, {
+    body: { title: 'four', rank: 4 },
+  });
   const [{ event: third }] = await stage.deliveries(`endpoint = '${own}' && kind = 'record.update'`);
   const before = async (token: string | true): Promise<unknown> =>
     (await stage.request(`${webhooks}/events/${third}`, { token })).json.body;
   assert.deepEqual(Object.keys(Object(await before(stage.key))), Object.keys(json.body));
   await stage.call('PATCH', `${webhooks}/endpoints/${own}`, { body: { payload: 'previous' } });
-  await stage.call('PATCH', `/api/collections/posts/records/${changed}`, { body: { title: 'five', rank: 5 } });
+  await stage.call('PATCH', `/api/collections/posts/records/${changed}`, {
+    body: { title: 'five', rank: 5 },
+  });
   const [, { event: fourth }] = await stage.deliveries(`endpoint = '${own}' && kind = 'record.update'`);
   const last = await ask('GET', `${webhooks}/events/${fourth}`);
   assert.deepEqual(last.json.body.previous, { title: 'four' }, last.text);

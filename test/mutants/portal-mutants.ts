@@ -63,7 +63,7 @@ export const portalMutants: readonly Mutant[] = [
   {
     name: 'a key for some endpoints is shown no more of an event than they are sent',
     file: 'src/webhooks/list-events.ts',
-    from: 'isBound ? await bodyOfReached(instance, view, body) : toJson(body)',
+    from: 'isBound ? await bodyOfReached(instance, row, view) : toJson(body)',
     to: 'toJson(body)',
     tests,
   },
