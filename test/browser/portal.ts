@@ -1,10 +1,11 @@
 /** Signing in with an API key: whoever has one sees what its scopes allow, and nothing else. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { assertAccessible } from '../support/axe.ts';
 import { type BrowserStage, startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
+import { type DeliveryStage, startDeliveryStage } from '../support/delivery-stage.ts';
 
 const skip = withoutChromium;
 
@@ -131,3 +132,146 @@ test('a key for everything sees everything', { skip }, async (t) => {
   for (const shown of ['Overview', 'Logs', 'Settings', 'API key', 'users'])
     assert.ok(links.includes(shown), shown);
 });
+
+const failing = { kind: 'status', status: 500, body: 'out of order' } as const;
+
+/** A stage with an endpoint whose first delivery fails for good, one of somebody else, and a key for the first. */
+async function startPortal(t: TestContext, scopes: readonly string[]) {
+  const stage: DeliveryStage = await startDeliveryStage(t, {
+    modes: [failing, { kind: 'ok' }],
+    schedule: [],
+  });
+  const { pb, receiver, endpoint } = stage;
+  await pb.send(`/api/webhooks/endpoints/${endpoint.id}`, {
+    method: 'PATCH',
+    body: { description: 'Harbour Bakery' },
+  });
+  const foreign = await pb.send<{ id: string }>('/api/webhooks/endpoints', {
+    method: 'POST',
+    body: { url: `${receiver.url}other`, description: 'Somebody else', status: 'paused' },
+  });
+  const body = { name: 'for the harbour', scopes, endpoints: [endpoint.id] };
+  const { key } = await pb.send<{ key: string }>('/api/keys', { method: 'POST', body });
+  const order = await stage.addOrder();
+  const delivery = await stage.delivery(
+    order,
+    ({ id, status }) => status === 'exhausted' && id.endsWith(endpoint.id),
+  );
+  return { ...stage, foreign: foreign.id, key, order, delivery };
+}
+
+test(
+  'a portal key sees its part only, corrects its endpoint, finds the failed delivery and sends it again',
+  { skip },
+  async (t) => {
+    const stage = await startPortal(t, ['webhooks:read', 'webhooks:write']);
+    const page = await stage.open({ refusals: [404] });
+    const paths = watchRequests(page);
+    await page.goto(`${stage.url}/_/login?with=key`);
+    await page.getByLabel('API key', { exact: true }).fill(stage.key);
+    await page.keyboard.press('Enter');
+    await page.getByText('Harbour Bakery').waitFor();
+    assert.deepEqual(await linksOf(page), ['Webhooks', 'Events', 'Deliveries', 'API key']);
+    assert.equal(await page.locator('.endpoint-link').count(), 1);
+    assert.equal(await page.getByText('Somebody else').count(), 0);
+    assert.equal(await page.getByRole('button', { name: 'New endpoint' }).count(), 0);
+    await assertAccessible(page, 'portal');
+    await page.locator('.endpoint-link').click();
+    await page.getByText('The receiver answered with status 500.').first().waitFor();
+    await page.getByRole('tab', { name: 'Settings' }).click();
+    await page.getByText('Only whoever made the endpoint can change this.').waitFor();
+    for (const name of ['Events', 'Collections', 'Fields'])
+      assert.equal(await page.getByLabel(name, { exact: true }).count(), 0, name);
+    assert.equal(await page.getByRole('button', { name: 'Delete the endpoint …' }).count(), 0);
+    await page.getByLabel('Description').fill('The bakery at the harbour');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Saved.').waitFor();
+    await assertAccessible(page, 'settings of an endpoint of the portal');
+    await page.getByRole('link', { name: 'Events' }).click();
+    await page.locator('.event-row').first().waitFor();
+    assert.equal(await page.locator('.event-row').count(), 1);
+    await page.getByRole('link', { name: 'Deliveries' }).click();
+    await page.getByLabel('Status').selectOption('exhausted');
+    await page.locator('.event-list a').first().click();
+    await page.getByText('Answer to attempt 1: 500').waitFor();
+    assert.equal(await page.locator(`a[href*="/c/"]`).count(), 0, 'no record is offered');
+    await page.getByRole('tab', { name: 'Request' }).click();
+    await page.getByText('Headers with fresh signatures are not shown to this API key.').waitFor();
+    await page.getByRole('button', { name: 'Resend …' }).click();
+    await page.getByRole('button', { name: 'Send 1 delivery', exact: true }).click();
+    await page.locator('.delivery-verdict').getByText('Delivered').waitFor();
+    assert.equal(stage.receiver.requests.length, 2);
+    await page.goto(`${stage.url}/_/webhooks/${stage.foreign}`);
+    await page.getByRole('heading', { name: 'There is no such endpoint' }).waitFor();
+    await page.goto(`${stage.url}/_/c/orders`);
+    await page.getByText('only for 1 endpoint').waitFor();
+    await page.getByRole('link', { name: 'The bakery at the harbour' }).waitFor();
+    for (const path of paths)
+      assert.doesNotMatch(
+        path,
+        /^\/api\/(?:settings$|collections|health|logs|webhooks\/(?:feed|stats|event-types))/,
+      );
+  },
+);
+
+test('a key that only reads webhooks is offered nothing that changes something', { skip }, async (t) => {
+  const stage = await startPortal(t, ['webhooks:read']);
+  const page = await stage.open();
+  await page.goto(`${stage.url}/_/login?with=key`);
+  await page.getByLabel('API key', { exact: true }).fill(stage.key);
+  await page.keyboard.press('Enter');
+  const buttonsOf = async (): Promise<string> => (await page.locator('main button').allInnerTexts()).join();
+  await page.locator('.endpoint-link').waitFor();
+  await page.keyboard.press('c');
+  assert.equal(new URL(page.url()).search, '');
+  assert.doesNotMatch(await buttonsOf(), /New/);
+  await page.locator('.endpoint-link').click();
+  await page.getByText('The receiver answered with status 500.').first().waitFor();
+  assert.doesNotMatch(await buttonsOf(), /Pause|Replay|Retry|Test/);
+  await page.getByRole('tab', { name: 'Settings' }).click();
+  assert.ok(await page.locator('#endpoint-url').isDisabled());
+  assert.doesNotMatch(await buttonsOf(), /Save|Rotate|Delete/);
+  await assertAccessible(page, 'settings of an endpoint to read');
+  await page.goto(`${stage.url}/_/deliveries/${stage.delivery.id}`);
+  await page.getByText('Answer to attempt 1: 500').waitFor();
+  assert.doesNotMatch(await buttonsOf(), /Resend|Retry|Cancel/);
+  await page.goto(`${stage.url}/_/events/${stage.delivery.event}`);
+  await page.getByRole('link', { name: 'Attempts' }).waitFor();
+  assert.doesNotMatch(await buttonsOf(), /Resend/);
+});
+
+test(
+  'a superuser makes a key for an endpoint, and names the site that has the portal',
+  { skip },
+  async (t) => {
+    const stage = await startPortal(t, ['webhooks:read']);
+    const page = await stage.openSignedIn('settings/keys?create=yes', { refusals: [400] });
+    await page.getByLabel('Name').fill('Harbour');
+    assert.equal(await page.getByText('Only for these endpoints').count(), 0);
+    await page.getByRole('checkbox', { name: /^webhooks:read/ }).check();
+    await page.getByRole('checkbox', { name: 'Harbour Bakery' }).check();
+    await assertAccessible(page, 'a key for an endpoint');
+    await page.getByRole('button', { name: 'Make the key' }).click();
+    await page.getByText('/_/login?with=key').waitFor();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByText('only 1 endpoint').first().waitFor();
+    const { items } = await stage.pb.send<{ items: readonly { name: string; endpoints: unknown }[] }>(
+      '/api/keys',
+      {},
+    );
+    assert.deepEqual(items.find(({ name }) => name === 'Harbour')?.endpoints, [stage.endpoint.id]);
+    await page.goto(`${stage.url}/_/settings/access`);
+    const sites = page.getByLabel('Sites that may');
+    await sites.fill('https://shop.example.com/portal');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Must be an origin such as').waitFor();
+    await sites.fill('https://shop.example.com');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved').waitFor();
+    const { headers } = await fetch(`${stage.url}/_/`);
+    assert.match(
+      headers.get('content-security-policy') ?? '',
+      /frame-ancestors https:\/\/shop\.example\.com$/,
+    );
+  },
+);

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query';
 import { call, client } from './client.ts';
 import type { Delivery, Event } from './events.ts';
+import { isBoundToEndpoints, mayUse } from './session.ts';
 
 const waitingMs = 1_500;
 const restMs = 20_000;
@@ -117,12 +118,17 @@ export function signedRequestQuery(event: Event, endpoint: string) {
       }
       return null;
     },
-    enabled: event.kind !== 'ping',
+    enabled: event.kind !== 'ping' && maySign(),
     staleTime: 60_000,
     // It holds what the endpoint is authorised by: nothing that stays when nobody looks at it.
     gcTime: 0,
     retry: false,
   });
+}
+
+/** Whether the feed gives who is signed in the requests of endpoints: whoever may see their secrets, but no key for some of them. */
+export function maySign(): boolean {
+  return mayUse('webhooks:write') && !isBoundToEndpoints();
 }
 
 /** The signing secret of an endpoint. Fetched when somebody wants it, and kept nowhere. */

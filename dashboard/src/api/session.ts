@@ -23,6 +23,8 @@ export interface KeyBounds {
   readonly scopes: readonly KeyScope[];
   /** Ids of the collections whose records it reaches; null for all. */
   readonly collections: readonly string[] | null;
+  /** Ids of the only endpoints that it reaches; null for all. */
+  readonly endpoints: readonly string[] | null;
   readonly expires: string;
 }
 
@@ -40,6 +42,22 @@ function isKey(token: string): boolean {
 export function mayUse(scope: KeyScope): boolean {
   const scopes = currentSession()?.key?.scopes;
   return scopes === undefined || scopes.includes(scope) || scopes.includes('admin');
+}
+
+/** Whether who is signed in may change endpoints and send webhooks again. What would be refused is not offered. */
+export function mayChangeWebhooks(): boolean {
+  return mayUse('webhooks:write');
+}
+
+/** Whether an API key is for some endpoints alone: somebody who receives webhooks looks after their own. */
+export function isBoundToEndpoints(): boolean {
+  // What the browser has kept of an older version lacks the member.
+  return (currentSession()?.key?.endpoints ?? null) !== null;
+}
+
+/** Whether the screen of a record is there for who is signed in. */
+export function mayOpenRecords(): boolean {
+  return mayUse('records:read') && mayUse('collections:read');
 }
 
 let shown: { readonly token: string; readonly session: Session | undefined } = {

@@ -3,6 +3,7 @@ import Send from 'lucide-react/icons/send';
 import { useState } from 'react';
 import { sendAgain } from '../api/deliveries.ts';
 import type { Delivery, Surroundings } from '../api/events.ts';
+import { mayChangeWebhooks } from '../api/session.ts';
 import { Button } from './button.tsx';
 import { Confirm } from './confirm.tsx';
 import { deliveries as countOf } from './delivery-words.ts';
@@ -21,7 +22,7 @@ export function Resend({ deliveries, surroundings, label = 'Resend …' }: Resen
   const queries = useQueryClient();
   // What goes to an endpoint that was deleted since would be refused.
   const possible = deliveries.filter(({ endpoint }) => surroundings?.endpoints.has(endpoint) === true);
-  if (deliveries.length === 0) return null;
+  if (deliveries.length === 0 || !mayChangeWebhooks()) return null;
   return (
     <>
       <Button

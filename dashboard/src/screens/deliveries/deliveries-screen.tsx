@@ -6,6 +6,7 @@ import { useMemo } from 'react';
 import { apiUrl } from '../../api/client.ts';
 import { attemptDigest, deliveriesQuery, type DeliverySelection } from '../../api/deliveries.ts';
 import { type Delivery, type Surroundings, useSurroundings } from '../../api/events.ts';
+import { isBoundToEndpoints } from '../../api/session.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { Button } from '../../parts/button.tsx';
 import { DeliveryBadge } from '../../parts/delivery-badge.tsx';
@@ -143,7 +144,11 @@ function NoDeliveries({ isFiltered, onClear }: NoDeliveriesProps) {
           To the log of events
         </Link>
       }
-      code={`curl ${apiUrl}/api/webhooks/endpoints \\\n  -H "Authorization: $TOKEN" -H "Content-Type: application/json" \\\n  -d '{"url": "https://shop.example.com/hook"}'`}
+      code={
+        isBoundToEndpoints()
+          ? `curl ${apiUrl}/api/webhooks/deliveries \\\n  -H "Authorization: Bearer $KEY"`
+          : `curl ${apiUrl}/api/webhooks/endpoints \\\n  -H "Authorization: $TOKEN" -H "Content-Type: application/json" \\\n  -d '{"url": "https://shop.example.com/hook"}'`
+      }
     >
       A delivery is an event on its way to an endpoint. Once there is an endpoint, each event that it wants is
       sent to it.

@@ -5,6 +5,7 @@ import Zap from 'lucide-react/icons/zap';
 import { useState } from 'react';
 import { cancelDelivery, sendAgain } from '../../api/deliveries.ts';
 import type { Delivery, Surroundings } from '../../api/events.ts';
+import { mayChangeWebhooks } from '../../api/session.ts';
 import { useKeys } from '../../browser/keys.ts';
 import { AttemptLine } from '../../parts/attempt-line.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -14,6 +15,7 @@ import { DeliveryBadge } from '../../parts/delivery-badge.tsx';
 import type { Explanation } from '../../parts/delivery-words.ts';
 import { Key } from '../../parts/key.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
+import { RecordLink } from '../../parts/record-link.tsx';
 import { Resend } from '../../parts/resend.tsx';
 import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toast.tsx';
@@ -49,14 +51,9 @@ export function DeliverySummary({ delivery, explanation, surroundings }: Deliver
           <>
             <dt>Record</dt>
             <dd>
-              <Link
-                className="link"
-                to="/c/$collection"
-                params={{ collection }}
-                search={{ record, view: 'story' }}
-              >
+              <RecordLink className="link" collection={collection} record={record}>
                 {collection} / <span className="mono">{record}</span>
-              </Link>
+              </RecordLink>
             </dd>
           </>
         )}
@@ -74,7 +71,7 @@ export function DeliverySummary({ delivery, explanation, surroundings }: Deliver
           <AttemptLine delivery={delivery} />
         </dd>
       </dl>
-      <Actions delivery={delivery} surroundings={surroundings} />
+      {mayChangeWebhooks() && <Actions delivery={delivery} surroundings={surroundings} />}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { signedRequestQuery, type SignedRequest } from '../../api/deliveries.ts';
+import { maySign, signedRequestQuery, type SignedRequest } from '../../api/deliveries.ts';
 import { type Attempt, type Delivery, eventQuery, type Surroundings } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
@@ -42,12 +42,7 @@ function SignedRequestView({ event, endpoint, attempt }: SignedRequestViewProps)
   if (request === undefined || request === null)
     return (
       <>
-        <Notice>
-          {event.kind === 'ping'
-            ? 'The API gives the signatures of a test to its receiver only.'
-            : 'The feed does not have this event, so there are no headers to show.'}{' '}
-          The body is what was sent.
-        </Notice>
+        <Notice>{reasonOf(event.kind)} The body is what was sent.</Notice>
         {error !== null && <FailureNotice error={error} />}
         <Body text={JSON.stringify(event.body)} />
       </>
@@ -84,6 +79,14 @@ function SignedRequestView({ event, endpoint, attempt }: SignedRequestViewProps)
       </section>
     </>
   );
+}
+
+/** Why there are no headers. */
+function reasonOf(kind: Schemas['Event']['kind']): string {
+  if (kind === 'ping') return 'The API gives the signatures of a test to its receiver only.';
+  return maySign()
+    ? 'The feed does not have this event, so there are no headers to show.'
+    : 'Headers with fresh signatures are not shown to this API key.';
 }
 
 function Loading() {

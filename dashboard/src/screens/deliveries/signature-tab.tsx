@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import Eye from 'lucide-react/icons/eye';
 import { useId, useRef, useState, type RefObject } from 'react';
-import { fetchSecret, signedRequestQuery } from '../../api/deliveries.ts';
+import { fetchSecret, maySign, signedRequestQuery } from '../../api/deliveries.ts';
 import { type Attempt, type Delivery, eventQuery } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
+import { mayChangeWebhooks } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { LabelledField } from '../../parts/labelled-field.tsx';
@@ -84,7 +85,11 @@ function SignatureForm(props: SignatureFormProps) {
         Signs this webhook in your browser and compares it with what your receiver got. The secret is sent
         nowhere.
       </p>
-      <SecretField input={secret} canReveal={isEndpointThere} onReveal={() => void reveal()} />
+      <SecretField
+        input={secret}
+        canReveal={isEndpointThere && mayChangeWebhooks()}
+        onReveal={() => void reveal()}
+      />
       {error !== undefined && <FailureNotice error={error} />}
       <ReceivedFields attempt={attempt} />
       <div>
@@ -104,7 +109,7 @@ function useComparison(
   const [outcome, setOutcome] = useState<Outcome>();
   const request = useQuery({
     ...signedRequestQuery(event, endpoint),
-    enabled: isEndpointThere && event.kind !== 'ping',
+    enabled: isEndpointThere && event.kind !== 'ping' && maySign(),
   });
   const sent = request.data?.body ?? JSON.stringify(event.body);
   const compare = async (form: FormData): Promise<void> => {

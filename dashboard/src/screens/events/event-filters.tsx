@@ -55,6 +55,8 @@ function CollectionChoice({ value, onChange }: ChoiceProps) {
   const own = collections.filter(({ system }) => !system).map(({ name }) => name);
   // The log may tell of one that was renamed or deleted since.
   const names = value === '' || own.includes(value) ? own : [value, ...own];
+  // An API key may not know which there are.
+  if (names.length === 0) return null;
   return (
     <select
       className="input"

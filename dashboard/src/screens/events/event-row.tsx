@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { Delivery, Event } from '../../api/events.ts';
 import { DeliveryBadge } from '../../parts/delivery-badge.tsx';
 import { type DeliveryTone, kindNames } from '../../parts/delivery-words.ts';
+import { RecordLink } from '../../parts/record-link.tsx';
 import { Time } from '../../parts/time.tsx';
 
 /** An event in one line: when, what, of which record, and how its deliveries stand. All of it leads to the event. */
@@ -20,14 +21,9 @@ export function EventRow({ event }: { readonly event: Event }) {
         {kind === 'ping' ? (
           <span className="soft">test of an endpoint</span>
         ) : (
-          <Link
-            to="/c/$collection"
-            params={{ collection }}
-            search={{ record, view: 'story' }}
-            className="event-record-link"
-          >
+          <RecordLink collection={collection} record={record} className="event-record-link">
             {collection} <span className="faint">/</span> <span className="mono">{record}</span>
-          </Link>
+          </RecordLink>
         )}
       </span>
       <span className="event-told">

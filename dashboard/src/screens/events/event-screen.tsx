@@ -13,6 +13,7 @@ import { Empty } from '../../parts/empty.tsx';
 import { JsonView } from '../../parts/json-view.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { NotToldList } from '../../parts/not-told-list.tsx';
+import { RecordLink } from '../../parts/record-link.tsx';
 import { Resend } from '../../parts/resend.tsx';
 import { Time } from '../../parts/time.tsx';
 
@@ -64,14 +65,9 @@ function EventPage({ event }: { readonly event: Schemas['EventWithBody'] }) {
           <>
             <dt>Record</dt>
             <dd>
-              <Link
-                className="link"
-                to="/c/$collection"
-                params={{ collection }}
-                search={{ record, view: 'story' }}
-              >
+              <RecordLink className="link" collection={collection} record={record}>
                 {collection} / <span className="mono">{record}</span>
-              </Link>{' '}
+              </RecordLink>{' '}
               <span className="soft">revision {revision}</span>
             </dd>
           </>

@@ -1,5 +1,6 @@
 import { useEffect, useEffectEvent, useState } from 'react';
-import { call, Failure } from '../../api/client.ts';
+import { call, client, Failure } from '../../api/client.ts';
+import { isBoundToEndpoints } from '../../api/session.ts';
 import type { EventSelection } from '../../api/events.ts';
 
 const waitSeconds = 20;
@@ -9,7 +10,7 @@ const countMax = 999;
 
 /**
  * Counts the events that have come since the list was read, by waiting at the feed. They stay outside until somebody wants to see them.
- * Where there is no feed, none is counted.
+ * Where there is no feed, none is counted. It is not for keys for some endpoints: for them the list is looked at from time to time.
  */
 export function useNewEvents(selection: EventSelection, shown: ReadonlySet<string>) {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
@@ -20,7 +21,8 @@ export function useNewEvents(selection: EventSelection, shown: ReadonlySet<strin
   useEffect(() => {
     if (until !== '' || kind === 'ping') return undefined;
     const end = new AbortController();
-    void follow({ collection, kind, record, add, signal: end.signal });
+    const following = { collection, kind, record, add, signal: end.signal };
+    void (isBoundToEndpoints() ? followList(following) : follow(following));
     return () => end.abort();
   }, [collection, kind, record, until]);
   return {
@@ -55,6 +57,28 @@ async function follow({ collection, kind, record, add, signal }: Following): Pro
       if (error instanceof Failure && error.status === 400) return;
       await pause(signal);
     }
+}
+
+const lookedAt = 100;
+
+async function followList({ collection, kind, record, add, signal }: Following): Promise<void> {
+  const conditions = Object.entries({ collection, kind, record })
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => client.filter(`${name} = {:value}`, { value }));
+  const filter = conditions.join(' && ');
+  const query = { perPage: lookedAt, sort: '-created', skipTotal: true, fields: 'id' };
+  while (!signal.aborted) {
+    await pause(signal);
+    try {
+      const page = await call('GET /api/webhooks/events', {
+        query: { ...query, ...(filter !== '' && { filter }) },
+        signal,
+      });
+      add(page.items.map(({ id }) => id));
+    } catch {
+      // The next look may succeed.
+    }
+  }
 }
 
 /** When the newest event was made, by the clock of the service. */

@@ -1,11 +1,14 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import KeyRound from 'lucide-react/icons/key-round';
 import { keyScopes } from '../../api/keys.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
 import { type KeyBounds, useSession } from '../../api/session.ts';
+import { endpointsQuery } from '../../api/last-day.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Notice } from '../../parts/notice.tsx';
-import { Time } from '../../parts/time.tsx';
+import { plural, Time } from '../../parts/time.tsx';
 
 /** What the API key that signed in may do. Nothing else of the dashboard is offered. */
 export function KeyScreen() {
@@ -36,7 +39,10 @@ interface KeyDetailsProps {
   readonly bounds: KeyBounds;
 }
 
-function KeyDetails({ name, bounds: { scopes, collections: ids, expires } }: KeyDetailsProps) {
+function KeyDetails({
+  name,
+  bounds: { scopes, collections: ids, endpoints = null, expires },
+}: KeyDetailsProps) {
   const collections = useLoadedCollections();
   const names = ids?.map((id) => collections?.find((one) => one.id === id)?.name ?? id);
   const isBlind =
@@ -56,6 +62,7 @@ function KeyDetails({ name, bounds: { scopes, collections: ids, expires } }: Key
             </>
           )}
           {names !== undefined && `, only for ${names.join(', ')}`}
+          {endpoints !== null && `, only for ${plural(endpoints.length, 'endpoint')}`}
         </p>
       </div>
       <ul className="panel settings-list" aria-label="What it may do">
@@ -70,6 +77,7 @@ function KeyDetails({ name, bounds: { scopes, collections: ids, expires } }: Key
             </li>
           ))}
       </ul>
+      {endpoints !== null && <EndpointLinks count={endpoints.length} />}
       {isBlind && (
         <Notice tone="retrying">
           This key may read records by the API, but a table here needs their definitions too: a key with{' '}
@@ -77,5 +85,33 @@ function KeyDetails({ name, bounds: { scopes, collections: ids, expires } }: Key
         </Notice>
       )}
     </section>
+  );
+}
+
+/** The endpoints that a key is for. The service leaves out those that were deleted. */
+function EndpointLinks({ count }: { readonly count: number }) {
+  const { data: endpoints } = useQuery(endpointsQuery);
+  if (endpoints === undefined) return null;
+  const deleted = count - endpoints.length;
+  return (
+    <>
+      <ul className="panel settings-list" aria-label="Its endpoints">
+        {endpoints.map(({ id, url, description }) => (
+          <li key={id} className="settings-row">
+            <span className="settings-row-main">
+              <Link className="link cut" to="/webhooks/$id" params={{ id }}>
+                {description === '' ? url : description}
+              </Link>
+              {description !== '' && <span className="soft cut">{url}</span>}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {deleted > 0 && (
+        <Notice tone="retrying">
+          {plural(deleted, 'endpoint')} of this key {deleted === 1 ? 'was' : 'were'} deleted.
+        </Notice>
+      )}
+    </>
   );
 }

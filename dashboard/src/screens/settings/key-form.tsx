@@ -1,8 +1,9 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { apiUrl, call, Failure } from '../../api/client.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
 import { keyScopes, keysQuery, type KeyScope } from '../../api/keys.ts';
+import { endpointsQuery } from '../../api/last-day.ts';
 import { Button } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
 import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
@@ -12,6 +13,7 @@ interface NewKey {
   readonly name: string;
   readonly scopes: readonly KeyScope[];
   readonly collections: readonly string[];
+  readonly endpoints: readonly string[];
   /** As the control of the browser has it, in local time; empty for never. */
   readonly expires: string;
 }
@@ -21,20 +23,28 @@ function isOfRecords({ scopes }: NewKey): boolean {
   return scopes.length > 0 && scopes.every((scope) => scope.startsWith('records:'));
 }
 
+/** Only a key of webhooks can be bound to endpoints. */
+function isOfWebhooks({ scopes }: NewKey): boolean {
+  return scopes.length > 0 && scopes.every((scope) => scope.startsWith('webhooks:'));
+}
+
 function toBody(key: NewKey) {
-  const { name, scopes, collections, expires } = key;
+  const { name, scopes, collections, endpoints, expires } = key;
   return {
     name,
     scopes,
     collections: isOfRecords(key) && collections.length > 0 ? collections : null,
+    endpoints: isOfWebhooks(key) && endpoints.length > 0 ? endpoints : null,
     expires: expires === '' ? '' : new Date(expires).toISOString(),
   };
 }
 
+const blankKey: NewKey = { name: '', scopes: [], collections: [], endpoints: [], expires: '' };
+
 /** Makes a key, and shows it once: what is left of it afterwards is only a digest, at the service. */
 export function KeyForm({ onClose }: { readonly onClose: () => void }) {
   const queries = useQueryClient();
-  const [draft, setDraft] = useState<NewKey>({ name: '', scopes: [], collections: [], expires: '' });
+  const [draft, setDraft] = useState<NewKey>(blankKey);
   const [error, setError] = useState<unknown>();
   const [isBusy, setIsBusy] = useState(false);
   const [made, setMade] = useState('');
@@ -51,7 +61,15 @@ export function KeyForm({ onClose }: { readonly onClose: () => void }) {
     }
     setIsBusy(false);
   };
-  if (made !== '') return <MadeKey apiKey={made} name={draft.name} onClose={onClose} />;
+  if (made !== '')
+    return (
+      <MadeKey
+        apiKey={made}
+        name={draft.name}
+        isPortal={toBody(draft).endpoints !== null}
+        onClose={onClose}
+      />
+    );
   const change = (members: Partial<NewKey>): void => setDraft({ ...draft, ...members });
   return (
     <form className="panel settings-card" noValidate onSubmit={(event) => void create(event)}>
@@ -68,6 +86,13 @@ export function KeyForm({ onClose }: { readonly onClose: () => void }) {
           chosen={draft.collections}
           error={fields.get('collections')}
           onChange={(collections) => change({ collections })}
+        />
+      )}
+      {isOfWebhooks(draft) && (
+        <EndpointBoxes
+          chosen={draft.endpoints}
+          error={fields.get('endpoints')}
+          onChange={(endpoints) => change({ endpoints })}
         />
       )}
       <LabelledField id="key-expires" label="Expires" error={fields.get('expires')} help="Empty: never.">
@@ -180,13 +205,52 @@ function CollectionBoxes({
   );
 }
 
+/** For whoever receives the webhooks: a customer is given the part that is theirs. */
+function EndpointBoxes({
+  chosen,
+  error,
+  onChange,
+}: BoxesProps<string> & { readonly chosen: readonly string[] }) {
+  const { data: endpoints = [] } = useQuery(endpointsQuery);
+  if (endpoints.length === 0) return null;
+  return (
+    <LabelledField
+      id="key-endpoints"
+      label="Only for these endpoints"
+      isGroup
+      error={error}
+      help="None: all of them. With some, whoever has the key sees and looks after these alone: a portal for a customer."
+    >
+      <div className="settings-boxes settings-boxes-tall" tabIndex={-1}>
+        {endpoints.map(({ id, url, description }) => (
+          <label key={id} className="settings-box" aria-label={description === '' ? url : description}>
+            <input
+              type="checkbox"
+              checked={chosen.includes(id)}
+              onChange={(event) =>
+                onChange(event.target.checked ? [...chosen, id] : chosen.filter((one) => one !== id))
+              }
+            />
+            <span>
+              <span className="cut">{description === '' ? url : description}</span>
+              {description !== '' && <span className="soft cut">{url}</span>}
+            </span>
+          </label>
+        ))}
+      </div>
+    </LabelledField>
+  );
+}
+
 interface MadeKeyProps {
   readonly apiKey: string;
   readonly name: string;
+  /** Whether it is for somebody who looks after endpoints of their own. */
+  readonly isPortal: boolean;
   readonly onClose: () => void;
 }
 
-function MadeKey({ apiKey, name, onClose }: MadeKeyProps) {
+function MadeKey({ apiKey, name, isPortal, onClose }: MadeKeyProps) {
   return (
     <div className="panel settings-card">
       <h2>The key for {name}</h2>
@@ -194,8 +258,16 @@ function MadeKey({ apiKey, name, onClose }: MadeKeyProps) {
         Copy it now: it is shown this once, and the service keeps only a digest.
       </Notice>
       <Code text={apiKey} />
+      {isPortal && (
+        <>
+          <p className="soft">Whoever has it signs in to their part of this dashboard at:</p>
+          <Code text={`${apiUrl}/_/login?with=key`} />
+        </>
+      )}
       <p className="soft">It is sent with each request:</p>
-      <Code text={`curl ${apiUrl}/api/collections/NAME/records \\\n  -H "Authorization: Bearer $KEY"`} />
+      <Code
+        text={`curl ${apiUrl}/api/${isPortal ? 'webhooks/deliveries' : 'collections/NAME/records'} \\\n  -H "Authorization: Bearer $KEY"`}
+      />
       <div className="settings-actions">
         <Button tone="primary" onClick={onClose}>
           I have copied it

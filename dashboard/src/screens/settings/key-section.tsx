@@ -10,7 +10,7 @@ import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
-import { parseTime, Time } from '../../parts/time.tsx';
+import { parseTime, plural, Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { KeyForm } from './key-form.tsx';
 
@@ -106,7 +106,7 @@ function KeyList({ keys }: { readonly keys: readonly ApiKey[] }) {
 }
 
 function KeyFacts({
-  apiKey: { id, collections: ids, lastUsed, expires },
+  apiKey: { id, collections: ids, endpoints, lastUsed, expires },
   collections,
 }: {
   readonly apiKey: ApiKey;
@@ -117,6 +117,7 @@ function KeyFacts({
   return (
     <>
       {names !== undefined && <span>only {names.join(', ')}</span>}
+      {endpoints !== null && <span>only {plural(endpoints.length, 'endpoint')}</span>}
       <span>
         {lastUsed === '' ? (
           'never used'

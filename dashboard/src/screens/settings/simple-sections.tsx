@@ -144,6 +144,18 @@ export function AccessSection({ settings }: SectionProps) {
         />
       </Group>
       <Group
+        title="In a frame"
+        lead="By default no site may show this dashboard in a frame. Name only sites that you trust."
+      >
+        <LinesSetting
+          draft={draft}
+          path="meta.frameAncestors"
+          label="Sites that may"
+          placeholder="https://shop.example.com"
+          help="Origins, at most 20, for example of the site with a portal for your customers. Empty: none."
+        />
+      </Group>
+      <Group
         title="Behind a proxy"
         lead="Read only from the proxies that the operator trusts with --trusted-proxies."
       >

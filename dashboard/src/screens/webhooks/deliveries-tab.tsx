@@ -110,17 +110,20 @@ function Filters({ search, onSearch }: Omit<DeliveriesTabProps, 'endpoint'>) {
           <option key={one}>{one}</option>
         ))}
       </select>
-      <select
-        className="input"
-        aria-label="Collection"
-        value={search.collection ?? ''}
-        onChange={(event) => change('collection', event.target.value)}
-      >
-        <option value="">All collections</option>
-        {collections.map(({ name }) => (
-          <option key={name}>{name}</option>
-        ))}
-      </select>
+      {/* An API key may not know which there are. */}
+      {collections.length > 0 && (
+        <select
+          className="input"
+          aria-label="Collection"
+          value={search.collection ?? ''}
+          onChange={(event) => change('collection', event.target.value)}
+        >
+          <option value="">All collections</option>
+          {collections.map(({ name }) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      )}
       <input
         className="input mono"
         data-filter

@@ -4,6 +4,7 @@ import { useEffect, useState, type ReactNode } from 'react';
 import { fieldMessages } from '../../api/client.ts';
 import { type EndpointCheck, endpointCheckQuery } from '../../api/endpoints.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
+import { isBoundToEndpoints } from '../../api/session.ts';
 import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { draftOf, encodeValues, eventKinds, type EndpointValues } from './endpoint-values.ts';
@@ -64,8 +65,14 @@ export function EndpointForm({ values, onChange, id, refused, urlAside }: Endpoi
           {...errorAttributes('endpoint-description', problems.get('description'))}
         />
       </LabelledField>
-      <EventChoice values={values} onChange={onChange} error={problems.get('events')} />
-      <CollectionChoice values={values} onChange={onChange} error={problems.get('collections')} />
+      {isBoundToEndpoints() ? (
+        <ToldFacts values={values} />
+      ) : (
+        <>
+          <EventChoice values={values} onChange={onChange} error={problems.get('events')} />
+          <CollectionChoice values={values} onChange={onChange} error={problems.get('collections')} />
+        </>
+      )}
       <ScheduleFields values={values} onChange={onChange} error={problems.get('schedule')} />
       <Forecast check={check} />
       {error !== null && <FailureNotice error={error} />}
@@ -75,7 +82,7 @@ export function EndpointForm({ values, onChange, id, refused, urlAside }: Endpoi
       >
         <summary>
           <ChevronRight size={13} aria-hidden />
-          Headers, payload, order and limits
+          {isBoundToEndpoints() ? 'Headers, order and limits' : 'Headers, payload, order and limits'}
         </summary>
         <EndpointLimits values={values} onChange={onChange} problems={problems} />
       </details>
@@ -187,6 +194,26 @@ function CollectionChoice({ values: { collections: chosen }, onChange, error }: 
         ))}
       </div>
     </LabelledField>
+  );
+}
+
+/** What the endpoint is told, for an API key that may not change that. */
+function ToldFacts({ values: { events, collections, isThin, fields } }: Pick<PartProps, 'values'>) {
+  const names = events.map((kind) => kindLabels[kind].toLowerCase()).join(', ');
+  const part = isThin ? 'Its id alone' : fields === '' ? 'All of its fields' : fields;
+  return (
+    <section className="section" aria-labelledby="endpoint-told">
+      <h2 id="endpoint-told">What it is told</h2>
+      <dl className="facts">
+        <dt>When a record is</dt>
+        <dd>{names}</dd>
+        <dt>Collections</dt>
+        <dd>{collections.length === 0 ? 'All' : collections.length.toLocaleString('en')}</dd>
+        <dt>Of a record</dt>
+        <dd>{part}</dd>
+      </dl>
+      <p className="soft small">Only whoever made the endpoint can change this.</p>
+    </section>
   );
 }
 

@@ -1,3 +1,4 @@
+import { isBoundToEndpoints } from '../../api/session.ts';
 import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
 import type { EndpointValues, Order } from './endpoint-values.ts';
 
@@ -35,6 +36,22 @@ export function EndpointLimits({ values, onChange, problems }: EndpointLimitsPro
           {...errorAttributes('endpoint-headers', messageOf(problems, 'headers'))}
         />
       </LabelledField>
+      {!isBoundToEndpoints() && <PayloadFields values={values} onChange={onChange} problems={problems} />}
+      <OrderFields values={values} onChange={onChange} problems={problems} />
+      <div className="endpoint-numbers">
+        <NumberField {...numbers} name="timeoutMs" label="Deadline, ms" help="1,000 to 30,000" />
+        <NumberField {...numbers} name="maxInFlight" label="At once" help="1 to 64 requests" />
+        <NumberField {...numbers} name="rateLimit" label="A second, at most" help="0 for no limit" />
+        <NumberField {...numbers} name="maxAgeSeconds" label="Expires after, s" help="empty for never" />
+      </div>
+    </div>
+  );
+}
+
+/** What of a record is sent. */
+function PayloadFields({ values, onChange, problems }: EndpointLimitsProps) {
+  return (
+    <>
       <LabelledField
         id="endpoint-fields"
         label="Fields"
@@ -63,14 +80,7 @@ export function EndpointLimits({ values, onChange, problems }: EndpointLimitsPro
         isOn={values.cloudEvents}
         onChange={(cloudEvents) => onChange({ cloudEvents })}
       />
-      <OrderFields values={values} onChange={onChange} problems={problems} />
-      <div className="endpoint-numbers">
-        <NumberField {...numbers} name="timeoutMs" label="Deadline, ms" help="1,000 to 30,000" />
-        <NumberField {...numbers} name="maxInFlight" label="At once" help="1 to 64 requests" />
-        <NumberField {...numbers} name="rateLimit" label="A second, at most" help="0 for no limit" />
-        <NumberField {...numbers} name="maxAgeSeconds" label="Expires after, s" help="empty for never" />
-      </div>
-    </div>
+    </>
   );
 }
 

@@ -6,6 +6,7 @@ import { catcherIdOf } from '../../api/catchers.ts';
 import { Failure } from '../../api/client.ts';
 import { endpointQuery } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
+import { mayChangeWebhooks } from '../../api/session.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
@@ -72,18 +73,22 @@ function EndpointPage({ endpoint }: { readonly endpoint: Endpoint }) {
         title={<span className="cut">{shortUrl(endpoint.url)}</span>}
         aside={<CopyButton text={endpoint.url} label="Copy the URL" />}
       >
-        <PauseResume endpoint={endpoint} />
-        <Button onClick={() => openReplay('new')}>
-          <RotateCcw size={14} aria-hidden />
-          Replay …
-        </Button>
+        {mayChangeWebhooks() && (
+          <>
+            <PauseResume endpoint={endpoint} />
+            <Button onClick={() => openReplay('new')}>
+              <RotateCcw size={14} aria-hidden />
+              Replay …
+            </Button>
+          </>
+        )}
       </Bar>
       <div className="records" data-drawer={replay === undefined ? undefined : ''}>
         <div className="detail">
           <div className="endpoint-tabs">
             <TabList
               label="View"
-              tabs={tabs}
+              tabs={mayChangeWebhooks() ? tabs : tabs.filter(({ name }) => name !== 'test')}
               selected={tab}
               onSelect={(name) =>
                 set({ ...(replay !== undefined && { replay }), ...(name !== 'overview' && { tab: name }) })
@@ -99,11 +104,11 @@ function EndpointPage({ endpoint }: { readonly endpoint: Endpoint }) {
               />
             )}
             {tab === 'deliveries' && <DeliveriesTab endpoint={endpoint} search={search} onSearch={set} />}
-            {tab === 'test' && <TestTab endpoint={endpoint} />}
+            {tab === 'test' && mayChangeWebhooks() && <TestTab endpoint={endpoint} />}
             {tab === 'settings' && <SettingsTab endpoint={endpoint} />}
           </div>
         </div>
-        {replay !== undefined && (
+        {replay !== undefined && (replay !== 'new' || mayChangeWebhooks()) && (
           <ReplayDrawer
             key={replay}
             endpoint={endpoint}
@@ -134,8 +139,7 @@ function NoEndpoint({ id }: { readonly id: string }) {
         </Link>
       }
     >
-      <span className="mono">{id}</span> was deleted, or belongs to another instance. What it was sent is
-      still in the log of events.
+      <span className="mono">{id}</span> was deleted, or belongs to somebody else.
     </Empty>
   );
 }

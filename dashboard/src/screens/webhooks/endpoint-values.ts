@@ -1,6 +1,7 @@
 import type { EndpointDraft } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
+import { isBoundToEndpoints } from '../../api/session.ts';
 import { formatDelays, parseDelays } from './delays.ts';
 
 export type Order = Endpoint['order'];
@@ -103,7 +104,7 @@ export function encodeValues(values: EndpointValues): EncodedValues {
   const rateLimit = whole('rateLimit');
   const maxAgeSeconds = values.maxAgeSeconds.trim() === '' ? null : whole('maxAgeSeconds');
   const retries = delays === undefined || delays.length === 0 ? null : delays;
-  const body = {
+  const all = {
     url: url.trim(),
     description,
     events,
@@ -121,8 +122,30 @@ export function encodeValues(values: EndpointValues): EncodedValues {
     ...(rateLimit !== undefined && { rateLimit }),
     ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
   } as const;
-  return { body, problems };
+  return { body: isBoundToEndpoints() ? changeableOf(all) : all, problems };
 }
+
+/** Returns what an API key for some endpoints may change: where and how they are told, and not of what. */
+function changeableOf(all: EncodedValues['body']): EncodedValues['body'] {
+  const changeable = Object.entries(all).filter(([name]) => changeableNames.has(name));
+  // The members of `all` with their values; the only one that must be there is among them.
+  return Object.fromEntries(changeable) as unknown as EncodedValues['body'];
+}
+
+const changeableNames: ReadonlySet<string> = new Set([
+  'url',
+  'description',
+  'schedule',
+  'headers',
+  'contact',
+  'order',
+  'coalesce',
+  'onExhausted',
+  'timeoutMs',
+  'maxInFlight',
+  'rateLimit',
+  'maxAgeSeconds',
+]);
 
 /** The same for a question before it is saved. A URL that is not there yet is no mistake. */
 export function draftOf({ body }: EncodedValues, id: string | undefined): EndpointDraft {

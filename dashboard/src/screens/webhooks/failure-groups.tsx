@@ -10,6 +10,7 @@ import {
   sendGroupAgain,
 } from '../../api/endpoint-deliveries.ts';
 import type { Endpoint } from '../../api/events.ts';
+import { mayChangeWebhooks } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { deliveries } from '../../parts/delivery-words.ts';
@@ -75,10 +76,12 @@ function GroupRow({ endpoint, group }: GroupProps) {
           <Time value={last.created} />
         </span>
       </div>
-      <Button onClick={() => setIsOpen(true)}>
-        <Send size={14} aria-hidden />
-        Retry group …
-      </Button>
+      {mayChangeWebhooks() && (
+        <Button onClick={() => setIsOpen(true)}>
+          <Send size={14} aria-hidden />
+          Retry group …
+        </Button>
+      )}
       {isOpen && <RetryGroup endpoint={endpoint} group={group} onClose={() => setIsOpen(false)} />}
     </li>
   );

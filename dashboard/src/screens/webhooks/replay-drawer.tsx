@@ -3,6 +3,7 @@ import X from 'lucide-react/icons/x';
 import { useState } from 'react';
 import { endpointStatsQuery } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
+import { isBoundToEndpoints } from '../../api/session.ts';
 import { Failure } from '../../api/client.ts';
 import { type ReplayRequest, replayCountQuery, startReplay } from '../../api/replays.ts';
 import { useKeys } from '../../browser/keys.ts';
@@ -112,7 +113,12 @@ function ReplayForm({ endpoint, onStarted }: ReplayFormProps) {
     >
       <div className="drawer-form">
         <p className="mono wrap">{endpoint.url}</p>
-        <ChoiceFields choice={choice} onChange={change} fields={fields} />
+        <ChoiceFields
+          choice={choice}
+          onChange={change}
+          fields={fields}
+          mayFilter={!isBoundToEndpoints() || (endpoint.payload !== 'thin' && endpoint.fields.length === 0)}
+        />
         {failure !== undefined && fields.size === 0 && <FailureNotice error={failure} />}
         {body !== undefined && count.isFetching && <p role="status">Counting …</p>}
         {body !== undefined && count.data !== undefined && !count.isFetching && (
@@ -149,9 +155,11 @@ interface ChoiceFieldsProps {
   readonly choice: Choice;
   readonly onChange: (part: Partial<Choice>) => void;
   readonly fields: ReadonlyMap<string, string>;
+  /** A key for some endpoints may not, where these are sent parts of records only. */
+  readonly mayFilter: boolean;
 }
 
-function ChoiceFields({ choice, onChange, fields }: ChoiceFieldsProps) {
+function ChoiceFields({ choice, onChange, fields, mayFilter }: ChoiceFieldsProps) {
   return (
     <>
       <RadioList
@@ -174,23 +182,25 @@ function ChoiceFields({ choice, onChange, fields }: ChoiceFieldsProps) {
           ))}
         </select>
       </LabelledField>
-      <LabelledField
-        id="replay-filter"
-        label="Filter"
-        help="Of the records as the events tell of them; empty for all."
-        error={fields.get('filter')}
-      >
-        <input
+      {mayFilter && (
+        <LabelledField
           id="replay-filter"
-          className="input mono"
-          placeholder="state = 'paid'"
-          value={choice.filter}
-          spellCheck={false}
-          autoComplete="off"
-          onChange={(event) => onChange({ filter: event.target.value })}
-          {...errorAttributes('replay-filter', fields.get('filter'))}
-        />
-      </LabelledField>
+          label="Filter"
+          help="Of the records as the events tell of them; empty for all."
+          error={fields.get('filter')}
+        >
+          <input
+            id="replay-filter"
+            className="input mono"
+            placeholder="state = 'paid'"
+            value={choice.filter}
+            spellCheck={false}
+            autoComplete="off"
+            onChange={(event) => onChange({ filter: event.target.value })}
+            {...errorAttributes('replay-filter', fields.get('filter'))}
+          />
+        </LabelledField>
+      )}
       <LabelledField
         id="replay-rate"
         label="Deliveries a second, at most"

@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Endpoint } from '../../api/events.ts';
 import { cancelReplay, type Replay, replayQuery } from '../../api/replays.ts';
+import { mayChangeWebhooks, mayUse } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { DeliveryBadge } from '../../parts/delivery-badge.tsx';
@@ -63,10 +64,12 @@ export function ReplayProgress({ endpoint, id }: ReplayProgressProps) {
             <dt>Id</dt>
             <dd className="mono">{replay.id}</dd>
           </dl>
-          <p className="field-help">It goes on without this page. That it was started is in the audit log.</p>
+          <p className="field-help">
+            It goes on without this page.{mayUse('admin') && ' That it was started is in the audit log.'}
+          </p>
         </div>
       </div>
-      {replay.state === 'running' && <CancelFoot replay={replay} />}
+      {replay.state === 'running' && mayChangeWebhooks() && <CancelFoot replay={replay} />}
     </>
   );
 }

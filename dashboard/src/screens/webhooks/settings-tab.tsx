@@ -4,6 +4,7 @@ import { useState, type FormEvent } from 'react';
 import { Failure } from '../../api/client.ts';
 import { endpointActions } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
+import { isBoundToEndpoints, mayChangeWebhooks } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
@@ -20,7 +21,7 @@ export function SettingsTab({ endpoint }: { readonly endpoint: Endpoint }) {
     <div className="endpoint-settings">
       {/* Another copy of the form once its values were changed, here or elsewhere. */}
       <Options key={JSON.stringify(valuesOf(endpoint))} endpoint={endpoint} />
-      <RotateSecret endpoint={endpoint} />
+      {mayChangeWebhooks() && <RotateSecret endpoint={endpoint} />}
       <section className="section" aria-labelledby="about">
         <h2 id="about">About</h2>
         <dl className="facts">
@@ -38,7 +39,7 @@ export function SettingsTab({ endpoint }: { readonly endpoint: Endpoint }) {
           </dd>
         </dl>
       </section>
-      <DeleteEndpoint endpoint={endpoint} />
+      {mayChangeWebhooks() && !isBoundToEndpoints() && <DeleteEndpoint endpoint={endpoint} />}
     </div>
   );
 }
@@ -72,24 +73,28 @@ function Options({ endpoint }: { readonly endpoint: Endpoint }) {
       noValidate
       onSubmit={(event) => void submit(event)}
     >
-      <EndpointForm
-        values={values}
-        onChange={(change) => {
-          setError(undefined);
-          setValues((before) => ({ ...before, ...change }));
-        }}
-        id={endpoint.id}
-        refused={refused}
-      />
+      <fieldset className="endpoint-fields" disabled={!mayChangeWebhooks()}>
+        <EndpointForm
+          values={values}
+          onChange={(change) => {
+            setError(undefined);
+            setValues((before) => ({ ...before, ...change }));
+          }}
+          id={endpoint.id}
+          refused={refused}
+        />
+      </fieldset>
       {error !== undefined && refused.size === 0 && <FailureNotice error={error} />}
-      <div className="delivery-actions">
-        <Button type="submit" tone="primary" disabled={!isChanged || isBusy || encoded.problems.size > 0}>
-          Save
-        </Button>
-        <Button disabled={!isChanged} onClick={() => setValues(saved)}>
-          Discard
-        </Button>
-      </div>
+      {mayChangeWebhooks() && (
+        <div className="delivery-actions">
+          <Button type="submit" tone="primary" disabled={!isChanged || isBusy || encoded.problems.size > 0}>
+            Save
+          </Button>
+          <Button disabled={!isChanged} onClick={() => setValues(saved)}>
+            Discard
+          </Button>
+        </div>
+      )}
     </form>
   );
 }

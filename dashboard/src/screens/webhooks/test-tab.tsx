@@ -1,5 +1,6 @@
 import { catcherIdOf } from '../../api/catchers.ts';
 import type { Endpoint } from '../../api/events.ts';
+import { isBoundToEndpoints } from '../../api/session.ts';
 import { CatcherRequests } from './catcher-requests.tsx';
 import { SendTest } from './send-test.tsx';
 
@@ -16,7 +17,7 @@ export function TestTab({ endpoint }: { readonly endpoint: Endpoint }) {
         </p>
         <SendTest endpoint={endpoint.id} />
       </section>
-      {catcher !== '' && <CatcherRequests id={catcher} />}
+      {catcher !== '' && !isBoundToEndpoints() && <CatcherRequests id={catcher} />}
     </>
   );
 }

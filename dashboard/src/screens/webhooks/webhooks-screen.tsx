@@ -8,6 +8,7 @@ import { apiUrl } from '../../api/client.ts';
 import type { Endpoint } from '../../api/events.ts';
 import { lanesQuery } from '../../api/events.ts';
 import { endpointsQuery } from '../../api/last-day.ts';
+import { isBoundToEndpoints, mayChangeWebhooks } from '../../api/session.ts';
 import { useKeys } from '../../browser/keys.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -31,8 +32,10 @@ export function WebhooksScreen() {
       replace,
     });
   const open = (): void => set({ create: 'yes' });
+  const mayCreate = mayChangeWebhooks() && !isBoundToEndpoints();
   useKeys({
     c: (event) => {
+      if (!mayCreate) return;
       event.preventDefault();
       open();
     },
@@ -41,21 +44,24 @@ export function WebhooksScreen() {
   return (
     <>
       <Bar title="Webhooks">
-        <Button tone="primary" onClick={open}>
-          <Plus size={15} aria-hidden />
-          New endpoint
-        </Button>
+        {mayCreate && (
+          <Button tone="primary" onClick={open}>
+            <Plus size={15} aria-hidden />
+            New endpoint
+          </Button>
+        )}
       </Bar>
-      <div className="records" data-drawer={create === undefined ? undefined : ''}>
+      <div className="records" data-drawer={create === undefined || !mayCreate ? undefined : ''}>
         <div className="webhooks">
           {endpoints.isError && (
             <div className="empty">
               <FailureNotice error={endpoints.error} onRetry={() => void endpoints.refetch()} />
             </div>
           )}
-          {endpoints.data?.length === 0 && (
+          {endpoints.data?.length === 0 && mayCreate && (
             <NoEndpoint onCreate={open} onCatch={() => set({ create: 'catcher' })} />
           )}
+          {endpoints.data?.length === 0 && !mayCreate && <NoOwnEndpoint />}
           {endpoints.data?.length !== 0 && !endpoints.isError && (
             <>
               <search className="event-filters" aria-label="Filter endpoints">
@@ -82,7 +88,9 @@ export function WebhooksScreen() {
             </>
           )}
         </div>
-        {create !== undefined && <CreateDrawer hasCatcher={create === 'catcher'} onClose={() => set({})} />}
+        {create !== undefined && mayCreate && (
+          <CreateDrawer hasCatcher={create === 'catcher'} onClose={() => set({})} />
+        )}
       </div>
     </>
   );
@@ -159,6 +167,17 @@ function PlaceholderTable() {
         ))}
       </tbody>
     </table>
+  );
+}
+
+/** For whoever may make none. */
+function NoOwnEndpoint() {
+  return (
+    <Empty icon={<Webhook size={24} strokeWidth={1.5} aria-hidden />} title="No endpoints">
+      {isBoundToEndpoints()
+        ? 'The endpoints of this API key were deleted. Whoever gave it to you can make others.'
+        : 'There are none yet, and this API key may make none.'}
+    </Empty>
   );
 }
 
