@@ -1,52 +1,14 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
-import { eventually } from '../support/eventually.ts';
 import { makeKey } from '../support/make-key.ts';
-import { Receiver } from '../support/receiver.ts';
+import { settled, startPortalStage } from '../support/portal-stage.ts';
 import type { TestAnswer } from '../support/service.ts';
-import { type Json, listOf, startWebhookService, type WebhookService } from '../support/webhook-service.ts';
-
-/** A service with two endpoints for posts, and keys that are bound to the first. */
-interface Stage extends WebhookService {
-  /** Ids of the endpoints. */
-  readonly own: string;
-  readonly foreign: string;
-  readonly key: string;
-  readonly keyId: string;
-  ask(method: string, path: string, body?: object): Promise<TestAnswer>;
-}
-
-async function startStage(t: TestContext, settings: object = {}): Promise<Stage> {
-  const elsewhere = await Receiver.open();
-  const service = await startWebhookService(t, { mode: { kind: 'status', status: 500 } });
-  t.after(() => elsewhere.close());
-  const collections = ['posts'];
-  // One more attempt alone, so that a delivery fails for good at once.
-  const own = await service.addEndpoint({ collections, schedule: [], ...settings });
-  const foreign = await service.addEndpoint({ collections, url: elsewhere.url });
-  const made = await makeKey(service, ['webhooks:read', 'webhooks:write'], { endpoints: [own.id] });
-  return {
-    ...service,
-    own: own.id,
-    foreign: foreign.id,
-    key: made.key,
-    keyId: made.id,
-    ask: (method, path, body) => service.request(path, { method, token: made.key, ...(body && { body }) }),
-  };
-}
+import { listOf, startWebhookService } from '../support/webhook-service.ts';
 
 const webhooks = '/api/webhooks';
 /** Of the form of every id, and of none that there is. */
 const nobody = 'zzzzzzzzzzzzzzz';
-
-/** Waits until each of these endpoints has what became of so many deliveries. */
-async function settled({ deliveries }: Stage, count: number): Promise<readonly Json[]> {
-  return eventually('all are settled', async () => {
-    const over = await deliveries("status != 'pending'");
-    return over.length === count ? over : undefined;
-  });
-}
 
 /** What a key that is bound to endpoints may do by each route of webhooks: a new route has to be decided here too. */
 const decisions: Readonly<
@@ -110,7 +72,7 @@ function routesOf(decision: string): readonly (readonly [method: string, path: s
 }
 
 test('what is for whoever may see all is refused, whatever it is asked of', async (t) => {
-  const { ask, own, foreign, call } = await startStage(t);
+  const { ask, own, foreign, call } = await startPortalStage(t);
   const before = await call('GET', '/api/webhooks/endpoints');
   for (const [method, path] of routesOf('refused'))
     for (const id of [own, foreign, nobody]) {
@@ -126,7 +88,7 @@ test('what is for whoever may see all is refused, whatever it is asked of', asyn
 });
 
 test('a key does with its endpoint what looking after it takes, and another is like none', async (t) => {
-  const stage = await startStage(t);
+  const stage = await startPortalStage(t);
   const { ask, call, own, foreign } = stage;
   await stage.addPost();
   await settled(stage, 2);
@@ -146,7 +108,7 @@ test('a key does with its endpoint what looking after it takes, and another is l
 });
 
 test('lists, their totals and their filters are those of its endpoints alone', async (t) => {
-  const stage = await startStage(t);
+  const stage = await startPortalStage(t);
   const { ask, own, foreign } = stage;
   await stage.addPost();
   await settled(stage, 2);
@@ -168,7 +130,7 @@ test('lists, their totals and their filters are those of its endpoints alone', a
 });
 
 test('a delivery of its endpoint is seen, sent again and cancelled, and of another there is none', async (t) => {
-  const stage = await startStage(t);
+  const stage = await startPortalStage(t);
   const { ask, own, foreign } = stage;
   await stage.addPost();
   await settled(stage, 2);
@@ -192,7 +154,7 @@ test('a delivery of its endpoint is seen, sent again and cancelled, and of anoth
 });
 
 test('a replay of its endpoint is begun, seen and cancelled, and of another there is none', async (t) => {
-  const stage = await startStage(t);
+  const stage = await startPortalStage(t);
   const { ask, call, own, foreign } = stage;
   await stage.addPost();
   await settled(stage, 2);
@@ -214,7 +176,7 @@ test('a replay of its endpoint is begun, seen and cancelled, and of another ther
 });
 
 test('an event is there if one of its endpoints is told of it, with their deliveries alone', async (t) => {
-  const stage = await startStage(t, { events: ['record.update'] });
+  const stage = await startPortalStage(t, { events: ['record.update'] });
   const { ask, call, own } = stage;
   const { id } = await stage.addPost('one');
   await call('PATCH', `/api/collections/posts/records/${id}`, { body: { title: 'two' } });
@@ -240,7 +202,7 @@ test('an event is there if one of its endpoints is told of it, with their delive
 });
 
 test('the body of an event has what its endpoints are sent of it, and no more', async (t) => {
-  const stage = await startStage(t, { fields: ['title'] });
+  const stage = await startPortalStage(t, { fields: ['title'] });
   const { ask, own } = stage;
   const { id } = await stage.addPost('one');
   const [{ event }] = await stage.deliveries(`endpoint = '${own}'`);
@@ -283,7 +245,7 @@ test('the body of an event has what its endpoints are sent of it, and no more', 
 });
 
 test('a change that could widen what is told is refused and changes nothing; what was shown may be sent back', async (t) => {
-  const { ask, call, own } = await startStage(t);
+  const { ask, call, own } = await startPortalStage(t);
   const path = `${webhooks}/endpoints/${own}`;
   const before = await call('GET', path);
   const wider = {
@@ -330,7 +292,7 @@ test('a change that could widen what is told is refused and changes nothing; wha
 });
 
 test('a check is of a change of its endpoint, and looks at nothing that it may not change', async (t) => {
-  const { ask, own, foreign } = await startStage(t);
+  const { ask, own, foreign } = await startPortalStage(t);
   const check = (body: object): Promise<TestAnswer> => ask('POST', `${webhooks}/endpoints/check`, body);
   for (const body of [{}, { id: '' }, { id: foreign }, { id: nobody }, { id: 1 }])
     assert.equal((await check({ url: 'https://example.com/', ...body })).status, 404, JSON.stringify(body));
@@ -344,7 +306,7 @@ test('a check is of a change of its endpoint, and looks at nothing that it may n
 });
 
 test('a test is the test event, and no record of whoever asks for it', async (t) => {
-  const stage = await startStage(t);
+  const stage = await startPortalStage(t);
   const { id } = await stage.addPost();
   for (const body of [
     { recordId: id },
@@ -357,7 +319,7 @@ test('a test is the test event, and no record of whoever asks for it', async (t)
 });
 
 test('a key that reads changes nothing, and shows no secret', async (t) => {
-  const stage = await startStage(t);
+  const stage = await startPortalStage(t);
   const { key } = await makeKey(stage, ['webhooks:read'], { endpoints: [stage.own] });
   for (const [method, path] of routesOf('endpoint')) {
     const answer = await stage.request(path.replace('{id}', stage.own), {
@@ -371,7 +333,7 @@ test('a key that reads changes nothing, and shows no secret', async (t) => {
 });
 
 test('a key whose endpoints were all deleted sees nothing', async (t) => {
-  const stage = await startStage(t);
+  const stage = await startPortalStage(t);
   const { ask, call, own } = stage;
   await stage.addPost();
   await settled(stage, 2);
@@ -387,7 +349,7 @@ test('a key whose endpoints were all deleted sees nothing', async (t) => {
 });
 
 test('a key is bound to endpoints that there are, and has scopes of webhooks alone', async (t) => {
-  const stage = await startStage(t);
+  const stage = await startPortalStage(t);
   const { own, foreign } = stage;
   const make = (body: object): Promise<TestAnswer> =>
     stage.request('/api/keys', { method: 'POST', token: true, body: { name: 'portal', ...body } });
@@ -425,7 +387,7 @@ test('a key is bound to endpoints that there are, and has scopes of webhooks alo
 });
 
 test('to a version that knows nothing of endpoints, a key that is bound to some has no scope', async (t) => {
-  const stage = await startStage(t);
+  const stage = await startPortalStage(t);
   const rows = await stage.withInstance('default', ({ database }) =>
     database.all(
       sql`SELECT scopes FROM ${database.names.table('$api_key')} WHERE ${database.names.scope} AND id = ${stage.keyId}`,

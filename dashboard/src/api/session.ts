@@ -51,7 +51,6 @@ export function mayChangeWebhooks(): boolean {
 
 /** Whether an API key is for some endpoints alone: somebody who receives webhooks looks after their own. */
 export function isBoundToEndpoints(): boolean {
-  // What the browser has kept of an older version lacks the member.
   return (currentSession()?.key?.endpoints ?? null) !== null;
 }
 
@@ -78,7 +77,8 @@ function toSession(token: string, record: Readonly<Record<string, unknown>>): Se
   const { id, email, name } = record;
   const label = isKey(token) ? name : email;
   // Saved by `saveKey`, with the members that the service has answered.
-  const key = isKey(token) ? (record as unknown as KeyBounds) : undefined;
+  // What the browser has kept of an older version lacks the endpoints.
+  const key = isKey(token) ? ({ endpoints: null, ...record } as unknown as KeyBounds) : undefined;
   return { id: String(id), label: typeof label === 'string' ? label : '', key };
 }
 

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Outlet, useNavigate, useRouter } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { onExpired, refreshSession } from '../api/session.ts';
-import { settingsQuery } from '../api/settings.ts';
+import { mayUse, onExpired, refreshSession } from '../api/session.ts';
+import { publicSettingsQuery, settingsQuery } from '../api/settings.ts';
 import { setAccent } from '../browser/accent.ts';
 import { useKeys } from '../browser/keys.ts';
 import { SidebarContext } from '../parts/bar.tsx';
@@ -58,12 +58,19 @@ export function Shell() {
   );
 }
 
-/** Shows the accent colour of the settings, which an API key may not know. */
+/** Shows the accent colour of the settings, of which an API key may know no more. */
 function useAccent(): void {
-  const { data } = useQuery({ ...settingsQuery, select: ({ meta }) => meta.accentColor });
+  const isAdmin = mayUse('admin');
+  const { data: own } = useQuery({ ...settingsQuery, select: ({ meta }) => meta.accentColor });
+  const { data: shown } = useQuery({
+    ...publicSettingsQuery,
+    enabled: !isAdmin,
+    select: ({ accentColor }) => accentColor,
+  });
+  const color = isAdmin ? own : shown;
   useEffect(() => {
-    if (data !== undefined) setAccent(data);
-  }, [data]);
+    if (color !== undefined) setAccent(color);
+  }, [color]);
 }
 
 /** Sends people to sign in when the service takes their token no more, and back to the same place afterwards. */

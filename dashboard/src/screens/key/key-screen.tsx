@@ -39,10 +39,7 @@ interface KeyDetailsProps {
   readonly bounds: KeyBounds;
 }
 
-function KeyDetails({
-  name,
-  bounds: { scopes, collections: ids, endpoints = null, expires },
-}: KeyDetailsProps) {
+function KeyDetails({ name, bounds: { scopes, collections: ids, endpoints, expires } }: KeyDetailsProps) {
   const collections = useLoadedCollections();
   const names = ids?.map((id) => collections?.find((one) => one.id === id)?.name ?? id);
   const isBlind =

@@ -95,16 +95,11 @@ export function KeyForm({ onClose }: { readonly onClose: () => void }) {
           onChange={(endpoints) => change({ endpoints })}
         />
       )}
-      <LabelledField id="key-expires" label="Expires" error={fields.get('expires')} help="Empty: never.">
-        <input
-          id="key-expires"
-          className="input settings-picker"
-          type="datetime-local"
-          value={draft.expires}
-          onChange={(event) => change({ expires: event.target.value })}
-          {...errorAttributes('key-expires', fields.get('expires'))}
-        />
-      </LabelledField>
+      <ExpiryField
+        expires={draft.expires}
+        error={fields.get('expires')}
+        onChange={(expires) => change({ expires })}
+      />
       <div className="settings-actions">
         <Button type="submit" tone="primary" disabled={isBusy}>
           Make the key
@@ -134,6 +129,27 @@ function NameField({ name, error, onChange }: NameFieldProps) {
         autoComplete="off"
         onChange={(event) => onChange(event.target.value)}
         {...errorAttributes('key-name', error)}
+      />
+    </LabelledField>
+  );
+}
+
+interface ExpiryFieldProps {
+  readonly expires: string;
+  readonly error: string | undefined;
+  readonly onChange: (expires: string) => void;
+}
+
+function ExpiryField({ expires, error, onChange }: ExpiryFieldProps) {
+  return (
+    <LabelledField id="key-expires" label="Expires" error={error} help="Empty: never.">
+      <input
+        id="key-expires"
+        className="input settings-picker"
+        type="datetime-local"
+        value={expires}
+        onChange={(event) => onChange(event.target.value)}
+        {...errorAttributes('key-expires', error)}
       />
     </LabelledField>
   );

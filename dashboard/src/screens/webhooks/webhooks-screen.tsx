@@ -40,7 +40,6 @@ export function WebhooksScreen() {
       open();
     },
   });
-  const rows = endpoints.data?.filter((endpoint) => matches(endpoint, find)) ?? [];
   return (
     <>
       <Bar title="Webhooks">
@@ -63,35 +62,53 @@ export function WebhooksScreen() {
           )}
           {endpoints.data?.length === 0 && !mayCreate && <NoOwnEndpoint />}
           {endpoints.data?.length !== 0 && !endpoints.isError && (
-            <>
-              <search className="event-filters" aria-label="Filter endpoints">
-                <input
-                  className="input"
-                  data-filter
-                  aria-label="Find an endpoint"
-                  placeholder="Find by URL or description"
-                  value={find}
-                  onChange={(event) => set({ find: event.target.value }, true)}
-                />
-              </search>
-              {endpoints.data !== undefined && rows.length === 0 && (
-                <Empty
-                  icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
-                  title="No endpoint matches"
-                  actions={<Button onClick={() => set({ find: '' }, true)}>Show all</Button>}
-                >
-                  Neither a URL nor a description has “{find}”.
-                </Empty>
-              )}
-              {rows.length > 0 && <EndpointTable endpoints={rows} />}
-              {endpoints.isPending && <PlaceholderTable />}
-            </>
+            <EndpointFinder
+              endpoints={endpoints.data}
+              find={find}
+              onFind={(text) => set({ find: text }, true)}
+            />
           )}
         </div>
         {create !== undefined && mayCreate && (
           <CreateDrawer hasCatcher={create === 'catcher'} onClose={() => set({})} />
         )}
       </div>
+    </>
+  );
+}
+
+interface EndpointFinderProps {
+  /** Undefined as long as they are not there. */
+  readonly endpoints: readonly Endpoint[] | undefined;
+  readonly find: string;
+  readonly onFind: (text: string) => void;
+}
+
+function EndpointFinder({ endpoints, find, onFind }: EndpointFinderProps) {
+  const rows = endpoints?.filter((endpoint) => matches(endpoint, find)) ?? [];
+  return (
+    <>
+      <search className="event-filters" aria-label="Filter endpoints">
+        <input
+          className="input"
+          data-filter
+          aria-label="Find an endpoint"
+          placeholder="Find by URL or description"
+          value={find}
+          onChange={(event) => onFind(event.target.value)}
+        />
+      </search>
+      {endpoints !== undefined && rows.length === 0 && (
+        <Empty
+          icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
+          title="No endpoint matches"
+          actions={<Button onClick={() => onFind('')}>Show all</Button>}
+        >
+          Neither a URL nor a description has “{find}”.
+        </Empty>
+      )}
+      {rows.length > 0 && <EndpointTable endpoints={rows} />}
+      {endpoints === undefined && <PlaceholderTable />}
     </>
   );
 }
