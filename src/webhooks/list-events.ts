@@ -22,7 +22,7 @@ export interface EventView {
   readonly record: string;
   readonly revision: number;
   readonly created: string;
-  /** Who has made the change; empty for the test event. */
+  /** Who has made the change; empty for the test event, and for a key that is bound to endpoints. */
   readonly actor: string;
   /** How many webhooks have led to this one, itself included; 0 for the test event. */
   readonly hops: number;
@@ -68,7 +68,10 @@ export async function listEvents(
   const sort = query.sort.map((key) => (key.name === 'created' ? { ...key, name: '@rowid' } : key));
   const page = await runList(database, { ...query, sort }, source);
   const deliveries = await readDeliveriesOf(database, page.items.map(positionOf), caller);
-  return { ...page, items: page.items.map((row) => toView(row, deliveries.get(positionOf(row)) ?? [])) };
+  return {
+    ...page,
+    items: page.items.map((row) => toView(row, deliveries.get(positionOf(row)) ?? [], caller)),
+  };
 }
 
 /** Returns the condition that one at least of the endpoints that the caller reaches is told of an event; none for who reaches all. */
@@ -97,7 +100,7 @@ export async function readEvent(
   const deliveries = (await readDeliveriesOf(database, [position], caller)).get(position) ?? [];
   const isBound = reachedEndpoints(caller) !== null;
   if (isBound && deliveries.length === 0) throw notFound();
-  const view = toView(row, deliveries);
+  const view = toView(row, deliveries, caller);
   // The column is a BLOB with JSON, and never null.
   const body = row.at(-1) as Uint8Array;
   return { ...view, body: isBound ? await bodyOfReached(instance, row, view) : toJson(body) };
@@ -120,7 +123,7 @@ async function bodyOfReached(
   const told = new Set(deliveries.map(({ endpoint }) => endpoint));
   const bodies = (await endpoints.stored(database))
     .filter((endpoint) => told.has(endpoint.id))
-    .map((endpoint) => toJson(shapeBody({ kind, body, isThin, context }, endpoint)));
+    .map((endpoint) => toJson(shapeBody({ kind, record, body, isThin, context }, endpoint)));
   const shown = Object.entries(together(bodies)).map(([name, value]) => {
     const parts = bodies.map((one) => one[name]).filter(isJsonObject);
     return [name, parts.length === 0 ? value : together(parts)] as const;
@@ -141,7 +144,8 @@ function positionOf([position]: Tuple): number {
   return Number(position);
 }
 
-function toView(row: Tuple, deliveries: readonly DeliveryView[]): EventView {
+/** A key that is bound to endpoints is not told who has made the change: that may be anybody, also an account. */
+function toView(row: Tuple, deliveries: readonly DeliveryView[], caller: Caller): EventView {
   const [, id, kind, collection, record, revision, created] = row;
   const { actor, hops, changed = [] } = readContext(row.at(contextColumn)) ?? { actor: '', hops: 0 };
   return {
@@ -151,7 +155,7 @@ function toView(row: Tuple, deliveries: readonly DeliveryView[]): EventView {
     record: String(record),
     revision: Number(revision),
     created: String(created),
-    actor,
+    actor: reachedEndpoints(caller) === null ? actor : '',
     hops,
     changed,
     deliveries,

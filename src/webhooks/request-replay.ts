@@ -73,11 +73,15 @@ export async function requestReplay(
  * Throws forbidden for the filter of a key that is bound to endpoints where this one is not sent whole records: the count of what meets a filter
  * would tell the fields that are left out.
  */
-function requireFilter(caller: Caller, { filter = '' }: Body, { payload, fields }: Endpoint): void {
-  if (reachedEndpoints(caller) === null || filter === '' || (payload !== 'thin' && fields.length === 0))
-    return;
+function requireFilter(caller: Caller, { filter = '' }: Body, endpoint: Endpoint): void {
+  if (reachedEndpoints(caller) === null || filter === '' || isSentWhole(endpoint)) return;
   const message = 'The API key may not filter by records that the endpoint is not sent whole.';
   throw new AppError('forbidden', message);
+}
+
+/** Whether an endpoint is sent all of each record. With an owner, the address of another account may be left out. */
+function isSentWhole({ payload, fields, owner }: Endpoint): boolean {
+  return payload !== 'thin' && fields.length === 0 && owner === '';
 }
 
 async function refuseSecond(reader: Reader, endpoint: number): Promise<void> {

@@ -324,3 +324,18 @@ test('what a key was answered under an idempotency key is nothing to a superuser
   const { json } = await service.request(`${path}/auth-with-password`, { method: 'POST', body });
   assert.equal((await create(String(json.token), 'd@example.com')).status, 201);
 });
+
+test('to a version that knows nothing of endpoints, a key that is bound to some has no scope', async (t) => {
+  const service = await startService(t);
+  const body = { url: 'http://127.0.0.1:9/', status: 'paused' };
+  const endpoint = await service.request('/api/webhooks/endpoints', { method: 'POST', token: true, body });
+  const own = ['webhooks:read', 'webhooks:write'];
+  const { id } = await makeKey(service, own, { endpoints: [endpoint.json.id] });
+  const rows = await service.withInstance('default', ({ database }) =>
+    database.all(
+      sql`SELECT scopes FROM ${database.names.table('$api_key')} WHERE ${database.names.scope} AND id = ${id}`,
+    ),
+  );
+  const stored = String(rows[0]?.['scopes']);
+  for (const scope of own) assert.ok(!stored.includes(`"${scope}"`), stored);
+});

@@ -128,7 +128,7 @@ export const portalMutants: readonly Mutant[] = [
     file: 'src/auth/api-keys.ts',
     from: 'return endpoints === null ? scope : `${scope} of endpoints`;',
     to: 'return scope;',
-    tests,
+    tests: ['test/api/api-keys.test.ts'],
   },
   {
     name: 'the dashboard is in no frame unless the settings name the site',

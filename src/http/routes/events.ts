@@ -83,7 +83,7 @@ const members: Readonly<Record<string, Schema>> = {
   actor: {
     type: 'string',
     description:
-      'Who has made the change: `superuser`, `key:<id>`, `<collection>/<id>`, `guest`, or `service`. Empty for the test event.',
+      'Who has made the change: `superuser`, `key:<id>`, `<collection>/<id>`, `guest`, or `service`. Empty for the test event, and for an API key that is bound to endpoints.',
   },
   hops: {
     type: 'integer',

@@ -78,6 +78,10 @@ interface ReplayFormProps {
   readonly onStarted: (id: string) => void;
 }
 
+function isSentWhole({ payload, fields, owner }: Endpoint): boolean {
+  return payload !== 'thin' && fields.length === 0 && owner === '';
+}
+
 function ReplayForm({ endpoint, onStarted }: ReplayFormProps) {
   const [choice, setChoice] = useState<Choice>({ scope: 'failed', since: '', filter: '', rate: '' });
   const [body, setBody] = useState<ReplayRequest>();
@@ -117,7 +121,7 @@ function ReplayForm({ endpoint, onStarted }: ReplayFormProps) {
           choice={choice}
           onChange={change}
           fields={fields}
-          mayFilter={!isBoundToEndpoints() || (endpoint.payload !== 'thin' && endpoint.fields.length === 0)}
+          mayFilter={!isBoundToEndpoints() || isSentWhole(endpoint)}
         />
         {failure !== undefined && fields.size === 0 && <FailureNotice error={failure} />}
         {body !== undefined && count.isFetching && <p role="status">Counting …</p>}
