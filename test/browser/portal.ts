@@ -6,6 +6,7 @@ import { assertAccessible } from '../support/axe.ts';
 import { type BrowserStage, startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { type DeliveryStage, startDeliveryStage } from '../support/delivery-stage.ts';
+import { Receiver } from '../support/receiver.ts';
 
 const skip = withoutChromium;
 
@@ -273,5 +274,32 @@ test(
       headers.get('content-security-policy') ?? '',
       /frame-ancestors https:\/\/shop\.example\.com$/,
     );
+  },
+);
+
+test(
+  'the portal works in a frame of a site that the settings name, where browsers keep nothing',
+  { skip },
+  async (t) => {
+    const stage = await startPortal(t, ['webhooks:read', 'webhooks:write']);
+    const html = `<!doctype html><title>Shop</title><iframe title="Webhooks" width="1000" height="700" src="${stage.url}/_/login?with=key"></iframe>`;
+    const shop = await Receiver.open({
+      mode: { kind: 'status', status: 200, headers: { 'content-type': 'text/html' }, body: html },
+    });
+    t.after(() => shop.close());
+    // Another site than that of the service, and not only another origin.
+    const embedder = new URL(shop.url.replace('127.0.0.1', 'localhost')).origin;
+    await stage.pb.send('/api/settings', { method: 'PATCH', body: { meta: { frameAncestors: [embedder] } } });
+    const page = await stage.open({ embedder });
+    await page.goto(`${embedder}/`);
+    const frame = page.frameLocator('iframe');
+    await frame.getByLabel('API key', { exact: true }).fill(stage.key);
+    await page.keyboard.press('Enter');
+    await frame.locator('.endpoint-link').click();
+    await frame.getByRole('tab', { name: 'Deliveries' }).click();
+    await frame.locator('.delivery-line a').first().click();
+    await frame.getByRole('button', { name: 'Resend …' }).click();
+    await frame.getByRole('button', { name: 'Send 1 delivery', exact: true }).click();
+    await frame.locator('.delivery-verdict').getByText('Delivered').waitFor();
   },
 );

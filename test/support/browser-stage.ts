@@ -32,6 +32,8 @@ export interface PageOptions extends BrowserContextOptions {
   readonly refusals?: readonly number[];
   /** Where the page is, if not at the server itself: at a proxy in front of it. */
   readonly origin?: string;
+  /** The origin of a site that has the dashboard in a frame. */
+  readonly embedder?: string;
   /** The test stops the server: that a connection fails is no error of the page. */
   readonly hasOutage?: boolean;
 }
@@ -88,26 +90,27 @@ function watchPages(t: TestContext) {
   return {
     open: async (
       url: string,
-      { refusals = [], hasOutage = false, origin = url, ...options }: PageOptions,
+      { refusals = [], hasOutage = false, origin = url, embedder, ...options }: PageOptions,
     ): Promise<Page> => {
       const browser = await openChromium();
       const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
       contexts.push(context);
       const page = await context.newPage();
-      await watchPage(page, { url: origin, refusals, hasOutage, problems });
+      const origins = [origin, ...(embedder === undefined ? [] : [embedder])];
+      await watchPage(page, { origins, refusals, hasOutage, problems });
       return page;
     },
   };
 }
 
 interface Watch {
-  readonly url: string;
+  readonly origins: readonly string[];
   readonly refusals: readonly number[];
   readonly hasOutage: boolean;
   readonly problems: string[];
 }
 
-async function watchPage(page: Page, { url, refusals, hasOutage, problems }: Watch): Promise<void> {
+async function watchPage(page: Page, { origins, refusals, hasOutage, problems }: Watch): Promise<void> {
   page.on('console', (message) => {
     const text = message.text();
     const [, status] = /the server responded with a status of (\d+)/.exec(text) ?? [];
@@ -118,7 +121,9 @@ async function watchPage(page: Page, { url, refusals, hasOutage, problems }: Wat
   });
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
   page.on('request', (request) => {
-    const isOwn = request.url().startsWith(`${url}/`) || /^(?:data|blob):/.test(request.url());
+    const isOwn =
+      origins.some((origin) => request.url().startsWith(`${origin}/`)) ||
+      /^(?:data|blob):/.test(request.url());
     if (!isOwn) problems.push(`request to another origin: ${request.url()}`);
   });
   // Reports of the policy of the page come as errors of the console, too, but not all of them.

@@ -1,4 +1,4 @@
-import PocketBase, { ClientResponseError, LocalAuthStore } from 'pocketbase';
+import PocketBase, { BaseAuthStore, ClientResponseError, LocalAuthStore } from 'pocketbase';
 import type { Operations, Schemas } from './schema.ts';
 
 /** Where the dashboard is: `/_/`, `/i/shop/_/`, or whatever a proxy has made of it. Ends with a slash. */
@@ -8,10 +8,22 @@ export const basePath = new URL(document.baseURI).pathname;
 export const apiUrl = new URL('..', document.baseURI).href.replace(/\/$/, '');
 
 /** The official SDK: records, sign-in and realtime go through it, and our own routes through its `send` (see `call`). */
-export const client = new PocketBase(apiUrl, new LocalAuthStore(`chancery:${basePath}:session`));
+export const client = new PocketBase(
+  apiUrl,
+  mayKeep() ? new LocalAuthStore(`chancery:${basePath}:session`) : new BaseAuthStore(),
+);
 
 // Every request has a signal of its own where it may become needless. The SDK would end requests that only look alike.
 client.autoCancellation(false);
+
+/** Whether the browser keeps something for us. In a frame of another site it may not: the session then lasts as long as the page. */
+function mayKeep(): boolean {
+  try {
+    return typeof localStorage === 'object';
+  } catch {
+    return false;
+  }
+}
 
 /** The id of the request, which the log of the service has too. Errors show it. */
 const requestIdMember = 'requestId';
