@@ -12,6 +12,8 @@ export interface User {
   readonly kind: 'user';
   readonly id: string;
   readonly collectionId: string;
+  /** Ids of its own endpoints of webhooks, in the routes for them; absent elsewhere, and where accounts of its collection may have none. */
+  readonly endpoints?: readonly string[];
 }
 
 export interface Superuser {
@@ -81,10 +83,11 @@ export function requireReach(caller: Caller, collection: Reached): void {
 }
 
 /**
- * Returns the ids of the only endpoints of webhooks that the caller reaches; null for all of them, and no ids where those of an API key were
- * all deleted.
+ * Returns the ids of the only endpoints of webhooks that the caller reaches: those that an API key is bound to, or the account's own. Null for
+ * all of them, and no ids where there are none any more.
  */
 export function reachedEndpoints(caller: Caller): readonly string[] | null {
+  if (caller.kind === 'user') return caller.endpoints ?? null;
   return caller.kind === 'superuser' ? (caller.key?.endpoints ?? null) : null;
 }
 

@@ -88,6 +88,8 @@ export interface AuthOptions extends Record<TokenKind, TokenOptions> {
     readonly length: number;
     readonly emailTemplate: EmailTemplate;
   };
+  /** Whether its accounts may have endpoints of webhooks of their own. */
+  readonly webhooks: { readonly enabled: boolean };
   readonly verificationTemplate: EmailTemplate;
   readonly resetPasswordTemplate: EmailTemplate;
   readonly confirmEmailChangeTemplate: EmailTemplate;
@@ -140,6 +142,7 @@ export const defaultAuthOptions: AuthOptions = {
       '<p>Your one-time code is <strong>{OTP}</strong></p>\n<p>If you did not ask for it, nothing needs to be done.</p>',
     ),
   },
+  webhooks: { enabled: false },
   authToken: { duration: 432_000 },
   passwordResetToken: { duration: 1_800 },
   emailChangeToken: { duration: 1_800 },

@@ -55,6 +55,9 @@ export function decodeAuthOptions(
       length: otp.count('length', was.otp.length, otpLength),
       emailTemplate: decodeTemplate(otp, 'emailTemplate', was.otp.emailTemplate),
     })),
+    webhooks: read.members('webhooks', (webhooks) => ({
+      enabled: webhooks.flag('enabled', was.webhooks.enabled),
+    })),
     ...decodeTokens(read, was),
     verificationTemplate: decodeTemplate(read, 'verificationTemplate', was.verificationTemplate),
     resetPasswordTemplate: decodeTemplate(read, 'resetPasswordTemplate', was.resetPasswordTemplate),

@@ -3,7 +3,7 @@ import { unreachable } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import { endpointOfDelivery } from '../webhooks/deliveries.ts';
-import { requireEndpoint } from '../webhooks/endpoints/endpoint-reach.ts';
+import { ownEndpoints, ownerText, requireEndpoint } from '../webhooks/endpoints/endpoint-reach.ts';
 import { readReplay } from '../webhooks/replays.ts';
 
 /**
@@ -17,6 +17,21 @@ export type EndpointKeyUse = 'endpoint' | 'delivery' | 'replay' | 'narrowed';
 interface ReachedRoute {
   readonly scope: string;
   readonly endpointKeys?: EndpointKeyUse;
+  readonly owners?: EndpointKeyUse;
+}
+
+/**
+ * Returns the caller with the endpoints that it owns, if it is an account that may have some and the route is for them: then it may do there
+ * what a key that is bound to these may, and make and delete them.
+ */
+export async function withOwnEndpoints(
+  { endpointKeys, owners = endpointKeys }: ReachedRoute,
+  { database, collections }: Pick<Instance, 'database' | 'collections'>,
+  caller: Caller,
+): Promise<Caller> {
+  if (caller.kind !== 'user' || owners === undefined) return caller;
+  if (collections.find(caller.collectionId)?.auth?.webhooks.enabled !== true) return caller;
+  return { ...caller, endpoints: await ownEndpoints(database, ownerText(caller)) };
 }
 
 interface Asked {
@@ -28,13 +43,14 @@ interface Asked {
 
 /** Throws forbidden for a key that is bound to endpoints where the route is not for such keys, and not_found for the id of what it does not reach. */
 export async function requireReached(
-  { scope, endpointKeys }: ReachedRoute,
+  { scope, endpointKeys, owners = endpointKeys }: ReachedRoute,
   { instance, caller, id }: Asked,
 ): Promise<void> {
-  if (scope === 'any' || reachedEndpoints(caller) === null || endpointKeys === 'narrowed') return;
-  if (endpointKeys === undefined)
+  const use = caller.kind === 'user' ? owners : endpointKeys;
+  if (scope === 'any' || reachedEndpoints(caller) === null || use === 'narrowed') return;
+  if (use === undefined)
     throw new AppError('forbidden', 'The API key is bound to endpoints and may not do this.');
-  requireEndpoint(caller, await endpointOf(endpointKeys, instance, id));
+  requireEndpoint(caller, await endpointOf(use, instance, id));
 }
 
 async function endpointOf(

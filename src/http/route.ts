@@ -19,6 +19,8 @@ export interface InstanceRoute<Params = object> extends Address, Omit<OperationP
   readonly scope: KeyScope | 'any';
   /** What an API key that is bound to endpoints may do by it; nothing where this is left out. */
   readonly endpointKeys?: EndpointKeyUse;
+  /** The same for an account that may have endpoints of its own, where that is not what such a key may do. */
+  readonly owners?: EndpointKeyUse;
   /** Names by which rate limits call it, whatever its path: `*:auth`. */
   readonly actions?: readonly string[];
   /** It needs the current definitions and settings, whichever node changed them last. */

@@ -47,6 +47,7 @@ test('an auth collection is shown with all that accounts need, and can be sent b
     'passwordAuth',
     'mfa',
     'otp',
+    'webhooks',
     'authToken',
     'passwordResetToken',
     'emailChangeToken',

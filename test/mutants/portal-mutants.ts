@@ -1,5 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
+const ownerTests = ['test/api/webhook-owners.test.ts'];
 const tests = ['test/api/portal-keys.test.ts'];
 
 /** Guards of API keys that are bound to endpoints, and of the frames that may show the dashboard. */
@@ -143,5 +144,47 @@ export const portalMutants: readonly Mutant[] = [
     from: 'if (!isFrameAncestor(site)) ofSites.add(String(index), notAnOrigin);',
     to: '',
     tests: ['test/api/frame-ancestors.test.ts'],
+  },
+  {
+    name: 'only accounts of a collection that says so have endpoints',
+    file: 'src/http/endpoint-keys.ts',
+    from: '?.auth?.webhooks.enabled !== true',
+    to: '?.auth === undefined',
+    tests: ownerTests,
+  },
+  {
+    name: 'an account reaches its own endpoints alone',
+    file: 'src/webhooks/endpoints/endpoint-reach.ts',
+    from: 'AND owner = ${owner} AND deleted',
+    to: 'AND owner <> ${`${owner}x`} AND deleted',
+    tests: ownerTests,
+  },
+  {
+    name: 'an account gives no endpoint away',
+    file: 'src/webhooks/endpoints/endpoint-reach.ts',
+    from: "caller.kind === 'user' ? name !== 'owner'",
+    to: "caller.kind === 'user' ? true",
+    tests: ownerTests,
+  },
+  {
+    name: 'an account makes endpoints of its own alone',
+    file: 'src/webhooks/endpoints/endpoint-reach.ts',
+    from: "body['owner'] !== '' && body['owner'] !== owner",
+    to: "body['owner'] === owner",
+    tests: ownerTests,
+  },
+  {
+    name: 'an account has a limited number of endpoints',
+    file: 'src/webhooks/endpoints/endpoint-reach.ts',
+    from: '.length >= ownMax',
+    to: '.length > ownMax * 100',
+    tests: ownerTests,
+  },
+  {
+    name: 'an account learns nothing of how many changes there are',
+    file: 'src/webhooks/endpoints/check-endpoint.ts',
+    from: "|| settings.owner !== ''",
+    to: '',
+    tests: ownerTests,
   },
 ];

@@ -35,7 +35,7 @@ export const walkNames: readonly string[] = Object.keys(requests);
 
 const warmRounds = 5;
 /** A walk is what each of these rounds ran: a timer of the service that fires meanwhile is no part of the request. */
-const walkRounds = 3;
+const walkRounds = 10;
 const root = fileURLToPath(new URL('../../src/', import.meta.url));
 
 /** Returns what the request runs, by the paths of the files in src/. */

@@ -12,7 +12,7 @@ import type { NetworkPolicy } from '../../network/address-guard.ts';
 import { catcherOfUrl } from '../catchers.ts';
 import { filterProblem } from '../endpoint-conditions.ts';
 import type { OptionContext } from './endpoint-options.ts';
-import { requireChangeable } from './endpoint-reach.ts';
+import { ownedBody, requireChangeable } from './endpoint-reach.ts';
 import type { EndpointStore } from './endpoint-store.ts';
 import {
   decodeEndpoint,
@@ -53,10 +53,12 @@ export interface EndpointSaving extends Pick<
 export function createEndpoint(saving: EndpointSaving, body: Body, policy: NetworkPolicy): Promise<Endpoint> {
   const failed = 'Failed to create endpoint.';
   return change(saving, async (tx, endpoints) => {
-    if ((await endpoints.all(tx)).length >= endpointsMax) {
+    const all = await endpoints.all(tx);
+    if (all.length >= endpointsMax) {
       throw new AppError('bad_request', `${failed} There can be at most ${endpointsMax} endpoints.`);
     }
-    const settings = decodeEndpoint(body, { ...contextOf(saving, policy), failed });
+    const owned = ownedBody(saving.caller ?? operator, body, all);
+    const settings = decodeEndpoint(owned, { ...contextOf(saving, policy), failed });
     await requireOwner(tx, saving, settings.owner);
     const now = toTimestamp(saving.clock.now());
     const given: Omit<Endpoint, 'number'> = {

@@ -6,7 +6,7 @@ import { averageEventsPerDay } from '../count-events.ts';
 import { standardSchedule } from '../delivery.ts';
 import { contextOf, type EndpointSaving } from './change-endpoint.ts';
 import { checkTarget, type EndpointSettings, type OptionContext } from './endpoint-options.ts';
-import { refusedMembers, requireEndpoint } from './endpoint-reach.ts';
+import { ownedBody, refusedMembers, requireEndpoint } from './endpoint-reach.ts';
 import { decodeSecret, decodeStatus, type Endpoint, readSettings, refuseFixed } from './endpoint.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -16,7 +16,10 @@ export interface EndpointCheck {
   /** By member, as the answer would have them that refuses it. */
   readonly problems: FieldErrors;
   readonly url: UrlVerdict;
-  /** How many events it would be sent on an average day; null while its events or collections have a problem. */
+  /**
+   * How many events it would be sent on an average day, its filter left out; null while its events or collections have a problem, and with an
+   * owner, who is to learn nothing of what there is beside.
+   */
   readonly eventsPerDay: number | null;
   /** Seconds from the first attempt to each that would follow; empty while its schedule has a problem. */
   readonly retries: readonly number[];
@@ -43,7 +46,8 @@ export async function checkEndpoint(
   const existing = typeof id === 'string' && !isNew ? await endpoints.find(database, id) : undefined;
   const context = { ...contextOf(saving, policy), ...(existing && { existing }) };
   const refused = existing === undefined ? {} : refusedMembers(caller, body, existing);
-  const { settings, problems: ofSettings } = readSettings(without(body, Object.keys(refused)), context);
+  const given = existing === undefined ? ownedBody(caller, body, []) : without(body, Object.keys(refused));
+  const { settings, problems: ofSettings } = readSettings(given, context);
   const problems: FieldErrors = {
     ...(!isNew && existing === undefined && { id: invalidValue('There is no such endpoint.') }),
     ...problemsOf((failed) => checkFixed(body, existing, failed)),
@@ -55,7 +59,7 @@ export async function checkEndpoint(
     problems,
     url: verdictOf(body['url'] ?? existing?.url, context),
     eventsPerDay:
-      has('events') || has('collections')
+      has('events') || has('collections') || settings.owner !== ''
         ? null
         : await averageEventsPerDay(database, settings, { now: clock.now() }),
     retries: has('schedule') || has('maxAgeSeconds') ? [] : retriesOf(settings),
@@ -64,6 +68,7 @@ export async function checkEndpoint(
 
 /** Throws not_found where a key that is bound to endpoints drafts a change of another, or a new one: what it would be sent is nothing for that key. */
 function requireDraft(caller: Caller, id: unknown): void {
+  if (caller.kind === 'user' && (id === undefined || id === '')) return;
   if (reachedEndpoints(caller) !== null) requireEndpoint(caller, typeof id === 'string' ? id : '');
 }
 

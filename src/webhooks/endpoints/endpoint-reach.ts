@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Caller, reachedEndpoints, reachesEndpoint } from '../../access/caller.ts';
+import { type Caller, reachedEndpoints, reachesEndpoint, type User } from '../../access/caller.ts';
 import { AppError, type FieldError, type FieldErrors, notFound } from '../../base/errors.ts';
 import { invalidValue } from '../../fields/field-error.ts';
 import { sql, type Sql } from '../../sql/sql.ts';
@@ -20,6 +20,40 @@ export async function existingEndpoints(reader: Reader, ids: readonly string[]):
   );
   const existing = new Set(rows.map(([id]) => String(id)));
   return ids.filter((id) => existing.has(id));
+}
+
+/** Returns the ids of the endpoints of an account, in the order in which they were made. */
+export async function ownEndpoints(reader: Reader, owner: string): Promise<readonly string[]> {
+  const { names } = reader;
+  const rows = await reader.tuples(
+    sql`SELECT id FROM ${names.table('$endpoint')} WHERE ${names.scope} AND owner = ${owner} AND deleted = '' ORDER BY position`,
+  );
+  return rows.map(([id]) => String(id));
+}
+
+/** Returns an account as the owner of endpoints. */
+export function ownerText({ collectionId, id }: Pick<User, 'collectionId' | 'id'>): string {
+  return `${collectionId}/${id}`;
+}
+
+/** How many endpoints an account may make. */
+const ownMax = 20;
+
+/** Returns the body of a new endpoint: that of an account is its own. Throws forbidden for that of another, bad_request for too many. */
+export function ownedBody(
+  caller: Caller,
+  body: Readonly<Record<string, unknown>>,
+  all: readonly Pick<Endpoint, 'owner'>[],
+): Readonly<Record<string, unknown>> {
+  if (caller.kind !== 'user') return body;
+  const owner = ownerText(caller);
+  if (body['owner'] !== undefined && body['owner'] !== '' && body['owner'] !== owner) {
+    const details = { owner: invalidValue('Must be the account itself.') };
+    throw new AppError('forbidden', 'An account may make endpoints of its own alone.', { details });
+  }
+  if (all.filter((endpoint) => endpoint.owner === owner).length >= ownMax)
+    throw new AppError('bad_request', `An account may have at most ${ownMax} endpoints.`);
+  return { ...body, owner };
 }
 
 /** Returns the condition that a column holds the number of an endpoint that the caller reaches; undefined where it reaches all. */
@@ -67,7 +101,9 @@ export function refusedMembers(
   const view = endpointView(existing);
   const refused: Record<string, FieldError> = {};
   for (const [name] of namedOptions) {
-    if (changeableMembers.has(name) || body[name] === undefined) continue;
+    // What the owner of an endpoint is told is bounded by what it may view.
+    const isChangeable = caller.kind === 'user' ? name !== 'owner' : changeableMembers.has(name);
+    if (isChangeable || body[name] === undefined) continue;
     if (!isDeepStrictEqual(body[name], view[name])) refused[name] = notChangeable;
   }
   return refused;

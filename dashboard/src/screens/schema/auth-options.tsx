@@ -21,6 +21,7 @@ export function AuthOptions(props: AuthOptionsProps) {
       <FactorOptions {...props} />
       <TokenOptions {...props} />
       <MailOptions {...props} />
+      <WebhookOptions {...props} />
     </>
   );
 }
@@ -114,6 +115,22 @@ function CodeOptions({ draft, errors }: AuthOptionsProps) {
           />
         </div>
       )}
+    </div>
+  );
+}
+
+function WebhookOptions({ draft, errors }: AuthOptionsProps) {
+  const { webhooks } = draft.next;
+  if (webhooks === undefined) return null;
+  return (
+    <div className="schema-panel">
+      <FlagOption
+        label="Webhooks of their own"
+        help="Accounts may have endpoints, which are told of what they may view."
+        value={webhooks.enabled}
+        error={errors.get('webhooks.enabled')}
+        onChange={(enabled) => draft.change({ webhooks: { enabled } })}
+      />
     </div>
   );
 }

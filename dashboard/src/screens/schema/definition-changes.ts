@@ -249,6 +249,7 @@ const options = [
   ['otp', 'One-time password'],
   ['mfa', 'Second factor'],
   ['authAlert', 'Alert of sign-ins'],
+  ['webhooks', 'Webhooks of accounts'],
   ['authToken', 'Lifetime of sessions'],
   ['verificationToken', 'Lifetime of verifications'],
   ['passwordResetToken', 'Lifetime of password resets'],
