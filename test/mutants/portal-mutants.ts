@@ -15,7 +15,7 @@ export const portalMutants: readonly Mutant[] = [
   {
     name: 'a route that says nothing of keys for some endpoints is not for them',
     file: 'src/http/endpoint-keys.ts',
-    from: 'if (endpointKeys === undefined)',
+    from: 'if (use === undefined)',
     to: 'if (false)',
     tests,
   },
