@@ -45,7 +45,7 @@ const expected = { accepted: count, refused: count, status: 200, told: 'ping' };
 
 /** What the types promise a user, in a program that only the compiler sees. */
 const typedProgram = `
-  import { type WebhookEvent, verify } from '@chancery/webhooks';
+  import { hopsHeaders, type Webhook, type WebhookEvent, verify } from '@chancery/webhooks';
   import { expressHandler } from '@chancery/webhooks/express';
   import { fastifyWebhooks } from '@chancery/webhooks/fastify';
   import { fetchHandler, honoHandler } from '@chancery/webhooks/fetch';
@@ -61,6 +61,19 @@ const typedProgram = `
     if (event.collection === 'pots') return '';
     return event.collection === 'posts' ? event.data.title : event.event === 'ping' ? 'ping' : '';
   }
+  export function reasonOf(event: WebhookEvent<Records>): string {
+    if (event.event === 'endpoint.disabled' || event.event === 'endpoint.recovered') return event.data.reason;
+    // @ts-expect-error: it is about a record, a test or a delivery
+    if (event.event !== 'delivery.exhausted') return event.data.cause;
+    return event.data.cause;
+  }
+  export function titleBefore({ event, changed, isChangedCut }: Webhook<Records>): string | undefined {
+    if (event.collection !== 'posts') return changed.length > 0 && isChangedCut ? '' : undefined;
+    // @ts-expect-error: posts have no rank
+    void event.previous?.rank;
+    return event.previous?.title;
+  }
+  export const send = (webhook: Webhook): Promise<Response> => fetch('http://localhost', { headers: hopsHeaders(webhook) });
   export const handle = fetchHandler<Records>({
     secret: () => 'x',
     seen: new MemorySeen(),

@@ -119,6 +119,14 @@ describe('with holdMs', () => {
   });
 });
 
+test('neither a test nor an event about an endpoint counts as a state of a record', async () => {
+  const trial = { ...second, isTest: true };
+  assert.deepEqual(await handled([trial, first, created]), [3, 2]);
+  const { event } = ping();
+  const operational = { sequence: 1, event: { ...event, event: 'endpoint.disabled' } };
+  assert.deepEqual(await handled([operational, operational]), [1, 1]);
+});
+
 test('the memory is bounded: the record that changed longest ago is forgotten', async () => {
   const order = new RecordOrder({ recordsMax: 2 });
   const handle = (sequence: number, id: string) =>

@@ -7,15 +7,18 @@
  * several processes receive, store the position (`follow`) beside the record and compare (`isLater`) in the transaction of the work.
  */
 
+import { isAboutRecord } from './webhook-event.ts';
+
 /** What the order needs to know of a webhook; what `verify` returns has it. */
 export interface OrderedWebhook {
   readonly sequence: number | undefined;
+  readonly isTest?: boolean;
   readonly event: {
     readonly event: string;
     readonly timestamp: string;
     readonly instance_id: string;
     readonly collection: string;
-    readonly data: { readonly id?: string };
+    readonly data: object;
   };
 }
 
@@ -135,9 +138,9 @@ export class RecordOrder {
   }
 }
 
-/** Returns which state of a record a webhook tells of; undefined when it is about no record, or nothing numbers its states. */
-export function positionOf({ sequence, event }: OrderedWebhook): RecordPosition | undefined {
-  if (event.event === 'ping' || sequence === undefined || sequence === 0) return undefined;
+/** Returns which state of a record a webhook tells of; undefined when it is about no record, nothing numbers its states, or it is a test. */
+export function positionOf({ sequence, isTest, event }: OrderedWebhook): RecordPosition | undefined {
+  if (!isAboutRecord(event) || isTest === true || sequence === undefined || sequence === 0) return undefined;
   const { timestamp } = event;
   if (event.event === 'record.delete') return { sequence, timestamp, kind: 'deleted' };
   const isCreation = event.event === 'record.create' && sequence === 1;
@@ -170,5 +173,6 @@ function isNext(position: RecordPosition, last: RecordPosition | undefined): boo
 }
 
 function keyOf({ event }: OrderedWebhook): string {
-  return JSON.stringify([event.instance_id, event.collection, event.data.id]);
+  const { data } = event;
+  return JSON.stringify([event.instance_id, event.collection, 'id' in data && data.id]);
 }

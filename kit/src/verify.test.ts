@@ -3,6 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { type SignatureVector, signatureVectors as vectors } from '../../test/support/signature-vectors.ts';
+import { sign } from './sign.ts';
 import { SecretError, verify, type VerifyOptions, verifySignature, WebhookError } from './verify.ts';
 
 const body =
@@ -130,6 +131,26 @@ describe('the scheme', () => {
     }
   });
 
+  test('a receiver with a list of secrets takes every webhook of a rotation, whichever of them it has', async () => {
+    const [older, newer] = [newSecret(), newSecret()];
+    // Before, during and after the overlap.
+    for (const signers of [[older], [newer, older], [newer]]) {
+      const headers = await sign({ secret: signers, id: 'evt1', body });
+      for (const scheme of ['standard', 'service'] as const) {
+        for (const list of [
+          [older, newer],
+          [newer, older],
+        ])
+          await verifySignature({ secret: list, scheme }, headers, body);
+        // With one secret it takes exactly those that are signed by it.
+        for (const one of [older, newer]) {
+          const isTaken = await isFine(() => verifySignature({ secret: one, scheme }, headers, body));
+          assert.equal(isTaken, signers.includes(one));
+        }
+      }
+    }
+  });
+
   test('X-Service-Signature is lower-case hex and nothing else', async () => {
     const check = (signature: string) =>
       verify({ secret, scheme: 'service' }, { 'webhook-id': 'e', 'x-service-signature': signature }, body);
@@ -175,12 +196,30 @@ describe('the headers', () => {
       'x-service-attempt': '2',
       'x-service-sequence': '7',
       'x-service-truncated': 'data',
+      'x-service-actor': 'superuser',
+      'x-service-hops': '1',
+      'x-service-changed': 'title',
+      'x-service-backfill': 'b1',
+      'x-service-test': 'true',
     };
     const { event: _, ...full } = await verify(secret, { ...signed(secret), ...facts }, body);
-    assert.deepEqual(full, { id: 'evt1', delivery: 'd1', attempt: 2, sequence: 7, isTruncated: true });
+    assert.deepEqual(full, {
+      id: 'evt1',
+      delivery: 'd1',
+      attempt: 2,
+      sequence: 7,
+      isTruncated: true,
+      actor: 'superuser',
+      hops: 1,
+      changed: ['title'],
+      isChangedCut: false,
+      backfill: 'b1',
+      isTest: true,
+    });
     const { event: __, ...bare } = await verify(secret, signed(secret), body);
     const absent = { delivery: undefined, attempt: undefined, sequence: undefined };
-    assert.deepEqual(bare, { id: 'evt1', ...absent, isTruncated: false });
+    const none = { actor: undefined, hops: undefined, changed: [], isChangedCut: false, backfill: undefined };
+    assert.deepEqual(bare, { id: 'evt1', ...absent, ...none, isTest: false, isTruncated: false });
   });
 });
 

@@ -7,13 +7,17 @@
  * time of the attempt. `X-Service-Signature` covers the body alone, so a captured request stays good for ever; it is checked only
  * where a receiver says so, and never because the better headers are absent: whoever sends a request decides which headers it has.
  */
+import { findHeader, getHeader, type HeaderSource, toNumber } from './headers.ts';
 import { keyOf, type Scheme, signatureOf, standardContent, toBytes, type WebhookBody } from './signature.ts';
-import { MissingHeaderError, SecretError, SignatureError, TimestampError } from './webhook-errors.ts';
+import { SecretError, SignatureError, TimestampError } from './webhook-errors.ts';
 import { type AnyRecords, readEvent, type TruncatedEvent, type WebhookEvent } from './webhook-event.ts';
+import { readFacts, type WebhookFacts } from './webhook-facts.ts';
 
 // The one door of the package: receivers find what `verify` returns and throws where they find `verify`.
 export * from './webhook-errors.ts';
 export type * from './webhook-event.ts';
+export * from './webhook-facts.ts';
+export type { HeaderSource } from './headers.ts';
 export type { Scheme, WebhookBody } from './signature.ts';
 
 /** The secret of the endpoint as Chancery shows it; several while it changes, or when endpoints share a receiver. */
@@ -27,22 +31,6 @@ export interface VerifyOptions {
   readonly toleranceSeconds?: number;
   /** Milliseconds since 1970. `Date.now` by default. */
   readonly nowMs?: () => number;
-}
-
-/** `Headers`, or the plain object of a Node request; names in any case. */
-export type HeaderSource =
-  | { get(name: string): string | null | undefined }
-  | Readonly<Record<string, string | readonly string[] | undefined>>;
-
-interface WebhookFacts {
-  /** Id of the event, the same on every attempt and replay: what was handled is known by it. */
-  readonly id: string;
-  /** Id of this event's delivery to this endpoint, as the delivery log shows it. */
-  readonly delivery: string | undefined;
-  /** 1 for the first attempt, then 2, 3, … */
-  readonly attempt: number | undefined;
-  /** The record's revision: 1, 2, 3, … without gaps; 0 for a ping. */
-  readonly sequence: number | undefined;
 }
 
 /** A webhook that was verified. When `isTruncated`, the record was too large: fetch it by its id. */
@@ -65,16 +53,13 @@ export async function verify<Records = AnyRecords>(
 ): Promise<Webhook<Records>> {
   const bytes = toBytes(body);
   await checkSignature(toOptions(secret), headers, bytes);
-  const facts = {
-    id: getHeader(headers, 'webhook-id'),
-    delivery: findHeader(headers, 'x-service-delivery'),
-    attempt: toNumber(findHeader(headers, 'x-service-attempt')),
-    sequence: toNumber(findHeader(headers, 'x-service-sequence')),
+  const webhook = {
+    ...readFacts(headers),
     isTruncated: findHeader(headers, 'x-service-truncated') === 'data',
     event: readEvent(bytes),
   };
   // The members that all events have were checked; the fields of records are the receiver's claim.
-  return facts as Webhook<Records>;
+  return webhook as Webhook<Records>;
 }
 
 /** Throws a WebhookError unless one of the secrets has signed the body. The body itself may be anything. */
@@ -156,27 +141,4 @@ function isEqual(a: string, b: string): boolean {
 function toOptions(secret: Secrets | VerifyOptions): VerifyOptions {
   // Only an object that is no array has options; a missing secret is refused later, in words.
   return typeof secret === 'object' && 'secret' in secret ? secret : { secret };
-}
-
-function getHeader(headers: HeaderSource, name: string): string {
-  const value = findHeader(headers, name);
-  if (value === undefined) throw new MissingHeaderError(name);
-  return value;
-}
-
-/** Returns the value of a header, whose name is in lower case; undefined when it is absent or empty. */
-function findHeader(headers: HeaderSource, name: string): string | undefined {
-  if (hasGet(headers)) return headers.get(name) || undefined;
-  const found = name in headers ? name : Object.keys(headers).find((key) => key.toLowerCase() === name);
-  const value = found === undefined ? undefined : headers[found];
-  // A header that came twice is one that nobody has signed: joined, it verifies with no secret.
-  return (typeof value === 'object' ? value.join(', ') : value) || undefined;
-}
-
-function hasGet(headers: HeaderSource): headers is { get(name: string): string | null | undefined } {
-  return typeof headers['get'] === 'function';
-}
-
-function toNumber(text: string | undefined): number | undefined {
-  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }

@@ -11,9 +11,14 @@ export interface RecordEvent<Name extends string = string, Fields = Readonly<Rec
   readonly instance_id: string;
   readonly collection: Name;
   readonly data: Fields & { readonly id: string };
+  /**
+   * For an endpoint with the payload `previous`: what the fields that an update has changed were before, and all of a record that was
+   * deleted. Absent otherwise.
+   */
+  readonly previous?: Partial<Fields>;
 }
 
-/** The body of a test. */
+/** The body of a test without a record. */
 export interface PingEvent {
   readonly event: 'ping';
   readonly timestamp: string;
@@ -22,18 +27,45 @@ export interface PingEvent {
   readonly data: Readonly<Record<string, never>>;
 }
 
+/** The body of a webhook about another endpoint: it takes nothing for days, or takes webhooks again. */
+export interface EndpointEvent {
+  readonly event: 'endpoint.disabled' | 'endpoint.recovered';
+  readonly timestamp: string;
+  readonly instance_id: string;
+  readonly collection: '';
+  readonly data: OperationalData<'endpoint' | 'url' | 'reason'>;
+}
+
+/** The body of a webhook about a delivery to another endpoint that was given up. */
+export interface DeliveryEvent {
+  readonly event: 'delivery.exhausted';
+  readonly timestamp: string;
+  readonly instance_id: string;
+  readonly collection: '';
+  /** Its id, that of the event which it was to deliver, that of the endpoint, and why the last attempt failed. */
+  readonly data: OperationalData<'delivery' | 'event' | 'endpoint' | 'cause'>;
+}
+
+/** Texts, and nothing of a record: whoever looks at `data` before looking at `event` finds no field there. */
+type OperationalData<Name extends string> = Readonly<Record<Name, string>> &
+  Readonly<Record<string, unknown>>;
+
 /** Records of any collection, for receivers that do not name theirs. */
 export type AnyRecords = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /**
  * The body of a webhook. `Records` maps the name of each collection to the fields of its records; the name in `collection` then tells
- * which fields `data` has:
+ * which fields `data` has, as `event` does where it is about no record:
  *
  *     type Event = WebhookEvent<{ posts: { title: string }; users: { email: string } }>;
+ *
+ * `chancery types --for webhooks` writes `Records` from the collections of an instance.
  */
 export type WebhookEvent<Records = AnyRecords> =
   | { readonly [Name in keyof Records & string]: RecordEvent<Name, Records[Name]> }[keyof Records & string]
-  | PingEvent;
+  | PingEvent
+  | EndpointEvent
+  | DeliveryEvent;
 
 /** The body of a webhook that would have been too large: of the record it has the id and nothing else. */
 export type TruncatedEvent<Records = AnyRecords> = {
@@ -49,13 +81,17 @@ export function readEvent(body: Uint8Array): WebhookEvent {
   // The cast only says that members may be looked at; each is checked below.
   const members = value as Readonly<Record<string, unknown>>;
   for (const name of textMembers) if (typeof members[name] !== 'string') throw notAnEvent(name);
-  const { data } = members;
+  const { data, previous = {} } = members;
   if (typeof data !== 'object' || data === null) throw notAnEvent('data');
-  if (members['event'] !== 'ping' && !('id' in data && typeof data.id === 'string')) {
-    throw notAnEvent('data.id');
-  }
+  if (isAboutRecord(members) && !('id' in data && typeof data.id === 'string')) throw notAnEvent('data.id');
+  if (typeof previous !== 'object' || previous === null) throw notAnEvent('previous');
   // The members that all events have were checked; which fields a record has is up to the collection.
   return value as WebhookEvent;
+}
+
+/** Whether an event is a change of a record, or tells of one that is there; any other is about endpoints, or a test. */
+export function isAboutRecord({ event }: { readonly event?: unknown }): boolean {
+  return typeof event === 'string' && event.startsWith('record.');
 }
 
 function parse(body: Uint8Array): unknown {

@@ -1,36 +1,22 @@
-import { isJsonObject, type JsonObject } from '../base/json.ts';
+import type { JsonObject } from '../base/json.ts';
 import { parseIndex } from '../collections/index-definition.ts';
 import { fieldTypes } from '../fields/field-types.ts';
-
-/** A collection of which types are made. */
-interface TypedCollection {
-  readonly name: string;
-  /** What its types begin with: `BlogPosts` of `blog_posts`. */
-  readonly type: string;
-  readonly id: string;
-  readonly isAuth: boolean;
-  readonly fields: readonly TypedField[];
-  readonly indexes: readonly string[];
-}
-
-interface TypedField {
-  readonly name: string;
-  readonly type: string;
-  readonly isRequired: boolean;
-  readonly isHidden: boolean;
-  readonly isMultiple: boolean;
-  /** Whether a record gets a value of its own where none is given. */
-  readonly isGenerated: boolean;
-  readonly values: readonly string[];
-  readonly target: string;
-}
+import {
+  geoPointType,
+  isSecret,
+  member,
+  typedCollections,
+  type TypedCollection,
+  type TypedField,
+  valueType,
+} from './typed-collections.ts';
 
 /**
  * Returns a TypeScript module that types the SDK for these collections. The same definitions make the same text, whatever their order, so
  * that a file of it changes only with them. Collections of the service itself are left out.
  */
 export function typedClient(definitions: readonly JsonObject[]): string {
-  const collections = decodeCollections(definitions);
+  const collections = typedCollections(definitions);
   const parts = collections.map((collection) => [
     recordType(collection, collections),
     expandType(collection, collections),
@@ -44,12 +30,7 @@ const head = `// Made by \`chancery types\` from the collections of an instance.
 import type PocketBase from 'pocketbase';
 import type { RecordModel, RecordOptions, RecordService } from 'pocketbase';
 
-/** A point on the earth, in degrees. */
-export interface GeoPoint {
-  lon: number;
-  lat: number;
-}
-
+${geoPointType}
 /** The service of the SDK for one collection, which knows what its records have. */
 export interface TypedRecordService<Item, Create, Update>
   extends Omit<RecordService<Item>, 'create' | 'update'> {
@@ -57,51 +38,6 @@ export interface TypedRecordService<Item, Create, Update>
   update(id: string, body: Update | FormData, options?: RecordOptions): Promise<Item>;
 }
 `;
-
-function decodeCollections(definitions: readonly JsonObject[]): readonly TypedCollection[] {
-  const types = new Set<string>();
-  return definitions
-    .filter(({ system }) => system !== true)
-    .map(({ name, id, type, fields, indexes }) => ({
-      name: String(name),
-      id: String(id),
-      isAuth: type === 'auth',
-      fields: Array.isArray(fields) ? fields.filter(isJsonObject).map(decodeField) : [],
-      indexes: Array.isArray(indexes) ? indexes.map(String) : [],
-    }))
-    .toSorted((one, other) => (one.name < other.name ? -1 : 1))
-    .map((collection) => ({ ...collection, type: newType(collection.name, types) }));
-}
-
-/** Returns a name in Pascal case that no other collection has. */
-function newType(name: string, types: Set<string>): string {
-  const words = name.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
-  const pascal = words.map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`).join('');
-  const base = /^[A-Z]/.test(pascal) ? pascal : `C${pascal}`;
-  let type = base;
-  for (let count = 2; types.has(type); count += 1) type = `${base}${count}`;
-  types.add(type);
-  return type;
-}
-
-function decodeField(field: JsonObject): TypedField {
-  const { name, type, required, hidden, maxSelect, values, collectionId, autogeneratePattern } = field;
-  return {
-    name: String(name),
-    type: String(type),
-    isRequired: required === true,
-    isHidden: hidden === true,
-    isMultiple: typeof maxSelect === 'number' && maxSelect > 1,
-    isGenerated: typeof autogeneratePattern === 'string' && autogeneratePattern !== '',
-    values: Array.isArray(values) ? values.map(String) : [],
-    target: String(collectionId),
-  };
-}
-
-/** Whether a field is one of accounts that no answer has, and which no client sends as it is. */
-function isSecret({ name, isHidden }: TypedField): boolean {
-  return isHidden && (name === 'password' || name === 'tokenKey');
-}
 
 function recordType(collection: TypedCollection, all: readonly TypedCollection[]): string {
   const { name, type, isAuth, fields } = collection;
@@ -119,31 +55,6 @@ function recordType(collection: TypedCollection, all: readonly TypedCollection[]
     ...(expandType(collection, all) === '' ? [] : [member('expand', `${type}Expand`, { isOptional: true })]),
   ];
   return `/** A record of ${name}. */\nexport interface ${type}Record {\n${lines.join('')}}\n`;
-}
-
-/** Returns the type of a value in answers. */
-function valueType({ type, values, isMultiple, isRequired }: TypedField): string {
-  const many = (one: string): string => (isMultiple ? `${one.includes(' | ') ? `(${one})` : one}[]` : one);
-  switch (type) {
-    case 'number':
-      return 'number';
-    case 'bool':
-      return 'boolean';
-    case 'json':
-      return 'unknown';
-    case 'geoPoint':
-      return 'GeoPoint';
-    case 'select': {
-      // One that is not required may be empty.
-      const empty = isMultiple || isRequired ? [] : [''];
-      return many([...values, ...empty].map((value) => JSON.stringify(value)).join(' | ') || 'string');
-    }
-    case 'file':
-    case 'relation':
-      return many('string');
-    default:
-      return 'string';
-  }
 }
 
 function expandType({ id, name, type, fields }: TypedCollection, all: readonly TypedCollection[]): string {
@@ -238,17 +149,6 @@ function modifierType(field: TypedField, modifier: string): string {
   if (field.type === 'file' && modifier !== 'f-') return 'File | Blob | (File | Blob)[]';
   const many = valueType(field);
   return `${many.slice(0, -'[]'.length).replace(/^\((.*)\)$/, '$1')} | ${many}`;
-}
-
-interface MemberOptions {
-  readonly isOptional?: boolean;
-  readonly why?: string;
-}
-
-function member(name: string, type: string, { isOptional = false, why }: MemberOptions = {}): string {
-  const written = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
-  const comment = why === undefined ? '' : `  /** ${why} */\n`;
-  return `${comment}  ${written}${isOptional ? '?' : ''}: ${type};\n`;
 }
 
 function clientType(collections: readonly TypedCollection[]): string {

@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { codeOf } from '../base/process.ts';
 import { ConfigError } from '../config.ts';
 import { readCollections } from './collection-command.ts';
@@ -7,12 +7,18 @@ import { CommandError, exitCodes } from './command-error.ts';
 import { isSet, textOf } from './flags.ts';
 import { type CommandIo, print } from './print.ts';
 import { typedClient } from './typed-client.ts';
+import { typedWebhooks } from './typed-webhooks.ts';
 import { addApiFlags, withApi } from './with-api.ts';
 
 /** `types` */
 export function typesCommand(io: CommandIo): Command {
   const command = new Command('types').description(
-    'write TypeScript types of the collections, for the pocketbase package',
+    'write TypeScript types of the collections, for a client or for a receiver of webhooks',
+  );
+  command.addOption(
+    new Option('--for <USE>', 'client: for the pocketbase package; webhooks: for @chancery/webhooks')
+      .choices(['client', 'webhooks'])
+      .default('client'),
   );
   command.option('--out <FILE>', 'where to; standard output by default');
   command.option('--check', 'write nothing: is the file of --out as the collections are now?');
@@ -20,7 +26,9 @@ export function typesCommand(io: CommandIo): Command {
   command.action(async () => {
     const [file, isCheck] = [textOf(command, 'out'), isSet(command, 'check')];
     if (isCheck && file === undefined) throw new ConfigError('--check needs the file: give it by --out.');
-    const types = typedClient(await withApi(command, io, readCollections));
+    const isForWebhooks = textOf(command, 'for') === 'webhooks';
+    const definitions = await withApi(command, io, readCollections);
+    const types = isForWebhooks ? typedWebhooks(definitions) : typedClient(definitions);
     if (file === undefined) {
       await print(io, types);
       return;
@@ -29,7 +37,7 @@ export function typesCommand(io: CommandIo): Command {
     if (isCheck && !isSame)
       throw new CommandError(
         exitCodes.no,
-        `${file} is not what the collections are now: write it again by chancery types --out ${file}.`,
+        `${file} is not what the collections are now: write it again by chancery types${isForWebhooks ? ' --for webhooks' : ''} --out ${file}.`,
       );
     // A file that stays as it is wakes no compiler that watches it.
     if (!isSame) await writeFile(file, types);

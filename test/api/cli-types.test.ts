@@ -1,13 +1,14 @@
 // One engine is enough: definitions are the same on both, and the types are made of them.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { remoteRun } from '../support/command-stage.ts';
+import { installKit } from '../support/install-kit.ts';
 import { startService, type TestService } from '../support/service.ts';
-import { temporaryTree } from '../support/temporary-tree.ts';
+import { temporaryTree, writeTree } from '../support/temporary-tree.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -98,33 +99,65 @@ const program = `
   }
 `;
 
+/** What a receiver may write, and what the compiler must refuse. */
+const receiver = `
+  import { hopsHeaders, verify } from '@chancery/webhooks';
+  import type { Records } from './types.ts';
+  export async function receive(headers: Headers, body: string): Promise<void> {
+    const webhook = await verify<Records>('whsec_secret', headers, body);
+    if (webhook.isTruncated) return;
+    const { event } = webhook;
+    // @ts-expect-error: it may be of any collection
+    void event.data.rank;
+    if (event.collection === 'blog_posts') {
+      const title: string = event.data.title;
+      const tags: ('sea' | 'land "x"')[] = event.data.tags;
+      const lat: number = event.data.place.lat;
+      const before: number | undefined = event.previous?.rank;
+      // @ts-expect-error: no webhook has a hidden field
+      void event.data.note;
+      void [title, tags, lat, before];
+    } else if (event.collection === 'users') {
+      const email: string = event.data.email;
+      // @ts-expect-error: no webhook has a password
+      void [email, event.data.password];
+    } else if (event.event === 'delivery.exhausted') {
+      const cause: string = event.data.cause;
+      void cause;
+    }
+    // @ts-expect-error: there is no such collection
+    void (event.collection === 'comments');
+    await fetch('http://127.0.0.1', { headers: hopsHeaders(webhook) });
+  }
+`;
+
 test('types compile in a strict program beside the SDK, and refuse what is not in the collections', async (t) => {
   const service = await startBlog(t);
   const { code, stdout, stderr } = await remoteRun(service)(['types']);
   assert.equal(code, 0, stderr);
-  const compilerOptions = {
-    strict: true,
-    noEmit: true,
-    module: 'nodenext',
-    target: 'es2024',
-    lib: ['es2024', 'dom'],
-    types: [],
-    noUncheckedIndexedAccess: true,
-    exactOptionalPropertyTypes: true,
-    verbatimModuleSyntax: true,
-    allowImportingTsExtensions: true,
-  };
-  const tree = {
-    'types.ts': stdout,
-    'program.ts': program,
-    'package.json': '{ "type": "module" }',
-    'tsconfig.json': JSON.stringify({ compilerOptions, files: ['program.ts'] }),
-  };
-  const folder = temporaryTree(t, tree);
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const compiled = spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8' });
-  assert.equal(compiled.status, 0, `${compiled.stdout}${compiled.stderr}\n${stdout}`);
+  assertCompiles(temporaryTree(t, { 'types.ts': stdout, 'program.ts': program }));
+});
+
+test('types of webhooks compile in a strict program beside the kit, and have what the catalogue has', async (t) => {
+  const service = await startBlog(t);
+  const run = remoteRun(service);
+  const { code, stdout, stderr } = await run(['types', '--for', 'webhooks']);
+  assert.equal(code, 0, stderr);
+  const folder = temporaryTree(t, { 'types.ts': stdout, 'program.ts': receiver });
+  installKit(folder);
+  assertCompiles(folder);
+  const catalogue = (await service.request('/api/webhooks/event-types', { token: true })).json;
+  for (const { type, collection, schema } of catalogue.items) {
+    if (type !== 'record.update') continue;
+    const names = Object.keys(schema.properties.data.properties).toSorted();
+    assert.deepEqual(fieldsIn(stdout, collection), names, collection);
+  }
+  assert.equal(stdout.match(/^ {2}\S+: \w+Fields;$/gm)?.length, 4);
+  const out = join(folder, 'types.ts');
+  assert.equal((await run(['types', '--for', 'webhooks', '--out', out, '--check'])).code, 0);
+  const others = await run(['types', '--out', out, '--check']);
+  assert.equal(others.code, 1, 'the types for a client are another file');
+  assert.equal((await run(['types', '--for', 'forms'])).code, 64);
 });
 
 test('the same collections make the same file, and --check says when they are others', async (t) => {
@@ -160,3 +193,35 @@ test('two names that would be the same type are kept apart, and collections of t
   assert.deepEqual(names, ['BlogPostsRecord', 'BlogPosts2Record', 'CoversRecord', 'UsersRecord']);
   assert.match(stdout, /collection\(idOrName: "blogPosts"\): TypedRecordService<BlogPostsRecord,/);
 });
+
+/** The names of the fields that the types have for a collection. */
+function fieldsIn(types: string, collection: string): readonly string[] {
+  const [, members = ''] =
+    new RegExp(`of a record of ${collection}\\. \\*/\n[^\n]+\n(.*?)^}`, 'ms').exec(types) ?? [];
+  return [...members.matchAll(/^ {2}(\w+): /gm)].map(([, name = '']) => name).toSorted();
+}
+
+/** Compiles what is in a folder as strictly as a user may. */
+function assertCompiles(folder: string): void {
+  const compilerOptions = {
+    strict: true,
+    noEmit: true,
+    module: 'nodenext',
+    target: 'es2024',
+    lib: ['es2024', 'dom'],
+    types: [],
+    noUncheckedIndexedAccess: true,
+    exactOptionalPropertyTypes: true,
+    verbatimModuleSyntax: true,
+    allowImportingTsExtensions: true,
+  };
+  writeTree(folder, {
+    'package.json': '{ "type": "module" }',
+    'tsconfig.json': JSON.stringify({ compilerOptions, files: ['program.ts'] }),
+  });
+  const modules = join(folder, 'node_modules');
+  if (!existsSync(modules)) symlinkSync(join(root, 'node_modules'), modules);
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const compiled = spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8' });
+  assert.equal(compiled.status, 0, compiled.stdout + compiled.stderr);
+}
