@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { expressHandler, type ReceiveOptions } from '../../kit/src/express.ts';
 import { RecordOrder } from '../../kit/src/record-order.ts';
 import { MemorySeen } from '../../kit/src/seen.ts';
-import { verify, type Webhook } from '../../kit/src/verify.ts';
+import { hopsHeaders, verify, type Webhook } from '../../kit/src/verify.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Json, listOf, startWebhookService, type WebhookService } from '../support/webhook-service.ts';
 
@@ -36,7 +36,14 @@ test('every kind of event is verified, with its collection, its place among the 
     const done = await service.deliveries(`status = 'delivered' && kind != 'ping'`);
     return done.length === 3 && done;
   });
-  const facts = service.webhooks.map(({ event, ...rest }) => ({ ...rest, kind: event.event }));
+  const facts = service.webhooks.map(({ id, delivery, attempt, sequence, isTruncated, event }) => ({
+    id,
+    delivery,
+    attempt,
+    sequence,
+    isTruncated,
+    kind: event.event,
+  }));
   assert.deepEqual(
     facts.slice(0, 3),
     deliveries.map((delivery, index) => ({
@@ -51,6 +58,38 @@ test('every kind of event is verified, with its collection, its place among the 
   assert.deepEqual([facts[3]?.kind, facts[3]?.sequence], ['ping', 0]);
   const titles = service.webhooks.map(({ event }) => (event.collection === 'posts' ? event.data.title : ''));
   assert.deepEqual(titles, ['Grüße 🌍', 'changed', 'changed', '']);
+});
+
+test('who has changed what is told, with the values before, and what a receiver writes back has one hop more', async (t) => {
+  const service = await startKitReceiver(t, { endpoint: { order: 'strict', payload: 'previous' } });
+  const { id } = await service.addPost('first');
+  await service.call('PATCH', `${records}/${id}`, { body: { title: 'second', note: 'hidden' } });
+  const [created, updated] = await eventually(
+    'two webhooks',
+    () => service.webhooks.length === 2 && service.webhooks,
+  );
+  assert.ok(created !== undefined && updated !== undefined && !updated.isTruncated);
+  assert.deepEqual(
+    [created.actor, created.hops, created.changed, created.backfill, created.isTest],
+    ['superuser', 1, [], undefined, false],
+  );
+  assert.deepEqual([updated.hops, updated.changed, updated.isChangedCut], [1, ['title'], false]);
+  assert.ok(updated.event.collection === 'posts');
+  assert.deepEqual([updated.event.data.title, updated.event.previous], ['second', { title: 'first' }]);
+
+  const body = { rank: 1 };
+  await service.request(`${records}/${id}`, {
+    method: 'PATCH',
+    token: true,
+    headers: hopsHeaders(updated),
+    body,
+  });
+  await service.call('POST', `/api/webhooks/endpoints/${service.endpoint.id}/test`);
+  const all = await eventually('four webhooks', () => service.webhooks.length === 4 && service.webhooks);
+  const back = all.find(({ hops }) => hops === 2);
+  assert.deepEqual([back?.event.data['id'], back?.changed], [id, ['rank']]);
+  const ping = all.find(({ event }) => event.event === 'ping');
+  assert.deepEqual([ping?.actor, ping?.hops, ping?.isTest], [undefined, undefined, false]);
 });
 
 test('a receiver with another secret refuses, and the delivery log shows its owner why', async (t) => {
