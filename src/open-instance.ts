@@ -13,6 +13,7 @@ import { ensureSystemCollections } from './instances/system-collections.ts';
 import { WindowStore } from './limits/window-store.ts';
 import { RequestLog } from './logs/request-log.ts';
 import type { GuardedRequests } from './network/guarded-requests.ts';
+import { backfillRecords } from './records/backfill-records.ts';
 import type { MasterKey } from './secrets/master-key.ts';
 import { sealerFor } from './secrets/seal.ts';
 import { SettingsStore } from './settings/settings-store.ts';
@@ -95,6 +96,7 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
       refresh,
       events,
       endpoints,
+      records: backfillRecords({ database, collections, refresh }),
       files: filesOf(id, settings, options),
       audit,
       windows,

@@ -10,6 +10,8 @@ export interface EventContext {
   readonly changed?: readonly string[];
   /** The values before an update of the fields in `changed`; absent where no endpoint asks for them. */
   readonly previous?: JsonObject;
+  /** The id of the backfill that tells of the record; absent for a change. */
+  readonly backfill?: string;
 }
 
 /** Reads what the log keeps. Undefined where it keeps nothing: of the test event, and of events from before this was kept. */
@@ -17,11 +19,12 @@ export function readContext(stored: unknown): EventContext | undefined {
   if (typeof stored !== 'string') return undefined;
   const context: unknown = JSON.parse(stored);
   if (!isJsonObject(context)) return undefined;
-  const { actor, hops, changed, previous } = context;
+  const { actor, hops, changed, previous, backfill } = context;
   return {
     actor: String(actor),
     hops: Number(hops),
     ...(Array.isArray(changed) && { changed: changed.map(String) }),
     ...(isJsonObject(previous) && { previous }),
+    ...(typeof backfill === 'string' && { backfill }),
   };
 }

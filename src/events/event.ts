@@ -8,8 +8,16 @@ export const recordEventKinds = ['record.create', 'record.update', 'record.delet
 
 export type RecordEventKind = (typeof recordEventKinds)[number];
 
-/** `ping` is the test event: it has no collection and no record. */
-export type EventKind = RecordEventKind | 'ping';
+/**
+ * `ping` is the test event: it has no collection and no record. `backfill` tells one endpoint of a record that exists, as if it were made
+ * now. It is no change of the record: whoever reads the log for changes asks for the kinds of these.
+ */
+export type EventKind = RecordEventKind | 'ping' | 'backfill';
+
+/** Returns what the receivers of an event are told that it is. */
+export function toldKind(kind: string): string {
+  return kind === 'backfill' ? 'record.create' : kind;
+}
 
 /** An event before the log gives it a position and an id. */
 export interface NewEvent {
@@ -58,6 +66,6 @@ export function payloadOf(
   event: Pick<NewEvent, 'created' | 'collectionName' | 'dataJson'> & { readonly kind: string },
   instanceId: string,
 ): string {
-  const head = `{"event":"${event.kind}","timestamp":"${toIsoTimestamp(event.created)}","instance_id":"${instanceId}"`;
+  const head = `{"event":"${toldKind(event.kind)}","timestamp":"${toIsoTimestamp(event.created)}","instance_id":"${instanceId}"`;
   return `${head},"collection":${JSON.stringify(event.collectionName)},"data":${event.dataJson}}`;
 }

@@ -2,12 +2,14 @@ import type { Collection } from '../collections/collection.ts';
 import { OutdatedDefinitions } from '../storage/engine-errors.ts';
 import type { Instance } from './instance.ts';
 
+type Definitions = Pick<Instance, 'collections' | 'refresh'>;
+
 /**
  * Returns a collection by name or id. If it is unknown here, or closed to the caller (`isShut`), another node may have created or
  * opened it: definitions are read again before the answer is 404 or 403. Only then is the result a promise.
  */
 export function currentCollection(
-  instance: Instance,
+  instance: Definitions,
   nameOrId: string,
   isShut: (known: Collection) => boolean = () => false,
 ): Collection | Promise<Collection> {
@@ -15,14 +17,14 @@ export function currentCollection(
   return known === undefined || isShut(known) ? findAgain(instance, nameOrId) : known;
 }
 
-async function findAgain(instance: Instance, nameOrId: string): Promise<Collection> {
+async function findAgain(instance: Definitions, nameOrId: string): Promise<Collection> {
   await instance.refresh();
   return instance.collections.get(nameOrId);
 }
 
 /** As {@link withCurrentCollection}, for work that only reads: it is also repeated when the definition was changed before it ended. */
 export function readCurrentCollection<Result>(
-  instance: Instance,
+  instance: Definitions,
   nameOrId: string,
   read: (collection: Collection) => Promise<Result>,
 ): Promise<Result> {
@@ -36,7 +38,7 @@ export function readCurrentCollection<Result>(
 
 /** Runs `work` with a collection's current definition, and again if the definition was changed between the look-up and a read. */
 export function withCurrentCollection<Result>(
-  instance: Instance,
+  instance: Definitions,
   nameOrId: string,
   work: (collection: Collection) => Promise<Result>,
 ): Promise<Result> {

@@ -9,6 +9,7 @@ import type { RequestLog } from '../logs/request-log.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import type { SettingsStore } from '../settings/settings-store.ts';
 import type { Database } from '../storage/database.ts';
+import type { BackfillRecords } from '../webhooks/backfill-records.ts';
 import type { EndpointStore } from '../webhooks/endpoints/endpoint-store.ts';
 
 /**
@@ -31,6 +32,8 @@ export interface Instance {
   readonly refresh: () => Promise<void>;
   readonly events: EventLog;
   readonly endpoints: EndpointStore;
+  /** Its records, as backfills of endpoints read them. */
+  readonly records: BackfillRecords;
   readonly files: InstanceFiles;
   readonly audit: AuditLog;
   /** Where all nodes count their clients together; undefined on SQLite, where no other process counts. */

@@ -26,12 +26,8 @@ export async function noteChange({ instance, facts, tx }: WriteScope, change: Ne
   if (!emitsEvents(collection)) return;
   const event: NewEvent = {
     kind,
-    collection: collection.id,
-    collectionName: collection.name,
-    record: String(valueOf(record, 'id')),
-    revision: record.revision,
+    ...stateOf(record),
     created: now,
-    dataJson: recordToEventJson(record),
     ...hiddenOf(record),
     context: {
       actor: actorOf(facts.caller, instance.collections),
@@ -43,6 +39,20 @@ export async function noteChange({ instance, facts, tx }: WriteScope, change: Ne
     change: { collection, after: record.values, ...(before && { before: before.values }) },
     trace: facts.trace,
   });
+}
+
+/** Returns what every event tells of a record. */
+export function stateOf(
+  record: StoredRecord,
+): Pick<NewEvent, 'collection' | 'collectionName' | 'record' | 'revision' | 'dataJson'> {
+  const { collection, revision } = record;
+  return {
+    collection: collection.id,
+    collectionName: collection.name,
+    record: String(valueOf(record, 'id')),
+    revision,
+    dataJson: recordToEventJson(record),
+  };
 }
 
 function hiddenOf({ collection, values }: StoredRecord): Pick<NewEvent, 'hiddenJson'> | undefined {

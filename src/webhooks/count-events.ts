@@ -48,7 +48,7 @@ export async function averageEventsPerDay(
 
 /**
  * Counts the events of each step of so many hours, from the hour `start` on and before `end` (hours since 1970). Null for a step that is older
- * than the newest `eventsMax` of them, or than the log is kept.
+ * than the newest `eventsMax` of them, or than the log is kept. What backfills tell of is no event of that time.
  */
 export async function countEventsBySteps(
   reader: Reader,
@@ -61,11 +61,12 @@ export async function countEventsBySteps(
   const upTo = await findTime(reader, to);
   const newest = newestEvents(reader, sql`position > ${after} AND position <= ${upTo}`, eventsMax);
   const rows = await reader.search(
-    sql`SELECT substr(created, 1, 13), count(*) FROM (${newest}) AS newest GROUP BY 1 ORDER BY 1`,
+    sql`SELECT substr(created, 1, 13), count(*), count(CASE WHEN kind <> 'backfill' THEN 1 END) FROM (${newest}) AS newest GROUP BY 1 ORDER BY 1`,
   );
-  const counts = rows.map(([hour, count]) => ({
+  const counts = rows.map(([hour, count, changes]) => ({
     hour: Math.floor(fromTimestamp(`${String(hour)}:00:00.000Z`) / hourMs),
     count: Number(count),
+    changes: Number(changes),
   }));
   const all = counts.reduce((sum, { count }) => sum + count, 0);
   const keptFrom = trimmed.time === '' ? start : hourBehind(trimmed.time);
@@ -76,7 +77,7 @@ export async function countEventsBySteps(
     const first = start + index * hours;
     if (first < known) return null;
     return counts.reduce(
-      (sum, { hour, count }) => sum + (hour >= first && hour < first + hours ? count : 0),
+      (sum, { hour, changes }) => sum + (hour >= first && hour < first + hours ? changes : 0),
       0,
     );
   });

@@ -2,7 +2,7 @@ import { assert } from '../base/assert.ts';
 import { isJsonObject, type JsonObject, ownMember } from '../base/json.ts';
 import { fromTimestamp, type Timestamp, toIsoTimestamp } from '../base/timestamp.ts';
 import { type EventContext, readContext } from '../events/event-context.ts';
-import { payloadOf } from '../events/event.ts';
+import { payloadOf, toldKind } from '../events/event.ts';
 import { foundByKeys, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Reader, Tuple } from '../storage/database.ts';
 import type { DeliveryState, Fate } from './delivery.ts';
@@ -257,7 +257,7 @@ export function toAttemptRequest(
     body: shapeBody({ kind, record, body, isThin, context }, endpoint),
     // An endpoint that wants the id alone misses nothing.
     isThin: isThin && payload !== 'thin',
-    event: kind,
+    event: toldKind(kind),
     collection: collectionName,
     sequence: revision,
     ...(context && { cause: causeOf(context, endpoint.owner === '') }),
@@ -274,13 +274,14 @@ const changedLengthMax = 4_096;
 
 /** Returns what the headers say of the change. Who has made it is for superusers alone. */
 function causeOf(
-  { hops, changed = [], ...context }: EventContext,
+  { hops, changed = [], backfill, ...context }: EventContext,
   isForSuperusers: boolean,
 ): NonNullable<AttemptRequest['cause']> {
   const actor = isForSuperusers ? context.actor : '';
   const names = changed.join(',');
-  if (names.length <= changedLengthMax) return { actor, hops, changed: names };
-  return { actor, hops, changed: `${names.slice(0, names.lastIndexOf(',', changedLengthMax - 2))},*` };
+  const about = { actor, hops, ...(backfill !== undefined && { backfill }) };
+  if (names.length <= changedLengthMax) return { ...about, changed: names };
+  return { ...about, changed: `${names.slice(0, names.lastIndexOf(',', changedLengthMax - 2))},*` };
 }
 
 type ShapedEvent = Pick<Told, 'kind' | 'record' | 'body' | 'isThin' | 'context'>;

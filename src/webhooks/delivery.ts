@@ -13,7 +13,7 @@ import type { AttemptResult } from './sending/attempt-result.ts';
  *   lane-source      where an endpoint's deliveries come from: the log behind its cursor, and what is due again
  *   lanes            an instance's lanes, and what of it is claimed
  *   record-order     what waits for earlier events of its record, or is superseded by later ones
- *   replays          past deliveries that are sent again; replay-runner: those that go on
+ *   replays          past deliveries that are sent again; backfills: existing records; replay-runner: those that go on
  *   slots            how many attempts may be open, and who gets the next one
  *   dispatcher       finds work by these, claims what is due and gives it to the sender
  *   sending/         another thread, and the sender as its handle here: signs, posts through the guarded agent; every failure is a

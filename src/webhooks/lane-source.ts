@@ -282,7 +282,7 @@ export async function readDue(
   // Where an event may still appear before others, a strict order waits until none can.
   const upTo = isStrict && names.isConcurrent ? sql` AND event <= ${safe}` : sql``;
   const again = isStrict
-    ? sql`due IS NOT NULL ORDER BY event`
+    ? sql`due IS NOT NULL${upTo} ORDER BY event`
     : sql`due >= ${since} AND due <= ${now} ORDER BY due, event`;
   // No join: before PostgreSQL has statistics of the table, it would read all outcomes of the endpoint for each delivery.
   const outcomeOf = sql`

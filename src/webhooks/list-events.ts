@@ -2,6 +2,7 @@ import { type Caller, reachedEndpoints } from '../access/caller.ts';
 import { notFound } from '../base/errors.ts';
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { readContext } from '../events/event-context.ts';
+import { recordEventKinds } from '../events/event.ts';
 import { findEvent } from '../events/find-event.ts';
 import type { ListQuery } from '../query/list-query.ts';
 import { column, columnResolver, type ListedTable, tableSource } from '../query/list-source.ts';
@@ -56,7 +57,9 @@ export async function listEvents(
   const [collection = '', id = ''] = record?.split('/') ?? [];
   const found = collections.find(collection)?.id ?? collection;
   const conditions = [
-    ...(record === null ? [] : [sql`record = ${id} AND collection = ${found}`]),
+    ...(record === null
+      ? []
+      : [sql`record = ${id} AND collection = ${found} AND kind${database.names.anyOf(recordEventKinds)}`]),
     ...tellsReached(database.names, caller),
   ];
   const where = conditions.length === 0 ? undefined : joinSql(conditions, ' AND ');

@@ -1,15 +1,22 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { AppError, notFound } from '../base/errors.ts';
-import { newId } from '../base/ids.ts';
+import { AppError } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import { findTime } from '../events/find-event.ts';
 import { foundByKeys, limit, sql, type Sql } from '../sql/sql.ts';
-import type { Database, Names, Reader, Row, Transaction } from '../storage/database.ts';
-import { isOneOf } from './deliveries.ts';
+import type { Database, Names, Reader, Transaction } from '../storage/database.ts';
 import { hasConditions } from './endpoint-conditions.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { type EventFilter, filterEvents } from './event-filter.ts';
-import { recordKey } from './record-order.ts';
+import {
+  type Advanced,
+  insertReplay,
+  lockCursor,
+  type LogScope,
+  makeDue,
+  noteStep,
+  readRoom,
+  type Replay,
+} from './replay-store.ts';
 import { insertGap } from './skip-waiting.ts';
 
 /**
@@ -22,48 +29,15 @@ import { insertGap } from './skip-waiting.ts';
  * - `all`: every event that the endpoint wants, sent or not
  * - `waiting`: what an endpoint has not been sent when it is resumed with the newest first
  */
-export const replayScopes = ['failed', 'missing', 'all'] as const;
-export type ReplayScope = (typeof replayScopes)[number] | 'waiting';
-
-export interface Replay {
-  readonly number: number;
-  readonly id: string;
-  /** The number of the endpoint, and its id. */
-  readonly endpoint: number;
-  readonly endpointId: string;
-  readonly scope: ReplayScope;
-  /** Between which positions of the log, both included. */
-  readonly first: number;
-  readonly last: number;
-  readonly isDescending: boolean;
-  /** Deliveries per second; 0 for no limit. */
-  readonly rate: number;
-  /** What the records of the events must meet; '' for no condition. */
-  readonly filter: string;
-  /** The last position that was dealt with. */
-  readonly cursor: number;
-  /** How many deliveries there were as it began, and how many were made due so far. */
-  readonly total: number;
-  readonly taken: number;
-  readonly state: 'running' | 'done' | 'cancelled';
-  readonly created: string;
-  readonly updated: string;
-}
-
-/** How many deliveries of a replay wait to be sent. */
-const waitingMax = 1_000;
-/** How many are made due together, and rows of the log that are walked for them. */
-const takenTogetherMax = 256;
-const walkMax = 16_384;
-
-export interface ReplayPlan extends Pick<
-  Replay,
-  'scope' | 'first' | 'last' | 'isDescending' | 'rate' | 'filter'
-> {
+export interface ReplayPlan extends Pick<Replay, 'first' | 'last' | 'isDescending' | 'rate' | 'filter'> {
+  readonly scope: LogScope;
   readonly endpoint: Endpoint;
   /** The filter, as it is understood now. */
   readonly eventFilter: EventFilter | undefined;
 }
+
+/** Rows of the log that are walked together. */
+const walkMax = 16_384;
 
 /** Returns the range of the log between two times (milliseconds since 1970), both of which may be left out. */
 export async function readRange(
@@ -144,7 +118,7 @@ function candidates(
   // What waits behind the cursor of the lane is sent anyway.
   const waits = sql`(o.event IS NULL AND w.position > (
     SELECT l.cursor FROM ${names.table('$lane')} l WHERE ${names.scopeOf('l')} AND l.endpoint = ${endpoint.number}))`;
-  const conditions: Readonly<Record<ReplayScope, Sql>> = {
+  const conditions: Readonly<Record<LogScope, Sql>> = {
     failed: sql`(o.status IN ('exhausted', 'expired', 'cancelled') OR (o.event IS NULL AND ${isInGap}))`,
     waiting: sql`(o.event IS NULL AND NOT ${isInGap})`,
     missing: sql`coalesce(o.status, '') NOT IN ('delivered', 'pending') AND NOT ${waits}`,
@@ -168,25 +142,6 @@ function candidates(
 function wantedOf(names: Names, { events, collections }: Endpoint): Sql {
   const isOfKind = sql`w.kind${names.anyOf(events)}`;
   return collections.length === 0 ? isOfKind : sql`${isOfKind} AND w.collection${names.anyOf(collections)}`;
-}
-
-/** Begins a replay. To be called in a change of its endpoint, by which its owner learns of it. */
-export async function insertReplay(
-  tx: Transaction,
-  plan: ReplayPlan,
-  { total, now }: { readonly total: number; readonly now: number },
-): Promise<string> {
-  const { names } = tx;
-  const { endpoint, scope, first, last, isDescending, rate, filter } = plan;
-  const id = newId();
-  const cursor = isDescending ? last + 1 : first - 1;
-  const created = toTimestamp(now);
-  await tx.run(sql`
-    INSERT INTO ${names.table('$replay')} (${names.scopeColumn}id, endpoint, scope, first, last, is_descending, rate, filter, cursor, total, taken,
-      state, created, updated)
-    VALUES (${names.scopeValue}${id}, ${endpoint.number}, ${scope}, ${first}, ${last}, ${isDescending ? 1 : 0}, ${rate}, ${filter}, ${cursor}, ${total},
-      0, 'running', ${created}, ${created})`);
-  return id;
 }
 
 /** Returns what a replay of all that waits for an endpoint would take, the last first; undefined when its lane is at the end of the log. */
@@ -218,60 +173,6 @@ export async function replayWaiting(
   );
 }
 
-const columns = sql`r.number, r.id, r.endpoint, p.id AS endpoint_id, r.scope, r.first, r.last, r.is_descending, r.rate, r.filter, r.cursor, r.total,
-  r.taken, r.state, r.created, r.updated`;
-
-function fromReplays({ names }: Reader): Sql {
-  return sql`FROM ${names.table('$replay')} r JOIN ${names.table('$endpoint')} p ON ${names.scopeOf('p')} AND p.position = r.endpoint
-    WHERE ${names.scopeOf('r')}`;
-}
-
-function toReplay(row: Row): Replay {
-  return {
-    number: Number(row['number']),
-    id: String(row['id']),
-    endpoint: Number(row['endpoint']),
-    endpointId: String(row['endpoint_id']),
-    // The columns hold nothing else.
-    scope: String(row['scope']) as ReplayScope,
-    first: Number(row['first']),
-    last: Number(row['last']),
-    isDescending: row['is_descending'] === 1,
-    rate: Number(row['rate']),
-    filter: String(row['filter']),
-    cursor: Number(row['cursor']),
-    total: Number(row['total']),
-    taken: Number(row['taken']),
-    // As above.
-    state: String(row['state']) as Replay['state'],
-    created: String(row['created']),
-    updated: String(row['updated']),
-  };
-}
-
-/** Reads the replays that are not over, in the order in which they were made. */
-export async function readRunning(reader: Reader): Promise<readonly Replay[]> {
-  const rows = await reader.all(
-    sql`SELECT ${columns} ${fromReplays(reader)} AND r.state = 'running' ORDER BY r.number`,
-  );
-  return rows.map(toReplay);
-}
-
-/** Throws not_found. */
-export async function readReplay(reader: Reader, id: string): Promise<Replay> {
-  const row = await reader.get(sql`SELECT ${columns} ${fromReplays(reader)} AND r.id = ${id}`);
-  if (row === undefined) throw notFound();
-  return toReplay(row);
-}
-
-/** How many deliveries of a replay have which status. */
-export async function countByStatus(reader: Reader, number: number): Promise<ReadonlyMap<string, number>> {
-  const { names } = reader;
-  const rows = await reader.tuples(sql`
-    SELECT status, count(*) FROM ${names.table('$outcome')} WHERE ${names.scope} AND replay = ${number} GROUP BY status`);
-  return new Map(rows.map(([status, count]) => [String(status), Number(count)]));
-}
-
 /** Cancels a replay with what of it is still to be sent. To be called in a change of its endpoint. Throws conflict when it is over. */
 export async function cancelReplay(tx: Transaction, replay: Replay, now: number): Promise<void> {
   const { names } = tx;
@@ -295,14 +196,9 @@ export async function cancelReplay(tx: Transaction, replay: Replay, now: number)
 }
 
 interface TakenPlan extends Replay {
+  readonly scope: LogScope;
   readonly of: Endpoint;
   readonly eventFilter: EventFilter | undefined;
-}
-
-interface Advanced {
-  readonly taken: number;
-  readonly isOver: boolean;
-  readonly isFull: boolean;
 }
 
 /** Makes the next deliveries of a replay due. Returns it as it is then, and whether it may go on at once. */
@@ -312,15 +208,11 @@ export function advanceReplay(
   { now, allowed }: { readonly now: number; readonly allowed: number },
 ): Promise<Advanced> {
   const advance = async (tx: Transaction): Promise<Advanced> => {
-    const { names } = tx;
-    const [row] = await tx.tuples(sql`
-      SELECT cursor, state FROM ${names.table('$replay')} WHERE ${names.scope} AND number = ${plan.number}${names.forUpdate}`);
-    if (row?.[1] !== 'running') return { taken: 0, isOver: true, isFull: false };
-    const [open] = await tx.tuples(sql`
-      SELECT count(*) FROM ${names.table('$outcome')} WHERE ${names.scope} AND replay = ${plan.number} AND status = 'pending'`);
-    const room = Math.min(takenTogetherMax, allowed, waitingMax - Number(open?.[0]));
-    if (room <= 0) return { taken: 0, isOver: false, isFull: true };
-    return take(tx, plan, { cursor: Number(row[0]), room, now });
+    const cursor = await lockCursor(tx, plan.number);
+    if (cursor === undefined) return { taken: 0, isOver: true, isFull: false };
+    const room = await readRoom(tx, plan.number, allowed);
+    if (room === 0) return { taken: 0, isOver: false, isFull: true };
+    return take(tx, plan, { cursor, room, now });
   };
   return database.write(advance, { findsByKey: true });
 }
@@ -330,7 +222,6 @@ async function take(
   { of: endpoint, eventFilter, ...replay }: TakenPlan,
   { cursor, room, now }: { readonly cursor: number; readonly room: number; readonly now: number },
 ): Promise<Advanced> {
-  const { names } = tx;
   const { isDescending, number } = replay;
   const found = candidates(tx, { ...replay, endpoint, eventFilter }, { cursor, walk: walkMax });
   const order = isDescending ? sql`position DESC` : sql`position`;
@@ -339,12 +230,10 @@ async function take(
   const positions = rows.map(([position]) => Number(position));
   const [end] = positions.length === room ? [positions.at(-1)] : await readEnd(tx, found);
   const events = eventFilter === undefined ? positions : await filterEvents(tx, eventFilter, positions);
-  const state = end === undefined ? 'done' : 'running';
   if (events.length > 0) await makeDue(tx, { replay, events, endpoint, now });
-  await tx.run(sql`
-    UPDATE ${names.table('$replay')} SET cursor = ${end ?? cursor}, taken = taken + ${events.length}, state = ${state},
-      updated = ${toTimestamp(now)} WHERE ${names.scope} AND number = ${number}`);
-  return { taken: events.length, isOver: state === 'done', isFull: false };
+  const isOver = end === undefined;
+  await noteStep(tx, number, { cursor: end ?? cursor, taken: events.length, isOver, now });
+  return { taken: events.length, isOver, isFull: false };
 }
 
 async function readEnd(
@@ -353,29 +242,4 @@ async function readEnd(
 ): Promise<[number | undefined]> {
   const [row] = await reader.tuples(sql`${walked} SELECT ${end} FROM walked`);
   return [typeof row?.[0] === 'number' ? row[0] : undefined];
-}
-
-interface Due {
-  readonly replay: Pick<Replay, 'number' | 'isDescending'>;
-  readonly events: readonly number[];
-  readonly endpoint: Endpoint;
-  readonly now: number;
-}
-
-async function makeDue(tx: Transaction, { replay, events, endpoint, now }: Due): Promise<void> {
-  const { names } = tx;
-  const of = sql`FROM ${names.table('$event')} e WHERE ${names.scopeOf('e')} AND ${isOneOf(names, sql`e.position`, events)}`;
-  await tx.run(sql`
-    INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}event, endpoint)
-    SELECT ${names.scopeValue}e.position, CAST(${endpoint.number} AS bigint) ${of}
-    ON CONFLICT (${names.scopeColumn}event, endpoint) DO NOTHING`);
-  // Due in the past, the first of them longest: what is due longest is sent first.
-  const direction = replay.isDescending ? sql`DESC` : sql`ASC`;
-  const due = sql`CAST(${now - events.length} AS bigint) + row_number() OVER (ORDER BY e.position ${direction})`;
-  await tx.run(sql`
-    INSERT INTO ${names.table('$outcome')} (${names.scopeColumn}event, endpoint, status, attempts, due, is_wide, record, replay, cause, updated)
-    SELECT ${names.scopeValue}e.position, CAST(${endpoint.number} AS bigint), 'pending', 0, CAST(${due} AS bigint), 0, ${recordKey(sql`e`)},
-      CAST(${replay.number} AS bigint), '', ${toTimestamp(now)} ${of}
-    ON CONFLICT (${names.scopeColumn}event, endpoint) DO UPDATE SET status = 'pending', due = excluded.due, record = excluded.record,
-      replay = excluded.replay, cause = '', updated = excluded.updated`);
 }

@@ -11,17 +11,14 @@ import { parseEventFilter } from './event-filter.ts';
 import { notKept } from './feed.ts';
 import { readEndpoint } from './endpoints/endpoint-store.ts';
 import {
-  cancelReplay,
   countByStatus,
-  countReplay,
   insertReplay,
-  readRunning,
-  readRange,
   readReplay,
-  type ReplayPlan,
+  readRunning,
   type ReplayScope,
   replayScopes,
-} from './replays.ts';
+} from './replay-store.ts';
+import { cancelReplay, countReplay, readRange, type ReplayPlan } from './replays.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -30,7 +27,11 @@ export interface ReplayView {
   readonly id: string;
   readonly endpoint: string;
   readonly scope: ReplayScope;
+  /** Of a backfill, the id of the collection; otherwise ''. */
+  readonly collection: string;
   readonly state: string;
+  /** Why the service has cancelled it, in words; otherwise ''. */
+  readonly cause: string;
   readonly rate: number;
   readonly filter: string;
   /** How many deliveries there were as it began; how many of them were taken so far, and what became of those. */
@@ -84,10 +85,14 @@ function isSentWhole({ payload, fields, owner }: Endpoint): boolean {
   return payload !== 'thin' && fields.length === 0 && owner === '';
 }
 
-async function refuseSecond(reader: Reader, endpoint: number): Promise<void> {
+/** Throws conflict while another replay or backfill of the endpoint goes on. */
+export async function refuseSecond(reader: Reader, endpoint: number): Promise<void> {
   const running = await readRunning(reader);
   if (running.some((one) => one.endpoint === endpoint))
-    throw new AppError('conflict', 'Another replay of the endpoint goes on: wait for its end, or cancel it.');
+    throw new AppError(
+      'conflict',
+      'Another replay or backfill of the endpoint goes on: wait for its end, or cancel it.',
+    );
 }
 
 async function decodePlan(
@@ -101,10 +106,7 @@ async function decodePlan(
   const { scope = 'failed', filter = '', rate = 0, dryRun = false } = body;
   const found = replayScopes.find((one) => one === scope);
   if (found === undefined) details['scope'] = invalidValue(`Must be one of ${replayScopes.join(', ')}.`);
-  const isRate = typeof rate === 'number' && Number.isInteger(rate) && rate >= 0 && rate <= rateMax;
-  if (!isRate) details['rate'] = invalidValue(`Must be an integer between 0 and ${rateMax}.`);
-  if (typeof filter !== 'string') details['filter'] = invalidValue('Must be text.');
-  if (typeof dryRun !== 'boolean') details['dryRun'] = invalidValue('Must be true or false.');
+  Object.assign(details, problemsOf({ filter, rate, dryRun }));
   const since = decodeTime(body, 'since', details);
   const trimmed = await readTrimmed(database);
   if (since !== undefined && toTimestamp(since) <= trimmed.time)
@@ -118,6 +120,16 @@ async function decodePlan(
   const what = { endpoint, scope: found ?? 'failed', filter: text, eventFilter };
   const plan = { ...what, ...range, rate: Number(rate) };
   return { dryRun: dryRun === true, plan };
+}
+
+/** Returns what is wrong with the members that replays and backfills share. */
+export function problemsOf({ filter, rate, dryRun }: Body): Readonly<Record<string, FieldError>> {
+  const isRate = typeof rate === 'number' && Number.isInteger(rate) && rate >= 0 && rate <= rateMax;
+  return {
+    ...(!isRate && { rate: invalidValue(`Must be an integer between 0 and ${rateMax}.`) }),
+    ...(typeof filter !== 'string' && { filter: invalidValue('Must be text.') }),
+    ...(typeof dryRun !== 'boolean' && { dryRun: invalidValue('Must be true or false.') }),
+  };
 }
 
 /** Reads a point in time; adds what is wrong with it to `details`. */
@@ -138,10 +150,9 @@ function decodeTime(
 
 /** Returns a replay with what became of its deliveries. Throws not_found. */
 export async function replayView(reader: Reader, id: string): Promise<ReplayView> {
-  const { endpointId, number, scope, state, rate, filter, total, taken, created, updated } = await readReplay(
-    reader,
-    id,
-  );
+  const replay = await readReplay(reader, id);
+  const { endpointId, number, scope, collection, state, cause, rate, filter, total, taken } = replay;
+  const { created, updated } = replay;
   const counts = await countByStatus(reader, number);
   const of = (...statuses: readonly string[]): number =>
     statuses.reduce((sum, status) => sum + (counts.get(status) ?? 0), 0);
@@ -149,7 +160,9 @@ export async function replayView(reader: Reader, id: string): Promise<ReplayView
     id,
     endpoint: endpointId,
     scope,
+    collection,
     state,
+    cause,
     rate,
     filter,
     total,

@@ -6,6 +6,7 @@ import type { EndpointStore } from './endpoints/endpoint-store.ts';
 import type { SettingsStore } from '../settings/settings-store.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import type { Database } from '../storage/database.ts';
+import type { BackfillRecords } from './backfill-records.ts';
 
 /** What webhooks need of an instance. The instance itself holds them, and stands above. */
 export interface WebhookInstance {
@@ -15,6 +16,8 @@ export interface WebhookInstance {
   readonly database: Database;
   readonly collections: CollectionStore;
   readonly events: EventLog;
+  /** Its records, for backfills. */
+  readonly records: BackfillRecords;
   /** Shared by routes, fan-out and dispatcher, as is what it remembers. */
   readonly endpoints: EndpointStore;
   readonly settings: SettingsStore;

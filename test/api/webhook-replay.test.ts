@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
 import { storedFilter } from '../../src/webhooks/event-filter.ts';
-import { advanceReplay, readRunning } from '../../src/webhooks/replays.ts';
+import { readRunning } from '../../src/webhooks/replay-store.ts';
+import { advanceReplay } from '../../src/webhooks/replays.ts';
 import { answers, HeldSender, type SenderPort } from '../support/held-sender.ts';
 import { eventually } from '../support/eventually.ts';
 import { MovableClock } from '../support/movable-clock.ts';
@@ -148,7 +149,12 @@ test('a step of a replay takes nothing when the replay was cancelled since the s
     const [of] = await endpoints.all(database);
     assert.ok(running !== undefined && of !== undefined);
     await service.call('DELETE', `/api/webhooks/replays/${id}`);
-    const plan = { ...running, of, eventFilter: storedFilter(running.filter, { collections, now }) };
+    const plan = {
+      ...running,
+      scope: 'all',
+      of,
+      eventFilter: storedFilter(running.filter, { collections, now }),
+    } as const;
     const step = await advanceReplay(database, plan, { now, allowed: 10 });
     assert.deepEqual(step, { taken: 0, isOver: true, isFull: false });
   });

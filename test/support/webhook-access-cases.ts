@@ -51,6 +51,7 @@ export function webhookAccessCases(): readonly AccessCase[] {
     ofDelivery('POST', '/retry'),
     ofDelivery('POST', '/cancel'),
     ofEndpoint('POST', '/replay', { dryRun: true }),
+    ofEndpoint('POST', '/backfill', { collection: 'users', dryRun: true }),
     ...['GET', 'DELETE'].map((method) => ({
       route: `${method} /api/webhooks/replays/{id}`,
       of: '',

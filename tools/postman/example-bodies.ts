@@ -44,6 +44,7 @@ export const exampleBodies: Readonly<Record<string, object>> = {
   updateEndpoint: { description: 'Orders for both warehouses' },
   resumeEndpoint: { backlog: 'drain' },
   replayEndpoint: { scope: 'failed', since: '2026-11-20 09:00:00.000Z', dryRun: true },
+  backfillEndpoint: { collection: 'posts', filter: 'views > 0', dryRun: true },
   putConsumer: { since: '2026-11-20 09:00:00.000Z' },
   createApiKey: { name: 'The warehouse', scopes: ['records:read'], collections: ['posts'] },
   updateSettings: { meta: { appName: 'Acme' } },

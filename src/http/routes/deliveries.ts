@@ -91,7 +91,7 @@ export const deliverySchemas: Readonly<Record<string, Schema>> = {
     id: text,
     endpoint: { type: 'string', description: 'Its id.' },
     event: { type: 'string', description: 'Its id: the `webhook-id` that receivers see.' },
-    kind: { enum: [...recordEventKinds, 'ping'] },
+    kind: { enum: [...recordEventKinds, 'backfill', 'ping'] },
     collection: { type: 'string', description: 'Its name when it happened.' },
     record: { type: 'string', description: 'Its id.' },
     status: { enum: deliveryStatuses },

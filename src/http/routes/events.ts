@@ -75,7 +75,7 @@ export const eventRoutes = [
 const text: Schema = { type: 'string' };
 const members: Readonly<Record<string, Schema>> = {
   id: { type: 'string', description: 'The `webhook-id` that receivers see.' },
-  kind: { enum: [...recordEventKinds, 'ping'] },
+  kind: { enum: [...recordEventKinds, 'backfill', 'ping'] },
   collection: { type: 'string', description: 'Its name when it happened.' },
   record: { type: 'string', description: 'Its id.' },
   revision: { type: 'integer', minimum: 0 },

@@ -1,4 +1,5 @@
-import { replayScopes } from '../../webhooks/replays.ts';
+import { replayScopes } from '../../webhooks/replay-store.ts';
+import { requestBackfill } from '../../webhooks/request-backfill.ts';
 import { endReplay, replayView, requestReplay } from '../../webhooks/request-replay.ts';
 import { jsonAnswer } from '../openapi/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
@@ -14,7 +15,7 @@ const onOne = {
   answers: { 200: jsonAnswer('The replay.', schemaReference('Replay')) },
 } as const;
 
-/** Replays: past deliveries that are sent again, for superusers. */
+/** Replays, which send past deliveries again, and backfills, which send existing records; for superusers. */
 export const replayRoutes = [
   route({
     ...common,
@@ -37,11 +38,32 @@ export const replayRoutes = [
     },
   }),
   route({
+    ...common,
+    method: 'POST',
+    path: '/api/webhooks/endpoints/:id/backfill',
+    id: 'backfillEndpoint',
+    scope: 'webhooks:write',
+    summary: 'Send the existing records of a collection to an endpoint, or count them',
+    parameters: ['EndpointId', 'Fields'],
+    body: schemaReference('BackfillRequest'),
+    answers: {
+      200: jsonAnswer('The backfill, or with `dryRun` the count.', schemaReference('ReplayOrCount')),
+    },
+    refusals: [409, 507],
+    handle: async (context) => {
+      const { services, instance, params, body } = context;
+      const saving = { ...savingOf(context), records: instance.records };
+      const backfill = await requestBackfill(saving, params.id, body);
+      services.dispatcher.wake(instance.id);
+      return context.answer(JSON.stringify(backfill));
+    },
+  }),
+  route({
     ...onOne,
     method: 'GET',
     id: 'getReplay',
     scope: 'webhooks:read',
-    summary: 'A replay and how far it has come',
+    summary: 'A replay or backfill and how far it has come',
     handle: async (context) =>
       context.answer(JSON.stringify(await replayView(context.instance.database, context.params.id))),
   }),
@@ -50,7 +72,7 @@ export const replayRoutes = [
     method: 'DELETE',
     id: 'cancelReplay',
     scope: 'webhooks:write',
-    summary: 'End a replay; what it has not sent yet is cancelled',
+    summary: 'End a replay or backfill; what it has not sent yet is cancelled',
     refusals: [409, 413, 415, 507],
     handle: async (context) =>
       context.answer(JSON.stringify(await endReplay(savingOf(context), context.params.id))),
@@ -86,11 +108,30 @@ export const replaySchemas: Readonly<Record<string, Schema>> = {
     },
     ['scope', 'filter', 'since', 'until', 'rate', 'dryRun'],
   ),
+  BackfillRequest: objectSchema(
+    {
+      collection: { type: 'string', description: 'The name or id of the collection.' },
+      filter: {
+        type: 'string',
+        description: 'Which records: a filter as in lists, over the records as they are.',
+      },
+      rate: {
+        type: 'integer',
+        minimum: 0,
+        maximum: 10_000,
+        description: 'Deliveries per second; 0 for no limit.',
+      },
+      dryRun: { type: 'boolean', description: 'Only counts.' },
+    },
+    ['filter', 'rate', 'dryRun'],
+  ),
   Replay: objectSchema({
     id: text,
     endpoint: { type: 'string', description: 'Its id.' },
-    scope: { enum: [...replayScopes, 'waiting'] },
+    scope: { enum: [...replayScopes, 'waiting', 'backfill'] },
+    collection: { type: 'string', description: 'Of a backfill, the id of the collection; otherwise empty.' },
     state: { enum: ['running', 'done', 'cancelled'] },
+    cause: { type: 'string', description: 'Why the service has cancelled it; otherwise empty.' },
     rate: count,
     filter: text,
     total: { ...count, description: 'How many deliveries there were as it began.' },

@@ -225,6 +225,12 @@ const endpointOwner = [
   sql`ALTER TABLE "$endpoint" ADD COLUMN oauth2 TEXT`,
 ];
 const apiKeyEndpoints = sql`ALTER TABLE "$api_key" ADD COLUMN endpoints TEXT NOT NULL DEFAULT 'null'`;
+// Whose records a backfill tells of, where the log ended as it began, and why it ended before its end.
+const replayBackfill = [
+  sql`ALTER TABLE "$replay" ADD COLUMN collection TEXT NOT NULL DEFAULT ''`,
+  sql`ALTER TABLE "$replay" ADD COLUMN log_end INTEGER NOT NULL DEFAULT 0`,
+  sql`ALTER TABLE "$replay" ADD COLUMN cause TEXT NOT NULL DEFAULT ''`,
+];
 
 /**
  * The internal tables of one instance. Their names begin with `$`, which no collection's name can. Times that are shown are
@@ -267,4 +273,5 @@ export const instanceMigrations: readonly Migration[] = [
   { name: 'what has caused events', statements: () => [eventContext], admits: 1 },
   { name: 'names, filters and owners of endpoints', statements: () => endpointOwner, admits: 1 },
   { name: 'api keys for some endpoints', statements: () => [apiKeyEndpoints], admits: 1 },
+  { name: 'backfills', statements: () => replayBackfill, admits: 1 },
 ];

@@ -324,6 +324,11 @@ const endpointOwner = sql`ALTER TABLE chancery.endpoint
   ADD COLUMN owner text COLLATE "C" NOT NULL DEFAULT '',
   ADD COLUMN oauth2 text COLLATE "C"`;
 const apiKeyEndpoints = sql`ALTER TABLE chancery.api_key ADD COLUMN endpoints text COLLATE "C" NOT NULL DEFAULT 'null'`;
+// Whose records a backfill tells of, where the log ended as it began, and why it ended before its end.
+const replayBackfill = sql`ALTER TABLE chancery.replay
+  ADD COLUMN collection text COLLATE "C" NOT NULL DEFAULT '',
+  ADD COLUMN log_end bigint NOT NULL DEFAULT 0,
+  ADD COLUMN cause text COLLATE "C" NOT NULL DEFAULT ''`;
 
 export const postgresMigrations: readonly Migration[] = [
   {
@@ -361,4 +366,5 @@ export const postgresMigrations: readonly Migration[] = [
   { name: 'what has caused events', statements: () => [eventContext], admits: 1 },
   { name: 'names, filters and owners of endpoints', statements: () => [endpointOwner], admits: 1 },
   { name: 'api keys for some endpoints', statements: () => [apiKeyEndpoints], admits: 1 },
+  { name: 'backfills', statements: () => [replayBackfill], admits: 1 },
 ];

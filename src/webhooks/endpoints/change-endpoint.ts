@@ -9,6 +9,7 @@ import { invalidValue } from '../../fields/field-error.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Transaction } from '../../storage/database.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
+import { endBackfillsOf } from '../backfills.ts';
 import { catcherOfUrl } from '../catchers.ts';
 import { filterProblem } from '../endpoint-conditions.ts';
 import type { OptionContext } from './endpoint-options.ts';
@@ -282,6 +283,7 @@ export async function forgetCollection(
   collection: Collection,
 ): Promise<void> {
   const { endpoints, clock } = instance;
+  await endBackfillsOf(tx, collection.id, clock.now());
   for (const endpoint of await endpoints.all(tx)) {
     if (!endpoint.collections.includes(collection.id)) continue;
     const rest = endpoint.collections.filter((id) => id !== collection.id);

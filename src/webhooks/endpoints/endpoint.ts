@@ -27,12 +27,13 @@ export interface Endpoint extends EndpointSettings {
 /** Every write of a record is matched against each endpoint. */
 export const endpointsMax = 1_000;
 
-/** Whether the endpoint is to be told of the event. The test event is never fanned out. */
+/** Whether the endpoint is to be told of the event. The test event is never fanned out, nor is what a backfill tells one endpoint. */
 export function wants(
   endpoint: Pick<EndpointSettings, 'events' | 'collections'>,
   event: Pick<Event, 'kind' | 'collection'>,
 ): boolean {
-  if (event.kind === 'ping' || !endpoint.events.includes(event.kind)) return false;
+  if (event.kind === 'ping' || event.kind === 'backfill') return false;
+  if (!endpoint.events.includes(event.kind)) return false;
   return endpoint.collections.length === 0 || endpoint.collections.includes(event.collection);
 }
 

@@ -21,7 +21,13 @@ export interface AttemptRequest {
   readonly traceparent: string;
   readonly tracestate: string;
   /** What the headers say of the change; absent where nothing is known of it. `changed` has names of fields with commas between them. */
-  readonly cause?: { readonly actor: string; readonly hops: number; readonly changed: string };
+  readonly cause?: {
+    readonly actor: string;
+    readonly hops: number;
+    readonly changed: string;
+    /** The id of the backfill; absent for a change. */
+    readonly backfill?: string;
+  };
   /** What the headers of CloudEvents say beside what is here; absent where they are not wanted. */
   readonly cloudEvent?: { readonly source: string; readonly subject: string; readonly time: string };
   readonly customHeaders: Readonly<Record<string, string>>;

@@ -154,13 +154,13 @@ export function requestHeaders(request: AttemptRequest, timestampSeconds: number
   return headers;
 }
 
-function causeHeaders({ actor, hops, changed }: NonNullable<AttemptRequest['cause']>): readonly string[] {
-  return [
-    ...(actor === '' ? [] : ['X-Service-Actor', actor]),
-    'X-Service-Hops',
-    String(hops),
-    ...(changed === '' ? [] : ['X-Service-Changed', changed]),
-  ];
+function causeHeaders(cause: NonNullable<AttemptRequest['cause']>): readonly string[] {
+  const { actor, hops, changed, backfill } = cause;
+  const headers = ['X-Service-Hops', String(hops)];
+  if (actor !== '') headers.push('X-Service-Actor', actor);
+  if (changed !== '') headers.push('X-Service-Changed', changed);
+  if (backfill !== undefined) headers.push('X-Service-Backfill', backfill);
+  return headers;
 }
 
 /** The attributes of an event in the binary mode of CloudEvents 1.0 (cloudevents.io, HTTP protocol binding, section 3.1). */

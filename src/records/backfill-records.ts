@@ -1,0 +1,125 @@
+import { ruleInputOfCaller } from '../access/rule-input.ts';
+import type { Collection } from '../collections/collection.ts';
+import { parseFilter } from '../filters/parse.ts';
+import { readCurrentCollection } from '../instances/current-collection.ts';
+import type { Instance } from '../instances/instance.ts';
+import { baseAlias, RecordScope } from '../query/record-scope.ts';
+import { limit, sql, type Sql } from '../sql/sql.ts';
+import type { Names, Reader, Tuple } from '../storage/database.ts';
+import type { BackfillRecords, RangePart, RecordChoice, RecordRange } from '../webhooks/backfill-records.ts';
+import { stateOf } from './note-change.ts';
+import { recordTable } from './record-table.ts';
+import { fromTuple } from './record.ts';
+
+/** Rows of a table that are looked through together, for a filter that few of them may meet. */
+const walkMax = 4_096;
+
+type Parts = Pick<Instance, 'database' | 'collections' | 'refresh'>;
+
+/** Returns the records of an instance as backfills read them: all of them, as a superuser reads them. */
+export function backfillRecords(instance: Parts): BackfillRecords {
+  const { database, collections } = instance;
+  const tableOf = (names: Names, id: string): Sql => recordTable(collections.get(id)).statements(names).table;
+  return {
+    find: async (nameOrId) => {
+      // Another node may have made it.
+      if (collections.find(nameOrId) === undefined) await instance.refresh();
+      return collections.find(nameOrId);
+    },
+    lastPosition: async (tx, id) => {
+      const [row] = await tx.tuples(sql`SELECT max("$position") FROM ${tableOf(tx.names, id)}`);
+      return Number(row?.[0] ?? 0);
+    },
+    next: (what, range, foundMax) =>
+      readCurrentCollection(instance, what.collection, async (collection) => {
+        const part = await readPart(database, collection, range);
+        const rows = await database.search(sql`
+          SELECT "$position" ${among(instance, { collection, what, range: { ...range, upTo: part.end } })}
+          ORDER BY "$position"${limit(foundMax)}`);
+        const positions = rows.map(([position]) => Number(position));
+        const last = positions.at(-1);
+        if (positions.length < foundMax || last === undefined) return { ...part, positions };
+        return { positions, end: last, isLast: part.isLast && last === part.end };
+      }),
+    count: (what, range) =>
+      readCurrentCollection(instance, what.collection, async (collection) => {
+        const part = await readPart(database, collection, range);
+        const [row] = await database.search(
+          sql`SELECT count(*) ${among(instance, { collection, what, range: { ...range, upTo: part.end } })}`,
+        );
+        return { ...part, count: Number(row?.[0]) };
+      }),
+    lock: async (tx, what, positions) => {
+      const collection = collections.get(what.collection);
+      const { names } = tx;
+      const rows = await tx.tuples(sql`
+        SELECT "$position", id FROM ${tableOf(names, collection.id)} WHERE "$position"${names.anyNumberOf(positions)}
+        ORDER BY "$position"${names.forUpdate}`);
+      const locked = rows.map(([position, id]) => ({ position: Number(position), id: String(id) }));
+      if (what.filter === '' || locked.length === 0) return locked;
+      // What has changed a record while this waited for its lock may have made it another one for the filter.
+      const at = sql`"$position"${names.anyNumberOf(locked.map(({ position }) => position))}`;
+      const { from } = recordTable(collection).statements(names).joined;
+      const meeting = await tx.search(
+        sql`SELECT "$position" FROM ${from} WHERE ${at} AND ${conditionOf(instance, collection, what)}`,
+      );
+      const found = new Set(meeting.map(([position]) => Number(position)));
+      return locked.filter(({ position }) => found.has(position));
+    },
+    read: async (tx, { collection: id }, positions) => {
+      const collection = collections.get(id);
+      const { table, columns } = recordTable(collection).statements(tx.names);
+      const rows: readonly Tuple[] = await tx.tuples(sql`
+        SELECT ${columns} FROM ${table} WHERE "$position"${tx.names.anyNumberOf(positions)} ORDER BY "$position"`);
+      return rows.map((row) => {
+        const record = fromTuple(collection, row);
+        return { about: stateOf(record), change: { collection, after: record.values } };
+      });
+    },
+  };
+}
+
+/** Returns the part of a range that is looked through together. */
+async function readPart(
+  reader: Reader,
+  collection: Collection,
+  { after, upTo }: RecordRange,
+): Promise<RangePart> {
+  const { table } = recordTable(collection).statements(reader.names);
+  const [row] = await reader.tuples(sql`
+    SELECT max("$position"), count(*) FROM (
+      SELECT "$position" FROM ${table} WHERE "$position" > ${after} AND "$position" <= ${upTo} ORDER BY "$position"${limit(walkMax)}) AS walked`);
+  const [end, count] = row ?? [];
+  return { end: typeof end === 'number' ? end : after, isLast: Number(count) < walkMax };
+}
+
+interface Looked {
+  readonly collection: Collection;
+  readonly what: RecordChoice;
+  readonly range: RecordRange;
+}
+
+/** FROM and WHERE of the records of a range that meet the filter. */
+function among(instance: Parts, { collection, what, range }: Looked): Sql {
+  const { names } = instance.database;
+  const { from } = recordTable(collection).statements(names).joined;
+  const isInTime = names.isInTime(sql`"$position"`, 'for some');
+  const inTime = isInTime === undefined ? sql`` : sql` AND ${isInTime}`;
+  return sql`FROM ${from} WHERE "$position" > ${range.after} AND "$position" <= ${range.upTo}${inTime}
+    AND ${conditionOf(instance, collection, what)}`;
+}
+
+/** Throws bad_request. */
+function conditionOf(
+  { collections, database }: Parts,
+  collection: Collection,
+  { filter, now }: RecordChoice,
+): Sql {
+  if (filter === '') return sql`TRUE`;
+  const facts = ruleInputOfCaller({ kind: 'superuser', id: '' });
+  const context = { collections, names: database.names, facts, now };
+  const scope = new RecordScope(context, { collection, alias: baseAlias });
+  // What superusers write is trusted like a rule.
+  scope.add(parseFilter(filter), 'rule');
+  return scope.condition ?? sql`TRUE`;
+}
