@@ -6,7 +6,7 @@ import { type Api, itemsOf, objectOf } from './api.ts';
 import { CommandError, exitCodes } from './command-error.ts';
 import { confirm } from './confirm.ts';
 import { lastAnswer } from './delivery-rows.ts';
-import { endpointReplay } from './endpoint-replay.ts';
+import { endpointBackfill, endpointReplay } from './endpoint-replay.ts';
 import { addSettings, headersShown, readSecret, settingsOf } from './endpoint-settings.ts';
 import { addFlags, isSet, numberOf, textOf } from './flags.ts';
 import { addListOptions, listQuery } from './list-options.ts';
@@ -16,7 +16,7 @@ import { addApiFlags, withApi } from './with-api.ts';
 
 const path = '/api/webhooks/endpoints';
 
-/** `endpoint create|list|show|update|rotate|pause|resume|test|replay|delete` */
+/** `endpoint create|list|show|update|rotate|pause|resume|test|replay|backfill|delete` */
 export function endpointCommand(io: CommandIo): Command {
   const command = new Command('endpoint').description('endpoints, which webhooks are sent to');
   addCreate(command, io);
@@ -28,6 +28,7 @@ export function endpointCommand(io: CommandIo): Command {
   addResume(command, io);
   addTest(command, io);
   command.addCommand(endpointReplay(io));
+  command.addCommand(endpointBackfill(io));
   addDelete(command, io);
   return command;
 }

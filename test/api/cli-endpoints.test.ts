@@ -155,6 +155,23 @@ describePlaces('endpoint', (start) => {
     }
   });
 
+  test('a backfill is counted and begun', async (t) => {
+    const { run } = await start(t);
+    for (const title of ['One', 'Two']) await run(['record', 'create', 'posts', `title=${title}`]);
+    const made = jsonOf(
+      await run(['endpoint', 'create', 'http://127.0.0.1:9/', '--dev', '--paused', '--json']),
+    );
+    const backfill = ['endpoint', 'backfill', String(made['id']), '--collection', 'posts'];
+    assert.deepEqual(await run([...backfill, '--dry-run']), said('2 records would be sent.\n'));
+    const filtered = ['--filter', "title = 'Two'", '--rate', '10'];
+    assert.deepEqual(await run([...backfill, ...filtered, '--dry-run']), said('1 record would be sent.\n'));
+    const begun = await run([...backfill, ...filtered]);
+    assert.match(begun.stdout, /^Backfill \w+ has begun: 1 delivery\.\n$/, begun.stderr);
+    const refused = await run(['endpoint', 'backfill', String(made['id']), '--collection', 'nope']);
+    assert.match(refused.stderr, /There is no collection "nope"\./);
+    assert.equal(refused.code, 65);
+  });
+
   test('a replay is counted and begun', async (t) => {
     const { run } = await start(t);
     await run(['record', 'create', 'posts', 'title=Before']);
