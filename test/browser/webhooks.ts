@@ -307,6 +307,32 @@ test('a replay counts first, shows how far it is, and is cancelled', { skip }, a
   await drawer.getByText('Cancelled after').waitFor();
 });
 
+test('a backfill counts the records first, and shows when they are sent', { skip }, async (t) => {
+  const stage = await startDeliveryStage(t, { modes: [ok], schedule: [] });
+  for (const number of ['1', '2', '3']) {
+    const order = await stage.addOrder({ number, state: number === '1' ? 'paid' : 'open' });
+    await stage.delivery(order, ({ status }) => status === 'delivered');
+  }
+  const page = await stage.openSignedIn(`webhooks/${stage.endpoint.id}`);
+  await page.getByRole('button', { name: 'Backfill …' }).click();
+  const drawer = page.getByRole('complementary', { name: 'Backfill' });
+  await drawer.getByLabel('Collection').selectOption('orders');
+  await drawer.getByLabel('Filter').fill("nope = 'paid'");
+  await drawer.getByRole('button', { name: 'Count' }).click();
+  await drawer.getByText('Unknown field').waitFor();
+  await drawer.getByLabel('Filter').fill("state = 'open'");
+  await drawer.getByRole('button', { name: 'Count' }).click();
+  await drawer.getByText('2 deliveries to 1 endpoint').waitFor();
+  await assertAccessible(page, 'backfill');
+  await drawer.getByRole('button', { name: 'Send 2 records' }).click();
+  await drawer.getByText('Done: 2 deliveries').waitFor();
+  await eventually('they have arrived', () => Promise.resolve(stage.receiver.requests.length === 5));
+  await page.reload();
+  await page.getByRole('heading', { name: 'Backfill' }).waitFor();
+  await page.goto(`${stage.url}/_/events?kind=backfill`);
+  await page.getByText('Backfilled').first().waitFor();
+});
+
 test('the overview names endpoints that are in trouble, and leads to them', { skip }, async (t) => {
   const stage = await startDeliveryStage(t, { modes: [failing], schedule: [] });
   await addFailures(stage, 2);
@@ -326,7 +352,8 @@ test('on a phone nothing is wider than the screen', { skip }, async (t) => {
   const page = await stage.openSignedIn('webhooks', { viewport: { width: 375, height: 740 } });
   const one = `webhooks/${stage.endpoint.id}`;
   const tabs = ['overview', 'deliveries', 'test', 'settings'].map((tab) => `${one}?tab=${tab}`);
-  for (const path of ['overview', 'webhooks', 'webhooks?create=yes', ...tabs, `${one}?replay=new`]) {
+  const drawers = [`${one}?replay=new`, `${one}?replay=backfill`];
+  for (const path of ['overview', 'webhooks', 'webhooks?create=yes', ...tabs, ...drawers]) {
     await page.goto(`${stage.url}/_/${path}`);
     await page
       .locator('.endpoint-link, .standing, .delivery-line, .send-test, .endpoint-options, .drawer, .counts')

@@ -4,6 +4,7 @@ import type { Schemas } from './schema.ts';
 
 export type ReplayRequest = Schemas['ReplayRequest'];
 export type Replay = Schemas['Replay'];
+export type BackfillRequest = Schemas['BackfillRequest'];
 
 const refreshMs = 1_000;
 
@@ -27,6 +28,30 @@ export function replayCountQuery(endpoint: string, body: ReplayRequest) {
 /** Begins a replay and returns its id. */
 export async function startReplay(endpoint: string, body: ReplayRequest): Promise<string> {
   const answer = await call('POST /api/webhooks/endpoints/{id}/replay', { path: { id: endpoint }, body });
+  if (!('id' in answer)) throw new Error('The service has counted and not begun.');
+  return answer.id;
+}
+
+/** How many records a backfill would send. It sends nothing. */
+export function backfillCountQuery(endpoint: string, body: BackfillRequest) {
+  return queryOptions({
+    queryKey: ['backfills', 'count', endpoint, body],
+    queryFn: async ({ signal }) => {
+      const answer = await call('POST /api/webhooks/endpoints/{id}/backfill', {
+        path: { id: endpoint },
+        body: { ...body, dryRun: true },
+        signal,
+      });
+      return answer.total;
+    },
+    gcTime: 0,
+    retry: false,
+  });
+}
+
+/** Begins a backfill and returns its id, which is that of a replay. */
+export async function startBackfill(endpoint: string, body: BackfillRequest): Promise<string> {
+  const answer = await call('POST /api/webhooks/endpoints/{id}/backfill', { path: { id: endpoint }, body });
   if (!('id' in answer)) throw new Error('The service has counted and not begun.');
   return answer.id;
 }

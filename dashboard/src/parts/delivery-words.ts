@@ -117,7 +117,8 @@ export interface NotTold {
 export function notTold(event: Event, collection: string, endpoints: Iterable<Endpoint>): readonly NotTold[] {
   const told = new Set(event.deliveries.map(({ endpoint }) => endpoint));
   return [...endpoints].flatMap((endpoint) => {
-    if (told.has(endpoint.id) || event.kind === 'ping') return [];
+    // What one endpoint is told of alone.
+    if (told.has(endpoint.id) || event.kind === 'ping' || event.kind === 'backfill') return [];
     return [{ endpoint, reason: reasonOf(endpoint, event, collection) }];
   });
 }
@@ -136,6 +137,7 @@ export const kindNames = {
   'record.create': 'Created',
   'record.update': 'Updated',
   'record.delete': 'Deleted',
+  backfill: 'Backfilled',
   ping: 'Test',
 } as const;
 

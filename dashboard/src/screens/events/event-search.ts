@@ -11,7 +11,7 @@ export interface EventSearch {
   readonly until?: string;
 }
 
-export const eventKinds = ['record.create', 'record.update', 'record.delete', 'ping'] as const;
+export const eventKinds = ['record.create', 'record.update', 'record.delete', 'backfill', 'ping'] as const;
 export type EventKind = (typeof eventKinds)[number];
 
 /** Times that one means more often than dates, in hours. */

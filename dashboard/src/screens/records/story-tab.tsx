@@ -92,7 +92,13 @@ function Verdict({
   );
 }
 
-const icons = { 'record.create': Plus, 'record.update': Pencil, 'record.delete': Trash2, ping: Plus };
+const icons = {
+  'record.create': Plus,
+  'record.update': Pencil,
+  'record.delete': Trash2,
+  backfill: Plus,
+  ping: Plus,
+};
 
 interface StoryEventProps {
   readonly event: Event;

@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
+import DatabaseBackup from 'lucide-react/icons/database-backup';
 import RotateCcw from 'lucide-react/icons/rotate-ccw';
 import SearchX from 'lucide-react/icons/search-x';
 import { catcherIdOf } from '../../api/catchers.ts';
 import { Failure } from '../../api/client.ts';
 import { endpointQuery } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
-import { mayChangeWebhooks } from '../../api/session.ts';
+import { isBoundToEndpoints, mayChangeWebhooks, mayUse } from '../../api/session.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
@@ -58,6 +59,16 @@ const tabs: readonly { readonly name: EndpointTab; readonly label: string }[] = 
   { name: 'settings', label: 'Settings' },
 ];
 
+/** Whether who is signed in may send existing records: a key for some endpoints may not choose what these are told of. */
+function mayBackfill(): boolean {
+  return mayChangeWebhooks() && mayUse('collections:read') && !isBoundToEndpoints();
+}
+
+function mayShow(replay: string): boolean {
+  if (replay === 'backfill') return mayBackfill();
+  return replay !== 'new' || mayChangeWebhooks();
+}
+
 function EndpointPage({ endpoint }: { readonly endpoint: Endpoint }) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
@@ -65,7 +76,7 @@ function EndpointPage({ endpoint }: { readonly endpoint: Endpoint }) {
   const set = (next: EndpointSearch, replace = true): void => void navigate({ search: next, replace });
   const openReplay = (name: string | undefined): void => {
     const { replay: _replay, ...rest } = search;
-    set({ ...rest, ...(name !== undefined && { replay: name }) }, name !== 'new');
+    set({ ...rest, ...(name !== undefined && { replay: name }) }, name !== 'new' && name !== 'backfill');
   };
   return (
     <>
@@ -80,6 +91,12 @@ function EndpointPage({ endpoint }: { readonly endpoint: Endpoint }) {
               <RotateCcw size={14} aria-hidden />
               Replay …
             </Button>
+            {mayBackfill() && (
+              <Button onClick={() => openReplay('backfill')}>
+                <DatabaseBackup size={14} aria-hidden />
+                Backfill …
+              </Button>
+            )}
           </>
         )}
       </Bar>
@@ -108,11 +125,11 @@ function EndpointPage({ endpoint }: { readonly endpoint: Endpoint }) {
             {tab === 'settings' && <SettingsTab endpoint={endpoint} />}
           </div>
         </div>
-        {replay !== undefined && (replay !== 'new' || mayChangeWebhooks()) && (
+        {replay !== undefined && mayShow(replay) && (
           <ReplayDrawer
             key={replay}
             endpoint={endpoint}
-            id={replay === 'new' ? undefined : replay}
+            id={replay}
             onStarted={(name) => openReplay(name)}
             onClose={() => openReplay(undefined)}
           />

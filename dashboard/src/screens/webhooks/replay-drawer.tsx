@@ -1,46 +1,49 @@
 import { useQuery } from '@tanstack/react-query';
 import X from 'lucide-react/icons/x';
 import { useState } from 'react';
-import { endpointStatsQuery } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
 import { isBoundToEndpoints } from '../../api/session.ts';
 import { Failure } from '../../api/client.ts';
-import { type ReplayRequest, replayCountQuery, startReplay } from '../../api/replays.ts';
+import { type ReplayRequest, replayCountQuery, replayQuery, startReplay } from '../../api/replays.ts';
 import { useKeys } from '../../browser/keys.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { deliveries } from '../../parts/delivery-words.ts';
 import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
-import { FailureNotice, Notice } from '../../parts/notice.tsx';
+import { FailureNotice } from '../../parts/notice.tsx';
 import { RadioList } from '../../parts/radio-list.tsx';
-import { duration } from '../../parts/time.tsx';
+import { BackfillForm } from './backfill-form.tsx';
+import { Estimate } from './estimate.tsx';
 import { ReplayProgress } from './replay-progress.tsx';
 
 interface ReplayDrawerProps {
   readonly endpoint: Endpoint;
-  /** Undefined for one that is still to begin. */
-  readonly id: string | undefined;
+  /** `new` for a replay that is still to begin, `backfill` for such a backfill. */
+  readonly id: string;
   readonly onStarted: (id: string) => void;
   readonly onClose: () => void;
 }
 
-/** Sends past events again: first what that comes to, then how far it is. The address has its id, so a reload loses nothing. */
+/**
+ * Sends past events again, or existing records: first what that comes to, then how far it is. The address has its id, so a reload loses
+ * nothing.
+ */
 export function ReplayDrawer({ endpoint, id, onStarted, onClose }: ReplayDrawerProps) {
   useKeys({ Escape: onClose });
+  const { data } = useQuery({ ...replayQuery(id), enabled: id !== 'new' && id !== 'backfill' });
+  const title = id === 'backfill' || data?.scope === 'backfill' ? 'Backfill' : 'Replay';
   return (
-    <aside className="drawer" aria-label="Replay">
+    <aside className="drawer" aria-label={title}>
       <header className="drawer-head">
         <div className="drawer-title">
-          <h2>Replay</h2>
+          <h2>{title}</h2>
         </div>
         <IconButton label="Close" keys="esc" onClick={onClose}>
           <X size={16} aria-hidden />
         </IconButton>
       </header>
-      {id === undefined ? (
-        <ReplayForm endpoint={endpoint} onStarted={onStarted} />
-      ) : (
-        <ReplayProgress endpoint={endpoint} id={id} />
-      )}
+      {id === 'new' && <ReplayForm endpoint={endpoint} onStarted={onStarted} />}
+      {id === 'backfill' && <BackfillForm endpoint={endpoint} onStarted={onStarted} />}
+      {id !== 'new' && id !== 'backfill' && <ReplayProgress endpoint={endpoint} id={id} />}
     </aside>
   );
 }
@@ -222,36 +225,5 @@ function ChoiceFields({ choice, onChange, fields, mayFilter }: ChoiceFieldsProps
         />
       </LabelledField>
     </>
-  );
-}
-
-interface EstimateProps {
-  readonly endpoint: Endpoint;
-  readonly total: number;
-  readonly rate: number;
-}
-
-const guessMs = 100;
-
-/** From what limits it: the rate, or how fast the receiver has answered, as often as it may be asked at once. */
-function Estimate({ endpoint, total, rate }: EstimateProps) {
-  const { data: stats } = useQuery(endpointStatsQuery(endpoint.id, '24h'));
-  if (total === 0) return <Notice>No delivery matches.</Notice>;
-  const answerMs = stats?.total.latencyP50Ms ?? guessMs;
-  const parallel = endpoint.order === 'strict' ? 1 : endpoint.maxInFlight;
-  const limits = [(1_000 / Math.max(1, answerMs)) * parallel, rate, endpoint.rateLimit].filter(
-    (perSecond) => perSecond > 0,
-  );
-  const seconds = total / Math.min(...limits);
-  const isPaused = endpoint.status !== 'active';
-  return (
-    <div role="status">
-      <Notice tone={isPaused ? 'retrying' : 'plain'}>
-        <strong>
-          {deliveries(total)} to 1 endpoint, {seconds < 1 ? 'within a second' : `about ${duration(seconds)}`}.
-        </strong>
-        {isPaused && ` The endpoint is ${endpoint.status}: they wait until it is resumed.`}
-      </Notice>
-    </div>
   );
 }

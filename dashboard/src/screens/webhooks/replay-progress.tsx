@@ -51,6 +51,12 @@ export function ReplayProgress({ endpoint, id }: ReplayProgressProps) {
             <dd>{replay.failed.toLocaleString('en')}</dd>
             <dt>On their way</dt>
             <dd>{replay.pending.toLocaleString('en')}</dd>
+            {replay.scope === 'backfill' && (
+              <>
+                <dt>Left out</dt>
+                <dd>What a change has told since it began</dd>
+              </>
+            )}
             {replay.filter !== '' && (
               <>
                 <dt>Filter</dt>
@@ -75,16 +81,17 @@ export function ReplayProgress({ endpoint, id }: ReplayProgressProps) {
 }
 
 function State({ replay }: { readonly replay: Replay }) {
-  const { state, total, taken } = replay;
+  const { state, scope, total, taken, cause } = replay;
   const text = {
-    running: 'Replaying',
-    done: `Done: ${deliveries(total)}`,
+    running: scope === 'backfill' ? 'Backfilling' : 'Replaying',
+    done: `Done: ${deliveries(scope === 'backfill' ? taken : total)}`,
     cancelled: `Cancelled after ${deliveries(taken)}`,
   }[state];
   const tone = ({ running: 'retrying', done: 'ok', cancelled: 'waiting' } as const)[state];
   return (
     <div role="status">
       <DeliveryBadge tone={tone} text={text} />
+      {cause !== '' && <p className="soft">{cause}</p>}
     </div>
   );
 }
@@ -92,14 +99,15 @@ function State({ replay }: { readonly replay: Replay }) {
 function CancelFoot({ replay }: { readonly replay: Replay }) {
   const queries = useQueryClient();
   const [isOpen, setIsOpen] = useState(false);
+  const name = replay.scope === 'backfill' ? 'backfill' : 'replay';
   return (
     <div className="drawer-foot">
       <span className="drawer-foot-note" />
-      <Button onClick={() => setIsOpen(true)}>Cancel the replay …</Button>
+      <Button onClick={() => setIsOpen(true)}>Cancel the {name} …</Button>
       {isOpen && (
         <Confirm
-          title="Cancel this replay?"
-          action="Cancel the replay"
+          title={`Cancel this ${name}?`}
+          action={`Cancel the ${name}`}
           onClose={() => setIsOpen(false)}
           onConfirm={async () => cancelReplay(queries, replay.id)}
         >

@@ -20,7 +20,7 @@ export const endpointTabs = ['overview', 'deliveries', 'test', 'settings'] as co
 export type EndpointTab = (typeof endpointTabs)[number];
 
 export const deliveryStatuses = ['pending', 'delivered', 'exhausted', 'expired', 'cancelled'] as const;
-export const deliveryKinds = ['record.create', 'record.update', 'record.delete', 'ping'] as const;
+export const deliveryKinds = ['record.create', 'record.update', 'record.delete', 'backfill', 'ping'] as const;
 
 /** What the address of one endpoint holds. */
 export interface EndpointSearch {
@@ -33,7 +33,7 @@ export interface EndpointSearch {
   /** The id of a record. */
   readonly record?: string;
   readonly cause?: string;
-  /** The drawer for replays is open; the id of the one that it shows, or `new`. */
+  /** The drawer for replays is open; the id of the one that it shows, `new` for a replay or `backfill` to begin one. */
   readonly replay?: string;
 }
 
