@@ -4,8 +4,6 @@ import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import { endpointOfDelivery } from '../webhooks/deliveries.ts';
 import { ownEndpoints, ownerText, requireEndpoint } from '../webhooks/endpoints/endpoint-reach.ts';
-import { readReplay } from '../webhooks/replays.ts';
-import { requireEndpoint } from '../webhooks/endpoints/endpoint-reach.ts';
 import { readReplay } from '../webhooks/replay-store.ts';
 
 /**

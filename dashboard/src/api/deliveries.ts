@@ -91,9 +91,14 @@ export interface SignedRequest {
 const pagesMax = 5;
 const pageSize = 200;
 
+/** Whether the feed may tell an event of this kind: not of what one endpoint alone is told. */
+export function isInFeed(kind: Event['kind']): boolean {
+  return kind !== 'ping' && kind !== 'backfill';
+}
+
 /**
  * The request of a delivery with fresh signatures and the exact bytes of its body. The feed has it: it begins at the time of the event, with
- * those of the same record. Null where the feed does not tell it: a ping, a collection that is gone, a log without a feed.
+ * those of the same record. Null where the feed does not tell it: a ping, a backfill, a collection that is gone, a log without a feed.
  */
 export function signedRequestQuery(event: Event, endpoint: string) {
   return queryOptions({
@@ -118,7 +123,7 @@ export function signedRequestQuery(event: Event, endpoint: string) {
       }
       return null;
     },
-    enabled: event.kind !== 'ping' && maySign(),
+    enabled: isInFeed(event.kind) && maySign(),
     staleTime: 60_000,
     // It holds what the endpoint is authorised by: nothing that stays when nobody looks at it.
     gcTime: 0,

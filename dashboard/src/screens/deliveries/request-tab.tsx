@@ -84,6 +84,7 @@ function SignedRequestView({ event, endpoint, attempt }: SignedRequestViewProps)
 /** Why there are no headers. */
 function reasonOf(kind: Schemas['Event']['kind']): string {
   if (kind === 'ping') return 'The API gives the signatures of a test to its receiver only.';
+  if (kind === 'backfill') return 'The API gives the signatures of a backfill to its receiver only.';
   return maySign()
     ? 'The feed does not have this event, so there are no headers to show.'
     : 'Headers with fresh signatures are not shown to this API key.';

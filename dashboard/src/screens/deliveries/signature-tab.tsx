@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import Eye from 'lucide-react/icons/eye';
 import { useId, useRef, useState, type RefObject } from 'react';
-import { fetchSecret, maySign, signedRequestQuery } from '../../api/deliveries.ts';
+import { isInFeed, fetchSecret, maySign, signedRequestQuery } from '../../api/deliveries.ts';
 import { type Attempt, type Delivery, eventQuery } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
 import { mayChangeWebhooks } from '../../api/session.ts';
@@ -109,7 +109,7 @@ function useComparison(
   const [outcome, setOutcome] = useState<Outcome>();
   const request = useQuery({
     ...signedRequestQuery(event, endpoint),
-    enabled: isEndpointThere && event.kind !== 'ping' && maySign(),
+    enabled: isEndpointThere && isInFeed(event.kind) && maySign(),
   });
   const sent = request.data?.body ?? JSON.stringify(event.body);
   const compare = async (form: FormData): Promise<void> => {

@@ -1,5 +1,6 @@
 import { useEffect, useEffectEvent, useState } from 'react';
 import { call, client, Failure } from '../../api/client.ts';
+import { isInFeed } from '../../api/deliveries.ts';
 import { isBoundToEndpoints } from '../../api/session.ts';
 import type { EventSelection } from '../../api/events.ts';
 
@@ -19,7 +20,7 @@ export function useNewEvents(selection: EventSelection, shown: ReadonlySet<strin
     if (found.length > 0) setIds((before) => new Set([...before, ...found].slice(0, countMax)));
   });
   useEffect(() => {
-    if (until !== '' || kind === 'ping') return undefined;
+    if (until !== '' || (kind !== '' && !isInFeed(kind))) return undefined;
     const end = new AbortController();
     const following = { collection, kind, record, add, signal: end.signal };
     void (isBoundToEndpoints() ? followList(following) : follow(following));

@@ -89,12 +89,12 @@ function EndpointPage({ endpoint }: { readonly endpoint: Endpoint }) {
             <PauseResume endpoint={endpoint} />
             <Button onClick={() => openReplay('new')}>
               <RotateCcw size={14} aria-hidden />
-              Replay …
+              <span className="endpoint-action">Replay …</span>
             </Button>
             {mayBackfill() && (
               <Button onClick={() => openReplay('backfill')}>
                 <DatabaseBackup size={14} aria-hidden />
-                Backfill …
+                <span className="endpoint-action">Backfill …</span>
               </Button>
             )}
           </>
