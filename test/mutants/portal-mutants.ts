@@ -27,10 +27,10 @@ export const portalMutants: readonly Mutant[] = [
     tests,
   },
   {
-    name: 'a delivery is that of its endpoint',
-    file: 'src/webhooks/deliveries.ts',
-    from: "return id.split('-')[1] ?? '';",
-    to: "return id.split('-').at(-1) ?? '';",
+    name: 'deliveries and replays are those of their endpoints',
+    file: 'src/http/endpoint-keys.ts',
+    from: "|| use === 'narrowed') return;",
+    to: "|| (use !== undefined && use !== 'endpoint')) return;",
     tests,
   },
   {
