@@ -21,7 +21,7 @@ interface Screen {
   readonly path: string;
   /** What has to be there before the picture is taken. */
   readonly ready: string;
-  readonly act?: (page: Page) => Promise<void>;
+  readonly act?: (page: Page, ids: Readonly<Record<string, string>>) => Promise<void>;
   readonly isGuest?: boolean;
   readonly refusals?: readonly number[];
 }
@@ -32,10 +32,36 @@ function linkToken(exp: number): string {
   return `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.none`;
 }
 
+/** Signs in with the key of somebody who receives webhooks. */
+async function openPortal(page: Page, { PORTAL = '' }: Readonly<Record<string, string>>): Promise<void> {
+  await page.getByLabel('API key', { exact: true }).fill(PORTAL);
+  await page.keyboard.press('Enter');
+  await page.locator('.endpoint-link').waitFor();
+}
+
 const screens: readonly Screen[] = [
   { name: 'setup', path: 'setup#sometoken', ready: 'form', isGuest: true },
   { name: 'login', path: 'login', ready: 'form', isGuest: true },
   { name: 'login-key', path: 'login?with=key', ready: 'form', isGuest: true },
+  {
+    name: 'portal',
+    path: 'login?with=key',
+    ready: 'form',
+    isGuest: true,
+    act: async (page, ids) => openPortal(page, ids),
+  },
+  {
+    name: 'portal-settings',
+    path: 'login?with=key',
+    ready: 'form',
+    isGuest: true,
+    act: async (page, ids) => {
+      await openPortal(page, ids);
+      await page.locator('.endpoint-link').click();
+      await page.getByRole('tab', { name: 'Settings' }).click();
+      await page.locator('.forecast strong').waitFor();
+    },
+  },
   {
     name: 'login-failed',
     path: 'login?expired=yes',
@@ -232,7 +258,7 @@ async function show(stage: BrowserStage, { screen, ids, options }: Showing): Pro
   const page = screen.isGuest === true ? await stage.open(all) : await stage.openSignedIn(path, all);
   if (screen.isGuest === true) await page.goto(`${stage.url}/_/${path}`);
   await page.locator(screen.ready).first().waitFor();
-  await screen.act?.(page);
+  await screen.act?.(page, ids);
   // Some screens wait for news all the time.
   await page.waitForLoadState('networkidle', { timeout: 1_000 }).catch(() => undefined);
   return page;
@@ -275,6 +301,8 @@ async function tell({ pb }: BrowserStage, order: string): Promise<Readonly<Recor
   const catcher = await pb.send<{ url: string }>('/api/webhooks/catchers', { method: 'POST' });
   const body = { url: `${catcher.url}?status=503`, description: 'The warehouse', schedule: [1, 3_600] };
   const { id } = await pb.send<{ id: string }>('/api/webhooks/endpoints', { method: 'POST', body });
+  const portal = { name: 'The warehouse', scopes: ['webhooks:read', 'webhooks:write'], endpoints: [id] };
+  const { key } = await pb.send<{ key: string }>('/api/keys', { method: 'POST', body: portal });
   await pb.collection('orders').update(order, { note: 'Ring once.' });
   return eventually('two attempts were made', async () => {
     const { items } = await pb.send<{ items: readonly Told[] }>('/api/webhooks/deliveries', {
@@ -283,7 +311,7 @@ async function tell({ pb }: BrowserStage, order: string): Promise<Readonly<Recor
     const [delivery] = items;
     return (
       delivery !== undefined &&
-      delivery.attempts.length === 2 && { EVENT: delivery.event, DELIVERY: delivery.id }
+      delivery.attempts.length === 2 && { EVENT: delivery.event, DELIVERY: delivery.id, PORTAL: key }
     );
   });
 }

@@ -68,9 +68,9 @@ export const logMutants: readonly Mutant[] = [
   },
   {
     name: 'a replay moves its cursor with what it takes',
-    file: 'src/webhooks/replays.ts',
-    from: 'SET cursor = ${end ?? cursor}, taken',
-    to: 'SET cursor = ${cursor}, taken',
+    file: 'src/webhooks/replay-store.ts',
+    from: 'SET cursor = ${cursor}, taken',
+    to: 'SET cursor = cursor, taken',
     tests: ['test/api/webhook-replay.test.ts'],
   },
   {
