@@ -75,9 +75,9 @@ export const logMutants: readonly Mutant[] = [
   },
   {
     name: 'a cancelled replay sends nothing more',
-    file: 'src/webhooks/replays.ts',
-    from: "if (row?.[1] !== 'running') return { taken: 0, isOver: true, isFull: false };",
-    to: 'if (row === undefined) return { taken: 0, isOver: true, isFull: false };',
+    file: 'src/webhooks/replay-store.ts',
+    from: "return row?.[1] === 'running' ? Number(row[0]) : undefined;",
+    to: 'return row === undefined ? undefined : Number(row[0]);',
     tests: ['test/api/webhook-replay.test.ts'],
   },
   {
