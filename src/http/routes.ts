@@ -7,6 +7,7 @@ import { catcherRoutes } from './routes/catchers.ts';
 import { collectionRoutes } from './routes/collections.ts';
 import { deliveryRoutes } from './routes/deliveries.ts';
 import { descriptionRoute } from './routes/descriptions.ts';
+import { endpointImportRoutes } from './routes/endpoint-import.ts';
 import { endpointStatsRoutes } from './routes/endpoint-stats.ts';
 import { endpointRoutes } from './routes/endpoints.ts';
 import { eventRoutes } from './routes/events.ts';
@@ -35,6 +36,7 @@ export const routes: readonly Route[] = [
   ...setupRoutes,
   ...accountRoutes,
   ...endpointRoutes,
+  ...endpointImportRoutes,
   ...endpointStatsRoutes,
   ...deliveryRoutes,
   ...replayRoutes,

@@ -63,7 +63,7 @@ const wrong: readonly (readonly [name: string, settings: Json, member: string, m
   ],
   ['one header', { header: {} }, 'header', /Did you mean headers\?/],
   ['a name in snake case', { max_in_flight: 1 }, 'max_in_flight', /Did you mean maxInFlight\?/],
-  ['a name like none', { nope: null }, 'nope', /no such member\. Expected url, description, events/],
+  ['a name like none', { nope: null }, 'nope', /no such member\. Expected name, url, description, events/],
   ['what every object has', { constructor: 1 }, 'constructor', /no such member/],
   ['headers that are no object', { headers: ['x-a'] }, 'headers', /Must be an object/],
   ['W-38 too many headers', { headers: numberedHeaders(51) }, 'headers', /at most 50/],

@@ -18,6 +18,7 @@ test('an endpoint is created with defaults, and its secret is shown then and by 
   assert.match(since, timestampForm);
   assert.equal(updated, since);
   assert.deepEqual(rest, {
+    name: '',
     url: service.receiver.url,
     description: '',
     events: ['record.create', 'record.update', 'record.delete'],

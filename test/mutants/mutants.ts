@@ -14,6 +14,7 @@ import { catcherMutants } from './catcher-mutants.ts';
 import { realtimeMutants } from './realtime-mutants.ts';
 import { requestMutants } from './request-mutants.ts';
 import { retentionMutants } from './retention-mutants.ts';
+import { endpointImportMutants } from './endpoint-import-mutants.ts';
 import { endpointMutants } from './endpoint-mutants.ts';
 import { servedFileMutants } from './served-file-mutants.ts';
 import { shippingMutants } from './shipping-mutants.ts';
@@ -35,6 +36,7 @@ export const mutants: readonly Mutant[] = [
   ...partitionMutants,
   ...portalMutants,
   ...catcherMutants,
+  ...endpointImportMutants,
   ...endpointMutants,
   ...realtimeMutants,
   ...requestMutants,

@@ -38,6 +38,14 @@ export function webhookAccessCases(): readonly AccessCase[] {
         body: { filter: 'id != ""', collection: 'users' },
       }),
     },
+    {
+      route: `PUT ${endpoints}/import`,
+      of: '',
+      request: () => ({
+        path: `${endpoints}/import`,
+        body: { endpoints: [{ name: 'shop', url: 'http://127.0.0.1:9/', collections: ['users'] }] },
+      }),
+    },
     ofEndpoint('GET'),
     ofEndpoint('GET', '/secret'),
     ofEndpoint('POST', '/secret/rotate'),

@@ -5,6 +5,7 @@ import { batchSchemas } from '../routes/batch.ts';
 import { collectionSchemas } from '../routes/collection-schemas.ts';
 import { deliverySchemas } from '../routes/deliveries.ts';
 import { endpointStatsSchemas } from '../routes/endpoint-stats.ts';
+import { endpointImportSchemas } from '../routes/endpoint-import.ts';
 import { endpointSchemas } from '../routes/endpoints.ts';
 import { eventSchemas } from '../routes/events.ts';
 import { catcherSchemas } from '../routes/catchers.ts';
@@ -86,6 +87,7 @@ const schemas = {
   ...authSchemas,
   ...accountSchemas,
   ...endpointSchemas,
+  ...endpointImportSchemas,
   ...deliverySchemas,
   ...eventSchemas,
   ...feedSchemas,

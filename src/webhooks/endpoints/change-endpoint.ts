@@ -7,12 +7,12 @@ import type { Collections } from '../../collections/collection-store.ts';
 import type { Collection } from '../../collections/collection.ts';
 import { invalidValue } from '../../fields/field-error.ts';
 import { sql } from '../../sql/sql.ts';
-import type { Transaction } from '../../storage/database.ts';
+import type { Reader, Transaction } from '../../storage/database.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
 import { endBackfillsOf } from '../backfills.ts';
 import { catcherOfUrl } from '../catchers.ts';
 import { filterProblem } from '../endpoint-conditions.ts';
-import type { OptionContext } from './endpoint-options.ts';
+import type { EndpointSettings, OptionContext } from './endpoint-options.ts';
 import { ownedBody, requireChangeable } from './endpoint-reach.ts';
 import type { EndpointStore } from './endpoint-store.ts';
 import {
@@ -55,29 +55,50 @@ export function createEndpoint(saving: EndpointSaving, body: Body, policy: Netwo
   const failed = 'Failed to create endpoint.';
   return change(saving, async (tx, endpoints) => {
     const all = await endpoints.all(tx);
-    if (all.length >= endpointsMax) {
-      throw new AppError('bad_request', `${failed} There can be at most ${endpointsMax} endpoints.`);
-    }
+    refuseTooMany(all.length + 1, failed);
     const owned = ownedBody(saving.caller ?? operator, body, all);
-    const settings = decodeEndpoint(owned, { ...contextOf(saving, policy), failed });
+    const settings = decodeEndpoint(owned, { ...contextOf(saving, policy, all), failed });
+    const secret = decodeSecret(body, failed);
     await requireOwner(tx, saving, settings.owner);
-    const now = toTimestamp(saving.clock.now());
-    const given: Omit<Endpoint, 'number'> = {
-      ...settings,
-      id: newId(),
-      status: decodeStatus(body, failed),
-      statusReason: '',
-      secret: decodeSecret(body, failed) ?? newSigningSecret(),
-      previousSecret: '',
-      previousSecretUntil: '',
-      created: now,
-      updated: now,
-    };
-    const endpoint = await endpoints.insert(tx, given);
-    await openLane(tx, endpoint.number);
-    await saving.onChange?.(tx, { before: undefined, after: endpoint });
-    return endpoint;
+    return insertEndpoint(tx, saving, { settings, status: decodeStatus(body, failed), secret });
   });
+}
+
+/** Throws bad_request where the instance would have more endpoints than it can. */
+export function refuseTooMany(count: number, failed: string): void {
+  if (count <= endpointsMax) return;
+  throw new AppError('bad_request', `${failed} There can be at most ${endpointsMax} endpoints.`);
+}
+
+export interface NewEndpoint {
+  readonly settings: EndpointSettings;
+  readonly status: 'active' | 'paused';
+  /** Undefined where the service is to make one. */
+  readonly secret: string | undefined;
+}
+
+/** Inserts an endpoint whose members were checked. To be called while nothing else is written. */
+export async function insertEndpoint(
+  tx: Transaction,
+  { endpoints, clock, onChange }: EndpointSaving,
+  { settings, status, secret = newSigningSecret() }: NewEndpoint,
+): Promise<Endpoint> {
+  const now = toTimestamp(clock.now());
+  const given: Omit<Endpoint, 'number'> = {
+    ...settings,
+    id: newId(),
+    status,
+    statusReason: '',
+    secret,
+    previousSecret: '',
+    previousSecretUntil: '',
+    created: now,
+    updated: now,
+  };
+  const endpoint = await endpoints.insert(tx, given);
+  await openLane(tx, endpoint.number);
+  await onChange?.(tx, { before: undefined, after: endpoint });
+  return endpoint;
 }
 
 /** Changes the given members of an endpoint. Throws bad_request for a different status or secret, which cannot be changed here. */
@@ -91,14 +112,25 @@ export async function updateEndpoint(
     const existing = await getEndpoint(tx, endpoints, request.id);
     requireChangeable(saving.caller ?? operator, request.body, existing);
     refuseFixed(request.body, existing, failed);
-    const settings = decodeEndpoint(request.body, { ...contextOf(saving, policy), existing, failed });
+    const others = (await endpoints.all(tx)).filter(({ id }) => id !== existing.id);
+    const context = contextOf(saving, policy, others);
+    const settings = decodeEndpoint(request.body, { ...context, existing, failed });
     if (settings.owner !== existing.owner) await requireOwner(tx, saving, settings.owner);
-    const after = { ...existing, ...settings, updated: timeOfChange(existing, saving.clock) };
-    await saving.onChange?.(tx, { before: existing, after });
-    return save(tx, endpoints, { before: existing, after });
+    return changeSettings(tx, saving, { before: existing, settings });
   });
   if (changed.order !== 'record') await releaseAll(saving, changed.number);
   return changed;
+}
+
+/** Gives an endpoint options that were checked. To be called while nothing else is written. */
+export async function changeSettings(
+  tx: Transaction,
+  { endpoints, clock, onChange }: EndpointSaving,
+  { before, settings }: { readonly before: Endpoint; readonly settings: EndpointSettings },
+): Promise<Endpoint> {
+  const after = { ...before, ...settings, updated: timeOfChange(before, clock) };
+  await onChange?.(tx, { before, after });
+  return save(tx, endpoints, { before, after });
 }
 
 /**
@@ -126,19 +158,16 @@ export function rotateSecret(
   });
 }
 
-/** Returns what the options of an endpoint are read with. */
+/** Returns what the options of an endpoint are read with, besides `others`. */
 export function contextOf(
   { collections, isForOperator, sealer, database, clock }: EndpointSaving,
   policy: NetworkPolicy,
+  others: readonly Endpoint[],
 ): Omit<OptionContext, 'existing'> {
-  return {
-    collections,
-    names: database.names,
-    now: clock.now(),
-    policy,
-    isForOperator,
-    isCatcher: (url) => catcherOfUrl(sealer, url) !== undefined,
-  };
+  const otherNames = new Set(others.flatMap(({ name }) => (name === '' ? [] : [name])));
+  const isCatcher = (url: string): boolean => catcherOfUrl(sealer, url) !== undefined;
+  const own = { collections, names: database.names, now: clock.now(), isCatcher };
+  return { ...own, policy, isForOperator, otherNames };
 }
 
 /**
@@ -216,16 +245,16 @@ function refuseBroken(
 }
 
 /** Throws bad_request where the owner of an endpoint is no account. */
-async function requireOwner(
-  tx: Transaction,
+export async function requireOwner(
+  reader: Reader,
   { collections }: Pick<WebhookInstance, 'collections'>,
   owner: string,
 ): Promise<void> {
   if (owner === '') return;
   const [collectionId = '', id = ''] = owner.split('/');
   const accounts = collections.get(collectionId);
-  const rows = await tx.tuples(
-    sql`SELECT 1 FROM ${tx.names.collectionTable(accounts.name)} WHERE id = ${id}`,
+  const rows = await reader.tuples(
+    sql`SELECT 1 FROM ${reader.names.collectionTable(accounts.name)} WHERE id = ${id}`,
   );
   if (rows.length > 0) return;
   const details = { owner: invalidValue('There is no such account.') };
@@ -236,13 +265,22 @@ async function requireOwner(
 export async function deleteEndpoint(saving: EndpointSaving, id: string): Promise<void> {
   const deleted = await change(saving, async (tx, endpoints) => {
     const before = await getEndpoint(tx, endpoints, id);
-    await saving.onChange?.(tx, { before, after: undefined });
-    const now = toTimestamp(saving.clock.now());
-    await endLane(tx, before.number, now);
-    await endpoints.delete(tx, id, now);
+    await removeEndpoint(tx, saving, before);
     return before.number;
   });
   await cancelFailed(saving, { endpoint: deleted, cause: deletedCause });
+}
+
+/** Deletes an endpoint, but for what has failed of it. To be called while nothing else is written. */
+export async function removeEndpoint(
+  tx: Transaction,
+  { endpoints, clock, onChange }: EndpointSaving,
+  endpoint: Endpoint,
+): Promise<void> {
+  await onChange?.(tx, { before: endpoint, after: undefined });
+  const now = toTimestamp(clock.now());
+  await endLane(tx, endpoint.number, now);
+  await endpoints.delete(tx, endpoint.id, now);
 }
 
 /**

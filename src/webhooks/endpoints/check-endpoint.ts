@@ -43,8 +43,10 @@ export async function checkEndpoint(
   const { id } = body;
   const isNew = id === undefined || id === '';
   requireDraft(caller, id);
-  const existing = typeof id === 'string' && !isNew ? await endpoints.find(database, id) : undefined;
-  const context = { ...contextOf(saving, policy), ...(existing && { existing }) };
+  const all = await endpoints.all(database);
+  const existing = isNew ? undefined : all.find((endpoint) => endpoint.id === id);
+  const others = all.filter((endpoint) => endpoint !== existing);
+  const context = { ...contextOf(saving, policy, others), ...(existing && { existing }) };
   const refused = existing === undefined ? {} : refusedMembers(caller, body, existing);
   const given = existing === undefined ? ownedBody(caller, body, []) : without(body, Object.keys(refused));
   const { settings, problems: ofSettings } = readSettings(given, context);

@@ -41,6 +41,8 @@ export interface OptionContext {
   readonly isForOperator?: boolean | undefined;
   /** Whether a URL is that of a catcher of the instance. */
   readonly isCatcher: (url: string) => boolean;
+  /** The names of the other endpoints of the instance. */
+  readonly otherNames: ReadonlySet<string>;
   /** The endpoint that is changed; absent for a new one. */
   readonly existing?: {
     readonly collections: readonly string[];
@@ -57,7 +59,21 @@ const maxAgeSecondsMax = 366 * 86_400;
 
 const orders = ['none', 'record', 'strict'] as const;
 
+/** A name stands in paths of commands and in files: nothing of it has to be quoted. */
+const endpointName = /^[A-Za-z0-9._-]{1,100}$/;
+
 export const endpointOptions = {
+  /** By which definitions in files and commands find it; empty, or no other endpoint's. */
+  name: option<string>({
+    initial: '',
+    decode: decodeName,
+    form: 'text',
+    schema: {
+      type: 'string',
+      pattern: '^[A-Za-z0-9._-]{0,100}$',
+      description: 'What commands and files call it: no other endpoint has it. Empty for none.',
+    },
+  }),
   url: option<string>({
     decode: decodeUrl,
     form: 'text',
@@ -271,6 +287,15 @@ function integerOption({ initial, min, max, ...rest }: IntegerOption): EndpointO
     form: 'number',
     schema: { type: 'integer', minimum: min, maximum: max, ...rest },
   };
+}
+
+const nameTaken = { code: 'validation_not_unique', message: 'Another endpoint has this name.' };
+
+function decodeName(value: unknown, { otherNames }: OptionContext): Decoded<string> {
+  if (value === '') return { value };
+  if (typeof value !== 'string' || !endpointName.test(value))
+    return { error: invalidValue('Must be 1 to 100 letters, digits, dots, hyphens or underscores.') };
+  return otherNames.has(value) ? { error: nameTaken } : { value };
 }
 
 function decodeUrl(value: unknown, context: OptionContext): Decoded<string> {

@@ -51,6 +51,11 @@ export function ownedBody(
     const details = { owner: invalidValue('Must be the account itself.') };
     throw new AppError('forbidden', 'An account may make endpoints of its own alone.', { details });
   }
+  // A definition of a superusers' endpoint would otherwise find that of an account, whose secret the account knows.
+  if (body['name'] !== undefined && body['name'] !== '') {
+    const details = { name: invalidValue('Must be empty: names are given by superusers.') };
+    throw new AppError('forbidden', 'An account may not name its endpoints.', { details });
+  }
   if (all.filter((endpoint) => endpoint.owner === owner).length >= ownMax)
     throw new AppError('bad_request', `An account may have at most ${ownMax} endpoints.`);
   return { ...body, owner };
@@ -101,8 +106,8 @@ export function refusedMembers(
   const view = endpointView(existing);
   const refused: Record<string, FieldError> = {};
   for (const [name] of namedOptions) {
-    // What the owner of an endpoint is told is bounded by what it may view.
-    const isChangeable = caller.kind === 'user' ? name !== 'owner' : changeableMembers.has(name);
+    // What the owner of an endpoint is told is bounded by what it may view. By their names, superusers find what is theirs.
+    const isChangeable = caller.kind === 'user' ? name !== 'owner' && name !== 'name' : changeableMembers.has(name);
     if (isChangeable || body[name] === undefined) continue;
     if (!isDeepStrictEqual(body[name], view[name])) refused[name] = notChangeable;
   }

@@ -69,7 +69,11 @@ export function decodeEndpoint(
   return settings;
 }
 
-export type EndpointContext = OptionContext & { readonly existing?: Endpoint };
+export type EndpointContext = OptionContext & {
+  readonly existing?: Endpoint;
+  /** Whether options that the body leaves out go to their defaults, in place of staying as they are. */
+  readonly isWhole?: boolean;
+};
 
 /**
  * As {@link decodeEndpoint}, with the problems beside the options. An option that has one is as it was, or as a new endpoint has it; the URL of
@@ -83,7 +87,8 @@ export function readSettings(
   const errors: Record<string, FieldError | FieldErrors> = {
     ...unknownMembers(raw, names, shownNames),
   };
-  const existing: Raw | undefined = context.existing && { ...context.existing };
+  const kept = context.isWhole === true ? undefined : context.existing;
+  const existing: Raw | undefined = kept && { ...kept };
   const settings = settingsOf(([name, { initial, decode }]) => {
     const before = existing === undefined ? initial : existing[name];
     const decoded = raw[name] === undefined ? undefined : decode(raw[name], context);
@@ -91,7 +96,7 @@ export function readSettings(
     else if (decoded === undefined && before === undefined) errors[name] = fieldError('validation_required');
     return decoded !== undefined && 'value' in decoded ? decoded.value : before;
   });
-  const combined = withOrder(settings, raw, context.existing);
+  const combined = withOrder(settings, raw, kept);
   for (const [name, problem] of problemsTogether(combined, context)) errors[name] ??= problem;
   return { settings: combined, problems: errors };
 }

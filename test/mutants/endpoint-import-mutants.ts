@@ -1,0 +1,78 @@
+import type { Mutant } from './mutant.ts';
+
+const tests = ['test/api/webhook-endpoint-import.test.ts'];
+const file = 'src/webhooks/endpoints/import-endpoints.ts';
+
+/** What names of endpoints promise, and an import of their definitions. */
+export const endpointImportMutants: readonly Mutant[] = [
+  {
+    name: 'no two endpoints have the same name',
+    file: 'src/webhooks/endpoints/endpoint-options.ts',
+    from: 'return otherNames.has(value) ?',
+    to: 'return otherNames.has(`${value} `) ?',
+    tests,
+  },
+  {
+    name: 'an endpoint may be sent back with its own name',
+    file: 'src/webhooks/endpoints/change-endpoint.ts',
+    from: '.filter(({ id }) => id !== existing.id);',
+    to: '.filter(({ id }) => id !== existing.name);',
+    tests,
+  },
+  {
+    name: 'a dry run of an import changes nothing',
+    file,
+    from: 'if (dryRun) return',
+    to: 'if (dryRun && definitions.length === 0) return',
+    tests,
+  },
+  {
+    name: 'an import deletes no endpoint without a name',
+    file,
+    from: "name !== '' && !names.has(name)",
+    to: '!names.has(name)',
+    tests,
+  },
+  {
+    name: 'an import deletes only where it is asked to',
+    file,
+    from: 'deleteMissing ? all.filter(isMissing) : []',
+    to: 'all.filter(isMissing)',
+    tests,
+  },
+  {
+    name: 'an import gives no endpoint that there is another secret',
+    file,
+    from: 'refuseFixed(secret === undefined ? {} : { secret }, before, failed)',
+    to: 'refuseFixed({}, before, failed)',
+    tests,
+  },
+  {
+    name: 'an option that a definition leaves out goes to its default',
+    file: 'src/webhooks/endpoints/endpoint.ts',
+    from: 'const kept = context.isWhole === true ? undefined : context.existing;',
+    to: 'const kept = context.existing;',
+    tests,
+  },
+  {
+    name: 'an endpoint that is as its definition says is not touched',
+    file,
+    from: 'if (changed.length === 0) unchanged.push(before);',
+    to: 'if (changed.length < 0) unchanged.push(before);',
+    tests,
+  },
+  {
+    name: 'one wrong definition refuses an import',
+    file,
+    from: 'if (Object.keys(all).length > 0) problems[index] = all;',
+    to: 'if (Object.keys(all).length > 1) problems[index] = all;',
+    tests,
+  },
+  {
+    name: 'names are unique within an import',
+    file,
+    from: 'else if (first === undefined) {',
+    to: 'else if (first !== -1) {',
+    tests,
+  },
+];
