@@ -121,7 +121,7 @@ async function runLine(line: string, stage: Stage, lines: number | undefined): P
   const words = [...command.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g)].map(([word]) =>
     withReal(word.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2'), stage.real),
   );
-  const inFolder = words.map((word) => (word.endsWith('.csv') ? join(stage.folder, word) : word));
+  const inFolder = words.map((word) => (/\.(?:csv|json)$/.test(word) ? join(stage.folder, word) : word));
   const args = words[0] === 'schema' ? [...inFolder, join(stage.folder, 'schema')] : inFolder;
   const interrupts = new EventEmitter();
   let seen = '';

@@ -5,7 +5,7 @@ import { deliveryStatuses } from '../webhooks/delivery.ts';
 import { type Api, ApiRefusal, itemsOf, objectOf } from './api.ts';
 import { confirm } from './confirm.ts';
 import { attemptsOf, attemptText, deliveryColumns, recordOf } from './delivery-rows.ts';
-import { endpointPath } from './endpoint-command.ts';
+import { endpointIdOf, endpointPath } from './find-endpoint.ts';
 import { isSet, numberOf, textOf } from './flags.ts';
 import { follow } from './follow.ts';
 import { addListOptions, filterOf, filterText, listQuery } from './list-options.ts';
@@ -36,22 +36,23 @@ function addList(parent: Command, io: CommandIo): void {
   addListOptions(command, { filter: "kind = 'record.create' && record = 'abc'", sort: 'created' });
   addApiFlags(command);
   command.action(async () => {
-    const query = {
-      ...listQuery(command, conditionsOf(command)),
-      sort: textOf(command, 'sort') ?? '-created',
-    };
-    const answer = await withApi(command, io, (api) => api.request('GET', path, { query }));
+    const statuses = statusesOf(command);
+    const answer = await withApi(command, io, async (api) => {
+      const conditions = [...statuses, ...(await endpointsOf(api, command))];
+      const query = { ...listQuery(command, conditions), sort: textOf(command, 'sort') ?? '-created' };
+      return api.request('GET', path, { query });
+    });
     await showList(io, itemsOf(answer), { columns: deliveryColumns, isJson: isSet(command, 'json') });
   });
 }
 
 function addChoice(command: Command): void {
   command.option('--status <STATUSES>', `only of these: ${deliveryStatuses.join(', ')}`);
-  command.option('--endpoint <ID>', 'only to this endpoint');
+  command.option('--endpoint <ID>', 'only to this endpoint, by its id or its name');
 }
 
-/** Returns the conditions that the flags of a choice make. Throws ConfigError for a status that there is not. */
-function conditionsOf(command: Command): readonly string[] {
+/** Returns the condition that `--status` makes. Throws ConfigError for a status that there is not. */
+function statusesOf(command: Command): readonly string[] {
   const status = textOf(command, 'status');
   const wanted = status?.split(',').map((one) => one.trim());
   const unknown = wanted?.find((one) => !deliveryStatuses.includes(one));
@@ -59,11 +60,13 @@ function conditionsOf(command: Command): readonly string[] {
     throw new ConfigError(
       `--status must be of ${deliveryStatuses.join(', ')}, not ${JSON.stringify(unknown)}.`,
     );
+  return wanted === undefined ? [] : [anyOf(wanted.map((one) => `status = ${filterText(one)}`))];
+}
+
+/** Returns the condition that `--endpoint` makes. */
+async function endpointsOf(api: Api, command: Command): Promise<readonly string[]> {
   const endpoint = textOf(command, 'endpoint');
-  return [
-    ...(wanted === undefined ? [] : [anyOf(wanted.map((one) => `status = ${filterText(one)}`))]),
-    ...(endpoint === undefined ? [] : [`endpoint = ${filterText(endpoint)}`]),
-  ];
+  return endpoint === undefined ? [] : [`endpoint = ${filterText(await endpointIdOf(api, endpoint))}`];
 }
 
 /** A single one stays as it is: the service finds exhausted deliveries by an index then. */
@@ -177,16 +180,19 @@ function addTail(parent: Command, io: CommandIo): void {
   command.option('--limit <COUNT>', 'how many of those that are there, at most 200', '10');
   addApiFlags(command);
   command.action(async () => {
+    const statuses = statusesOf(command);
     const list = {
       path,
-      filter: filterOf(command, conditionsOf(command)),
       limit: numberOf(command, 'limit', { min: 0, max: 200 }) ?? 0,
       stateOf: (delivery: JsonObject) =>
         [delivery['status'], delivery['nextAttempt'], attemptsOf(delivery).length].join(),
       show: streamOf(io, { columns: deliveryColumns, isJson: isSet(command, 'json') }),
     };
     await untilInterrupted(io, (interrupt) =>
-      withApi(command, io, (api) => follow(api, io, { list, interrupt })),
+      withApi(command, io, async (api) => {
+        const filter = filterOf(command, [...statuses, ...(await endpointsOf(api, command))]);
+        return follow(api, io, { list: { ...list, filter }, interrupt });
+      }),
     );
   });
 }

@@ -6,17 +6,17 @@ import { type Api, itemsOf, objectOf } from './api.ts';
 import { CommandError, exitCodes } from './command-error.ts';
 import { confirm } from './confirm.ts';
 import { lastAnswer } from './delivery-rows.ts';
+import { addEndpointFiles } from './add-endpoint-files.ts';
 import { endpointBackfill, endpointReplay } from './endpoint-replay.ts';
 import { addSettings, headersShown, readSecret, settingsOf } from './endpoint-settings.ts';
+import { endpointPath, endpointsPath, withEndpoint } from './find-endpoint.ts';
 import { addFlags, isSet, numberOf, textOf } from './flags.ts';
 import { addListOptions, listQuery } from './list-options.ts';
 import { type CommandIo, print } from './print.ts';
 import { type Column, showItem, showJson, showList } from './show.ts';
 import { addApiFlags, withApi } from './with-api.ts';
 
-const path = '/api/webhooks/endpoints';
-
-/** `endpoint create|list|show|update|rotate|pause|resume|test|replay|backfill|delete` */
+/** `endpoint create|list|show|update|rotate|pause|resume|test|replay|backfill|delete|export|apply` */
 export function endpointCommand(io: CommandIo): Command {
   const command = new Command('endpoint').description('endpoints, which webhooks are sent to');
   addCreate(command, io);
@@ -30,12 +30,12 @@ export function endpointCommand(io: CommandIo): Command {
   command.addCommand(endpointReplay(io));
   command.addCommand(endpointBackfill(io));
   addDelete(command, io);
+  addEndpointFiles(command, io);
   return command;
 }
 
-export function endpointPath(id: string): string {
-  return `${path}/${encodeURIComponent(id)}`;
-}
+/** An argument that is an id or a name. */
+const idOrName = 'its id or its name';
 
 function addCreate(parent: Command, io: CommandIo): void {
   const command = parent.command('create').description('make an endpoint, and show its secret');
@@ -52,7 +52,7 @@ function addCreate(parent: Command, io: CommandIo): void {
       ...(isSet(command, 'paused') && { status: 'paused' }),
       ...(file !== undefined && { secret: await readSecret(file, io) }),
     };
-    const answer = await withApi(command, io, (api) => api.request('POST', path, { body }));
+    const answer = await withApi(command, io, (api) => api.request('POST', endpointsPath, { body }));
     const endpoint = objectOf(answer);
     if (isSet(command, 'json')) return showJson(io, endpoint);
     const { warnings, ...shown } = endpoint;
@@ -75,6 +75,7 @@ const columns: readonly Column[] = [
   'url',
   { title: 'events', of: ({ events }) => [events].flat().join().replaceAll('record.', '') },
   'order',
+  'name',
   'description',
   { title: 'why', of: ({ statusReason, lane }) => statusReason || (isJsonObject(lane) ? lane['cause'] : '') },
 ];
@@ -86,7 +87,7 @@ function addList(parent: Command, io: CommandIo): void {
   command.action(async () => {
     const isJson = isSet(command, 'json');
     const endpoints = await withApi(command, io, async (api) => {
-      const items = itemsOf(await api.request('GET', path, { query: listQuery(command) }));
+      const items = itemsOf(await api.request('GET', endpointsPath, { query: listQuery(command) }));
       return isJson ? items : withLanes(api, items);
     });
     await showList(io, endpoints, { columns, isJson });
@@ -103,10 +104,10 @@ async function withLanes(api: Api, endpoints: readonly JsonObject[]): Promise<re
 
 function addShow(parent: Command, io: CommandIo): void {
   const command = parent.command('show').description('show an endpoint, and how it did in the last 24 hours');
-  command.argument('<endpoint>', 'its id');
+  command.argument('<endpoint>', idOrName);
   addApiFlags(command);
-  command.action(async (id: string) => {
-    const { endpoint, stats } = await withApi(command, io, async (api) => ({
+  command.action(async () => {
+    const { endpoint, stats } = await withOne(command, io, async (api, id) => ({
       endpoint: objectOf(await api.request('GET', endpointPath(id))),
       stats: objectOf(await api.request('GET', `${endpointPath(id)}/stats`)),
     }));
@@ -138,16 +139,16 @@ function summaryOf({ state, waiting, oldestWaiting, total }: JsonObject): JsonOb
 
 function addUpdate(parent: Command, io: CommandIo): void {
   const command = parent.command('update').description('change options of an endpoint; the others stay');
-  command.argument('<endpoint>', 'its id');
+  command.argument('<endpoint>', idOrName);
   command.option('--to <URL>', 'another URL to send to');
   addSettings(command);
   addSendingFlags(command);
-  command.action(async (id: string) => {
+  command.action(async () => {
     // Looked at before anything is sent.
     const to = textOf(command, 'to');
     if (to === undefined && Object.keys(settingsOf(command, {})).length === 0)
       throw new ConfigError('There is nothing to change: give an option, as --description.');
-    const endpoint = await withApi(command, io, async (api) => {
+    const endpoint = await withOne(command, io, async (api, id) => {
       const before = objectOf(await api.request('GET', endpointPath(id)));
       const body = { ...(to !== undefined && { url: to }), ...settingsOf(command, headersShown(before)) };
       return objectOf(await api.request('PATCH', endpointPath(id), { body }));
@@ -159,18 +160,20 @@ function addUpdate(parent: Command, io: CommandIo): void {
 
 function addRotate(parent: Command, io: CommandIo): void {
   const command = parent.command('rotate').description('give an endpoint another secret, and show it');
-  command.argument('<endpoint>', 'its id');
+  command.argument('<endpoint>', idOrName);
   command.option('--overlap <SECONDS>', 'how long the secret before it signs as well', '86400');
   command.option('--secret-file <FILE>', 'has what signs; - is standard input; one is made otherwise');
   addApiFlags(command);
-  command.action(async (id: string) => {
+  command.action(async () => {
     const file = textOf(command, 'secret-file');
     const body = {
       overlapSeconds: numberOf(command, 'overlap', { min: 0, max: 604_800 }),
       ...(file !== undefined && { secret: await readSecret(file, io) }),
     };
     const answer = objectOf(
-      await withApi(command, io, (api) => api.request('POST', `${endpointPath(id)}/secret/rotate`, { body })),
+      await withOne(command, io, (api, id) =>
+        api.request('POST', `${endpointPath(id)}/secret/rotate`, { body }),
+      ),
     );
     if (isSet(command, 'json')) return showJson(io, answer);
     const { warnings, ...shown } = answer;
@@ -186,18 +189,18 @@ function warn(io: CommandIo, warnings: unknown): void {
 
 function addPause(parent: Command, io: CommandIo): void {
   const command = parent.command('pause').description('send nothing until it is resumed; deliveries wait');
-  command.argument('<endpoint>', 'its id');
+  command.argument('<endpoint>', idOrName);
   addApiFlags(command);
-  command.action(async (id: string) => {
-    const answer = await withApi(command, io, (api) => api.request('POST', `${endpointPath(id)}/pause`));
+  command.action(async (text: string) => {
+    const answer = await withOne(command, io, (api, id) => api.request('POST', `${endpointPath(id)}/pause`));
     if (isSet(command, 'json')) await showJson(io, objectOf(answer));
-    else await print(io, `Endpoint ${id} is paused.\n`);
+    else await print(io, `Endpoint ${text} is paused.\n`);
   });
 }
 
 function addResume(parent: Command, io: CommandIo): void {
   const command = parent.command('resume').description('send again');
-  command.argument('<endpoint>', 'its id');
+  command.argument('<endpoint>', idOrName);
   command.addOption(
     new Option('--backlog <WHAT>', 'what becomes of deliveries that wait')
       .choices(['drain', 'newest-first', 'skip'])
@@ -205,18 +208,18 @@ function addResume(parent: Command, io: CommandIo): void {
   );
   command.option('--yes', 'do not ask before --backlog skip');
   addApiFlags(command);
-  command.action(async (id: string) => {
+  command.action(async (text: string) => {
     const backlog = textOf(command, 'backlog');
-    const answer = await withApi(command, io, async (api) => {
+    const answer = await withOne(command, io, async (api, id) => {
       if (backlog === 'skip') {
         await requireEndpoint(api, id);
-        const loss = `all that waits for the endpoint ${id}`;
-        await confirm(io, { verb: 'cancels', loss, name: id, place: api.place }, isSet(command, 'yes'));
+        const loss = `all that waits for the endpoint ${text}`;
+        await confirm(io, { verb: 'cancels', loss, name: text, place: api.place }, isSet(command, 'yes'));
       }
       return api.request('POST', `${endpointPath(id)}/resume`, { body: { backlog } });
     });
     if (isSet(command, 'json')) await showJson(io, objectOf(answer));
-    else await print(io, `Endpoint ${id} is active.\n`);
+    else await print(io, `Endpoint ${text} is active.\n`);
   });
 }
 
@@ -224,10 +227,10 @@ function addTest(parent: Command, io: CommandIo): void {
   const command = parent
     .command('test')
     .description('send the event ping once, now; ends with 1 if it is not taken');
-  command.argument('<endpoint>', 'its id');
+  command.argument('<endpoint>', idOrName);
   addSendingFlags(command);
-  command.action(async (id: string) => {
-    const answer = await withApi(command, io, (api) => api.request('POST', `${endpointPath(id)}/test`));
+  command.action(async () => {
+    const answer = await withOne(command, io, (api, id) => api.request('POST', `${endpointPath(id)}/test`));
     const delivery = objectOf(answer);
     const isTaken = delivery['status'] === 'delivered';
     if (isSet(command, 'json')) await showJson(io, delivery);
@@ -242,18 +245,28 @@ function addTest(parent: Command, io: CommandIo): void {
 
 function addDelete(parent: Command, io: CommandIo): void {
   const command = parent.command('delete').description('delete an endpoint; what it waits for is cancelled');
-  command.argument('<endpoint>', 'its id');
+  command.argument('<endpoint>', idOrName);
   command.option('--yes', 'do not ask');
   addApiFlags(command);
-  command.action(async (id: string) => {
-    await withApi(command, io, async (api) => {
+  command.action(async (text: string) => {
+    await withOne(command, io, async (api, id) => {
       const { url } = await requireEndpoint(api, id);
-      const loss = `the endpoint ${id} (${String(url)}) with its pending deliveries`;
-      await confirm(io, { loss, name: id, place: api.place }, isSet(command, 'yes'));
+      const loss = `the endpoint ${text} (${String(url)}) with its pending deliveries`;
+      await confirm(io, { loss, name: text, place: api.place }, isSet(command, 'yes'));
       await api.request('DELETE', endpointPath(id));
     });
-    if (!isSet(command, 'json')) await print(io, `Endpoint ${id} deleted.\n`);
+    if (!isSet(command, 'json')) await print(io, `Endpoint ${text} deleted.\n`);
   });
+}
+
+/** Runs `work` with the endpoint that the first argument names. */
+function withOne<Result>(
+  command: Command,
+  io: CommandIo,
+  work: (api: Api, id: string) => Promise<Result>,
+): Promise<Result> {
+  const text = command.args[0] ?? '';
+  return withApi(command, io, (api) => withEndpoint(api, text, (id) => work(api, id)));
 }
 
 /** Nobody should have to type the id of an endpoint that is not there. */

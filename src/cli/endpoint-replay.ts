@@ -4,6 +4,7 @@ import type { JsonObject } from '../base/json.ts';
 import { replayScopes } from '../webhooks/replay-store.ts';
 import { type Api, objectOf } from './api.ts';
 import { CommandError, exitCodes } from './command-error.ts';
+import { endpointPath, withEndpoint } from './find-endpoint.ts';
 import { isSet, numberOf, textOf } from './flags.ts';
 import { type CommandIo, print, showLine, untilInterrupted } from './print.ts';
 import { showJson } from './show.ts';
@@ -12,7 +13,7 @@ import { addApiFlags, withApi } from './with-api.ts';
 /** `endpoint replay` */
 export function endpointReplay(io: CommandIo): Command {
   const command = new Command('replay').description('send past deliveries of an endpoint again');
-  command.argument('<endpoint>', 'its id');
+  command.argument('<endpoint>', 'its id or its name');
   command.addOption(
     new Option('--scope <SCOPE>', 'failed: what was given up; missing: all that it was not sent; all')
       .choices(replayScopes)
@@ -58,11 +59,11 @@ function sending(command: Command, io: CommandIo, what: Sending): Command {
   command.option('--dry-run', 'only count them');
   command.option('--wait', 'until each is delivered or given up; ends with 1 if one is given up');
   addApiFlags(command);
-  command.action(async (id: string) => {
+  command.action(async (text: string) => {
     const isJson = isSet(command, 'json');
     const replay = await untilInterrupted(io, (interrupt) =>
       withApi(command, io, async (api) => {
-        const begun = await begin(api, command, { ...what, id });
+        const begun = await withEndpoint(api, text, (id) => begin(api, command, { ...what, id }));
         if (!isSet(command, 'wait') || isSet(command, 'dry-run')) return begun;
         return waitFor(api, begun, { io, interrupt, name: what.name });
       }),
@@ -84,8 +85,7 @@ async function begin(
     rate: numberOf(command, 'rate', { min: 0, max: 10_000 }),
     ...(isSet(command, 'dry-run') && { dryRun: true }),
   };
-  const path = `/api/webhooks/endpoints/${encodeURIComponent(id)}/${name}`;
-  return objectOf(await api.request('POST', path, { body }));
+  return objectOf(await api.request('POST', `${endpointPath(id)}/${name}`, { body }));
 }
 
 function textOfReplay(

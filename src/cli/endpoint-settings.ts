@@ -8,6 +8,7 @@ import type { CommandIo } from './print.ts';
 
 /** Adds a flag for each option of an endpoint that its owner sets (docs/webhooks.md). */
 export function addSettings(command: Command): void {
+  command.option('--name <NAME>', 'what commands and files call it; "" for none');
   command.option('--description <TEXT>', 'a note of yours');
   command.option('--events <KINDS>', 'as "record.create,record.delete"; all by default');
   command.option('--collections <NAMES>', 'whose records, as "posts,authors"; "" for all');
@@ -45,6 +46,7 @@ function addHeader(header: string, before: readonly string[] = []): readonly str
  */
 export function settingsOf(command: Command, headersBefore: JsonObject): JsonObject {
   const members: Readonly<Record<string, unknown>> = {
+    name: textOf(command, 'name'),
     description: textOf(command, 'description'),
     events: listOf(textOf(command, 'events')),
     collections: listOf(textOf(command, 'collections')),

@@ -8,6 +8,7 @@ import { nearestName } from '../fields/field-error.ts';
 import { checkSigningSecret, newSigningSecret } from '../webhooks/sending/signature.ts';
 import { type Api, ApiRefusal, objectOf } from './api.ts';
 import { CommandError, exitCodes } from './command-error.ts';
+import { endpointIdOf } from './find-endpoint.ts';
 import { isSet, textOf } from './flags.ts';
 import { type HeardEvent, hearEvents } from './hear-events.ts';
 import { type CommandIo, print, printable, untilInterrupted } from './print.ts';
@@ -40,10 +41,12 @@ export function listenCommand(io: CommandIo): Command {
       print(io, isJson ? `${jsonText(event)}\n` : lineOf(io, event));
     await untilInterrupted(io, (interrupt) =>
       withApi(command, io, async (api) => {
+        const { endpoint: text } = options;
+        const endpoint = text === undefined ? undefined : await endpointIdOf(api, text);
         const start = await startOf(api, options, interrupt);
         note(`Listening to ${api.place}. Ctrl-C ends it.`);
         if (options.isNewSecret) note(`Signed with ${options.secret}, a secret for this run alone.`);
-        const end = await hearEvents(api, { ...options, start, interrupt, show, note });
+        const end = await hearEvents(api, { ...options, endpoint, start, interrupt, show, note });
         note(`Go on from here with --since ${end}`);
       }).catch((error: unknown) => {
         // Ended while it was still connecting.

@@ -79,7 +79,7 @@ export async function writeSchema(
   const dumped: DumpedFile[] = [];
   for (const collection of collections) {
     const file = fileNameOf(collection);
-    const isChanged = await replace(join(folder, file), `${jsonText(fileForm(collection), 2)}\n`);
+    const isChanged = await replaceFile(join(folder, file), `${jsonText(fileForm(collection), 2)}\n`);
     dumped.push({ file, state: isChanged ? 'written' : 'unchanged' });
   }
   const written = new Set(dumped.map(({ file }) => file.toLowerCase()));
@@ -113,7 +113,7 @@ function fileForm({ id, name, type, ...rest }: JsonObject): JsonObject {
 }
 
 /** Gives a file another text, all at once. Resolves to false where it had it. */
-async function replace(path: string, text: string): Promise<boolean> {
+export async function replaceFile(path: string, text: string): Promise<boolean> {
   const before = await readFile(path, 'utf8').catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;

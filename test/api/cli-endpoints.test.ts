@@ -8,7 +8,7 @@ import { describePlaces, remoteRun } from '../support/command-stage.ts';
 import { Receiver, type ReceiverMode } from '../support/receiver.ts';
 import type { CommandResult } from '../support/run-in-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { startWebhookService } from '../support/webhook-service.ts';
+import { listOf, startWebhookService } from '../support/webhook-service.ts';
 
 describePlaces('endpoint', (start) => {
   test('an endpoint is created with its secret, listed, shown, changed and deleted', async (t) => {
@@ -38,7 +38,7 @@ describePlaces('endpoint', (start) => {
     const id = String(made['id']);
 
     const list = await run(['endpoint', 'list']);
-    assert.equal(list.stdout, `${id}\tpaused\tclosed\t${url}\tcreate,delete\tnone\t\t\n`);
+    assert.equal(list.stdout, `${id}\tpaused\tclosed\t${url}\tcreate,delete\tnone\t\t\t\n`);
     const [listed] = JSON.parse(
       (await run(['endpoint', 'list', '--json', '--filter', "url ~ 'hook'"])).stdout,
     );
@@ -98,6 +98,44 @@ describePlaces('endpoint', (start) => {
     assert.deepEqual(await run([...remove, '--yes']), said(`Endpoint ${id} deleted.\n`));
     const gone = await run([...remove, '--yes']);
     assert.deepEqual([gone.code, gone.stderr], [65, `chancery: There is no endpoint ${id}.\n`]);
+  });
+
+  test('an endpoint is named by its id or by its name, whatever the name looks like', async (t) => {
+    const { run } = await start(t);
+    const create = ['endpoint', 'create', 'http://127.0.0.1:9/', '--dev', '--json', '--name'];
+    const shop = jsonOf(await run([...create, 'shop.berlin']));
+    assert.equal(shop['name'], 'shop.berlin');
+    const lookalike = jsonOf(await run([...create, 'abcdefghij12345']));
+    // An id goes before the same name.
+    const other = jsonOf(await run([...create, String(shop['id'])]));
+    const idOf = async (text: string): Promise<unknown> =>
+      jsonOf(await run(['endpoint', 'show', text, '--json']))['id'];
+    for (const { id, name } of [shop, lookalike]) {
+      assert.equal(await idOf(String(id)), id);
+      assert.equal(await idOf(String(name)), id);
+    }
+    assert.equal(await idOf(String(other['name'])), shop['id']);
+    assert.equal(
+      (await run(['endpoint', 'pause', 'shop.berlin'])).stdout,
+      'Endpoint shop.berlin is paused.\n',
+    );
+    const renamed = jsonOf(
+      await run(['endpoint', 'update', 'shop.berlin', '--name', 'shop', '--dev', '--json']),
+    );
+    assert.deepEqual([renamed['id'], renamed['name'], renamed['status']], [shop['id'], 'shop', 'paused']);
+    assert.equal((await run(['endpoint', 'resume', 'shop'])).code, 0);
+    assert.match((await run(['endpoint', 'rotate', 'shop'])).stdout, /^secret\twhsec_/);
+    const counted = await run(['endpoint', 'replay', 'shop', '--dry-run']);
+    assert.equal(counted.stdout, '0 deliveries would be sent again.\n');
+    await run(['endpoint', 'test', 'shop', '--dev']);
+    const listed = await run(['delivery', 'list', '--endpoint', 'shop', '--json']);
+    assert.deepEqual(
+      listOf(JSON.parse(listed.stdout)).map(({ endpoint }) => endpoint),
+      [shop['id']],
+    );
+    assert.equal((await run(['endpoint', 'delete', 'shop', '--yes'])).stdout, 'Endpoint shop deleted.\n');
+    const gone = await run(['endpoint', 'show', 'shop']);
+    assert.deepEqual([gone.code, gone.stderr], [65, 'chancery: There is no endpoint shop.\n']);
   });
 
   test('a secret of your own comes from a file or standard input', async (t) => {
