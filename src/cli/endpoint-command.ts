@@ -226,11 +226,19 @@ function addResume(parent: Command, io: CommandIo): void {
 function addTest(parent: Command, io: CommandIo): void {
   const command = parent
     .command('test')
-    .description('send the event ping once, now; ends with 1 if it is not taken');
+    .description('send the event ping or a record once, now; ends with 1 if it is not taken');
   command.argument('<endpoint>', idOrName);
+  command.option('--record <ID>', 'send this record, as it is, in place of ping');
+  command.option('--collection <NAME>', 'whose record it is; that of an endpoint with one alone by default');
+  command.option('--event <KIND>', 'with a record, as "record.create"; record.update by default');
   addSendingFlags(command);
   command.action(async () => {
-    const answer = await withOne(command, io, (api, id) => api.request('POST', `${endpointPath(id)}/test`));
+    const [recordId, collection, event] = ['record', 'collection', 'event'].map((name) =>
+      textOf(command, name),
+    );
+    const answer = await withOne(command, io, (api, id) =>
+      api.request('POST', `${endpointPath(id)}/test`, { body: { recordId, collection, event } }),
+    );
     const delivery = objectOf(answer);
     const isTaken = delivery['status'] === 'delivered';
     if (isSet(command, 'json')) await showJson(io, delivery);

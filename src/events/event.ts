@@ -9,20 +9,34 @@ export const recordEventKinds = ['record.create', 'record.update', 'record.delet
 export type RecordEventKind = (typeof recordEventKinds)[number];
 
 /**
- * `ping` is the test event: it has no collection and no record. `backfill` tells one endpoint of a record that exists, as if it were made
- * now. It is no change of the record: whoever reads the log for changes asks for the kinds of these.
+ * `backfill` tells one endpoint of a record that exists, as if it were made now. It is no change of the record: whoever reads the log for
+ * changes asks for the kinds of these.
  */
-export type EventKind = RecordEventKind | 'ping' | 'backfill';
+export type EventKind = RecordEventKind | TestEventKind | 'backfill';
 
 /** Returns what the receivers of an event are told that it is. */
 export function toldKind(kind: string): string {
   return kind === 'backfill' ? 'record.create' : kind;
 }
 
+/**
+ * The kinds of events that tests of endpoints send, each to one endpoint alone. `ping` has no collection and no record. `test` tells of a
+ * record as a change of it would: which, its body says. It is a kind of its own, so that nobody else takes it for a change.
+ */
+export const testEventKinds = ['ping', 'test'] as const;
+
+type TestEventKind = (typeof testEventKinds)[number];
+
+export function isTest(kind: string): kind is TestEventKind {
+  return testEventKinds.some((one) => one === kind);
+}
+
 /** An event before the log gives it a position and an id. */
 export interface NewEvent {
   readonly kind: EventKind;
-  /** Id of the collection; a rename does not change it. Empty for `ping`. */
+  /** Of `test`: what its body says in place of its kind. */
+  readonly bodyKind?: RecordEventKind;
+  /** Id of the collection; a rename does not change it. Empty for tests: they are no part of the story of a record. */
   readonly collection: string;
   /** Name of the collection at the time of the event. */
   readonly collectionName: string;
@@ -63,9 +77,15 @@ export interface Event extends Omit<NewEvent, 'dataJson'> {
 
 /** Builds the payload: five members, in the order that receivers rely on. The instance's id and the kind need no escaping. */
 export function payloadOf(
-  event: Pick<NewEvent, 'created' | 'collectionName' | 'dataJson'> & { readonly kind: string },
+  event: Pick<NewEvent, 'created' | 'collectionName' | 'dataJson' | 'bodyKind'> & { readonly kind: string },
   instanceId: string,
 ): string {
-  const head = `{"event":"${toldKind(event.kind)}","timestamp":"${toIsoTimestamp(event.created)}","instance_id":"${instanceId}"`;
+  const head = `{"event":"${event.bodyKind ?? toldKind(event.kind)}","timestamp":"${toIsoTimestamp(event.created)}","instance_id":"${instanceId}"`;
   return `${head},"collection":${JSON.stringify(event.collectionName)},"data":${event.dataJson}}`;
+}
+
+/** Returns the kind that a payload tells. */
+export function kindOfBody(body: Uint8Array): string {
+  const head = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, 100)).toString('latin1');
+  return /^\{"event":"([a-z.]+)"/.exec(head)?.[1] ?? '';
 }

@@ -65,7 +65,7 @@ function hiddenOf({ collection, values }: StoredRecord): Pick<NewEvent, 'hiddenJ
 }
 
 /** Returns the name by which receivers know who has caused a change. */
-function actorOf(caller: Caller, collections: CollectionFinder): string {
+export function actorOf(caller: Caller, collections: CollectionFinder): string {
   switch (caller.kind) {
     case 'guest':
       return 'guest';

@@ -2,7 +2,7 @@ import { assert } from '../base/assert.ts';
 import { isJsonObject, type JsonObject, ownMember } from '../base/json.ts';
 import { fromTimestamp, type Timestamp, toIsoTimestamp } from '../base/timestamp.ts';
 import { type EventContext, readContext } from '../events/event-context.ts';
-import { payloadOf, toldKind } from '../events/event.ts';
+import { kindOfBody, payloadOf, toldKind } from '../events/event.ts';
 import { foundByKeys, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Reader, Tuple } from '../storage/database.ts';
 import type { DeliveryState, Fate } from './delivery.ts';
@@ -146,9 +146,12 @@ async function toPending(
   const key = { event: Number(event), endpoint: Number(endpoint) };
   const sent = { kind: String(kind), collectionName: String(collectionName) };
   const isThin = Number(length) > instance.bodyBytesMax;
+  // The column is a BLOB and never null.
+  const whole = async (): Promise<Uint8Array> => (read ?? (await readBody(reader, key.event))) as Uint8Array;
+  const told = { record: String(record), created: String(created) };
   const body = isThin
-    ? thinBody({ ...sent, record: String(record), created: String(created) }, instance.id)
-    : (read ?? (await readBody(reader, key.event)));
+    ? thinBody({ ...sent, ...told, ...(kind === 'test' && { kind: kindOfBody(await whole()) }) }, instance.id)
+    : await whole();
   const { maxAgeSeconds } = policyOf(key.endpoint);
   const isOld = maxAgeSeconds !== null && now - fromTimestamp(String(created)) > maxAgeSeconds * 1_000;
   return {
@@ -175,8 +178,7 @@ async function toPending(
     context: readContext(context),
     revision: Number(revision),
     ...sent,
-    // The column is a BLOB and never null.
-    body: body as Uint8Array,
+    body,
     isThin,
   };
 }
@@ -246,6 +248,7 @@ export function toAttemptRequest(
     subject: record === '' ? '' : `${collectionName}/${record}`,
     time: toIsoTimestamp(created),
   };
+  const event = kind === 'test' ? kindOfBody(body) : toldKind(kind);
   return {
     deliveryId,
     eventId,
@@ -254,10 +257,11 @@ export function toAttemptRequest(
     tracestate,
     endpointId: id,
     url,
-    body: shapeBody({ kind, record, body, isThin, context }, endpoint),
+    body: shapeBody({ kind: event, record, body, isThin, context }, endpoint),
     // An endpoint that wants the id alone misses nothing.
     isThin: isThin && payload !== 'thin',
-    event: toldKind(kind),
+    event,
+    ...(kind === 'test' && { isTest: true }),
     collection: collectionName,
     sequence: revision,
     ...(context && { cause: causeOf(context, endpoint.owner === '') }),

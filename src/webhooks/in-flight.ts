@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { randomUnit } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
+import { isTest } from '../events/event.ts';
 import type { Transaction } from '../storage/database.ts';
 import { keyText, type PendingDelivery } from './deliveries.ts';
 import { afterAttempt, type Ownership, standardSchedule, unsent } from './delivery.ts';
@@ -302,7 +303,7 @@ function toSettlement(
   const common = { key, record, isOrdered, due: state.due, putOffUntil, isFenced: test === undefined };
   if (hasNoAttempt && fate !== 'send') return { ...common, after: unsent(state, fate), result: undefined };
   // A test is never sent a second time, not even one that an earlier process left behind.
-  const schedule = kind === 'ping' ? [] : (endpoint.schedule ?? standardSchedule);
+  const schedule = isTest(kind) ? [] : (endpoint.schedule ?? standardSchedule);
   const context = { now: clock.now(), schedule, random: randomUnit() };
   const after = afterAttempt(state, result, context);
   return { ...common, after, result };

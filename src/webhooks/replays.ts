@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
+import { recordEventKinds } from '../events/event.ts';
 import { findTime } from '../events/find-event.ts';
 import { foundByKeys, limit, sql, type Sql } from '../sql/sql.ts';
 import type { Database, Names, Reader, Transaction } from '../storage/database.ts';
@@ -131,12 +132,20 @@ function candidates(
   const isReached = isDescending
     ? sql`w.position >= (SELECT ${end} FROM walked)`
     : sql`w.position <= (SELECT ${end} FROM walked)`;
-  const wanted = isTold ? sql`w.endpoint = ${endpoint.number}` : wantedOf(names, endpoint);
+  const wanted = isTold ? toldTo(names, endpoint, scope) : wantedOf(names, endpoint);
   return {
     walked: sql`WITH walked AS MATERIALIZED (${source} WHERE ${names.scope} AND ${range}${limit(walk)})`,
     end,
     select: sql`SELECT w.position FROM walked w LEFT JOIN ${outcome} WHERE ${wanted} AND ${conditions[scope]} AND ${isReached}`,
   };
+}
+
+/** Whoever has asked for a test has had its answer. Nothing waits that is not to be sent: so of that the event need not be looked at. */
+function toldTo(names: Names, { number }: Endpoint, scope: LogScope): Sql {
+  const isTold = sql`w.endpoint = ${number}`;
+  if (scope === 'waiting') return isTold;
+  return sql`${isTold} AND EXISTS (SELECT 1 FROM ${names.table('$event')} e
+    WHERE ${names.scopeOf('e')} AND e.position = w.position AND e.kind${names.anyOf([...recordEventKinds, 'backfill'])})`;
 }
 
 function wantedOf(names: Names, { events, collections }: Endpoint): Sql {

@@ -1,6 +1,7 @@
 import { AppError, conflicting } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Trace } from '../base/trace-context.ts';
+import type { NewEvent } from '../events/event.ts';
 import type { Database, Transaction } from '../storage/database.ts';
 import { type DeliveryKey, readPendings, sendAnyway } from './deliveries.ts';
 import { type DeliveryView, readDelivery } from './delivery-log.ts';
@@ -23,10 +24,16 @@ export interface TestParts {
   readonly borrow: (instanceId: string) => Promise<WebhookInstanceLoan>;
   /** That of the request for the test. */
   readonly trace?: Trace;
+  /** What is told in place of `ping`. */
+  readonly record?: RecordTest | undefined;
 }
 
+/** A record as it is now, told to an endpoint as if it were changed. */
+export type RecordTest = Required<Pick<NewEvent, 'bodyKind' | 'context'>> &
+  Pick<NewEvent, 'collectionName' | 'record' | 'revision' | 'dataJson'>;
+
 /**
- * Sends the test event `ping` to one endpoint, paused or not, and returns the delivery with its attempt. The event is logged like
+ * Sends the test event `ping`, or a record, to one endpoint, paused or not, and returns the delivery with its attempt. The event is logged like
  * any other, and the request is never repeated. Throws not_found, and too_many_requests while `testsMax` others are under way.
  */
 export async function testEndpoint(
@@ -54,7 +61,7 @@ async function sendTest(
   parts: TestParts,
 ): Promise<DeliveryView> {
   const { database, id: instanceId } = instance;
-  const { endpoint, key } = await insertTest(instance, endpointId, parts.trace);
+  const { endpoint, key } = await insertTest(instance, endpointId, parts);
   const [pending] = await readPendings(database, {
     keys: [key],
     policyOf: () => sendAnyway,
@@ -69,12 +76,12 @@ async function sendTest(
 function insertTest(
   instance: WebhookInstance,
   endpointId: string,
-  trace: Trace | undefined,
+  { trace, record }: Pick<TestParts, 'trace' | 'record'>,
 ): Promise<{ readonly endpoint: Endpoint; readonly key: DeliveryKey }> {
   return instance.database.write(async (tx) => {
     const endpoint = await getEndpoint(tx, instance.endpoints, endpointId);
     const { clock, dueClock, events } = instance;
-    const parts = { clock, dueClock, events, ...(trace && { trace }) };
+    const parts = { clock, dueClock, events, ...(trace && { trace }), record };
     return { endpoint, key: await writeTest(tx, parts, endpoint.number) };
   });
 }
@@ -82,13 +89,14 @@ function insertTest(
 /** Writes the test event and its one delivery, which the lanes leave alone as it is due later. */
 export async function writeTest(
   tx: Transaction,
-  parts: Pick<WebhookInstance, 'clock' | 'dueClock' | 'events'> & { readonly trace?: Trace },
+  parts: Pick<WebhookInstance, 'clock' | 'dueClock' | 'events'> & Pick<TestParts, 'trace' | 'record'>,
   endpoint: number,
 ): Promise<DeliveryKey> {
-  const { clock, dueClock, events, trace } = parts;
+  const { clock, dueClock, events, trace, record } = parts;
   const created = toTimestamp(clock.now());
-  const about = { kind: 'ping', collection: '', collectionName: '', record: '' } as const;
-  await events.append(tx, { ...about, revision: 0, created, dataJson: '{}' }, trace);
+  const ping = { collectionName: '', record: '', revision: 0, dataJson: '{}' };
+  const kind = record === undefined ? 'ping' : 'test';
+  await events.append(tx, { kind, collection: '', created, ...(record ?? ping) }, trace);
   const key = { event: await tellOfLast(tx, endpoint), endpoint };
   const now = dueClock.now();
   await insertPending(tx, key, { due: now + handoverMs, now });

@@ -1,5 +1,6 @@
 import { Histogram, secondsBounds } from '../base/histogram.ts';
 import { fromTimestamp } from '../base/timestamp.ts';
+import { isTest } from '../events/event.ts';
 import type { PendingDelivery } from './deliveries.ts';
 import { type AttemptKind, attemptKinds, type AttemptResult } from './sending/attempt-result.ts';
 
@@ -29,7 +30,7 @@ export class WebhookCounts {
     const { kind, startedAt, timings, isSuccess } = result;
     this.attempts[kind] += 1;
     // A replay tells of an event that may be a month old.
-    if (event === 'ping' || isReplay || kind === 'aborted' || kind === 'refused') return;
+    if (isTest(event) || isReplay || kind === 'aborted' || kind === 'refused') return;
     const isFirst = state.attempts === 0 && state.due === undefined;
     if (!isFirst && !isSuccess) return;
     const { dnsMs, connectMs, tlsMs, totalMs } = timings;

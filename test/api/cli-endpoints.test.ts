@@ -169,6 +169,31 @@ describePlaces('endpoint', (start) => {
     assert.deepEqual([json.code, json.stderr, jsonOf(json, 1)['status']], [1, '', 'exhausted']);
   });
 
+  test('a test sends a record, with the event that is wanted', async (t) => {
+    const { run } = await start(t);
+    const receiver = await openReceiver(t, { kind: 'ok' });
+    const post = jsonOf(await run(['record', 'create', 'posts', 'title=Hello', '--json']));
+    const create = ['endpoint', 'create', receiver.url, '--dev', '--json', '--name', 'shop', '--paused'];
+    await run([...create, '--collections', 'posts']);
+    const send = ['endpoint', 'test', 'shop', '--dev', '--record'];
+    const sent = await run([...send, String(post['id'])]);
+    assert.match(sent.stdout, /^Delivered: 200/, sent.stderr);
+    const more = ['--collection', 'posts', '--event', 'record.create'];
+    assert.match((await run([...send, String(post['id']), ...more])).stdout, /^Delivered: 200/);
+    assert.deepEqual(
+      receiver.requests.map(({ headers }) => [headers['x-service-test'], headers['x-service-event']]),
+      [
+        ['true', 'record.update'],
+        ['true', 'record.create'],
+      ],
+    );
+    const gone = await run([...send, 'nothing']);
+    assert.deepEqual(
+      [gone.code, gone.stderr],
+      [65, 'chancery: Failed to test endpoint. (recordId: There is no such record.)\n'],
+    );
+  });
+
   test('a refusal is one line with what was refused', async (t) => {
     const { run } = await start(t);
     const { id } = jsonOf(await run(['endpoint', 'create', 'http://127.0.0.1:9/', '--dev', '--json']));

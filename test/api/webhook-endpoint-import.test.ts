@@ -84,7 +84,12 @@ test('an import makes, changes and keeps endpoints by their names, and leaves th
     { ...before[2], status: 'active' },
   ]);
   const [shop] = changed.updated;
-  assert.deepEqual(listOf(shop.changed).map(String).toSorted(), ['collections', 'description', 'order', 'url']);
+  assert.deepEqual(listOf(shop.changed).map(String).toSorted(), [
+    'collections',
+    'description',
+    'order',
+    'url',
+  ]);
   assert.deepEqual(namesOf(changed.unchanged), ['mail']);
   const after = await all(service);
   assert.deepEqual([after[1].status, after[1].description, after[1].order], ['active', '', 'none']);

@@ -12,6 +12,7 @@ import { partitionMutants } from './partition-mutants.ts';
 import { portalMutants } from './portal-mutants.ts';
 import { catcherMutants } from './catcher-mutants.ts';
 import { realtimeMutants } from './realtime-mutants.ts';
+import { recordTestMutants } from './record-test-mutants.ts';
 import { requestMutants } from './request-mutants.ts';
 import { retentionMutants } from './retention-mutants.ts';
 import { endpointImportMutants } from './endpoint-import-mutants.ts';
@@ -39,6 +40,7 @@ export const mutants: readonly Mutant[] = [
   ...endpointImportMutants,
   ...endpointMutants,
   ...realtimeMutants,
+  ...recordTestMutants,
   ...requestMutants,
   ...retentionMutants,
   ...servedFileMutants,

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query';
 import { call, client } from './client.ts';
-import type { Delivery, Event } from './events.ts';
+import { type Delivery, type Event, isTest } from './events.ts';
 import { isBoundToEndpoints, mayUse } from './session.ts';
 
 const waitingMs = 1_500;
@@ -93,7 +93,7 @@ const pageSize = 200;
 
 /** Whether the feed may tell an event of this kind: not of what one endpoint alone is told. */
 export function isInFeed(kind: string): boolean {
-  return kind !== 'ping' && kind !== 'backfill';
+  return !isTest(kind) && kind !== 'backfill';
 }
 
 /**

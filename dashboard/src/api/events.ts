@@ -127,3 +127,8 @@ export function useSurroundings(): Surroundings | undefined {
     lanes: new Map((lanes ?? []).map((lane) => [lane.id, lane])),
   };
 }
+
+/** Whether an event is a test of an endpoint, which neither the feed nor a story has. */
+export function isTest(kind: string): boolean {
+  return kind === 'ping' || kind === 'test';
+}

@@ -1,4 +1,11 @@
-import type { Delivery, Endpoint, Event, Lane, Surroundings } from '../api/events.ts';
+import {
+  type Delivery,
+  type Endpoint,
+  type Event,
+  isTest,
+  type Lane,
+  type Surroundings,
+} from '../api/events.ts';
 import { duration, parseTime } from './time.tsx';
 
 export type DeliveryTone = 'ok' | 'failed' | 'retrying' | 'waiting';
@@ -118,7 +125,7 @@ export function notTold(event: Event, collection: string, endpoints: Iterable<En
   const told = new Set(event.deliveries.map(({ endpoint }) => endpoint));
   return [...endpoints].flatMap((endpoint) => {
     // What one endpoint is told of alone.
-    if (told.has(endpoint.id) || event.kind === 'ping' || event.kind === 'backfill') return [];
+    if (told.has(endpoint.id) || isTest(event.kind) || event.kind === 'backfill') return [];
     return [{ endpoint, reason: reasonOf(endpoint, event, collection) }];
   });
 }
@@ -139,6 +146,7 @@ export const kindNames = {
   'record.delete': 'Deleted',
   backfill: 'Backfilled',
   ping: 'Test',
+  test: 'Record test',
 } as const;
 
 /** `1 delivery`, `3 deliveries`. */

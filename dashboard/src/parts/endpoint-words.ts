@@ -14,9 +14,13 @@ export interface EndpointStanding {
   readonly next: string;
 }
 
-/** What its owner calls an endpoint, or where it is. */
-export function endpointName({ description, url }: Pick<Endpoint, 'description' | 'url'>): string {
-  return description === '' ? url : description;
+/** What its owner calls an endpoint: its name, or else its description, or else where it is. */
+export function endpointName({
+  name,
+  description,
+  url,
+}: Pick<Endpoint, 'name' | 'description' | 'url'>): string {
+  return name || description || url;
 }
 
 export function explainEndpoint(

@@ -1,8 +1,10 @@
-import { type Caller, reachedEndpoints } from '../../access/caller.ts';
+import { reachedEndpoints } from '../../access/caller.ts';
 import { assert } from '../../base/assert.ts';
 import { AppError } from '../../base/errors.ts';
 import { invalidValue } from '../../fields/field-error.ts';
+import { recordEventKinds } from '../../events/event.ts';
 import { changedPaths } from '../../logs/audit-entry.ts';
+import { readTestEvent } from '../../records/read-test-event.ts';
 import { testEndpoint, type TestParts } from '../../webhooks/test-endpoint.ts';
 import {
   type Backlog,
@@ -200,21 +202,23 @@ export const endpointRoutes = [
     ...action,
     path: '/api/webhooks/endpoints/:id/test',
     id: 'testEndpoint',
-    summary: 'Send the test event `ping` now, once',
-    body: objectSchema({ event: { const: 'ping' }, recordId: { const: '' } }, ['event', 'recordId']),
+    summary: 'Send the test event `ping` now, or a record as it is, once',
+    description:
+      'A record is sent as a change of it would be, with the header `X-Service-Test: true`, to this endpoint alone. An API key also needs `records:read` of its collection.',
+    body: schemaReference('EndpointTest'),
     isBodyOptional: true,
     answers: { 200: jsonAnswer('The delivery with its attempt.', schemaReference('Delivery')) },
     handle: async (context) => {
-      requirePing(context.caller, context.body);
-      refuseOthers(context.body, { event: 'ping', recordId: '' });
+      const { instance, input, params, body } = context;
+      const record = await readTestEvent(instance, input, { endpoint: params.id, body });
       const { dispatcher, directory, instances } = context.services;
       const borrow: TestParts['borrow'] = (instanceId) => {
         const entry = directory.find(instanceId);
         assert(entry, 'an open instance is in the directory');
         return instances.borrow(entry);
       };
-      const parts = { dispatcher, borrow, trace: traceOf(context.request) };
-      const delivery = await testEndpoint(context.instance, context.params.id, parts);
+      const parts = { dispatcher, borrow, trace: traceOf(context.request), record };
+      const delivery = await testEndpoint(instance, params.id, parts);
       return context.answer(JSON.stringify(delivery));
     },
   }),
@@ -259,35 +263,12 @@ function actionOf(
   return before.secret === after.secret ? 'update' : 'rotate';
 }
 
-/** Refuses, rather than ignores, other values of members that have only one value so far. */
 function decodeBacklog({ backlog = 'drain' }: Readonly<Record<string, unknown>>): Backlog {
   const found = backlogs.find((one) => one === backlog);
   if (found !== undefined) return found;
   throw new AppError('bad_request', 'Failed to resume endpoint.', {
     details: { backlog: invalidValue(`Must be one of ${backlogs.join(', ')}.`) },
   });
-}
-
-/**
- * Throws forbidden where an API key that is bound to endpoints would test with more than the test event: a record of its choice may be one that
- * its endpoints are not told of.
- */
-function requirePing(
-  caller: Caller,
-  { event = 'ping', recordId = '' }: Readonly<Record<string, unknown>>,
-): void {
-  if (reachedEndpoints(caller) === null || (event === 'ping' && recordId === '')) return;
-  throw new AppError('forbidden', 'The API key is bound to endpoints and may test them with `ping` alone.');
-}
-
-function refuseOthers(body: Readonly<Record<string, unknown>>, only: Readonly<Record<string, string>>): void {
-  for (const [name, value] of Object.entries(only)) {
-    if (body[name] === undefined || body[name] === value) continue;
-    const message = `Only ${JSON.stringify(value)} is supported yet.`;
-    throw new AppError('bad_request', 'An error occurred while validating the submitted data.', {
-      details: { [name]: invalidValue(message) },
-    });
-  }
 }
 
 const text: Schema = { type: 'string' };
@@ -372,6 +353,21 @@ export const endpointSchemas: Readonly<Record<string, Schema>> = {
   EndpointList: listSchema(schemaReference('Endpoint')),
   EndpointCreate: objectSchema(initially, [...initialNames, 'status', 'secret']),
   EndpointUpdate: objectSchema(settings, Object.keys(settings)),
+  EndpointTest: objectSchema(
+    {
+      event: {
+        enum: ['ping', ...recordEventKinds],
+        description: 'With a record, what is told of it: `record.update` where this is left out.',
+      },
+      recordId: { type: 'string', description: 'The record that is sent, as it is now.' },
+      collection: {
+        type: 'string',
+        description:
+          'The id or the name of its collection; may be left out where the endpoint has one alone.',
+      },
+    },
+    ['event', 'recordId', 'collection'],
+  ),
   EndpointDraft: objectSchema(draft, Object.keys(draft)),
   EndpointCheck: objectSchema({
     problems: schemaReference('FieldErrors'),

@@ -1,4 +1,4 @@
-import { recordEventKinds } from '../../events/event.ts';
+import { recordEventKinds, testEventKinds } from '../../events/event.ts';
 import { listEvents, readEvent } from '../../webhooks/list-events.ts';
 import { testFilter } from '../../webhooks/test-filter.ts';
 import { jsonAnswer, listParameters } from '../openapi/operation.ts';
@@ -75,7 +75,7 @@ export const eventRoutes = [
 const text: Schema = { type: 'string' };
 const members: Readonly<Record<string, Schema>> = {
   id: { type: 'string', description: 'The `webhook-id` that receivers see.' },
-  kind: { enum: [...recordEventKinds, 'backfill', 'ping'] },
+  kind: { enum: [...recordEventKinds, 'backfill', ...testEventKinds] },
   collection: { type: 'string', description: 'Its name when it happened.' },
   record: { type: 'string', description: 'Its id.' },
   revision: { type: 'integer', minimum: 0 },

@@ -1,6 +1,6 @@
 import { AppError, type FieldError, type FieldErrors } from '../../base/errors.ts';
 import { fromTimestamp, type Timestamp } from '../../base/timestamp.ts';
-import type { Event } from '../../events/event.ts';
+import { type Event, isTest } from '../../events/event.ts';
 import { fieldError, invalidValue, unknownMembers } from '../../fields/field-error.ts';
 import { filterProblem } from '../endpoint-conditions.ts';
 import { checkSigningSecret } from '../sending/signature.ts';
@@ -32,7 +32,7 @@ export function wants(
   endpoint: Pick<EndpointSettings, 'events' | 'collections'>,
   event: Pick<Event, 'kind' | 'collection'>,
 ): boolean {
-  if (event.kind === 'ping' || event.kind === 'backfill') return false;
+  if (isTest(event.kind) || event.kind === 'backfill') return false;
   if (!endpoint.events.includes(event.kind)) return false;
   return endpoint.collections.length === 0 || endpoint.collections.includes(event.collection);
 }

@@ -13,6 +13,8 @@ export interface AttemptRequest {
   readonly eventId: string;
   readonly event: string;
   readonly collection: string;
+  /** Whether it tests the endpoint with a record that was not changed. */
+  readonly isTest?: boolean;
   /** 1 for the delivery's first attempt. */
   readonly attempt: number;
   /** The record's revision: 1, 2, 3 … */

@@ -145,6 +145,7 @@ export function requestHeaders(request: AttemptRequest, timestampSeconds: number
   if (request.traceparent !== '') headers.push('traceparent', request.traceparent);
   if (request.tracestate !== '') headers.push('tracestate', request.tracestate);
   if (request.cloudEvent !== undefined) headers.push(...cloudEventHeaders(request, request.cloudEvent));
+  if (request.isTest === true) headers.push('X-Service-Test', 'true');
   if (request.isThin) headers.push('X-Service-Truncated', 'data');
   for (const name in request.customHeaders) {
     // Saving an endpoint refuses reserved names, but an endpoint may be older than the name on the list.

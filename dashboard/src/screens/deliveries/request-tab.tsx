@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { maySign, signedRequestQuery, type SignedRequest } from '../../api/deliveries.ts';
-import { type Attempt, type Delivery, eventQuery, type Surroundings } from '../../api/events.ts';
+import { type Attempt, type Delivery, eventQuery, isTest, type Surroundings } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
@@ -83,7 +83,7 @@ function SignedRequestView({ event, endpoint, attempt }: SignedRequestViewProps)
 
 /** Why there are no headers. */
 function reasonOf(kind: Schemas['Event']['kind']): string {
-  if (kind === 'ping') return 'The API gives the signatures of a test to its receiver only.';
+  if (isTest(kind)) return 'The API gives the signatures of a test to its receiver only.';
   if (kind === 'backfill') return 'The API gives the signatures of a backfill to its receiver only.';
   return maySign()
     ? 'The feed does not have this event, so there are no headers to show.'

@@ -11,7 +11,14 @@ export interface EventSearch {
   readonly until?: string;
 }
 
-export const eventKinds = ['record.create', 'record.update', 'record.delete', 'backfill', 'ping'] as const;
+export const eventKinds = [
+  'record.create',
+  'record.update',
+  'record.delete',
+  'backfill',
+  'ping',
+  'test',
+] as const;
 export type EventKind = (typeof eventKinds)[number];
 
 /** Times that one means more often than dates, in hours. */

@@ -98,6 +98,7 @@ const icons = {
   'record.delete': Trash2,
   backfill: Plus,
   ping: Plus,
+  test: Plus,
 };
 
 interface StoryEventProps {

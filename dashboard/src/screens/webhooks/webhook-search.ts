@@ -20,7 +20,14 @@ export const endpointTabs = ['overview', 'deliveries', 'test', 'settings'] as co
 export type EndpointTab = (typeof endpointTabs)[number];
 
 export const deliveryStatuses = ['pending', 'delivered', 'exhausted', 'expired', 'cancelled'] as const;
-export const deliveryKinds = ['record.create', 'record.update', 'record.delete', 'backfill', 'ping'] as const;
+export const deliveryKinds = [
+  'record.create',
+  'record.update',
+  'record.delete',
+  'backfill',
+  'ping',
+  'test',
+] as const;
 
 /** What the address of one endpoint holds. */
 export interface EndpointSearch {

@@ -1,0 +1,102 @@
+import { type Caller, hasScope, reachedEndpoints, requireReach } from '../access/caller.ts';
+import type { RuleInput } from '../access/rule-input.ts';
+import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
+import { emitsEvents } from '../collections/collection.ts';
+import { recordEventKinds } from '../events/event.ts';
+import { fieldError, invalidValue, unknownMembers } from '../fields/field-error.ts';
+import { withCurrentDefinitions } from '../instances/current-collection.ts';
+import type { Instance } from '../instances/instance.ts';
+import { readEndpoint } from '../webhooks/endpoints/endpoint-store.ts';
+import type { RecordTest } from '../webhooks/test-endpoint.ts';
+import { findRecord } from './find-record.ts';
+import { actorOf } from './note-change.ts';
+import { recordToEventJson, valueOf } from './record.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+const failed = 'Failed to test endpoint.';
+
+/**
+ * Reads what a test of an endpoint is to tell: a record as it is now, or undefined for `ping`. Throws not_found for the endpoint, bad_request,
+ * and forbidden for an API key that may not read the record: its holder may have the endpoint lead to himself.
+ */
+export async function readTestEvent(
+  instance: Instance,
+  { caller }: Pick<RuleInput, 'caller'>,
+  { endpoint, body }: { readonly endpoint: string; readonly body: Body },
+): Promise<RecordTest | undefined> {
+  requirePing(caller, body);
+  const { collections } = await readEndpoint(instance, endpoint);
+  const wanted = decodeTest(body, collections);
+  if (wanted === undefined) return undefined;
+  if (!hasScope(caller, 'records:read'))
+    throw new AppError('forbidden', 'The API key needs the scope records:read.');
+  return withCurrentDefinitions(async () => {
+    // Another node may have made the collection.
+    if (instance.collections.find(wanted.collection) === undefined) await instance.refresh();
+    const collection = instance.collections.find(wanted.collection);
+    if (collection === undefined)
+      throw refusal({
+        collection: invalidValue(`There is no collection ${JSON.stringify(wanted.collection)}.`),
+      });
+    requireReach(caller, collection);
+    if (!emitsEvents(collection))
+      throw refusal({ collection: invalidValue(`Changes of ${collection.name} are told to nobody.`) });
+    const record = await findRecord(instance.database, collection, wanted.recordId);
+    if (record === undefined) throw refusal({ recordId: invalidValue('There is no such record.') });
+    return {
+      bodyKind: wanted.kind,
+      collectionName: collection.name,
+      record: String(valueOf(record, 'id')),
+      revision: record.revision,
+      dataJson: recordToEventJson(record),
+      context: { actor: actorOf(caller, instance.collections), hops: 1 },
+    };
+  });
+}
+
+/**
+ * Throws forbidden where an API key that is bound to endpoints would test with more than the test event: a record of its choice may be one that
+ * its endpoints are not told of.
+ */
+function requirePing(
+  caller: Caller,
+  { event = 'ping', recordId = '' }: Readonly<Record<string, unknown>>,
+): void {
+  if (reachedEndpoints(caller) === null || (event === 'ping' && recordId === '')) return;
+  throw new AppError('forbidden', 'The API key is bound to endpoints and may test them with `ping` alone.');
+}
+
+interface WantedTest {
+  readonly kind: RecordTest['bodyKind'];
+  readonly recordId: string;
+  /** Its id or its name. */
+  readonly collection: string;
+}
+
+function decodeTest(body: Body, collections: readonly string[]): WantedTest | undefined {
+  const problems: Record<string, FieldError | FieldErrors> = {
+    ...unknownMembers(body, ['event', 'recordId', 'collection']),
+  };
+  const [recordId, event, named] = ['recordId', 'event', 'collection'].map((name) => {
+    const value = body[name] ?? '';
+    if (typeof value === 'string') return value;
+    problems[name] = invalidValue('Must be text.');
+    return '';
+  });
+  const kind = recordEventKinds.find((one) => one === (event || 'record.update'));
+  const collection = named || (collections.length === 1 ? collections[0] : '') || '';
+  if (recordId) {
+    if (kind === undefined)
+      problems['event'] ??= invalidValue(`Must be one of ${recordEventKinds.join(', ')}.`);
+    if (collection === '') problems['collection'] ??= fieldError('validation_required');
+  } else if (event !== '' && event !== 'ping')
+    problems['event'] ??= invalidValue('Must be ping, unless recordId names a record.');
+  else if (named) problems['recordId'] ??= fieldError('validation_required');
+  if (Object.keys(problems).length > 0) throw refusal(problems);
+  return recordId && kind ? { kind, recordId, collection } : undefined;
+}
+
+function refusal(details: FieldErrors): AppError {
+  return new AppError('bad_request', failed, { details });
+}
