@@ -159,7 +159,7 @@ const subjects: readonly (readonly [pattern: RegExp, of: (...names: readonly str
   [/^\/api\/collections\/([^/]+)(?:\/records|\/truncate)?$/, (name) => `collection ${name}`],
   [/^\/api\/webhooks\/endpoints\/([^/]+)/, (id) => `endpoint ${id}`],
   [/^\/api\/webhooks\/deliveries\/([^/]+)/, (id) => `delivery ${id}`],
-  [/^\/api\/webhooks\/events\/([^/]+)$/, (id) => `event ${id}`],
+  [/^\/api\/webhooks\/events\/([^/]+)(?:\/body)?$/, (id) => `event ${id}`],
 ];
 
 /** Returns which thing is not there, as a sentence; undefined for other paths. */

@@ -1,20 +1,22 @@
 import { Command } from 'commander';
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { itemsOf, objectOf } from './api.ts';
+import { confirm } from './confirm.ts';
 import { attemptsOf, lastAnswer, recordOf } from './delivery-rows.ts';
 import { isSet, textOf } from './flags.ts';
 import { addListOptions, listQuery } from './list-options.ts';
-import type { CommandIo } from './print.ts';
+import { type CommandIo, print } from './print.ts';
 import { type Column, jsonText, showItem, showList } from './show.ts';
 import { addApiFlags, withApi } from './with-api.ts';
 
 const path = '/api/webhooks/events';
 
-/** `event list|show` */
+/** `event list|show|expunge` */
 export function eventCommand(io: CommandIo): Command {
   const command = new Command('event').description('the log of events, each with who was sent it');
   addList(command, io);
   addShow(command, io);
+  addExpunge(command, io);
   return command;
 }
 
@@ -65,7 +67,7 @@ function addShow(parent: Command, io: CommandIo): void {
 
 /** Returns an event as people read it: what happened, what each endpoint was told of it, and the body that they get. */
 function storyOf(event: JsonObject): JsonObject {
-  const { id, kind, revision, created, body } = event;
+  const { id, kind, revision, created, expunged, body } = event;
   const deliveries = deliveriesOf(event).map((delivery): readonly [string, string] => {
     const count = attemptsOf(delivery).length;
     const attempts = `${count} ${count === 1 ? 'attempt' : 'attempts'}`;
@@ -80,6 +82,26 @@ function storyOf(event: JsonObject): JsonObject {
     revision,
     created,
     ...Object.fromEntries(deliveries),
-    body: jsonText(body),
+    ...(body === null ? { expunged } : { body: jsonText(body) }),
   };
+}
+
+function addExpunge(parent: Command, io: CommandIo): void {
+  const command = parent
+    .command('expunge')
+    .description('remove the body of an event and the answers to it; what waits is cancelled');
+  command.argument('<event>', 'its id, which receivers see as webhook-id');
+  command.option('--yes', 'do not ask');
+  addApiFlags(command);
+  command.action(async (id: string) => {
+    const eventPath = `${path}/${encodeURIComponent(id)}`;
+    await withApi(command, io, async (api) => {
+      // First: nobody should have to type the id of an event that is not there.
+      await api.request('GET', eventPath, { query: { fields: 'id' } });
+      const loss = `the body of the event ${id}, and what receivers have answered to it`;
+      await confirm(io, { loss, name: id, place: api.place }, isSet(command, 'yes'));
+      await api.request('DELETE', `${eventPath}/body`);
+    });
+    if (!isSet(command, 'json')) await print(io, `The body of the event ${id} is gone.\n`);
+  });
 }

@@ -51,6 +51,7 @@ export const auditActions = [
   'endpoint.delete',
   'endpoint.rotate',
   'endpoint.secret',
+  'event.expunge',
 ] as const;
 
 export type AuditAction = (typeof auditActions)[number];

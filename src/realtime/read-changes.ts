@@ -44,13 +44,14 @@ export async function readChanges(reader: Reader, { from, upTo }: ChangesRange):
       WITH next AS MATERIALIZED (
         SELECT position, length(body) AS bytes FROM ${event} WHERE ${range} ORDER BY position${limit(readMax)}),
       summed AS (SELECT position, sum(bytes) OVER (ORDER BY position) - bytes AS before FROM next)
-      SELECT position, kind, collection, record, revision, hidden, body, collection_name, (SELECT count(*) FROM next) FROM ${event}
+      SELECT position, kind, collection, record, revision, hidden, body, collection_name, (SELECT count(*) FROM next), expunged FROM ${event}
       WHERE ${range} AND position IN (SELECT position FROM summed WHERE before < CAST(${bytesMax} AS bigint)) ORDER BY position`),
   );
   const changes = rows.flatMap(
-    ([position, kind, collection, record, revision, hidden, body, name]): Change[] => {
+    ([position, kind, collection, record, revision, hidden, body, name, , expunged]): Change[] => {
       const action = actions.get(String(kind));
-      if (action === undefined) return [];
+      // Of a change whose body was expunged, it is not known any more who may see it.
+      if (action === undefined || expunged !== null) return [];
       return [
         {
           position: Number(position),

@@ -6,11 +6,13 @@ import { recordEventKinds } from '../events/event.ts';
 import { fieldError, invalidValue, unknownMembers } from '../fields/field-error.ts';
 import { withCurrentDefinitions } from '../instances/current-collection.ts';
 import type { Instance } from '../instances/instance.ts';
+import { meetConditions } from '../webhooks/endpoint-conditions.ts';
 import { readEndpoint } from '../webhooks/endpoints/endpoint-store.ts';
+import type { Endpoint } from '../webhooks/endpoints/endpoint.ts';
 import type { RecordTest } from '../webhooks/test-endpoint.ts';
 import { findRecord } from './find-record.ts';
 import { actorOf } from './note-change.ts';
-import { recordToEventJson, valueOf } from './record.ts';
+import { recordToEventJson, type StoredRecord, valueOf } from './record.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -26,8 +28,8 @@ export async function readTestEvent(
   { endpoint, body }: { readonly endpoint: string; readonly body: Body },
 ): Promise<RecordTest | undefined> {
   requirePing(caller, body);
-  const { collections } = await readEndpoint(instance, endpoint);
-  const wanted = decodeTest(body, collections);
+  const found = await readEndpoint(instance, endpoint);
+  const wanted = decodeTest(body, found.collections);
   if (wanted === undefined) return undefined;
   if (!hasScope(caller, 'records:read'))
     throw new AppError('forbidden', 'The API key needs the scope records:read.');
@@ -44,6 +46,8 @@ export async function readTestEvent(
       throw refusal({ collection: invalidValue(`Changes of ${collection.name} are told to nobody.`) });
     const record = await findRecord(instance.database, collection, wanted.recordId);
     if (record === undefined) throw refusal({ recordId: invalidValue('There is no such record.') });
+    if (!(await mayOwnerView(instance, found, record)))
+      throw refusal({ recordId: invalidValue('The owner of the endpoint may not view this record.') });
     return {
       bodyKind: wanted.kind,
       collectionName: collection.name,
@@ -65,6 +69,18 @@ function requirePing(
 ): void {
   if (reachedEndpoints(caller) === null || (event === 'ping' && recordId === '')) return;
   throw new AppError('forbidden', 'The API key is bound to endpoints and may test them with `ping` alone.');
+}
+
+/** Whether the owner of an endpoint, if it has one, would be told of the record: a test is no way around that. */
+async function mayOwnerView(
+  { database, collections, clock }: Instance,
+  endpoint: Endpoint,
+  { collection, values }: StoredRecord,
+): Promise<boolean> {
+  if (endpoint.owner === '') return true;
+  const change = { collection, before: values, after: values };
+  const unfiltered = [{ ...endpoint, filter: '' }];
+  return (await meetConditions(database, unfiltered, { collections, now: clock.now(), change })).length > 0;
 }
 
 interface WantedTest {

@@ -113,7 +113,7 @@ async function readTogether(
   const outcome = sql`${names.table('$outcome')} o ON ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint AND ${isBetween(sql`o.event`, events)}`;
   const held = order === 'record' ? isHeld(names) : sql`FALSE`;
   const superseded = coalesce ? isSuperseded(names) : sql`FALSE`;
-  const fate = sql`CASE WHEN ${superseded} THEN 'superseded' WHEN ${held} THEN 'held' ELSE 'send' END`;
+  const fate = sql`CASE WHEN e.expunged IS NOT NULL THEN 'expunged' WHEN ${superseded} THEN 'superseded' WHEN ${held} THEN 'held' ELSE 'send' END`;
   const pending = sql`
     SELECT ${fate}, ${recordKey(sql`e`)}, d.event, d.endpoint, o.attempts, o.due, o.cause, p.id, p.updated, e.id, e.kind, e.collection_name, e.revision, e.record, e.created,
       o.replay, e.trace, e.context, length(e.body), CASE WHEN length(e.body) <= ${bodyTogetherMax} THEN e.body END
@@ -146,8 +146,9 @@ async function toPending(
   const key = { event: Number(event), endpoint: Number(endpoint) };
   const sent = { kind: String(kind), collectionName: String(collectionName) };
   const isThin = Number(length) > instance.bodyBytesMax;
-  // The column is a BLOB and never null.
-  const whole = async (): Promise<Uint8Array> => (read ?? (await readBody(reader, key.event))) as Uint8Array;
+  const whole = async (): Promise<Uint8Array> =>
+    // The column is a BLOB.
+    read === null ? readBody(reader, key.event) : (read as Uint8Array);
   const told = { record: String(record), created: String(created) };
   const body = isThin
     ? thinBody({ ...sent, ...told, ...(kind === 'test' && { kind: kindOfBody(await whole()) }) }, instance.id)
@@ -186,12 +187,14 @@ async function toPending(
 /** The state of a delivery that has no outcome. */
 const waiting: DeliveryState = { status: 'pending', attempts: 0, due: undefined, cause: '' };
 
-async function readBody(reader: Reader, position: number): Promise<unknown> {
+/** Returns the body of an event; an empty one where there is no such event. */
+export async function readBody(reader: Reader, position: number): Promise<Uint8Array> {
   const { names } = reader;
   const [row] = await reader.tuples(
     sql`SELECT body FROM ${names.table('$event')} WHERE ${names.scope} AND position = ${position}`,
   );
-  return row?.[0] ?? new Uint8Array();
+  // The column is a BLOB and never null.
+  return row === undefined ? new Uint8Array() : (row[0] as Uint8Array);
 }
 
 interface ThinEvent {

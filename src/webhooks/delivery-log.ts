@@ -193,7 +193,7 @@ export async function readDeliveriesOf(
 
 /**
  * Makes a delivery due now, whatever its schedule said; one that is over gets one more attempt. Returns it as this has left it,
- * which may have changed by the time the answer is sent. Throws not_found, and conflict when its endpoint is gone, or when it is a test
+ * which may have changed by the time the answer is sent. Throws not_found, and conflict when its endpoint or the body of its event is gone, or when it is a test
  * whose attempt may be on its way.
  */
 export async function retryDelivery(instance: WebhookInstance, id: string): Promise<DeliveryView> {
@@ -224,11 +224,13 @@ export async function cancelDelivery(instance: WebhookInstance, id: string): Pro
  */
 async function readRetryable(tx: Transaction, key: DeliveryKey): Promise<readonly DeliveryStatus[]> {
   const [row] = await tx.tuples(sql`
-    SELECT e.kind, o.attempts, p.deleted FROM ${partsOf(tx.names).from}
+    SELECT e.kind, o.attempts, p.deleted, e.expunged FROM ${partsOf(tx.names).from}
     WHERE ${tx.names.scopeOf('d')} AND d.event = ${key.event} AND d.endpoint = ${key.endpoint}`);
   if (row === undefined) return [];
-  const [kind, attempts, deleted] = row;
+  const [kind, attempts, deleted, expunged] = row;
   if (deleted !== '') throw new AppError('conflict', 'The endpoint of the delivery was deleted.');
+  if (expunged !== null)
+    throw new AppError('conflict', 'The body of its event was expunged: nothing is left to send.');
   if (!isTest(String(kind))) return ['pending', ...over];
   // A test that was cancelled while on its way: only its counted attempt shows that it is over.
   return Number(attempts) === 0 ? [] : over;

@@ -81,14 +81,19 @@ export type Fate =
   /** A later event of its record is sent instead. */
   | 'superseded'
   /** It is older than its endpoint wants. */
-  | 'expired';
+  | 'expired'
+  /** The body of its event was removed. */
+  | 'expunged';
+
+export const expungedCause = 'The body was expunged.';
 
 /** Returns the state that a delivery gets which is not sent. One that is held has no time: another delivery lets it go. */
 export function unsent(state: DeliveryState, fate: Exclude<Fate, 'send'>): DeliveryState {
   if (fate === 'held') return { ...state, due: undefined };
   if (fate === 'expired')
     return { ...state, status: 'expired', cause: 'It was older than its endpoint wants.' };
-  return { ...state, status: 'cancelled', cause: 'A later change was sent instead.' };
+  const cause = fate === 'expunged' ? expungedCause : 'A later change was sent instead.';
+  return { ...state, status: 'cancelled', cause };
 }
 
 export interface AttemptContext {

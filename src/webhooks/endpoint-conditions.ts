@@ -11,7 +11,7 @@ import { allOf, always } from '../filters/compile.ts';
 import { inlineColumns } from '../query/inline-columns.ts';
 import { baseAlias, RecordScope } from '../query/record-scope.ts';
 import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
-import type { Names, Transaction } from '../storage/database.ts';
+import type { Names, Reader } from '../storage/database.ts';
 import type { EndpointSettings } from './endpoints/endpoint-options.ts';
 
 /**
@@ -51,11 +51,11 @@ export function filterProblem(endpoint: Conditional, context: ConditionContext):
  * is told of everything until it has another: nothing that it waits for is lost.
  */
 export async function meetConditions(
-  tx: Transaction,
+  reader: Reader,
   endpoints: readonly (Conditional & { readonly number: number })[],
   { change, ...parts }: Omit<ConditionContext, 'names'> & { readonly change: RecordChange },
 ): Promise<readonly number[]> {
-  const { names } = tx;
+  const { names } = reader;
   const { collection, before, after } = change;
   const context = { ...parts, names };
   const asked = endpoints.flatMap((endpoint) => {
@@ -65,7 +65,7 @@ export async function meetConditions(
   if (asked.length === 0) return [];
   const columns = asked.map(({ condition }) => sql`CASE WHEN ${condition} THEN 1 ELSE 0 END`);
   const old = before ?? collection.fields.map((field): StoredValue => fieldType(field).zero(field.options));
-  const rows = await tx.search(sql`
+  const rows = await reader.search(sql`
     SELECT ${joinSql(columns, ', ')} FROM (SELECT ${inlineColumns(collection, after, names)}) AS ${baseAlias},
       (SELECT ${inlineColumns(collection, old, names)}) AS ${beforeAlias}`);
   return asked.flatMap(({ number }, index) => (Number(rows[0]?.[index]) === 1 ? [number] : []));

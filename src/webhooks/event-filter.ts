@@ -86,7 +86,10 @@ export async function filterEvents(
   const { names } = reader;
   const among = (some: readonly number[]): Sql =>
     sql`FROM ${names.table('$event')} WHERE ${names.scope} AND ${isOneOf(names, sql`position`, some)}`;
-  const sizes = await reader.tuples(sql`SELECT position, length(body) ${among(positions)} ORDER BY position`);
+  // Of a body that was expunged, nothing is known.
+  const sizes = await reader.tuples(
+    sql`SELECT position, length(body) ${among(positions)} AND expunged IS NULL ORDER BY position`,
+  );
   const found = new Set<number>();
   for (const together of byBytes(sizes)) {
     const rows = await reader.tuples(sql`SELECT position, collection, body ${among(together)}`);

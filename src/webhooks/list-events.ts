@@ -2,7 +2,7 @@ import { type Caller, reachedEndpoints } from '../access/caller.ts';
 import { notFound } from '../base/errors.ts';
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { readContext } from '../events/event-context.ts';
-import { recordEventKinds } from '../events/event.ts';
+import { kindOfBody, recordEventKinds } from '../events/event.ts';
 import { findEvent } from '../events/find-event.ts';
 import type { ListQuery } from '../query/list-query.ts';
 import { column, columnResolver, type ListedTable, tableSource } from '../query/list-source.ts';
@@ -23,6 +23,8 @@ export interface EventView {
   readonly record: string;
   readonly revision: number;
   readonly created: string;
+  /** When its body was expunged; empty where it was not. */
+  readonly expunged: string;
   /** Who has made the change; empty for the test event, and for a key that is bound to endpoints. */
   readonly actor: string;
   /** How many webhooks have led to this one, itself included; 0 for the test event. */
@@ -32,8 +34,9 @@ export interface EventView {
   readonly deliveries: readonly DeliveryView[];
 }
 
-const columns = sql`position, id, kind, collection_name, record, revision, created, context`;
+const columns = sql`position, id, kind, collection_name, record, revision, created, context, expunged`;
 const contextColumn = 7;
+const expungedColumn = 8;
 
 const resolve = columnResolver({
   id: column('text', sql`id`),
@@ -42,6 +45,7 @@ const resolve = columnResolver({
   record: column('text', sql`record`),
   revision: column('number', sql`revision`),
   created: column('date', sql`created`),
+  expunged: column('date', sql`coalesce(expunged, '')`),
 });
 
 /**
@@ -87,7 +91,7 @@ function tellsReached(names: Names, caller: Caller): readonly Sql[] {
   ];
 }
 
-/** Reads an event with its deliveries and the body that receivers get. Throws not_found. */
+/** Reads an event with its deliveries and the body that receivers get, null where it was expunged. Throws not_found. */
 export async function readEvent(
   instance: WebhookInstance,
   id: string,
@@ -106,6 +110,7 @@ export async function readEvent(
   const view = toView(row, deliveries, caller);
   // The column is a BLOB with JSON, and never null.
   const body = row.at(-1) as Uint8Array;
+  if (view.expunged !== '') return { ...view, body: null };
   return { ...view, body: isBound ? await bodyOfReached(instance, row, view) : toJson(body) };
 }
 
@@ -121,12 +126,13 @@ async function bodyOfReached(
   // As above.
   const whole = row.at(-1) as Uint8Array;
   const isThin = whole.length > bodyBytesMax;
-  const body = isThin ? thinBody({ kind, collectionName: collection, record, created }, id) : whole;
+  const sent = kind === 'test' ? kindOfBody(whole) : kind;
+  const body = isThin ? thinBody({ kind: sent, collectionName: collection, record, created }, id) : whole;
   const context = readContext(row.at(contextColumn));
   const told = new Set(deliveries.map(({ endpoint }) => endpoint));
   const bodies = (await endpoints.stored(database))
     .filter((endpoint) => told.has(endpoint.id))
-    .map((endpoint) => toJson(shapeBody({ kind, record, body, isThin, context }, endpoint)));
+    .map((endpoint) => toJson(shapeBody({ kind: sent, record, body, isThin, context }, endpoint)));
   const shown = Object.entries(together(bodies)).map(([name, value]) => {
     const parts = bodies.map((one) => one[name]).filter(isJsonObject);
     return [name, parts.length === 0 ? value : together(parts)] as const;
@@ -150,6 +156,7 @@ function positionOf([position]: Tuple): number {
 /** A key that is bound to endpoints is not told who has made the change: that may be anybody, also an account. */
 function toView(row: Tuple, deliveries: readonly DeliveryView[], caller: Caller): EventView {
   const [, id, kind, collection, record, revision, created] = row;
+  const expunged = row.at(expungedColumn);
   const { actor, hops, changed = [] } = readContext(row.at(contextColumn)) ?? { actor: '', hops: 0 };
   return {
     id: String(id),
@@ -158,6 +165,7 @@ function toView(row: Tuple, deliveries: readonly DeliveryView[], caller: Caller)
     record: String(record),
     revision: Number(revision),
     created: String(created),
+    expunged: typeof expunged === 'string' ? expunged : '',
     actor: reachedEndpoints(caller) === null ? actor : '',
     hops,
     changed,

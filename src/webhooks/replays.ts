@@ -112,7 +112,7 @@ function candidates(
     : sql`${position} > ${cursor} AND ${position} <= ${last} ORDER BY ${position}`;
   const source = isTold
     ? sql`SELECT event AS position, endpoint FROM ${names.table('$delivery')}`
-    : sql`SELECT position, kind, collection FROM ${names.table('$event')}`;
+    : sql`SELECT position, kind, collection, expunged FROM ${names.table('$event')}`;
   const outcome = sql`${names.table('$outcome')} o ON ${names.scopeOf('o')} AND o.event = w.position AND o.endpoint = ${endpoint.number}`;
   const isInGap = sql`EXISTS (SELECT 1 FROM ${names.table('$gap')} g WHERE ${names.scopeOf('g')} AND g.endpoint = ${endpoint.number}
     AND g.first <= w.position AND g.last >= w.position)`;
@@ -140,16 +140,16 @@ function candidates(
   };
 }
 
-/** Whoever has asked for a test has had its answer. Nothing waits that is not to be sent: so of that the event need not be looked at. */
+/** Whoever has asked for a test has had its answer, and what was expunged is not sent. Nothing waits that is not to be sent: so of that the event need not be looked at. */
 function toldTo(names: Names, { number }: Endpoint, scope: LogScope): Sql {
   const isTold = sql`w.endpoint = ${number}`;
   if (scope === 'waiting') return isTold;
   return sql`${isTold} AND EXISTS (SELECT 1 FROM ${names.table('$event')} e
-    WHERE ${names.scopeOf('e')} AND e.position = w.position AND e.kind${names.anyOf([...recordEventKinds, 'backfill'])})`;
+    WHERE ${names.scopeOf('e')} AND e.position = w.position AND e.kind${names.anyOf([...recordEventKinds, 'backfill'])} AND e.expunged IS NULL)`;
 }
 
 function wantedOf(names: Names, { events, collections }: Endpoint): Sql {
-  const isOfKind = sql`w.kind${names.anyOf(events)}`;
+  const isOfKind = sql`w.kind${names.anyOf(events)} AND w.expunged IS NULL`;
   return collections.length === 0 ? isOfKind : sql`${isOfKind} AND w.collection${names.anyOf(collections)}`;
 }
 

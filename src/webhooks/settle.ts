@@ -146,7 +146,9 @@ async function changeOutcomes(
 ): Promise<void> {
   const given = tx.names.valuesTable(settledColumns, settlements.map(toSettledRow));
   const changed = await tx.run(changeStates(tx, given, options));
-  if (changed < settlements.length) await tx.run(countAttempts(tx, given, options.fence));
+  if (changed === settlements.length) return;
+  await tx.run(countAttempts(tx, given, options.fence));
+  await tx.run(clearExpunged(tx, given));
 }
 
 /**
@@ -179,6 +181,15 @@ function countAttempts({ names }: Transaction, given: Sql, fence: Sql): Sql {
       put_off_until = CASE WHEN ${isOurs(fence)} THEN NULL ELSE d.put_off_until END
     FROM ${given}
     WHERE ${names.scopeOf('d')} AND ${isOfGiven} AND d.attempts < given.attempts`;
+}
+
+/** Keeps nothing of what was answered to attempts that were on their way while the body of their event was expunged. */
+function clearExpunged({ names }: Transaction, given: Sql): Sql {
+  return sql`
+    UPDATE ${names.table('$attempt')} AS d SET response_headers = '{}', response_body = ${new Uint8Array()}
+    FROM ${given}
+    WHERE ${names.scopeOf('d')} AND ${isOfGiven} AND EXISTS (
+      SELECT 1 FROM ${names.table('$event')} e WHERE ${names.scopeOf('e')} AND e.position = d.event AND e.expunged IS NOT NULL)`;
 }
 
 const attemptColumns: readonly InlineColumn[] = [

@@ -94,9 +94,9 @@ async function readLast(reader: Reader, collection: Collection): Promise<readonl
   const table = names.table('$event');
   const found = await reader.tuples(sql`
     WITH walked AS MATERIALIZED (
-      SELECT position, kind, collection, length(body) AS bytes FROM ${table}
+      SELECT position, kind, collection, length(body) AS bytes, expunged FROM ${table}
       WHERE ${names.scope} ORDER BY position DESC${limit(walkMax)})
-    SELECT position, bytes FROM walked WHERE collection = ${collection.id} AND kind${names.anyOf(recordEventKinds)}
+    SELECT position, bytes FROM walked WHERE collection = ${collection.id} AND kind${names.anyOf(recordEventKinds)} AND expunged IS NULL
     ORDER BY position DESC${limit(eventsMax)}`);
   let bytes = 0;
   const positions = found

@@ -22,8 +22,8 @@ export const endpointImportMutants: readonly Mutant[] = [
   {
     name: 'a dry run of an import changes nothing',
     file,
-    from: 'if (dryRun) return',
-    to: 'if (dryRun && definitions.length === 0) return',
+    from: 'if (dryRun) {',
+    to: 'if (dryRun && definitions.length === 0) {',
     tests,
   },
   {

@@ -3,6 +3,7 @@ import { checkMutants } from './check-mutants.ts';
 import { commandMutants } from './command-mutants.ts';
 import { deliveryMutants } from './delivery-mutants.ts';
 import { edgeMutants } from './edge-mutants.ts';
+import { expungeMutants } from './expunge-mutants.ts';
 import { kitMutants } from './kit-mutants.ts';
 import { limitMutants } from './limit-mutants.ts';
 import { logMutants } from './log-mutants.ts';
@@ -30,6 +31,7 @@ export const mutants: readonly Mutant[] = [
   ...commandMutants,
   ...deliveryMutants,
   ...edgeMutants,
+  ...expungeMutants,
   ...kitMutants,
   ...limitMutants,
   ...logMutants,

@@ -38,14 +38,7 @@ export function webhookAccessCases(): readonly AccessCase[] {
         body: { filter: 'id != ""', collection: 'users' },
       }),
     },
-    {
-      route: `PUT ${endpoints}/import`,
-      of: '',
-      request: () => ({
-        path: `${endpoints}/import`,
-        body: { endpoints: [{ name: 'shop', url: 'http://127.0.0.1:9/', collections: ['users'] }] },
-      }),
-    },
+    importCase(),
     ofEndpoint('GET'),
     ofEndpoint('GET', '/secret'),
     ofEndpoint('POST', '/secret/rotate'),
@@ -74,6 +67,12 @@ export function webhookAccessCases(): readonly AccessCase[] {
     { route: 'GET /api/webhooks/stats', of: '', request: () => ({ path: '/api/webhooks/stats' }) },
     { route: 'GET /api/webhooks/lanes', of: '', request: () => ({ path: '/api/webhooks/lanes' }) },
   ];
+}
+
+function importCase(): AccessCase {
+  const path = '/api/webhooks/endpoints/import';
+  const body = { endpoints: [{ name: 'shop', url: 'http://127.0.0.1:9/', collections: ['users'] }] };
+  return { route: `PUT ${path}`, of: '', request: () => ({ path, body }) };
 }
 
 function catcherCases(): readonly AccessCase[] {
@@ -107,6 +106,13 @@ function eventCases(): readonly AccessCase[] {
       route: 'GET /api/webhooks/events/{id}',
       of: '',
       request: async (stage) => ({ path: `/api/webhooks/events/${(await stage.delivery()).split('-')[0]}` }),
+    },
+    {
+      route: 'DELETE /api/webhooks/events/{id}/body',
+      of: '',
+      request: async (stage) => ({
+        path: `/api/webhooks/events/${(await stage.delivery()).split('-')[0]}/body`,
+      }),
     },
     ...statsCases(),
     { route: 'GET /api/webhooks/feed', of: '', request: () => ({ path: '/api/webhooks/feed' }) },

@@ -89,7 +89,7 @@ export function eventBodyQuery(id: string) {
     queryFn: async ({ signal }) => {
       const query = { fields: 'body' };
       const { body } = await call('GET /api/webhooks/events/{id}', { path: { id }, query, signal });
-      return dataOf(body);
+      return dataOf(body ?? {});
     },
     enabled: id !== '',
     staleTime: Number.POSITIVE_INFINITY,

@@ -1,7 +1,9 @@
 import { recordEventKinds, testEventKinds } from '../../events/event.ts';
+import { expungeEvent } from '../../webhooks/expunge-event.ts';
 import { listEvents, readEvent } from '../../webhooks/list-events.ts';
 import { testFilter } from '../../webhooks/test-filter.ts';
-import { jsonAnswer, listParameters } from '../openapi/operation.ts';
+import { nothing } from '../answer.ts';
+import { emptyAnswer, jsonAnswer, listParameters } from '../openapi/operation.ts';
 import { cursorListSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
 import { route } from '../route.ts';
 
@@ -34,6 +36,26 @@ export const eventRoutes = [
     answers: { 200: jsonAnswer('The event.', schemaReference('EventWithBody')) },
     handle: async (context) =>
       context.answer(JSON.stringify(await readEvent(context.instance, context.params.id, context.caller))),
+  }),
+  route({
+    ...shared,
+    method: 'DELETE',
+    scope: 'webhooks:write',
+    path: '/api/webhooks/events/:id/body',
+    id: 'expungeEvent',
+    summary: 'Remove the body of an event, and what receivers have answered',
+    description: 'That it happened stays. What of it still waits is cancelled.',
+    parameters: ['EventId'],
+    answers: { 204: emptyAnswer('The body is gone.') },
+    refusals: [409, 413, 415, 507],
+    handle: async ({ services, instance, input, params }) => {
+      await expungeEvent(instance, params.id, (tx, { id, collection }) =>
+        instance.audit.append(tx, input, { action: 'event.expunge', target: id, collection }),
+      );
+      // What has waited behind it may be sent now.
+      services.dispatcher.wake(instance.id);
+      return nothing;
+    },
   }),
   route({
     ...shared,
@@ -80,6 +102,7 @@ const members: Readonly<Record<string, Schema>> = {
   record: { type: 'string', description: 'Its id.' },
   revision: { type: 'integer', minimum: 0 },
   created: text,
+  expunged: { type: 'string', description: 'When its body was expunged; empty where it was not.' },
   actor: {
     type: 'string',
     description:
@@ -141,6 +164,10 @@ export const eventSchemas: Readonly<Record<string, Schema>> = {
   }),
   EventWithBody: objectSchema({
     ...members,
-    body: { type: 'object', additionalProperties: true, description: 'What receivers get.' },
+    body: {
+      type: ['object', 'null'],
+      additionalProperties: true,
+      description: 'What receivers get; null where it was expunged.',
+    },
   }),
 };

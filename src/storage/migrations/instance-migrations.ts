@@ -217,6 +217,7 @@ const previousSecret = sql`ALTER TABLE "$endpoint" ADD COLUMN previous_secret TE
 const previousSecretUntil = sql`ALTER TABLE "$endpoint" ADD COLUMN previous_secret_until TEXT NOT NULL DEFAULT ''`;
 const eventTrace = sql`ALTER TABLE "$event" ADD COLUMN trace TEXT`;
 const eventContext = sql`ALTER TABLE "$event" ADD COLUMN context TEXT`;
+const eventExpunged = sql`ALTER TABLE "$event" ADD COLUMN expunged TEXT`;
 const endpointOwner = [
   sql`ALTER TABLE "$endpoint" ADD COLUMN name TEXT NOT NULL DEFAULT ''`,
   sql`ALTER TABLE "$endpoint" ADD COLUMN filter TEXT NOT NULL DEFAULT ''`,
@@ -274,4 +275,5 @@ export const instanceMigrations: readonly Migration[] = [
   { name: 'names, filters and owners of endpoints', statements: () => endpointOwner, admits: 1 },
   { name: 'api keys for some endpoints', statements: () => [apiKeyEndpoints], admits: 1 },
   { name: 'backfills', statements: () => replayBackfill, admits: 1 },
+  { name: 'events whose bodies are expunged', statements: () => [eventExpunged], admits: 1 },
 ];

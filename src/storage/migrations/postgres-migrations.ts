@@ -317,6 +317,7 @@ const previousSecret = sql`ALTER TABLE chancery.endpoint
   ADD COLUMN previous_secret_until text COLLATE "C" NOT NULL DEFAULT ''`;
 const eventTrace = sql`ALTER TABLE chancery.event ADD COLUMN trace text COLLATE "C"`;
 const eventContext = sql`ALTER TABLE chancery.event ADD COLUMN context text COLLATE "C"`;
+const eventExpunged = sql`ALTER TABLE chancery.event ADD COLUMN expunged text COLLATE "C"`;
 const endpointOwner = sql`ALTER TABLE chancery.endpoint
   ADD COLUMN name text COLLATE "C" NOT NULL DEFAULT '',
   ADD COLUMN filter text COLLATE "C" NOT NULL DEFAULT '',
@@ -367,4 +368,5 @@ export const postgresMigrations: readonly Migration[] = [
   { name: 'names, filters and owners of endpoints', statements: () => [endpointOwner], admits: 1 },
   { name: 'api keys for some endpoints', statements: () => [apiKeyEndpoints], admits: 1 },
   { name: 'backfills', statements: () => [replayBackfill], admits: 1 },
+  { name: 'events whose bodies are expunged', statements: () => [eventExpunged], admits: 1 },
 ];

@@ -11,11 +11,12 @@ import { DeliveryRow } from '../../parts/delivery-row.tsx';
 import { deliveries as countOf, kindNames } from '../../parts/delivery-words.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { JsonView } from '../../parts/json-view.tsx';
-import { FailureNotice } from '../../parts/notice.tsx';
+import { FailureNotice, Notice } from '../../parts/notice.tsx';
 import { NotToldList } from '../../parts/not-told-list.tsx';
 import { RecordLink } from '../../parts/record-link.tsx';
 import { Resend } from '../../parts/resend.tsx';
 import { Time } from '../../parts/time.tsx';
+import { ExpungeBody } from './expunge-body.tsx';
 
 const route = getRouteApi('/shell/events/$id');
 
@@ -50,7 +51,7 @@ function titleOf({ kind, collection }: Schemas['EventWithBody']): string {
 }
 
 function EventPage({ event }: { readonly event: Schemas['EventWithBody'] }) {
-  const { id, kind, collection, record, revision, created, deliveries, body } = event;
+  const { id, kind, collection, record, revision, created, deliveries, body, expunged } = event;
   const surroundings = useSurroundings();
   return (
     <div className="detail-page">
@@ -92,11 +93,19 @@ function EventPage({ event }: { readonly event: Schemas['EventWithBody'] }) {
       <section className="section" aria-labelledby="body">
         <div className="section-head section-head-actions">
           <h2 id="body">What receivers get</h2>
-          <CopyButton text={JSON.stringify(body, null, 2)} label="Copy the JSON" />
+          {body !== null && <CopyButton text={JSON.stringify(body, null, 2)} label="Copy the JSON" />}
+          {body !== null && <ExpungeBody event={id} />}
         </div>
-        <div className="panel">
-          <JsonView value={body} />
-        </div>
+        {body === null ? (
+          <Notice>
+            The body was removed <Time value={expunged} />. That it happened stays, and nothing more is sent
+            of it.
+          </Notice>
+        ) : (
+          <div className="panel">
+            <JsonView value={body} />
+          </div>
+        )}
       </section>
     </div>
   );
