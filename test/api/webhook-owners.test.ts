@@ -170,3 +170,21 @@ test('an account has a limited number of endpoints, and none any more once its c
     JSON.stringify(own.slice(0, 2)),
   );
 });
+
+test('an account does not name its endpoints, so that no definition of a superuser finds them, and tests show it no more than it may view', async (t) => {
+  const service = await startWithOwners(t);
+  const mia = await signUp(service, 'mia');
+  const { url } = service.receiver;
+  const named = await mia.ask('POST', endpoints, { url, name: 'shop' });
+  assert.deepEqual([named.status, Object.keys(named.json.data)], [403, ['name']]);
+  const { id, name } = (await mia.ask('POST', endpoints, { url, name: '' })).json;
+  assert.equal(name, '');
+  assert.equal((await mia.ask('PATCH', `${endpoints}/${id}`, { name: 'shop' })).status, 403);
+  assert.equal((await mia.ask('PUT', `${endpoints}/import`, { endpoints: [] })).status, 403);
+  const [secret, open] = [await service.addPost('secret'), await service.addPost(mia.id)];
+  const send = (recordId: unknown, status: number): Promise<Json> =>
+    service.call('POST', `${endpoints}/${id}/test`, { body: { recordId, collection: 'posts' }, status });
+  const { data } = await send(secret.id, 400);
+  assert.equal(data.recordId.message, 'The owner of the endpoint may not view this record.');
+  assert.equal((await send(open.id, 200)).status, 'delivered');
+});

@@ -20,6 +20,20 @@ export const endpointImportMutants: readonly Mutant[] = [
     tests,
   },
   {
+    name: 'an account does not name its endpoints',
+    file: 'src/webhooks/endpoints/endpoint-reach.ts',
+    from: "if (body['name'] !== undefined && body['name'] !== '')",
+    to: "if (body['name'] === caller.id)",
+    tests: ['test/api/webhook-owners.test.ts'],
+  },
+  {
+    name: 'a test sends the owner of an endpoint nothing that it may not view',
+    file: 'src/records/read-test-event.ts',
+    from: "if (endpoint.owner === '') return true;",
+    to: 'if (endpoint.owner !== collection.id) return true;',
+    tests: ['test/api/webhook-owners.test.ts'],
+  },
+  {
     name: 'a dry run of an import changes nothing',
     file,
     from: 'if (dryRun) {',

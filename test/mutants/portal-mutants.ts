@@ -105,8 +105,8 @@ export const portalMutants: readonly Mutant[] = [
   },
   {
     name: 'a key for some endpoints tests them with no record',
-    file: 'src/http/routes/endpoints.ts',
-    from: 'requirePing(context.caller, context.body);',
+    file: 'src/records/read-test-event.ts',
+    from: 'requirePing(caller, body);',
     to: '',
     tests,
   },
