@@ -43,8 +43,8 @@ export const recordTestMutants: readonly Mutant[] = [
   {
     name: 'a replay sends no test again',
     file: 'src/webhooks/replays.ts',
-    from: 'e.kind${names.anyOf(recordEventKinds)} AND',
-    to: "e.kind${names.anyOf([...recordEventKinds, 'test'])} AND",
+    from: "e.kind${names.anyOf([...recordEventKinds, 'backfill'])}",
+    to: "e.kind${names.anyOf([...recordEventKinds, 'backfill', 'test'])}",
     tests,
   },
 ];
