@@ -47,7 +47,7 @@ export interface Schemas {
   Attempt: { readonly number: number; readonly started: string; readonly kind: "success" | "status" | "timeout" | "dns" | "connect" | "tls" | "refused" | "protocol"; readonly status: number | null; readonly cause: string; readonly dnsMs: number | null; readonly connectMs: number | null; readonly tlsMs: number | null; readonly firstByteMs: number | null; readonly totalMs: number; readonly responseHeaders?: { readonly [name: string]: unknown }; readonly responseBody?: string };
   Event: { readonly id: string; readonly kind: "record.create" | "record.update" | "record.delete" | "backfill" | "ping" | "test"; readonly collection: string; readonly record: string; readonly revision: number; readonly created: string; readonly expunged: string; readonly actor: string; readonly hops: number; readonly changed: readonly (string)[]; readonly deliveries: readonly (Schemas['Delivery'])[] };
   EventList: ({ readonly items: readonly (Schemas['Event'])[]; readonly page: number; readonly perPage: number; readonly totalItems: number; readonly totalPages: number }) | ({ readonly items: readonly (Schemas['Event'])[]; readonly perPage: number; readonly nextCursor: string | null });
-  FilterDraft: ({ readonly filter: string }) | ({ readonly sort: string }) | ({ readonly rule: string | null });
+  FilterTestDraft: { readonly filter: string; readonly collection: string };
   FilterTest: { readonly items: readonly ({ readonly id: string; readonly kind: "record.create" | "record.update" | "record.delete"; readonly record: string; readonly revision: number; readonly created: string; readonly isMet: boolean | null })[]; readonly met: number };
   EventTypes: { readonly items: readonly ({ readonly type: "record.create" | "record.update" | "record.delete" | "ping"; readonly collection: string; readonly schema: { readonly [name: string]: unknown }; readonly example: { readonly [name: string]: unknown } })[]; readonly omitted: number };
   EventWithBody: { readonly id: string; readonly kind: "record.create" | "record.update" | "record.delete" | "backfill" | "ping" | "test"; readonly collection: string; readonly record: string; readonly revision: number; readonly created: string; readonly expunged: string; readonly actor: string; readonly hops: number; readonly changed: readonly (string)[]; readonly deliveries: readonly (Schemas['Delivery'])[]; readonly body: { readonly [name: string]: unknown } | null };
@@ -77,6 +77,7 @@ export interface Schemas {
   Log: { readonly id: string; readonly created: string; readonly data: { readonly [name: string]: unknown }; readonly message: string; readonly level: number };
   LogList: { readonly items: readonly (Schemas['Log'])[]; readonly page: number; readonly perPage: number; readonly totalItems: number; readonly totalPages: number };
   LogCount: { readonly date: string; readonly total: number };
+  FilterDraft: ({ readonly filter: string }) | ({ readonly sort: string }) | ({ readonly rule: string | null });
   FilterCheck: { readonly isValid: boolean; readonly message: string; readonly position: number | null };
   RuleTest: { readonly rule: string | null; readonly caller?: ("guest" | "superuser") | ({ readonly collection: string; readonly id: string }); readonly record?: (string) | ({ readonly [name: string]: unknown }); readonly request?: { readonly method?: string; readonly context?: string; readonly query?: { readonly [name: string]: string }; readonly headers?: { readonly [name: string]: string }; readonly body?: { readonly [name: string]: unknown } } };
   RuleVerdict: { readonly allowed: boolean; readonly terms: readonly ({ readonly text: string; readonly position: number; readonly result: boolean })[] };
@@ -151,7 +152,7 @@ export interface Operations {
   'GET /api/webhooks/events': { query: { page?: number; perPage?: number; sort?: string; filter?: string; skipTotal?: boolean; fields?: string; cursor?: string; record?: string }; body: undefined; answer: Schemas['EventList'] };
   'GET /api/webhooks/events/{id}': { query: { fields?: string }; body: undefined; answer: Schemas['EventWithBody'] };
   'DELETE /api/webhooks/events/{id}/body': { query: Record<never, never>; body: undefined; answer: undefined };
-  'POST /api/webhooks/filters/test': { query: { fields?: string }; body: Schemas['FilterDraft']; answer: Schemas['FilterTest'] };
+  'POST /api/webhooks/filters/test': { query: { fields?: string }; body: Schemas['FilterTestDraft']; answer: Schemas['FilterTest'] };
   'GET /api/webhooks/event-types': { query: { collection?: string; fields?: string }; body: undefined; answer: Schemas['EventTypes'] };
   'GET /api/webhooks/feed': { query: { cursor?: string; since?: string; consumer?: string; wait?: number; perPage?: number; events?: string; collections?: string; filter?: string; signed?: string }; body: undefined; answer: Schemas['Feed'] };
   'GET /api/webhooks/consumers/{name}': { query: { fields?: string }; body: undefined; answer: Schemas['Consumer'] };

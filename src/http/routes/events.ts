@@ -65,7 +65,7 @@ export const eventRoutes = [
     summary: 'What a filter of an endpoint would have let through of the last changes of a collection',
     description: 'It looks at a hundred changes at most, and stores nothing.',
     parameters: ['Fields'],
-    body: schemaReference('FilterDraft'),
+    body: schemaReference('FilterTestDraft'),
     answers: { 200: jsonAnswer('The changes, the newest first.', schemaReference('FilterTest')) },
     handle: async (context) =>
       context.answer(JSON.stringify(await testFilter(context.instance, context.body))),
@@ -120,7 +120,7 @@ const members: Readonly<Record<string, Schema>> = {
 export const eventSchemas: Readonly<Record<string, Schema>> = {
   Event: objectSchema(members),
   EventList: cursorListSchema(schemaReference('Event')),
-  FilterDraft: objectSchema({
+  FilterTestDraft: objectSchema({
     filter: { type: 'string', description: 'As an endpoint has it.' },
     collection: { type: 'string', description: 'Its name or id.' },
   }),
