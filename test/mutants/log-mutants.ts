@@ -300,8 +300,8 @@ export const logMutants: readonly Mutant[] = [
   {
     name: 'nobody but its endpoint is told of what a backfill sends',
     file: 'src/webhooks/endpoints/endpoint.ts',
-    from: "if (event.kind === 'ping' || event.kind === 'backfill') return false;\n  if (!endpoint.events.includes(event.kind)) return false;",
-    to: "if (event.kind !== 'backfill' && (event.kind === 'ping' || !endpoint.events.includes(event.kind))) return false;",
+    from: "if (isTest(event.kind) || event.kind === 'backfill') return false;\n  if (!endpoint.events.includes(event.kind)) return false;",
+    to: "if (event.kind !== 'backfill' && (isTest(event.kind) || !endpoint.events.includes(event.kind))) return false;",
     tests: ['test/api/webhook-backfill.test.ts'],
   },
   {
