@@ -107,7 +107,8 @@ export function refusedMembers(
   const refused: Record<string, FieldError> = {};
   for (const [name] of namedOptions) {
     // What the owner of an endpoint is told is bounded by what it may view. By their names, superusers find what is theirs.
-    const isChangeable = caller.kind === 'user' ? name !== 'owner' && name !== 'name' : changeableMembers.has(name);
+    const isChangeable =
+      caller.kind === 'user' ? name !== 'owner' && name !== 'name' : changeableMembers.has(name);
     if (isChangeable || body[name] === undefined) continue;
     if (!isDeepStrictEqual(body[name], view[name])) refused[name] = notChangeable;
   }
