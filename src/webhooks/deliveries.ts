@@ -244,7 +244,7 @@ export function toAttemptRequest(
   { deliveryId, eventId, kind, collectionName, record, created, revision, attempt, ...told }: Told,
   { endpoint, instanceId, nowMs, version }: Telling,
 ): AttemptRequest {
-  const { id, url, headers, timeoutMs, payload } = endpoint;
+  const { id, url, headers, timeoutMs, payload, oauth2, updated } = endpoint;
   const { body, isThin, traceparent, tracestate, context } = told;
   const cloudEvent = {
     source: `urn:chancery:instance:${instanceId}`,
@@ -270,6 +270,7 @@ export function toAttemptRequest(
     ...(context && { cause: causeOf(context, endpoint.owner === '') }),
     ...(endpoint.cloudEvents && { cloudEvent }),
     customHeaders: headers,
+    ...(oauth2 !== null && { oauth2: { ...oauth2, updated } }),
     secrets: signingSecrets(endpoint, nowMs),
     timeoutMs,
     version,

@@ -77,12 +77,15 @@ test('a secret that is told is found, wherever it was told', async (t) => {
   const body = { smtp: { password: 'a planted "password"' } };
   await service.request('/api/settings', { method: 'PATCH', token: true, body });
   const headers = { 'X-Api-Key': 'a planted header' };
-  const endpoint = { url: 'https://example.com/hook', headers };
+  const client = { clientId: 'shop', clientSecret: 'a planted client' };
+  const oauth2 = { tokenUrl: 'https://example.com/token', ...client };
+  const endpoint = { url: 'https://example.com/hook', headers, oauth2 };
   await service.request('/api/webhooks/endpoints', { method: 'POST', token: true, body: endpoint });
   const told = [
     ['GET /a', 'the key 0001020304', '0001020304'],
     ['GET /b', '{"hash":"$argon2id$v=19$m=19456"}', ''],
     ['GET /e', 'x-api-key: a planted header', ''],
+    ['GET /f', 'the a planted client', ''],
     ['GET /c', '{"text":"has a planted \\"password\\" in it"}', ''],
   ] as const;
   for (const [where, text, masterKey] of told) {
@@ -136,6 +139,8 @@ async function plant(stage: AccessStage, url: string): Promise<void> {
     secret: endpointSecret,
     headers: { Authorization: secret },
   });
+  const oauth2 = { tokenUrl: url, clientId: 'shop', clientSecret: secret };
+  await stage.make('/api/webhooks/endpoints', { url, oauth2 });
 }
 
 function bodiesOf(receiver: Receiver): readonly string[] {

@@ -21,6 +21,7 @@ import { endpointMutants } from './endpoint-mutants.ts';
 import { servedFileMutants } from './served-file-mutants.ts';
 import { shippingMutants } from './shipping-mutants.ts';
 import { storageMutants } from './storage-mutants.ts';
+import { tokenMutants } from './token-mutants.ts';
 import { uploadMutants } from './upload-mutants.ts';
 import { upgradeMutants } from './upgrade-mutants.ts';
 
@@ -48,6 +49,7 @@ export const mutants: readonly Mutant[] = [
   ...servedFileMutants,
   ...shippingMutants,
   ...storageMutants,
+  ...tokenMutants,
   ...uploadMutants,
   ...upgradeMutants,
 ];

@@ -141,6 +141,9 @@ async function secretsOf(instance: Instance): Promise<readonly (readonly [string
         .filter(([name]) => isSecretHeader(name))
         .map(([, value]) => ['a header of an endpoint', value] as const),
     ),
+    ...endpoints.flatMap(({ oauth2 }) =>
+      oauth2 === null ? [] : [['the secret of a client of OAuth 2.0', oauth2.clientSecret] as const],
+    ),
     ...digests.map(({ digest }) => ['the digest of a key', String(digest)] as const),
     ['the password of SMTP', smtp.password],
     ['the secret of S3', s3.secret],

@@ -8,6 +8,12 @@ import { anyText, type JsonSchema } from '../../fields/value-schema.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
 import type { Names } from '../../storage/database.ts';
 import {
+  type ClientCredentials,
+  credentialsSchema,
+  decodeCredentials,
+  maskCredentials,
+} from './client-credentials.ts';
+import {
   checkEndpointUrl,
   decodeHeaders,
   type EndpointUrlCheck,
@@ -47,6 +53,7 @@ export interface OptionContext {
   readonly existing?: {
     readonly collections: readonly string[];
     readonly headers: Readonly<Record<string, string>>;
+    readonly oauth2: ClientCredentials | null;
   };
 }
 
@@ -115,6 +122,19 @@ export const endpointOptions = {
       description: 'Sent with every request. Values of secret-looking names are shown as `********`.',
     },
     show: maskHeaders,
+  }),
+  /** How requests get a token, or null where they need none. */
+  oauth2: option<ClientCredentials | null>({
+    initial: null,
+    decode: (value, context) =>
+      decodeCredentials(value, {
+        existing: context.existing?.oauth2 ?? null,
+        // A catcher gives nobody a token.
+        decodeUrl: (url) => decodeUrl(url, { ...context, isCatcher: () => false }),
+      }),
+    form: 'sealed',
+    schema: credentialsSchema,
+    show: maskCredentials,
   }),
   /** Requests that may be open at once. */
   maxInFlight: integerOption({

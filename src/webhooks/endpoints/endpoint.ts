@@ -106,7 +106,7 @@ function problemsTogether(
   settings: EndpointSettings,
   { collections, names, now }: OptionContext,
 ): readonly (readonly [name: string, problem: FieldError | FieldErrors])[] {
-  const { order, onExhausted, coalesce, payload, fields, owner } = settings;
+  const { order, onExhausted, coalesce, payload, fields, owner, oauth2, headers } = settings;
   const filter = filterProblem(settings, { collections, names, now });
   const refused: readonly (readonly [boolean, string, string])[] = [
     [
@@ -116,6 +116,11 @@ function problemsTogether(
     ],
     [fields.length > 0 && payload === 'thin', 'fields', 'Not with the payload thin, which has the id alone.'],
     [coalesce && order === 'strict', 'coalesce', 'Not with the order strict.'],
+    [
+      oauth2 !== null && headers['authorization'] !== undefined,
+      'oauth2',
+      'Not with a header authorization: the token is sent in it.',
+    ],
     [
       owner !== '' && payload === 'previous',
       'payload',

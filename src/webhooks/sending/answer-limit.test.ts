@@ -8,11 +8,11 @@ import { systemClock as clock } from '../../base/clock.ts';
 import { loopbackRanges } from '../../network/address-guard.ts';
 import { AnswerLimit, answerStepsMax, AnswerTooLong } from './answer-limit.ts';
 import type { AttemptResult } from './attempt-result.ts';
-import { AttemptsInFlight, sendAttempt } from './attempt.ts';
+import { attemptParts, sendAttempt } from './attempt.ts';
 import { GuardedAgent } from './guarded-agent.ts';
 
 const agent = new GuardedAgent({ policy: { allowHttp: true, allowed: loopbackRanges }, clock });
-const parts = { agent, clock, inFlight: new AttemptsInFlight(clock) };
+const parts = attemptParts({ agent, clock });
 after(() => agent.stop());
 
 /** Long enough that no working answer misses it on a slow machine, short enough to wait for. */

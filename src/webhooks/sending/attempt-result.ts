@@ -1,5 +1,6 @@
 import { codeOf } from '../../base/process.ts';
 import { ConnectFailure } from '../../network/open-socket.ts';
+import type { ClientCredentials } from '../endpoints/client-credentials.ts';
 
 /** One request to be made. Plain data: it is posted to the sending worker. */
 export interface AttemptRequest {
@@ -33,6 +34,8 @@ export interface AttemptRequest {
   /** What the headers of CloudEvents say beside what is here; absent where they are not wanted. */
   readonly cloudEvent?: { readonly source: string; readonly subject: string; readonly time: string };
   readonly customHeaders: Readonly<Record<string, string>>;
+  /** What fetches the token that is sent; absent where none is. Another `updated` makes the tokens before it void. */
+  readonly oauth2?: ClientCredentials & { readonly updated: string };
   /** The current secret, and while a rotation overlaps the one before it. */
   readonly secrets: readonly string[];
   /** From the first DNS packet to the last byte of the answer. */

@@ -6,14 +6,14 @@ import { Receiver, type ReceiverMode } from '../../../test/support/receiver.ts';
 import { systemClock } from '../../base/clock.ts';
 import { loopbackRanges } from '../../network/address-guard.ts';
 import type { AttemptKind, AttemptRequest, AttemptResult } from './attempt-result.ts';
-import { AttemptsInFlight, sendAttempt } from './attempt.ts';
+import { attemptParts, sendAttempt } from './attempt.ts';
 import { GuardedAgent } from './guarded-agent.ts';
 import { signBody } from './signature.ts';
 
 const clock = systemClock;
 const agent = new GuardedAgent({ policy: { allowHttp: true, allowed: loopbackRanges }, clock });
-const inFlight = new AttemptsInFlight(clock);
-const parts = { agent, clock, inFlight };
+const parts = attemptParts({ agent, clock });
+const { inFlight } = parts;
 after(() => agent.stop());
 
 /** Long enough that no working answer misses it on a slow machine, short enough to wait for. */

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.ts';
+import { AccessTokens, tokenFailure } from './access-tokens.ts';
 import { AnswerTooLong } from './answer-limit.ts';
 import {
   attemptFailure,
@@ -22,6 +23,13 @@ export interface AttemptParts {
   readonly agent: GuardedAgent;
   readonly clock: Clock;
   readonly inFlight: AttemptsInFlight;
+  readonly tokens: AccessTokens;
+}
+
+/** Returns what attempts share that are sent through an agent. */
+export function attemptParts(sending: Pick<AttemptParts, 'agent' | 'clock'>): AttemptParts {
+  const shared = { ...sending, inFlight: new AttemptsInFlight(sending.clock) };
+  return { ...shared, tokens: new AccessTokens(shared) };
 }
 
 /** Makes one request and says what came of it. Never rejects for anything a receiver or the network does. */
@@ -41,8 +49,12 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
   readonly #request: AttemptRequest;
   readonly #parts: AttemptParts;
   readonly #settled: (result: AttemptResult) => void;
-  readonly #startedAt: number;
-  readonly #start: number;
+  #startedAt: number;
+  #start: number;
+  /** What the receiver lets the request in by; null while it is being fetched, or where there is none. */
+  #token: string | null = null;
+  /** Whether the receiver has refused a token before this one. */
+  #isAgain = false;
   #connection: GuardedConnection | null = null;
   #path = '';
   #isOver = false;
@@ -62,10 +74,24 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
   }
 
   start(): void {
-    const { endpointId, url, timeoutMs } = this.#request;
+    const { endpointId, timeoutMs, oauth2, version } = this.#request;
+    const { inFlight, clock, tokens } = this.#parts;
+    this.#deadline = this.#start + timeoutMs;
+    if (oauth2 === undefined) return this.#connect();
+    inFlight.add(this);
+    const query = { endpointId, oauth2, version, timeoutMs: this.#deadline - clock.monotonic() };
+    void tokens.get(query).then((result) => {
+      if (this.#isOver) return;
+      if (result.kind === 'failed') return this.#fail(result.failure);
+      this.#token = result.token;
+      this.#connect();
+    });
+  }
+
+  #connect(): void {
+    const { endpointId, url } = this.#request;
     const checkout = this.#parts.agent.checkOut(endpointId, url);
     if (checkout.kind === 'refused') return this.#fail({ kind: 'refused', cause: checkout.reason });
-    this.#deadline = this.#start + timeoutMs;
     this.#connection = checkout.connection;
     this.#path = checkout.path;
     this.#parts.inFlight.add(this);
@@ -74,10 +100,9 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
 
   check(monotonicNow: number): void {
     if (this.#deadline > monotonicNow) return;
-    this.#fail({
-      kind: 'timeout',
-      cause: `No complete answer within ${this.#request.timeoutMs / 1_000} s.`,
-    });
+    const { timeoutMs, oauth2 } = this.#request;
+    const failure = { kind: 'timeout', cause: `No complete answer within ${timeoutMs / 1_000} s.` } as const;
+    this.#fail(oauth2 !== undefined && this.#token === null ? tokenFailure(failure) : failure);
   }
 
   abort(): void {
@@ -137,6 +162,7 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
   #dispatch(connection: GuardedConnection): void {
     const headers = requestHeaders(this.#request, Math.floor(this.#startedAt / 1_000));
     const { body } = this.#request;
+    if (this.#token !== null) headers.push('Authorization', `Bearer ${this.#token}`);
     this.#sent = headers;
     connection.dispatch({ method: 'POST', path: this.#path, headers, body }, this, this.#deadline);
   }
@@ -147,8 +173,27 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
     if (status >= 200 && status < 300) {
       return this.#settle({ kind: 'success', cause: '', isEndpointWide: false }, isWhole);
     }
+    if (status === 401 && this.#token !== null && !this.#isAgain)
+      return this.#sendAgain(this.#token, isWhole);
     const cause = `The receiver answered with status ${status}.`;
     this.#settle({ kind: 'status', cause, isEndpointWide: isEndpointWideStatus(status) }, isWhole);
+  }
+
+  /**
+   * Sends the request once more, with another token: this one may have been taken back. By another object, as the connection may still
+   * report to this one, and with the deadline and the times of the first.
+   */
+  #sendAgain(token: string, isWhole: boolean): void {
+    const { agent, inFlight, tokens } = this.#parts;
+    this.#isOver = true;
+    inFlight.delete(this);
+    if (this.#connection !== null) agent.release(this.#connection, isWhole);
+    tokens.drop(this.#request.endpointId, token);
+    const again = new RunningAttempt(this.#request, this.#parts, this.#settled);
+    again.#startedAt = this.#startedAt;
+    again.#start = this.#start;
+    again.#isAgain = true;
+    again.start();
   }
 
   #fail(failure: AttemptFailure): void {
@@ -159,7 +204,7 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
     const { agent, clock, inFlight } = this.#parts;
     this.#isOver = true;
     inFlight.delete(this);
-    const secrets = this.#status === null ? [] : sentSecrets(this.#sent);
+    const secrets = this.#status === null ? [] : sentSecrets([...this.#sent, 'token', this.#token ?? '']);
     const result: AttemptResult = {
       deliveryId: this.#request.deliveryId,
       isSuccess: outcome.kind === 'success',
@@ -223,7 +268,7 @@ interface AttemptInFlight {
  * The attempts under way and their deadlines. One interval checks all of them: there are at most a few thousand, and a timer
  * and an abort signal for each would cost more than everything else that this service does for an attempt.
  */
-export class AttemptsInFlight {
+class AttemptsInFlight {
   readonly #clock: Clock;
   readonly #attempts = new Set<AttemptInFlight>();
   #ticker: NodeJS.Timeout | null = null;

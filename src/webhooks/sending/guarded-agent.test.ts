@@ -8,7 +8,7 @@ import { StubDns, type StubDnsEntry } from '../../../test/support/stub-dns.ts';
 import { systemClock } from '../../base/clock.ts';
 import { loopbackRanges, type NetworkPolicy } from '../../network/address-guard.ts';
 import type { AttemptRequest, AttemptResult } from './attempt-result.ts';
-import { AttemptsInFlight, sendAttempt } from './attempt.ts';
+import { attemptParts, sendAttempt } from './attempt.ts';
 import { parseCidr } from '../../base/ip-address.ts';
 import { refusedTarget } from '../endpoints/endpoint-request.ts';
 import { GuardedAgent, type GuardedAgentOptions } from './guarded-agent.ts';
@@ -62,9 +62,9 @@ async function withAgent(setting: Setting, body: (sending: Sending) => Promise<v
   await using dns = await StubDns.open(setting.table ?? {});
   const { clock = systemClock, policy = loopback } = setting;
   const agent = new GuardedAgent({ ...setting, policy, clock, dnsServers: [dns.server] });
-  const inFlight = new AttemptsInFlight(clock);
+  const parts = attemptParts({ agent, clock });
   const send = (url: string, changes: Partial<AttemptRequest> = {}) =>
-    sendAttempt(attemptRequest(url, changes), { agent, clock, inFlight });
+    sendAttempt(attemptRequest(url, changes), parts);
   try {
     await body({ agent, dns, send });
   } finally {

@@ -4,13 +4,13 @@ import { attemptRequest } from '../../../test/support/attempt-request.ts';
 import { Receiver, type ReceiverMode } from '../../../test/support/receiver.ts';
 import { systemClock as clock } from '../../base/clock.ts';
 import { loopbackRanges } from '../../network/address-guard.ts';
-import { AttemptsInFlight, sendAttempt } from './attempt.ts';
+import { attemptParts, sendAttempt } from './attempt.ts';
 import { GuardedAgent } from './guarded-agent.ts';
 import { masked, maskedBody, sentSecrets } from './mask-secrets.ts';
 import { signBody } from './signature.ts';
 
 const agent = new GuardedAgent({ policy: { allowHttp: true, allowed: loopbackRanges }, clock });
-const parts = { agent, clock, inFlight: new AttemptsInFlight(clock) };
+const parts = attemptParts({ agent, clock });
 after(() => agent.stop());
 
 const token = 'sk/live"0123';

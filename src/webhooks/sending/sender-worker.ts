@@ -6,7 +6,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../base/assert.ts';
 import { systemClock } from '../../base/clock.ts';
-import { AttemptsInFlight, sendAttempt } from './attempt.ts';
+import { attemptParts, sendAttempt } from './attempt.ts';
 import { GuardedAgent } from './guarded-agent.ts';
 import type {
   FromWorker,
@@ -25,8 +25,8 @@ const settings = workerData as SenderSettings;
 
 const clock = systemClock;
 const agent = new GuardedAgent({ ...settings, clock });
-const inFlight = new AttemptsInFlight(clock);
-const parts = { agent, clock, inFlight };
+const parts = attemptParts({ agent, clock });
+const { inFlight } = parts;
 let unsent: NumberedResult[] = [];
 
 // Only sender.ts holds the other end of the port.
