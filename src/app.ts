@@ -72,14 +72,14 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   const lock = config.postgres === undefined ? await takeLock(config.data) : undefined;
   const due: { next: (instanceId: string) => number | undefined } = { next: () => undefined };
   const data = await openDataDirectory(config, { ...parts, logger }, (id) => due.next(id));
-  const delivering = await createDelivering(config, { ...parts, logger }, data);
+  const { policy, dev: isDevelopment } = config;
+  const mailer = new Mailer({ policy, clock, logger, isDevelopment });
+  const delivering = await createDelivering(config, { ...parts, logger, mailer }, data);
   due.next = (id) => delivering.dispatcher.nextDue(id);
   const ownFiles = warningOfFiles(config);
   // A single node is well with it.
   if (ownFiles !== undefined) logger.info(ownFiles);
   let isStopping = false;
-  const { policy, dev: isDevelopment } = config;
-  const mailer = new Mailer({ policy, clock, logger, isDevelopment });
   const thumbs = new ThumbMaker({ clock, logger, sharp: parts.sharp ?? installedSharp(logger) });
   const realtime = createRealtime(config, { delivering, data, clock, logger });
   const nodes = await joinNodes(config, { delivering, realtime, data, logger });
@@ -156,7 +156,7 @@ function warningsFor(
 
 async function createDelivering(
   config: Config,
-  parts: AppParts & { readonly logger: Logger },
+  parts: AppParts & { readonly logger: Logger; readonly mailer: Mailer },
   data: DataDirectory,
 ): Promise<Delivering> {
   const clock = parts.clock ?? systemClock;
@@ -171,6 +171,7 @@ async function createDelivering(
     slotsMax: Math.min(config.webhookSlots, Math.floor(openFilesMax() / 4)),
     clock,
     logger: parts.logger,
+    mailer: parts.mailer,
     version,
   };
   if (config.postgres === undefined || !(data.dueClock instanceof DatabaseClock)) {

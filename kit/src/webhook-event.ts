@@ -33,7 +33,8 @@ export interface EndpointEvent {
   readonly timestamp: string;
   readonly instance_id: string;
   readonly collection: '';
-  readonly data: OperationalData<'endpoint' | 'url' | 'reason'>;
+  /** `reason` where it was disabled. */
+  readonly data: OperationalData<'id' | 'url'> & { readonly reason?: string };
 }
 
 /** The body of a webhook about a delivery to another endpoint that was given up. */

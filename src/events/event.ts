@@ -8,11 +8,20 @@ export const recordEventKinds = ['record.create', 'record.update', 'record.delet
 
 export type RecordEventKind = (typeof recordEventKinds)[number];
 
+/** The kinds of events about endpoints themselves, which other endpoints may ask for. */
+export const operationalEventKinds = [
+  'endpoint.disabled',
+  'endpoint.recovered',
+  'delivery.exhausted',
+] as const;
+
+export type OperationalEventKind = (typeof operationalEventKinds)[number];
+
 /**
  * `backfill` tells one endpoint of a record that exists, as if it were made now. It is no change of the record: whoever reads the log for
  * changes asks for the kinds of these.
  */
-export type EventKind = RecordEventKind | TestEventKind | 'backfill';
+export type EventKind = RecordEventKind | OperationalEventKind | TestEventKind | 'backfill';
 
 /** Returns what the receivers of an event are told that it is. */
 export function toldKind(kind: string): string {
@@ -31,16 +40,28 @@ export function isTest(kind: string): kind is TestEventKind {
   return testEventKinds.some((one) => one === kind);
 }
 
+/** All kinds that the log has. */
+export const eventKinds: readonly EventKind[] = [
+  ...recordEventKinds,
+  'backfill',
+  ...operationalEventKinds,
+  ...testEventKinds,
+];
+
+export function isOperational(kind: string): kind is OperationalEventKind {
+  return operationalEventKinds.some((one) => one === kind);
+}
+
 /** An event before the log gives it a position and an id. */
 export interface NewEvent {
   readonly kind: EventKind;
   /** Of `test`: what its body says in place of its kind. */
   readonly bodyKind?: RecordEventKind;
-  /** Id of the collection; a rename does not change it. Empty for tests: they are no part of the story of a record. */
+  /** Id of the collection; a rename does not change it. Empty for events about endpoints, and for tests: they are no part of the story of a record. */
   readonly collection: string;
   /** Name of the collection at the time of the event. */
   readonly collectionName: string;
-  /** Id of the record; empty for `ping`. */
+  /** Id of the record, or of the endpoint that the event is about; empty for `ping`. */
   readonly record: string;
   /** The record's revision after the change: 1, 2, 3 … without holes. */
   readonly revision: number;
@@ -49,7 +70,7 @@ export interface NewEvent {
   readonly dataJson: string;
   /** JSON text of the record's hidden fields, which no receiver gets, but rules may ask about; absent where it has none. */
   readonly hiddenJson?: string;
-  /** Absent for `ping`. */
+  /** Absent for an event that is about no record. */
   readonly context?: EventContext;
   /** The numbers of the endpoints with a condition that it meets. Those without one are told of every event that they want. */
   readonly told?: readonly number[];

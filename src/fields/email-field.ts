@@ -39,7 +39,8 @@ function check(
   return isDomainAllowed(domain, options) ? undefined : fieldError('validation_email_domain_not_allowed');
 }
 
-function isEmail(text: string): boolean {
+/** Whether a text is an e-mail address that mail servers take. */
+export function isEmail(text: string): boolean {
   // Checked first, so that the patterns below never see a long text.
   if (text.length > bytesMax || Buffer.byteLength(text) > bytesMax) return false;
   const at = text.lastIndexOf('@');

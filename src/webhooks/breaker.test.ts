@@ -1,106 +1,16 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { test } from 'node:test';
 import { deliveryKeys } from '../../test/support/delivery-rows.ts';
 import { eventually } from '../../test/support/eventually.ts';
-import { answers, HeldSender, type SenderPort } from '../../test/support/held-sender.ts';
-import { MovableClock } from '../../test/support/movable-clock.ts';
-import { startWebhookService, type WebhookService } from '../../test/support/webhook-service.ts';
+import { answers } from '../../test/support/held-sender.ts';
+import { startLaneTrial as start, type LaneTrial } from '../../test/support/lane-trial.ts';
 import { sql } from '../sql/sql.ts';
-import { readOldestPending } from './count-waiting.ts';
-import { soleOwnership } from './delivery.ts';
-import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 import { closeLane } from './lane-store.ts';
 
 const second = 1_000;
 const day = 86_400 * second;
 
-/** A service whose own dispatcher sends nothing, and dispatchers over its only instance with receivers that answer as they are told. */
-interface Trial {
-  readonly service: WebhookService;
-  readonly clock: MovableClock;
-  /** Whose answers they are. */
-  readonly sender: HeldSender;
-  readonly addPosts: (count: number) => Promise<void>;
-  /** Waits until nothing is in flight and nothing more can be sent at this time, and returns how many requests were made so far. */
-  readonly idle: () => Promise<number>;
-  readonly wake: () => void;
-  /** Goes to the time at which something may be sent next. */
-  readonly untilNext: () => Promise<void>;
-  /** Stops the dispatcher, and starts another one. */
-  readonly restart: () => Promise<void>;
-  /** Lets another owner have the instance for a while. */
-  readonly passAround: () => void;
-}
-
-async function start(t: TestContext): Promise<Trial> {
-  const clock = new MovableClock();
-  const parts = { clock, wrapSender: (real: SenderPort) => new HeldSender(real) };
-  const service = await startWebhookService(t, { parts });
-  const [entry] = service.app.data.directory.all();
-  assert.ok(entry);
-  const sender = new HeldSender();
-  sender.answer = answers.ok;
-  let epoch = 1;
-  let borrowed = 0;
-  const borrow: DispatcherOptions['borrow'] = async () => {
-    const loan = await service.app.data.instances.borrow(entry);
-    borrowed += 1;
-    const release = (): void => {
-      borrowed -= 1;
-      loan.release();
-    };
-    return { instance: loan.instance, release };
-  };
-  const open = (): Dispatcher => {
-    const dispatcher = new Dispatcher({
-      ownership: { ...soleOwnership, epochOf: () => `${epoch}` },
-      onForeign: () => undefined,
-      instances: () => [entry.id],
-      borrow,
-      sender,
-      clock,
-      logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
-      version: '0',
-    });
-    dispatcher.start();
-    return dispatcher;
-  };
-  let dispatcher = open();
-  t.after(() => dispatcher.stop(0));
-  const trial: Trial = {
-    service,
-    clock,
-    sender,
-    addPosts: async (count) => {
-      await Promise.all(Array.from({ length: count }, () => service.addPost()));
-    },
-    wake: () => dispatcher.wake(entry.id),
-    idle: async () => {
-      trial.wake();
-      await eventually('nothing more can be sent', async () => {
-        // A look begins in the next turn, or after one that is running.
-        for (let turn = 0; turn < 5; turn += 1) await nextTurn();
-        const oldest = await service.withInstance('default', ({ database }) => readOldestPending(database));
-        const isDue = oldest !== undefined && (dispatcher.nextDue(entry.id) ?? 0) <= clock.now();
-        return borrowed === 0 && !isDue;
-      });
-      return sender.given.length;
-    },
-    untilNext: async () => {
-      await trial.idle();
-      clock.move(Math.max(0, (dispatcher.nextDue(entry.id) ?? 0) - clock.now()));
-    },
-    restart: async () => {
-      await dispatcher.stop(0);
-      dispatcher = open();
-    },
-    passAround: () => void (epoch += 1),
-  };
-  return trial;
-}
-
-async function allDelivered({ service, wake }: Trial): Promise<void> {
+async function allDelivered({ service, wake }: LaneTrial): Promise<void> {
   wake();
   await eventually('all are delivered', async () => {
     return (await service.deliveries("status != 'delivered'")).length === 0;

@@ -2,7 +2,7 @@ import { assert } from '../base/assert.ts';
 import { isJsonObject, type JsonObject, ownMember } from '../base/json.ts';
 import { fromTimestamp, type Timestamp, toIsoTimestamp } from '../base/timestamp.ts';
 import { type EventContext, readContext } from '../events/event-context.ts';
-import { kindOfBody, payloadOf, toldKind } from '../events/event.ts';
+import { isOperational, kindOfBody, payloadOf, toldKind } from '../events/event.ts';
 import { foundByKeys, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Reader, Tuple } from '../storage/database.ts';
 import type { DeliveryState, Fate } from './delivery.ts';
@@ -248,7 +248,7 @@ export function toAttemptRequest(
   const { body, isThin, traceparent, tracestate, context } = told;
   const cloudEvent = {
     source: `urn:chancery:instance:${instanceId}`,
-    subject: record === '' ? '' : `${collectionName}/${record}`,
+    subject: collectionName === '' ? '' : `${collectionName}/${record}`,
     time: toIsoTimestamp(created),
   };
   const event = kind === 'test' ? kindOfBody(body) : toldKind(kind);
@@ -302,7 +302,7 @@ export function shapeBody(
   { kind, record, body, isThin, context }: ShapedEvent,
   { payload, fields, owner }: Pick<Endpoint, 'payload' | 'fields' | 'owner'>,
 ): Uint8Array {
-  if (payload === 'full' && fields.length === 0 && owner === '') return body;
+  if ((payload === 'full' && fields.length === 0 && owner === '') || isOperational(kind)) return body;
   const event: unknown = JSON.parse(Buffer.from(body).toString('utf8'));
   const whole = isJsonObject(event) ? ownMember(event, 'data') : undefined;
   assert(isJsonObject(event) && isJsonObject(whole), 'every body of ours has an object as its data');

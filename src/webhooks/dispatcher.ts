@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { nextSpan, toTrace } from '../base/trace-context.ts';
 import { alwaysSafe, type SafeEnd } from '../events/safe-position.ts';
+import type { AlertMailer } from './endpoint-alerts.ts';
 import { type PendingDelivery, toAttemptRequest, type Told } from './deliveries.ts';
 import { type Ownership, soleOwnership } from './delivery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
@@ -37,6 +38,8 @@ export interface DispatcherOptions {
   readonly onForeign: (instanceId: string) => void;
   /** The most attempts in flight over all instances, tests not counted: bounds the sockets and memory of the sending thread. */
   readonly slotsMax?: number;
+  /** Sends the mails of alerts. */
+  readonly mailer?: AlertMailer;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;

@@ -8,6 +8,8 @@ const messages = {
   exhausted: 'A webhook was given up: its delivery is exhausted.',
   paused: 'An endpoint was paused by the service.',
   disabled: 'An endpoint was disabled by the service.',
+  away: 'An endpoint has taken nothing for an hour.',
+  recovered: 'An endpoint takes webhooks again.',
 } as const;
 
 export interface EndpointWarning {

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Collections } from '../collections/collection-store.ts';
-import type { Event, NewEvent, RecordChange } from '../events/event.ts';
+import { type Event, isOperational, type NewEvent, type RecordChange } from '../events/event.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { SettingsStore } from '../settings/settings-store.ts';
 import { sql } from '../sql/sql.ts';
@@ -82,7 +82,10 @@ function runsOf(endpoint: Endpoint, events: readonly Event[]): readonly Run[] {
   for (const [place, event] of events.entries()) {
     if (
       !wants(endpoint, event) ||
-      (hasConditions(endpoint) && event.told?.includes(endpoint.number) !== true)
+      // A condition is about records.
+      (hasConditions(endpoint) &&
+        !isOperational(event.kind) &&
+        event.told?.includes(endpoint.number) !== true)
     )
       continue;
     const before = runs.at(-1);

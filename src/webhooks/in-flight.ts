@@ -5,6 +5,7 @@ import { isTest } from '../events/event.ts';
 import type { Transaction } from '../storage/database.ts';
 import { keyText, type PendingDelivery } from './deliveries.ts';
 import { afterAttempt, type Ownership, standardSchedule, unsent } from './delivery.ts';
+import { type AlertMailer, giveAlert, type StoredAlert, storeAlerts } from './endpoint-alerts.ts';
 import { noteOutcome, warnOfEndpoint } from './endpoint-warnings.ts';
 import { stopEndpoint } from './endpoints/change-endpoint.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
@@ -26,6 +27,8 @@ export interface FlightsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly counts: WebhookCounts;
+  /** Sends the mails of alerts; absent in a process that sends no more than tests. */
+  readonly mailer?: AlertMailer;
   /** Called when results of the instance are settled, so that there is room for more attempts. */
   readonly onSettled: (instanceId: string) => void;
 }
@@ -161,6 +164,7 @@ export class InFlight {
     });
     const options = { now: clock.now(), fence: ownership.fence(instance.id) };
     let changed: readonly LaneRow[] = [];
+    let alerts: readonly StoredAlert[] = [];
     const exhausted = await instance.database.write(
       async (tx) => {
         const ids = await settle(tx, settlements, options);
@@ -168,14 +172,38 @@ export class InFlight {
         this.#block(lanes, ids);
         changed = lanes.changedLanes(options.now);
         await tx.inOrder(changed.map((row) => () => saveLane(tx, row, options.fence)));
+        alerts = await storeAlerts(tx, lanes, { ...options, attempts: this.#alerting(settlements, ids) });
         return ids;
       },
       { findsByKey: true },
     );
     lanes.noteStored(changed, options.now);
+    for (const { alert, after, isFirst } of alerts) {
+      lanes.noteAlerts(alert.endpoint.id, after);
+      if (isFirst) giveAlert(instance, alert, this.#options.mailer);
+    }
     this.#options.counts.exhausted += exhausted.size;
     for (const { key, result } of settlements)
       if (result !== undefined && exhausted.has(keyText(key))) this.#warnOfExhausted(result);
+  }
+
+  /** Returns what of these attempts may give rise to alerts. */
+  #alerting(
+    settlements: readonly Settlement[],
+    exhausted: ReadonlySet<string>,
+  ): Parameters<typeof storeAlerts>[2]['attempts'] {
+    return settlements.flatMap(({ key, result }) => {
+      if (result === undefined || result.kind === 'aborted') return [];
+      const flight = this.#flights.get(result.deliveryId);
+      // A test says nothing of what waits.
+      if (flight === undefined || flight.test !== undefined) return [];
+      const { endpoint, pending } = flight;
+      const { id: delivery, eventId: event, kind } = pending;
+      const { isSuccess, cause } = result;
+      return [
+        { endpoint, delivery, event, kind, isSuccess, cause, isExhausted: exhausted.has(keyText(key)) },
+      ];
+    });
   }
 
   /** Blocks the lanes of strict orders of which one of these deliveries is. */
@@ -240,6 +268,7 @@ export class InFlight {
           status: stop.status,
           event: pending.eventId,
           reason: stop.reason,
+          mailer: this.#options.mailer,
         }));
       if (isStopped) this.#options.counts.stopped[stop.why] += 1;
       if (laneChange === 'recovered') await sendWaiting(instance, endpoint.number);

@@ -2,7 +2,7 @@ import { type PendingDelivery, readPendings, sendAnyway, type SendPolicy } from 
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { closedLane, Lane, type LaneChange, type StoredLane } from './lane.ts';
 import { LaneSource } from './lane-source.ts';
-import { type LaneRow, readLanes } from './lane-store.ts';
+import { type AlertState, type LaneAlerts, type LaneRow, noAlerts, readLanes } from './lane-store.ts';
 import { ReplayRunner } from './replay-runner.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
 import { type Candidate, type LaneCandidate, SlotTime, type Turn } from './slots.ts';
@@ -31,6 +31,7 @@ interface KnownLane {
   updated: string | undefined;
   stored: StoredLane;
   storedCursor: number;
+  alerts: LaneAlerts;
   /** When the cursor was stored last, in milliseconds since 1970. */
   cursorStoredAt: number;
 }
@@ -234,6 +235,19 @@ export class InstanceLanes {
     }
   }
 
+  /** Returns what decides about alerts of an endpoint; undefined while what is stored of it is not known here. */
+  alertState(endpointId: string): AlertState | undefined {
+    const { updated, alerts, lane } = this.#known.lanes.get(endpointId) ?? {};
+    if (updated === undefined || alerts === undefined || lane === undefined) return undefined;
+    return { updated, alerts, lane: lane.stored };
+  }
+
+  /** Notes that an alert is stored. */
+  noteAlerts(endpointId: string, alerts: LaneAlerts): void {
+    const known = this.#known.lanes.get(endpointId);
+    if (known !== undefined) known.alerts = alerts;
+  }
+
   /** Returns when a lane may next begin an attempt that it must not or cannot begin now. */
   nextDue(now: number): number | undefined {
     const dues = [...this.#lanes.values()].map((state) => nextDueOf(state, now));
@@ -264,7 +278,8 @@ export class InstanceLanes {
     for (const { id, number, updated } of unknown) {
       const known = this.#known.lanes.get(id);
       if (known === undefined) continue;
-      const { lane = closedLane, cursor = 0 } = stored.get(number) ?? {};
+      const { lane = closedLane, cursor = 0, alerts = noAlerts } = stored.get(number) ?? {};
+      known.alerts = alerts;
       known.stored = lane;
       known.storedCursor = cursor;
       known.lane.restore(lane);
@@ -322,6 +337,7 @@ function newKnownLane({ number, maxInFlight }: Endpoint, { database }: WebhookIn
     updated: undefined,
     stored: closedLane,
     storedCursor: 0,
+    alerts: noAlerts,
     cursorStoredAt: 0,
   };
 }

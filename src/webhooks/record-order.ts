@@ -36,7 +36,8 @@ export function isHeld(names: Names): Sql {
 
 /** Whether a later event of the record was sent, or is still to be: an older state would take the place of the newer one. */
 export function isSuperseded(names: Names): Sql {
-  return sql`EXISTS (${ofSameRecord(names)} AND b.position > e.position AND (x.event IS NULL OR x.status IN ('pending', 'delivered')))`;
+  // Of events about endpoints none takes the place of another.
+  return sql`EXISTS (${ofSameRecord(names)} AND e.collection <> '' AND b.position > e.position AND (x.event IS NULL OR x.status IN ('pending', 'delivered')))`;
 }
 
 export interface RecordOfEndpoint {

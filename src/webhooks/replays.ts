@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../base/errors.ts';
 import { toTimestamp } from '../base/timestamp.ts';
-import { recordEventKinds } from '../events/event.ts';
+import { operationalEventKinds, recordEventKinds } from '../events/event.ts';
 import { findTime } from '../events/find-event.ts';
 import { foundByKeys, limit, sql, type Sql } from '../sql/sql.ts';
 import type { Database, Names, Reader, Transaction } from '../storage/database.ts';
@@ -112,7 +112,7 @@ function candidates(
     : sql`${position} > ${cursor} AND ${position} <= ${last} ORDER BY ${position}`;
   const source = isTold
     ? sql`SELECT event AS position, endpoint FROM ${names.table('$delivery')}`
-    : sql`SELECT position, kind, collection, expunged FROM ${names.table('$event')}`;
+    : sql`SELECT position, kind, collection, record, expunged FROM ${names.table('$event')}`;
   const outcome = sql`${names.table('$outcome')} o ON ${names.scopeOf('o')} AND o.event = w.position AND o.endpoint = ${endpoint.number}`;
   const isInGap = sql`EXISTS (SELECT 1 FROM ${names.table('$gap')} g WHERE ${names.scopeOf('g')} AND g.endpoint = ${endpoint.number}
     AND g.first <= w.position AND g.last >= w.position)`;
@@ -145,12 +145,15 @@ function toldTo(names: Names, { number }: Endpoint, scope: LogScope): Sql {
   const isTold = sql`w.endpoint = ${number}`;
   if (scope === 'waiting') return isTold;
   return sql`${isTold} AND EXISTS (SELECT 1 FROM ${names.table('$event')} e
-    WHERE ${names.scopeOf('e')} AND e.position = w.position AND e.kind${names.anyOf([...recordEventKinds, 'backfill'])} AND e.expunged IS NULL)`;
+    WHERE ${names.scopeOf('e')} AND e.position = w.position AND e.kind${names.anyOf([...recordEventKinds, ...operationalEventKinds, 'backfill'])} AND e.expunged IS NULL)`;
 }
 
-function wantedOf(names: Names, { events, collections }: Endpoint): Sql {
+/** As `wants` has it. */
+function wantedOf(names: Names, { id, events, collections }: Endpoint): Sql {
   const isOfKind = sql`w.kind${names.anyOf(events)} AND w.expunged IS NULL`;
-  return collections.length === 0 ? isOfKind : sql`${isOfKind} AND w.collection${names.anyOf(collections)}`;
+  const isOfCollection =
+    collections.length === 0 ? sql`w.collection <> ''` : sql`w.collection${names.anyOf(collections)}`;
+  return sql`${isOfKind} AND (${isOfCollection} OR (w.collection = '' AND w.record <> ${id}))`;
 }
 
 /** Returns what a replay of all that waits for an endpoint would take, the last first; undefined when its lane is at the end of the log. */

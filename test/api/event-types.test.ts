@@ -26,6 +26,8 @@ const things = {
   ],
 };
 
+const aboutEndpoints = ['delivery.exhausted', 'endpoint.disabled', 'endpoint.recovered'];
+
 test('each kind of event has a schema that its example and what is really sent follow', async (t) => {
   const service = await startWebhookService(t);
   await service.addEndpoint();
@@ -35,7 +37,7 @@ test('each kind of event has a schema that its example and what is really sent f
   const kinds = ['record.create', 'record.update', 'record.delete'];
   const expected = ['users', 'posts', 'things'].flatMap((name) => kinds.map((kind) => `${name} ${kind}`));
   const listed = listOf(items).map(({ collection, type }) => `${collection} ${type}`.trim());
-  assert.deepEqual(listed.toSorted(), [...expected, 'ping'].toSorted());
+  assert.deepEqual(listed.toSorted(), [...expected, ...aboutEndpoints, 'ping'].toSorted());
   for (const { schema, example } of items) assertFollows(schema, example);
 
   const ofThings = listOf((await service.call('GET', `${types}?collection=things`)).items);
@@ -58,7 +60,7 @@ test('each kind of event has a schema that its example and what is really sent f
 test('the document of an instance describes what is sent to endpoints, and that of the service has no collection', async (t) => {
   const service = await startWebhookService(t);
   const { webhooks, components } = await service.call('GET', '/api/openapi.json');
-  assert.deepEqual(Object.keys(webhooks).toSorted(), ['posts', 'users']);
+  assert.deepEqual(Object.keys(webhooks).toSorted(), [...aboutEndpoints, 'posts', 'users']);
   const { schema } = webhooks.posts.post.requestBody.content['application/json'];
   assert.deepEqual(schema, { $ref: '#/components/schemas/posts.Event' });
   assert.deepEqual(components.schemas['posts.Event'].properties.collection, { const: 'posts' });

@@ -21,6 +21,8 @@ export class HeldSender implements SenderPort {
   readonly given: AttemptRequest[] = [];
   /** When it is set, every request gets this answer in the next turn of the event loop. */
   answer: Answer | undefined;
+  /** What is answered to endpoints with these ids instead. */
+  readonly answerOf = new Map<string, Answer>();
   #open = 0;
   /** The most requests that were open at once, of those that it has answered by itself. */
   openMost = 0;
@@ -39,7 +41,8 @@ export class HeldSender implements SenderPort {
     this.openMost = Math.max(this.openMost, this.#open);
     setImmediate(() => {
       this.#open -= requests.length;
-      this.end(requests, answer);
+      const groups = Map.groupBy(requests, ({ endpointId }) => this.answerOf.get(endpointId) ?? answer);
+      for (const [own, group] of groups) this.end(group, own);
     });
   }
 

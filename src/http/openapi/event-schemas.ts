@@ -1,5 +1,10 @@
 import { type Collection, emitsEvents } from '../../collections/collection.ts';
-import { type EventKind, recordEventKinds } from '../../events/event.ts';
+import {
+  type EventKind,
+  type OperationalEventKind,
+  operationalEventKinds,
+  recordEventKinds,
+} from '../../events/event.ts';
 import { fieldType } from '../../fields/field-types.ts';
 import { hasColumn } from '../../fields/field.ts';
 import { type PathItem, type Schema, schemaReference } from './schema.ts';
@@ -7,7 +12,7 @@ import { type PathItem, type Schema, schemaReference } from './schema.ts';
 /** A kind of event of a collection, and what an endpoint that asks for all of it is sent. */
 export interface EventType {
   readonly type: EventKind;
-  /** Name of the collection; empty for `ping`, which is sent by a test. */
+  /** Name of the collection; empty for `ping`, which is sent by a test, and for events about endpoints. */
   readonly collection: string;
   /** A JSON schema (2020-12) of the body. */
   readonly schema: Schema;
@@ -23,6 +28,41 @@ export function eventTypesOf(collections: readonly Collection[], instanceId: str
   });
   const none = { schema: { type: 'object', properties: {} }, example: {} };
   return [...ofRecords, eventType('ping', '', { data: none, instanceId })];
+}
+
+/** Returns the kinds of events about endpoints. */
+export function operationalTypes(instanceId: string): readonly EventType[] {
+  return operationalEventKinds.map((kind) => {
+    const members = aboutEndpoints[kind];
+    const data = { schema: operationalData(kind), example: members };
+    return eventType(kind, '', { data, instanceId });
+  });
+}
+
+const endpointExample = { id: 'e4a1c0m8p2q7r9t', url: 'https://example.com/hooks' };
+
+/** What `data` has of each: texts like these. */
+const aboutEndpoints: Readonly<Record<OperationalEventKind, Readonly<Record<string, string>>>> = {
+  'endpoint.disabled': { ...endpointExample, reason: 'The receiver was away for five days.' },
+  'endpoint.recovered': endpointExample,
+  'delivery.exhausted': {
+    delivery: '0mwos9t825cml2muc1oz-e4a1c0m8p2q7r9t',
+    event: '0mwos9t825cml2muc1oz',
+    endpoint: endpointExample.id,
+    cause: 'The receiver answered with status 500.',
+  },
+};
+
+const summaries: Readonly<Record<OperationalEventKind, string>> = {
+  'endpoint.disabled': 'An endpoint was disabled, as it was away for too long',
+  'endpoint.recovered': 'An endpoint is back that was away for an hour or disabled',
+  'delivery.exhausted': 'The first delivery of the day to an endpoint was given up',
+};
+
+function operationalData(kind: OperationalEventKind): Schema {
+  const names = Object.keys(aboutEndpoints[kind]);
+  const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]));
+  return { type: 'object', required: names, properties };
 }
 
 function eventType(
@@ -57,29 +97,39 @@ export function eventSchemasOf(collections: readonly Collection[]): Readonly<Rec
   );
 }
 
-/** Describes what is sent to endpoints, as OpenAPI 3.1 does: an operation of the receiver's for each collection. */
+/** Describes what is sent to endpoints, as OpenAPI 3.1 does: an operation of the receiver's for each collection, and for events about endpoints. */
 export function webhooksOf(collections: readonly Collection[]): Readonly<Record<string, PathItem>> {
-  return Object.fromEntries(
-    collections.filter(emitsEvents).map((collection) => [
-      collection.name,
-      {
-        post: {
-          operationId: `webhook_${collection.name}`,
-          tags: ['webhooks'],
-          summary: `A record of ${collection.name} was created, updated or deleted`,
-          description:
-            'Signed by the secret of the endpoint. An endpoint may ask for less of `data`, and for headers of its own.',
-          // The receiver's own matter.
-          security: [],
-          requestBody: {
-            required: true,
-            content: { 'application/json': { schema: schemaReference(partName(collection)) } },
-          },
-          responses: { '2XX': { description: 'Taken. Anything else is tried again.' } },
-        },
-      },
-    ]),
-  );
+  const ofRecords = collections.filter(emitsEvents).map((collection) => {
+    const { name } = collection;
+    const summary = `A record of ${name} was created, updated or deleted`;
+    const schema = schemaReference(partName(collection));
+    return [name, webhookOf(`webhook_${name}`, { summary, schema })] as const;
+  });
+  // No collection has a name with a dot.
+  const ofEndpoints = operationalEventKinds.map((kind) => {
+    const schema = bodySchema([kind], '', operationalData(kind));
+    return [kind, webhookOf(`webhook_${kind}`, { summary: summaries[kind], schema })] as const;
+  });
+  return Object.fromEntries([...ofRecords, ...ofEndpoints]);
+}
+
+function webhookOf(
+  operationId: string,
+  { summary, schema }: { readonly summary: string; readonly schema: Schema },
+): PathItem {
+  return {
+    post: {
+      operationId,
+      tags: ['webhooks'],
+      summary,
+      description:
+        'Signed by the secret of the endpoint. An endpoint may ask for less of `data`, and for headers of its own.',
+      // The receiver's own matter.
+      security: [],
+      requestBody: { required: true, content: { 'application/json': { schema } } },
+      responses: { '2XX': { description: 'Taken. Anything else is tried again.' } },
+    },
+  };
 }
 
 function bodySchema(kinds: readonly string[], collection: string, data: Schema): Schema {

@@ -1,4 +1,4 @@
-import { recordEventKinds, testEventKinds } from '../../events/event.ts';
+import { eventKinds } from '../../events/event.ts';
 import { cancelDelivery, listDeliveries, readDelivery, retryDelivery } from '../../webhooks/delivery-log.ts';
 import { deliveryStatuses } from '../../webhooks/delivery.ts';
 import type { AttemptKind } from '../../webhooks/sending/attempt-result.ts';
@@ -91,7 +91,7 @@ export const deliverySchemas: Readonly<Record<string, Schema>> = {
     id: text,
     endpoint: { type: 'string', description: 'Its id.' },
     event: { type: 'string', description: 'Its id: the `webhook-id` that receivers see.' },
-    kind: { enum: [...recordEventKinds, 'backfill', ...testEventKinds] },
+    kind: { enum: eventKinds },
     collection: { type: 'string', description: 'Its name when it happened.' },
     record: { type: 'string', description: 'Its id.' },
     status: { enum: deliveryStatuses },

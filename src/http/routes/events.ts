@@ -1,4 +1,4 @@
-import { recordEventKinds, testEventKinds } from '../../events/event.ts';
+import { eventKinds, operationalEventKinds, recordEventKinds } from '../../events/event.ts';
 import { expungeEvent } from '../../webhooks/expunge-event.ts';
 import { listEvents, readEvent } from '../../webhooks/list-events.ts';
 import { testFilter } from '../../webhooks/test-filter.ts';
@@ -81,7 +81,7 @@ export const eventRoutes = [
       const { instance, query } = context;
       // Another node may have changed the definitions.
       await instance.refresh();
-      const [{ eventTypesOf }, { withinLimit }] = await Promise.all([
+      const [{ eventTypesOf, operationalTypes }, { withinLimit }] = await Promise.all([
         import('../openapi/event-schemas.ts'),
         import('../openapi/instance-document.ts'),
       ]);
@@ -89,7 +89,9 @@ export const eventRoutes = [
       const wanted = name === null ? instance.collections.all() : [instance.collections.get(name)];
       const collections = withinLimit(wanted);
       const omitted = wanted.length - collections.length;
-      return context.answer(JSON.stringify({ items: eventTypesOf(collections, instance.id), omitted }));
+      const items = eventTypesOf(collections, instance.id);
+      const ofEndpoints = name === null ? operationalTypes(instance.id) : [];
+      return context.answer(JSON.stringify({ items: [...items, ...ofEndpoints], omitted }));
     },
   }),
 ];
@@ -97,21 +99,21 @@ export const eventRoutes = [
 const text: Schema = { type: 'string' };
 const members: Readonly<Record<string, Schema>> = {
   id: { type: 'string', description: 'The `webhook-id` that receivers see.' },
-  kind: { enum: [...recordEventKinds, 'backfill', ...testEventKinds] },
+  kind: { enum: eventKinds },
   collection: { type: 'string', description: 'Its name when it happened.' },
-  record: { type: 'string', description: 'Its id.' },
+  record: { type: 'string', description: 'Its id; of an event about an endpoint that of the endpoint.' },
   revision: { type: 'integer', minimum: 0 },
   created: text,
   expunged: { type: 'string', description: 'When its body was expunged; empty where it was not.' },
   actor: {
     type: 'string',
     description:
-      'Who has made the change: `superuser`, `key:<id>`, `<collection>/<id>`, `guest`, or `service`. Empty for the test event, and for an API key that is bound to endpoints.',
+      'Who has made the change: `superuser`, `key:<id>`, `<collection>/<id>`, `guest`, or `service`. Empty for events about no record, and for an API key that is bound to endpoints.',
   },
   hops: {
     type: 'integer',
     minimum: 0,
-    description: 'How many webhooks have led to this one, itself included. 0 for the test event.',
+    description: 'How many webhooks have led to this one, itself included. 0 for events about no record.',
   },
   changed: { type: 'array', items: text, description: 'The visible fields that an update has changed.' },
   deliveries: { type: 'array', items: schemaReference('Delivery') },
@@ -146,8 +148,11 @@ export const eventSchemas: Readonly<Record<string, Schema>> = {
     items: {
       type: 'array',
       items: objectSchema({
-        type: { enum: [...recordEventKinds, 'ping'] },
-        collection: { type: 'string', description: 'Its name; empty for `ping`, which a test sends.' },
+        type: { enum: eventKinds.filter((kind) => kind !== 'backfill') },
+        collection: {
+          type: 'string',
+          description: 'Its name; empty for `ping`, which a test sends, and for events about endpoints.',
+        },
         schema: {
           type: 'object',
           additionalProperties: true,

@@ -232,6 +232,12 @@ const replayBackfill = [
   sql`ALTER TABLE "$replay" ADD COLUMN log_end INTEGER NOT NULL DEFAULT 0`,
   sql`ALTER TABLE "$replay" ADD COLUMN cause TEXT NOT NULL DEFAULT ''`,
 ];
+// What people were told of an endpoint, so that they are told once.
+const laneAlerts = [
+  sql`ALTER TABLE "$lane" ADD COLUMN alert TEXT NOT NULL DEFAULT ''`,
+  sql`ALTER TABLE "$lane" ADD COLUMN recovered_at INTEGER NOT NULL DEFAULT 0`,
+  sql`ALTER TABLE "$lane" ADD COLUMN exhausted_day TEXT NOT NULL DEFAULT ''`,
+];
 
 /**
  * The internal tables of one instance. Their names begin with `$`, which no collection's name can. Times that are shown are
@@ -276,4 +282,5 @@ export const instanceMigrations: readonly Migration[] = [
   { name: 'api keys for some endpoints', statements: () => [apiKeyEndpoints], admits: 1 },
   { name: 'backfills', statements: () => replayBackfill, admits: 1 },
   { name: 'events whose bodies are expunged', statements: () => [eventExpunged], admits: 1 },
+  { name: 'alerts of lanes', statements: () => laneAlerts, admits: 1 },
 ];

@@ -330,6 +330,11 @@ const replayBackfill = sql`ALTER TABLE chancery.replay
   ADD COLUMN collection text COLLATE "C" NOT NULL DEFAULT '',
   ADD COLUMN log_end bigint NOT NULL DEFAULT 0,
   ADD COLUMN cause text COLLATE "C" NOT NULL DEFAULT ''`;
+// What people were told of an endpoint, so that they are told once.
+const laneAlerts = sql`ALTER TABLE chancery.lane
+  ADD COLUMN alert text COLLATE "C" NOT NULL DEFAULT '',
+  ADD COLUMN recovered_at bigint NOT NULL DEFAULT 0,
+  ADD COLUMN exhausted_day text COLLATE "C" NOT NULL DEFAULT ''`;
 
 export const postgresMigrations: readonly Migration[] = [
   {
@@ -369,4 +374,5 @@ export const postgresMigrations: readonly Migration[] = [
   { name: 'api keys for some endpoints', statements: () => [apiKeyEndpoints], admits: 1 },
   { name: 'backfills', statements: () => [replayBackfill], admits: 1 },
   { name: 'events whose bodies are expunged', statements: () => [eventExpunged], admits: 1 },
+  { name: 'alerts of lanes', statements: () => [laneAlerts], admits: 1 },
 ];

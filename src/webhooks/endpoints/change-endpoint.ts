@@ -25,6 +25,7 @@ import {
   refuseFixed,
 } from './endpoint.ts';
 import { newSigningSecret } from '../sending/signature.ts';
+import { type AlertMailer, giveAlert, storeDisabled } from '../endpoint-alerts.ts';
 import { warnOfEndpoint } from '../endpoint-warnings.ts';
 import { endLane, skippedCause, skipWaiting } from '../skip-waiting.ts';
 import { closeLane, openLane } from '../lane-store.ts';
@@ -294,7 +295,13 @@ export async function stopEndpoint(
     status,
     event,
     reason,
-  }: { readonly status: 'paused' | 'disabled'; readonly event: string; readonly reason: string },
+    mailer,
+  }: {
+    readonly status: 'paused' | 'disabled';
+    readonly event: string;
+    readonly reason: string;
+    readonly mailer: AlertMailer;
+  },
 ): Promise<boolean> {
   let isStopped = false;
   await change(instance, async (tx, endpoints) => {
@@ -303,9 +310,12 @@ export async function stopEndpoint(
     const updated = timeOfChange(existing, instance.clock);
     const after = { ...existing, status, statusReason: reason, updated };
     await save(tx, endpoints, { before: existing, after });
+    if (status === 'disabled') await storeDisabled(tx, instance, { endpoint: after, reason });
     tx.afterCommit(() => {
       isStopped = true;
       warnOfEndpoint(instance, existing, { kind: status, event, cause: reason });
+      if (status === 'disabled')
+        giveAlert(instance, { kind: status, endpoint: after, event, cause: reason }, mailer);
     });
   });
   return isStopped;

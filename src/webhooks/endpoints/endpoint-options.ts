@@ -1,6 +1,7 @@
 import type { CollectionStore } from '../../collections/collection-store.ts';
 import { emitsEvents, superusersName } from '../../collections/collection.ts';
-import { type RecordEventKind, recordEventKinds } from '../../events/event.ts';
+import { recordEventKinds } from '../../events/event.ts';
+import { isEmail } from '../../fields/email-field.ts';
 import type { Decoded } from '../../fields/field-type.ts';
 import { fieldError, invalidValue } from '../../fields/field-error.ts';
 import { filterLimits } from '../../filters/filter-error.ts';
@@ -20,6 +21,16 @@ import {
   headersMax,
   maskHeaders,
 } from './endpoint-request.ts';
+import {
+  decodeEvents,
+  decodeFields,
+  decodeSchedule,
+  type EndpointEventKind,
+  endpointEventKinds,
+  fieldsMax,
+  scheduleLengthMax,
+  scheduleSecondsMax,
+} from './list-options.ts';
 
 /**
  * An option of an endpoint: everything the service must know of it, in one place. The names that a body may have, the type Endpoint, the
@@ -58,10 +69,6 @@ export interface OptionContext {
 }
 
 const collectionsMax = 200;
-const fieldsMax = 200;
-const fieldName = /^\w{1,255}$/;
-const scheduleLengthMax = 50;
-const scheduleSecondsMax = 7 * 86_400;
 const maxAgeSecondsMax = 366 * 86_400;
 
 const orders = ['none', 'record', 'strict'] as const;
@@ -87,11 +94,16 @@ export const endpointOptions = {
     schema: { type: 'string', minLength: 1, description: 'Public HTTPS, unless the operator allows more.' },
   }),
   description: textOption(1_000, 'Notes for people.'),
-  events: option<readonly RecordEventKind[]>({
+  events: option<readonly EndpointEventKind[]>({
     initial: recordEventKinds,
     decode: decodeEvents,
     form: 'json',
-    schema: { type: 'array', minItems: 1, items: { enum: recordEventKinds } },
+    schema: {
+      type: 'array',
+      minItems: 1,
+      items: { enum: endpointEventKinds },
+      description: 'The last three are about other endpoints, and need no collections.',
+    },
   }),
   /** Ids of collections, so that renames follow; empty means all of them. */
   collections: option<readonly string[]>({
@@ -224,6 +236,21 @@ export const endpointOptions = {
     max: 10_000,
     description: 'Attempts per second; 0 for no limit.',
   }),
+  /** An e-mail address that is told when it fails for long and when it is back, or empty. */
+  contact: option<string>({
+    initial: '',
+    decode: (value) =>
+      value === '' || (typeof value === 'string' && isEmail(value))
+        ? { value }
+        : { error: fieldError('validation_is_email') },
+    form: 'text',
+    schema: {
+      type: 'string',
+      maxLength: 255,
+      description:
+        'An e-mail address for alerts: the endpoint fails for long, is disabled, is back. Empty for none.',
+    },
+  }),
 } as const;
 
 /** The value of each option. */
@@ -338,14 +365,6 @@ export function checkTarget(
   return { kind: 'refused', reason: check.reason };
 }
 
-function decodeEvents(value: unknown): Decoded<readonly RecordEventKind[]> {
-  const wanted: readonly unknown[] = Array.isArray(value) ? value : [];
-  const events = recordEventKinds.filter((kind) => wanted.includes(kind));
-  if (events.length > 0 && wanted.every((item) => events.some((kind) => kind === item)))
-    return { value: events };
-  return { error: invalidValue(`Must be one or more of ${recordEventKinds.join(', ')}.`) };
-}
-
 /** Names or ids come in, ids are kept: an endpoint follows its collections through every renaming. */
 function decodeCollections(value: unknown, context: OptionContext): Decoded<readonly string[]> {
   if (!Array.isArray(value) || value.length > collectionsMax) {
@@ -382,27 +401,4 @@ function decodeOwner(value: unknown, { collections }: OptionContext): Decoded<st
   if (collection?.type === 'auth' && collection.name !== superusersName)
     return { value: `${collection.id}/${id}` };
   return { error: invalidValue('Must be an account, as users/r4nd0m1d0000001.') };
-}
-
-function decodeFields(value: unknown): Decoded<readonly string[]> {
-  const names: readonly unknown[] = Array.isArray(value) ? value : [''];
-  const texts = names.filter((name) => typeof name === 'string' && fieldName.test(name)).map(String);
-  if (texts.length === names.length && texts.length <= fieldsMax) return { value: [...new Set(texts)] };
-  return { error: invalidValue(`Must be an array of at most ${fieldsMax} names of fields.`) };
-}
-
-function decodeSchedule(value: unknown): Decoded<readonly number[] | null> {
-  if (value === null) return { value };
-  const isSchedule =
-    Array.isArray(value) &&
-    value.length <= scheduleLengthMax &&
-    value.every(
-      (item) => typeof item === 'number' && Number.isInteger(item) && item >= 1 && item <= scheduleSecondsMax,
-    );
-  if (isSchedule) return { value };
-  return {
-    error: invalidValue(
-      `Must be null or up to ${scheduleLengthMax} integers of seconds between 1 and ${scheduleSecondsMax}.`,
-    ),
-  };
 }

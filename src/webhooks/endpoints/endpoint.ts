@@ -1,6 +1,6 @@
 import { AppError, type FieldError, type FieldErrors } from '../../base/errors.ts';
 import { fromTimestamp, type Timestamp } from '../../base/timestamp.ts';
-import { type Event, isTest } from '../../events/event.ts';
+import { type Event, isOperational, isTest } from '../../events/event.ts';
 import { fieldError, invalidValue, unknownMembers } from '../../fields/field-error.ts';
 import { filterProblem } from '../endpoint-conditions.ts';
 import { checkSigningSecret } from '../sending/signature.ts';
@@ -27,13 +27,20 @@ export interface Endpoint extends EndpointSettings {
 /** Every write of a record is matched against each endpoint. */
 export const endpointsMax = 1_000;
 
-/** Whether the endpoint is to be told of the event. The test event is never fanned out, nor is what a backfill tells one endpoint. */
+/**
+ * Whether the endpoint is to be told of the event. The test event is never fanned out, nor is what a backfill tells one endpoint. None is
+ * told of itself, and an account's of no others.
+ */
 export function wants(
-  endpoint: Pick<EndpointSettings, 'events' | 'collections'>,
-  event: Pick<Event, 'kind' | 'collection'>,
+  endpoint: Pick<EndpointSettings, 'events' | 'collections'> & {
+    readonly id?: string;
+    readonly owner?: string;
+  },
+  event: Pick<Event, 'kind' | 'collection'> & { readonly record?: string },
 ): boolean {
   if (isTest(event.kind) || event.kind === 'backfill') return false;
   if (!endpoint.events.includes(event.kind)) return false;
+  if (isOperational(event.kind)) return event.record !== endpoint.id && (endpoint.owner ?? '') === '';
   return endpoint.collections.length === 0 || endpoint.collections.includes(event.collection);
 }
 

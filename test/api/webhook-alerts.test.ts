@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { systemClock } from '../../src/base/clock.ts';
+import { Mailer } from '../../src/mail/mailer.ts';
+import { loopbackRanges } from '../../src/network/address-guard.ts';
+import { sql } from '../../src/sql/sql.ts';
+import { eventually } from '../support/eventually.ts';
+import { answers } from '../support/held-sender.ts';
+import { type LaneTrial, startLaneTrial } from '../support/lane-trial.ts';
+import { SmtpSink } from '../support/smtp-sink.ts';
+import { type Json, listOf } from '../support/webhook-service.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+interface Stage extends LaneTrial {
+  readonly sink: SmtpSink;
+  /** Id of the endpoint that fails; another one is told of it. */
+  readonly id: string;
+  readonly listener: string;
+  /** Lets time pass, with all that happens meanwhile. */
+  readonly passMs: (ms: number) => Promise<void>;
+}
+
+const contact = 'on-call@example.com';
+
+async function start(t: TestContext, settings: Json = {}): Promise<Stage> {
+  const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+  const policy = { allowHttp: true, allowed: loopbackRanges };
+  const mailer = new Mailer({ policy, clock: systemClock, logger, isDevelopment: false });
+  t.after(() => mailer.stop(0));
+  const trial = await startLaneTrial(t, { mailer });
+  const { service, clock, sender } = trial;
+  const sink = await SmtpSink.start(t);
+  await sink.serve(service);
+  await service.call('PATCH', '/api/settings', {
+    body: { meta: { appName: 'Harbour & Co', appURL: 'https://harbour.example.com' } },
+  });
+  const url = 'https://shop.example.com/hook?key=hidden';
+  const { id } = await service.addEndpoint({ url, contact, description: 'The <shop>', ...settings });
+  const events = ['endpoint.disabled', 'endpoint.recovered', 'delivery.exhausted'];
+  const { id: listener } = await service.addEndpoint({ url: 'https://ops.example.com/', events });
+  sender.answerOf.set(listener, answers.ok);
+  const passMs = async (ms: number): Promise<void> => {
+    const end = clock.now() + ms;
+    while (clock.now() < end) {
+      const before = clock.now();
+      await trial.untilNext();
+      // Nothing is due.
+      if (clock.now() === before) clock.move(end - before);
+      await trial.idle();
+    }
+  };
+  return { ...trial, sink, id, listener, passMs };
+}
+
+/** Returns the events about endpoints, in the order in which they happened. */
+async function toldOf({ service }: LaneTrial): Promise<readonly Json[]> {
+  const { items } = await service.call('GET', '/api/webhooks/events?perPage=200');
+  return listOf(items).filter(({ collection, kind }) => collection === '' && kind !== 'ping');
+}
+
+async function kindsOf(trial: LaneTrial): Promise<readonly string[]> {
+  return (await toldOf(trial)).map(({ kind }) => String(kind));
+}
+
+async function bodiesTo({ sender }: LaneTrial, endpoint: string): Promise<readonly Json[]> {
+  return Promise.resolve(
+    sender.given
+      .filter(({ endpointId }) => endpointId === endpoint)
+      .map(({ body }) => JSON.parse(Buffer.from(body).toString())),
+  );
+}
+
+/** Puts the failures of the lane so far back, as if they had begun that long before. */
+async function backdate({ service, passAround, wake }: LaneTrial, ms: number): Promise<void> {
+  await service.withInstance('default', ({ database }) =>
+    database.write((tx) =>
+      tx.run(
+        sql`UPDATE ${tx.names.table('$lane')} SET since = since - CAST(${ms} AS bigint) WHERE ${tx.names.scope} AND since > 0`,
+      ),
+    ),
+  );
+  passAround();
+  wake();
+}
+
+test('who is away for an hour is told once by mail, across starts and owners, and once that it is back', async (t) => {
+  const stage = await start(t);
+  const { service, sender, sink, id, addPosts, idle, restart, passAround, passMs } = stage;
+  sender.answer = answers.down;
+  await addPosts(6);
+  await idle();
+  await passMs(50 * minute);
+  assert.equal(sink.mails.length, 0);
+  await passMs(30 * minute);
+  const mail = await sink.mail(0);
+  assert.deepEqual(mail.to, [contact]);
+  assert.equal(mail.parsed.subject, 'Harbour & Co: an endpoint has taken no webhook for an hour');
+  assert.match(
+    mail.parsed.html ?? '',
+    /The endpoint The &lt;shop&gt; at shop\.example\.com has taken no webhook/,
+  );
+  assert.match(mail.parsed.html ?? '', /<p>Status 500\.<\/p>/);
+  assert.match(mail.parsed.html ?? '', new RegExp(`"https://harbour\\.example\\.com/_/webhooks/${id}"`));
+  assert.doesNotMatch(mail.raw, /hidden/);
+  await restart();
+  await passMs(hour);
+  passAround();
+  await passMs(hour);
+  sender.answer = answers.ok;
+  await passMs(30 * minute);
+  await eventually('another mail', () => sink.mails.length >= 2);
+  assert.equal((await sink.mail(1)).parsed.subject, 'Harbour & Co: an endpoint is back');
+  await addPosts(5);
+  await restart();
+  await addPosts(5);
+  await idle();
+  assert.deepEqual(await kindsOf(stage), ['endpoint.recovered']);
+  const [told] = await bodiesTo(stage, stage.listener);
+  const url = 'https://shop.example.com/hook?key=hidden';
+  assert.deepEqual(Object.keys(told), ['event', 'timestamp', 'instance_id', 'collection', 'data']);
+  assert.deepEqual([told.event, told.collection, told.data], ['endpoint.recovered', '', { id, url }]);
+  const shown = await service.call('GET', '/api/webhooks/events?perPage=200');
+  assert.equal(listOf(shown.items).find(({ kind }) => kind === 'endpoint.recovered').record, id);
+  assert.equal(sink.mails.length, 2);
+});
+
+test('an endpoint that is back before an hour has passed is not spoken of', async (t) => {
+  const stage = await start(t);
+  const { sender, sink, addPosts, idle, passMs } = stage;
+  sender.answer = answers.down;
+  await addPosts(6);
+  await idle();
+  await passMs(40 * minute);
+  sender.answer = answers.ok;
+  await passMs(2 * hour);
+  await addPosts(3);
+  await idle();
+  assert.deepEqual([await kindsOf(stage), sink.mails.length], [[], 0]);
+});
+
+test('others are told that an endpoint was disabled and is back, and it is not told of itself', async (t) => {
+  const all = ['record.create', 'endpoint.disabled', 'endpoint.recovered', 'delivery.exhausted'];
+  const stage = await start(t, { events: all, schedule: [] });
+  const { service, sender, sink, id, listener, addPosts, idle, restart, untilNext, wake } = stage;
+  const path = `/api/webhooks/endpoints/${id}`;
+  sender.answer = answers.down;
+  await addPosts(8);
+  await idle();
+  await backdate(stage, 5 * day);
+  await untilNext();
+  wake();
+  await eventually('it is disabled', async () => (await service.call('GET', path)).status === 'disabled');
+  await restart();
+  assert.equal((await kindsOf(stage)).filter((kind) => kind === 'endpoint.disabled').length, 1);
+  sender.answer = answers.ok;
+  await service.call('POST', `${path}/resume`);
+  await addPosts(3);
+  await idle();
+  await restart();
+  await addPosts(3);
+  await idle();
+  const kinds = await kindsOf(stage);
+  assert.deepEqual(
+    kinds.filter((kind) => kind.startsWith('endpoint.')),
+    ['endpoint.disabled', 'endpoint.recovered'],
+  );
+  const told = await bodiesTo(stage, listener);
+  assert.deepEqual(told.map(({ event }) => event).toSorted(), kinds.toSorted());
+  const reason = 'The receiver was away for five days.';
+  const url = 'https://shop.example.com/hook?key=hidden';
+  assert.deepEqual(told.find(({ event }) => event === 'endpoint.disabled').data, { id, url, reason });
+  assert.deepEqual(
+    new Set((await bodiesTo(stage, id)).map(({ event }) => event)),
+    new Set(['record.create']),
+  );
+  await eventually('both mails', () => sink.mails.some(({ raw }) => raw.includes('is back')));
+  const mails = await Promise.all(
+    sink.mails.map(async (_, number) => (await sink.mail(number)).parsed.subject),
+  );
+  assert.equal(mails.filter((subject) => subject?.endsWith('was disabled')).length, 1);
+  assert.equal(mails.filter((subject) => subject?.endsWith('is back')).length, 1);
+  // Nor does a replay tell it.
+  const replay = await service.call('POST', `${path}/replay`, { body: { scope: 'missing', dryRun: true } });
+  const whole = await service.call('POST', `/api/webhooks/endpoints/${listener}/replay`, {
+    body: { scope: 'all', dryRun: true },
+  });
+  assert.equal(whole.total, kinds.length);
+  assert.ok(replay.total <= 8);
+});
+
+test('the first exhausted delivery of a day is told of, and the others are not', async (t) => {
+  const stage = await start(t, { schedule: [] });
+  const { service, sender, sink, id, listener, clock, addPosts, idle, restart } = stage;
+  sender.answer = answers.missing;
+  await addPosts(2);
+  await idle();
+  await restart();
+  await addPosts(2);
+  await idle();
+  assert.deepEqual(await kindsOf(stage), ['delivery.exhausted']);
+  const [told] = await bodiesTo(stage, listener);
+  const first = (await service.deliveries("status = 'exhausted'")).find(
+    (one) => one.id === told.data.delivery,
+  );
+  assert.deepEqual(told.data, { delivery: first.id, event: first.event, endpoint: id, cause: 'Status 404.' });
+  clock.move(day);
+  await service.signIn();
+  await addPosts(2);
+  await idle();
+  assert.deepEqual(await kindsOf(stage), ['delivery.exhausted', 'delivery.exhausted']);
+  await eventually('two mails', () => sink.mails.length >= 2);
+  assert.equal((await sink.mail(0)).parsed.subject, 'Harbour & Co: a webhook was given up');
+});
+
+test('two endpoints that are told of each other do not go on telling', async (t) => {
+  const stage = await start(t, { events: ['delivery.exhausted', 'record.create'], schedule: [] });
+  const { service, sender, id, listener, addPosts, idle, clock } = stage;
+  await service.call('PATCH', `/api/webhooks/endpoints/${listener}`, { body: { schedule: [] } });
+  sender.answerOf.set(listener, answers.missing);
+  sender.answer = answers.missing;
+  await addPosts(1);
+  await idle();
+  clock.move(day);
+  await service.signIn();
+  await idle();
+  assert.deepEqual(await kindsOf(stage), ['delivery.exhausted']);
+  assert.equal((await bodiesTo(stage, listener)).length, 1);
+  assert.deepEqual(
+    (await bodiesTo(stage, id)).map(({ event }) => event),
+    ['record.create'],
+  );
+});
+
+test('events about endpoints are neither in the feed nor for records, and need no collection', async (t) => {
+  const stage = await start(t, { schedule: [] });
+  const { service, sender, listener, addPosts, idle } = stage;
+  await service.call('PATCH', `/api/webhooks/endpoints/${listener}`, {
+    body: { collections: ['posts'], payload: 'thin', coalesce: true },
+  });
+  sender.answer = answers.missing;
+  await addPosts(1);
+  await idle();
+  const [told] = await bodiesTo(stage, listener);
+  assert.equal(told.data.cause, 'Status 404.');
+  const feed = await service.call('GET', '/api/webhooks/feed?wait=10');
+  assert.deepEqual(
+    listOf(feed.items).map((item) => item.payload.event),
+    ['record.create'],
+  );
+  const refused = await service.call('GET', '/api/webhooks/feed?events=delivery.exhausted', { status: 400 });
+  assert.match(JSON.stringify(refused), /Expected some of record\.create/);
+});
+
+test('an address that is none is refused as a contact', async (t) => {
+  const { service } = await start(t);
+  for (const wrong of [
+    'nobody',
+    'a@b',
+    `${'a'.repeat(250)}@example.com`,
+    7,
+    'a@example.com\r\nBcc: b@example.com',
+  ]) {
+    const { data } = await service.call('POST', '/api/webhooks/endpoints', {
+      body: { url: service.receiver.url, contact: wrong },
+      status: 400,
+    });
+    assert.deepEqual(Object.keys(data), ['contact']);
+  }
+});

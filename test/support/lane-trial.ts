@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { readOldestPending } from '../../src/webhooks/count-waiting.ts';
+import { soleOwnership } from '../../src/webhooks/delivery.ts';
+import { Dispatcher, type DispatcherOptions } from '../../src/webhooks/dispatcher.ts';
+import { eventually } from './eventually.ts';
+import { answers, HeldSender, type SenderPort } from './held-sender.ts';
+import { MovableClock } from './movable-clock.ts';
+import { startWebhookService, type WebhookService } from './webhook-service.ts';
+
+/** A service whose own dispatcher sends nothing, and dispatchers over its only instance with receivers that answer as they are told. */
+export interface LaneTrial {
+  readonly service: WebhookService;
+  readonly clock: MovableClock;
+  /** Whose answers they are. */
+  readonly sender: HeldSender;
+  readonly addPosts: (count: number) => Promise<void>;
+  /** Waits until nothing is in flight and nothing more can be sent at this time, and returns how many requests were made so far. */
+  readonly idle: () => Promise<number>;
+  readonly wake: () => void;
+  /** Goes to the time at which something may be sent next. */
+  readonly untilNext: () => Promise<void>;
+  /** Stops the dispatcher, and starts another one. */
+  readonly restart: () => Promise<void>;
+  /** Lets another owner have the instance for a while. */
+  readonly passAround: () => void;
+}
+
+export async function startLaneTrial(
+  t: TestContext,
+  parts: Pick<DispatcherOptions, 'mailer'> = {},
+): Promise<LaneTrial> {
+  const clock = new MovableClock();
+  const wrapSender = (real: SenderPort): SenderPort => new HeldSender(real);
+  const service = await startWebhookService(t, { parts: { clock, wrapSender } });
+  const [entry] = service.app.data.directory.all();
+  assert.ok(entry);
+  const sender = new HeldSender();
+  sender.answer = answers.ok;
+  let epoch = 1;
+  let borrowed = 0;
+  const borrow: DispatcherOptions['borrow'] = async () => {
+    const loan = await service.app.data.instances.borrow(entry);
+    borrowed += 1;
+    const release = (): void => {
+      borrowed -= 1;
+      loan.release();
+    };
+    return { instance: loan.instance, release };
+  };
+  const open = (): Dispatcher => {
+    const dispatcher = new Dispatcher({
+      ...parts,
+      ownership: { ...soleOwnership, epochOf: () => `${epoch}` },
+      onForeign: () => undefined,
+      instances: () => [entry.id],
+      borrow,
+      sender,
+      clock,
+      logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+      version: '0',
+    });
+    dispatcher.start();
+    return dispatcher;
+  };
+  let dispatcher = open();
+  t.after(() => dispatcher.stop(0));
+  const trial: LaneTrial = {
+    service,
+    clock,
+    sender,
+    addPosts: async (count) => {
+      await Promise.all(Array.from({ length: count }, () => service.addPost()));
+    },
+    wake: () => dispatcher.wake(entry.id),
+    idle: async () => {
+      trial.wake();
+      await eventually('nothing more can be sent', async () => {
+        // A look begins in the next turn, or after one that is running.
+        for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+        const oldest = await service.withInstance('default', ({ database }) => readOldestPending(database));
+        const isDue = oldest !== undefined && (dispatcher.nextDue(entry.id) ?? 0) <= clock.now();
+        return borrowed === 0 && !isDue;
+      });
+      return sender.given.length;
+    },
+    untilNext: async () => {
+      await trial.idle();
+      clock.move(Math.max(0, (dispatcher.nextDue(entry.id) ?? 0) - clock.now()));
+    },
+    restart: async () => {
+      await dispatcher.stop(0);
+      dispatcher = open();
+    },
+    passAround: () => void (epoch += 1),
+  };
+  return trial;
+}
