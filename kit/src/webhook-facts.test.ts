@@ -65,7 +65,7 @@ describe('the values before a change', () => {
 describe('events about endpoints', () => {
   test('are told apart by their name, which says what their data has', async () => {
     const endpoint = {
-      endpoint: 'e1',
+      id: 'e1',
       url: 'https://example.com/hook',
       reason: 'Nothing was taken for 5 days.',
     };

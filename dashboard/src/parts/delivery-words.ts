@@ -125,7 +125,7 @@ export function notTold(event: Event, collection: string, endpoints: Iterable<En
   const told = new Set(event.deliveries.map(({ endpoint }) => endpoint));
   return [...endpoints].flatMap((endpoint) => {
     // What one endpoint is told of alone.
-    if (told.has(endpoint.id) || isTest(event.kind) || event.kind === 'backfill') return [];
+    if (told.has(endpoint.id) || event.collection === '' || event.kind === 'backfill') return [];
     return [{ endpoint, reason: reasonOf(endpoint, event, collection) }];
   });
 }
@@ -145,9 +145,17 @@ export const kindNames = {
   'record.update': 'Updated',
   'record.delete': 'Deleted',
   backfill: 'Backfilled',
+  'endpoint.disabled': 'Endpoint disabled',
+  'endpoint.recovered': 'Endpoint is back',
+  'delivery.exhausted': 'Delivery given up',
   ping: 'Test',
   test: 'Record test',
 } as const;
+
+/** What an event is, in a few words. Tests, and events about endpoints, have no collection. */
+export function eventTitle({ kind, collection }: Pick<Event, 'kind' | 'collection'>): string {
+  return collection === '' ? kindNames[kind] : `${kindNames[kind]} in ${collection}`;
+}
 
 /** `1 delivery`, `3 deliveries`. */
 export function deliveries(count: number): string {

@@ -148,7 +148,7 @@ export const eventSchemas: Readonly<Record<string, Schema>> = {
     items: {
       type: 'array',
       items: objectSchema({
-        type: { enum: eventKinds.filter((kind) => kind !== 'backfill') },
+        type: { enum: [...recordEventKinds, ...operationalEventKinds, 'ping'] },
         collection: {
           type: 'string',
           description: 'Its name; empty for `ping`, which a test sends, and for events about endpoints.',

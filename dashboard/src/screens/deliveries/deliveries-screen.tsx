@@ -95,7 +95,9 @@ function DeliveryLine({ delivery, surroundings }: DeliveryLineProps) {
       </Link>
       <span className="event-record cut">
         {surroundings?.endpoints.get(endpoint)?.url ?? endpoint}{' '}
-        <span className="faint">{kind === 'ping' ? 'test' : `${kind} ${collection} / ${record}`}</span>
+        <span className="faint">
+          {kind === 'ping' ? 'test' : collection === '' ? kind : `${kind} ${collection} / ${record}`}
+        </span>
       </span>
       <span className="event-told mono">{attemptDigest(delivery)}</span>
     </li>

@@ -7,7 +7,7 @@ import { type Delivery, eventQuery, useSurroundings } from '../../api/events.ts'
 import { useKeys } from '../../browser/keys.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
-import { explainDelivery, kindNames } from '../../parts/delivery-words.ts';
+import { explainDelivery, eventTitle } from '../../parts/delivery-words.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { JsonView } from '../../parts/json-view.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
@@ -46,7 +46,8 @@ export function DeliveryScreen() {
 }
 
 function titleOf({ kind, collection }: Delivery): string {
-  return kind === 'ping' ? 'test' : `${kindNames[kind].toLowerCase()} in ${collection}`;
+  const title = eventTitle({ kind, collection });
+  return `${title.slice(0, 1).toLowerCase()}${title.slice(1)}`;
 }
 
 const tabs: readonly { readonly name: DeliveryTab; readonly label: string }[] = [

@@ -28,7 +28,7 @@ interface DeliverySummaryProps {
 
 /** How it stands and why, in words, with what can be done about it. */
 export function DeliverySummary({ delivery, explanation, surroundings }: DeliverySummaryProps) {
-  const { kind, collection, record, endpoint, created } = delivery;
+  const { collection, record, endpoint, created } = delivery;
   const { tone, title, reason, next } = explanation;
   return (
     <div className="delivery-summary panel" data-tone={tone}>
@@ -47,7 +47,7 @@ export function DeliverySummary({ delivery, explanation, surroundings }: Deliver
           {surroundings?.endpoints.get(endpoint)?.url ??
             (surroundings === undefined ? endpoint : `${endpoint} (deleted)`)}
         </dd>
-        {kind !== 'ping' && (
+        {collection !== '' && (
           <>
             <dt>Record</dt>
             <dd>

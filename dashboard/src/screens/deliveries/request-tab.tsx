@@ -85,6 +85,8 @@ function SignedRequestView({ event, endpoint, attempt }: SignedRequestViewProps)
 function reasonOf(kind: Schemas['Event']['kind']): string {
   if (isTest(kind)) return 'The API gives the signatures of a test to its receiver only.';
   if (kind === 'backfill') return 'The API gives the signatures of a backfill to its receiver only.';
+  if (!kind.startsWith('record.'))
+    return 'The API gives the signatures of an event about endpoints to its receivers only.';
   return maySign()
     ? 'The feed does not have this event, so there are no headers to show.'
     : 'Headers with fresh signatures are not shown to this API key.';

@@ -18,8 +18,8 @@ export function EventRow({ event }: { readonly event: Event }) {
         <span className="unseen"> event of {created}</span>
       </Link>
       <span className="event-record cut">
-        {kind === 'ping' ? (
-          <span className="soft">test of an endpoint</span>
+        {collection === '' ? (
+          <span className="soft">{kind === 'ping' ? 'test of an endpoint' : record}</span>
         ) : (
           <RecordLink collection={collection} record={record} className="event-record-link">
             {collection} <span className="faint">/</span> <span className="mono">{record}</span>

@@ -8,7 +8,7 @@ import type { Schemas } from '../../api/schema.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { DeliveryRow } from '../../parts/delivery-row.tsx';
-import { deliveries as countOf, kindNames } from '../../parts/delivery-words.ts';
+import { deliveries as countOf, eventTitle } from '../../parts/delivery-words.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { JsonView } from '../../parts/json-view.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
@@ -47,11 +47,11 @@ function isAbsent(error: unknown): boolean {
 }
 
 function titleOf({ kind, collection }: Schemas['EventWithBody']): string {
-  return kind === 'ping' ? 'Test event' : `${kindNames[kind]} in ${collection}`;
+  return kind === 'ping' ? 'Test event' : eventTitle({ kind, collection });
 }
 
 function EventPage({ event }: { readonly event: Schemas['EventWithBody'] }) {
-  const { id, kind, collection, record, revision, created, deliveries, body, expunged } = event;
+  const { id, collection, record, revision, created, deliveries, body, expunged } = event;
   const surroundings = useSurroundings();
   return (
     <div className="detail-page">
@@ -62,7 +62,7 @@ function EventPage({ event }: { readonly event: Schemas['EventWithBody'] }) {
         <dd>
           <Time value={created} />
         </dd>
-        {kind !== 'ping' && (
+        {collection !== '' && (
           <>
             <dt>Record</dt>
             <dd>

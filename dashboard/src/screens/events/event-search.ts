@@ -16,6 +16,9 @@ export const eventKinds = [
   'record.update',
   'record.delete',
   'backfill',
+  'endpoint.disabled',
+  'endpoint.recovered',
+  'delivery.exhausted',
   'ping',
   'test',
 ] as const;

@@ -92,7 +92,7 @@ function Verdict({
   );
 }
 
-const icons = {
+const icons: Readonly<Partial<Record<Event['kind'], typeof Plus>>> = {
   'record.create': Plus,
   'record.update': Pencil,
   'record.delete': Trash2,
@@ -110,7 +110,7 @@ interface StoryEventProps {
 }
 
 function StoryEvent({ event, before, collection, surroundings }: StoryEventProps) {
-  const Icon = icons[event.kind];
+  const Icon = icons[event.kind] ?? Plus;
   return (
     <li className="story-event">
       <span className="story-icon">

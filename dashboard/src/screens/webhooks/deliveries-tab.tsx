@@ -7,7 +7,7 @@ import { deliveriesQuery } from '../../api/endpoint-deliveries.ts';
 import { type Delivery, type Endpoint, type Surroundings, useSurroundings } from '../../api/events.ts';
 import { Button } from '../../parts/button.tsx';
 import { DeliveryBadge } from '../../parts/delivery-badge.tsx';
-import { explainDelivery, kindNames } from '../../parts/delivery-words.ts';
+import { explainDelivery, eventTitle } from '../../parts/delivery-words.ts';
 import { MoreRows } from '../../parts/more-rows.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -173,8 +173,8 @@ function DeliveryLine({ delivery, surroundings }: DeliveryLineProps) {
     <li className="delivery-line">
       <DeliveryBadge tone={tone} text={title} />
       <Link className="event-link cut" to="/deliveries/$id" params={{ id }}>
-        {kind === 'ping' ? 'Test' : `${kindNames[kind]} in ${collection}`}
-        {kind !== 'ping' && <span className="mono soft"> {record}</span>}
+        {eventTitle({ kind, collection })}
+        {collection !== '' && <span className="mono soft"> {record}</span>}
       </Link>
       <span className="delivery-line-cause soft cut" title={cause}>
         {cause === '' ? <span className="mono">{attemptDigest({ attempts })}</span> : cause}

@@ -7,7 +7,13 @@ import { useLoadedCollections } from '../../api/collections.ts';
 import { isBoundToEndpoints } from '../../api/session.ts';
 import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
-import { draftOf, encodeValues, eventKinds, type EndpointValues } from './endpoint-values.ts';
+import {
+  draftOf,
+  encodeValues,
+  eventKinds,
+  type EndpointValues,
+  operationalKinds,
+} from './endpoint-values.ts';
 import { EndpointLimits } from './endpoint-limits.tsx';
 import { Forecast } from './forecast.tsx';
 
@@ -93,6 +99,8 @@ export function EndpointForm({ values, onChange, id, refused, urlAside }: Endpoi
 const limitNames: ReadonlySet<string> = new Set([
   'fields',
   'headers',
+  'contact',
+  'oauth2',
   'order',
   'onExhausted',
   'timeoutMs',
@@ -133,29 +141,56 @@ interface PartProps {
   readonly error: string | undefined;
 }
 
-const kindLabels = { 'record.create': 'Created', 'record.update': 'Updated', 'record.delete': 'Deleted' };
+const kindLabels = {
+  'record.create': 'Created',
+  'record.update': 'Updated',
+  'record.delete': 'Deleted',
+  'endpoint.disabled': 'Endpoint disabled',
+  'endpoint.recovered': 'Endpoint is back',
+  'delivery.exhausted': 'Delivery given up',
+};
 
-function EventChoice({ values: { events }, onChange, error }: PartProps) {
+function EventChoice({ error, ...part }: PartProps) {
   return (
-    <LabelledField id="endpoint-events" label="Events" isGroup error={error}>
-      <div className="choices">
-        {eventKinds.map((kind) => (
-          <button
-            key={kind}
-            type="button"
-            className="choice"
-            title={kind}
-            aria-pressed={events.includes(kind)}
-            onClick={() => {
-              const without = events.filter((one) => one !== kind);
-              onChange({ events: without.length < events.length ? without : [...events, kind] });
-            }}
-          >
-            {kindLabels[kind]}
-          </button>
-        ))}
-      </div>
-    </LabelledField>
+    <>
+      <LabelledField id="endpoint-events" label="Events" isGroup error={error}>
+        <KindChoices {...part} kinds={eventKinds} />
+      </LabelledField>
+      <LabelledField
+        id="endpoint-operational"
+        label="About the endpoints themselves"
+        isGroup
+        help="What becomes of other endpoints, whatever their collections. An endpoint is never told of itself."
+      >
+        <KindChoices {...part} kinds={operationalKinds} />
+      </LabelledField>
+    </>
+  );
+}
+
+interface KindChoicesProps extends Omit<PartProps, 'error'> {
+  readonly kinds: EndpointValues['events'];
+}
+
+function KindChoices({ values: { events }, onChange, kinds }: KindChoicesProps) {
+  return (
+    <div className="choices">
+      {kinds.map((kind) => (
+        <button
+          key={kind}
+          type="button"
+          className="choice"
+          title={kind}
+          aria-pressed={events.includes(kind)}
+          onClick={() => {
+            const without = events.filter((one) => one !== kind);
+            onChange({ events: without.length < events.length ? without : [...events, kind] });
+          }}
+        >
+          {kindLabels[kind]}
+        </button>
+      ))}
+    </div>
   );
 }
 

@@ -36,6 +36,24 @@ export function EndpointLimits({ values, onChange, problems }: EndpointLimitsPro
           {...errorAttributes('endpoint-headers', messageOf(problems, 'headers'))}
         />
       </LabelledField>
+      <LabelledField
+        id="endpoint-contact"
+        label="Contact"
+        help="Is told by mail when it takes nothing for an hour, is disabled, or is back."
+        error={problems.get('contact')}
+      >
+        <input
+          id="endpoint-contact"
+          className="input"
+          type="email"
+          placeholder="on-call@example.com"
+          value={values.contact}
+          autoComplete="off"
+          onChange={(event) => onChange({ contact: event.target.value })}
+          {...errorAttributes('endpoint-contact', problems.get('contact'))}
+        />
+      </LabelledField>
+      {!isBoundToEndpoints() && <TokenFields values={values} onChange={onChange} problems={problems} />}
       {!isBoundToEndpoints() && <PayloadFields values={values} onChange={onChange} problems={problems} />}
       <OrderFields values={values} onChange={onChange} problems={problems} />
       <div className="endpoint-numbers">
@@ -45,6 +63,51 @@ export function EndpointLimits({ values, onChange, problems }: EndpointLimitsPro
         <NumberField {...numbers} name="maxAgeSeconds" label="Expires after, s" help="empty for never" />
       </div>
     </div>
+  );
+}
+
+const tokenMembers = [
+  { name: 'tokenUrl', label: 'Token URL', placeholder: 'https://login.example.com/oauth2/token' },
+  { name: 'clientId', label: 'Client ID', placeholder: '' },
+  { name: 'clientSecret', label: 'Client secret', placeholder: '' },
+  { name: 'scope', label: 'Scope', placeholder: 'optional' },
+  { name: 'audience', label: 'Audience', placeholder: 'optional' },
+] as const;
+
+/** How requests get a token of OAuth 2.0. */
+function TokenFields({ values: { hasToken, token }, onChange, problems }: EndpointLimitsProps) {
+  const error = problems.get('oauth2');
+  return (
+    <>
+      <Check
+        label="Fetch a token of OAuth 2.0 for the requests"
+        isOn={hasToken}
+        onChange={(isOn) => onChange({ hasToken: isOn })}
+      />
+      {error !== undefined && <p className="field-error">{error}</p>}
+      {hasToken &&
+        tokenMembers.map(({ name, label, placeholder }) => (
+          <LabelledField
+            key={name}
+            id={`endpoint-${name}`}
+            label={label}
+            error={problems.get(`oauth2.${name}`)}
+            help={name === 'clientSecret' ? 'Shown as ********; leave that to keep it.' : undefined}
+          >
+            <input
+              id={`endpoint-${name}`}
+              className="input mono"
+              type={name === 'clientSecret' ? 'password' : 'text'}
+              placeholder={placeholder}
+              value={token[name]}
+              spellCheck={false}
+              autoComplete={name === 'clientSecret' ? 'new-password' : 'off'}
+              onChange={(event) => onChange({ token: { ...token, [name]: event.target.value } })}
+              {...errorAttributes(`endpoint-${name}`, problems.get(`oauth2.${name}`))}
+            />
+          </LabelledField>
+        ))}
+    </>
   );
 }
 

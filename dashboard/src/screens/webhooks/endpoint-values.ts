@@ -29,9 +29,27 @@ export interface EndpointValues {
   /** Names with commas; empty for all. */
   readonly fields: string;
   readonly cloudEvents: boolean;
+  /** An e-mail address, or empty. */
+  readonly contact: string;
+  readonly hasToken: boolean;
+  readonly token: TokenValues;
 }
 
+/** Client credentials as they are typed. */
+export interface TokenValues {
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly scope: string;
+  readonly audience: string;
+}
+
+const noToken: TokenValues = { tokenUrl: '', clientId: '', clientSecret: '', scope: '', audience: '' };
+
 export const eventKinds = ['record.create', 'record.update', 'record.delete'] as const;
+
+/** Those about other endpoints. */
+export const operationalKinds = ['endpoint.disabled', 'endpoint.recovered', 'delivery.exhausted'] as const;
 
 /** The defaults of docs/webhooks.md. */
 export const newValues: EndpointValues = {
@@ -52,6 +70,9 @@ export const newValues: EndpointValues = {
   isThin: false,
   fields: '',
   cloudEvents: false,
+  contact: '',
+  hasToken: false,
+  token: noToken,
 };
 
 export function valuesOf(endpoint: Endpoint): EndpointValues {
@@ -76,6 +97,9 @@ export function valuesOf(endpoint: Endpoint): EndpointValues {
     isThin: endpoint.payload === 'thin',
     fields: endpoint.fields.join(', '),
     cloudEvents: endpoint.cloudEvents,
+    contact: endpoint.contact,
+    hasToken: endpoint.oauth2 !== null,
+    token: { ...noToken, ...endpoint.oauth2 },
   };
 }
 
@@ -116,6 +140,8 @@ export function encodeValues(values: EndpointValues): EncodedValues {
     payload: values.isThin ? 'thin' : 'full',
     fields: values.isThin ? [] : namesOf(values.fields),
     cloudEvents: values.cloudEvents,
+    contact: values.contact.trim(),
+    oauth2: values.hasToken ? { ...values.token, tokenUrl: values.token.tokenUrl.trim() } : null,
     ...(headers !== undefined && { headers }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(maxInFlight !== undefined && { maxInFlight }),

@@ -25,6 +25,9 @@ export const deliveryKinds = [
   'record.update',
   'record.delete',
   'backfill',
+  'endpoint.disabled',
+  'endpoint.recovered',
+  'delivery.exhausted',
   'ping',
   'test',
 ] as const;
