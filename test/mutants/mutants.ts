@@ -1,4 +1,5 @@
 import { accessMutants } from './access-mutants.ts';
+import { alertMutants } from './alert-mutants.ts';
 import { checkMutants } from './check-mutants.ts';
 import { commandMutants } from './command-mutants.ts';
 import { deliveryMutants } from './delivery-mutants.ts';
@@ -28,6 +29,7 @@ import { upgradeMutants } from './upgrade-mutants.ts';
 /** All of them; new ones go to the file of their subject. */
 export const mutants: readonly Mutant[] = [
   ...accessMutants,
+  ...alertMutants,
   ...checkMutants,
   ...commandMutants,
   ...deliveryMutants,

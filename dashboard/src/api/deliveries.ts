@@ -93,7 +93,7 @@ const pageSize = 200;
 
 /** Whether the feed may tell an event of this kind: not of what one endpoint alone is told. */
 export function isInFeed(kind: string): boolean {
-  return !isTest(kind) && kind !== 'backfill';
+  return kind.startsWith('record.');
 }
 
 /**

@@ -1,11 +1,4 @@
-import {
-  type Delivery,
-  type Endpoint,
-  type Event,
-  isTest,
-  type Lane,
-  type Surroundings,
-} from '../api/events.ts';
+import { type Delivery, type Endpoint, type Event, type Lane, type Surroundings } from '../api/events.ts';
 import { duration, parseTime } from './time.tsx';
 
 export type DeliveryTone = 'ok' | 'failed' | 'retrying' | 'waiting';

@@ -1,0 +1,78 @@
+import type { Mutant } from './mutant.ts';
+
+const file = 'src/webhooks/endpoint-alerts.ts';
+const tests = ['test/api/webhook-alerts.test.ts'];
+
+/** Whom the service tells of what becomes of an endpoint, and how often. */
+export const alertMutants: readonly Mutant[] = [
+  {
+    name: 'who is away is told of after an hour',
+    file,
+    from: 'now - awaySince >= awayAfterMs',
+    to: 'now >= awaySince',
+    tests,
+  },
+  {
+    name: 'who is away is told of once',
+    file,
+    from: "!isSuccess && alerts.alert === '' &&",
+    to: '!isSuccess &&',
+    tests,
+  },
+  {
+    name: 'what was told is read again by another process',
+    file: 'src/webhooks/lanes.ts',
+    from: 'known.alerts = alerts;\n      known.stored',
+    to: 'known.alerts = alerts === noAlerts ? alerts : noAlerts;\n      known.stored',
+    tests,
+  },
+  {
+    name: 'only an alert that is stored is given',
+    file: 'src/webhooks/lane-store.ts',
+    from: 'return changed > 0;',
+    to: 'return changed >= 0;',
+    tests: ['src/webhooks/lane-alerts.test.ts'],
+  },
+  {
+    name: 'who was not spoken of is not said to be back',
+    file,
+    from: "isSuccess && alerts.alert !== ''",
+    to: "isSuccess && lane.state === 'closed'",
+    tests,
+  },
+  {
+    name: 'of exhausted deliveries the first of a day is told of',
+    file,
+    from: 'isExhausted && alerts.exhaustedDay < exhaustedDay',
+    to: "isExhausted && exhaustedDay !== ''",
+    tests,
+  },
+  {
+    name: 'no two endpoints go on telling each other',
+    file,
+    from: "kind !== 'exhausted' || isOperational(delivered)",
+    to: "kind !== 'exhausted'",
+    tests,
+  },
+  {
+    name: 'an endpoint is not told of itself',
+    file: 'src/webhooks/endpoints/endpoint.ts',
+    from: 'event.record !== endpoint.id &&',
+    to: "event.record !== '' &&",
+    tests,
+  },
+  {
+    name: 'the mail of an alert has no more of a URL than its host',
+    file,
+    from: "URL.parse(endpoint.url)?.host ?? ''",
+    to: 'endpoint.url',
+    tests,
+  },
+  {
+    name: 'a contact is an e-mail address',
+    file: 'src/webhooks/endpoints/endpoint-options.ts',
+    from: "(typeof value === 'string' && isEmail(value))",
+    to: "typeof value === 'string'",
+    tests,
+  },
+];
