@@ -80,14 +80,10 @@ interface Run {
 function runsOf(endpoint: Endpoint, events: readonly Event[]): readonly Run[] {
   const runs: Run[] = [];
   for (const [place, event] of events.entries()) {
-    if (
-      !wants(endpoint, event) ||
-      // A condition is about records.
-      (hasConditions(endpoint) &&
-        !isOperational(event.kind) &&
-        event.told?.includes(endpoint.number) !== true)
-    )
-      continue;
+    if (!wants(endpoint, event)) continue;
+    // A condition is about records.
+    const isAsked = hasConditions(endpoint) && !isOperational(event.kind);
+    if (isAsked && event.told?.includes(endpoint.number) !== true) continue;
     const before = runs.at(-1);
     if (before?.last === place - 1) before.last = place;
     else runs.push({ first: place, last: place, values: [endpoint.number] });

@@ -168,7 +168,7 @@ test('others are told that an endpoint was disabled and is back, and it is not t
     ['endpoint.disabled', 'endpoint.recovered'],
   );
   const told = await bodiesTo(stage, listener);
-  assert.deepEqual(told.map(({ event }) => event).toSorted(), kinds.toSorted());
+  assert.deepEqual(told.map(({ event }) => String(event)).toSorted(), kinds.toSorted());
   const reason = 'The receiver was away for five days.';
   const url = 'https://shop.example.com/hook?key=hidden';
   assert.deepEqual(told.find(({ event }) => event === 'endpoint.disabled').data, { id, url, reason });

@@ -20,13 +20,6 @@ export const alertMutants: readonly Mutant[] = [
     tests,
   },
   {
-    name: 'what was told is read again by another process',
-    file: 'src/webhooks/lanes.ts',
-    from: 'known.alerts = alerts;\n      known.stored',
-    to: 'known.alerts = alerts === noAlerts ? alerts : noAlerts;\n      known.stored',
-    tests,
-  },
-  {
     name: 'only an alert that is stored is given',
     file: 'src/webhooks/lane-store.ts',
     from: 'return changed > 0;',

@@ -1,6 +1,5 @@
 import type { CollectionStore } from '../../collections/collection-store.ts';
 import { emitsEvents, superusersName } from '../../collections/collection.ts';
-import { recordEventKinds } from '../../events/event.ts';
 import { isEmail } from '../../fields/email-field.ts';
 import type { Decoded } from '../../fields/field-type.ts';
 import { fieldError, invalidValue } from '../../fields/field-error.ts';
@@ -21,16 +20,7 @@ import {
   headersMax,
   maskHeaders,
 } from './endpoint-request.ts';
-import {
-  decodeEvents,
-  decodeFields,
-  decodeSchedule,
-  type EndpointEventKind,
-  endpointEventKinds,
-  fieldsMax,
-  scheduleLengthMax,
-  scheduleSecondsMax,
-} from './list-options.ts';
+import { type EndpointEventKind, listOptions } from './list-options.ts';
 
 /**
  * An option of an endpoint: everything the service must know of it, in one place. The names that a body may have, the type Endpoint, the
@@ -94,17 +84,7 @@ export const endpointOptions = {
     schema: { type: 'string', minLength: 1, description: 'Public HTTPS, unless the operator allows more.' },
   }),
   description: textOption(1_000, 'Notes for people.'),
-  events: option<readonly EndpointEventKind[]>({
-    initial: recordEventKinds,
-    decode: decodeEvents,
-    form: 'json',
-    schema: {
-      type: 'array',
-      minItems: 1,
-      items: { enum: endpointEventKinds },
-      description: 'The last three are about other endpoints, and need no collections.',
-    },
-  }),
+  events: option<readonly EndpointEventKind[]>(listOptions.events),
   /** Ids of collections, so that renames follow; empty means all of them. */
   collections: option<readonly string[]>({
     initial: [],
@@ -158,17 +138,7 @@ export const endpointOptions = {
   /** Time for one attempt, from the first DNS packet to the last byte of the answer. */
   timeoutMs: integerOption({ initial: 15_000, min: 1_000, max: 30_000 }),
   /** Seconds between attempts, or null for the standard schedule. */
-  schedule: option<readonly number[] | null>({
-    initial: null,
-    decode: decodeSchedule,
-    form: 'json',
-    schema: {
-      type: ['array', 'null'],
-      maxItems: scheduleLengthMax,
-      items: { type: 'integer', minimum: 1, maximum: scheduleSecondsMax },
-      description: 'Seconds between attempts; null for the standard schedule, 15 attempts in about 76 hours.',
-    },
-  }),
+  schedule: option<readonly number[] | null>(listOptions.schedule),
   /** What `data` holds: the record, or its id alone. */
   payload: choiceOption(['full', 'thin', 'previous'], {
     initial: 'full',
@@ -176,18 +146,7 @@ export const endpointOptions = {
       'full: `data` is the record, or those of its fields that `fields` names; thin: its id alone; previous: as full, and a sixth member `previous` has the values before an update of the fields that it has changed, or all before a deletion.',
   }),
   /** Names of the fields that `data` holds beside the id; empty means all. */
-  fields: option<readonly string[]>({
-    initial: [],
-    decode: decodeFields,
-    form: 'json',
-    schema: {
-      type: 'array',
-      items: anyText,
-      maxItems: fieldsMax,
-      description:
-        'The fields that `data` has beside the id; empty means all. A name that a record lacks is left out.',
-    },
-  }),
+  fields: option<readonly string[]>(listOptions.fields),
   /** The account whose endpoint it is, `<id of its collection>/<id>`; empty where it is the superusers'. */
   owner: option<string>({
     initial: '',

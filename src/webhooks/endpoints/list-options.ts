@@ -6,22 +6,56 @@ import {
 } from '../../events/event.ts';
 import { invalidValue } from '../../fields/field-error.ts';
 import type { Decoded } from '../../fields/field-type.ts';
-
-/** The options of an endpoint that are lists, of what is the same for every instance. */
+import { anyText } from '../../fields/value-schema.ts';
 
 /** What an endpoint may ask for. */
 export type EndpointEventKind = RecordEventKind | OperationalEventKind;
-export const endpointEventKinds: readonly EndpointEventKind[] = [
-  ...recordEventKinds,
-  ...operationalEventKinds,
-];
+const endpointEventKinds: readonly EndpointEventKind[] = [...recordEventKinds, ...operationalEventKinds];
 
-export const fieldsMax = 200;
+const fieldsMax = 200;
 const fieldName = /^\w{1,255}$/;
-export const scheduleLengthMax = 50;
-export const scheduleSecondsMax = 7 * 86_400;
+const scheduleLengthMax = 50;
+const scheduleSecondsMax = 7 * 86_400;
 
-export function decodeEvents(value: unknown): Decoded<readonly EndpointEventKind[]> {
+/** The options of an endpoint that are lists, of what is the same for every instance. */
+export const listOptions = {
+  events: {
+    initial: recordEventKinds,
+    decode: decodeEvents,
+    form: 'json' as const,
+    schema: {
+      type: 'array',
+      minItems: 1,
+      items: { enum: endpointEventKinds },
+      description: 'The last three are about other endpoints, and need no collections.',
+    },
+  },
+  schedule: {
+    initial: null,
+    decode: decodeSchedule,
+    form: 'json' as const,
+    schema: {
+      type: ['array', 'null'],
+      maxItems: scheduleLengthMax,
+      items: { type: 'integer', minimum: 1, maximum: scheduleSecondsMax },
+      description: 'Seconds between attempts; null for the standard schedule, 15 attempts in about 76 hours.',
+    },
+  },
+  fields: {
+    initial: [],
+    decode: decodeFields,
+    form: 'json' as const,
+    schema: {
+      type: 'array',
+      items: anyText,
+      maxItems: fieldsMax,
+      description:
+        'The fields that `data` has beside the id; empty means all. A name that a record lacks is left out.',
+    },
+  },
+};
+
+function decodeEvents(value: unknown): Decoded<readonly EndpointEventKind[]> {
   const wanted: readonly unknown[] = Array.isArray(value) ? value : [];
   const events = endpointEventKinds.filter((kind) => wanted.includes(kind));
   if (events.length > 0 && wanted.every((item) => events.some((kind) => kind === item)))
@@ -29,14 +63,14 @@ export function decodeEvents(value: unknown): Decoded<readonly EndpointEventKind
   return { error: invalidValue(`Must be one or more of ${endpointEventKinds.join(', ')}.`) };
 }
 
-export function decodeFields(value: unknown): Decoded<readonly string[]> {
+function decodeFields(value: unknown): Decoded<readonly string[]> {
   const names: readonly unknown[] = Array.isArray(value) ? value : [''];
   const texts = names.filter((name) => typeof name === 'string' && fieldName.test(name)).map(String);
   if (texts.length === names.length && texts.length <= fieldsMax) return { value: [...new Set(texts)] };
   return { error: invalidValue(`Must be an array of at most ${fieldsMax} names of fields.`) };
 }
 
-export function decodeSchedule(value: unknown): Decoded<readonly number[] | null> {
+function decodeSchedule(value: unknown): Decoded<readonly number[] | null> {
   if (value === null) return { value };
   const isSchedule =
     Array.isArray(value) &&
