@@ -65,12 +65,11 @@ async function kindsOf(trial: LaneTrial): Promise<readonly string[]> {
   return (await toldOf(trial)).map(({ kind }) => String(kind));
 }
 
+/** Returns what an endpoint was sent, each event once: one that was on its way at a restart is sent again. */
 async function bodiesTo({ sender }: LaneTrial, endpoint: string): Promise<readonly Json[]> {
-  return Promise.resolve(
-    sender.given
-      .filter(({ endpointId }) => endpointId === endpoint)
-      .map(({ body }) => JSON.parse(Buffer.from(body).toString())),
-  );
+  const given = sender.given.filter(({ endpointId }) => endpointId === endpoint);
+  const bodies = new Map(given.map(({ eventId, body }) => [eventId, Buffer.from(body).toString()]));
+  return Promise.resolve([...bodies.values()].map((body) => JSON.parse(body)));
 }
 
 /** Puts the failures of the lane so far back, as if they had begun that long before. */
