@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query';
 import { call, client } from './client.ts';
-import { type Delivery, type Event, isTest } from './events.ts';
+import type { Delivery, Event } from './events.ts';
 import { isBoundToEndpoints, mayUse } from './session.ts';
 
 const waitingMs = 1_500;
