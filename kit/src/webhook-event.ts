@@ -27,29 +27,27 @@ export interface PingEvent {
   readonly data: Readonly<Record<string, never>>;
 }
 
-/** The body of a webhook about another endpoint: it takes nothing for days, or takes webhooks again. */
-export interface EndpointEvent {
-  readonly event: 'endpoint.disabled' | 'endpoint.recovered';
+/** The body of a webhook about no record: endpoints that ask for these are told of other endpoints and of their deliveries. */
+interface OperationalEvent<Kind extends string, Name extends string> {
+  readonly event: Kind;
   readonly timestamp: string;
   readonly instance_id: string;
   readonly collection: '';
-  /** `reason` where it was disabled. */
-  readonly data: OperationalData<'id' | 'url'> & { readonly reason?: string };
+  /** Texts, and nothing of a record: whoever looks at `data` before looking at `event` finds no field there. */
+  readonly data: Readonly<Record<Name, string>> & Readonly<Record<string, unknown>>;
 }
 
-/** The body of a webhook about a delivery to another endpoint that was given up. */
-export interface DeliveryEvent {
-  readonly event: 'delivery.exhausted';
-  readonly timestamp: string;
-  readonly instance_id: string;
-  readonly collection: '';
-  /** Its id, that of the event which it was to deliver, that of the endpoint, and why the last attempt failed. */
-  readonly data: OperationalData<'delivery' | 'event' | 'endpoint' | 'cause'>;
-}
+/** An endpoint was away for too long, and is sent nothing until somebody resumes it. */
+export type EndpointDisabledEvent = OperationalEvent<'endpoint.disabled', 'id' | 'url' | 'reason'>;
 
-/** Texts, and nothing of a record: whoever looks at `data` before looking at `event` finds no field there. */
-type OperationalData<Name extends string> = Readonly<Record<Name, string>> &
-  Readonly<Record<string, unknown>>;
+/** An endpoint takes webhooks again. */
+export type EndpointRecoveredEvent = OperationalEvent<'endpoint.recovered', 'id' | 'url'>;
+
+/** A delivery was given up: its id, that of the event which it was to deliver, that of the endpoint, and why the last attempt failed. */
+export type DeliveryExhaustedEvent = OperationalEvent<
+  'delivery.exhausted',
+  'delivery' | 'event' | 'endpoint' | 'cause'
+>;
 
 /** Records of any collection, for receivers that do not name theirs. */
 export type AnyRecords = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -65,8 +63,9 @@ export type AnyRecords = Readonly<Record<string, Readonly<Record<string, unknown
 export type WebhookEvent<Records = AnyRecords> =
   | { readonly [Name in keyof Records & string]: RecordEvent<Name, Records[Name]> }[keyof Records & string]
   | PingEvent
-  | EndpointEvent
-  | DeliveryEvent;
+  | EndpointDisabledEvent
+  | EndpointRecoveredEvent
+  | DeliveryExhaustedEvent;
 
 /** The body of a webhook that would have been too large: of the record it has the id and nothing else. */
 export type TruncatedEvent<Records = AnyRecords> = {
