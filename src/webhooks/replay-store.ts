@@ -46,8 +46,8 @@ export interface Replay {
 }
 
 /** How many deliveries of a replay wait to be sent, and how many are made due together. */
-export const waitingMax = 1_000;
-export const takenTogetherMax = 256;
+const waitingMax = 1_000;
+const takenTogetherMax = 256;
 
 /** What a step of a replay has done. */
 export interface Advanced {

@@ -271,9 +271,9 @@ export const logMutants: readonly Mutant[] = [
   },
   {
     name: 'only changes since a backfill began are a reason to leave a record out',
-    file: 'src/webhooks/backfills.ts',
-    from: 'AND e.position > ${logEnd} AND e.collection',
-    to: 'AND e.position + ${logEnd} > 0 AND e.collection',
+    file: 'src/webhooks/request-backfill.ts',
+    from: 'const logEnd = await readLogEnd(tx);',
+    to: 'const logEnd = 0 * (await readLogEnd(tx));',
     tests: ['test/api/webhook-backfill.test.ts'],
   },
   {
@@ -302,21 +302,21 @@ export const logMutants: readonly Mutant[] = [
     file: 'src/webhooks/endpoints/endpoint.ts',
     from: "if (isTest(event.kind) || event.kind === 'backfill') return false;\n  if (!endpoint.events.includes(event.kind)) return false;",
     to: "if (event.kind !== 'backfill' && (isTest(event.kind) || !endpoint.events.includes(event.kind))) return false;",
-    tests: ['test/api/webhook-backfill.test.ts'],
+    tests: ['test/api/webhook-backfill-ends.test.ts'],
   },
   {
     name: 'what a backfill sends is no part of the story of a record',
     file: 'src/webhooks/list-events.ts',
     from: ' AND kind${database.names.anyOf(recordEventKinds)}',
     to: '',
-    tests: ['test/api/webhook-backfill.test.ts'],
+    tests: ['test/api/webhook-backfill-ends.test.ts'],
   },
   {
     name: 'a backfill ends with its collection',
     file: 'src/webhooks/endpoints/change-endpoint.ts',
     from: 'await endBackfillsOf(tx, collection.id, clock.now());',
     to: '',
-    tests: ['test/api/webhook-backfill.test.ts'],
+    tests: ['test/api/webhook-backfill-ends.test.ts'],
   },
   {
     name: 'a record is locked before it is asked what the endpoint was told of it',
