@@ -140,12 +140,15 @@ function candidates(
   };
 }
 
+/** What a replay sends again of what an endpoint was told. */
+const resentKinds: readonly string[] = [...recordEventKinds, ...operationalEventKinds, 'backfill'];
+
 /** Whoever has asked for a test has had its answer, and what was expunged is not sent. Nothing waits that is not to be sent: so of that the event need not be looked at. */
 function toldTo(names: Names, { number }: Endpoint, scope: LogScope): Sql {
   const isTold = sql`w.endpoint = ${number}`;
   if (scope === 'waiting') return isTold;
   return sql`${isTold} AND EXISTS (SELECT 1 FROM ${names.table('$event')} e
-    WHERE ${names.scopeOf('e')} AND e.position = w.position AND e.kind${names.anyOf([...recordEventKinds, ...operationalEventKinds, 'backfill'])} AND e.expunged IS NULL)`;
+    WHERE ${names.scopeOf('e')} AND e.position = w.position AND e.kind${names.anyOf(resentKinds)} AND e.expunged IS NULL)`;
 }
 
 /** As `wants` has it. */

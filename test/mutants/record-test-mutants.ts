@@ -43,8 +43,8 @@ export const recordTestMutants: readonly Mutant[] = [
   {
     name: 'a replay sends no test again',
     file: 'src/webhooks/replays.ts',
-    from: "e.kind${names.anyOf([...recordEventKinds, 'backfill'])}",
-    to: "e.kind${names.anyOf([...recordEventKinds, 'backfill', 'test'])}",
+    from: 'e.kind${names.anyOf(resentKinds)}',
+    to: "e.kind${names.anyOf([...resentKinds, 'test'])}",
     tests,
   },
 ];
