@@ -114,7 +114,7 @@ export const endpointMutants: readonly Mutant[] = [
   },
   {
     name: 'a filter that fits the definitions no more pauses its endpoint',
-    file: 'src/webhooks/endpoints/follow-definitions.ts',
+    file: 'src/webhooks/endpoints/forget-collection.ts',
     from: "if (problem === undefined || endpoint.status !== 'active') continue;",
     to: 'continue;',
     tests: filterTests,

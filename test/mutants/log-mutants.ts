@@ -313,7 +313,7 @@ export const logMutants: readonly Mutant[] = [
   },
   {
     name: 'a backfill ends with its collection',
-    file: 'src/webhooks/endpoints/change-endpoint.ts',
+    file: 'src/webhooks/endpoints/forget-collection.ts',
     from: 'await endBackfillsOf(tx, collection.id, clock.now());',
     to: '',
     tests: ['test/api/webhook-backfill-ends.test.ts'],
