@@ -32,7 +32,7 @@ export function toldKind(kind: string): string {
  * The kinds of events that tests of endpoints send, each to one endpoint alone. `ping` has no collection and no record. `test` tells of a
  * record as a change of it would: which, its body says. It is a kind of its own, so that nobody else takes it for a change.
  */
-export const testEventKinds = ['ping', 'test'] as const;
+const testEventKinds = ['ping', 'test'] as const;
 
 type TestEventKind = (typeof testEventKinds)[number];
 

@@ -51,7 +51,7 @@ const wrong: readonly (readonly [name: string, settings: Json, member: string, m
   ['W-40 a secret of control characters', { secret: 'sixteen letters\n!' }, 'secret', /printable ASCII/],
   ['a secret that is no text', { secret: 1234567890123456 }, 'secret', /must be text/],
   ['a status that none has', { status: 'disabled' }, 'status', /Must be active or paused/],
-  ['a filter, which is not there yet', { filter: "title = 'x'" }, 'filter', /Only "" is supported/],
+  ['a filter that ends too soon', { filter: 'title =' }, 'filter', /at position 7/],
   ['an order of another kind', { order: 'reverse' }, 'order', /Must be one of none, record, strict/],
   ['a negative rate limit', { rateLimit: -1 }, 'rateLimit', /between 0 and 10000/],
   ['a slip in a name', { event: ['record.delete'] }, 'event', /no such member\. Did you mean events\?$/],

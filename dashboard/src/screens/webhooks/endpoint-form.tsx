@@ -15,6 +15,7 @@ import {
   operationalKinds,
 } from './endpoint-values.ts';
 import { EndpointLimits } from './endpoint-limits.tsx';
+import { FilterField } from './filter-field.tsx';
 import { Forecast } from './forecast.tsx';
 
 export interface EndpointFormProps {
@@ -30,7 +31,7 @@ export interface EndpointFormProps {
 
 /** Where webhooks go, which ones, and how. Whatever is typed is checked by the service while one types; nothing is sent there. */
 export function EndpointForm({ values, onChange, id, refused, urlAside }: EndpointFormProps) {
-  const { check, error, problems } = useCheck(values, id, refused);
+  const { check, isCurrent, error, problems } = useCheck(values, id, refused);
   const isUrlFine = values.url.trim() !== '' && check?.url.isAllowed === true && !problems.has('url');
   return (
     <>
@@ -77,6 +78,12 @@ export function EndpointForm({ values, onChange, id, refused, urlAside }: Endpoi
         <>
           <EventChoice values={values} onChange={onChange} error={problems.get('events')} />
           <CollectionChoice values={values} onChange={onChange} error={problems.get('collections')} />
+          <FilterField
+            values={values}
+            onChange={onChange}
+            error={problems.get('filter')}
+            isChecked={isCurrent}
+          />
         </>
       )}
       <ScheduleFields values={values} onChange={onChange} error={problems.get('schedule')} />
@@ -88,7 +95,7 @@ export function EndpointForm({ values, onChange, id, refused, urlAside }: Endpoi
       >
         <summary>
           <ChevronRight size={13} aria-hidden />
-          {isBoundToEndpoints() ? 'Headers, order and limits' : 'Headers, payload, order and limits'}
+          {isBoundToEndpoints() ? 'Headers, order and limits' : 'Name, headers, payload, order and limits'}
         </summary>
         <EndpointLimits values={values} onChange={onChange} problems={problems} />
       </details>
@@ -97,6 +104,9 @@ export function EndpointForm({ values, onChange, id, refused, urlAside }: Endpoi
 }
 
 const limitNames: ReadonlySet<string> = new Set([
+  'name',
+  'owner',
+  'payload',
   'fields',
   'headers',
   'contact',
@@ -117,6 +127,8 @@ function useCheck(
   refused: ReadonlyMap<string, string>,
 ): {
   readonly check: EndpointCheck | undefined;
+  /** Whether it is of what the form has now. */
+  readonly isCurrent: boolean;
   readonly error: unknown;
   readonly problems: ReadonlyMap<string, string>;
 } {
@@ -129,10 +141,11 @@ function useCheck(
   }, [text]);
   // It is what was made of a draft above.
   const draft = JSON.parse(settled) as ReturnType<typeof draftOf>;
-  const { data: check, error } = useQuery(endpointCheckQuery(draft));
+  const { data: check, error, isPlaceholderData } = useQuery(endpointCheckQuery(draft));
   const told = new Map(fieldMessages(check?.problems, ''));
   if (values.url.trim() === '') told.delete('url');
-  return { check, error, problems: new Map([...told, ...refused, ...encoded.problems]) };
+  const isCurrent = settled === text && check !== undefined && !isPlaceholderData;
+  return { check, isCurrent, error, problems: new Map([...told, ...refused, ...encoded.problems]) };
 }
 
 interface PartProps {
@@ -233,9 +246,9 @@ function CollectionChoice({ values: { collections: chosen }, onChange, error }: 
 }
 
 /** What the endpoint is told, for an API key that may not change that. */
-function ToldFacts({ values: { events, collections, isThin, fields } }: Pick<PartProps, 'values'>) {
+function ToldFacts({ values: { events, collections, payload, fields, filter } }: Pick<PartProps, 'values'>) {
   const names = events.map((kind) => kindLabels[kind].toLowerCase()).join(', ');
-  const part = isThin ? 'Its id alone' : fields === '' ? 'All of its fields' : fields;
+  const part = payload === 'thin' ? 'Its id alone' : fields === '' ? 'All of its fields' : fields;
   return (
     <section className="section" aria-labelledby="endpoint-told">
       <h2 id="endpoint-told">What it is told</h2>
@@ -244,6 +257,12 @@ function ToldFacts({ values: { events, collections, isThin, fields } }: Pick<Par
         <dd>{names}</dd>
         <dt>Collections</dt>
         <dd>{collections.length === 0 ? 'All' : collections.length.toLocaleString('en')}</dd>
+        {filter !== '' && (
+          <>
+            <dt>If</dt>
+            <dd className="mono">{filter}</dd>
+          </>
+        )}
         <dt>Of a record</dt>
         <dd>{part}</dd>
       </dl>

@@ -19,6 +19,7 @@ export function EndpointLimits({ values, onChange, problems }: EndpointLimitsPro
   const numbers = { values, onChange, problems };
   return (
     <div className="endpoint-limits">
+      {!isBoundToEndpoints() && <NameFields values={values} onChange={onChange} problems={problems} />}
       <LabelledField
         id="endpoint-headers"
         label="Headers"
@@ -111,10 +112,76 @@ function TokenFields({ values: { hasToken, token }, onChange, problems }: Endpoi
   );
 }
 
+const payloads: readonly { readonly value: EndpointValues['payload']; readonly label: string }[] = [
+  { value: 'full', label: 'The record' },
+  { value: 'thin', label: 'Its id alone; the receiver fetches the record' },
+  { value: 'previous', label: 'The record, and what was there before' },
+];
+
+/** What endpoints as code call it, and whose it is. */
+function NameFields({ values, onChange, problems }: EndpointLimitsProps) {
+  return (
+    <>
+      <LabelledField
+        id="endpoint-name"
+        label="Name"
+        help="By it the command line and files of endpoints call the endpoint."
+        error={messageOf(problems, 'name')}
+      >
+        <input
+          id="endpoint-name"
+          className="input mono"
+          placeholder="shop"
+          value={values.name}
+          maxLength={100}
+          spellCheck={false}
+          autoComplete="off"
+          onChange={(event) => onChange({ name: event.target.value })}
+          {...errorAttributes('endpoint-name', messageOf(problems, 'name'))}
+        />
+      </LabelledField>
+      <LabelledField
+        id="endpoint-owner"
+        label="Owner"
+        help="An account: the endpoint is then told only of what that account may view."
+        error={messageOf(problems, 'owner')}
+      >
+        <input
+          id="endpoint-owner"
+          className="input mono"
+          placeholder="users/r4nd0m1d0000001"
+          value={values.owner}
+          spellCheck={false}
+          autoComplete="off"
+          onChange={(event) => onChange({ owner: event.target.value })}
+          {...errorAttributes('endpoint-owner', messageOf(problems, 'owner'))}
+        />
+      </LabelledField>
+    </>
+  );
+}
+
 /** What of a record is sent. */
 function PayloadFields({ values, onChange, problems }: EndpointLimitsProps) {
   return (
     <>
+      <LabelledField id="endpoint-payload" label="Payload" error={messageOf(problems, 'payload')}>
+        <select
+          id="endpoint-payload"
+          className="input"
+          value={values.payload}
+          onChange={(event) =>
+            onChange({ payload: payloads.find(({ value }) => value === event.target.value)?.value ?? 'full' })
+          }
+          {...errorAttributes('endpoint-payload', messageOf(problems, 'payload'))}
+        >
+          {payloads.map(({ value, label }) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </LabelledField>
       <LabelledField
         id="endpoint-fields"
         label="Fields"
@@ -126,18 +193,13 @@ function PayloadFields({ values, onChange, problems }: EndpointLimitsProps) {
           className="input mono"
           placeholder="id, title, state"
           value={values.fields}
-          disabled={values.isThin}
+          disabled={values.payload === 'thin'}
           spellCheck={false}
           autoComplete="off"
           onChange={(event) => onChange({ fields: event.target.value })}
           {...errorAttributes('endpoint-fields', messageOf(problems, 'fields'))}
         />
       </LabelledField>
-      <Check
-        label="Send the id alone; the receiver fetches the record"
-        isOn={values.isThin}
-        onChange={(isThin) => onChange({ isThin })}
-      />
       <Check
         label="Add the headers of CloudEvents"
         isOn={values.cloudEvents}

@@ -15,6 +15,7 @@ interface EndpointRowProps {
 export function EndpointRow({ endpoint, lane }: EndpointRowProps) {
   const { data: stats } = useQuery(endpointStatsQuery(endpoint.id, '24h'));
   const { tone, word, reason } = explainEndpoint(endpoint, lane);
+  const about = [endpoint.name, endpoint.description].filter((text) => text !== '').join(' · ');
   const pending = <span className="placeholder" style={{ inlineSize: 32 }} />;
   return (
     <tr>
@@ -25,7 +26,7 @@ export function EndpointRow({ endpoint, lane }: EndpointRowProps) {
         <Link className="endpoint-link mono cut" to="/webhooks/$id" params={{ id: endpoint.id }}>
           {endpoint.url}
         </Link>
-        {endpoint.description !== '' && <span className="faint small cut">{endpoint.description}</span>}
+        {about !== '' && <span className="faint small cut">{about}</span>}
       </td>
       <td className="number" data-label="Success, 24 h">
         {stats === undefined ? pending : percent(stats.total.successRate)}

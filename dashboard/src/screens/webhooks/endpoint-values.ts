@@ -25,7 +25,11 @@ export interface EndpointValues {
   readonly order: Order;
   readonly coalesce: boolean;
   readonly onExhausted: Endpoint['onExhausted'];
-  readonly isThin: boolean;
+  readonly payload: Endpoint['payload'];
+  readonly name: string;
+  readonly filter: string;
+  /** An account, `<collection>/<id>`; empty for none. */
+  readonly owner: string;
   /** Names with commas; empty for all. */
   readonly fields: string;
   readonly cloudEvents: boolean;
@@ -67,7 +71,10 @@ export const newValues: EndpointValues = {
   order: 'none',
   coalesce: false,
   onExhausted: 'skip',
-  isThin: false,
+  payload: 'full',
+  name: '',
+  filter: '',
+  owner: '',
   fields: '',
   cloudEvents: false,
   contact: '',
@@ -94,7 +101,10 @@ export function valuesOf(endpoint: Endpoint): EndpointValues {
     order,
     coalesce,
     onExhausted,
-    isThin: endpoint.payload === 'thin',
+    payload: endpoint.payload,
+    name: endpoint.name,
+    filter: endpoint.filter,
+    owner: endpoint.owner,
     fields: endpoint.fields.join(', '),
     cloudEvents: endpoint.cloudEvents,
     contact: endpoint.contact,
@@ -137,8 +147,11 @@ export function encodeValues(values: EndpointValues): EncodedValues {
     order,
     coalesce,
     onExhausted: order === 'strict' ? onExhausted : 'skip',
-    payload: values.isThin ? 'thin' : 'full',
-    fields: values.isThin ? [] : namesOf(values.fields),
+    payload: values.payload,
+    fields: values.payload === 'thin' ? [] : namesOf(values.fields),
+    name: values.name.trim(),
+    filter: values.filter.trim(),
+    owner: values.owner.trim(),
     cloudEvents: values.cloudEvents,
     contact: values.contact.trim(),
     oauth2: values.hasToken ? { ...values.token, tokenUrl: values.token.tokenUrl.trim() } : null,
