@@ -106,7 +106,9 @@ export function endpointActions(queries: QueryClient) {
     },
     rotate: async (id: string, body: Schemas['EndpointSecretRotation']) =>
       thenRefresh(call('POST /api/webhooks/endpoints/{id}/secret/rotate', { path: { id }, body })),
-    test: async (id: string) =>
-      thenRefresh(call('POST /api/webhooks/endpoints/{id}/test', { path: { id }, body: {} })),
+    test: async (id: string, body: Schemas['EndpointTest']) =>
+      thenRefresh(call('POST /api/webhooks/endpoints/{id}/test', { path: { id }, body })),
+    apply: async (body: Schemas['EndpointImport']) =>
+      thenRefresh(call('PUT /api/webhooks/endpoints/import', { body })),
   };
 }

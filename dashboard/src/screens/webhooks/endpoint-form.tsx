@@ -72,20 +72,7 @@ export function EndpointForm({ values, onChange, id, refused, urlAside }: Endpoi
           {...errorAttributes('endpoint-description', problems.get('description'))}
         />
       </LabelledField>
-      {isBoundToEndpoints() ? (
-        <ToldFacts values={values} />
-      ) : (
-        <>
-          <EventChoice values={values} onChange={onChange} error={problems.get('events')} />
-          <CollectionChoice values={values} onChange={onChange} error={problems.get('collections')} />
-          <FilterField
-            values={values}
-            onChange={onChange}
-            error={problems.get('filter')}
-            isChecked={isCurrent}
-          />
-        </>
-      )}
+      <ToldFields values={values} onChange={onChange} problems={problems} isChecked={isCurrent} />
       <ScheduleFields values={values} onChange={onChange} error={problems.get('schedule')} />
       <Forecast check={check} />
       {error !== null && <FailureNotice error={error} />}
@@ -146,6 +133,26 @@ function useCheck(
   if (values.url.trim() === '') told.delete('url');
   const isCurrent = settled === text && check !== undefined && !isPlaceholderData;
   return { check, isCurrent, error, problems: new Map([...told, ...refused, ...encoded.problems]) };
+}
+
+interface ToldFieldsProps {
+  readonly values: EndpointValues;
+  readonly onChange: EndpointFormProps['onChange'];
+  readonly problems: ReadonlyMap<string, string>;
+  readonly isChecked: boolean;
+}
+
+/** What the endpoint is told of. */
+function ToldFields({ values, onChange, problems, isChecked }: ToldFieldsProps) {
+  if (isBoundToEndpoints()) return <ToldFacts values={values} />;
+  const shared = { values, onChange };
+  return (
+    <>
+      <EventChoice {...shared} error={problems.get('events')} />
+      <CollectionChoice {...shared} error={problems.get('collections')} />
+      <FilterField {...shared} error={problems.get('filter')} isChecked={isChecked} />
+    </>
+  );
 }
 
 interface PartProps {

@@ -4,12 +4,21 @@ import Send from 'lucide-react/icons/send';
 import { useState } from 'react';
 import { endpointActions } from '../../api/endpoints.ts';
 import type { Delivery } from '../../api/events.ts';
+import type { Schemas } from '../../api/schema.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
 
-/** Sends the event `ping` once, and says in words what came of it. */
-export function SendTest({ endpoint }: { readonly endpoint: string }) {
+interface SendTestProps {
+  readonly endpoint: string;
+  /** What is sent; the event `ping` where it is left out. */
+  readonly test?: Schemas['EndpointTest'];
+  /** Whether it can be sent now. */
+  readonly isReady?: boolean;
+}
+
+/** Sends a test once, and says in words what came of it. */
+export function SendTest({ endpoint, test = {}, isReady = true }: SendTestProps) {
   const queries = useQueryClient();
   const [delivery, setDelivery] = useState<Delivery>();
   const [error, setError] = useState<unknown>();
@@ -18,7 +27,7 @@ export function SendTest({ endpoint }: { readonly endpoint: string }) {
     setIsBusy(true);
     setError(undefined);
     try {
-      setDelivery(await endpointActions(queries).test(endpoint));
+      setDelivery(await endpointActions(queries).test(endpoint, test));
     } catch (failure) {
       setDelivery(undefined);
       setError(failure);
@@ -29,7 +38,7 @@ export function SendTest({ endpoint }: { readonly endpoint: string }) {
   return (
     <div className="send-test">
       <div>
-        <Button tone="primary" disabled={isBusy} onClick={() => void send()}>
+        <Button tone="primary" disabled={isBusy || !isReady} onClick={() => void send()}>
           <Send size={14} aria-hidden />
           {isBusy ? 'Sending …' : 'Send test'}
         </Button>

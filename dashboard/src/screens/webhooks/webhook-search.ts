@@ -5,14 +5,14 @@ import type { Schemas } from '../../api/schema.ts';
 export interface WebhooksSearch {
   /** A part of a URL or a description. */
   readonly find?: string;
-  /** The drawer for another endpoint is open; `catcher` if it is to begin with the built-in catcher. */
-  readonly create?: 'yes' | 'catcher';
+  /** The drawer for another endpoint is open; `catcher` if it is to begin with the built-in catcher, `code` for endpoints as code. */
+  readonly create?: 'yes' | 'catcher' | 'code';
 }
 
 export function decodeWebhooksSearch({ find, create }: Readonly<Record<string, unknown>>): WebhooksSearch {
   return {
     ...(isText(find) && { find }),
-    ...((create === 'yes' || create === 'catcher') && { create }),
+    ...((create === 'yes' || create === 'catcher' || create === 'code') && { create }),
   };
 }
 

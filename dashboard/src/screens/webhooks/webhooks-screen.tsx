@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
+import FileJson from 'lucide-react/icons/file-json';
 import Plus from 'lucide-react/icons/plus';
 import SearchX from 'lucide-react/icons/search-x';
 import Webhook from 'lucide-react/icons/webhook';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { apiUrl } from '../../api/client.ts';
 import type { Endpoint } from '../../api/events.ts';
 import { lanesQuery } from '../../api/events.ts';
@@ -18,6 +19,12 @@ import { FailureNotice } from '../../parts/notice.tsx';
 import { CreateDrawer } from './create-drawer.tsx';
 import { EndpointRow } from './endpoint-row.tsx';
 import type { WebhooksSearch } from './webhook-search.ts';
+
+// Few need it, and seldom.
+const CodeDrawer = lazy(async () => {
+  const { CodeDrawer: Drawer } = await import('./code-drawer.tsx');
+  return { default: Drawer };
+});
 
 const route = getRouteApi('/shell/webhooks');
 
@@ -44,6 +51,12 @@ export function WebhooksScreen() {
     <>
       <Bar title="Webhooks">
         {mayCreate && (
+          <Button onClick={() => set({ create: 'code' })}>
+            <FileJson size={15} aria-hidden />
+            As code
+          </Button>
+        )}
+        {mayCreate && (
           <Button tone="primary" onClick={open}>
             <Plus size={15} aria-hidden />
             New endpoint
@@ -69,7 +82,12 @@ export function WebhooksScreen() {
             />
           )}
         </div>
-        {create !== undefined && mayCreate && (
+        {create === 'code' && mayCreate && (
+          <Suspense fallback={<aside className="drawer" aria-busy />}>
+            <CodeDrawer endpoints={endpoints.data ?? []} onClose={() => set({})} />
+          </Suspense>
+        )}
+        {create !== undefined && create !== 'code' && mayCreate && (
           <CreateDrawer hasCatcher={create === 'catcher'} onClose={() => set({})} />
         )}
       </div>
@@ -113,9 +131,9 @@ function EndpointFinder({ endpoints, find, onFind }: EndpointFinderProps) {
   );
 }
 
-function matches({ url, description, id }: Endpoint, find: string): boolean {
+function matches({ url, name, description, id }: Endpoint, find: string): boolean {
   const text = find.trim().toLowerCase();
-  return `${url}\n${description}\n${id}`.toLowerCase().includes(text);
+  return `${url}\n${name}\n${description}\n${id}`.toLowerCase().includes(text);
 }
 
 const pageSize = 40;

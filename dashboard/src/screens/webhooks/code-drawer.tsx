@@ -1,0 +1,245 @@
+import { useQueryClient } from '@tanstack/react-query';
+import X from 'lucide-react/icons/x';
+import { useState } from 'react';
+import { Failure } from '../../api/client.ts';
+import { endpointActions } from '../../api/endpoints.ts';
+import type { Endpoint } from '../../api/events.ts';
+import type { Schemas } from '../../api/schema.ts';
+import { useKeys } from '../../browser/keys.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { CopyButton } from '../../parts/copy-button.tsx';
+import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
+import { FailureNotice, Notice } from '../../parts/notice.tsx';
+
+type Plan = Schemas['EndpointImported'];
+
+const title = 'Endpoints as code';
+
+interface CodeDrawerProps {
+  readonly endpoints: readonly Endpoint[];
+  readonly onClose: () => void;
+}
+
+/** The endpoints with names as a file: to copy what there is, and to make them what a file says, after a look at what that would change. */
+export function CodeDrawer({ endpoints, onClose }: CodeDrawerProps) {
+  useKeys({ Escape: onClose });
+  const [made, setMade] = useState<Plan>();
+  return (
+    <aside className="drawer" aria-label={title}>
+      <header className="drawer-head">
+        <div className="drawer-title">
+          <h2>{title}</h2>
+        </div>
+        <IconButton label="Close" keys="esc" onClick={onClose}>
+          <X size={16} aria-hidden />
+        </IconButton>
+      </header>
+      {made === undefined ? (
+        <CodeForm endpoints={endpoints} onMade={setMade} />
+      ) : (
+        <Outcome made={made} onClose={onClose} />
+      )}
+    </aside>
+  );
+}
+
+interface CodeFormProps {
+  readonly endpoints: readonly Endpoint[];
+  readonly onMade: (made: Plan) => void;
+}
+
+function CodeForm({ endpoints, onMade }: CodeFormProps) {
+  const queries = useQueryClient();
+  const [file, setFile] = useState(() => ({ text: fileOf(endpoints), deleteMissing: false }));
+  const [plan, setPlan] = useState<Plan>();
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setIsBusy] = useState(false);
+  const change = (part: Partial<typeof file>): void => {
+    setFile({ ...file, ...part });
+    // What is shown is what is applied: another file has to be looked at again.
+    setPlan(undefined);
+    setError(undefined);
+  };
+  const run = async (dryRun: boolean): Promise<void> => {
+    setIsBusy(true);
+    setError(undefined);
+    try {
+      const { text, deleteMissing } = file;
+      const body = { endpoints: definitionsIn(text), deleteMissing, dryRun };
+      const answer = await endpointActions(queries).apply(body);
+      if (dryRun) setPlan(answer);
+      else onMade(answer);
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setIsBusy(false);
+    }
+  };
+  return (
+    <form
+      className="drawer-body endpoint-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void run(plan === undefined);
+      }}
+    >
+      <div className="drawer-form">
+        <FileField text={file.text} error={error} onChange={(text) => change({ text })} />
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={file.deleteMissing}
+            onChange={({ target }) => change({ deleteMissing: target.checked })}
+          />
+          Delete endpoints with names that are not in the file
+        </label>
+        {error !== undefined && !(error instanceof NoFile) && <Refusal error={error} />}
+        {plan !== undefined && <PlanView plan={plan} />}
+      </div>
+      <div className="drawer-foot">
+        <Button type="submit" tone="primary" disabled={isBusy || (plan !== undefined && isNothing(plan))}>
+          {plan === undefined ? 'Show what would change' : 'Apply'}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+interface FileFieldProps {
+  readonly text: string;
+  readonly error: unknown;
+  readonly onChange: (text: string) => void;
+}
+
+function FileField({ text, error, onChange }: FileFieldProps) {
+  const problem = error instanceof NoFile ? error.message : undefined;
+  return (
+    <LabelledField
+      id="code"
+      label="File"
+      help="The endpoints that have names, as chancery endpoint export writes them: without secrets."
+      aside={<CopyButton text={text} label="Copy the file" />}
+      error={problem}
+    >
+      <textarea
+        id="code"
+        className="input mono"
+        rows={18}
+        value={text}
+        spellCheck={false}
+        onChange={({ target }) => onChange(target.value)}
+        {...errorAttributes('code', problem)}
+      />
+    </LabelledField>
+  );
+}
+
+function Refusal({ error }: { readonly error: unknown }) {
+  const problems = error instanceof Failure ? [...error.fields] : [];
+  if (problems.length === 0) return <FailureNotice error={error} />;
+  return problems.map(([path, message]) => (
+    <Notice key={path} tone="failed">
+      <span className="mono">{path}</span>: {message}
+    </Notice>
+  ));
+}
+
+function PlanView({ plan: { created, updated, unchanged, deleted } }: { readonly plan: Plan }) {
+  return (
+    <section className="section" aria-labelledby="plan" aria-live="polite">
+      <h3 id="plan">What would change</h3>
+      <ul>
+        {created.map(({ name }) => (
+          <li key={name}>
+            <span className="mono">{name}</span> would be made.
+          </li>
+        ))}
+        {updated.map(({ name, changed }) => (
+          <li key={name}>
+            <span className="mono">{name}</span> would get another {changed.join(', ')}.
+          </li>
+        ))}
+        {deleted.map(({ name }) => (
+          <li key={name}>
+            <span className="mono">{name}</span> would be deleted, with what waits for it.
+          </li>
+        ))}
+        <li className="soft">
+          {unchanged.length === 1 ? '1 endpoint stays' : `${unchanged.length} endpoints stay`} unchanged.
+        </li>
+      </ul>
+    </section>
+  );
+}
+
+interface OutcomeProps {
+  readonly made: Plan;
+  readonly onClose: () => void;
+}
+
+function Outcome({ made: { created, updated, deleted }, onClose }: OutcomeProps) {
+  return (
+    <div className="drawer-body endpoint-form">
+      <div className="drawer-form">
+        <Notice tone="ok">
+          {created.length} made, {updated.length} changed, {deleted.length} deleted.
+        </Notice>
+        {created.map(({ name, secret = '' }) => (
+          <LabelledField
+            key={name}
+            id={`secret-${name}`}
+            label={`Secret of ${name}`}
+            aside={<CopyButton text={secret} label={`Copy the secret of ${name}`} />}
+          >
+            <input id={`secret-${name}`} className="input mono" readOnly value={secret} />
+          </LabelledField>
+        ))}
+      </div>
+      <div className="drawer-foot">
+        <Button tone="primary" onClick={onClose}>
+          Done
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+function isNothing({ created, updated, deleted }: Plan): boolean {
+  return created.length + updated.length + deleted.length === 0;
+}
+
+/** What was typed is no file of endpoints. */
+class NoFile extends Error {}
+
+function definitionsIn(text: string): Schemas['EndpointImport']['endpoints'] {
+  let file: unknown;
+  try {
+    file = JSON.parse(text);
+  } catch {
+    throw new NoFile('This is no JSON.');
+  }
+  const endpoints: unknown =
+    typeof file === 'object' && file !== null && 'endpoints' in file ? file.endpoints : undefined;
+  if (!Array.isArray(endpoints)) throw new NoFile('A list is needed: { "endpoints": [ … ] }.');
+  // The service checks each of them.
+  return endpoints as Schemas['EndpointImport']['endpoints'];
+}
+
+const madeByService: ReadonlySet<string> = new Set([
+  'id',
+  'status',
+  'statusReason',
+  'previousSecretUntil',
+  'created',
+  'updated',
+]);
+
+/** Returns the endpoints with names as a file has them. One that is not active begins as paused where it is made. */
+function fileOf(endpoints: readonly Endpoint[]): string {
+  const named = endpoints.filter(({ name }) => name !== '').toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const definitions = named.map((endpoint) => ({
+    ...Object.fromEntries(Object.entries(endpoint).filter(([name]) => !madeByService.has(name))),
+    ...(endpoint.status !== 'active' && { status: 'paused' }),
+  }));
+  return JSON.stringify({ endpoints: definitions }, null, 2);
+}
