@@ -99,7 +99,7 @@ test('endpoints as code are shown, planned and applied', { skip }, async (t) => 
   const page = await stage.openSignedIn('webhooks');
   await page.getByRole('button', { name: 'As code' }).click();
   const drawer = page.getByRole('complementary', { name: 'Endpoints as code' });
-  const file = drawer.getByLabel('File');
+  const file = drawer.getByRole('textbox', { name: 'File' });
   const { endpoints } = JSON.parse(await file.inputValue());
   assert.deepEqual(
     listOf(endpoints).map(({ name }) => name),
@@ -121,7 +121,7 @@ test('endpoints as code are shown, planned and applied', { skip }, async (t) => 
     await drawer.getByText(line).waitFor();
   await drawer.getByRole('button', { name: 'Apply' }).click();
   await drawer.getByText('1 made, 1 changed, 1 deleted.').waitFor();
-  assert.match(await drawer.getByLabel('Secret of new').inputValue(), /^whsec_/);
+  assert.match(await drawer.getByRole('textbox', { name: 'Secret of new' }).inputValue(), /^whsec_/);
   await drawer.getByRole('button', { name: 'Done' }).click();
   const { items } = await stage.pb.send<{ items: readonly { name: string }[] }>(
     '/api/webhooks/endpoints',
