@@ -20,7 +20,9 @@ export function attemptsOf({ attempts }: JsonObject): readonly JsonObject[] {
 
 /** Returns a record as `posts/r4nd0m1d0000001`; empty for a test, which is about none. */
 export function recordOf({ collection, record }: JsonObject): string {
-  return record === '' ? '' : `${String(collection)}/${String(record)}`;
+  // An event about an endpoint is of no collection.
+  if (record === '' || collection === '') return String(record);
+  return `${String(collection)}/${String(record)}`;
 }
 
 /** Returns what came of the last attempt: `200 in 41 ms`, or why there was no answer; empty before the first. */

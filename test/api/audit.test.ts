@@ -145,7 +145,7 @@ test('keys, settings and endpoints are in the log by the names of what changed, 
   await send(service, `DELETE ${path}`);
   const entries = await entriesOf(service, "action ~ 'key.' || action ~ 'settings.' || action ~ 'endpoint.'");
   const scopes = ['records:read'];
-  const settings = { name: 'test', scopes, collections: ['_pb_users_auth_'], expires: '' };
+  const settings = { name: 'test', scopes, collections: ['_pb_users_auth_'], endpoints: null, expires: '' };
   const host = 'hooks.example.com';
   assert.deepEqual(
     entries.map(({ action, target, details }) => [action, target, details]),

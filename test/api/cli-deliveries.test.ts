@@ -105,6 +105,7 @@ describePlaces('delivery and event', (start) => {
       .map((line) => line.split('\t').slice(1, 5));
     assert.deepEqual(rows, [
       ['record.update', `posts/${ids.first}`, '2', '1 pending'],
+      ['delivery.exhausted', ids.endpoint, '0', ''],
       ['record.create', `posts/${ids.second}`, '1', '1 exhausted'],
       ['record.create', `posts/${ids.first}`, '1', '1 delivered'],
     ]);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { assertAccessible } from '../support/axe.ts';
 import { type BrowserStage, startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
@@ -260,8 +261,12 @@ test('the API of a collection is run, and its answer shown', { skip }, async (t)
     ['Python', 'urllib.request.Request('],
   ] as const) {
     await page.getByRole('radio', { name: language }).click();
-    assert.ok((await page.locator('.code pre').innerText()).includes(text), language);
+    assert.ok((await page.locator('.code pre').first().innerText()).includes(text), language);
   }
+  const said = page.getByRole('region', { name: 'What its webhooks say' });
+  await said.getByText('record.update').click();
+  await said.getByText('"collection": "notes"').first().waitFor();
+  await assertAccessible(page, 'the API of a collection');
   await page.getByRole('radio', { name: 'Create', exact: true }).click();
   await page.getByLabel('Body, in JSON').fill('{ "title": "four" }');
   await run.getByRole('button', { name: 'Run' }).click();

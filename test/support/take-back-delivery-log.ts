@@ -85,6 +85,8 @@ async function takeBack(tx: Transaction): Promise<void> {
   // A table that a later migration parts was made by two of them, and its parts go with it.
   for (const table of after.flatMap(tablesMade(names.engine)))
     await tx.run(sql`DROP TABLE IF EXISTS ${table}`);
+  for (const column of after.flatMap(columnsOfKeys(names.engine)))
+    await tx.run(sql`ALTER TABLE ${names.table('$api_key')} DROP COLUMN ${column}`);
   for (const statement of before.flatMap(statementsOfWebhooks(names.engine))) await tx.run(statement);
   for (const [index, { table, columns }] of kept.entries())
     for (const row of rows[index] ?? []) {
@@ -118,6 +120,15 @@ function tablesMade(engine: Engine): (migration: Migration) => readonly Sql[] {
       const [, name] = /^CREATE (?:UNLOGGED )?TABLE (?:chancery\.)?"?([$\w]+)/.exec(text) ?? [];
       if (name === undefined) return [];
       return [engine === 'sqlite' ? identifier(name) : sql`chancery.${identifier(name)}`];
+    });
+}
+
+/** Returns what finds the columns that a migration adds to API keys, which stay. */
+function columnsOfKeys(engine: Engine): (migration: Migration) => readonly Sql[] {
+  return ({ statements }) =>
+    statements(engine).flatMap(({ text }) => {
+      if (!/^ALTER TABLE (?:chancery\.)?"?\$?api_key\b/.test(text)) return [];
+      return [...text.matchAll(/ADD COLUMN (\w+)/g)].map(([, name = '']) => identifier(name));
     });
 }
 

@@ -49,8 +49,26 @@ const sound: LedgerEvidence = {
   stored: {
     integrity: 'ok',
     events: [
-      { ...event, position: 1, id: 'e1', record: 'r1', title: 'w1', digest: 'd1', thinDigest: 't1' },
-      { ...event, position: 2, id: 'e2', record: 'r2', title: 'w2', digest: 'd2', thinDigest: 't2' },
+      {
+        ...event,
+        position: 1,
+        id: 'e1',
+        record: 'r1',
+        title: 'w1',
+        digest: 'd1',
+        thinDigest: 't1',
+        backfill: '',
+      },
+      {
+        ...event,
+        position: 2,
+        id: 'e2',
+        record: 'r2',
+        title: 'w2',
+        digest: 'd2',
+        thinDigest: 't2',
+        backfill: '',
+      },
     ],
     endpoints: [
       { number: 7, id: 'p1', receiver: 'first', status: 'active', isDeleted: false, attemptsMax: 3 },
@@ -316,4 +334,44 @@ test('what an endpoint is told must meet its filter, and be what it wants of it'
     problemsOf({ endpoints: new Map([['first', thin]]), receipts: [{ ...one, digest: 't1' }, two] }),
     ['receipt 1 of e2-p1 has other bytes than the event'],
   );
+});
+
+test('a backfill tells its one endpoint of each record once, as it was written', () => {
+  const [first] = sound.stored.events;
+  assert.ok(first);
+  const filled = { ...first, position: 3, id: 'e3', kind: 'backfill', backfill: 'b1', digest: 'd3' };
+  const receipt = { ...one, line: 2, eventId: 'e3', delivery: 'e3-p1', digest: 'd3' };
+  const withEvents = (events: readonly (typeof filled)[]): readonly string[] =>
+    problemsOf(
+      {
+        receipts: [
+          one,
+          two,
+          ...events.map(({ id }, at) => ({ ...receipt, line: 2 + at, eventId: id, delivery: `${id}-p1` })),
+        ],
+      },
+      {
+        events: [...sound.stored.events, ...events],
+        deliveries: [
+          ...sound.stored.deliveries,
+          ...events.map(({ position }) => ({ event: position, endpoint: 7 })),
+        ],
+        outcomes: new Map([
+          ...sound.stored.outcomes,
+          ...events.map(({ position }) => [`${position}-7`, { status: 'delivered', attempts: 1 }] as const),
+        ]),
+        attempts: [
+          ...sound.stored.attempts,
+          ...events.map(({ position }) => ({ ...success, event: position, endpoint: 7 })),
+        ],
+        lanes: new Map([[7, { cursor: 9 }]]),
+      },
+    );
+  assert.deepEqual(withEvents([filled]), []);
+  assert.deepEqual(withEvents([filled, { ...filled, position: 4, id: 'e4' }]), [
+    'the backfill b1 tells twice of r1',
+  ]);
+  assert.deepEqual(withEvents([{ ...filled, title: 'w9' }]), [
+    'event e3 of a backfill is of w9, which nobody wrote',
+  ]);
 });

@@ -58,6 +58,7 @@ export function checkLedger(evidence: LedgerEvidence): {
   if (stored.integrity !== 'ok') report(`integrity_check: ${stored.integrity}`);
   const writes = checkWrites(evidence, report);
   checkSubscriptions(evidence, writes, report);
+  checkBackfills(evidence, writes, report);
   checkCursors(stored, report);
   checkOrders(evidence, report);
   const index = indexOf(evidence);
@@ -111,7 +112,8 @@ function gapStatus({ gaps }: LedgerState, delivery: { readonly event: number; re
 /** Everything acknowledged is there, nothing refused is, and each event is of one write. Returns the writes by the keys of their events. */
 function checkWrites({ writes, stored }: LedgerEvidence, report: Report): ReadonlyMap<string, LedgerWrite> {
   const byKey = new Map(writes.map((write) => [write.key, write]));
-  const events = Map.groupBy(stored.events, eventKey);
+  const changes = stored.events.filter(({ kind }) => kind.startsWith('record.'));
+  const events = Map.groupBy(changes, eventKey);
   for (const [key, its] of events) {
     if (its.length > 1)
       report(`write ${key} has ${its.length} events: ${its.map(({ id }) => id).join(', ')}`);
@@ -151,6 +153,7 @@ function checkSubscriptions(
       continue;
     }
     for (const event of stored.events) {
+      if (!event.kind.startsWith('record.')) continue;
       const write = writes.get(eventKey(event));
       if (write === undefined) continue;
       const wanted = isMet(story.wishes, event) ? isSubscribed(story, write) : 'no';
@@ -159,6 +162,31 @@ function checkSubscriptions(
       if (wanted === 'no' && isTold)
         report(`event ${event.id} has a delivery for ${endpoint.id}, which was not there or did not want it`);
     }
+  }
+}
+
+/** A backfill tells its one endpoint of each record once, as somebody has written it, and only of what meets the filter. */
+function checkBackfills(
+  { endpoints, stored }: LedgerEvidence,
+  writes: ReadonlyMap<string, LedgerWrite>,
+  report: Report,
+): void {
+  const toldBy = Map.groupBy(stored.deliveries, ({ event }) => event);
+  const told = new Set<string>();
+  for (const event of stored.events) {
+    if (event.backfill === '') continue;
+    const [delivery, ...others] = toldBy.get(event.position) ?? [];
+    const endpoint = stored.endpoints.find(({ number }) => number === delivery?.endpoint);
+    const wishes = endpoints.get(endpoint?.receiver ?? '')?.wishes;
+    if (endpoint === undefined || others.length > 0)
+      report(`event ${event.id} of a backfill is told to ${others.length + 1}`);
+    else if (wishes !== undefined && !isMet(wishes, event))
+      report(`event ${event.id} of a backfill does not meet the filter of ${endpoint.id}`);
+    if (!writes.has(event.title))
+      report(`event ${event.id} of a backfill is of ${event.title}, which nobody wrote`);
+    const key = `${event.backfill} ${event.record}`;
+    if (told.has(key)) report(`the backfill ${event.backfill} tells twice of ${event.record}`);
+    told.add(key);
   }
 }
 

@@ -39,6 +39,8 @@ export function drawWishes(random: Random, isPlain: boolean): EndpointWishes {
   };
 }
 
+/** A backfill tells of a record as if it were made then. */
 export function isMet({ filter }: EndpointWishes, event: Told): boolean {
-  return filters.get(filter)?.(event) === true;
+  const told = event.kind === 'backfill' ? { ...event, kind: 'record.create' } : event;
+  return filters.get(filter)?.(told) === true;
 }

@@ -27,6 +27,8 @@ export interface LedgerEvent {
   readonly digest: string;
   /** Of the body that an endpoint gets that wants the id alone. */
   readonly thinDigest: string;
+  /** The id of the backfill that it is of; empty for a change. */
+  readonly backfill: string;
 }
 
 export interface LedgerEndpoint {
@@ -84,7 +86,7 @@ export async function readLedger(place: LedgerPlace): Promise<LedgerState> {
 }
 
 const columns = {
-  event: 'position, id, kind, record, revision, body',
+  event: 'position, id, kind, record, revision, body, context',
   endpoint: 'position, id, description, status, deleted, schedule',
   delivery: 'event, endpoint',
   outcome: 'event, endpoint, status, attempts',
@@ -173,7 +175,15 @@ function toEvent(row: Row): LedgerEvent {
     title: event.data.title,
     digest: digestOf(bytes),
     thinDigest: digestOf(Buffer.from(thin)),
+    backfill: backfillOf(row['context']),
   };
+}
+
+function backfillOf(context: unknown): string {
+  if (typeof context !== 'string') return '';
+  // What the service keeps of an event.
+  const { backfill = '' } = JSON.parse(context) as { readonly backfill?: string };
+  return backfill;
 }
 
 /** Counts what active endpoints still wait for. */

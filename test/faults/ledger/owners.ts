@@ -58,7 +58,7 @@ interface Answer extends Asked {
   readonly body: unknown;
 }
 
-/** The owner of an instance, who pauses, resumes, skips, deletes, rotates, retries and cancels at random while servers die. */
+/** The owner of an instance, who pauses, resumes, skips, deletes, rotates, backfills, retries and cancels at random while servers die. */
 export class Owner {
   /** Ids of deliveries that were to be cancelled. */
   readonly cancelled = new Set<string>();
@@ -125,6 +125,7 @@ export class Owner {
     else if (share < 0.57) await this.#delete(any);
     else if (share < 0.62) await this.#create();
     else if (share < 0.66) await this.#rotate(any);
+    else if (share < 0.69) await this.#backfill(any);
     else await this.#changeDelivery(share < 0.88 ? 'retry' : 'cancel', { share, place });
   }
 
@@ -156,6 +157,13 @@ export class Owner {
     await this.#options.addSecret(receiver, secret);
     const body = { secret, overlapSeconds: this.#options.random.pick([0, 1, 600]) };
     this.#count('rotate', await this.#ask('POST', `endpoints/${story.id}/secret/rotate`, body));
+  }
+
+  async #backfill(story: EndpointStory): Promise<void> {
+    this.#count(
+      'backfill',
+      await this.#ask('POST', `endpoints/${story.id}/backfill`, { collection: 'posts' }),
+    );
   }
 
   async #create(): Promise<void> {

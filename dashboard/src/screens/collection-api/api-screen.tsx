@@ -20,6 +20,7 @@ import {
 import { RealtimeRun } from './realtime-run.tsx';
 import { RequestRun } from './request-run.tsx';
 import { snippet } from './snippets.ts';
+import { WebhookExamples } from './webhook-examples.tsx';
 
 const route = getRouteApi('/shell/c/$collection/api');
 
@@ -84,6 +85,7 @@ function Api({ collection }: { readonly collection: Collection }) {
           />
         </div>
         <Operation key={op} collection={collection} operation={op} language={lang} />
+        <WebhookExamples collection={collection.name} />
       </div>
     </div>
   );
