@@ -47,8 +47,8 @@ export async function averageEventsPerDay(
 }
 
 /**
- * Counts the events of each step of so many hours, from the hour `start` on and before `end` (hours since 1970). Null for a step that is older
- * than the newest `eventsMax` of them, or than the log is kept. What backfills tell of is no event of that time.
+ * Counts the changes of records of each step of so many hours, from the hour `start` on and before `end` (hours since 1970). Null for a step that is older
+ * than the newest `eventsMax` of them, or than the log is kept. What else the log has, such as tests and what backfills tell of, is no change.
  */
 export async function countEventsBySteps(
   reader: Reader,
@@ -61,7 +61,7 @@ export async function countEventsBySteps(
   const upTo = await findTime(reader, to);
   const newest = newestEvents(reader, sql`position > ${after} AND position <= ${upTo}`, eventsMax);
   const rows = await reader.search(
-    sql`SELECT substr(created, 1, 13), count(*), count(CASE WHEN kind <> 'backfill' THEN 1 END) FROM (${newest}) AS newest GROUP BY 1 ORDER BY 1`,
+    sql`SELECT substr(created, 1, 13), count(*), count(CASE WHEN kind${reader.names.anyOf(recordEventKinds)} THEN 1 END) FROM (${newest}) AS newest GROUP BY 1 ORDER BY 1`,
   );
   const counts = rows.map(([hour, count, changes]) => ({
     hour: Math.floor(fromTimestamp(`${String(hour)}:00:00.000Z`) / hourMs),
