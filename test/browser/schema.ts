@@ -264,8 +264,8 @@ test('the API of a collection is run, and its answer shown', { skip }, async (t)
     assert.ok((await page.locator('.code pre').first().innerText()).includes(text), language);
   }
   const said = page.getByRole('region', { name: 'What its webhooks say' });
-  await said.getByText('record.update').click();
-  await said.getByText('"collection": "notes"').first().waitFor();
+  await said.locator('summary', { hasText: 'record.update' }).click();
+  await said.locator('details[open]').getByText('"collection": "notes"').first().waitFor();
   await assertAccessible(page, 'the API of a collection');
   await page.getByRole('radio', { name: 'Create', exact: true }).click();
   await page.getByLabel('Body, in JSON').fill('{ "title": "four" }');
