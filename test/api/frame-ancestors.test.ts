@@ -1,3 +1,4 @@
+// One engine is enough: headers of pages are written above the engines.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { buildDashboard } from '../support/build-dashboard.ts';
