@@ -1,3 +1,4 @@
+import { useRouter } from '@tanstack/react-router';
 import { useEffect, useEffectEvent, useState } from 'react';
 
 const pauseMs = 220;
@@ -18,13 +19,18 @@ export function useFilterText({ filter, isExpression, onFilter }: FilterText) {
     setFollowed(filter);
     setText(filter);
   }
+  const { history } = useRouter();
   const apply = useEffectEvent(onFilter);
   const isWord = useEffectEvent((wanted: string) => !isExpression(wanted));
   useEffect(() => {
     const wanted = text.trim();
     if (wanted === filter || !isWord(wanted)) return undefined;
-    const timer = setTimeout(() => apply(wanted), pauseMs);
+    const { pathname } = history.location;
+    const timer = setTimeout(() => {
+      // Whoever is on the way to another screen, which is still being loaded, must not be taken back.
+      if (history.location.pathname === pathname) apply(wanted);
+    }, pauseMs);
     return () => clearTimeout(timer);
-  }, [text, filter]);
+  }, [text, filter, history]);
   return [text, setText] as const;
 }
