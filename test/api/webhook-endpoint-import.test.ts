@@ -97,6 +97,8 @@ test('an import makes, changes and keeps endpoints by their names, and leaves th
   const secret = await service.call('GET', `${path}/${shop.id}/secret`);
   assert.equal(secret.secret, made.created[0].secret);
 
+  const kept = await apply(service, [{ name: 'mail', url }]);
+  assert.deepEqual([kept.deleted, (await all(service)).length], [[], 3]);
   const pruned = await apply(service, [{ name: 'mail', url }], { deleteMissing: true });
   assert.deepEqual([namesOf(pruned.deleted), namesOf(pruned.unchanged)], [['shop'], ['mail']]);
   assert.deepEqual(
