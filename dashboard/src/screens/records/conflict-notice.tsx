@@ -1,29 +1,28 @@
 import type { Collection, RecordModel } from '../../api/client.ts';
 import { Button } from '../../parts/button.tsx';
 import { Notice } from '../../parts/notice.tsx';
-import { editedValue, FileChange } from './record-draft.ts';
+import { type Draft, editedValue, FileChange } from './record-draft.ts';
 
 interface ConflictNoticeProps {
   readonly collection: Collection;
-  /** What was to be saved, by the names of the fields. */
-  readonly values: Readonly<Record<string, unknown>>;
+  readonly draft: Draft;
   readonly theirs: RecordModel;
   readonly onMine: () => void;
   readonly onTheirs: () => void;
 }
 
 /** Somebody else has saved the record meanwhile: both versions of each field that is in question, and the choice. */
-export function ConflictNotice({ collection, values, theirs, onMine, onTheirs }: ConflictNoticeProps) {
+export function ConflictNotice({ collection, draft, theirs, onMine, onTheirs }: ConflictNoticeProps) {
   return (
     <Notice tone="retrying">
-      Somebody has changed this record meanwhile. Nothing was saved yet.
+      The record has changed since you began. Nothing was saved yet.
       <div className="versions">
-        {Object.entries(values).map(([name, mine]) => {
+        {Object.entries(draft.values).map(([name, mine]) => {
           const field = collection.fields.find((one) => one.name === name);
           const current = field === undefined ? theirs[name] : editedValue(field, theirs);
           return (
             <div key={name} className="version">
-              <p className="version-name">{name}</p>
+              <h3>{name}</h3>
               <dl>
                 <dt>Yours</dt>
                 <dd>{shown(mine)}</dd>
