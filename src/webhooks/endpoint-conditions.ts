@@ -131,7 +131,7 @@ function ownerCondition(owner: string, collection: Collection, context: Conditio
 }
 
 /** Returns the account that `<id of the collection>/<id of the record>` names. */
-function ownerOf(owner: string): Extract<Caller, { kind: 'user' }> {
+export function ownerOf(owner: string): Extract<Caller, { kind: 'user' }> {
   const [collectionId = '', id = ''] = owner.split('/');
   return { kind: 'user', id, collectionId };
 }

@@ -8,7 +8,7 @@ import { sql } from '../../sql/sql.ts';
 import type { Reader, Transaction } from '../../storage/database.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
 import { catcherOfUrl } from '../catchers.ts';
-import { filterProblem } from '../endpoint-conditions.ts';
+import { filterProblem, ownerOf } from '../endpoint-conditions.ts';
 import type { EndpointSettings, OptionContext } from './endpoint-options.ts';
 import { ownedBody, requireChangeable } from './endpoint-reach.ts';
 import type { EndpointStore } from './endpoint-store.ts';
@@ -249,7 +249,7 @@ export async function requireOwner(
   owner: string,
 ): Promise<void> {
   if (owner === '') return;
-  const [collectionId = '', id = ''] = owner.split('/');
+  const { collectionId, id } = ownerOf(owner);
   const accounts = collections.get(collectionId);
   const rows = await reader.tuples(
     sql`SELECT 1 FROM ${reader.names.collectionTable(accounts.name)} WHERE id = ${id}`,

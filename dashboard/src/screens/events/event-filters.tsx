@@ -1,8 +1,9 @@
 import X from 'lucide-react/icons/x';
 import { useEffect, useEffectEvent, useState } from 'react';
 import { useLoadedCollections } from '../../api/collections.ts';
+import { type EventKind, eventKinds } from '../../api/events.ts';
 import { Button } from '../../parts/button.tsx';
-import { type EventSearch, isSpan, type EventKind, eventKinds } from './event-search.ts';
+import { type EventSearch, isSpan } from './event-search.ts';
 
 interface EventFiltersProps {
   readonly search: EventSearch;

@@ -1,4 +1,4 @@
-import type { EventSelection } from '../../api/events.ts';
+import { type EventKind, eventKinds, type EventSelection } from '../../api/events.ts';
 
 /** What the address of the log of events holds. */
 export interface EventSearch {
@@ -10,19 +10,6 @@ export interface EventSearch {
   readonly from?: string;
   readonly until?: string;
 }
-
-export const eventKinds = [
-  'record.create',
-  'record.update',
-  'record.delete',
-  'backfill',
-  'endpoint.disabled',
-  'endpoint.recovered',
-  'delivery.exhausted',
-  'ping',
-  'test',
-] as const;
-export type EventKind = (typeof eventKinds)[number];
 
 /** Times that one means more often than dates, in hours. */
 export const spans = { '1h': 1, '24h': 24, '7d': 168 } as const;

@@ -1,4 +1,5 @@
 import { type Span, spans } from '../../api/endpoints.ts';
+import { eventKinds } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
 
 /** What the address of the list of endpoints holds. */
@@ -20,18 +21,6 @@ export const endpointTabs = ['overview', 'deliveries', 'test', 'settings'] as co
 export type EndpointTab = (typeof endpointTabs)[number];
 
 export const deliveryStatuses = ['pending', 'delivered', 'exhausted', 'expired', 'cancelled'] as const;
-export const deliveryKinds = [
-  'record.create',
-  'record.update',
-  'record.delete',
-  'backfill',
-  'endpoint.disabled',
-  'endpoint.recovered',
-  'delivery.exhausted',
-  'ping',
-  'test',
-] as const;
-
 /** What the address of one endpoint holds. */
 export interface EndpointSearch {
   readonly tab?: EndpointTab;
@@ -52,7 +41,7 @@ export function decodeEndpointSearch(search: Readonly<Record<string, unknown>>):
   const tab = endpointTabs.find((one) => one === search['tab']);
   const span = spans.find((one) => one === search['span']);
   const status = deliveryStatuses.find((one) => one === search['status']);
-  const kind = deliveryKinds.find((one) => one === search['kind']);
+  const kind = eventKinds.find((one) => one === search['kind']);
   return {
     ...(tab !== undefined && { tab }),
     ...(span !== undefined && { span }),
