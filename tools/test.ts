@@ -1,9 +1,11 @@
 /**
  * The gate, which is exactly what CI runs: types, lint, format, tidy, dead code, tests.
  *
- *   npm test                      the whole gate; in CI (CI=true) no test runs when a stage before them fails
+ *   npm test                      the gate, with a sample of the tests that take long; in CI (CI=true) no test runs when a stage before
+ *                                 them fails
+ *   npm run test:all              the same with every test whole
  *   npm run check                 the same stages, but only the tests of src/, kit/ and test/api/, on SQLite: for every edit
- *   npm test -- src/filters       only the tests of this folder or file, none of the other stages
+ *   npm test -- src/filters       only the tests of this folder or file, whole, and none of the other stages
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -30,6 +32,8 @@ const processesMax = 3;
 // A limit for hangs only: the longest test takes half a minute, and several times that on a slow and busy machine. It applies to a
 // whole process.
 const testTimeoutMs = 600_000;
+/** A limit for a run that hangs in spite of that one: many times what it takes. */
+const stageTimeoutMs = 4_500_000;
 
 const engines = ['sqlite', 'postgres'] as const;
 type Engine = (typeof engines)[number];
@@ -53,12 +57,14 @@ const checks: readonly Stage[] = [
 ];
 
 const quick = '--quick';
+const all = '--all';
 
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<number> {
   const isQuick = args.includes(quick);
-  const paths = args.filter((arg) => arg !== quick);
+  const paths = args.filter((arg) => arg !== quick && arg !== all);
+  const isSample = paths.length === 0 && !args.includes(all);
   const files = findTests(isQuick ? ['src', 'kit', 'test/api'] : paths);
   if (files.length === 0) {
     console.error(
@@ -77,7 +83,7 @@ async function main(args: readonly string[]): Promise<number> {
   });
   const folder = mkdtempSync(join(tmpdir(), 'chancery-groups-'));
   try {
-    failed.push(...runTests(files, { folder, engines: isQuick ? ['sqlite'] : engines }));
+    failed.push(...runTests(files, { folder, engines: isQuick ? ['sqlite'] : engines, isSample }));
     return summarise(failed, folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -119,10 +125,17 @@ async function runQuietly({ command, args }: Stage): Promise<StageEnd> {
   return { passed: child.exitCode === 0, output, seconds };
 }
 
+interface TestChoice {
+  /** Where files for the run are made. */
+  readonly folder: string;
+  readonly engines: readonly Engine[];
+  readonly isSample: boolean;
+}
+
 /** Returns the names of the stages that failed. */
 function runTests(
   files: readonly string[],
-  { folder, engines: chosenEngines }: { folder: string; engines: readonly Engine[] },
+  { folder, engines: chosenEngines, isSample }: TestChoice,
 ): readonly string[] {
   const isSharing = (file: string): boolean => isForEachEngine(root, file);
   return chosenEngines.flatMap((engine) => {
@@ -131,7 +144,7 @@ function runTests(
     // Without a file argument, Node would run every test that it finds.
     if (chosen.length === 0) return [];
     const groups = groupTests(chosen, { root, folder: join(folder, engine), isSharing });
-    const stage = testStage(groups, { engine, tap: tapOf(folder, engine) });
+    const stage = testStage(groups, { engine, tap: tapOf(folder, engine), isSample });
     return runStage(stage) ? [] : [stage.name];
   });
 }
@@ -170,7 +183,10 @@ function giveUp(name: string): number {
   return 1;
 }
 
-function testStage(groups: readonly string[], { engine, tap }: { engine: Engine; tap: string }): Stage {
+function testStage(
+  groups: readonly string[],
+  { engine, tap, isSample }: { engine: Engine; tap: string; isSample: boolean },
+): Stage {
   const options = [
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',
@@ -178,6 +194,8 @@ function testStage(groups: readonly string[], { engine, tap }: { engine: Engine;
     `--test-reporter-destination=${tap}`,
     `--test-concurrency=${processesMax}`,
     `--test-timeout=${testTimeoutMs}`,
+    // What a failed test has left running ends with its process, which the run would wait for otherwise.
+    '--test-force-exit',
     '--test-global-setup=test/support/run-setup.ts',
   ];
   return {
@@ -187,6 +205,7 @@ function testStage(groups: readonly string[], { engine, tap }: { engine: Engine;
     // Loading the service takes as long as some tests, so test processes use the compile cache of the product.
     env: {
       CHANCERY_TEST_ENGINE: engine,
+      CHANCERY_TEST_SAMPLE: isSample ? '1' : '0',
       NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled'),
     },
   };
@@ -198,6 +217,7 @@ function runStage({ name, command, args, env }: Stage): boolean {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],
     env: environmentOf(env),
+    timeout: stageTimeoutMs,
   });
   if (result.error !== undefined) console.error(`could not start ${command}: ${result.error.message}`);
   return result.status === 0;

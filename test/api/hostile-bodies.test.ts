@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { isJsonObject, type JsonObject } from '../../src/base/json.ts';
+import { inSample } from '../support/sample.ts';
 import { startService } from '../support/service.ts';
 
 /** A member of a body, at any depth: the body that has this text in its place and nothing else. */
@@ -70,7 +71,7 @@ test('H-48 H-60 no value of any member of any body, whoever sends it, is more th
     const path = pattern.replace('{collection}', collection).replace('{id}', id);
     for (const [method, operation] of Object.entries(methods))
       for (const place of placesIn(schemaOf(operation), document))
-        for (const json of hostile) {
+        for (const json of hostile.slice(0, inSample(3, hostile.length))) {
           asked += 1;
           const body = place(json);
           const headers = { 'content-type': 'application/json', authorization: service.superuser.token };

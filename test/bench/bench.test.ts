@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openTestPostgres } from '../support/postgres.ts';
+import { notInSample } from '../support/sample.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const bench = fileURLToPath(new URL('../../bench/main.ts', import.meta.url));
@@ -16,7 +17,7 @@ interface Line {
   readonly engine: string;
   readonly perSecond: number;
   readonly ceilingPerSecond: number;
-  readonly ratio: number;
+  readonly ratio: number | null;
   readonly runs: number;
   readonly openMost?: number;
 }
@@ -34,20 +35,24 @@ test('the benchmark of creates tells how far they are from an empty route, and f
   );
 });
 
-test('the benchmark of views tells how far they are from an empty route on PostgreSQL', async (t) => {
-  const { url } = await openTestPostgres();
-  const lines = await runBench(t, ['view', '--rows', '500', '--postgres', url]);
-  assertCompared(lines);
-  assert.deepEqual(
-    lines.map(({ what, engine }) => ({ what, engine })),
-    [
-      { what: 'view by id, 100 records in turn', engine: 'postgres' },
-      { what: 'view by id, all records in turn', engine: 'postgres' },
-    ],
-  );
-});
+test(
+  'the benchmark of views tells how far they are from an empty route on PostgreSQL',
+  notInSample,
+  async (t) => {
+    const { url } = await openTestPostgres();
+    const lines = await runBench(t, ['view', '--rows', '500', '--postgres', url]);
+    assertCompared(lines);
+    assert.deepEqual(
+      lines.map(({ what, engine }) => ({ what, engine })),
+      [
+        { what: 'view by id, 100 records in turn', engine: 'postgres' },
+        { what: 'view by id, all records in turn', engine: 'postgres' },
+      ],
+    );
+  },
+);
 
-test('the benchmark of webhooks tells of each promise', { timeout: 180_000 }, async (t) => {
+test('the benchmark of webhooks tells of each promise', { timeout: 180_000, ...notInSample }, async (t) => {
   const lines = await runBench(t, ['webhooks', '--rows', '200']);
   assert.deepEqual(
     lines.map(({ what }) => what),
@@ -69,7 +74,7 @@ test('the benchmark of webhooks tells of each promise', { timeout: 180_000 }, as
   );
 });
 
-test('the benchmark of realtime tells of each promise', async (t) => {
+test('the benchmark of realtime tells of each promise', notInSample, async (t) => {
   const lines = await runBench(t, ['realtime', '--rows', '20']);
   assert.deepEqual(
     lines.map(({ what }) => what),
@@ -101,10 +106,10 @@ async function runBench(t: TestContext, args: readonly string[]): Promise<readon
   return found;
 }
 
-/** Of lines that tell of a ceiling. */
+/** Of lines that tell of a ceiling. In so short a time a busy disk may have written nothing, which leaves no ratio. */
 function assertCompared(lines: readonly Line[]): void {
   for (const { perSecond, ceilingPerSecond, ratio, what } of lines) {
-    assert.ok(perSecond > 0 && ceilingPerSecond > 0, what);
-    assert.ok(Number.isFinite(ratio) && ratio > 0, what);
+    assert.ok(perSecond >= 0 && ceilingPerSecond >= 0, what);
+    assert.ok(ratio === null ? ceilingPerSecond === 0 : ratio >= 0, what);
   }
 }

@@ -8,8 +8,10 @@ import { runMain } from '../support/main-process.ts';
 import { FaultyDisk, faultyDiskMissing, type DiskFault } from './faulty-disk.ts';
 import { assertConsistent, create, createAndDeliver, log, startPlace, type Place } from './faulty-place.ts';
 import { ServerProcess } from './server-process.ts';
+import { notInSample } from '../support/sample.ts';
 
 const here = { skip: faultyDiskMissing ?? false };
+const inAll = { skip: here.skip === false ? notInSample.skip : here.skip };
 test('a failed sync answers 500 and the file is opened again', here, async (t) => {
   const place = await startPlace(t);
   const { disk, server } = place;
@@ -104,7 +106,7 @@ test('a write that fails answers 500 and leaves nothing half there', here, async
   await assertConsistent(place);
 });
 
-test('many writers share the fate of a failed sync, and none of them is half there', here, async (t) => {
+test('many writers share the fate of a failed sync, and none of them is half there', inAll, async (t) => {
   const place = await startPlace(t);
   for (let round = 0; round < 10; round += 1) {
     place.disk.fail({ call: 'sync', error: 'EIO', suffix: log, times: 1, skip: round % 3 });
@@ -265,7 +267,7 @@ test('a start that finds no room at all says so', here, async (t) => {
   assert.match(stderr, /^chancery: [^\n]+control\.db cannot be opened: The storage is full\.\n$/);
 });
 
-test('a start that dies at any write or sync is followed by one that works', here, async (t) => {
+test('a start that dies at any write or sync is followed by one that works', inAll, async (t) => {
   const disk = new FaultyDisk();
   t.after(() => disk.close());
   // In steps, because each costs two starts of a server; of syncs there are fewer.

@@ -7,6 +7,12 @@ const entry = fileURLToPath(new URL('crashing-server.ts', import.meta.url));
 /** A server on these small databases is up in half a second; a slow and busy machine takes many times that. */
 const startMsMax = 60_000;
 
+/** What runs would outlive a test process that ends early, and keep the whole run waiting for its output. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 export interface ServerEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -42,8 +48,12 @@ export class ServerProcess {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: { ...process.env, ...environment },
     });
+    running.add(child);
     const ended = new Promise<ServerEnd>((resolve) => {
-      child.once('exit', (code, signal) => resolve({ code, signal }));
+      child.once('exit', (code, signal) => {
+        running.delete(child);
+        resolve({ code, signal });
+      });
     });
     const log: string[] = [];
     child.stderr.setEncoding('utf8').on('data', (text: string) => log.push(text));

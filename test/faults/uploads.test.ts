@@ -10,6 +10,7 @@ import { createCollection } from '../../src/definitions/change-collection.ts';
 import { formOf, type FormPart, formType } from '../support/file-stage.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { openTestPostgres } from '../support/postgres.ts';
+import { inSample } from '../support/sample.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type CrashPlan, crashPoints, fileCrashPoints } from './crash-points.ts';
 import { errorsOnly } from './errors-only.ts';
@@ -90,10 +91,12 @@ class Client {
       if (!(await this.#send(id, { url: `${at}/${id}`, method: 'PATCH', parts: change }))) return;
       const [oldest = ''] = this.kept.keys();
       if (this.kept.size < 3) continue;
+      // Its deletion may have taken effect on the server before, which was killed ahead of the answer.
+      const mayBeGone = this.unknown.has(oldest);
       this.unknown.add(oldest);
       const answer = await fetch(`${at}/${oldest}`, { method: 'DELETE' }).catch(() => undefined);
       if (answer === undefined) return;
-      assert.equal(answer.status, 204);
+      if (!mayBeGone || answer.status !== 404) assert.equal(answer.status, 204);
       this.kept.delete(oldest);
       this.unknown.delete(oldest);
     }
@@ -179,8 +182,12 @@ async function checkAnHourLater(place: Place): Promise<void> {
 
 async function dieAt(place: Place, client: Client, crash: CrashPlan): Promise<void> {
   const server = await ServerProcess.start({ ...place, crash }, environmentOf(place));
-  await client.write(server.url, 40);
-  assert.equal((await server.ended).signal, 'SIGKILL', `it came to ${crash.point}`);
+  try {
+    await client.write(server.url, 40);
+    assert.equal((await server.ended).signal, 'SIGKILL', `it came to ${crash.point}`);
+  } finally {
+    await server.signal('SIGKILL');
+  }
 }
 
 const points = [
@@ -193,8 +200,8 @@ for (const engine of ['sqlite', 'postgres'])
     const place = await preparePlace(t, engine);
     const client = new Client();
     for (const [index, point] of points.entries()) {
-      // Every second point on the second engine: what is done with files is the same there.
-      if (engine === 'postgres' && index % 2 === 1) continue;
+      // Fewer points on the second engine: what is done with files is the same there.
+      if (index % (engine === 'postgres' ? inSample(4, 2) : inSample(2, 1)) > 0) continue;
       await dieAt(place, client, { point, hit: 4 + (index % 3) });
       const again = await ServerProcess.start(place, environmentOf(place));
       const stored = await readPosts(again.url);

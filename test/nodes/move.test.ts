@@ -14,47 +14,52 @@ import { runMain, serveMain, type ServingMain } from '../support/main-process.ts
 import { ask, openTestPostgres } from '../support/postgres.ts';
 import { Receiver } from '../support/receiver.ts';
 import { runInProcess, type CommandResult } from '../support/run-in-process.ts';
+import { notInSample } from '../support/sample.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const password = 'correct horse battery';
 const superuser = 'ann@example.com';
 
-test('a move takes everything along, and the service goes on as if nothing had happened', async (t) => {
-  const data = join(temporaryFolder(t), 'data');
-  await using receiver = await Receiver.open();
-  await assertSucceeds(['superuser', 'upsert', superuser, password, '--data', data]);
-  await assertSucceeds(['instance', 'create', 'acme', '--host', 'acme.example.com', '--data', data]);
+test(
+  'a move takes everything along, and the service goes on as if nothing had happened',
+  notInSample,
+  async (t) => {
+    const data = join(temporaryFolder(t), 'data');
+    await using receiver = await Receiver.open();
+    await assertSucceeds(['superuser', 'upsert', superuser, password, '--data', data]);
+    await assertSucceeds(['instance', 'create', 'acme', '--host', 'acme.example.com', '--data', data]);
 
-  const before = await serveMain(t, data);
-  const pb = new PocketBase(before.url);
-  await pb.collection('_superusers').authWithPassword(superuser, password);
-  const { endpoint, key } = await fill(pb, receiver);
-  const seen = await look(before.url, pb.authStore.token, key);
-  await stop(before);
+    const before = await serveMain(t, data);
+    const pb = new PocketBase(before.url);
+    await pb.collection('_superusers').authWithPassword(superuser, password);
+    const { endpoint, key } = await fill(pb, receiver);
+    const seen = await look(before.url, pb.authStore.token, key);
+    await stop(before);
 
-  const url = await createDatabase(t);
-  const moved = await runInProcess(['move', '--data', data, '--postgres', url]);
-  assert.deepEqual([moved.code, moved.stderr], [0, '']);
-  assert.match(
-    moved.stdout,
-    /^Moved 2 instances\.\n {2}default: \d+ collections, 208 records, 203 webhooks still/,
-  );
-  await assertSameRows(data, url);
+    const url = await createDatabase(t);
+    const moved = await runInProcess(['move', '--data', data, '--postgres', url]);
+    assert.deepEqual([moved.code, moved.stderr], [0, '']);
+    assert.match(
+      moved.stdout,
+      /^Moved 2 instances\.\n {2}default: \d+ collections, 208 records, 203 webhooks still/,
+    );
+    await assertSameRows(data, url);
 
-  const flags = ['--postgres', url, '--key-file', join(data, 'master.key')];
-  const after = await serveMain(t, join(temporaryFolder(t), 'none'), { flags });
-  assert.deepEqual(await look(after.url, pb.authStore.token, key), seen);
-  // What comes now has positions behind all that was moved.
-  pb.baseURL = after.url;
-  const late = await pb.collection('notes').create({ title: 'late' });
-  const newest = await pb.collection('notes').getList(1, 1, { sort: '-@rowid' });
-  assert.equal(newest.items[0]?.id, late.id);
-  await pb.send(`/api/webhooks/endpoints/${endpoint}/resume`, { method: 'POST' });
-  const requests = await receiver.waitForRequests(205);
-  const titles = requests.map(({ body }) => titleOf(body));
-  assert.deepEqual(titles.toSorted(), ['first', ...noteTitles(), 'late'].toSorted());
-  await stop(after);
-});
+    const flags = ['--postgres', url, '--key-file', join(data, 'master.key')];
+    const after = await serveMain(t, join(temporaryFolder(t), 'none'), { flags });
+    assert.deepEqual(await look(after.url, pb.authStore.token, key), seen);
+    // What comes now has positions behind all that was moved.
+    pb.baseURL = after.url;
+    const late = await pb.collection('notes').create({ title: 'late' });
+    const newest = await pb.collection('notes').getList(1, 1, { sort: '-@rowid' });
+    assert.equal(newest.items[0]?.id, late.id);
+    await pb.send(`/api/webhooks/endpoints/${endpoint}/resume`, { method: 'POST' });
+    const requests = await receiver.waitForRequests(205);
+    const titles = requests.map(({ body }) => titleOf(body));
+    assert.deepEqual(titles.toSorted(), ['first', ...noteTitles(), 'late'].toSorted());
+    await stop(after);
+  },
+);
 
 test('only an empty database takes a data directory that no server uses', async (t) => {
   const data = join(temporaryFolder(t), 'data');

@@ -4,6 +4,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { after, before, describe, test, type TestContext } from 'node:test';
 import { ask, startTestPostgres, type TestPostgres } from '../support/postgres.ts';
 import { assertRefused, startOnPostgres } from './start-on-postgres.ts';
+import { inSample } from '../support/sample.ts';
 
 /** The role `app` has a password. */
 const access = 'local all all trust\nhost all postgres all trust\nhost all app all scram-sha-256\n';
@@ -51,7 +52,8 @@ describe('a PostgreSQL that cannot be used is told of in one clear line, without
   });
 
   test('when a schema of the same name belongs to another program', async (t) => {
-    for (const table of ['instance (name text)', 'migration (version text)', 'anything (id int)']) {
+    const tables = ['instance (name text)', 'migration (version text)', 'anything (id int)'];
+    for (const table of tables.slice(0, inSample(1, 3))) {
       const url = await server.createDatabase();
       await ask(url, `CREATE SCHEMA chancery; CREATE TABLE chancery.${table}`);
       await assertRefused(t, url, /has a schema chancery that belongs to another program/);
