@@ -56,6 +56,8 @@ export interface Dialect {
   readonly listOf: (text: Sql) => Sql;
   /** The last text in a JSON array of texts; NULL where there is none. */
   readonly lastOf: (list: Sql) => Sql;
+  /** The number under this name in a JSON object, in which the name has no other value; NULL where it has none. */
+  readonly numberUnder: (object: Sql, name: string) => Sql;
 }
 
 /** What a column of a collection holds. */

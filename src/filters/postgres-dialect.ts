@@ -54,6 +54,7 @@ export const postgresDialect: Dialect = {
   equalsFolded: (column, text) => sql`lower(${column}) = ${lowerAscii(text)}`,
   listOf: (text) => sql`json_build_array(${text})::text`,
   lastOf: (list) => sql`${list}::json ->> -1`,
+  numberUnder: (object, name) => sql`(${object}::json ->> ${literal(name)})::double precision`,
 };
 
 const columnTypes = {

@@ -1,4 +1,4 @@
-import { identifier, likeFunction, sql, type Sql } from '../sql/sql.ts';
+import { identifier, likeFunction, literal, sql, type Sql } from '../sql/sql.ts';
 import type { Comparator, Dialect, LikeMatch } from './dialect.ts';
 import { filterLimits } from './filter-error.ts';
 import { isOperand, mayBeSlow, type Term } from './operand.ts';
@@ -32,6 +32,7 @@ export const sqliteDialect: Dialect = {
   equalsFolded: (column, text) => sql`${column} = ${text} COLLATE NOCASE`,
   listOf: (text) => sql`json_array(${text})`,
   lastOf: (list) => sql`json_extract(${list}, '$[#-1]')`,
+  numberUnder: (object, name) => sql`${object} ->> ${literal(name)}`,
 };
 
 const columnTypes = { text: sql`TEXT`, number: sql`REAL`, bool: sql`INTEGER`, json: sql`TEXT` } as const;

@@ -7,6 +7,7 @@ import type { ListQuery } from '../query/list-query.ts';
 import { type ListResult, runList } from '../query/run-list.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Database, Names, Tuple } from '../storage/database.ts';
+import { logLevels } from './request-log.ts';
 
 /** An entry as superusers see it. */
 export interface LogView {
@@ -17,11 +18,16 @@ export interface LogView {
   readonly level: number;
 }
 
-/** The number of entries in one hour. */
+/** The entries of one hour. */
 export interface LogCount {
   /** The beginning of the hour. */
   readonly date: string;
   readonly total: number;
+  /** Entries of level 4, and of level 8. */
+  readonly refused: number;
+  readonly failed: number;
+  /** No more than one request of twenty took longer than this, in milliseconds. Null where none of the entries is a request. */
+  readonly execTimeP95: number | null;
 }
 
 export interface LogReading {
@@ -65,10 +71,29 @@ export async function countLogs(
 ): Promise<readonly LogCount[]> {
   const { names } = database;
   const asked = filter === null || filter === '' ? sql`` : sql` AND ${conditionOf(filter, { names, now })}`;
-  const counts = await database.search(
-    sql`SELECT substr(created, 1, 13) AS hour, count(*) FROM ${names.table('$log')} WHERE ${whereOf(names)}${asked} GROUP BY 1 ORDER BY 1`,
-  );
-  return counts.map(([hour, total]) => ({ date: `${String(hour)}:00:00.000Z`, total: Number(total) }));
+  const entries = sql`
+    SELECT substr(created, 1, 13) AS hour, level, ${names.dialect.numberUnder(sql`data`, 'execTime')} AS took
+    FROM ${names.table('$log')} WHERE ${whereOf(names)}${asked}`;
+  // The percentile is that of the nearest rank, which is a value of an entry.
+  const ranked = sql`
+    SELECT hour, level, took, count(took) OVER (PARTITION BY hour) AS timed,
+      row_number() OVER (PARTITION BY hour ORDER BY took IS NULL, took) AS place
+    FROM (${entries}) AS entries`;
+  const hours = await database.search(sql`
+    SELECT hour, count(*), count(CASE WHEN level >= ${logLevels.warn} AND level < ${logLevels.error} THEN 1 END),
+      count(CASE WHEN level >= ${logLevels.error} THEN 1 END), max(CASE WHEN place <= (timed * 95 + 99) / 100 THEN took END)
+    FROM (${ranked}) AS ranked GROUP BY hour ORDER BY hour`);
+  return hours.map(toCount);
+}
+
+function toCount([hour, total, refused, failed, execTimeP95]: Tuple): LogCount {
+  return {
+    date: `${String(hour)}:00:00.000Z`,
+    total: Number(total),
+    refused: Number(refused),
+    failed: Number(failed),
+    execTimeP95: execTimeP95 === null ? null : Number(execTimeP95),
+  };
 }
 
 function conditionOf(filter: string, { names, now }: { readonly names: Names; readonly now: number }): Sql {

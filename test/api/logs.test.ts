@@ -319,7 +319,7 @@ describe('the SDK', () => {
     clock.move(hourMs);
     await ask(3);
     const filter = "message ~ 'users'";
-    assert.deepEqual(await pb.logs.getStats({ filter }), [
+    assert.deepEqual(await pb.logs.getStats({ filter, fields: 'date,total' }), [
       { date: '2026-11-20 09:00:00.000Z', total: 2 },
       { date: '2026-11-20 10:00:00.000Z', total: 1 },
     ]);

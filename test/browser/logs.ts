@@ -89,6 +89,36 @@ test('the table of the plot counts what the API counts, and a bar narrows the ti
   assert.equal((await rows(page).count()) > 0, true);
 });
 
+test(
+  'the overview has the requests of the day, what became of them and how long they took',
+  { skip },
+  async (t) => {
+    const stage = await startSignedInStage(t);
+    await withRequests(stage);
+    const page = await stage.openSignedIn('overview');
+    const cells = async (table: string, column: number): Promise<readonly string[]> =>
+      page.getByRole('table', { name: table, exact: true }).locator(`td:nth-of-type(${column})`).allInnerTexts();
+    const refused = await stage.pb.logs.getStats({ filter: 'level = 4' });
+    const total = refused.reduce((sum, hour) => sum + (hour.total ?? 0), 0);
+    assert.ok(total >= 2);
+    await eventually('the plot counts what the log has', async () => {
+      const counts = await cells('Requests', 2);
+      return counts.reduce((sum, text) => sum + Number(text), 0) === total;
+    });
+    assert.equal((await cells('Requests', 1)).length, 24);
+    assert.ok((await cells('Time of requests', 1)).some((text) => Number(text) > 0));
+    await page
+      .locator('.figure')
+      .getByText(/none failed, p95 \d/)
+      .waitFor();
+    // The records that were made are the change of the day.
+    await page
+      .locator('.figure')
+      .getByText(/\+5 in 24 h/)
+      .waitFor();
+  },
+);
+
 test('an error of the filter has its place under what was typed', { skip }, async (t) => {
   const stage = await startSignedInStage(t);
   const page = await stage.openSignedIn('logs', { refusals: [400] });

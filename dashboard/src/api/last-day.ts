@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { call, type Collection, client } from './client.ts';
+import { type HourOfLog, readHours } from './logs.ts';
 
 const refreshMs = 30_000;
 const hourMs = 3_600_000;
@@ -11,45 +12,45 @@ export const healthQuery = queryOptions({
   refetchInterval: refreshMs,
 });
 
-export interface HourCount {
-  /** When the hour begins. */
-  readonly at: Date;
-  readonly requests: number;
-  readonly failures: number;
-}
-
 const dayHours = 24;
 
-/** Requests by hour over the last day, as the request log has them; it keeps those that failed longest. */
+/** The request log by hour over the last day, also those hours without a request. */
 export const lastDayQuery = queryOptions({
-  queryKey: ['logs', 'by-hour'],
-  queryFn: async ({ signal }): Promise<readonly HourCount[]> => {
+  queryKey: ['logs', 'last-day'],
+  queryFn: async ({ signal }): Promise<readonly HourOfLog[]> => {
     const from = new Date(Math.floor(Date.now() / hourMs) * hourMs - (dayHours - 1) * hourMs);
-    const since = client.filter('created >= {:from}', { from });
-    const [all, failed] = await Promise.all([
-      call('GET /api/logs/stats', { query: { filter: since }, signal }),
-      call('GET /api/logs/stats', { query: { filter: `${since} && data.status >= 500` }, signal }),
-    ]);
-    const [requests, failures] = [all, failed].map(
-      (counts) =>
-        new Map(counts.map(({ date, total }) => [new Date(date.replace(' ', 'T')).getTime(), total])),
-    );
+    const hours = await readHours(client.filter('created >= {:from}', { from }), signal);
     return Array.from({ length: dayHours }, (_, index) => {
       const at = new Date(from.getTime() + index * hourMs);
-      return { at, requests: requests?.get(at.getTime()) ?? 0, failures: failures?.get(at.getTime()) ?? 0 };
+      return hours.get(at.getTime()) ?? { at, total: 0, refused: 0, failed: 0, execTimeP95: null };
     });
   },
   refetchInterval: refreshMs,
 });
 
-/** How many events the last day has brought. */
-export const eventCountQuery = queryOptions({
-  queryKey: ['events', 'count'],
-  queryFn: async ({ signal }) => {
-    const filter = client.filter('created >= {:from}', { from: new Date(Date.now() - dayHours * hourMs) });
-    const query = { filter, perPage: 1, fields: 'totalItems' };
-    const page = await call('GET /api/webhooks/events', { query, signal });
-    return 'totalItems' in page ? page.totalItems : 0;
+export interface Changes {
+  readonly created: number;
+  readonly updated: number;
+  readonly deleted: number;
+}
+
+/** How many records the last day has seen created, updated and deleted. */
+export const changesQuery = queryOptions({
+  queryKey: ['events', 'changes'],
+  queryFn: async ({ signal }): Promise<Changes> => {
+    const from = new Date(Date.now() - dayHours * hourMs);
+    const [created = 0, updated = 0, deleted = 0] = await Promise.all(
+      ['create', 'update', 'delete'].map(async (change) => {
+        const filter = client.filter('created >= {:from} && kind = {:kind}', {
+          from,
+          kind: `record.${change}`,
+        });
+        const query = { filter, perPage: 1, fields: 'totalItems' };
+        const page = await call('GET /api/webhooks/events', { query, signal });
+        return 'totalItems' in page ? page.totalItems : 0;
+      }),
+    );
+    return { created, updated, deleted };
   },
   refetchInterval: refreshMs,
 });

@@ -91,39 +91,35 @@ export function logQuery(id: string) {
   });
 }
 
-export interface LogCounts {
+export interface HourOfLog {
+  /** When the hour begins. */
   readonly at: Date;
-  readonly all: number;
+  readonly total: number;
   readonly refused: number;
   readonly failed: number;
+  /** In milliseconds; null where the hour has no request. */
+  readonly execTimeP95: number | null;
 }
 
-/** How many entries a filter selects in each hour, by the beginning of the hour in milliseconds. */
-export function logCountsQuery(filter: string) {
+/** The hours in which a filter selects entries, by their beginnings in milliseconds since 1970. */
+export function logHoursQuery(filter: string) {
   return queryOptions({
-    queryKey: ['logs', 'counts', filter],
-    queryFn: async ({ signal }): Promise<ReadonlyMap<number, LogCounts>> => {
-      const filters = [filter, ...Object.values(logLevels).map((level) => `${filter} && level = ${level}`)];
-      const [all = [], refused = [], failed = []] = await Promise.all(
-        filters.map(async (one) => call('GET /api/logs/stats', { query: { filter: one }, signal })),
-      );
-      const [refusedAt, failedAt] = [refused, failed].map(
-        (counts) => new Map(counts.map(({ date, total }) => [date, total])),
-      );
-      return new Map(
-        all.map(({ date, total }) => {
-          const at = new Date(date.replace(' ', 'T'));
-          const counts = {
-            at,
-            all: total,
-            refused: refusedAt?.get(date) ?? 0,
-            failed: failedAt?.get(date) ?? 0,
-          };
-          return [at.getTime(), counts];
-        }),
-      );
-    },
+    queryKey: ['logs', 'hours', filter],
+    queryFn: async ({ signal }) => readHours(filter, signal),
   });
+}
+
+export async function readHours(
+  filter: string,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<number, HourOfLog>> {
+  const hours = await call('GET /api/logs/stats', { query: { filter }, signal });
+  return new Map(
+    hours.map(({ date, ...counts }) => {
+      const at = new Date(date.replace(' ', 'T'));
+      return [at.getTime(), { at, ...counts }];
+    }),
+  );
 }
 
 /** A member of an entry as text; empty where the entry has none. */

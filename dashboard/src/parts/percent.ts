@@ -19,8 +19,9 @@ export function ageOf(time: string): string {
   return date === undefined ? '–' : duration(Math.max(1, (Date.now() - date.getTime()) / 1_000));
 }
 
-/** `41 ms`, `1.2 s`. */
+/** `0.4 ms`, `41 ms`, `1.2 s`. */
 export function milliseconds(value: number | null): string {
   if (value === null) return '–';
+  if (value < 10) return `${Math.round(value * 10) / 10} ms`;
   return value < 1_000 ? `${Math.round(value)} ms` : `${(value / 1_000).toFixed(1)} s`;
 }

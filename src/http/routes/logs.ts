@@ -42,7 +42,7 @@ export const logRoutes = [
     method: 'GET',
     path: '/api/logs/stats',
     id: 'countLogs',
-    summary: 'How many entries each hour has that has any',
+    summary: 'How many entries each hour has that has any, and how long the requests took',
     parameters: ['Filter', 'Fields'],
     answers: {
       200: jsonAnswer('The hours, oldest first.', { type: 'array', items: schemaReference('LogCount') }),
@@ -90,5 +90,12 @@ export const logSchemas: Readonly<Record<string, Schema>> = {
   LogCount: objectSchema({
     date: { type: 'string', description: 'The beginning of the hour.' },
     total: { type: 'integer', minimum: 1 },
+    refused: { type: 'integer', minimum: 0, description: 'Those of level 4.' },
+    failed: { type: 'integer', minimum: 0, description: 'Those of level 8.' },
+    execTimeP95: {
+      type: ['number', 'null'],
+      description:
+        'No more than one request of twenty took longer, in milliseconds. Null where none of the entries is a request.',
+    },
   }),
 };

@@ -1,4 +1,5 @@
-import type { LogCounts } from '../../api/logs.ts';
+import type { HourOfLog } from '../../api/logs.ts';
+import { milliseconds } from '../../parts/percent.ts';
 import { localTime } from '../../parts/time.tsx';
 import type { TimeRange } from './log-search.ts';
 
@@ -10,20 +11,20 @@ const barsMax = 170;
 
 interface LogPlotProps {
   /** Undefined as long as they are being counted. */
-  readonly counts: ReadonlyMap<number, LogCounts> | undefined;
+  readonly hours: ReadonlyMap<number, HourOfLog> | undefined;
   readonly range: TimeRange;
   /** Shows the time of one bar only. */
   readonly onChoose: (from: Date, to: Date) => void;
 }
 
 /** Requests by hour, or by day in a long range, with refusals and failures at the feet of the bars; and the same as a table. */
-export function LogPlot({ counts, range, onChoose }: LogPlotProps) {
-  const bars = toBars(counts, range);
-  const most = Math.max(1, ...bars.map(({ all }) => all));
+export function LogPlot({ hours, range, onChoose }: LogPlotProps) {
+  const bars = toBars(hours, range);
+  const most = Math.max(1, ...bars.map(({ total }) => total));
   const scale = (count: number): number => (count === 0 ? 0 : Math.max(2, (count / most) * (height - 6)));
   const width = Math.max(1, bars.length) * step;
   return (
-    <figure className="log-plot" data-pending={counts === undefined ? '' : undefined}>
+    <figure className="log-plot" data-pending={hours === undefined ? '' : undefined}>
       <svg className="plot" viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden>
         <line
           className="plot-line"
@@ -33,12 +34,12 @@ export function LogPlot({ counts, range, onChoose }: LogPlotProps) {
           y2={height - 0.5}
           vectorEffect="non-scaling-stroke"
         />
-        {bars.map(({ at, to, all, refused, failed }, index) => (
+        {bars.map(({ at, to, total, refused, failed, execTimeP95 }, index) => (
           <g key={at.getTime()} className="log-bar" onClick={() => onChoose(at, to)}>
-            <title>{`${localTime(at).slice(0, 16)}: ${all} requests, ${refused} refused, ${failed} failed`}</title>
+            <title>{`${localTime(at).slice(0, 16)}: ${total} requests, ${refused} refused, ${failed} failed, p95 ${milliseconds(execTimeP95)}`}</title>
             <rect className="log-bar-space" x={index * step} width={step} y="0" height={height} />
             {[
-              { tone: 'ok', count: all },
+              { tone: 'ok', count: total },
               { tone: 'retrying', count: refused + failed },
               { tone: 'failed', count: failed },
             ].map(({ tone, count }) => (
@@ -58,7 +59,9 @@ export function LogPlot({ counts, range, onChoose }: LogPlotProps) {
       <div className="plot-axis" aria-hidden>
         <span>{localTime(range.from).slice(0, 16)}</span>
         <span>
-          {most === 1 && bars.every(({ all }) => all === 0) ? '' : `at most ${most.toLocaleString('en')} `}
+          {most === 1 && bars.every(({ total }) => total === 0)
+            ? ''
+            : `at most ${most.toLocaleString('en')} `}
           {bars.some(({ isDay }) => isDay) ? 'a day' : 'an hour'}
         </span>
         <span>{localTime(range.to).slice(0, 16)}</span>
@@ -79,15 +82,17 @@ function PlotTable({ bars }: { readonly bars: readonly PlotBar[] }) {
             <th scope="col">Requests</th>
             <th scope="col">Refused</th>
             <th scope="col">Failed</th>
+            <th scope="col">p95</th>
           </tr>
         </thead>
         <tbody>
-          {bars.map(({ at, all, refused, failed }) => (
+          {bars.map(({ at, total, refused, failed, execTimeP95 }) => (
             <tr key={at.getTime()}>
               <th scope="row">{localTime(at).slice(0, 16)}</th>
-              <td>{all}</td>
+              <td>{total}</td>
               <td>{refused}</td>
               <td>{failed}</td>
+              <td>{milliseconds(execTimeP95)}</td>
             </tr>
           ))}
         </tbody>
@@ -96,32 +101,35 @@ function PlotTable({ bars }: { readonly bars: readonly PlotBar[] }) {
   );
 }
 
-interface PlotBar extends LogCounts {
+/** What happened in an hour or in a day, of which `execTimeP95` is that of the slowest hour. */
+interface PlotBar extends HourOfLog {
   readonly to: Date;
   readonly isDay: boolean;
 }
 
 /** A bar for each hour of the range, also for those without a request. */
 function toBars(
-  counts: ReadonlyMap<number, LogCounts> | undefined,
+  hours: ReadonlyMap<number, HourOfLog> | undefined,
   { from, to }: TimeRange,
 ): readonly PlotBar[] {
   const first = Math.floor(from.getTime() / hourMs) * hourMs;
-  const hours = Math.max(1, Math.ceil((to.getTime() - first) / hourMs));
-  const isDay = hours > barsMax;
+  const count = Math.max(1, Math.ceil((to.getTime() - first) / hourMs));
+  const isDay = count > barsMax;
   const size = isDay ? 24 : 1;
-  return Array.from({ length: Math.ceil(hours / size) }, (_, index) => {
+  return Array.from({ length: Math.ceil(count / size) }, (_, index) => {
     const start = first + index * size * hourMs;
-    const within = Array.from({ length: size }, (_hour, hour) => counts?.get(start + hour * hourMs));
-    const sum = (name: 'all' | 'refused' | 'failed'): number =>
-      within.reduce((total, count) => total + (count?.[name] ?? 0), 0);
+    const within = Array.from({ length: size }, (_hour, hour) => hours?.get(start + hour * hourMs));
+    const sum = (name: 'total' | 'refused' | 'failed'): number =>
+      within.reduce((total, hour) => total + (hour?.[name] ?? 0), 0);
+    const times = within.flatMap((hour) => hour?.execTimeP95 ?? []);
     return {
       at: new Date(start),
       to: new Date(start + size * hourMs),
       isDay,
-      all: sum('all'),
+      total: sum('total'),
       refused: sum('refused'),
       failed: sum('failed'),
+      execTimeP95: times.length === 0 ? null : Math.max(...times),
     };
   });
 }

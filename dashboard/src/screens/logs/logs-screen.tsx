@@ -6,14 +6,7 @@ import RefreshCw from 'lucide-react/icons/refresh-cw';
 import ScrollText from 'lucide-react/icons/scroll-text';
 import { useState } from 'react';
 import { apiUrl, Failure } from '../../api/client.ts';
-import {
-  liveLogsMax,
-  liveLogsQuery,
-  type Log,
-  logCountsQuery,
-  logFilter,
-  logsQuery,
-} from '../../api/logs.ts';
+import { liveLogsMax, liveLogsQuery, type Log, logHoursQuery, logFilter, logsQuery } from '../../api/logs.ts';
 import { useKeys } from '../../browser/keys.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { Button, IconButton } from '../../parts/button.tsx';
@@ -72,7 +65,7 @@ export function LogsScreen() {
           <div className="log-scroll" tabIndex={-1}>
             {view.refusal === undefined && (
               <LogPlot
-                counts={view.counts}
+                hours={view.hours}
                 range={view.range}
                 onChoose={(from, to) => change({ from: timeText(from), to: timeText(to), live: undefined })}
               />
@@ -111,8 +104,8 @@ function useLogs(search: LogSearch) {
   const expression = logFilter({ text, level, from: range.from, to: range.to });
   const list = useInfiniteQuery({ ...logsQuery(expression), placeholderData: keepPreviousData });
   const refusal = list.error instanceof Failure && list.error.status === 400 ? list.error.message : undefined;
-  const counts = useQuery({
-    ...logCountsQuery(expression),
+  const hours = useQuery({
+    ...logHoursQuery(expression),
     placeholderData: keepPreviousData,
     enabled: refusal === undefined,
   });
@@ -127,7 +120,7 @@ function useLogs(search: LogSearch) {
     isLiveFull: newer.length >= liveLogsMax,
     range,
     refusal,
-    counts: counts.data,
+    hours: hours.data,
     list,
     refresh: () => setNow(new Date()),
   };

@@ -2,22 +2,23 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import {
+  type Changes,
+  changesQuery,
   countsQuery,
   endpointsQuery,
-  eventCountQuery,
   healthQuery,
   lastDayQuery,
 } from '../../api/last-day.ts';
 import type { Collection } from '../../api/client.ts';
+import type { HourOfLog } from '../../api/logs.ts';
 import { webhookStatsQuery } from '../../api/endpoints.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { CollectionIcon } from '../../parts/collection-icon.tsx';
-import { FailureNotice } from '../../parts/notice.tsx';
-import { waitingCount } from '../../parts/percent.ts';
+import { milliseconds, waitingCount } from '../../parts/percent.ts';
 import { duration, plural } from '../../parts/time.tsx';
 import { Concerns } from './concerns.tsx';
-import { RequestPlot } from './request-plot.tsx';
+import { RequestPlots } from './request-plots.tsx';
 import { StartSteps } from './start-steps.tsx';
 import { WebhookPlots } from './webhook-plots.tsx';
 
@@ -25,7 +26,6 @@ import { WebhookPlots } from './webhook-plots.tsx';
 export function OverviewScreen() {
   const collections = useLoadedCollections();
   const own = collections?.filter(({ system }) => !system) ?? [];
-  const requests = useQuery(lastDayQuery);
   return (
     <>
       <Bar title="Overview" />
@@ -35,17 +35,7 @@ export function OverviewScreen() {
           <Concerns />
           <Figures collections={own} />
           <WebhookPlots />
-          <section className="section" aria-labelledby="requests">
-            <div className="section-head">
-              <h2 id="requests">Requests</h2>
-              <span className="faint">the last 24 hours, by hour</span>
-            </div>
-            {requests.isError ? (
-              <FailureNotice error={requests.error} onRetry={() => void requests.refetch()} />
-            ) : (
-              <RequestPlot hours={requests.data} />
-            )}
-          </section>
+          <RequestPlots />
           <Counts collections={own} />
         </div>
       </div>
@@ -54,14 +44,12 @@ export function OverviewScreen() {
 }
 
 function Figures({ collections }: { readonly collections: readonly Collection[] }) {
-  const { data: requests } = useQuery(lastDayQuery);
-  const { data: events } = useQuery(eventCountQuery);
+  const { data: hours } = useQuery(lastDayQuery);
+  const { data: changes } = useQuery(changesQuery);
   const { data: endpoints } = useQuery(endpointsQuery);
   const { data: webhooks } = useQuery(webhookStatsQuery);
   const { data: health } = useQuery(healthQuery);
   const { data: counts } = useQuery(countsQuery(collections));
-  const requestCount = requests?.reduce((total, hour) => total + hour.requests, 0);
-  const failureCount = requests?.reduce((total, hour) => total + hour.failures, 0) ?? 0;
   const records =
     counts === undefined ? undefined : [...counts.values()].reduce((total, count) => total + count, 0);
   const active = endpoints?.filter(({ status }) => status === 'active').length;
@@ -69,13 +57,15 @@ function Figures({ collections }: { readonly collections: readonly Collection[] 
   return (
     <section className="figures" aria-label="The last 24 hours">
       <Figure name="Records" value={records}>
-        in {plural(collections.length, 'collection')}
+        {changes === undefined
+          ? `in ${plural(collections.length, 'collection')}`
+          : `${signed(changes.created - changes.deleted)} in 24 h`}
       </Figure>
-      <Figure name="Requests, 24 h" value={requestCount}>
-        {failureCount === 0 ? 'none failed' : `${failureCount.toLocaleString('en')} failed`}
+      <Figure name="Requests, 24 h" value={hours?.reduce((sum, { total }) => sum + total, 0)}>
+        {hours !== undefined && requestNote(hours)}
       </Figure>
-      <Figure name="Events, 24 h" value={events}>
-        changes of records
+      <Figure name="Changes, 24 h" value={changes && changes.created + changes.updated + changes.deleted}>
+        {changes !== undefined && changeNote(changes)}
       </Figure>
       <Figure name="Active endpoints" value={active}>
         {endpoints !== undefined && `of ${endpoints.length.toLocaleString('en')}`}
@@ -91,6 +81,23 @@ function Figures({ collections }: { readonly collections: readonly Collection[] 
       </Figure>
     </section>
   );
+}
+
+/** What failed, and how long requests took in the last hour that has any. */
+function requestNote(hours: readonly HourOfLog[]): string {
+  const failed = hours.reduce((sum, hour) => sum + hour.failed, 0);
+  const last = hours.findLast(({ execTimeP95 }) => execTimeP95 !== null);
+  const failures = failed === 0 ? 'none failed' : `${failed.toLocaleString('en')} failed`;
+  return last === undefined ? failures : `${failures}, p95 ${milliseconds(last.execTimeP95)}`;
+}
+
+function changeNote({ created, updated, deleted }: Changes): string {
+  const parts = Object.entries({ new: created, updated, deleted }).filter(([, count]) => count > 0);
+  return parts.map(([name, count]) => `${count.toLocaleString('en')} ${name}`).join(', ');
+}
+
+function signed(change: number): string {
+  return change === 0 ? '±0' : `${change > 0 ? '+' : '−'}${Math.abs(change).toLocaleString('en')}`;
 }
 
 interface FigureProps {
