@@ -21,7 +21,7 @@ export interface AuditEntry {
   readonly outcome?: 'done' | 'refused';
   /** Id of the collection that the action was about. */
   readonly collection?: string;
-  /** Id of the record, key or endpoint that was acted on. */
+  /** Id of the record, key, endpoint, delivery or replay that was acted on. */
   readonly target?: string;
   readonly details?: JsonObject;
 }
@@ -51,6 +51,11 @@ export const auditActions = [
   'endpoint.delete',
   'endpoint.rotate',
   'endpoint.secret',
+  'endpoint.replay',
+  'endpoint.backfill',
+  'delivery.retry',
+  'delivery.cancel',
+  'replay.cancel',
   'event.expunge',
 ] as const;
 

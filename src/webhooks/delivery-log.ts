@@ -193,26 +193,36 @@ export async function readDeliveriesOf(
 
 /**
  * Makes a delivery due now, whatever its schedule said; one that is over gets one more attempt. Returns it as this has left it,
- * which may have changed by the time the answer is sent. Throws not_found, and conflict when its endpoint or the body of its event is gone, or when it is a test
+ * which may have changed by the time the answer is sent. `note` runs in the same transaction. Throws not_found, and conflict when its endpoint or the body of its event is gone, or when it is a test
  * whose attempt may be on its way.
  */
-export async function retryDelivery(instance: WebhookInstance, id: string): Promise<DeliveryView> {
+export async function retryDelivery(
+  instance: WebhookInstance,
+  id: string,
+  note?: (tx: Transaction) => Promise<void>,
+): Promise<DeliveryView> {
   // Not `clock`: the node that sends it decides by this clock what is due.
   const now = instance.dueClock.now();
   const key = await findDelivery(instance.database, id);
   return instance.database.write(async (tx) => {
     const from = await readRetryable(tx, key);
     await move(tx, key, { from, to: 'pending', cause: '', now });
+    await note?.(tx);
     return readDelivery(tx, key);
   });
 }
 
-/** Cancels a pending delivery and returns it. Throws not_found, and conflict when it is over already. */
-export async function cancelDelivery(instance: WebhookInstance, id: string): Promise<DeliveryView> {
+/** Cancels a pending delivery and returns it. `note` runs in the same transaction. Throws not_found, and conflict when it is over already. */
+export async function cancelDelivery(
+  instance: WebhookInstance,
+  id: string,
+  note?: (tx: Transaction) => Promise<void>,
+): Promise<DeliveryView> {
   const now = instance.dueClock.now();
   const key = await findDelivery(instance.database, id);
   return instance.database.write(async (tx) => {
     await move(tx, key, { from: ['pending'], to: 'cancelled', cause: 'Cancelled by hand.', now });
+    await note?.(tx);
     return readDelivery(tx, key);
   });
 }

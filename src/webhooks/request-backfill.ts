@@ -46,7 +46,10 @@ export async function requestBackfill(
       filter,
       rate,
     } as const;
-    return insertReplay(tx, { ...replay, ...range }, { total, now });
+    const begun = await insertReplay(tx, { ...replay, ...range }, { total, now });
+    const details = { replay: begun, collection: collection.name, total };
+    await saving.onRequest?.(tx, { action: 'endpoint.backfill', target: id, details });
+    return begun;
   });
   return replayView(database, backfill);
 }

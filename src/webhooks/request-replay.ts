@@ -65,7 +65,10 @@ export async function requestReplay(
   const now = saving.dueClock.now();
   const replay = await changeEndpoint(saving, id, async (tx, changed) => {
     await refuseSecond(tx, endpoint.number);
-    return insertReplay(tx, { ...plan, endpoint: changed }, { total, now });
+    const begun = await insertReplay(tx, { ...plan, endpoint: changed }, { total, now });
+    const details = { replay: begun, scope: plan.scope, total };
+    await saving.onRequest?.(tx, { action: 'endpoint.replay', target: id, details });
+    return begun;
   });
   return replayView(database, replay);
 }
@@ -179,6 +182,10 @@ export async function replayView(reader: Reader, id: string): Promise<ReplayView
 export async function endReplay(saving: EndpointSaving, id: string): Promise<ReplayView> {
   const replay = await readReplay(saving.database, id);
   const now = saving.dueClock.now();
-  await changeEndpoint(saving, replay.endpointId, (tx) => cancelReplay(tx, replay, now));
+  await changeEndpoint(saving, replay.endpointId, async (tx) => {
+    await cancelReplay(tx, replay, now);
+    const details = { endpoint: replay.endpointId };
+    await saving.onRequest?.(tx, { action: 'replay.cancel', target: id, details });
+  });
   return replayView(saving.database, id);
 }

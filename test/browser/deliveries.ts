@@ -57,6 +57,9 @@ test('Retry now sends what waits for its next try, without a reload', { skip }, 
   await page.locator('.delivery-verdict').getByText('Delivered').waitFor();
   assert.deepEqual(await statuses(page), ['500', '200']);
   assert.equal(stage.receiver.requests.length, 2);
+  assert.equal(await page.locator('.attempt-hand').count(), 1, 'only the second attempt was asked for');
+  await page.getByRole('link', { name: 'a superuser' }).click();
+  await page.locator('.audit-details').getByText('delivery.retry').waitFor();
 });
 
 test(

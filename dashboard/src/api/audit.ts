@@ -1,5 +1,5 @@
-import { infiniteQueryOptions } from '@tanstack/react-query';
-import { call } from './client.ts';
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { call, client } from './client.ts';
 import type { Schemas } from './schema.ts';
 
 export type AuditEntry = Schemas['AuditEntry'];
@@ -17,4 +17,29 @@ export function auditQuery(filter: string) {
     initialPageParam: 1,
     getNextPageParam: (last, _pages, page) => (last.length < pageSize ? undefined : page + 1),
   });
+}
+
+/** Who has sent a delivery again or ended it by hand, the latest first. Only for those who may read the audit log. */
+export function handsQuery(delivery: string) {
+  return queryOptions({
+    queryKey: ['deliveries', 'hands', delivery],
+    queryFn: async ({ signal }) => {
+      const filter = client.filter("target = {:delivery} && action ~ 'delivery.'", { delivery });
+      const query = { filter, sort: '-created', perPage: 200, skipTotal: true };
+      return (await call('GET /api/audit', { query, signal })).items;
+    },
+  });
+}
+
+const actorNames = {
+  guest: 'a guest',
+  user: 'an account',
+  superuser: 'a superuser',
+  key: 'an API key',
+  operator: 'the command line',
+} as const satisfies Record<AuditEntry['actor'], string>;
+
+/** The name of who has acted, as somebody else reads it: `a superuser`. */
+export function actorName({ actor }: AuditEntry): string {
+  return actorNames[actor];
 }

@@ -1,9 +1,11 @@
 import { eventKinds } from '../../events/event.ts';
+import type { Transaction } from '../../storage/database.ts';
 import { cancelDelivery, listDeliveries, readDelivery, retryDelivery } from '../../webhooks/delivery-log.ts';
 import { deliveryStatuses } from '../../webhooks/delivery.ts';
 import type { AttemptKind } from '../../webhooks/sending/attempt-result.ts';
 import { jsonAnswer, listParameters } from '../openapi/operation.ts';
 import { cursorListSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import type { RequestContext } from '../request-context.ts';
 import { route } from '../route.ts';
 
 const common = { tag: 'webhooks', isForSuperusers: true } as const;
@@ -51,7 +53,7 @@ export const deliveryRoutes = [
     refusals: [409, 413, 415, 507],
     handle: async (context) => {
       const { services, instance, params } = context;
-      const delivery = await retryDelivery(instance, params.id);
+      const delivery = await retryDelivery(instance, params.id, noteOf(context, 'delivery.retry'));
       services.dispatcher.wake(instance.id);
       return context.answer(JSON.stringify(delivery));
     },
@@ -65,11 +67,20 @@ export const deliveryRoutes = [
     summary: 'End a pending delivery',
     refusals: [409, 413, 415, 507],
     handle: async (context) => {
-      const delivery = await cancelDelivery(context.instance, context.params.id);
+      const { instance, params } = context;
+      const delivery = await cancelDelivery(instance, params.id, noteOf(context, 'delivery.cancel'));
       return context.answer(JSON.stringify(delivery));
     },
   }),
 ];
+
+/** Returns what tells the audit log who has acted on a delivery. */
+function noteOf(
+  { instance, input, params }: RequestContext<{ readonly id: string }>,
+  action: 'delivery.retry' | 'delivery.cancel',
+): (tx: Transaction) => Promise<void> {
+  return (tx) => instance.audit.append(tx, input, { action, target: params.id });
+}
 
 const attemptKinds = Object.keys({
   success: true,

@@ -251,6 +251,7 @@ export function savingOf({ instance, request, caller, input }: RequestContext): 
         details: { host, ...(isUpdate && { changed }) },
       });
     },
+    onRequest: (tx, asked) => instance.audit.append(tx, input, asked),
   };
 }
 

@@ -2,6 +2,7 @@ import { type Caller, operator } from '../../access/caller.ts';
 import type { Clock } from '../../base/clock.ts';
 import { AppError, notFound } from '../../base/errors.ts';
 import { newId } from '../../base/ids.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { fromTimestamp, type Timestamp, toTimestamp } from '../../base/timestamp.ts';
 import { invalidValue } from '../../fields/field-error.ts';
 import { sql } from '../../sql/sql.ts';
@@ -46,6 +47,16 @@ export interface EndpointSaving extends Pick<
     tx: Transaction,
     change: { readonly before: Endpoint | undefined; readonly after: Endpoint | undefined },
   ) => Promise<void>;
+  /** Runs inside the transaction of what was asked of an endpoint. May await nothing but `tx`. */
+  readonly onRequest?: (tx: Transaction, request: EndpointRequest) => Promise<void>;
+}
+
+/** What somebody has asked to be done for an endpoint, other than a change of it. */
+export interface EndpointRequest {
+  readonly action: 'endpoint.replay' | 'endpoint.backfill' | 'replay.cancel';
+  /** Id of the endpoint, or of the replay. */
+  readonly target: string;
+  readonly details: JsonObject;
 }
 
 /** Registers an endpoint. Every matching write after this resolves is delivered to it. */
@@ -195,7 +206,7 @@ export async function setEndpointStatus(
   return changed;
 }
 
-/** Runs a change that the owner of an endpoint learns of, as the endpoint counts as changed. Throws not_found. */
+/** Runs what the owner of an endpoint learns of, as the endpoint counts as changed. Throws not_found. */
 export function changeEndpoint<Result>(
   saving: EndpointSaving,
   id: string,
@@ -204,7 +215,6 @@ export function changeEndpoint<Result>(
   return change(saving, async (tx, endpoints) => {
     const existing = await getEndpoint(tx, endpoints, id);
     const after = { ...existing, updated: timeOfChange(existing, saving.clock) };
-    await saving.onChange?.(tx, { before: existing, after });
     await endpoints.update(tx, after);
     return work(tx, after);
   });

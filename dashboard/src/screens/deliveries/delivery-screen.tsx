@@ -1,9 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import SearchX from 'lucide-react/icons/search-x';
+import { handsQuery } from '../../api/audit.ts';
 import { Failure } from '../../api/client.ts';
 import { deliveryQuery } from '../../api/deliveries.ts';
 import { type Delivery, eventQuery, useSurroundings } from '../../api/events.ts';
+import { mayUse } from '../../api/session.ts';
 import { useKeys } from '../../browser/keys.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
@@ -62,6 +64,7 @@ function DeliveryPage({ delivery }: { readonly delivery: Delivery }) {
   const { number, select, tab, view } = useAddress(delivery);
   const attempt = delivery.attempts.find((one) => one.number === number);
   const explanation = explainDelivery(delivery, surroundings);
+  const { data: hands = [] } = useQuery({ ...handsQuery(delivery.id), enabled: mayUse('admin') });
   useAttemptKeys(delivery, number, select);
   return (
     <div className="detail-page delivery-page">
@@ -69,7 +72,13 @@ function DeliveryPage({ delivery }: { readonly delivery: Delivery }) {
       <div className="delivery-columns">
         <section className="section" aria-labelledby="attempts">
           <h2 id="attempts">Attempts</h2>
-          <Timeline delivery={delivery} next={explanation.next} selected={number} onSelect={select} />
+          <Timeline
+            delivery={delivery}
+            next={explanation.next}
+            hands={hands}
+            selected={number}
+            onSelect={select}
+          />
         </section>
         <section className="section delivery-panel" aria-label="Details">
           <TabList label="View" tabs={tabs} selected={tab} onSelect={view} />

@@ -1,7 +1,9 @@
 import CircleAlert from 'lucide-react/icons/circle-alert';
 import CircleCheck from 'lucide-react/icons/circle-check';
 import Clock from 'lucide-react/icons/clock';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { actorName, type AuditEntry } from '../../api/audit.ts';
 import type { Attempt, Delivery } from '../../api/events.ts';
 import { Button } from '../../parts/button.tsx';
 import { Countdown } from '../../parts/countdown.tsx';
@@ -12,6 +14,8 @@ interface TimelineProps {
   readonly delivery: Delivery;
   /** When it goes on by itself; empty when it does not. */
   readonly next: string;
+  /** What was done with it by hand, the latest first. */
+  readonly hands: readonly AuditEntry[];
   /** The number of the attempt that is looked at. */
   readonly selected: number | undefined;
   readonly onSelect: (number: number) => void;
@@ -20,7 +24,7 @@ interface TimelineProps {
 const shownFirst = 25;
 
 /** Every attempt, the last one first: there may be hundreds, and people come for how it stands. */
-export function Timeline({ delivery, next, selected, onSelect }: TimelineProps) {
+export function Timeline({ delivery, next, hands, selected, onSelect }: TimelineProps) {
   const { attempts, status } = delivery;
   const [isWhole, setIsWhole] = useState(false);
   const ordered = attempts.toReversed();
@@ -39,6 +43,7 @@ export function Timeline({ delivery, next, selected, onSelect }: TimelineProps) 
             key={attempt.number}
             attempt={attempt}
             before={attempts.find(({ number }) => number === attempt.number - 1)}
+            hands={hands}
             isSelected={attempt.number === selected}
             onSelect={() => onSelect(attempt.number)}
           />
@@ -80,11 +85,12 @@ function Waits() {
 interface AttemptItemProps {
   readonly attempt: Attempt;
   readonly before: Attempt | undefined;
+  readonly hands: readonly AuditEntry[];
   readonly isSelected: boolean;
   readonly onSelect: () => void;
 }
 
-function AttemptItem({ attempt, before, isSelected, onSelect }: AttemptItemProps) {
+function AttemptItem({ attempt, before, hands, isSelected, onSelect }: AttemptItemProps) {
   const { number, started, kind, status, cause } = attempt;
   const isSuccess = kind === 'success';
   const Icon = isSuccess ? CircleCheck : CircleAlert;
@@ -102,10 +108,41 @@ function AttemptItem({ attempt, before, isSelected, onSelect }: AttemptItemProps
           </span>
         </div>
         {cause !== '' && <p className="attempt-cause">{cause}</p>}
-        {before !== undefined && <p className="attempt-gap">{gapOf(before, attempt)}</p>}
+        {before !== undefined && (
+          <p className="attempt-gap">
+            {gapOf(before, attempt)}
+            <AskedBy hand={handBehind(attempt, before, hands)} />
+          </p>
+        )}
         <Waterfall attempt={attempt} />
       </div>
     </li>
+  );
+}
+
+/** Who has asked for an attempt that the schedule would not have made then. */
+function AskedBy({ hand }: { readonly hand: AuditEntry | undefined }) {
+  if (hand === undefined) return null;
+  return (
+    <>
+      {', asked for by '}
+      <Link
+        className="attempt-hand link"
+        to="/settings/$section"
+        params={{ section: 'audit' }}
+        search={{ filter: `id = '${hand.id}'`, entry: hand.id }}
+      >
+        {actorName(hand)}
+      </Link>
+    </>
+  );
+}
+
+/** The last retry by hand between an attempt and the one before it. */
+function handBehind(attempt: Attempt, before: Attempt, hands: readonly AuditEntry[]): AuditEntry | undefined {
+  return hands.find(
+    ({ action, created }) =>
+      action === 'delivery.retry' && created >= before.started && created <= attempt.started,
   );
 }
 
