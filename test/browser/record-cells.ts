@@ -32,6 +32,46 @@ test('a cell is edited in place, and what the service refuses is told in it', { 
   assert.equal((await titles(page))[1], 'note 1');
 });
 
+test('a cell does not write over what somebody else has saved meanwhile', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await withNotes(stage, 2);
+  const page = await stage.openSignedIn('c/notes', { refusals: [412] });
+  const notes = stage.pb.collection('notes');
+  const { id } = await notes.getFirstListItem('title = "note 1"');
+  const editor = page.getByRole('dialog', { name: /^title of/ });
+  const conflict = editor.getByText('Somebody has changed this record meanwhile.');
+  await cell(page, 0, 'title').dblclick();
+  await editor.getByLabel('title').fill('mine');
+  await notes.update(id, { title: 'theirs' });
+  await page.keyboard.press('Enter');
+  await conflict.waitFor();
+  assert.deepEqual(await editor.locator('dd').allInnerTexts(), ['mine', 'theirs']);
+  await assertAccessible(page, 'conflict in a cell');
+  await editor.getByRole('button', { name: 'Take what is saved' }).click();
+  await editor.waitFor({ state: 'detached' });
+  await eventually('the row is current', async () => (await titles(page))[0] === 'theirs');
+  // Between the look at the record and the change of it: the service refuses that.
+  let isFirst = true;
+  await page.route(`**/records/${id}*`, async (route) => {
+    if (route.request().method() === 'PATCH' && isFirst) {
+      isFirst = false;
+      assert.match(route.request().headers()['if-match'] ?? '', /^"2-/);
+      await notes.update(id, { price: 99 });
+    }
+    await route.continue();
+  });
+  await cell(page, 0, 'title').dblclick();
+  await editor.getByLabel('title').fill('mine again');
+  await page.keyboard.press('Enter');
+  await conflict.waitFor();
+  assert.equal((await notes.getOne(id))['title'], 'theirs');
+  await editor.getByRole('button', { name: 'Keep mine' }).click();
+  await editor.getByRole('button', { name: /^Save/ }).click();
+  await editor.waitFor({ state: 'detached' });
+  const saved = await notes.getOne(id);
+  assert.deepEqual([saved['title'], saved['price']], ['mine again', 99]);
+});
+
 test('cells are reached and edited by keys alone', { skip }, async (t) => {
   const stage = await startSignedInStage(t);
   await withNotes(stage, 3);

@@ -17,6 +17,8 @@ export interface MadeDashboard {
 }
 
 const sharedParts = /dashboard\/src\/(?:parts|browser)\/|lucide-react/;
+/** Of the records, what the table has, but not the work on many of them at once, which few ask for. */
+const sharedByRecords = /dashboard\/src\/screens\/records\/(?!bulk|csv|export|use-work|work-)/;
 
 /**
  * Builds the dashboard, with a list of its files and each text in two codings beside it. Writes nothing, so that several may do so at
@@ -44,7 +46,14 @@ export async function makeDashboard(): Promise<MadeDashboard> {
       chunkSizeWarningLimit: 700,
       // What several screens are made of comes in one file: a request for each would cost more than its few bytes.
       rolldownOptions: {
-        output: { codeSplitting: { groups: [{ name: 'parts', test: sharedParts, minShareCount: 2 }] } },
+        output: {
+          codeSplitting: {
+            groups: [
+              { name: 'parts', test: sharedParts, minShareCount: 2 },
+              { name: 'records', test: sharedByRecords, minShareCount: 2 },
+            ],
+          },
+        },
       },
     },
     // One output, as there is one format and no watching.

@@ -2,10 +2,11 @@ import * as Popover from '@radix-ui/react-popover';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useId, useRef, useState, type KeyboardEvent } from 'react';
 import { type Collection, Failure, type Field, type RecordModel } from '../../api/client.ts';
-import { recordQuery, updateRecord } from '../../api/records.ts';
+import { getRecord, recordQuery, type RevisedRecord, updateRecord } from '../../api/records.ts';
 import { Button } from '../../parts/button.tsx';
 import { Key } from '../../parts/key.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
+import { ConflictNotice } from './conflict-notice.tsx';
 import { FieldEditor } from './field-editor.tsx';
 import { showChange } from './live-rows.ts';
 import { DraftError, editedValue, toChanges } from './record-draft.ts';
@@ -38,12 +39,7 @@ export function CellEditor(props: CellEditorProps) {
   if (isElsewhere) return null;
   const press = (event: KeyboardEvent): void => {
     const hasMod = event.metaKey || event.ctrlKey;
-    const isLine =
-      event.target instanceof HTMLElement && /^(?:INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
-    const isLong = field.type === 'editor' || field.type === 'json';
-    // A relation is chosen with Enter in a list of its own.
-    const isPlain = isLine && !isLong && field.type !== 'relation' && !event.shiftKey;
-    if (event.key !== 'Enter' || (!hasMod && !isPlain)) return;
+    if (event.key !== 'Enter' || (!hasMod && !isOneLine(field, event))) return;
     event.preventDefault();
     void saving.save().then((isSaved) => isSaved && !hasMod && onNext());
   };
@@ -79,14 +75,16 @@ export function CellEditor(props: CellEditorProps) {
             error={saving.message}
             onChange={(next) => setValue(next)}
           />
-          {saving.error !== undefined && saving.message === undefined && (
-            <FailureNotice error={saving.error} />
-          )}
+          <Refusal {...props} saving={saving} value={value} />
           <div className="cell-editor-foot">
             <Button tone="quiet" onClick={onClose}>
               Cancel <Key keys="esc" />
             </Button>
-            <Button tone="primary" disabled={saving.isBusy} onClick={() => void saving.save()}>
+            <Button
+              tone="primary"
+              disabled={saving.isBusy || saving.conflict !== undefined}
+              onClick={() => void saving.save()}
+            >
               Save <Key keys="Mod↵" />
             </Button>
           </div>
@@ -94,6 +92,36 @@ export function CellEditor(props: CellEditorProps) {
       </Popover.Portal>
     </Popover.Root>
   );
+}
+
+interface RefusalProps extends CellEditorProps {
+  readonly saving: ReturnType<typeof useSaving>;
+  readonly value: unknown;
+}
+
+/** Why nothing was saved, where that is not said at the value itself. */
+function Refusal({ collection, field, saving, value }: RefusalProps) {
+  const { conflict, error, message } = saving;
+  return (
+    <>
+      {conflict !== undefined && (
+        <ConflictNotice
+          collection={collection}
+          values={{ [field.name]: value }}
+          theirs={conflict.record}
+          onMine={saving.keepMine}
+          onTheirs={saving.takeTheirs}
+        />
+      )}
+      {error !== undefined && message === undefined && <FailureNotice error={error} />}
+    </>
+  );
+}
+
+/** Whether Enter alone saves: not where it begins a line, nor for a relation, which is chosen with it in a list of its own. */
+function isOneLine({ type }: Field, { target, shiftKey }: KeyboardEvent): boolean {
+  const isLine = target instanceof HTMLElement && /^(?:INPUT|SELECT|TEXTAREA)$/.test(target.tagName);
+  return isLine && !shiftKey && type !== 'editor' && type !== 'json' && type !== 'relation';
 }
 
 /** The id, and what the service fills in. */
@@ -112,25 +140,42 @@ function useElsewhere({ onOpen, onClose }: CellEditorProps, isElsewhere: boolean
   }, [isElsewhere, onClose, onOpen]);
 }
 
+/** Saves the value if the record is still what its row showed. Where somebody else was first, it gets what they have made of the record. */
 function useSaving({ collection, record, field, onClose }: CellEditorProps, value: unknown) {
   const queries = useQueryClient();
+  // The row goes on changing below the editor: what counts is what one saw when one began.
+  const [seen, setSeen] = useState(record);
   const [error, setError] = useState<unknown>();
+  const [conflict, setConflict] = useState<RevisedRecord>();
   const [isBusy, setIsBusy] = useState(false);
-  const save = async (): Promise<boolean> => {
-    if (isBusy) return false;
-    setIsBusy(true);
-    try {
-      const changes = toChanges(collection, { [field.name]: value }, false);
-      const place = { collection: collection.name, id: record.id, etag: undefined };
-      const saved = await updateRecord(place, changes);
-      queries.setQueryData(recordQuery(collection.name, record.id).queryKey, saved);
-      showChange(queries, collection.name, saved.record);
-      onClose();
-      return true;
-    } catch (failure) {
-      setError(failure);
-      setIsBusy(false);
+  const show = (saved: RevisedRecord): void => {
+    queries.setQueryData(recordQuery(collection.name, record.id).queryKey, saved);
+    showChange(queries, collection.name, saved.record);
+  };
+  const attempt = async (): Promise<boolean> => {
+    const changes = toChanges(collection, { [field.name]: value }, false);
+    // Rows of a list have no revision.
+    const current = await getRecord(collection.name, record.id);
+    if (!isSame(collection, current.record, seen)) {
+      setConflict(current);
       return false;
+    }
+    show(await updateRecord({ collection: collection.name, id: record.id, etag: current.etag }, changes));
+    onClose();
+    return true;
+  };
+  const save = async (): Promise<boolean> => {
+    if (isBusy || conflict !== undefined) return false;
+    setIsBusy(true);
+    setError(undefined);
+    try {
+      return await attempt();
+    } catch (failure) {
+      if (!(failure instanceof Failure && failure.status === 412)) setError(failure);
+      else await getRecord(collection.name, record.id).then(setConflict, setError);
+      return false;
+    } finally {
+      setIsBusy(false);
     }
   };
   const message =
@@ -139,5 +184,30 @@ function useSaving({ collection, record, field, onClose }: CellEditorProps, valu
       : error instanceof Failure
         ? error.fields.get(field.name)
         : undefined;
-  return { error, message, isBusy, save };
+  return {
+    error,
+    message,
+    conflict,
+    isBusy,
+    save,
+    /** The next save writes over what the others have saved. */
+    keepMine: () => {
+      if (conflict === undefined) return;
+      show(conflict);
+      setSeen(conflict.record);
+      setConflict(undefined);
+    },
+    takeTheirs: () => {
+      if (conflict !== undefined) show(conflict);
+      onClose();
+    },
+  };
+}
+
+/** Whether two answers tell the same of a record. One of them may leave out fields. */
+function isSame({ fields }: Collection, one: RecordModel, other: RecordModel): boolean {
+  return fields.every(
+    ({ name }) =>
+      !(name in one && name in other) || JSON.stringify(one[name]) === JSON.stringify(other[name]),
+  );
 }

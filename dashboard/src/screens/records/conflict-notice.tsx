@@ -1,28 +1,29 @@
 import type { Collection, RecordModel } from '../../api/client.ts';
 import { Button } from '../../parts/button.tsx';
 import { Notice } from '../../parts/notice.tsx';
-import { type Draft, editedValue, FileChange } from './record-draft.ts';
+import { editedValue, FileChange } from './record-draft.ts';
 
 interface ConflictNoticeProps {
   readonly collection: Collection;
-  readonly draft: Draft;
+  /** What was to be saved, by the names of the fields. */
+  readonly values: Readonly<Record<string, unknown>>;
   readonly theirs: RecordModel;
   readonly onMine: () => void;
   readonly onTheirs: () => void;
 }
 
 /** Somebody else has saved the record meanwhile: both versions of each field that is in question, and the choice. */
-export function ConflictNotice({ collection, draft, theirs, onMine, onTheirs }: ConflictNoticeProps) {
+export function ConflictNotice({ collection, values, theirs, onMine, onTheirs }: ConflictNoticeProps) {
   return (
     <Notice tone="retrying">
-      The record has changed since you began. Nothing was saved yet.
+      Somebody has changed this record meanwhile. Nothing was saved yet.
       <div className="versions">
-        {Object.entries(draft.values).map(([name, mine]) => {
+        {Object.entries(values).map(([name, mine]) => {
           const field = collection.fields.find((one) => one.name === name);
           const current = field === undefined ? theirs[name] : editedValue(field, theirs);
           return (
             <div key={name} className="version">
-              <h3>{name}</h3>
+              <p className="version-name">{name}</p>
               <dl>
                 <dt>Yours</dt>
                 <dd>{shown(mine)}</dd>

@@ -52,7 +52,7 @@ export function RecordForm({ collection, collections, record, etag, onOpen }: Re
           {conflict !== undefined && (
             <ConflictNotice
               collection={collection}
-              draft={draft}
+              values={draft.values}
               theirs={conflict.record}
               onMine={saving.keepMine}
               onTheirs={saving.takeTheirs}
