@@ -125,6 +125,24 @@ test('what the service refuses stands at its field', { skip }, async (t) => {
   await page.locator('[data-rule="listRule"]').getByText('Unknown field "nothing" at position 0').waitFor();
 });
 
+test('a rule is checked while it is typed, and where it is wrong is marked', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await withNotes(stage);
+  const page = await stage.openSignedIn('c/notes/schema');
+  const rule = page.locator('[data-rule="listRule"]');
+  await rule.getByRole('radio', { name: 'Expression' }).click();
+  await page.getByLabel('List rule').fill("title = 'one' && nothing = 2");
+  await rule.getByText('Unknown field "nothing"').waitFor();
+  assert.equal(await rule.locator('mark').innerText(), 'nothing = 2');
+  await page.getByLabel('List rule').fill("title = 'one'");
+  await rule.locator('.rule-problem').waitFor({ state: 'detached' });
+  await page.getByLabel('List rule').fill("heading = 'one'");
+  await rule.getByText('Unknown field "heading"').waitFor();
+  // With a field that is not stored yet, the service cannot know what is wrong.
+  await page.getByLabel('Name of field 2').fill('heading');
+  await rule.locator('.rule-problem').waitFor({ state: 'detached' });
+});
+
 test('records that are equal refuse a unique index, and the draft stays', { skip }, async (t) => {
   const stage = await startSignedInStage(t);
   await withNotes(stage);

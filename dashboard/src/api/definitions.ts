@@ -9,6 +9,20 @@ export const scaffoldsQuery = queryOptions({
   staleTime: Infinity,
 });
 
+/** Whether a rule would be accepted in a collection as it is stored, and where it is wrong. */
+export function ruleCheckQuery(collection: string, rule: string) {
+  return queryOptions({
+    queryKey: ['collections', 'rule-check', collection, rule],
+    queryFn: async ({ signal }) =>
+      call('POST /api/collections/{collection}/filters/check', {
+        path: { collection },
+        body: { rule },
+        signal,
+      }),
+    retry: false,
+  });
+}
+
 /** `sqlite` or `postgres`: what a change costs differs. */
 export const engineQuery = queryOptions({
   queryKey: ['health', 'engine'],

@@ -14,6 +14,7 @@ import { RuleMark } from '../../parts/rule-mark.tsx';
 import type { DraftHandle } from './definition-draft.ts';
 import { type Choice, Segments } from './option-controls.tsx';
 import { RuleInput } from './rule-input.tsx';
+import { RuleProblem } from './rule-problem.tsx';
 
 const meanings: Readonly<Record<RuleName, string>> = {
   listRule: 'Which records a list shows to the caller.',
@@ -36,6 +37,9 @@ interface RuleListProps {
 }
 
 export function RuleList({ draft, collections, errors, focused, onTest }: RuleListProps) {
+  const { id } = draft.base;
+  // The service compares with the fields that are stored: of those that are not yet, it would say that they are unknown.
+  const isCheckable = collections.some((one) => one.id === id) && hasStoredFields(draft);
   return (
     <div className="rules">
       {rulesOf(draft.next).map((name) => (
@@ -46,6 +50,7 @@ export function RuleList({ draft, collections, errors, focused, onTest }: RuleLi
           collection={draft.next}
           collections={collections}
           error={errors.get(name)}
+          checkedIn={isCheckable ? id : undefined}
           isFocused={name === focused}
           onChange={(value) => draft.change({ [name]: value })}
           onTest={onTest === undefined ? undefined : () => onTest(name)}
@@ -61,6 +66,8 @@ interface RuleProps {
   readonly collection: Collection;
   readonly collections: readonly Collection[];
   readonly error: string | undefined;
+  /** The id of the collection in which the rule can be checked while it is typed. */
+  readonly checkedIn: string | undefined;
   readonly isFocused: boolean;
   readonly onChange: (value: string | null) => void;
   readonly onTest: (() => void) | undefined;
@@ -69,7 +76,8 @@ interface RuleProps {
 type Mode = RuleKind;
 
 /** Who may do one thing. The usual answers are a click away; an expression that is still empty admits nobody. */
-function Rule({ name, value, collection, collections, error, isFocused, onChange, onTest }: RuleProps) {
+function Rule(props: RuleProps) {
+  const { name, value, collection, collections, error, checkedIn, isFocused, onChange, onTest } = props;
   const [isWriting, setIsWriting] = useState(false);
   const block = useFocusOnce(isFocused);
   const kind = ruleKind(value);
@@ -119,8 +127,15 @@ function Rule({ name, value, collection, collections, error, isFocused, onChange
           {error}
         </p>
       )}
+      {error === undefined && checkedIn !== undefined && mode === 'expression' && (
+        <RuleProblem collection={checkedIn} rule={value ?? ''} />
+      )}
     </section>
   );
+}
+
+function hasStoredFields({ base, next, dropped }: DraftHandle): boolean {
+  return dropped.length === 0 && JSON.stringify(base.fields) === JSON.stringify(next.fields);
 }
 
 function choicesOf(name: RuleName): readonly Choice<Mode>[] {
