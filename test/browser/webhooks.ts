@@ -1,9 +1,13 @@
 /** Endpoints: the list, a new one, and one with its deliveries, test, settings and replays. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { assertAccessible } from '../support/axe.ts';
 import { startSignedInStage } from '../support/browser-stage.ts';
+import { makeCertificate } from '../support/certificate.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { type DeliveryStage, startDeliveryStage } from '../support/delivery-stage.ts';
 import { eventually } from '../support/eventually.ts';
@@ -93,32 +97,42 @@ test(
   },
 );
 
-test('a test says why it failed: nobody there, too slow, a redirect', { skip }, async (t) => {
-  const stage = await startSignedInStage(t);
-  const receiver = await Receiver.open({ mode: { kind: 'redirect', location: 'https://example.com/' } });
-  const gone = await Receiver.open();
-  const goneUrl = gone.url;
-  await gone.close();
-  t.after(() => receiver.close());
-  const make = async (url: string): Promise<string> => {
-    const body = { url, timeoutMs: 1_000 };
-    const { id } = await stage.pb.send<{ id: string }>('/api/webhooks/endpoints', { method: 'POST', body });
-    return id;
-  };
-  const page = await stage.openSignedIn('webhooks');
-  const send = async (id: string): Promise<string> => {
-    await page.goto(`${stage.url}/_/webhooks/${id}?tab=test`);
-    await page.getByRole('button', { name: 'Send test' }).click();
-    const notice = page.getByRole('tabpanel').locator('.notice');
-    await notice.waitFor();
-    return notice.innerText();
-  };
-  const url = receiver.url;
-  assert.match(await send(await make(url)), /Not delivered: The receiver answered with status 302\./);
-  receiver.mode = { kind: 'never answers' };
-  assert.match(await send(await make(`${url}/slow`)), /No complete answer within 1 s\. Answer first/);
-  assert.match(await send(await make(goneUrl)), /Is the receiver running, and open at this port\?/);
-});
+test(
+  'a test says why it failed: nobody there, too slow, a redirect, a certificate that nobody trusts',
+  { skip },
+  async (t) => {
+    const stage = await startSignedInStage(t);
+    const receiver = await Receiver.open({ mode: { kind: 'redirect', location: 'https://example.com/' } });
+    const gone = await Receiver.open();
+    const goneUrl = gone.url;
+    await gone.close();
+    const secure = createServer(makeCertificate({ names: ['hooks.example.com'] })).listen(0, '127.0.0.1');
+    await once(secure, 'listening');
+    t.after(() => secure.close());
+    t.after(() => receiver.close());
+    const make = async (url: string): Promise<string> => {
+      const body = { url, timeoutMs: 1_000 };
+      const { id } = await stage.pb.send<{ id: string }>('/api/webhooks/endpoints', { method: 'POST', body });
+      return id;
+    };
+    const page = await stage.openSignedIn('webhooks');
+    const send = async (id: string): Promise<string> => {
+      await page.goto(`${stage.url}/_/webhooks/${id}?tab=test`);
+      await page.getByRole('button', { name: 'Send test' }).click();
+      const notice = page.getByRole('tabpanel').locator('.notice');
+      await notice.waitFor();
+      return notice.innerText();
+    };
+    const url = receiver.url;
+    assert.match(await send(await make(url)), /Not delivered: The receiver answered with status 302\./);
+    receiver.mode = { kind: 'never answers' };
+    assert.match(await send(await make(`${url}/slow`)), /No complete answer within 1 s\. Answer first/);
+    assert.match(await send(await make(goneUrl)), /Is the receiver running, and open at this port\?/);
+    // A TCP server that is listening has an address of this form.
+    const secureUrl = `https://127.0.0.1:${(secure.address() as AddressInfo).port}/`;
+    assert.match(await send(await make(secureUrl)), /certificate/);
+  },
+);
 
 test('an endpoint is paused, collects, and goes on as one chooses', { skip }, async (t) => {
   const stage = await startDeliveryStage(t, { modes: [ok], schedule: [] });
