@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import type { JsonObject } from '../base/json.ts';
-import { replayScopes } from '../webhooks/replay-store.ts';
+import { replayScopes } from '../webhooks/replays/replay-store.ts';
 import { type Api, objectOf } from './api.ts';
 import { CommandError, exitCodes } from './command-error.ts';
 import { endpointPath, withEndpoint } from './find-endpoint.ts';

@@ -4,7 +4,7 @@ import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import { endpointOfDelivery } from '../webhooks/deliveries.ts';
 import { ownEndpoints, ownerText, requireEndpoint } from '../webhooks/endpoints/endpoint-reach.ts';
-import { readReplay } from '../webhooks/replay-store.ts';
+import { readReplay } from '../webhooks/replays/replay-store.ts';
 
 /**
  * What an API key that is bound to endpoints may do by a route; nothing by one that does not say it. `endpoint`, `delivery` and

@@ -9,7 +9,7 @@ import type { RequestLog } from '../logs/request-log.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import type { SettingsStore } from '../settings/settings-store.ts';
 import type { Database } from '../storage/database.ts';
-import type { BackfillRecords } from '../webhooks/backfill-records.ts';
+import type { BackfillRecords } from '../webhooks/replays/backfill-records.ts';
 import type { EndpointStore } from '../webhooks/endpoints/endpoint-store.ts';
 
 /**

@@ -6,7 +6,12 @@ import type { Instance } from '../instances/instance.ts';
 import { baseAlias, RecordScope } from '../query/record-scope.ts';
 import { limit, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Reader, Tuple } from '../storage/database.ts';
-import type { BackfillRecords, RangePart, RecordChoice, RecordRange } from '../webhooks/backfill-records.ts';
+import type {
+  BackfillRecords,
+  RangePart,
+  RecordChoice,
+  RecordRange,
+} from '../webhooks/replays/backfill-records.ts';
 import { stateOf } from './note-change.ts';
 import { recordTable } from './record-table.ts';
 import { fromTuple } from './record.ts';

@@ -6,7 +6,7 @@ import { recordEventKinds } from '../events/event.ts';
 import { fieldError, invalidValue, unknownMembers } from '../fields/field-error.ts';
 import { withCurrentDefinitions } from '../instances/current-collection.ts';
 import type { Instance } from '../instances/instance.ts';
-import { meetConditions } from '../webhooks/endpoint-conditions.ts';
+import { meetConditions } from '../webhooks/endpoints/endpoint-conditions.ts';
 import { readEndpoint } from '../webhooks/endpoints/endpoint-store.ts';
 import type { Endpoint } from '../webhooks/endpoints/endpoint.ts';
 import type { RecordTest } from '../webhooks/test-endpoint.ts';

@@ -6,7 +6,7 @@ import { fieldType } from '../fields/field-types.ts';
 import type { SettingsStore } from '../settings/settings-store.ts';
 import { sql } from '../sql/sql.ts';
 import type { DependentRows, InlineColumn, Transaction } from '../storage/database.ts';
-import { hasConditions, meetConditions } from './endpoint-conditions.ts';
+import { hasConditions, meetConditions } from './endpoints/endpoint-conditions.ts';
 import type { EndpointStore } from './endpoints/endpoint-store.ts';
 import { type Endpoint, wants } from './endpoints/endpoint.ts';
 

@@ -5,17 +5,17 @@ import { isTest } from '../events/event.ts';
 import type { Transaction } from '../storage/database.ts';
 import { keyText, type PendingDelivery } from './deliveries.ts';
 import { afterAttempt, type Ownership, standardSchedule, unsent } from './delivery.ts';
-import { type AlertMailer, giveAlert, type StoredAlert, storeAlerts } from './endpoint-alerts.ts';
-import { noteOutcome, warnOfEndpoint } from './endpoint-warnings.ts';
+import { type AlertMailer, giveAlert, type StoredAlert, storeAlerts } from './endpoints/endpoint-alerts.ts';
+import { noteOutcome, warnOfEndpoint } from './endpoints/endpoint-warnings.ts';
 import { stopEndpoint } from './endpoints/change-endpoint.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
-import type { LaneChange } from './lane.ts';
-import { type LaneRow, saveLane } from './lane-store.ts';
+import type { LaneChange } from './lanes/lane.ts';
+import { type LaneRow, saveLane } from './lanes/lane-store.ts';
 import { putOff, sendWaiting } from './outcomes.ts';
-import type { InstanceLanes } from './lanes.ts';
+import type { InstanceLanes } from './lanes/lanes.ts';
 import { abortedResult, type AttemptResult } from './sending/attempt-result.ts';
 import { settle, type Settlement } from './settle.ts';
-import type { Slot, Slots } from './slots.ts';
+import type { Slot, Slots } from './lanes/slots.ts';
 import type { StopReason, WebhookCounts } from './webhook-counts.ts';
 
 /** The wait after results could not be stored; receivers that fail have their own schedule. */

@@ -4,7 +4,7 @@ import type { InlineColumn, Transaction, Tuple } from '../storage/database.ts';
 import type { AttemptResult } from './sending/attempt-result.ts';
 import { type DeliveryKey, keyText } from './deliveries.ts';
 import type { DeliveryState } from './delivery.ts';
-import { addToHours, type EndedAttempt } from './endpoint-hours.ts';
+import { addToHours, type EndedAttempt } from './endpoints/endpoint-hours.ts';
 import { isPending, outcomeColumns, readExhausted } from './outcomes.ts';
 import { releaseNext } from './record-order.ts';
 

@@ -4,7 +4,7 @@ import type { Trace } from '../base/trace-context.ts';
 import type { NewEvent } from '../events/event.ts';
 import type { Database, Transaction } from '../storage/database.ts';
 import { type DeliveryKey, readPendings, sendAnyway } from './deliveries.ts';
-import { type DeliveryView, readDelivery } from './delivery-log.ts';
+import { type DeliveryView, readDelivery } from './log/delivery-log.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { getEndpoint } from './endpoints/change-endpoint.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';

@@ -6,7 +6,7 @@ import type { EndpointStore } from './endpoints/endpoint-store.ts';
 import type { SettingsStore } from '../settings/settings-store.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import type { Database } from '../storage/database.ts';
-import type { BackfillRecords } from './backfill-records.ts';
+import type { BackfillRecords } from './replays/backfill-records.ts';
 
 /** What webhooks need of an instance. The instance itself holds them, and stands above. */
 export interface WebhookInstance {

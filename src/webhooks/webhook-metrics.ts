@@ -1,5 +1,5 @@
 import { type Metric, samplesOf, single } from '../logs/metric.ts';
-import type { BacklogCounter } from './backlog.ts';
+import type { BacklogCounter } from './log/backlog.ts';
 import type { Dispatcher } from './dispatcher.ts';
 
 export interface WebhookSources {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
-import { readDelivery, retryDelivery } from '../../src/webhooks/delivery-log.ts';
+import { readDelivery, retryDelivery } from '../../src/webhooks/log/delivery-log.ts';
 import { getEndpoint } from '../../src/webhooks/endpoints/change-endpoint.ts';
 import { writeTest } from '../../src/webhooks/test-endpoint.ts';
 import { eventually } from '../support/eventually.ts';

@@ -15,7 +15,7 @@ import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
 import { abortedResult } from '../../src/webhooks/sending/attempt-result.ts';
 import { createEndpoint, setEndpointStatus } from '../../src/webhooks/endpoints/change-endpoint.ts';
 import { readPendings, sendAnyway } from '../../src/webhooks/deliveries.ts';
-import { LaneSource } from '../../src/webhooks/lane-source.ts';
+import { LaneSource } from '../../src/webhooks/lanes/lane-source.ts';
 import { afterAttempt, soleOwnership } from '../../src/webhooks/delivery.ts';
 import { settle } from '../../src/webhooks/settle.ts';
 import { startCountingProxy } from '../support/counting-proxy.ts';

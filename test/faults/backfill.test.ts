@@ -8,7 +8,7 @@ import { onInstance } from '../../src/cli/with-instance.ts';
 import { readConfig } from '../../src/config.ts';
 import { createCollection } from '../../src/definitions/change-collection.ts';
 import { createEndpoint, setEndpointStatus } from '../../src/webhooks/endpoints/change-endpoint.ts';
-import { requestBackfill } from '../../src/webhooks/request-backfill.ts';
+import { requestBackfill } from '../../src/webhooks/replays/request-backfill.ts';
 import { eventually } from '../support/eventually.ts';
 import { openTestPostgres } from '../support/postgres.ts';
 import { Receiver } from '../support/receiver.ts';

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
-const file = 'src/webhooks/endpoint-alerts.ts';
+const file = 'src/webhooks/endpoints/endpoint-alerts.ts';
 const tests = ['test/api/webhook-alerts.test.ts'];
 
 /** Whom the service tells of what becomes of an endpoint, and how often. */
@@ -21,10 +21,10 @@ export const alertMutants: readonly Mutant[] = [
   },
   {
     name: 'only an alert that is stored is given',
-    file: 'src/webhooks/lane-store.ts',
+    file: 'src/webhooks/lanes/lane-store.ts',
     from: 'return changed > 0;',
     to: 'return changed >= 0;',
-    tests: ['src/webhooks/lane-alerts.test.ts'],
+    tests: ['src/webhooks/lanes/lane-alerts.test.ts'],
   },
   {
     name: 'who was not spoken of is not said to be back',

@@ -53,16 +53,16 @@ export const checkMutants: readonly Mutant[] = [
   },
   {
     name: 'a count of events looks at so many and no more',
-    file: 'src/webhooks/count-events.ts',
+    file: 'src/webhooks/log/count-events.ts',
     from: 'ORDER BY position DESC${limit(eventsMax)}',
     to: 'ORDER BY position DESC${limit(eventsMax * 1_000)}',
-    tests: ['src/webhooks/count-events.test.ts'],
+    tests: ['src/webhooks/log/count-events.test.ts'],
   },
   {
     name: 'no count is shown of an hour whose events were trimmed',
-    file: 'src/webhooks/count-events.ts',
+    file: 'src/webhooks/log/count-events.ts',
     from: 'const known = Math.max(keptFrom, countedFrom);',
     to: 'const known = countedFrom;',
-    tests: ['src/webhooks/count-events.test.ts'],
+    tests: ['src/webhooks/log/count-events.test.ts'],
   },
 ];

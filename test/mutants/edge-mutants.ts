@@ -219,7 +219,7 @@ export const edgeMutants: readonly Mutant[] = [
   },
   {
     name: 'a list of deliveries is read in bounded time',
-    file: 'src/webhooks/delivery-log.ts',
+    file: 'src/webhooks/log/delivery-log.ts',
     from: '...(isInTime && { isInTime }),',
     to: '',
     engine: 'sqlite',

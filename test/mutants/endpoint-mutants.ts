@@ -51,7 +51,7 @@ export const endpointMutants: readonly Mutant[] = [
   },
   {
     name: 'the feed shapes a body as a request has it',
-    file: 'src/webhooks/feed.ts',
+    file: 'src/webhooks/log/feed.ts',
     from: 'return { body: request.body, headers',
     to: 'return { body, headers',
     tests: payloadTests,
@@ -93,14 +93,14 @@ export const endpointMutants: readonly Mutant[] = [
   },
   {
     name: 'an owner is told only of what it may view',
-    file: 'src/webhooks/endpoint-conditions.ts',
+    file: 'src/webhooks/endpoints/endpoint-conditions.ts',
     from: "const isOwners = owner === '' ? always :",
     to: "const isOwners = owner !== '' ? always :",
     tests: filterTests,
   },
   {
     name: 'an owner that is gone is told nothing',
-    file: 'src/webhooks/endpoint-conditions.ts',
+    file: 'src/webhooks/endpoints/endpoint-conditions.ts',
     from: "if (rule === '') return exists;",
     to: "if (rule === '') return always;",
     tests: filterTests,
@@ -121,14 +121,14 @@ export const endpointMutants: readonly Mutant[] = [
   },
   {
     name: 'an endpoint whose filter cannot be asked is told of everything',
-    file: 'src/webhooks/endpoint-conditions.ts',
+    file: 'src/webhooks/endpoints/endpoint-conditions.ts',
     from: 'return isBroken ? isOwners : undefined;',
     to: 'return undefined;',
     tests: filterTests,
   },
   {
     name: 'an endpoint with conditions is sent nothing again that it was not told of',
-    file: 'src/webhooks/replays.ts',
+    file: 'src/webhooks/replays/replays.ts',
     from: ' || hasConditions(endpoint);',
     to: ';',
     tests: filterTests,

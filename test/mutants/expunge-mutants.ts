@@ -1,7 +1,7 @@
 import type { Mutant } from './mutant.ts';
 
 const tests = ['test/api/webhook-expunge.test.ts'];
-const file = 'src/webhooks/expunge-event.ts';
+const file = 'src/webhooks/log/expunge-event.ts';
 
 /** What is promised of an event whose body was expunged. */
 export const expungeMutants: readonly Mutant[] = [
@@ -56,28 +56,28 @@ export const expungeMutants: readonly Mutant[] = [
   },
   {
     name: 'nothing is retried whose body was expunged',
-    file: 'src/webhooks/delivery-log.ts',
+    file: 'src/webhooks/log/delivery-log.ts',
     from: 'if (expunged !== null)',
     to: 'if (expunged === 0)',
     tests,
   },
   {
     name: 'a replay of all passes over what was expunged',
-    file: 'src/webhooks/replays.ts',
+    file: 'src/webhooks/replays/replays.ts',
     from: 'AND w.expunged IS NULL`',
     to: '`',
     tests,
   },
   {
     name: 'a replay of what has failed passes over what was expunged',
-    file: 'src/webhooks/replays.ts',
+    file: 'src/webhooks/replays/replays.ts',
     from: 'AND e.expunged IS NULL)`',
     to: ')`',
     tests,
   },
   {
     name: 'no filter finds an event whose body was expunged',
-    file: 'src/webhooks/event-filter.ts',
+    file: 'src/webhooks/log/event-filter.ts',
     from: 'AND expunged IS NULL ORDER BY position',
     to: 'ORDER BY position',
     tests,

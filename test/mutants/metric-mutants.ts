@@ -43,10 +43,10 @@ export const metricMutants: readonly Mutant[] = [
   },
   {
     name: 'the backlog is not counted for each question',
-    file: 'src/webhooks/backlog.ts',
+    file: 'src/webhooks/log/backlog.ts',
     from: 'monotonic() < this.#readAtMs + freshMs',
     to: 'monotonic() < 0',
-    tests: ['src/webhooks/backlog.test.ts'],
+    tests: ['src/webhooks/log/backlog.test.ts'],
   },
   {
     name: 'a span of zeros is no trace',

@@ -49,21 +49,21 @@ export const portalMutants: readonly Mutant[] = [
   },
   {
     name: 'an event of other endpoints is none for a key for some',
-    file: 'src/webhooks/list-events.ts',
+    file: 'src/webhooks/log/list-events.ts',
     from: 'if (isBound && deliveries.length === 0) throw notFound();',
     to: '',
     tests,
   },
   {
     name: 'events that tell other endpoints alone are not listed to a key for some',
-    file: 'src/webhooks/list-events.ts',
+    file: 'src/webhooks/log/list-events.ts',
     from: 'if (reached === undefined) return [];',
     to: 'return [];',
     tests,
   },
   {
     name: 'a key for some endpoints is shown no more of an event than they are sent',
-    file: 'src/webhooks/list-events.ts',
+    file: 'src/webhooks/log/list-events.ts',
     from: 'isBound ? await bodyOfReached(instance, row, view) : toJson(body)',
     to: 'toJson(body)',
     tests,
@@ -98,7 +98,7 @@ export const portalMutants: readonly Mutant[] = [
   },
   {
     name: 'a key for some endpoints counts nothing by fields that they are not sent',
-    file: 'src/webhooks/request-replay.ts',
+    file: 'src/webhooks/replays/request-replay.ts',
     from: 'requireFilter(saving.caller ?? operator, body, endpoint);',
     to: '',
     tests,

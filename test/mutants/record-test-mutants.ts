@@ -42,7 +42,7 @@ export const recordTestMutants: readonly Mutant[] = [
   },
   {
     name: 'a replay sends no test again',
-    file: 'src/webhooks/replays.ts',
+    file: 'src/webhooks/replays/replays.ts',
     from: 'e.kind${names.anyOf(resentKinds)}',
     to: "e.kind${names.anyOf([...resentKinds, 'test'])}",
     tests,

@@ -23,8 +23,8 @@ import {
   sendAnyway,
   type SendPolicy,
 } from '../../src/webhooks/deliveries.ts';
-import { countExhausted, readBacklog, readOldestPending } from '../../src/webhooks/count-waiting.ts';
-import { LaneSource } from '../../src/webhooks/lane-source.ts';
+import { countExhausted, readBacklog, readOldestPending } from '../../src/webhooks/log/count-waiting.ts';
+import { LaneSource } from '../../src/webhooks/lanes/lane-source.ts';
 import { readExhausted } from '../../src/webhooks/outcomes.ts';
 import { writeTest } from '../../src/webhooks/test-endpoint.ts';
 import { type Blog, longId, startBlog } from '../support/blog.ts';

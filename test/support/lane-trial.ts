@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { readOldestPending } from '../../src/webhooks/count-waiting.ts';
+import { readOldestPending } from '../../src/webhooks/log/count-waiting.ts';
 import { soleOwnership } from '../../src/webhooks/delivery.ts';
 import { Dispatcher, type DispatcherOptions } from '../../src/webhooks/dispatcher.ts';
 import { eventually } from './eventually.ts';

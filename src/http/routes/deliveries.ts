@@ -1,6 +1,11 @@
 import { eventKinds } from '../../events/event.ts';
 import type { Transaction } from '../../storage/database.ts';
-import { cancelDelivery, listDeliveries, readDelivery, retryDelivery } from '../../webhooks/delivery-log.ts';
+import {
+  cancelDelivery,
+  listDeliveries,
+  readDelivery,
+  retryDelivery,
+} from '../../webhooks/log/delivery-log.ts';
 import { deliveryStatuses } from '../../webhooks/delivery.ts';
 import type { AttemptKind } from '../../webhooks/sending/attempt-result.ts';
 import { jsonAnswer, listParameters } from '../openapi/operation.ts';

@@ -1,5 +1,10 @@
-import { endpointStats, instanceStats, parseStatsQuery, statsSteps } from '../../webhooks/endpoint-stats.ts';
-import { listLanes } from '../../webhooks/list-lanes.ts';
+import {
+  endpointStats,
+  instanceStats,
+  parseStatsQuery,
+  statsSteps,
+} from '../../webhooks/endpoints/endpoint-stats.ts';
+import { listLanes } from '../../webhooks/lanes/list-lanes.ts';
 import { jsonAnswer, listParameters } from '../openapi/operation.ts';
 import { listSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
 import { route } from '../route.ts';

@@ -1,7 +1,7 @@
 import { eventKinds, operationalEventKinds, recordEventKinds } from '../../events/event.ts';
-import { expungeEvent } from '../../webhooks/expunge-event.ts';
-import { listEvents, readEvent } from '../../webhooks/list-events.ts';
-import { testFilter } from '../../webhooks/test-filter.ts';
+import { expungeEvent } from '../../webhooks/log/expunge-event.ts';
+import { listEvents, readEvent } from '../../webhooks/log/list-events.ts';
+import { testFilter } from '../../webhooks/log/test-filter.ts';
 import { nothing } from '../answer.ts';
 import { emptyAnswer, jsonAnswer, listParameters } from '../openapi/operation.ts';
 import { cursorListSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';

@@ -9,7 +9,7 @@ import { sql } from '../../sql/sql.ts';
 import type { Reader, Transaction } from '../../storage/database.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
 import { catcherOfUrl } from '../catchers.ts';
-import { filterProblem, ownerOf } from '../endpoint-conditions.ts';
+import { filterProblem, ownerOf } from './endpoint-conditions.ts';
 import type { EndpointSettings, OptionContext } from './endpoint-options.ts';
 import { ownedBody, requireChangeable } from './endpoint-reach.ts';
 import type { EndpointStore } from './endpoint-store.ts';
@@ -23,11 +23,11 @@ import {
   refuseFixed,
 } from './endpoint.ts';
 import { newSigningSecret } from '../sending/signature.ts';
-import { type AlertMailer, giveAlert, storeDisabled } from '../endpoint-alerts.ts';
-import { warnOfEndpoint } from '../endpoint-warnings.ts';
+import { type AlertMailer, giveAlert, storeDisabled } from './endpoint-alerts.ts';
+import { warnOfEndpoint } from './endpoint-warnings.ts';
 import { endLane, skippedCause, skipWaiting } from '../skip-waiting.ts';
-import { closeLane, openLane } from '../lane-store.ts';
-import { countReplay, planWaiting, replayWaiting } from '../replays.ts';
+import { closeLane, openLane } from '../lanes/lane-store.ts';
+import { countReplay, planWaiting, replayWaiting } from '../replays/replays.ts';
 import { cancelFailed, deletedCause, releaseAll, sendWaiting } from '../outcomes.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
 

@@ -2,7 +2,7 @@ import { type Caller, operator, reachedEndpoints } from '../../access/caller.ts'
 import { AppError, type FieldErrors } from '../../base/errors.ts';
 import { invalidValue } from '../../fields/field-error.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
-import { averageEventsPerDay } from '../count-events.ts';
+import { averageEventsPerDay } from '../log/count-events.ts';
 import { standardSchedule } from '../delivery.ts';
 import { contextOf, type EndpointSaving } from './change-endpoint.ts';
 import { checkTarget, type EndpointSettings, type OptionContext } from './endpoint-options.ts';

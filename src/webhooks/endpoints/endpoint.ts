@@ -2,7 +2,7 @@ import { AppError, type FieldError, type FieldErrors } from '../../base/errors.t
 import { fromTimestamp, type Timestamp } from '../../base/timestamp.ts';
 import { type Event, isOperational, isTest } from '../../events/event.ts';
 import { fieldError, invalidValue, unknownMembers } from '../../fields/field-error.ts';
-import { filterProblem } from '../endpoint-conditions.ts';
+import { filterProblem } from './endpoint-conditions.ts';
 import { checkSigningSecret } from '../sending/signature.ts';
 import { type EndpointSettings, namedOptions, type OptionContext, settingsOf } from './endpoint-options.ts';
 

@@ -1,9 +1,9 @@
 import type { Collections } from '../../collections/collection-store.ts';
 import type { Collection } from '../../collections/collection.ts';
 import type { Transaction } from '../../storage/database.ts';
-import { endBackfillsOf } from '../backfills.ts';
-import { filterProblem } from '../endpoint-conditions.ts';
-import { warnOfEndpoint } from '../endpoint-warnings.ts';
+import { endBackfillsOf } from '../replays/backfills.ts';
+import { filterProblem } from './endpoint-conditions.ts';
+import { warnOfEndpoint } from './endpoint-warnings.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
 import { timeOfChange } from './change-endpoint.ts';
 

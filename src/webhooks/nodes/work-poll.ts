@@ -6,8 +6,8 @@ import { systemClock } from '../../base/clock.ts';
 import { type LogState, readLogState, type SafeEnd, SafePosition } from '../../events/safe-position.ts';
 import { foundByKeys, sql } from '../../sql/sql.ts';
 import type { Database } from '../../storage/database.ts';
-import { DueFloor } from '../due-floor.ts';
-import { behindMax, sweepEveryMs } from '../lane-source.ts';
+import { DueFloor } from '../lanes/due-floor.ts';
+import { behindMax, sweepEveryMs } from '../lanes/lane-source.ts';
 
 const pollIntervalMs = 250;
 /** How often it looks while somebody waits for the log to become safe, and for how long after that. */

@@ -1,0 +1,123 @@
+import { sql, type Sql } from '../../sql/sql.ts';
+import type { InlineColumn, Reader, Transaction, Tuple } from '../../storage/database.ts';
+import type { AttemptResult } from '../sending/attempt-result.ts';
+
+/**
+ * What became of the attempts of each endpoint, hour by hour. An hour has a row for each kind of result and each range of latencies, with
+ * their count: so results are added by one statement, hours are merged into days by sums, and percentiles come of any range of time.
+ * They are written with what they count, in the same transaction, and stay when the log is trimmed.
+ */
+
+const hourMs = 3_600_000;
+
+/** Latencies are told apart by an eighth of their octave: within 4.5 %. */
+const bucketsPerOctave = 8;
+
+/** Returns the number of the range that a latency lies in: 0 below a millisecond. */
+function latencyBucket(ms: number): number {
+  return ms < 1 ? 0 : 1 + Math.floor(Math.log2(ms) * bucketsPerOctave);
+}
+
+/** Returns the latency in the middle of such a range, in milliseconds. */
+export function bucketMs(bucket: number): number {
+  return bucket === 0 ? 0.5 : 2 ** ((bucket - 0.5) / bucketsPerOctave);
+}
+
+/** Of a delivery that no more attempts are made of; beside the row of its last attempt. */
+const exhausted = 'exhausted';
+
+const columns: readonly InlineColumn[] = [
+  ['endpoint', 'number'],
+  ['hour', 'number'],
+  ['result', 'text'],
+  ['latency', 'number'],
+  ['count', 'number'],
+];
+
+/** An attempt that has ended. */
+export interface EndedAttempt {
+  /** The number of its endpoint. */
+  readonly endpoint: number;
+  readonly result: AttemptResult;
+  /** Whether no more attempts are made of its delivery, which has failed. */
+  readonly isLast: boolean;
+}
+
+/** Adds attempts to the hours in which they began. */
+export async function addToHours(tx: Transaction, attempts: readonly EndedAttempt[]): Promise<void> {
+  const counts = new Map<string, HourRow>();
+  const add = (row: readonly [endpoint: number, hour: number, result: string, latency: number]): void => {
+    const key = row.join(' ');
+    counts.set(key, [...row, (counts.get(key)?.[4] ?? 0) + 1]);
+  };
+  for (const { endpoint, result, isLast } of attempts) {
+    const hour = Math.floor(result.startedAt / hourMs);
+    add([endpoint, hour, result.kind, latencyBucket(result.timings.totalMs ?? 0)]);
+    if (isLast) add([endpoint, hour, exhausted, 0]);
+  }
+  if (counts.size === 0) return;
+  const { names } = tx;
+  // In the order of the key, as another node may add to the same rows.
+  const rows: readonly Tuple[] = [...counts.values()].toSorted(byKey);
+  await tx.run(sql`
+    INSERT INTO ${names.table('$endpoint_hour')} AS h (${names.scopeColumn}endpoint, hour, result, latency, count)
+    SELECT ${names.scopeValue}CAST(endpoint AS bigint), CAST(hour AS bigint), result, CAST(latency AS bigint), CAST(count AS bigint)
+    FROM ${names.valuesTable(columns, rows)} WHERE TRUE
+    ON CONFLICT (${names.scopeColumn}endpoint, hour, result, latency) DO UPDATE SET count = h.count + excluded.count`);
+}
+
+type HourRow = readonly [endpoint: number, hour: number, result: string, latency: number, count: number];
+
+function byKey([e1, h1, r1, l1]: HourRow, [e2, h2, r2, l2]: HourRow): number {
+  return e1 - e2 || h1 - h2 || (r1 < r2 ? -1 : r1 > r2 ? 1 : l1 - l2);
+}
+
+/** Attempts of one kind and range of latencies, of the step of time with this number. */
+export interface HourCount {
+  readonly step: number;
+  readonly result: string;
+  readonly latency: number;
+  readonly count: number;
+}
+
+/** Hours since 1970, from `start` on and before `end`, by steps of so many. */
+export interface HourRange {
+  readonly start: number;
+  readonly end: number;
+  readonly hours: number;
+}
+
+/** Reads the counts of an endpoint by steps. */
+export async function readHours(
+  reader: Reader,
+  endpoint: number,
+  range: HourRange,
+): Promise<readonly HourCount[]> {
+  return toCounts(await reader.tuples(selectHours(reader, sql`endpoint = ${endpoint}`, range)));
+}
+
+/** Reads the counts of all endpoints together by steps, of deleted ones as long as they are kept. */
+export async function readAllHours(reader: Reader, range: HourRange): Promise<readonly HourCount[]> {
+  const { names } = reader;
+  // An index leads to the hours of each endpoint, and to none of them without its number.
+  const isAny = sql`endpoint IN (SELECT position FROM ${names.table('$endpoint')} WHERE ${names.scope})`;
+  const isInTime = names.isInTime(sql`hour`, 'for some');
+  const where = isInTime === undefined ? isAny : sql`${isAny} AND ${isInTime}`;
+  return toCounts(await reader.search(selectHours(reader, where, range)));
+}
+
+function selectHours({ names }: Reader, where: Sql, { start, end, hours }: HourRange): Sql {
+  const step = sql`(hour - ${start}) / ${hours}`;
+  return sql`
+    SELECT CAST(${step} AS bigint), result, latency, CAST(sum(count) AS bigint) FROM ${names.table('$endpoint_hour')}
+    WHERE ${names.scope} AND ${where} AND hour >= ${start} AND hour < ${end} GROUP BY 1, result, latency`;
+}
+
+function toCounts(rows: readonly Tuple[]): readonly HourCount[] {
+  return rows.map(([at, result, latency, count]) => ({
+    step: Number(at),
+    result: String(result),
+    latency: Number(latency),
+    count: Number(count),
+  }));
+}

@@ -1,0 +1,165 @@
+import { GenerationCache } from '../../base/cache.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { PendingDelivery } from '../deliveries.ts';
+import { InstanceLanes, type KnownLanes, newKnownLanes } from './lanes.ts';
+import type { Turn } from './slots.ts';
+import type { WebhookInstanceLoan } from '../webhook-instance.ts';
+
+/** Tells which instances the dispatcher should look at, and when: woken ones at once, others when a delivery of theirs is due. */
+export class Scheduler {
+  readonly #clock: Clock;
+  readonly #woken = new Set<string>();
+  /** When an instance's next delivery is due, in milliseconds since 1970. */
+  readonly #nextDue = new Map<string, number>();
+  /** Until when an instance that could not be read is left alone, by the monotonic clock. */
+  readonly #restUntilMs = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get hasWoken(): boolean {
+    return this.#woken.size > 0;
+  }
+
+  isWoken(instanceId: string): boolean {
+    return this.#woken.has(instanceId);
+  }
+
+  wake(instanceId: string): void {
+    this.#woken.add(instanceId);
+  }
+
+  /** Returns and forgets the instances to look at now. A caller that skips one must wake it again. */
+  takeWoken(): readonly string[] {
+    const now = this.#clock.now();
+    for (const [id, due] of this.#nextDue) if (due <= now) this.#woken.add(id);
+    const woken = [...this.#woken];
+    this.#woken.clear();
+    return woken;
+  }
+
+  nextDue(instanceId: string): number | undefined {
+    return this.#nextDue.get(instanceId);
+  }
+
+  /** The instances of which it is known when something is due. */
+  dueInstances(): Iterable<string> {
+    return this.#nextDue.keys();
+  }
+
+  setDue(instanceId: string, due: number): void {
+    this.#nextDue.set(instanceId, due);
+  }
+
+  /** Returns whether `due` is earlier than what was known, and remembers it if so. */
+  noteDue(instanceId: string, due: number): boolean {
+    if (due >= (this.#nextDue.get(instanceId) ?? Number.POSITIVE_INFINITY)) return false;
+    this.#nextDue.set(instanceId, due);
+    return true;
+  }
+
+  clearDue(instanceId: string): void {
+    this.#nextDue.delete(instanceId);
+  }
+
+  /** Milliseconds until the first instance is due; undefined when none will be. */
+  delayMs(): number | undefined {
+    if (this.#nextDue.size === 0) return undefined;
+    return Math.min(...this.#nextDue.values()) - this.#clock.now();
+  }
+
+  /** Leaves an instance alone for `delayMs`, unless it is woken. */
+  rest(instanceId: string, delayMs: number): void {
+    this.#nextDue.set(instanceId, this.#clock.now() + delayMs);
+    this.#restUntilMs.set(instanceId, this.#clock.monotonic() + delayMs);
+  }
+
+  isResting(instanceId: string): boolean {
+    if ((this.#restUntilMs.get(instanceId) ?? 0) > this.#clock.monotonic()) return true;
+    this.#restUntilMs.delete(instanceId);
+    return false;
+  }
+}
+
+/** Instances whose lanes are remembered while they are not on loan. */
+const knownMax = 10_000;
+
+/** The instances that the dispatcher has borrowed, each with its lanes. */
+export class Claims {
+  readonly #loans = new Map<string, { readonly lanes: InstanceLanes; readonly loan: WebhookInstanceLoan }>();
+  readonly #known = new GenerationCache<string, KnownLanes>(knownMax);
+
+  /** Adds a loan and returns its lanes. An instance that is on loan already keeps its lanes, and the second loan is released. */
+  add(loan: WebhookInstanceLoan): InstanceLanes {
+    const known = this.#loans.get(loan.instance.id);
+    if (known !== undefined) {
+      if (known.loan !== loan) loan.release();
+      return known.lanes;
+    }
+    const lanes = new InstanceLanes(loan.instance, this.#known.findOrAdd(loan.instance.id, newKnownLanes));
+    this.#loans.set(loan.instance.id, { lanes, loan });
+    return lanes;
+  }
+
+  release(instanceId: string): void {
+    this.#loans.get(instanceId)?.loan.release();
+    this.#loans.delete(instanceId);
+  }
+
+  releaseAll(): void {
+    for (const { loan } of this.#loans.values()) loan.release();
+  }
+
+  lanesOf(instanceId: string): InstanceLanes | undefined {
+    return this.#loans.get(instanceId)?.lanes;
+  }
+
+  /** What is remembered of lanes, by instance. */
+  knownLanes(): ReadonlyMap<string, KnownLanes> {
+    return this.#known.entries();
+  }
+
+  /** A live view: it follows what is added and released during the iteration. */
+  allLanes(): IteratorObject<InstanceLanes> {
+    return this.#loans.values().map(({ lanes }) => lanes);
+  }
+}
+
+/** A delivery whose turn it is; only its place in the log was read so far. */
+export interface Taken {
+  readonly lanes: InstanceLanes;
+  readonly turn: Turn;
+}
+
+/** Instances read in parallel where the database is a round trip away; requests share the same connections. */
+const instancesTogetherMax = 16;
+
+/** Returns the deliveries of whole turns, read together for each instance. An instance whose read fails is left out. */
+export async function readTaken(
+  { taken, now }: { readonly taken: readonly Taken[]; readonly now: number },
+  orRest: (
+    lanes: InstanceLanes,
+    read: () => Promise<readonly PendingDelivery[]>,
+  ) => Promise<readonly PendingDelivery[] | undefined>,
+): Promise<ReadonlyMap<Turn, PendingDelivery>> {
+  const byInstance = [...Map.groupBy(taken, ({ lanes }) => lanes)];
+  const found = new Map<Turn, PendingDelivery>();
+  for (let from = 0; from < byInstance.length; from += instancesTogetherMax) {
+    const reads = byInstance.slice(from, from + instancesTogetherMax).map(async ([lanes, own]) => {
+      const turns = own.map(({ turn }) => turn);
+      const pendings = (await orRest(lanes, () => lanes.readPendings(turns, now))) ?? [];
+      const byPlace = new Map(pendings.map((one) => [placeOf(one.endpointId, one.key.event), one]));
+      for (const turn of turns) {
+        const pending = byPlace.get(placeOf(turn.endpointId, turn.event));
+        if (pending !== undefined) found.set(turn, pending);
+      }
+    });
+    await Promise.all(reads);
+  }
+  return found;
+}
+
+function placeOf(endpointId: string, event: number): string {
+  return `${endpointId} ${event}`;
+}

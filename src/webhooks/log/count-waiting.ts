@@ -1,0 +1,123 @@
+import type { Timestamp } from '../../base/timestamp.ts';
+import { foundByKeys, limit, sql } from '../../sql/sql.ts';
+import type { Reader } from '../../storage/database.ts';
+
+/** How many rows of the log are walked for one that waits: they are few, as the janitor moves the cursors on. */
+const walkMax = 65_536;
+
+/** Returns when the oldest event was made that waits for an endpoint, paused or not; undefined when none does. */
+export async function readOldestPending(reader: Reader): Promise<Timestamp | undefined> {
+  const { names } = reader;
+  const outcome = names.table('$outcome');
+  const lane = names.table('$lane');
+  // What is kept of deliveries that succeeded is not looked through: SQLite takes the index without them only for its own condition.
+  const oldest = sql`
+    WITH walked AS (
+      SELECT event, endpoint FROM ${names.table('$delivery')}
+      WHERE ${names.scope} AND event > (SELECT min(cursor) FROM ${lane} WHERE ${names.scope}) ORDER BY event${limit(walkMax)}),
+    oldest AS (
+      SELECT min(position) AS position FROM (
+        SELECT min(event) AS position FROM ${outcome} WHERE ${names.scope} AND status = 'pending' AND status <> 'delivered'
+        UNION ALL SELECT * FROM (
+          SELECT w.event FROM walked w JOIN ${lane} l ON ${names.scopeOf('l')} AND l.endpoint = w.endpoint AND w.event > l.cursor
+          WHERE NOT EXISTS (
+            SELECT 1 FROM ${outcome} o WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = w.endpoint)
+          ORDER BY w.event LIMIT 1) AS first) AS both_kinds)
+    SELECT created FROM ${names.table('$event')} WHERE ${names.scope} AND position = (SELECT position FROM oldest)`;
+  const [row] = await reader.tuples(foundByKeys(oldest));
+  return typeof row?.[0] === 'string' ? row[0] : undefined;
+}
+
+/** Counts what is still to be sent to endpoints, paused or not. Walks the log behind the cursors. */
+export async function countWaiting(reader: Reader): Promise<number> {
+  const { names } = reader;
+  const outcome = names.table('$outcome');
+  const [row] = await reader.tuples(sql`
+    SELECT (SELECT count(*) FROM ${outcome} WHERE ${names.scope} AND status = 'pending') + (
+      SELECT count(*) FROM ${names.table('$delivery')} d
+      JOIN ${names.table('$lane')} l ON ${names.scopeOf('l')} AND l.endpoint = d.endpoint AND d.event > l.cursor
+      WHERE ${names.scopeOf('d')} AND NOT EXISTS (
+        SELECT 1 FROM ${outcome} o WHERE ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint))`);
+  return Number(row?.[0]);
+}
+
+/** More deliveries of one endpoint are not counted. */
+export const waitingCountMax = 10_000;
+
+/** Counts what is still to be sent to an endpoint, at most `waitingCountMax`, and returns when the oldest of it happened. */
+export async function countWaitingOf(
+  reader: Reader,
+  endpoint: number,
+): Promise<{ readonly waiting: number; readonly oldest: Timestamp | undefined }> {
+  const { names } = reader;
+  const outcome = names.table('$outcome');
+  const ofLane = sql`
+    WITH walked AS (
+      SELECT event, endpoint FROM ${names.table('$delivery')}
+      WHERE ${names.scope} AND event > (
+        SELECT cursor FROM ${names.table('$lane')} WHERE ${names.scope} AND endpoint = ${endpoint})
+      ORDER BY event${limit(walkMax)}),
+    waiting AS (
+      SELECT * FROM (
+        SELECT w.event FROM walked w WHERE w.endpoint = ${endpoint} AND NOT EXISTS (
+          SELECT 1 FROM ${outcome} o WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = w.endpoint)
+        ORDER BY w.event${limit(waitingCountMax)}) AS behind_cursor
+      UNION ALL SELECT * FROM (
+        SELECT event FROM ${outcome} WHERE ${names.scope} AND endpoint = ${endpoint} AND status = 'pending'${limit(waitingCountMax)}) AS failed)
+    SELECT (SELECT count(*) FROM waiting), (
+      SELECT created FROM ${names.table('$event')} WHERE ${names.scope} AND position = (SELECT min(event) FROM waiting))`;
+  const [row] = await reader.tuples(foundByKeys(ofLane));
+  const [waiting, oldest] = row ?? [];
+  return {
+    waiting: Math.min(waitingCountMax, Number(waiting)),
+    oldest: typeof oldest === 'string' ? oldest : undefined,
+  };
+}
+
+/** More are not counted, so that a day on which everything fails makes no request slow. */
+export const exhaustedCountMax = 1_000;
+
+/** Returns how many deliveries were exhausted since a time, and are so still: at most `exhaustedCountMax`. */
+export async function countExhausted(reader: Reader, since: Timestamp): Promise<number> {
+  const { names } = reader;
+  const exhausted = sql`
+    SELECT count(*) FROM (
+      SELECT event FROM ${names.table('$outcome')} WHERE ${names.scope} AND status = 'exhausted' AND updated > ${since}
+      LIMIT CAST(${exhaustedCountMax} AS bigint)) AS exhausted`;
+  const [row] = await reader.tuples(foundByKeys(exhausted));
+  return Number(row?.[0]);
+}
+
+/** More are not counted in one look, neither those that were never attempted nor those that are to be attempted again. */
+export const backlogMax = 10_000;
+
+/** Counts what is still to be sent to endpoints that are sent to, each kind at most `backlogMax`, and returns when the oldest of it happened. */
+export async function readBacklog(
+  reader: Reader,
+): Promise<{ readonly waiting: number; readonly oldest: Timestamp | undefined }> {
+  const { names } = reader;
+  const outcome = names.table('$outcome');
+  const active = sql`
+    SELECT p.position AS endpoint, l.cursor FROM ${names.table('$endpoint')} p
+    JOIN ${names.table('$lane')} l ON ${names.scopeOf('l')} AND l.endpoint = p.position
+    WHERE ${names.scopeOf('p')} AND p.status = 'active'`;
+  const backlog = sql`
+    WITH active AS (${active}),
+    walked AS (
+      SELECT event, endpoint FROM ${names.table('$delivery')}
+      WHERE ${names.scope} AND event > (SELECT min(cursor) FROM active) ORDER BY event${limit(walkMax)}),
+    waiting AS (
+      SELECT * FROM (
+        SELECT w.event FROM walked w JOIN active a ON a.endpoint = w.endpoint AND w.event > a.cursor
+        WHERE NOT EXISTS (
+          SELECT 1 FROM ${outcome} o WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = w.endpoint)
+        ORDER BY w.event${limit(backlogMax)}) AS behind_cursor
+      UNION ALL SELECT * FROM (
+        SELECT o.event FROM ${outcome} o JOIN active a ON a.endpoint = o.endpoint
+        WHERE ${names.scopeOf('o')} AND o.status = 'pending' AND o.status <> 'delivered' ORDER BY o.event${limit(backlogMax)}) AS failed)
+    SELECT (SELECT count(*) FROM waiting), (
+      SELECT created FROM ${names.table('$event')} WHERE ${names.scope} AND position = (SELECT min(event) FROM waiting))`;
+  const [row] = await reader.tuples(foundByKeys(backlog));
+  const [waiting, oldest] = row ?? [];
+  return { waiting: Number(waiting), oldest: typeof oldest === 'string' ? oldest : undefined };
+}

@@ -1,0 +1,149 @@
+import { ruleInputOfCaller } from '../../access/rule-input.ts';
+import { AppError } from '../../base/errors.ts';
+import type { Collections } from '../../collections/collection-store.ts';
+import type { Collection } from '../../collections/collection.ts';
+import { eventValues } from '../../events/event-values.ts';
+import { type FilterTree, parseFilter } from '../../filters/parse.ts';
+import { inlineColumns } from '../../query/inline-columns.ts';
+import { baseAlias, RecordScope } from '../../query/record-scope.ts';
+import { joinSql, sql, type Sql } from '../../sql/sql.ts';
+import type { Names, Reader, Tuple } from '../../storage/database.ts';
+import { isOneOf } from '../deliveries.ts';
+
+/**
+ * A filter over the records that events tell of, as their bodies have them: in the grammar of lists, with the record's own fields alone.
+ * It is asked of rows made of the bodies, with the definition of today. Relations lead nowhere, as the related records may be others by now,
+ * and hidden fields are not in a body.
+ */
+export interface EventFilter {
+  readonly tree: FilterTree;
+  readonly collections: Collections;
+  /** Milliseconds since 1970, for macros such as `@now`. */
+  readonly now: number;
+}
+
+/** An event as a filter looks at it. */
+interface FilteredEvent {
+  readonly position: number;
+  /** The id of its collection. */
+  readonly collection: string;
+  readonly body: Uint8Array;
+}
+
+/** How much of bodies is read and asked about together. */
+const bytesTogetherMax = 1024 * 1024;
+
+/** Values that one statement has: SQLite takes 32,766, and a short statement is planned sooner. */
+const valuesMax = 2_000;
+
+/**
+ * Parses the text of a filter and compiles it for each of these collections, or where there are none named, for one at least of all that have
+ * events. Throws bad_request with what is wrong.
+ */
+export function parseEventFilter(
+  text: string,
+  { names, ...context }: Omit<EventFilter, 'tree'> & { readonly names: Names },
+  only: readonly string[],
+): EventFilter {
+  const filter = { ...context, tree: parseFilter(text) };
+  const all = context.collections.all().filter(({ name }) => !name.startsWith('_'));
+  const asked = only.length === 0 ? all : all.filter(({ id }) => only.includes(id));
+  const compiled = asked.map((collection) => compile(filter, collection, names));
+  const problem = compiled.find((one) => one instanceof AppError);
+  const fits = compiled.some((one) => !(one instanceof AppError));
+  if (problem !== undefined && (only.length > 0 || !fits)) throw problem;
+  return filter;
+}
+
+/** Returns a filter that was parsed before; undefined for none. */
+export function storedFilter(text: string, context: Omit<EventFilter, 'tree'>): EventFilter | undefined {
+  return text === '' ? undefined : { ...context, tree: parseFilter(text) };
+}
+
+/** Returns the condition on rows of a collection, or what is wrong with the filter there. */
+function compile({ tree, now }: EventFilter, collection: Collection, names: Names): Sql | AppError {
+  const nowhere = { find: () => undefined };
+  const facts = ruleInputOfCaller({ kind: 'superuser', id: '' });
+  const scope = new RecordScope(
+    { collections: nowhere, names, facts, now },
+    { collection, alias: baseAlias },
+  );
+  try {
+    scope.add(tree, 'client');
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+  return scope.condition ?? sql`TRUE`;
+}
+
+/** Returns those of the events at these positions whose records meet the filter, in the order in which they are given. */
+export async function filterEvents(
+  reader: Reader,
+  filter: EventFilter,
+  positions: readonly number[],
+): Promise<readonly number[]> {
+  const { names } = reader;
+  const among = (some: readonly number[]): Sql =>
+    sql`FROM ${names.table('$event')} WHERE ${names.scope} AND ${isOneOf(names, sql`position`, some)}`;
+  // Of a body that was expunged, nothing is known.
+  const sizes = await reader.tuples(
+    sql`SELECT position, length(body) ${among(positions)} AND expunged IS NULL ORDER BY position`,
+  );
+  const found = new Set<number>();
+  for (const together of byBytes(sizes)) {
+    const rows = await reader.tuples(sql`SELECT position, collection, body ${among(together)}`);
+    const events = rows.map(([position, collection, body]) => ({
+      position: Number(position),
+      collection: String(collection),
+      // The column is a BLOB and never null.
+      body: body as Uint8Array,
+    }));
+    for (const position of await matchingEvents(reader, filter, events)) found.add(position);
+  }
+  return positions.filter((position) => found.has(position));
+}
+
+/** Parts positions by the bytes of what stands there. */
+function byBytes(sizes: readonly Tuple[]): readonly (readonly number[])[] {
+  const parts: number[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const [position, size] of sizes) {
+    bytes += Number(size);
+    if (bytes > bytesTogetherMax) {
+      parts.push([]);
+      bytes = Number(size);
+    }
+    parts.at(-1)?.push(Number(position));
+  }
+  return parts;
+}
+
+/**
+ * Returns the positions of those events whose records meet the filter. An event does not if its collection is gone, or has no such field any
+ * more.
+ */
+async function matchingEvents(
+  reader: Reader,
+  filter: EventFilter,
+  events: readonly FilteredEvent[],
+): Promise<ReadonlySet<number>> {
+  const found = new Set<number>();
+  for (const [id, its] of Map.groupBy(events, ({ collection }) => collection)) {
+    const collection = filter.collections.all().find((one) => one.id === id);
+    const condition = collection && compile(filter, collection, reader.names);
+    if (collection === undefined || condition === undefined || condition instanceof AppError) continue;
+    const together = Math.max(1, Math.floor(valuesMax / (collection.fields.length + 1)));
+    for (let at = 0; at < its.length; at += together) {
+      const rows = its.slice(at, at + together).map((event) => rowOf(collection, event, reader.names));
+      const statement = sql`SELECT "$place" FROM (${joinSql(rows, ' UNION ALL ')}) AS ${baseAlias} WHERE ${condition}`;
+      for (const [position] of await reader.search(statement)) found.add(Number(position));
+    }
+  }
+  return found;
+}
+
+function rowOf(collection: Collection, { position, body }: FilteredEvent, names: Names): Sql {
+  const { values } = eventValues(collection, { body });
+  return sql`SELECT CAST(${position} AS bigint) AS "$place", ${inlineColumns(collection, values, names)}`;
+}

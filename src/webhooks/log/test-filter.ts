@@ -1,0 +1,176 @@
+import { AppError, type FieldError, type FieldErrors } from '../../base/errors.ts';
+import type { Collection } from '../../collections/collection.ts';
+import { recordEventKinds } from '../../events/event.ts';
+import { eventValues } from '../../events/event-values.ts';
+import { fieldError, invalidValue, unknownMembers } from '../../fields/field-error.ts';
+import type { StoredValue } from '../../fields/field-type.ts';
+import { fieldType } from '../../fields/field-types.ts';
+import { inlineColumns } from '../../query/inline-columns.ts';
+import { baseAlias } from '../../query/record-scope.ts';
+import { joinSql, limit, sql, type Sql } from '../../sql/sql.ts';
+import type { Names, Reader, Tuple } from '../../storage/database.ts';
+import { isOneOf } from '../deliveries.ts';
+import { beforeAlias, filterCondition } from '../endpoints/endpoint-conditions.ts';
+import type { WebhookInstance } from '../webhook-instance.ts';
+
+/** What an endpoint's filter would have let through of the last changes of a collection. */
+export interface FilterTest {
+  readonly items: readonly TestedEvent[];
+  readonly met: number;
+}
+
+interface TestedEvent {
+  readonly id: string;
+  readonly kind: string;
+  readonly record: string;
+  readonly revision: number;
+  readonly created: string;
+  /** Null where the filter asks about the state before, and the log does not have it any more. */
+  readonly isMet: boolean | null;
+}
+
+const eventsMax = 100;
+/** Rows of the log that are looked at for them, and bytes of bodies. */
+const walkMax = 50_000;
+const bytesMax = 4 * 1024 * 1024;
+/** Values that one statement has. */
+const valuesMax = 10_000;
+
+/**
+ * Asks a filter, as an endpoint may have it, about the last changes of a collection, the newest first. It is asked of records as they were at
+ * their time, and of related ones as they are now. Throws bad_request.
+ */
+export async function testFilter(
+  instance: WebhookInstance,
+  body: Readonly<Record<string, unknown>>,
+): Promise<FilterTest> {
+  const { database, collections, clock } = instance;
+  const { collection, filter } = decode(instance, body);
+  const context = { collections, names: database.names, now: clock.now() };
+  const condition = filterCondition({ filter, owner: '', collections: [] }, collection, context);
+  if (condition instanceof AppError) throw condition;
+  const events = await readLast(database, collection);
+  const asksBefore = /@old\.|:changed\b/.test(filter);
+  const askable = asksBefore ? events.filter(({ before }) => before !== undefined) : events;
+  const met = await findMet(database, askable, { collection, condition });
+  const items = events.map(({ position, id, kind, record, revision, created, before }) => ({
+    id,
+    kind,
+    record,
+    revision,
+    created,
+    isMet: asksBefore && before === undefined ? null : met.has(position),
+  }));
+  return { items, met: met.size };
+}
+
+function decode(
+  { collections }: Pick<WebhookInstance, 'collections'>,
+  body: Readonly<Record<string, unknown>>,
+): { readonly collection: Collection; readonly filter: string } {
+  const { filter, collection: name } = body;
+  const details: Record<string, FieldError | FieldErrors> = {
+    ...unknownMembers(body, ['filter', 'collection']),
+  };
+  if (filter === undefined || filter === '') details['filter'] = fieldError('validation_required');
+  else if (typeof filter !== 'string') details['filter'] = invalidValue('Must be text.');
+  const collection = typeof name === 'string' ? collections.find(name) : undefined;
+  if (name === undefined || name === '') details['collection'] = fieldError('validation_required');
+  else if (collection === undefined) details['collection'] = invalidValue('There is no such collection.');
+  if (collection === undefined || typeof filter !== 'string' || Object.keys(details).length > 0)
+    throw new AppError('bad_request', 'Failed to test the filter.', { details });
+  return { collection, filter };
+}
+
+interface PastEvent extends Omit<TestedEvent, 'isMet'> {
+  readonly position: number;
+  readonly after: readonly StoredValue[];
+  /** Undefined where the log does not have the state before. */
+  readonly before: readonly StoredValue[] | undefined;
+}
+
+async function readLast(reader: Reader, collection: Collection): Promise<readonly PastEvent[]> {
+  const { names } = reader;
+  const table = names.table('$event');
+  const found = await reader.tuples(sql`
+    WITH walked AS MATERIALIZED (
+      SELECT position, kind, collection, length(body) AS bytes, expunged FROM ${table}
+      WHERE ${names.scope} ORDER BY position DESC${limit(walkMax)})
+    SELECT position, bytes FROM walked WHERE collection = ${collection.id} AND kind${names.anyOf(recordEventKinds)} AND expunged IS NULL
+    ORDER BY position DESC${limit(eventsMax)}`);
+  let bytes = 0;
+  const positions = found
+    .filter(([, size], index) => (bytes += Number(size)) <= bytesMax || index === 0)
+    .map(([position]) => Number(position));
+  const rows = await reader.tuples(sql`
+    SELECT e.position, e.id, e.kind, e.record, e.revision, e.created, e.body, e.hidden, b.body, b.hidden
+    FROM ${table} e LEFT JOIN ${table} b ON ${names.scopeOf('b')} AND b.record = e.record AND b.collection = e.collection
+      AND b.revision = e.revision - 1 AND b.position < e.position AND b.kind${names.anyOf(recordEventKinds)}
+    WHERE ${names.scopeOf('e')} AND ${isOneOf(names, sql`e.position`, positions)} ORDER BY e.position DESC, b.position DESC`);
+  // A record that was deleted and made again has had the revision before twice: the later one counts.
+  const byPosition = Map.groupBy(rows, ([position]) => Number(position));
+  return [...byPosition.values()].flatMap(([row]) => (row === undefined ? [] : [toEvent(row, collection)]));
+}
+
+function toEvent(
+  [position, id, kind, record, revision, created, ...states]: Tuple,
+  collection: Collection,
+): PastEvent {
+  const [body, hidden, bodyBefore, hiddenBefore] = states;
+  const after = valuesOf(collection, body, hidden);
+  const zero = (): readonly StoredValue[] =>
+    collection.fields.map((field) => fieldType(field).zero(field.options));
+  const told =
+    bodyBefore === null || bodyBefore === undefined
+      ? undefined
+      : valuesOf(collection, bodyBefore, hiddenBefore);
+  return {
+    position: Number(position),
+    id: String(id),
+    kind: String(kind),
+    record: String(record),
+    revision: Number(revision),
+    created: String(created),
+    after,
+    before: kind === 'record.create' ? zero() : kind === 'record.delete' ? after : told,
+  };
+}
+
+function valuesOf(collection: Collection, body: unknown, hidden: unknown): readonly StoredValue[] {
+  // The column is a BLOB and never null.
+  const state = { body: body as Uint8Array, hidden: typeof hidden === 'string' ? hidden : null };
+  return eventValues(collection, state).values;
+}
+
+/** Returns the positions of those events whose changes meet the condition. */
+async function findMet(
+  reader: Reader,
+  events: readonly PastEvent[],
+  { collection, condition }: { readonly collection: Collection; readonly condition: Sql },
+): Promise<ReadonlySet<number>> {
+  const { names } = reader;
+  const met = new Set<number>();
+  const together = Math.max(1, Math.floor(valuesMax / (2 * collection.fields.length + 2)));
+  for (let at = 0; at < events.length; at += together) {
+    const some = events.slice(at, at + together);
+    const rowsOf = (state: (event: PastEvent) => readonly StoredValue[]): Sql =>
+      joinSql(
+        some.map((event) => rowOf(collection, { place: event.position, values: state(event) }, names)),
+        ' UNION ALL ',
+      );
+    const rows = await reader.search(sql`
+      SELECT ${baseAlias}."$place" FROM (${rowsOf(({ after }) => after)}) AS ${baseAlias}
+      JOIN (${rowsOf(({ after, before = after }) => before)}) AS ${beforeAlias} ON ${beforeAlias}."$place" = ${baseAlias}."$place"
+      WHERE ${condition}`);
+    for (const [position] of rows) met.add(Number(position));
+  }
+  return met;
+}
+
+function rowOf(
+  collection: Collection,
+  { place, values }: { readonly place: number; readonly values: readonly StoredValue[] },
+  names: Names,
+): Sql {
+  return sql`SELECT CAST(${place} AS bigint) AS "$place", ${inlineColumns(collection, values, names)}`;
+}
