@@ -1,5 +1,6 @@
 import { accessMutants } from './access-mutants.ts';
 import { alertMutants } from './alert-mutants.ts';
+import { auditMutants } from './audit-mutants.ts';
 import { checkMutants } from './check-mutants.ts';
 import { commandMutants } from './command-mutants.ts';
 import { deliveryMutants } from './delivery-mutants.ts';
@@ -30,6 +31,7 @@ import { upgradeMutants } from './upgrade-mutants.ts';
 export const mutants: readonly Mutant[] = [
   ...accessMutants,
   ...alertMutants,
+  ...auditMutants,
   ...checkMutants,
   ...commandMutants,
   ...deliveryMutants,
