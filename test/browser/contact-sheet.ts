@@ -119,7 +119,7 @@ const screens: readonly Screen[] = [
   { name: 'events-none', path: 'events?record=nothing', ready: '.empty' },
   { name: 'event', path: 'events/EVENT', ready: '.delivery-row' },
   { name: 'event-gone', path: 'events/nothing', ready: '.empty', refusals: [404] },
-  { name: 'deliveries', path: 'deliveries', ready: '.delivery-line .badge' },
+  { name: 'deliveries', path: 'deliveries', ready: '.delivery-entry .badge' },
   { name: 'delivery', path: 'deliveries/DELIVERY', ready: '.attempt-button' },
   { name: 'delivery-request', path: 'deliveries/DELIVERY?tab=request', ready: '.header-table' },
   { name: 'delivery-event', path: 'deliveries/DELIVERY?tab=event', ready: '.json' },

@@ -295,8 +295,9 @@ test('deliveries that failed for good are listed, by a link with filters', { ski
   const order = await stage.addOrder();
   await stage.delivery(order, ({ status }) => status === 'exhausted');
   const page = await stage.openSignedIn('deliveries?status=exhausted&from=24h');
-  const rows = page.locator('.delivery-line');
+  const rows = page.locator('.delivery-entry');
   await rows.getByText('Gave up').waitFor();
+  await rows.getByText(order).waitFor();
   assert.equal(await rows.count(), 1);
   await assertAccessible(page, 'deliveries');
   await page.getByRole('button', { name: 'Clear' }).click();

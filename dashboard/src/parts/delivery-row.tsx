@@ -4,7 +4,7 @@ import { AttemptLine } from './attempt-line.tsx';
 import { Countdown } from './countdown.tsx';
 import { DeliveryBadge } from './delivery-badge.tsx';
 import { explainDelivery } from './delivery-words.ts';
-import { endpointName } from './endpoint-words.ts';
+import { endpointLabel } from './endpoint-words.ts';
 import { Resend } from './resend.tsx';
 
 interface DeliveryRowProps {
@@ -22,8 +22,7 @@ export function DeliveryRow({ delivery, surroundings }: DeliveryRowProps) {
       <div className="delivery-row-head">
         <DeliveryBadge tone={tone} text={title} />
         <Link className="link delivery-row-url cut" to="/deliveries/$id" params={{ id }} title={target?.url}>
-          {target !== undefined && endpointName(target)}
-          {target === undefined && (surroundings === undefined ? endpoint : `${endpoint} (deleted)`)}
+          {endpointLabel(endpoint, surroundings)}
         </Link>
       </div>
       <p className="delivery-row-facts">

@@ -145,6 +145,15 @@ export const kindNames = {
   test: 'Record test',
 } as const;
 
+/** What a filter by status offers. */
+export const statusNames = {
+  pending: 'Waiting or retrying',
+  delivered: 'Delivered',
+  exhausted: 'Gave up',
+  expired: 'Expired',
+  cancelled: 'Cancelled',
+} as const;
+
 /** What an event is, in a few words. Tests, and events about endpoints, have no collection. */
 export function eventTitle({ kind, collection }: Pick<Event, 'kind' | 'collection'>): string {
   return collection === '' ? kindNames[kind] : `${kindNames[kind]} in ${collection}`;

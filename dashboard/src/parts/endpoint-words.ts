@@ -1,4 +1,4 @@
-import type { Endpoint, Lane } from '../api/events.ts';
+import type { Endpoint, Lane, Surroundings } from '../api/events.ts';
 import { duration, parseTime } from './time.tsx';
 
 export type EndpointTone = 'ok' | 'failed' | 'retrying' | 'paused';
@@ -21,6 +21,13 @@ export function endpointName({
   url,
 }: Pick<Endpoint, 'name' | 'description' | 'url'>): string {
   return name || description || url;
+}
+
+/** The same for an endpoint that may be deleted, or not loaded yet. */
+export function endpointLabel(id: string, surroundings: Surroundings | undefined): string {
+  const endpoint = surroundings?.endpoints.get(id);
+  if (endpoint !== undefined) return endpointName(endpoint);
+  return surroundings === undefined ? id : `${id} (deleted)`;
 }
 
 export function explainEndpoint(

@@ -10,8 +10,9 @@ import { isBoundToEndpoints } from '../../api/session.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { Button } from '../../parts/button.tsx';
 import { DeliveryBadge } from '../../parts/delivery-badge.tsx';
-import { explainDelivery } from '../../parts/delivery-words.ts';
+import { eventTitle, explainDelivery } from '../../parts/delivery-words.ts';
 import { Empty } from '../../parts/empty.tsx';
+import { endpointLabel } from '../../parts/endpoint-words.ts';
 import { MoreRows } from '../../parts/more-rows.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -80,26 +81,22 @@ interface DeliveryLineProps {
   readonly surroundings: Surroundings | undefined;
 }
 
-/** A delivery in one line, which leads to it: when, how it stands, where to, and what its attempts came to. */
+/** A delivery in one line, which leads to it: when, how it stands, of what, where to, and what its attempts came to. */
 function DeliveryLine({ delivery, surroundings }: DeliveryLineProps) {
   const { id, kind, collection, record, endpoint, created } = delivery;
   const { tone, title } = explainDelivery(delivery, surroundings);
   return (
-    <li className="event-row delivery-line">
+    <li className="event-row delivery-entry">
       <span className="event-time">
         <Time value={created} />
       </span>
-      <Link className="event-link" to="/deliveries/$id" params={{ id }}>
-        <DeliveryBadge tone={tone} text={title} />
-        <span className="unseen"> of {created}</span>
+      <DeliveryBadge tone={tone} text={title} />
+      <Link className="event-link cut" to="/deliveries/$id" params={{ id }}>
+        {eventTitle({ kind, collection })}
+        {collection !== '' && <span className="mono soft"> {record}</span>}
       </Link>
-      <span className="event-record cut">
-        {surroundings?.endpoints.get(endpoint)?.url ?? endpoint}{' '}
-        <span className="faint">
-          {kind === 'ping' ? 'test' : collection === '' ? kind : `${kind} ${collection} / ${record}`}
-        </span>
-      </span>
-      <span className="event-told mono">{attemptDigest(delivery)}</span>
+      <span className="delivery-entry-endpoint soft cut">{endpointLabel(endpoint, surroundings)}</span>
+      <span className="delivery-entry-attempts mono cut">{attemptDigest(delivery)}</span>
     </li>
   );
 }
@@ -110,10 +107,11 @@ function PlaceholderDeliveries() {
   return (
     <ul className="event-list" aria-busy aria-label="Deliveries">
       {placeholderWidths.map((inlineSize) => (
-        <li key={inlineSize} className="event-row delivery-line">
+        <li key={inlineSize} className="event-row delivery-entry">
           <span className="placeholder" style={{ inlineSize: 120 }} />
           <span className="placeholder" style={{ inlineSize: 70 }} />
           <span className="placeholder" style={{ inlineSize }} />
+          <span className="placeholder" style={{ inlineSize: 140 }} />
           <span className="placeholder" style={{ inlineSize: 60 }} />
         </li>
       ))}

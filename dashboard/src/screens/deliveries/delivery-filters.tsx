@@ -1,6 +1,8 @@
 import X from 'lucide-react/icons/x';
 import type { Surroundings } from '../../api/events.ts';
 import { Button } from '../../parts/button.tsx';
+import { statusNames } from '../../parts/delivery-words.ts';
+import { endpointName } from '../../parts/endpoint-words.ts';
 import { decodeDeliveriesSearch, type DeliveriesSearch, deliveryStatuses } from './delivery-search.ts';
 
 interface DeliveryFiltersProps {
@@ -23,7 +25,9 @@ export function DeliveryFilters({ search, surroundings, onChange }: DeliveryFilt
       >
         <option value="">All statuses</option>
         {deliveryStatuses.map((status) => (
-          <option key={status}>{status}</option>
+          <option key={status} value={status}>
+            {statusNames[status]}
+          </option>
         ))}
       </select>
       <select
@@ -33,9 +37,9 @@ export function DeliveryFilters({ search, surroundings, onChange }: DeliveryFilt
         onChange={(event) => set('endpoint', event.target.value)}
       >
         <option value="">All endpoints</option>
-        {endpoints.map(({ id, url }) => (
-          <option key={id} value={id}>
-            {url}
+        {endpoints.map((endpoint) => (
+          <option key={endpoint.id} value={endpoint.id}>
+            {endpointName(endpoint)}
           </option>
         ))}
       </select>

@@ -13,7 +13,7 @@ import {
 } from '../../api/events.ts';
 import { Button } from '../../parts/button.tsx';
 import { DeliveryBadge } from '../../parts/delivery-badge.tsx';
-import { explainDelivery, eventTitle } from '../../parts/delivery-words.ts';
+import { explainDelivery, eventTitle, statusNames } from '../../parts/delivery-words.ts';
 import { MoreRows } from '../../parts/more-rows.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -74,14 +74,6 @@ function isFiltered({ status, kind, collection, record, cause }: EndpointSearch)
   return [status, kind, collection, record, cause].some((value) => value !== undefined);
 }
 
-const statusNames = {
-  pending: 'Waiting or retrying',
-  delivered: 'Delivered',
-  exhausted: 'Gave up',
-  expired: 'Expired',
-  cancelled: 'Cancelled',
-} as const;
-
 function Filters({ search, onSearch }: Omit<DeliveriesTabProps, 'endpoint'>) {
   const collections = useLoadedCollections()?.filter(({ system }) => !system) ?? [];
   const { status: _status, kind: _kind, collection: _collection, ...rest } = search;
@@ -98,7 +90,7 @@ function Filters({ search, onSearch }: Omit<DeliveriesTabProps, 'endpoint'>) {
         value={search.status ?? ''}
         onChange={(event) => change('status', event.target.value)}
       >
-        <option value="">Every status</option>
+        <option value="">All statuses</option>
         {deliveryStatuses.map((one) => (
           <option key={one} value={one}>
             {statusNames[one]}
