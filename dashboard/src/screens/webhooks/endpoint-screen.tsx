@@ -81,7 +81,7 @@ function EndpointPage({ endpoint }: { readonly endpoint: Endpoint }) {
   return (
     <>
       <Bar
-        title={<span className="cut">{shortUrl(endpoint.url)}</span>}
+        title={<span className="cut">{titleOf(endpoint)}</span>}
         aside={<CopyButton text={endpoint.url} label="Copy the URL" />}
       >
         {mayChangeWebhooks() && (
@@ -139,8 +139,9 @@ function EndpointPage({ endpoint }: { readonly endpoint: Endpoint }) {
   );
 }
 
-/** A URL without what all of them begin with. That of a catcher is long, and tells nobody anything. */
-function shortUrl(url: string): string {
+/** What its owner calls it, or a URL without what all of them begin with. That of a catcher is long, and tells nobody anything. */
+function titleOf({ name, description, url }: Endpoint): string {
+  if (name !== '' || description !== '') return name || description;
   if (catcherIdOf(url) !== '') return 'Built-in catcher';
   return url.replace(/^https?:\/\//, '');
 }

@@ -94,7 +94,10 @@ function Standing({ endpoint }: { readonly endpoint: Endpoint }) {
         )}
       </div>
       {reason !== '' && <p className="delivery-reason">{reason}</p>}
-      {endpoint.description !== '' && <p className="soft wrap">{endpoint.description}</p>}
+      {endpoint.name !== '' && endpoint.description !== '' && (
+        <p className="soft wrap">{endpoint.description}</p>
+      )}
+      <p className="mono soft wrap">{endpoint.url}</p>
     </div>
   );
 }
