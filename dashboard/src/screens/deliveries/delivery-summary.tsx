@@ -13,6 +13,7 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { Countdown } from '../../parts/countdown.tsx';
 import { DeliveryBadge } from '../../parts/delivery-badge.tsx';
 import type { Explanation } from '../../parts/delivery-words.ts';
+import { endpointLabel } from '../../parts/endpoint-words.ts';
 import { Key } from '../../parts/key.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { RecordLink } from '../../parts/record-link.tsx';
@@ -43,9 +44,8 @@ export function DeliverySummary({ delivery, explanation, surroundings }: Deliver
       {reason !== '' && <p className="delivery-reason">{reason}</p>}
       <dl className="facts">
         <dt>To</dt>
-        <dd className="mono">
-          {surroundings?.endpoints.get(endpoint)?.url ??
-            (surroundings === undefined ? endpoint : `${endpoint} (deleted)`)}
+        <dd>
+          <Target id={endpoint} surroundings={surroundings} />
         </dd>
         {collection !== '' && (
           <>
@@ -73,6 +73,26 @@ export function DeliverySummary({ delivery, explanation, surroundings }: Deliver
       </dl>
       {mayChangeWebhooks() && <Actions delivery={delivery} surroundings={surroundings} />}
     </div>
+  );
+}
+
+interface TargetProps {
+  readonly id: string;
+  readonly surroundings: Surroundings | undefined;
+}
+
+/** The endpoint, and where it is if that is not what it is called. */
+function Target({ id, surroundings }: TargetProps) {
+  const label = endpointLabel(id, surroundings);
+  const target = surroundings?.endpoints.get(id);
+  if (target === undefined) return <span className="mono">{label}</span>;
+  return (
+    <>
+      <Link className={label === target.url ? 'link mono' : 'link'} to="/webhooks/$id" params={{ id }}>
+        {label}
+      </Link>
+      {label !== target.url && <div className="mono soft">{target.url}</div>}
+    </>
   );
 }
 
