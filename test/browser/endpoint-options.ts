@@ -30,7 +30,7 @@ test(
     await drawer.getByText('Unknown field "stat" at position 0.').waitFor();
     await drawer.getByLabel('Filter').fill("state:changed = true && state = 'paid'");
     await drawer.getByText('Of the last 2 changes, 1 would have been sent.').waitFor();
-    await drawer.getByText('Name, headers, payload, order and limits').click();
+    await drawer.getByText('Name, owner, headers, payload, order and limits').click();
     await drawer.getByLabel('Name', { exact: true }).fill('shop');
     await drawer.getByLabel('Payload').selectOption('previous');
     await assertAccessible(page, 'new endpoint with a filter');

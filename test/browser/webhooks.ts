@@ -183,9 +183,9 @@ test(
     const form = page.getByRole('form', { name: 'Options' });
     assert.ok(await form.getByLabel('A single attempt').isChecked());
     await form.getByText('Headers, payload, order and limits').click();
-    await form.getByLabel('At once').fill('100');
+    await form.getByLabel('Concurrent requests').fill('100');
     await form.locator('#endpoint-maxInFlight-error').waitFor();
-    await form.getByLabel('At once').fill('2');
+    await form.getByLabel('Concurrent requests').fill('2');
     await form.getByLabel('Headers', { exact: true }).fill('X-Shop: berlin\nAuthorization: Bearer f00d');
     await form.getByLabel('Order').selectOption('record');
     await form.getByRole('button', { name: 'Save' }).click();

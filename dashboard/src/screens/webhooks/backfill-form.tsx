@@ -135,7 +135,7 @@ function ChoiceFields({ choice, names, onChange, fields }: ChoiceFieldsProps) {
       <LabelledField
         id="backfill-filter"
         label="Filter"
-        help="Of the records as they are; empty for all."
+        help="Tried on each record as it is now; empty for all."
         error={fields.get('filter')}
       >
         <input

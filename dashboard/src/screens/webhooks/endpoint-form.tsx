@@ -82,7 +82,9 @@ export function EndpointForm({ values, onChange, id, refused, urlAside }: Endpoi
       >
         <summary>
           <ChevronRight size={13} aria-hidden />
-          {isBoundToEndpoints() ? 'Headers, order and limits' : 'Name, headers, payload, order and limits'}
+          {isBoundToEndpoints()
+            ? 'Headers, order and limits'
+            : 'Name, owner, headers, payload, order and limits'}
         </summary>
         <EndpointLimits values={values} onChange={onChange} problems={problems} />
       </details>
@@ -178,9 +180,9 @@ function EventChoice({ error, ...part }: PartProps) {
       </LabelledField>
       <LabelledField
         id="endpoint-operational"
-        label="About the endpoints themselves"
+        label="Events of other endpoints"
         isGroup
-        help="What becomes of other endpoints, whatever their collections. An endpoint is never told of itself."
+        help="For alerts, whatever the collections. An endpoint gets none about itself."
       >
         <KindChoices {...part} kinds={operationalKinds} />
       </LabelledField>
@@ -222,7 +224,7 @@ function CollectionChoice({ values: { collections: chosen }, onChange, error }: 
       label="Collections"
       isGroup
       error={error}
-      help={chosen.length === 0 ? 'Those that are made later belong to all.' : undefined}
+      help={chosen.length === 0 ? 'Includes collections made later.' : undefined}
     >
       <div className="choices">
         <button

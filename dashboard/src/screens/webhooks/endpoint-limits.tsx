@@ -9,8 +9,8 @@ interface EndpointLimitsProps {
 }
 
 const orders: readonly { readonly value: Order; readonly label: string }[] = [
-  { value: 'none', label: 'None: many at once, they may overtake each other' },
-  { value: 'record', label: 'By record: the changes of one record in their order' },
+  { value: 'none', label: 'None: in parallel, in any order' },
+  { value: 'record', label: 'By record: changes of the same record in order' },
   { value: 'strict', label: 'Strict: one at a time, everything in order' },
 ];
 
@@ -23,7 +23,7 @@ export function EndpointLimits({ values, onChange, problems }: EndpointLimitsPro
       <LabelledField
         id="endpoint-headers"
         label="Headers"
-        help="One a line, sent with each request. Values of secret-sounding names are shown as ********; leave that to keep the value."
+        help="One per line, sent with each request. Values that look secret are shown as ********; leave that to keep them."
         error={messageOf(problems, 'headers')}
       >
         <textarea
@@ -40,7 +40,7 @@ export function EndpointLimits({ values, onChange, problems }: EndpointLimitsPro
       <LabelledField
         id="endpoint-contact"
         label="Contact"
-        help="Is told by mail when it takes nothing for an hour, is disabled, or is back."
+        help="Gets a mail when the endpoint has failed for an hour, is disabled, or works again."
         error={problems.get('contact')}
       >
         <input
@@ -58,10 +58,15 @@ export function EndpointLimits({ values, onChange, problems }: EndpointLimitsPro
       {!isBoundToEndpoints() && <PayloadFields values={values} onChange={onChange} problems={problems} />}
       <OrderFields values={values} onChange={onChange} problems={problems} />
       <div className="endpoint-numbers">
-        <NumberField {...numbers} name="timeoutMs" label="Deadline, ms" help="1,000 to 30,000" />
-        <NumberField {...numbers} name="maxInFlight" label="At once" help="1 to 64 requests" />
-        <NumberField {...numbers} name="rateLimit" label="A second, at most" help="0 for no limit" />
-        <NumberField {...numbers} name="maxAgeSeconds" label="Expires after, s" help="empty for never" />
+        <NumberField {...numbers} name="timeoutMs" label="Timeout, ms" help="1,000 to 30,000" />
+        <NumberField {...numbers} name="maxInFlight" label="Concurrent requests" help="1 to 64" />
+        <NumberField {...numbers} name="rateLimit" label="Requests per second" help="0 for no limit" />
+        <NumberField
+          {...numbers}
+          name="maxAgeSeconds"
+          label="Expires after, seconds"
+          help="Empty for never"
+        />
       </div>
     </div>
   );
@@ -81,7 +86,7 @@ function TokenFields({ values: { hasToken, token }, onChange, problems }: Endpoi
   return (
     <>
       <Check
-        label="Fetch a token of OAuth 2.0 for the requests"
+        label="Authorize requests with an OAuth 2.0 token"
         isOn={hasToken}
         onChange={(isOn) => onChange({ hasToken: isOn })}
       />
@@ -114,8 +119,8 @@ function TokenFields({ values: { hasToken, token }, onChange, problems }: Endpoi
 
 const payloads: readonly { readonly value: EndpointValues['payload']; readonly label: string }[] = [
   { value: 'full', label: 'The record' },
-  { value: 'thin', label: 'Its id alone; the receiver fetches the record' },
-  { value: 'previous', label: 'The record, and what was there before' },
+  { value: 'thin', label: 'Only its id; the receiver fetches the record' },
+  { value: 'previous', label: 'The record, and its values before the change' },
 ];
 
 /** What endpoints as code call it, and whose it is. */
@@ -125,7 +130,7 @@ function NameFields({ values, onChange, problems }: EndpointLimitsProps) {
       <LabelledField
         id="endpoint-name"
         label="Name"
-        help="By it the command line and files of endpoints call the endpoint."
+        help="What the command line and “As code” call it."
         error={messageOf(problems, 'name')}
       >
         <input
@@ -143,7 +148,7 @@ function NameFields({ values, onChange, problems }: EndpointLimitsProps) {
       <LabelledField
         id="endpoint-owner"
         label="Owner"
-        help="An account: the endpoint is then told only of what that account may view."
+        help="An account: the endpoint then gets only what that account may view."
         error={messageOf(problems, 'owner')}
       >
         <input
@@ -185,7 +190,7 @@ function PayloadFields({ values, onChange, problems }: EndpointLimitsProps) {
       <LabelledField
         id="endpoint-fields"
         label="Fields"
-        help="Names with commas; empty for all of them."
+        help="Separated by commas; empty for all."
         error={messageOf(problems, 'fields')}
       >
         <input
@@ -201,7 +206,7 @@ function PayloadFields({ values, onChange, problems }: EndpointLimitsProps) {
         />
       </LabelledField>
       <Check
-        label="Add the headers of CloudEvents"
+        label="Add CloudEvents headers"
         isOn={values.cloudEvents}
         onChange={(cloudEvents) => onChange({ cloudEvents })}
       />
@@ -237,7 +242,7 @@ function OrderFields({ values, onChange, problems }: EndpointLimitsProps) {
         />
       )}
       <Check
-        label="Of the changes of a record that wait, send only the last"
+        label="Send only the latest waiting change of a record"
         isOn={values.coalesce}
         onChange={(coalesce) => onChange({ coalesce })}
       />

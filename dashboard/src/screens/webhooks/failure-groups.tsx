@@ -68,10 +68,10 @@ function GroupRow({ endpoint, group }: GroupProps) {
         </Link>
         <span className="soft small">
           {pending === count
-            ? 'all are tried again by themselves'
+            ? 'all will be retried'
             : pending === 0
               ? 'given up'
-              : `${pending.toLocaleString('en')} are tried again by themselves, the others are given up`}
+              : `${pending.toLocaleString('en')} will be retried, the others are given up`}
           {', the last from '}
           <Time value={last.created} />
         </span>

@@ -21,7 +21,7 @@ export function FilterField({ values, onChange, error, isChecked }: FilterFieldP
       id="endpoint-filter"
       label="Filter"
       error={error}
-      help="Only changes that leave a record which meets it; empty for all. @old.state is what was before, state:changed = true asks whether it is another."
+      help="Sends only changes after which the record matches; empty for all. @old.state is the value before, state:changed = true means it is a new one."
     >
       <textarea
         id="endpoint-filter"

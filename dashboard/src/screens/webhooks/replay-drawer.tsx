@@ -51,13 +51,13 @@ export function ReplayDrawer({ endpoint, id, onStarted, onClose }: ReplayDrawerP
 type Scope = NonNullable<ReplayRequest['scope']>;
 
 const scopes: readonly { readonly value: Scope; readonly label: string; readonly help: string }[] = [
-  { value: 'failed', label: 'Failed', help: 'What was given up, expired or cancelled.' },
+  { value: 'failed', label: 'Failed', help: 'Given up, expired or cancelled.' },
   {
     value: 'missing',
     label: 'Missing',
-    help: 'All that it wants and does not have, also from before it was made.',
+    help: 'Events it subscribes to and never got, also from before it was made.',
   },
-  { value: 'all', label: 'Everything', help: 'Also what it has taken already.' },
+  { value: 'all', label: 'Everything', help: 'Also what was delivered already.' },
 ];
 
 const sinces = [
@@ -133,7 +133,7 @@ function ReplayForm({ endpoint, onStarted }: ReplayFormProps) {
         )}
       </div>
       <div className="drawer-foot">
-        <span className="drawer-foot-note">A receiver can tell by the webhook-id.</span>
+        <span className="drawer-foot-note">Repeats keep their webhook-id.</span>
         {body === undefined || count.data === undefined ? (
           <Button type="submit" tone="primary" disabled={count.isFetching}>
             Count
@@ -193,7 +193,7 @@ function ChoiceFields({ choice, onChange, fields, mayFilter }: ChoiceFieldsProps
         <LabelledField
           id="replay-filter"
           label="Filter"
-          help="Of the records as the events tell of them; empty for all."
+          help="Tried on the record as its event has it; empty for all."
           error={fields.get('filter')}
         >
           <input

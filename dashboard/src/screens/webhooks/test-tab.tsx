@@ -27,8 +27,8 @@ export function TestTab({ endpoint }: { readonly endpoint: Endpoint }) {
       <section className="section" aria-labelledby="test">
         <h2 id="test">Send a test</h2>
         <p className="soft">
-          Once and at once, also to an endpoint that is paused. It is signed like every other, is not tried
-          again, counts in no figure and is told to nobody else.
+          Sent once and right away, even while the endpoint is paused. It is signed like any other, is not
+          retried, is left out of the statistics, and goes to no other endpoint.
         </p>
         {!isBoundToEndpoints() && (
           <TestChoice
