@@ -1,5 +1,6 @@
 import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query';
 import { call } from './client.ts';
+import { endpointsQuery } from './last-day.ts';
 import type { Schemas } from './schema.ts';
 
 export type EndpointDraft = Schemas['EndpointDraft'];
@@ -83,6 +84,12 @@ export function endpointActions(queries: QueryClient) {
       queries.invalidateQueries({ queryKey: ['deliveries'] }),
     ]);
   };
+  // What is deleted is not asked for any more, also not by a list that still shows it.
+  const forget = (ids: readonly string[]): void => {
+    queries.setQueryData(endpointsQuery.queryKey, (list) => list?.filter(({ id }) => !ids.includes(id)));
+    for (const id of ids)
+      for (const kind of ['view', 'stats']) queries.removeQueries({ queryKey: ['endpoints', kind, id] });
+  };
   const thenRefresh = async <Answer>(work: Promise<Answer>): Promise<Answer> => {
     try {
       return await work;
@@ -101,7 +108,7 @@ export function endpointActions(queries: QueryClient) {
       thenRefresh(call('POST /api/webhooks/endpoints/{id}/resume', { path: { id }, body: { backlog } })),
     remove: async (id: string) => {
       await call('DELETE /api/webhooks/endpoints/{id}', { path: { id } });
-      queries.removeQueries({ queryKey: ['endpoints', 'view', id] });
+      forget([id]);
       await refresh();
     },
     rotate: async (id: string, body: Schemas['EndpointSecretRotation']) =>
@@ -109,6 +116,11 @@ export function endpointActions(queries: QueryClient) {
     test: async (id: string, body: Schemas['EndpointTest']) =>
       thenRefresh(call('POST /api/webhooks/endpoints/{id}/test', { path: { id }, body })),
     apply: async (body: Schemas['EndpointImport']) =>
-      thenRefresh(call('PUT /api/webhooks/endpoints/import', { body })),
+      thenRefresh(
+        call('PUT /api/webhooks/endpoints/import', { body }).then((answer) => {
+          if (body.dryRun !== true) forget(answer.deleted.map(({ id }) => id));
+          return answer;
+        }),
+      ),
   };
 }
