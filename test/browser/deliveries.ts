@@ -31,7 +31,7 @@ test(
     await attempts(page).first().waitFor();
     assert.deepEqual(await statuses(page), ['500', '500', '200']);
     await page.getByText('Taken at attempt 3.').waitFor();
-    assert.ok((await page.locator('.waterfall').first().innerText()).includes('in all'));
+    assert.ok((await page.locator('.waterfall').first().innerText()).includes('in total'));
     await page.getByText('Answer to attempt 3: 200').waitFor();
     await page.getByRole('button', { name: '500 attempt 2' }).click();
     await page.getByText('Answer to attempt 2: 500').waitFor();

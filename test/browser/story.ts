@@ -86,7 +86,7 @@ test('a paused endpoint and a receiver that is away are told as the reason to wa
     return items.some(({ state }) => state === 'open');
   });
   await page.reload();
-  await story.getByText('Waits: receiver away').waitFor();
+  await story.getByText('Waits: receiver down').waitFor();
 });
 
 test('relations lead to the records that this one names, and to those that name it', { skip }, async (t) => {

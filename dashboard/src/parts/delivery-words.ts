@@ -86,7 +86,7 @@ function explainLane({ state, cause, since, probeAt }: Lane, failed: string): Ex
     return {
       tone: 'retrying',
       title: 'Waits its turn',
-      reason: `The receiver was away and comes back: it is sent one delivery at a time.${failed}`,
+      reason: `The receiver was down and is back: it is sent one delivery at a time.${failed}`,
       next: '',
     };
   const began = parseTime(since);
@@ -94,8 +94,8 @@ function explainLane({ state, cause, since, probeAt }: Lane, failed: string): Ex
   const lasting = seconds === undefined ? '' : ` for ${duration(Math.max(1, seconds))}`;
   return {
     tone: 'retrying',
-    title: 'Waits: receiver away',
-    reason: `The receiver has failed${lasting}: ${cause} It is only tried from time to time, and gets all that waits when it answers again.${failed}`,
+    title: 'Waits: receiver down',
+    reason: `The receiver has failed${lasting}: ${cause} It is tried again now and then, and gets everything that waits once it answers.${failed}`,
     next: probeAt,
   };
 }

@@ -65,14 +65,14 @@ function explainLane({ state, cause, since, probeAt, heldUntil }: Lane): Endpoin
     return {
       tone: 'retrying',
       word: 'Coming back',
-      reason: 'The receiver was away and answers again. It is sent a few deliveries at a time at first.',
+      reason: 'The receiver was down and answers again. It is sent a few deliveries at a time at first.',
       next: '',
     };
   if (state === 'open')
     return {
       tone: 'failed',
       word: 'Failing',
-      reason: `The receiver has failed${lasting(since)}: ${sentence(cause)}It is only tried from time to time, and gets all that waits when it answers again.`,
+      reason: `The receiver has failed${lasting(since)}: ${sentence(cause)}It is tried again now and then, and gets everything that waits once it answers.`,
       next: probeAt,
     };
   return {

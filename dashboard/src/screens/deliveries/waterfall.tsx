@@ -26,13 +26,13 @@ export function Waterfall({ attempt }: { readonly attempt: Attempt }) {
         ))}
       </svg>
       <div className="waterfall-legend">
-        {attempt.connectMs === null && attempt.firstByteMs !== null && <span>open connection</span>}
+        {attempt.connectMs === null && attempt.firstByteMs !== null && <span>connection reused</span>}
         {steps.map(({ name, className, lastsMs }) => (
           <span key={name} className={className}>
             {name} {milliseconds(lastsMs)}
           </span>
         ))}
-        <span className="waterfall-total">{milliseconds(attempt.totalMs)} in all</span>
+        <span className="waterfall-total">{milliseconds(attempt.totalMs)} in total</span>
       </div>
     </div>
   );

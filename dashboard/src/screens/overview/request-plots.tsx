@@ -39,7 +39,7 @@ export function RequestPlots() {
             ]}
           />
           <Plot
-            caption="Time of requests"
+            caption="Response time"
             kind="lines"
             step="hour"
             times={times}
