@@ -1,4 +1,5 @@
 import { lazy, Suspense, type ComponentProps } from 'react';
+import { PlaceholderTab } from './placeholder-tab.tsx';
 
 // Neither belongs to the first table that somebody sees, so they are fetched when one looks at them.
 const LazyStory = lazy(async () => ({ default: (await import('./story-tab.tsx')).StoryTab }));
@@ -6,7 +7,7 @@ const LazyRelations = lazy(async () => ({ default: (await import('./relations-ta
 
 export function StoryTab(props: ComponentProps<typeof LazyStory>) {
   return (
-    <Suspense fallback={<div className="drawer-body" aria-busy />}>
+    <Suspense fallback={<PlaceholderTab />}>
       <LazyStory {...props} />
     </Suspense>
   );
@@ -14,7 +15,7 @@ export function StoryTab(props: ComponentProps<typeof LazyStory>) {
 
 export function RelationsTab(props: ComponentProps<typeof LazyRelations>) {
   return (
-    <Suspense fallback={<div className="drawer-body" aria-busy />}>
+    <Suspense fallback={<PlaceholderTab />}>
       <LazyRelations {...props} />
     </Suspense>
   );

@@ -19,6 +19,7 @@ import { NotToldList } from '../../parts/not-told-list.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
 import { Resend } from '../../parts/resend.tsx';
 import { Time } from '../../parts/time.tsx';
+import { PlaceholderTab } from './placeholder-tab.tsx';
 import { changesBetween, type FieldChange, valuesOf } from './story-changes.ts';
 
 interface StoryTabProps {
@@ -31,7 +32,7 @@ export function StoryTab({ collection, id }: StoryTabProps) {
   const story = useInfiniteQuery(storyQuery(collection, id));
   const surroundings = useSurroundings();
   useLiveChanges({ collection: collection.name, filter: `id = '${id}'` }, () => void story.refetch());
-  if (story.isPending) return <PlaceholderStory />;
+  if (story.isPending) return <PlaceholderTab />;
   if (story.isError)
     return (
       <div className="drawer-form">
@@ -205,18 +206,6 @@ function NoStory() {
           are kept for 30 days unless the operator has set another time, and with the setting{' '}
           <span className="mono">webhooks.events</span> they may be made only when an endpoint wants them.
         </Notice>
-      </div>
-    </div>
-  );
-}
-
-function PlaceholderStory() {
-  return (
-    <div className="drawer-body" aria-busy>
-      <div className="drawer-form">
-        {[220, 160, 240, 180].map((inlineSize) => (
-          <span key={inlineSize} className="placeholder" style={{ inlineSize }} />
-        ))}
       </div>
     </div>
   );
