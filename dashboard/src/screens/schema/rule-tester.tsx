@@ -223,7 +223,7 @@ function BodyInput({ name, search, body, error, onChange }: BodyInputProps) {
   return (
     <LabelledField
       id={id}
-      label={isStored ? 'What is changed' : 'Its members'}
+      label={isStored ? 'What is changed' : 'Its fields'}
       help="JSON, as the request sends it."
       error={error}
     >

@@ -317,7 +317,7 @@ function RelationOptions({ field, collection, collections, isNew, errorOf, onCha
         onChange={(minSelect) => onChange({ ...field, minSelect })}
       />
       <FlagOption
-        label="Delete along"
+        label="Cascade delete"
         help="When the record it refers to is deleted, so is this one."
         value={field.cascadeDelete}
         onChange={(cascadeDelete) => onChange({ ...field, cascadeDelete })}
@@ -338,7 +338,7 @@ function PasswordOptions({ field, errorOf, onChange }: TypeProps<'password'>) {
         onChange={(pattern) => onChange({ ...field, pattern })}
       />
       <NumberOption
-        label="Cost of bcrypt"
+        label="bcrypt cost"
         none={0}
         value={field.cost}
         error={errorOf('cost')}
