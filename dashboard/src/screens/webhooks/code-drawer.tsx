@@ -93,10 +93,14 @@ function CodeForm({ endpoints, onMade }: CodeFormProps) {
           />
           Delete endpoints with names that are not in the file
         </label>
+        {endpoints.length > 0 && endpoints.every(({ name }) => name === '') && (
+          <Notice>No endpoint has a name yet. Give one a name in its settings, and it appears here.</Notice>
+        )}
         {error !== undefined && !(error instanceof NoFile) && <Refusal error={error} />}
         {plan !== undefined && <PlanView plan={plan} />}
       </div>
       <div className="drawer-foot">
+        <span className="drawer-foot-note">Nothing changes before you apply it.</span>
         <Button type="submit" tone="primary" disabled={isBusy || (plan !== undefined && isNothing(plan))}>
           {plan === undefined ? 'Show what would change' : 'Apply'}
         </Button>
