@@ -97,7 +97,10 @@ test(
     await withRequests(stage);
     const page = await stage.openSignedIn('overview');
     const cells = async (table: string, column: number): Promise<readonly string[]> =>
-      page.getByRole('table', { name: table, exact: true }).locator(`td:nth-of-type(${column})`).allInnerTexts();
+      page
+        .getByRole('table', { name: table, exact: true })
+        .locator(`td:nth-of-type(${column})`)
+        .allInnerTexts();
     const refused = await stage.pb.logs.getStats({ filter: 'level = 4' });
     const total = refused.reduce((sum, hour) => sum + (hour.total ?? 0), 0);
     assert.ok(total >= 2);
