@@ -109,7 +109,7 @@ test(
       return counts.reduce((sum, text) => sum + Number(text), 0) === total;
     });
     assert.equal((await cells('Requests', 1)).length, 24);
-    assert.ok((await cells('Time of requests', 1)).some((text) => Number(text) > 0));
+    assert.ok((await cells('Response time', 1)).some((text) => Number(text) > 0));
     await page
       .locator('.figure')
       .getByText(/none failed, p95 \d/)
@@ -119,6 +119,8 @@ test(
       .locator('.figure')
       .getByText(/\+5 in 24 h/)
       .waitFor();
+    await page.getByRole('link', { name: /^No mail server is set/ }).click();
+    await page.getByRole('heading', { name: 'Mail server' }).first().waitFor();
   },
 );
 

@@ -68,6 +68,20 @@ test(
   },
 );
 
+test('a rule that admits a guest because nothing equals nothing says so', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await withPosts(stage);
+  const page = await stage.openSignedIn('c/posts/schema?test=updateRule');
+  const tester = page.getByRole('complementary', { name: 'Rule tester' });
+  await tester.getByRole('button', { name: 'Test' }).click();
+  await tester.getByText('Allowed').waitFor();
+  await tester.getByText('A guest has no account').waitFor();
+  await tester.getByRole('radio', { name: 'Superuser' }).click();
+  await tester.getByRole('button', { name: 'Test' }).click();
+  await tester.getByText('Superusers pass every rule.').waitFor();
+  assert.equal(await tester.getByText('A guest has no account').count(), 0);
+});
+
 test(
   'a rule is completed with fields, relations and macros, and tested before it is saved',
   { skip },

@@ -18,6 +18,8 @@ interface Concern {
   /** The endpoint where to look. */
   readonly endpoint?: string;
   readonly search?: { readonly tab: 'deliveries'; readonly status: 'exhausted' };
+  /** The section of the settings where it is mended. */
+  readonly section?: 'mail';
 }
 
 const icons = { failed: CircleAlert, retrying: TriangleAlert, waiting: CirclePause };
@@ -40,25 +42,35 @@ export function Concerns() {
         <h2 id="attention">Needs attention</h2>
       </div>
       <ul className="panel concerns">
-        {concerns.map(({ key, tone, text, endpoint, search = {} }) => {
+        {concerns.map((concern) => {
+          const { key, tone } = concern;
           const Icon = icons[tone];
           return (
             <li key={key} className="concern">
               <span className="badge" data-tone={tone}>
                 <Icon size={15} aria-hidden />
               </span>
-              {endpoint === undefined ? (
-                <span className="wrap">{text}</span>
-              ) : (
-                <Link className="concern-link" to="/webhooks/$id" params={{ id: endpoint }} search={search}>
-                  {text}
-                </Link>
-              )}
+              <ConcernText {...concern} />
             </li>
           );
         })}
       </ul>
     </section>
+  );
+}
+
+function ConcernText({ text, endpoint, section, search }: Concern) {
+  if (endpoint !== undefined)
+    return (
+      <Link className="concern-link" to="/webhooks/$id" params={{ id: endpoint }} search={search ?? {}}>
+        {text}
+      </Link>
+    );
+  if (section === undefined) return <span className="wrap">{text}</span>;
+  return (
+    <Link className="concern-link" to="/settings/$section" params={{ section }}>
+      {text}
+    </Link>
   );
 }
 
@@ -106,7 +118,7 @@ function nameOf(endpoint: Endpoint | undefined): string {
 function unsetOf(settings: Settings | undefined): readonly Concern[] {
   if (settings === undefined || settings.smtp.enabled) return [];
   const text = 'No mail server is set, so nobody can reset a password or sign in with a code.';
-  return [{ key: 'mail', tone: 'waiting', text }];
+  return [{ key: 'mail', tone: 'waiting', text, section: 'mail' }];
 }
 
 const order: readonly Concern['tone'][] = ['failed', 'retrying', 'waiting'];

@@ -81,7 +81,12 @@ export function RuleTester(props: RuleTesterProps) {
           <BodyInput {...props} body={body} error={bodyError} onChange={setBody} />
           {test.error !== null && <FailureNotice error={test.error} />}
           {test.data !== undefined && test.error === null && (
-            <Verdict verdict={test.data} rule={rule} isSuperuser={search.as === 'superuser'} />
+            <Verdict
+              verdict={test.data}
+              rule={rule}
+              isSuperuser={search.as === 'superuser'}
+              isGuest={search.as === undefined}
+            />
           )}
         </div>
       </div>
@@ -245,17 +250,24 @@ interface VerdictProps {
   readonly verdict: RuleVerdict;
   readonly rule: string | null;
   readonly isSuperuser: boolean;
+  readonly isGuest: boolean;
 }
 
-function Verdict({ verdict, rule, isSuperuser }: VerdictProps) {
+function Verdict({ verdict, rule, isSuperuser, isGuest }: VerdictProps) {
   const { allowed, terms } = verdict;
   const failed = terms.filter(({ result }) => !result);
   return (
     <section className="verdict" aria-label="Result" aria-live="polite">
       <Notice tone={allowed ? 'ok' : 'failed'}>
         <strong>{allowed ? 'Allowed' : 'Refused'}</strong>
-        <div>{reason({ verdict, rule, isSuperuser, failed: failed.length })}</div>
+        <div>{reason({ verdict, rule, isSuperuser }, failed.length)}</div>
       </Notice>
+      {isGuest && allowed && terms.some(isMetByNobody) && (
+        <Notice tone="retrying">
+          A guest has no account: <code>{'@request.auth'}</code> is empty, and equal to whatever is empty too.
+          Add <code>{"@request.auth.id != ''"}</code> to admit accounts only.
+        </Notice>
+      )}
       <ol className="terms">
         {terms.map(({ text, position, result }) => (
           <li key={position} className="term" data-result={result ? 'true' : 'false'}>
@@ -269,7 +281,12 @@ function Verdict({ verdict, rule, isSuperuser }: VerdictProps) {
   );
 }
 
-function reason({ verdict, rule, isSuperuser, failed }: VerdictProps & { readonly failed: number }): string {
+/** Whether a comparison with the account of the caller is true though there is none. */
+function isMetByNobody({ text, result }: RuleVerdict['terms'][number]): boolean {
+  return result && text.includes('@request.auth.') && !text.includes('!');
+}
+
+function reason({ verdict, rule, isSuperuser }: Omit<VerdictProps, 'isGuest'>, failed: number): string {
   if (isSuperuser) return 'Superusers pass every rule.';
   if (ruleKind(rule) === 'locked') return 'The rule admits superusers only.';
   if (ruleKind(rule) === 'public') return 'The rule admits everyone.';
