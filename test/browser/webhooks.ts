@@ -307,7 +307,7 @@ test('a replay counts first, shows how far it is, and is cancelled', { skip }, a
   // Slowly enough to be cancelled: the second has to wait a second.
   await page.getByRole('button', { name: 'Replay …' }).click();
   await drawer.getByLabel('Everything').check();
-  await drawer.getByLabel('Deliveries a second, at most').fill('1');
+  await drawer.getByLabel('Deliveries per second').fill('1');
   await stage.pb.send(`/api/webhooks/endpoints/${stage.endpoint.id}/pause`, { method: 'POST' });
   await drawer.getByRole('button', { name: 'Count' }).click();
   await drawer.getByText('3 deliveries to 1 endpoint, about 3 seconds').waitFor();

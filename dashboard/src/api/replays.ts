@@ -1,4 +1,4 @@
-import { type QueryClient, queryOptions } from '@tanstack/react-query';
+import { type QueryClient, queryOptions, skipToken } from '@tanstack/react-query';
 import { call } from './client.ts';
 import type { Schemas } from './schema.ts';
 
@@ -8,52 +8,40 @@ export type BackfillRequest = Schemas['BackfillRequest'];
 
 const refreshMs = 1_000;
 
-/** How many deliveries a replay would have. It sends nothing. */
-export function replayCountQuery(endpoint: string, body: ReplayRequest) {
+/** What can be sent to an endpoint again, or for the first time. */
+export type Job =
+  | { readonly kind: 'replay'; readonly body: ReplayRequest }
+  | { readonly kind: 'backfill'; readonly body: BackfillRequest };
+
+/** How many deliveries or records a job would send. It sends nothing. */
+export function jobCountQuery(endpoint: string, job: Job | undefined) {
   return queryOptions({
-    queryKey: ['replays', 'count', endpoint, body],
-    queryFn: async ({ signal }) => {
-      const answer = await call('POST /api/webhooks/endpoints/{id}/replay', {
-        path: { id: endpoint },
-        body: { ...body, dryRun: true },
-        signal,
-      });
-      return answer.total;
-    },
+    queryKey: ['replays', 'count', endpoint, job],
+    queryFn:
+      job === undefined
+        ? skipToken
+        : async ({ signal }) => (await request(endpoint, job, { dryRun: true, signal })).total,
     gcTime: 0,
     retry: false,
   });
 }
 
-/** Begins a replay and returns its id. */
-export async function startReplay(endpoint: string, body: ReplayRequest): Promise<string> {
-  const answer = await call('POST /api/webhooks/endpoints/{id}/replay', { path: { id: endpoint }, body });
+/** Begins a job and returns its id, which is that of a replay. */
+export async function startJob(endpoint: string, job: Job): Promise<string> {
+  const answer = await request(endpoint, job, { dryRun: false });
   if (!('id' in answer)) throw new Error('The service has counted and not begun.');
   return answer.id;
 }
 
-/** How many records a backfill would send. It sends nothing. */
-export function backfillCountQuery(endpoint: string, body: BackfillRequest) {
-  return queryOptions({
-    queryKey: ['backfills', 'count', endpoint, body],
-    queryFn: async ({ signal }) => {
-      const answer = await call('POST /api/webhooks/endpoints/{id}/backfill', {
-        path: { id: endpoint },
-        body: { ...body, dryRun: true },
-        signal,
-      });
-      return answer.total;
-    },
-    gcTime: 0,
-    retry: false,
-  });
-}
-
-/** Begins a backfill and returns its id, which is that of a replay. */
-export async function startBackfill(endpoint: string, body: BackfillRequest): Promise<string> {
-  const answer = await call('POST /api/webhooks/endpoints/{id}/backfill', { path: { id: endpoint }, body });
-  if (!('id' in answer)) throw new Error('The service has counted and not begun.');
-  return answer.id;
+function request(
+  endpoint: string,
+  job: Job,
+  { dryRun, signal }: { readonly dryRun: boolean; readonly signal?: AbortSignal },
+) {
+  const [path, given] = [{ id: endpoint }, signal === undefined ? {} : { signal }];
+  return job.kind === 'replay'
+    ? call('POST /api/webhooks/endpoints/{id}/replay', { path, body: { ...job.body, dryRun }, ...given })
+    : call('POST /api/webhooks/endpoints/{id}/backfill', { path, body: { ...job.body, dryRun }, ...given });
 }
 
 export function replayQuery(id: string) {
