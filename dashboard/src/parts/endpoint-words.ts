@@ -1,5 +1,6 @@
 import type { Endpoint, Lane, Surroundings } from '../api/events.ts';
-import { duration, parseTime } from './time.tsx';
+import type { Schemas } from '../api/schema.ts';
+import { duration, parseTime, plural } from './time.tsx';
 
 export type EndpointTone = 'ok' | 'failed' | 'retrying' | 'paused';
 
@@ -30,9 +31,11 @@ export function endpointLabel(id: string, surroundings: Surroundings | undefined
   return surroundings === undefined ? id : `${id} (deleted)`;
 }
 
+/** `lastDay` is what became of its attempts: one that takes nothing does not look well, before the service has seen enough to hold it back. */
 export function explainEndpoint(
   { status, statusReason }: Pick<Endpoint, 'status' | 'statusReason'>,
   lane: Lane | undefined,
+  lastDay?: Pick<Schemas['EndpointStats']['total'], 'attempts' | 'delivered'>,
 ): EndpointStanding {
   if (status === 'disabled')
     return {
@@ -48,9 +51,15 @@ export function explainEndpoint(
       reason: `${statusReason === '' ? 'Somebody has paused it. ' : sentence(statusReason)}It collects its deliveries until it is resumed.`,
       next: '',
     };
-  if (lane === undefined || (lane.state === 'closed' && lane.heldUntil === ''))
-    return { tone: 'ok', word: 'Active', reason: '', next: '' };
-  return explainLane(lane);
+  if (lane !== undefined && (lane.state !== 'closed' || lane.heldUntil !== '')) return explainLane(lane);
+  if (lastDay !== undefined && lastDay.attempts > 0 && lastDay.delivered === 0)
+    return {
+      tone: 'retrying',
+      word: 'Failing',
+      reason: `Nothing was delivered in the last 24 hours: ${plural(lastDay.attempts, 'attempt')} failed.`,
+      next: '',
+    };
+  return { tone: 'ok', word: 'Active', reason: '', next: '' };
 }
 
 function explainLane({ state, cause, since, probeAt, heldUntil }: Lane): EndpointStanding {

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { endpointStatsQuery } from '../../api/endpoints.ts';
 import type { Endpoint, Lane } from '../../api/events.ts';
 import { EndpointBadge } from '../../parts/endpoint-badge.tsx';
-import { explainEndpoint } from '../../parts/endpoint-words.ts';
+import { endpointName, explainEndpoint } from '../../parts/endpoint-words.ts';
 import { ageOf, percent, waitingCount } from '../../parts/percent.ts';
 
 interface EndpointRowProps {
@@ -14,8 +14,10 @@ interface EndpointRowProps {
 /** One endpoint at a glance. */
 export function EndpointRow({ endpoint, lane }: EndpointRowProps) {
   const { data: stats } = useQuery(endpointStatsQuery(endpoint.id, '24h'));
-  const { tone, word, reason } = explainEndpoint(endpoint, lane);
-  const about = [endpoint.name, endpoint.description].filter((text) => text !== '').join(' · ');
+  const { tone, word, reason } = explainEndpoint(endpoint, lane, stats?.total);
+  const { name, description, url } = endpoint;
+  const title = endpointName(endpoint);
+  const about = [name === '' ? '' : description, title === url ? '' : url].filter((text) => text !== '');
   const pending = <span className="placeholder" style={{ inlineSize: 32 }} />;
   return (
     <tr>
@@ -23,10 +25,14 @@ export function EndpointRow({ endpoint, lane }: EndpointRowProps) {
         <EndpointBadge tone={tone} word={word} />
       </td>
       <td className="endpoint-target">
-        <Link className="endpoint-link mono cut" to="/webhooks/$id" params={{ id: endpoint.id }}>
-          {endpoint.url}
+        <Link
+          className={title === url ? 'endpoint-link mono cut' : 'endpoint-link cut'}
+          to="/webhooks/$id"
+          params={{ id: endpoint.id }}
+        >
+          {title}
         </Link>
-        {about !== '' && <span className="faint small cut">{about}</span>}
+        {about.length > 0 && <span className="faint small cut">{about.join(' · ')}</span>}
       </td>
       <td className="number" data-label="Success, 24 h">
         {stats === undefined ? pending : percent(stats.total.successRate)}

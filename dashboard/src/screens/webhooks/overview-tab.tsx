@@ -79,10 +79,9 @@ export function OverviewTab({ endpoint, span, onSpan }: OverviewTabProps) {
 
 function Standing({ endpoint }: { readonly endpoint: Endpoint }) {
   const { data: lanes } = useQuery(lanesQuery);
-  const { tone, word, reason, next } = explainEndpoint(
-    endpoint,
-    lanes?.find(({ id }) => id === endpoint.id),
-  );
+  const { data: stats } = useQuery(endpointStatsQuery(endpoint.id, '24h'));
+  const lane = lanes?.find(({ id }) => id === endpoint.id);
+  const { tone, word, reason, next } = explainEndpoint(endpoint, lane, stats?.total);
   return (
     <div className="standing panel" data-tone={tone}>
       <div className="delivery-verdict">

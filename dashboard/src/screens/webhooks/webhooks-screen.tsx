@@ -171,7 +171,7 @@ function TableHead() {
     <thead>
       <tr>
         <th scope="col">Status</th>
-        <th scope="col">URL</th>
+        <th scope="col">Endpoint</th>
         <th scope="col" className="number">
           Success, 24 h
         </th>
