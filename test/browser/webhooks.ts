@@ -134,6 +134,17 @@ test(
   },
 );
 
+test('an endpoint that has taken nothing is not called active', { skip }, async (t) => {
+  // A receiver that refuses is not down: the service goes on sending, and only its figures tell.
+  const stage = await startDeliveryStage(t, { modes: [{ kind: 'status', status: 404 }], schedule: [3_600] });
+  const order = await stage.addOrder();
+  await stage.delivery(order, ({ attempts }) => attempts.length === 1);
+  const page = await stage.openSignedIn('webhooks');
+  await page.locator('.endpoints').getByText('Failing').waitFor();
+  await page.locator('.endpoint-link').click();
+  await page.getByText('Nothing was delivered in the last 24 hours: 1 attempt failed.').waitFor();
+});
+
 test('an endpoint is paused, collects, and goes on as one chooses', { skip }, async (t) => {
   const stage = await startDeliveryStage(t, { modes: [ok], schedule: [] });
   const page = await stage.openSignedIn(`webhooks/${stage.endpoint.id}`);
