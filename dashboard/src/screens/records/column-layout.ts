@@ -129,6 +129,14 @@ export function useColumns(collection: Collection, address: ColumnAddress) {
 
 export type Columns = ReturnType<typeof useColumns>;
 
+/** The records that the table shows, page by page. */
+export interface ShownRecords {
+  readonly collection: Collection;
+  readonly columns: Columns;
+  readonly filter: string;
+  readonly sort: string;
+}
+
 const noRows: Record<string, never>[] = [];
 
 function resolve<Value>(update: Updater<Value>, current: Value): Value {

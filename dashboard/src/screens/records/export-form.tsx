@@ -3,14 +3,14 @@ import { recordCountQuery } from '../../api/records.ts';
 import { Button } from '../../parts/button.tsx';
 import { plural } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toast.tsx';
+import type { ShownRecords } from './column-layout.ts';
 import { exportFormats, exportRecords } from './export-work.ts';
 import { toFilter } from './record-filter.ts';
-import type { TransferProps } from './transfer-menu.tsx';
 import { useWork } from './use-work.ts';
 import { Problems, WorkProgress } from './work-progress.tsx';
 
 /** All records that the filter selects, as a file. */
-export function ExportForm({ collection, columns, filter, sort }: TransferProps) {
+export function ExportForm({ collection, columns, filter, sort }: ShownRecords) {
   const { name } = collection;
   const expression = toFilter(collection, filter);
   const { data: total } = useQuery(recordCountQuery({ collection: name, filter: expression }));

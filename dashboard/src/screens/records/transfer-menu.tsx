@@ -2,22 +2,14 @@ import Download from 'lucide-react/icons/download';
 import Ellipsis from 'lucide-react/icons/ellipsis';
 import Upload from 'lucide-react/icons/upload';
 import { lazy, Suspense, useState } from 'react';
-import type { Collection } from '../../api/client.ts';
 import { Button } from '../../parts/button.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
-import type { Columns } from './column-layout.ts';
+import type { ShownRecords } from './column-layout.ts';
 
 const Transfer = lazy(async () => ({ default: (await import('./transfer-panel.tsx')).TransferPanel }));
 
-export interface TransferProps {
-  readonly collection: Collection;
-  readonly columns: Columns;
-  readonly filter: string;
-  readonly sort: string;
-}
-
 /** Records into a file, and from one. */
-export function TransferMenu(props: TransferProps) {
+export function TransferMenu(props: ShownRecords) {
   const [mode, setMode] = useState<'export' | 'import'>();
   return (
     <>

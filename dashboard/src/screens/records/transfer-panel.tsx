@@ -1,11 +1,11 @@
 import X from 'lucide-react/icons/x';
 import { useEffect, useId, useRef } from 'react';
 import { IconButton } from '../../parts/button.tsx';
+import type { ShownRecords } from './column-layout.ts';
 import { ExportForm } from './export-form.tsx';
 import { ImportForm } from './import-form.tsx';
-import type { TransferProps } from './transfer-menu.tsx';
 
-interface TransferPanelProps extends TransferProps {
+interface TransferPanelProps extends ShownRecords {
   readonly mode: 'export' | 'import';
   readonly onClose: () => void;
 }

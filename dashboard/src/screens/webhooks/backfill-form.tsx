@@ -28,7 +28,7 @@ export function BackfillForm({ endpoint, onStarted }: BackfillFormProps) {
       toJob={() =>
         collection === '' ? undefined : { kind: 'backfill', body: { collection, ...narrowingOf(choice) } }
       }
-      note="Each is sent like a new one."
+      note="Each is sent as if it were just created."
       amount={(total) => plural(total, 'record')}
       onStarted={onStarted}
     >

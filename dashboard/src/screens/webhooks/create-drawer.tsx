@@ -106,7 +106,7 @@ function CreateForm({ hasCatcher, onMade }: CreateFormProps) {
         {error !== undefined && refused.size === 0 && <FailureNotice error={error} />}
       </div>
       <div className="drawer-foot">
-        <span className="drawer-foot-note">Its signing secret is shown once, next.</span>
+        <span className="drawer-foot-note">Next you see its signing secret, once.</span>
         <Button type="submit" tone="primary" disabled={isBusy || encoded.problems.size > 0}>
           Create endpoint
         </Button>

@@ -23,7 +23,7 @@ const sinces = [
   { hours: '1', label: 'Last hour' },
   { hours: '24', label: 'Last 24 hours' },
   { hours: '168', label: 'Last 7 days' },
-  { hours: '', label: 'All that is kept' },
+  { hours: '', label: 'The whole log' },
 ] as const;
 
 const hourMs = 3_600_000;
