@@ -111,7 +111,7 @@ function EndpointFinder({ endpoints, find, onFind }: EndpointFinderProps) {
           className="input"
           data-filter
           aria-label="Find an endpoint"
-          placeholder="Find by URL or description"
+          placeholder="Find by name or URL"
           value={find}
           onChange={(event) => onFind(event.target.value)}
         />
