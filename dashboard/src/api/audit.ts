@@ -19,12 +19,12 @@ export function auditQuery(filter: string) {
   });
 }
 
-/** Who has sent a delivery again or ended it by hand, the latest first. Only for those who may read the audit log. */
-export function handsQuery(delivery: string) {
+/** Who has sent a delivery again by hand, the latest first. Only for those who may read the audit log. */
+export function retriesQuery(delivery: string) {
   return queryOptions({
-    queryKey: ['deliveries', 'hands', delivery],
+    queryKey: ['deliveries', 'retries', delivery],
     queryFn: async ({ signal }) => {
-      const filter = client.filter("target = {:delivery} && action ~ 'delivery.'", { delivery });
+      const filter = client.filter("target = {:delivery} && action = 'delivery.retry'", { delivery });
       const query = { filter, sort: '-created', perPage: 200, skipTotal: true };
       return (await call('GET /api/audit', { query, signal })).items;
     },

@@ -101,6 +101,14 @@ export interface HourOfLog {
   readonly execTimeP95: number | null;
 }
 
+/** How many entries of a kind hours have together; an hour that is not known has none. */
+export function sumOf(
+  hours: readonly (HourOfLog | undefined)[],
+  name: 'total' | 'refused' | 'failed',
+): number {
+  return hours.reduce((sum, hour) => sum + (hour?.[name] ?? 0), 0);
+}
+
 /** The hours in which a filter selects entries, by their beginnings in milliseconds since 1970. */
 export function logHoursQuery(filter: string) {
   return queryOptions({

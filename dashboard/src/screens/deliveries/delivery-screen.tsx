@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import SearchX from 'lucide-react/icons/search-x';
-import { handsQuery } from '../../api/audit.ts';
+import { retriesQuery } from '../../api/audit.ts';
 import { Failure } from '../../api/client.ts';
 import { deliveryQuery } from '../../api/deliveries.ts';
 import { type Delivery, eventQuery, useSurroundings } from '../../api/events.ts';
@@ -64,7 +64,7 @@ function DeliveryPage({ delivery }: { readonly delivery: Delivery }) {
   const { number, select, tab, view } = useAddress(delivery);
   const attempt = delivery.attempts.find((one) => one.number === number);
   const explanation = explainDelivery(delivery, surroundings);
-  const { data: hands = [] } = useQuery({ ...handsQuery(delivery.id), enabled: mayUse('admin') });
+  const { data: retries = [] } = useQuery({ ...retriesQuery(delivery.id), enabled: mayUse('admin') });
   useAttemptKeys(delivery, number, select);
   return (
     <div className="detail-page delivery-page">
@@ -75,7 +75,7 @@ function DeliveryPage({ delivery }: { readonly delivery: Delivery }) {
           <Timeline
             delivery={delivery}
             next={explanation.next}
-            hands={hands}
+            retries={retries}
             selected={number}
             onSelect={select}
           />

@@ -14,8 +14,8 @@ interface TimelineProps {
   readonly delivery: Delivery;
   /** When it goes on by itself; empty when it does not. */
   readonly next: string;
-  /** What was done with it by hand, the latest first. */
-  readonly hands: readonly AuditEntry[];
+  /** Who has sent it again by hand, the latest first. */
+  readonly retries: readonly AuditEntry[];
   /** The number of the attempt that is looked at. */
   readonly selected: number | undefined;
   readonly onSelect: (number: number) => void;
@@ -24,7 +24,7 @@ interface TimelineProps {
 const shownFirst = 25;
 
 /** Every attempt, the last one first: there may be hundreds, and people come for how it stands. */
-export function Timeline({ delivery, next, hands, selected, onSelect }: TimelineProps) {
+export function Timeline({ delivery, next, retries, selected, onSelect }: TimelineProps) {
   const { attempts, status } = delivery;
   const [isWhole, setIsWhole] = useState(false);
   const ordered = attempts.toReversed();
@@ -43,7 +43,7 @@ export function Timeline({ delivery, next, hands, selected, onSelect }: Timeline
             key={attempt.number}
             attempt={attempt}
             before={attempts.find(({ number }) => number === attempt.number - 1)}
-            hands={hands}
+            retries={retries}
             isSelected={attempt.number === selected}
             onSelect={() => onSelect(attempt.number)}
           />
@@ -85,12 +85,12 @@ function Waits() {
 interface AttemptItemProps {
   readonly attempt: Attempt;
   readonly before: Attempt | undefined;
-  readonly hands: readonly AuditEntry[];
+  readonly retries: readonly AuditEntry[];
   readonly isSelected: boolean;
   readonly onSelect: () => void;
 }
 
-function AttemptItem({ attempt, before, hands, isSelected, onSelect }: AttemptItemProps) {
+function AttemptItem({ attempt, before, retries, isSelected, onSelect }: AttemptItemProps) {
   const { number, started, kind, status, cause } = attempt;
   const isSuccess = kind === 'success';
   const Icon = isSuccess ? CircleCheck : CircleAlert;
@@ -111,7 +111,7 @@ function AttemptItem({ attempt, before, hands, isSelected, onSelect }: AttemptIt
         {before !== undefined && (
           <p className="attempt-gap">
             {gapOf(before, attempt)}
-            <AskedBy hand={handBehind(attempt, before, hands)} />
+            <AskedBy retry={retryBehind(attempt, before, retries)} />
           </p>
         )}
         <Waterfall attempt={attempt} />
@@ -121,8 +121,8 @@ function AttemptItem({ attempt, before, hands, isSelected, onSelect }: AttemptIt
 }
 
 /** Who has asked for an attempt that the schedule would not have made then. */
-function AskedBy({ hand }: { readonly hand: AuditEntry | undefined }) {
-  if (hand === undefined) return null;
+function AskedBy({ retry }: { readonly retry: AuditEntry | undefined }) {
+  if (retry === undefined) return null;
   return (
     <>
       {', asked for by '}
@@ -130,20 +130,21 @@ function AskedBy({ hand }: { readonly hand: AuditEntry | undefined }) {
         className="attempt-hand link"
         to="/settings/$section"
         params={{ section: 'audit' }}
-        search={{ filter: `id = '${hand.id}'`, entry: hand.id }}
+        search={{ filter: `id = '${retry.id}'`, entry: retry.id }}
       >
-        {actorName(hand)}
+        {actorName(retry)}
       </Link>
     </>
   );
 }
 
 /** The last retry by hand between an attempt and the one before it. */
-function handBehind(attempt: Attempt, before: Attempt, hands: readonly AuditEntry[]): AuditEntry | undefined {
-  return hands.find(
-    ({ action, created }) =>
-      action === 'delivery.retry' && created >= before.started && created <= attempt.started,
-  );
+function retryBehind(
+  attempt: Attempt,
+  before: Attempt,
+  retries: readonly AuditEntry[],
+): AuditEntry | undefined {
+  return retries.find(({ created }) => created >= before.started && created <= attempt.started);
 }
 
 const kindWords = {

@@ -1,4 +1,4 @@
-import type { HourOfLog } from '../../api/logs.ts';
+import { type HourOfLog, sumOf } from '../../api/logs.ts';
 import { milliseconds } from '../../parts/percent.ts';
 import { localTime } from '../../parts/time.tsx';
 import type { TimeRange } from './log-search.ts';
@@ -119,16 +119,14 @@ function toBars(
   return Array.from({ length: Math.ceil(count / size) }, (_, index) => {
     const start = first + index * size * hourMs;
     const within = Array.from({ length: size }, (_hour, hour) => hours?.get(start + hour * hourMs));
-    const sum = (name: 'total' | 'refused' | 'failed'): number =>
-      within.reduce((total, hour) => total + (hour?.[name] ?? 0), 0);
     const times = within.flatMap((hour) => hour?.execTimeP95 ?? []);
     return {
       at: new Date(start),
       to: new Date(start + size * hourMs),
       isDay,
-      total: sum('total'),
-      refused: sum('refused'),
-      failed: sum('failed'),
+      total: sumOf(within, 'total'),
+      refused: sumOf(within, 'refused'),
+      failed: sumOf(within, 'failed'),
       execTimeP95: times.length === 0 ? null : Math.max(...times),
     };
   });

@@ -10,7 +10,7 @@ import {
   lastDayQuery,
 } from '../../api/last-day.ts';
 import type { Collection } from '../../api/client.ts';
-import type { HourOfLog } from '../../api/logs.ts';
+import { type HourOfLog, sumOf } from '../../api/logs.ts';
 import { webhookStatsQuery } from '../../api/endpoints.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
 import { Bar } from '../../parts/bar.tsx';
@@ -61,7 +61,7 @@ function Figures({ collections }: { readonly collections: readonly Collection[] 
           ? `in ${plural(collections.length, 'collection')}`
           : `${signed(changes.created - changes.deleted)} in 24 h`}
       </Figure>
-      <Figure name="Requests, 24 h" value={hours?.reduce((sum, { total }) => sum + total, 0)}>
+      <Figure name="Requests, 24 h" value={hours && sumOf(hours, 'total')}>
         {hours !== undefined && requestNote(hours)}
       </Figure>
       <Figure name="Changes, 24 h" value={changes && changes.created + changes.updated + changes.deleted}>
@@ -85,7 +85,7 @@ function Figures({ collections }: { readonly collections: readonly Collection[] 
 
 /** What failed, and how long requests took in the last hour that has any. */
 function requestNote(hours: readonly HourOfLog[]): string {
-  const failed = hours.reduce((sum, hour) => sum + hour.failed, 0);
+  const failed = sumOf(hours, 'failed');
   const last = hours.findLast(({ execTimeP95 }) => execTimeP95 !== null);
   const failures = failed === 0 ? 'none failed' : `${failed.toLocaleString('en')} failed`;
   return last === undefined ? failures : `${failures}, p95 ${milliseconds(last.execTimeP95)}`;

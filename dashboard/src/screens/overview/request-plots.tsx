@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lastDayQuery } from '../../api/last-day.ts';
-import type { HourOfLog } from '../../api/logs.ts';
+import { type HourOfLog, sumOf } from '../../api/logs.ts';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { milliseconds, percent } from '../../parts/percent.ts';
 import { Plot } from '../../parts/plot.tsx';
@@ -54,11 +54,10 @@ export function RequestPlots() {
   );
 }
 
-/** Of how many requests the service has made nothing, and of how many it wanted to make nothing. */
+/** What part of the requests failed, and what part was refused. */
 function sharesOf(hours: readonly HourOfLog[]): string {
-  const [total, refused, failed] = (['total', 'refused', 'failed'] as const).map((name) =>
-    hours.reduce((sum, hour) => sum + hour[name], 0),
-  );
-  if (total === undefined || total === 0) return '';
-  return `: ${percent((failed ?? 0) / total)} failed, ${percent((refused ?? 0) / total)} refused`;
+  const total = sumOf(hours, 'total');
+  if (total === 0) return '';
+  const shareOf = (name: 'refused' | 'failed'): string => percent(sumOf(hours, name) / total);
+  return `: ${shareOf('failed')} failed, ${shareOf('refused')} refused`;
 }
