@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
+import { atEnd } from '../support/at-end.ts';
 import { eventually } from '../support/eventually.ts';
 import { rawRequest, sendRaw, type RawAnswer } from '../support/raw-http.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';
@@ -145,7 +146,7 @@ async function startStrict(t: TestContext, data: string): Promise<{ readonly url
   const { startApp } = await import('../../src/app.ts');
   const config = await testConfig(data, { 'strict-hosts': true, 'log-level': 'error' });
   const app = await startApp(config);
-  t.after(() => app.stop());
+  atEnd(t, () => app.stop());
   return app;
 }
 

@@ -6,6 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { connect, type ConnectionOptions, type SecureVersion } from 'node:tls';
 import { startApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
+import { atEnd } from '../support/at-end.ts';
 import { makeCertificate, type Certificate } from '../support/certificate.ts';
 import { eventually } from '../support/eventually.ts';
 import { RawConnection, rawRequest } from '../support/raw-http.ts';
@@ -40,7 +41,7 @@ async function serveTls(t: TestContext): Promise<Stage> {
     {},
   );
   const app = await startApp(config, { logger });
-  t.after(() => app.stop());
+  atEnd(t, () => app.stop());
   assert.match(app.url, /^https:/);
   return { port: Number(new URL(app.url).port), folder, first, log, write };
 }

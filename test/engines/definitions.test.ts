@@ -15,6 +15,7 @@ import type { Reader } from '../../src/storage/database.ts';
 import { openPostgresHome } from '../../src/storage/postgres/home.ts';
 import { loopbackRanges } from '../../src/network/address-guard.ts';
 import { createEndpoint } from '../../src/webhooks/endpoints/change-endpoint.ts';
+import { atEnd } from '../support/at-end.ts';
 import { type CountingProxy, startCountingProxy } from '../support/counting-proxy.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, openTestPostgres } from '../support/postgres.ts';
@@ -49,7 +50,7 @@ test('an endpoint that was read before its creation was answered is told of each
 test('a change is not forgotten for what was read before it', async (t) => {
   const url = await (await openTestPostgres()).createDatabase();
   const home = await openPostgresHome({ url });
-  t.after(() => home.stop());
+  atEnd(t, () => home.stop());
   const insert = sql`INSERT INTO chancery.instance (id, slug, created) VALUES ('one', 'one', '')`;
   await home.control.write((tx) => tx.run(insert));
   let remembered = '';
@@ -65,7 +66,7 @@ test('a change is not forgotten for what was read before it', async (t) => {
     };
   };
   const database = await home.openInstance('one', { read });
-  t.after(() => database.stop());
+  atEnd(t, () => database.stop());
   const isHeld = (): Promise<boolean> => eventually('the old one is read', () => held.length === 1);
   const look = (): Promise<boolean> => home.refresh('one').then(() => false);
   // Who asks while another reads gets a look of its own, which finds nothing out of date; unless it asked too late.

@@ -12,6 +12,7 @@ import { afterAttempt, soleOwnership } from '../../src/webhooks/delivery.ts';
 import { settle } from '../../src/webhooks/settle.ts';
 import { explain } from '../plans/explain.ts';
 import { recordedDatabase } from '../plans/recorded-database.ts';
+import { atEnd } from '../support/at-end.ts';
 import { ask, openTestPostgres } from '../support/postgres.ts';
 import { createRecord } from '../support/write-records.ts';
 import { deliveryKeys } from '../support/delivery-rows.ts';
@@ -23,11 +24,11 @@ test('on PostgreSQL a delivery is settled by its id, though statistics know of n
   const url = await (await openTestPostgres()).createDatabase();
   const flags = { postgres: url, port: '0', dev: true, 'log-level': 'error' };
   const app = await startApp(readConfig(flags, { CHANCERY_KEY: key }));
-  t.after(() => app.stop());
+  atEnd(t, () => app.stop());
   const entry = app.data.directory.findBySlug('default');
   assert.ok(entry);
   const loan = await app.data.instances.borrow(entry);
-  t.after(() => loan.release());
+  atEnd(t, () => loan.release());
   const { instance } = loan;
   const { database, collections } = instance;
   await createCollection(

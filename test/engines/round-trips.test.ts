@@ -18,6 +18,7 @@ import { readPendings, sendAnyway } from '../../src/webhooks/deliveries.ts';
 import { LaneSource } from '../../src/webhooks/lanes/lane-source.ts';
 import { afterAttempt, soleOwnership } from '../../src/webhooks/delivery.ts';
 import { settle } from '../../src/webhooks/settle.ts';
+import { atEnd } from '../support/at-end.ts';
 import { startCountingProxy } from '../support/counting-proxy.ts';
 import { startTestPostgres, type TestPostgres } from '../support/postgres.ts';
 import { createRecord, deleteRecord, updateRecord } from '../support/write-records.ts';
@@ -196,11 +197,11 @@ async function open(t: TestContext): Promise<Opened> {
     { CHANCERY_KEY: key },
   );
   const app = await startApp(config);
-  t.after(() => app.stop());
+  atEnd(t, () => app.stop());
   const entry = app.data.directory.findBySlug('default');
   assert.ok(entry);
   const loan = await app.data.instances.borrow(entry);
-  t.after(() => loan.release());
+  atEnd(t, () => loan.release());
   await prepare(loan.instance);
   const cost = async (work: () => Promise<unknown>): Promise<Cost> => {
     let least = { statements: Number.POSITIVE_INFINITY, roundTrips: Number.POSITIVE_INFINITY };

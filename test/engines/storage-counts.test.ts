@@ -5,6 +5,7 @@ import { sql } from '../../src/sql/sql.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { openSqlite } from '../../src/storage/sqlite/sqlite-database.ts';
 import { StorageCounts } from '../../src/storage/storage-counts.ts';
+import { atEnd } from '../support/at-end.ts';
 import { openPostgresDatabase } from '../support/postgres-database.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -13,7 +14,7 @@ const works = 20;
 const engines = {
   sqlite: (t: TestContext, counts: StorageCounts): Promise<Database> => {
     const database = openSqlite({ path: join(temporaryFolder(t), 'data.db'), counts, groupMs: 1_000 });
-    t.after(() => database.stop());
+    atEnd(t, () => database.stop());
     return Promise.resolve(database);
   },
   postgres: async (t: TestContext, counts: StorageCounts): Promise<Database> =>

@@ -13,6 +13,7 @@ import {
   moveToPostgres,
 } from '../../src/transfer/move-to-postgres.ts';
 import { openPostgresHome } from '../../src/storage/postgres/home.ts';
+import { atEnd } from '../support/at-end.ts';
 import { eventually } from '../support/eventually.ts';
 import { startMain } from '../support/main-process.ts';
 import { ask, openTestPostgres } from '../support/postgres.ts';
@@ -153,9 +154,9 @@ async function move(
   { url, onProgress = () => undefined, ...options }: MoveOptions = {},
 ): Promise<readonly MovedInstance[]> {
   const source = await openDataDirectory(readConfig({ data }, {}), {});
-  t.after(() => source.stop());
+  atEnd(t, () => source.stop());
   const target = await openPostgresHome({ url: url ?? (await createDatabase(t)), ...options });
-  t.after(() => target.stop());
+  atEnd(t, () => target.stop());
   const { home, instances } = source;
   return await moveToPostgres({
     source: { home, instances: source.directory.all(), borrow: (entry) => instances.borrow(entry) },

@@ -4,6 +4,7 @@ import type { App } from '../../src/app.ts';
 import { Channel } from '../../src/realtime/channel.ts';
 import { Client } from '../../src/realtime/client.ts';
 import { parseTopic } from '../../src/realtime/topic.ts';
+import { atEnd } from '../support/at-end.ts';
 import { EventStream } from '../support/event-stream.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask } from '../support/postgres.ts';
@@ -174,7 +175,7 @@ test('a client that was told more by another node than is known to be safe here 
   const [entry] = app.data.directory.all();
   assert.ok(entry);
   const loan = await app.data.instances.borrow(entry);
-  t.after(() => loan.release());
+  atEnd(t, () => loan.release());
   const safeEnd = { safePosition: first, hurry: () => undefined, nextSafe: () => Promise.resolve() };
   const onError = (error: unknown): void => assert.fail(String(error));
   const channel = new Channel({ instance: loan.instance, safeEnd, onError });

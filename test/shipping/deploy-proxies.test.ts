@@ -9,6 +9,7 @@ import { text as read } from 'node:stream/consumers';
 import { describe, test, type TestContext } from 'node:test';
 import { start } from '../../src/start.ts';
 import { root } from '../../tools/build/root.ts';
+import { atEnd } from '../support/at-end.ts';
 import { requireVariables } from '../support/deploy-variables.ts';
 import { EventStream } from '../support/event-stream.ts';
 import { eventually } from '../support/eventually.ts';
@@ -135,7 +136,7 @@ async function startNode(t: TestContext): Promise<Node> {
   const data = temporaryFolder(t);
   const trustedProxies = ['127.0.0.1'];
   const service = await start({ data, port: 0, logLevel: 'error', trustedProxies, superuser });
-  t.after(() => service.stop());
+  atEnd(t, () => service.stop());
   const identity = { identity: superuser.email, password: superuser.password };
   const signedIn = await send(`${service.url}/api/collections/_superusers/auth-with-password`, identity);
   // Every answer to a sign-in has a token.

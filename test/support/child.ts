@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { atEnd } from './at-end.ts';
 
 export interface Child {
   /** The first line it printed; undefined when it ended without one. */
@@ -20,7 +21,7 @@ export async function startChild(t: TestContext, file: string, args: readonly st
     child.kill('SIGKILL');
     await exited;
   };
-  t.after(kill);
+  atEnd(t, kill);
   return { line: await firstLine(child), kill };
 }
 

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, type TestContext } from 'node:test';
 import type { Database, Engine } from '../../src/storage/database.ts';
 import { openSqlite } from '../../src/storage/sqlite/sqlite-database.ts';
+import { atEnd } from './at-end.ts';
 import { openPostgresDatabase } from './postgres-database.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -28,7 +29,7 @@ export const openSqliteFile: OpenDatabase = async (t, same) => {
   const database = openSqlite({ path: file, groupMs: sharedGroupMs });
   files.set(database, file);
   // The test may have stopped the database already, and a second stop fails.
-  t.after(() => database.stop().catch(() => undefined));
+  atEnd(t, () => database.stop().catch(() => undefined));
   return database;
 };
 

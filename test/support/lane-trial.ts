@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readOldestPending } from '../../src/webhooks/log/count-waiting.ts';
 import { soleOwnership } from '../../src/webhooks/delivery.ts';
 import { Dispatcher, type DispatcherOptions } from '../../src/webhooks/dispatcher.ts';
+import { atEnd } from './at-end.ts';
 import { eventually } from './eventually.ts';
 import { answers, HeldSender, type SenderPort } from './held-sender.ts';
 import { MovableClock } from './movable-clock.ts';
@@ -65,7 +66,7 @@ export async function startLaneTrial(
     return dispatcher;
   };
   let dispatcher = open();
-  t.after(() => dispatcher.stop(0));
+  atEnd(t, () => dispatcher.stop(0));
   const trial: LaneTrial = {
     service,
     clock,

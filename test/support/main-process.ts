@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { atEnd } from './at-end.ts';
 import { eventually } from './eventually.ts';
 import type { CommandResult } from './run-in-process.ts';
 
@@ -102,7 +103,7 @@ export function startMain(
 
 /** Has a process end with the test. */
 export function endWith(t: TestContext, started: MainProcess): MainProcess {
-  t.after(async () => {
+  atEnd(t, async () => {
     started.kill('SIGKILL');
     await started.ended;
   });
@@ -121,7 +122,7 @@ export function runMain(
 /** Runs a command with this on its standard input to its end. */
 export function runMainWith(t: TestContext, args: readonly string[], input: string): Promise<Ended> {
   const started = new MainProcess(args, {}, { input });
-  t.after(() => started.kill('SIGKILL'));
+  atEnd(t, () => started.kill('SIGKILL'));
   return started.ended;
 }
 

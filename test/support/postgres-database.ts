@@ -6,6 +6,7 @@ import {
   type PostgresPool,
   type PostgresPoolOptions,
 } from '../../src/storage/postgres/postgres-pool.ts';
+import { atEnd } from './at-end.ts';
 import { ask, openTestPostgres } from './postgres.ts';
 
 /** The schema of every instance that tests open. */
@@ -26,10 +27,10 @@ export async function openPostgresDatabase(
 ): Promise<TestPostgresDatabase> {
   const address = url ?? (await createInstanceDatabase());
   const pool = await openPostgresPool({ url: address, max: 8, ...options });
-  t.after(() => pool.stop());
+  atEnd(t, () => pool.stop());
   const open = (more: Partial<PostgresOptions> = {}): Database => {
     const database = openPostgres({ pool, schema: testSchema, instanceId: 'test', ...more });
-    t.after(() => database.stop());
+    atEnd(t, () => database.stop());
     return database;
   };
   return { database: open(), pool, url: address, open };

@@ -1,6 +1,7 @@
 import type { TestContext } from 'node:test';
 import { type App, startApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
+import { atEnd } from './at-end.ts';
 import { logInto } from './log-into.ts';
 
 export interface ServingApp extends App {
@@ -12,6 +13,6 @@ export interface ServingApp extends App {
 export async function serveInProcess(t: TestContext, data: string): Promise<ServingApp> {
   const log: string[] = [];
   const app = await startApp(readConfig({ data, port: '0', dev: true }, {}), { logger: logInto(log) });
-  t.after(() => app.stop());
+  atEnd(t, () => app.stop());
   return { ...app, log };
 }

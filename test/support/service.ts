@@ -4,6 +4,7 @@ import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import type { Logger, LogMembers } from '../../src/base/logger.ts';
 import type { Flags } from '../../src/config.ts';
 import type { Instance } from '../../src/instances/instance.ts';
+import { atEnd } from './at-end.ts';
 import { Canaries } from './canaries.ts';
 import { noteAnswers } from './note-answers.ts';
 import { checkAnswer } from './check-answer.ts';
@@ -68,7 +69,7 @@ export async function startService(t: TestContext, options: TestServiceOptions =
   const stop = (): Promise<void> => (stopping ??= app.stop());
   const canaries = new Canaries();
   noteAnswers(t, Number(new URL(app.url).port), (where, text) => canaries.note(where, text));
-  t.after(async () => {
+  atEnd(t, async () => {
     try {
       // A test that has stopped the service itself has also closed the databases to search.
       if (stopping === undefined) await canaries.search(app, log, masterKey);

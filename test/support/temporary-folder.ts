@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { atEnd } from './at-end.ts';
 
 /** The folder for files of tests that need no real disk: in memory, if the run has found room there. */
 export const temporaryPlace = process.env['CHANCERY_TEST_PLACE'] ?? tmpdir();
@@ -9,6 +10,6 @@ export const temporaryPlace = process.env['CHANCERY_TEST_PLACE'] ?? tmpdir();
 /** Makes an empty folder, removed when the test ends. */
 export function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(temporaryPlace, 'chancery-test-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  atEnd(t, () => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }

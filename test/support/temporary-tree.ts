@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { atEnd } from './at-end.ts';
 
 /** Contents of files by path. */
 export type Tree = Readonly<Record<string, string>>;
@@ -9,7 +10,7 @@ export type Tree = Readonly<Record<string, string>>;
 /** Writes a tree into a new folder, which is removed when the test ends, and returns the folder. */
 export function temporaryTree(t: TestContext, tree: Tree): string {
   const folder = mkdtempSync(join(tmpdir(), 'chancery-tree-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  atEnd(t, () => rmSync(folder, { recursive: true }));
   writeTree(folder, tree);
   return folder;
 }
