@@ -139,6 +139,20 @@ for (const [name, viewport] of [
     }
   });
 
+test('keys to press are shown where there is a keyboard, and not on a touch screen', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await stage.pb.collections.create(notes);
+  for (const [isTouch, shown] of [
+    [false, 1],
+    [true, 0],
+  ] as const) {
+    const page = await stage.openSignedIn('c/notes?record=new', { hasTouch: isTouch, isMobile: isTouch });
+    const save = page.getByRole('button', { name: 'Create' });
+    await save.waitFor();
+    assert.equal(await save.locator('.key').filter({ visible: true }).count(), shown);
+  }
+});
+
 test('a script in any text shows as the text that it is', { skip }, async (t) => {
   const stage = await startSignedInStage(t);
   await stage.pb.collections.create(notes);
