@@ -132,6 +132,7 @@ test('statistics of all endpoints count their attempts together, and the events 
       successRate: 0.5,
       failures: { status: 2 },
     },
+    failing: [],
     waiting: 0,
     waitingMax: 10_000,
     oldestWaiting: '',
@@ -146,6 +147,32 @@ test('statistics of all endpoints count their attempts together, and the events 
   assert.equal((await stats(range)).waiting, 0, 'a paused endpoint is sent nothing');
   const { data } = await service.call('GET', '/api/webhooks/stats?step=week', { status: 400 });
   assert.deepEqual(Object.keys(data), ['step']);
+});
+
+test('statistics name the endpoints that took nothing of what was attempted', async (t) => {
+  const { service, clock, id, answerWith, deliver } = await setUp(t, { schedule: [5] });
+  const failing = async (query = ''): Promise<Json> =>
+    (await service.call('GET', `/api/webhooks/stats?${query}`)).failing;
+  assert.deepEqual(await failing(), [], 'nothing was attempted');
+  answerWith(answers.ok, 100);
+  await deliver('taken by the first alone');
+  clock.move(hourMs);
+  const { id: second } = await service.addEndpoint({ schedule: [] });
+  answerWith(answers.missing, 20);
+  await service.addPost('taken by nobody');
+  await eventually('both attempts of the first are over', async () => {
+    clock.move(6_000);
+    service.look();
+    return (await service.deliveries("status = 'exhausted'")).length === 2;
+  });
+  assert.deepEqual(await failing(), [{ endpoint: second, attempts: 1 }], 'a day has one of the first');
+  const lastHour = 'from=2026-11-20 13:00:00.000Z&to=2026-11-20 14:00:00.000Z';
+  assert.deepEqual(await failing(lastHour), [
+    { endpoint: id, attempts: 2 },
+    { endpoint: second, attempts: 1 },
+  ]);
+  await service.call('DELETE', `/api/webhooks/endpoints/${id}`);
+  assert.deepEqual(await failing(lastHour), [{ endpoint: second, attempts: 1 }]);
 });
 
 test('statistics of an endpoint show what waits for it, and since when', async (t) => {

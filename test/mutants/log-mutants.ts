@@ -214,6 +214,20 @@ export const logMutants: readonly Mutant[] = [
     tests: ['src/webhooks/lanes/lane-source.test.ts'],
   },
   {
+    name: 'an endpoint that took one of the attempts is not called failing',
+    file: 'src/webhooks/endpoints/endpoint-hours.ts',
+    from: "HAVING max(CASE WHEN h.result = 'success' THEN 1 ELSE 0 END) = 0 ",
+    to: '',
+    tests: ['test/api/webhook-stats.test.ts'],
+  },
+  {
+    name: 'a delivery that was given up is one attempt of a failing endpoint and not two',
+    file: 'src/webhooks/endpoints/endpoint-hours.ts',
+    from: ' AND h.result <> ${exhausted}`',
+    to: '`',
+    tests: ['test/api/webhook-stats.test.ts'],
+  },
+  {
     name: 'a test is not counted in the statistics of its endpoint',
     file: 'src/webhooks/settle.ts',
     from: 'result === undefined || !isFenced\n',

@@ -121,6 +121,12 @@ export const endpointStatsSchemas: Readonly<Record<string, Schema>> = {
     times,
     columns: columnsOf(instanceFigures),
     total: objectSchema({ ...instanceFigures, ...summary }),
+    failing: {
+      type: 'array',
+      items: objectSchema({ endpoint: { type: 'string', description: 'Its id.' }, attempts: count }),
+      description:
+        'Endpoints that took none of the attempts, at most 100, those with the most of them first.',
+    },
     ...waiting,
   }),
   Lane: objectSchema({

@@ -96,6 +96,32 @@ export async function readHours(
   return toCounts(await reader.tuples(selectHours(reader, sql`endpoint = ${endpoint}`, range)));
 }
 
+/** An endpoint that has taken nothing. */
+export interface FailingEndpoint {
+  /** Its id. */
+  readonly endpoint: string;
+  /** How many attempts have failed. */
+  readonly attempts: number;
+}
+
+const failingMax = 100;
+
+/** Reads which endpoints have taken nothing in these hours, in spite of attempts: at most 100, those with the most of them first. */
+export async function readFailing(
+  reader: Reader,
+  { start, end }: HourRange,
+): Promise<readonly FailingEndpoint[]> {
+  const { names } = reader;
+  const isInTime = names.isInTime(sql`h.hour`, 'for some');
+  const where = sql`${names.scopeOf('p')} AND p.deleted = '' AND h.result <> ${exhausted}`;
+  const rows = await reader.search(sql`
+    SELECT p.id, CAST(sum(h.count) AS bigint) FROM ${names.table('$endpoint')} p
+    JOIN ${names.table('$endpoint_hour')} h ON ${names.scopeOf('h')} AND h.endpoint = p.position AND h.hour >= ${start} AND h.hour < ${end}
+    WHERE ${isInTime === undefined ? where : sql`${where} AND ${isInTime}`}
+    GROUP BY p.id HAVING max(CASE WHEN h.result = 'success' THEN 1 ELSE 0 END) = 0 ORDER BY 2 DESC, 1 LIMIT ${failingMax}`);
+  return rows.map(([endpoint, attempts]) => ({ endpoint: String(endpoint), attempts: Number(attempts) }));
+}
+
 /** Reads the counts of all endpoints together by steps, of deleted ones as long as they are kept. */
 export async function readAllHours(reader: Reader, range: HourRange): Promise<readonly HourCount[]> {
   const { names } = reader;

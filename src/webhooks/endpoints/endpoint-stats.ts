@@ -4,7 +4,15 @@ import type { QueryReader } from '../../query/list-query.ts';
 import { timeParameter } from '../../query/time-parameter.ts';
 import { countEventsBySteps } from '../log/count-events.ts';
 import { backlogMax, countWaitingOf, readBacklog, waitingCountMax } from '../log/count-waiting.ts';
-import { bucketMs, type HourCount, type HourRange, readAllHours, readHours } from './endpoint-hours.ts';
+import {
+  bucketMs,
+  type FailingEndpoint,
+  type HourCount,
+  type HourRange,
+  readAllHours,
+  readFailing,
+  readHours,
+} from './endpoint-hours.ts';
 import { readEndpoint } from './endpoint-store.ts';
 import { readLane } from '../lanes/list-lanes.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
@@ -115,6 +123,7 @@ export interface InstanceStats extends Stats, Waiting {
   readonly to: string;
   readonly columns: Columns<InstanceFigures>;
   readonly total: Total & InstanceFigures;
+  readonly failing: readonly FailingEndpoint[];
 }
 
 /** Returns statistics of all endpoints together; what waits for paused ones is not among what waits. */
@@ -125,6 +134,7 @@ export async function instanceStats(
   const hours = hoursOf(range);
   const { columns, total, ...stats } = statsOf(await readAllHours(database, hours), range);
   const events = await countEventsBySteps(database, hours);
+  const failing = await readFailing(database, hours);
   const { waiting, oldest } = await readBacklog(database);
   return {
     from: toTimestamp(range.start * hourMs),
@@ -132,6 +142,7 @@ export async function instanceStats(
     ...stats,
     columns: { events, ...columns },
     total: { events: sumOfAll(events), ...total },
+    failing,
     waiting: Math.min(waiting, backlogMax),
     waitingMax: backlogMax,
     oldestWaiting: oldest ?? '',

@@ -5,6 +5,7 @@ import CircleCheck from 'lucide-react/icons/circle-check';
 import CirclePause from 'lucide-react/icons/circle-pause';
 import TriangleAlert from 'lucide-react/icons/triangle-alert';
 import { exhaustedQuery } from '../../api/endpoint-deliveries.ts';
+import { webhookStatsQuery } from '../../api/endpoints.ts';
 import { type Endpoint, lanesQuery } from '../../api/events.ts';
 import { endpointsQuery, healthQuery } from '../../api/last-day.ts';
 import { type Settings, settingsQuery } from '../../api/settings.ts';
@@ -80,6 +81,7 @@ function useConcerns(): readonly Concern[] | undefined {
   const { data: endpoints } = useQuery(endpointsQuery);
   const { data: lanes } = useQuery(lanesQuery);
   const { data: exhausted } = useQuery(exhaustedQuery);
+  const { data: stats } = useQuery(webhookStatsQuery);
   const { data: settings } = useQuery(settingsQuery);
   if (health === undefined || endpoints === undefined) return undefined;
   const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
@@ -90,9 +92,11 @@ function useConcerns(): readonly Concern[] | undefined {
     ...(byId.has(id) && { endpoint: id, search: { tab: 'deliveries', status: 'exhausted' } }),
   }));
   const troubled = endpoints.flatMap((endpoint): readonly Concern[] => {
+    const failing = stats?.failing.find((one) => one.endpoint === endpoint.id);
     const { tone, word, reason } = explainEndpoint(
       endpoint,
       lanes?.find(({ id }) => id === endpoint.id),
+      failing && { attempts: failing.attempts, delivered: 0 },
     );
     if (tone === 'ok') return [];
     return [
