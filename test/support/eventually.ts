@@ -23,5 +23,7 @@ export async function eventually<Value>(
     }
     await delay(pauseMs);
   } while (performance.now() < end);
-  throw new Error(`not within ${timeoutMs} ms: ${what}`, { cause });
+  // Reports of failures have the message alone.
+  const why = cause instanceof Error ? ` (${cause.message})` : '';
+  throw new Error(`not within ${timeoutMs} ms: ${what}${why}`, { cause });
 }
