@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type BrowserStage, startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
+import { pressAtOnce } from '../support/press-at-once.ts';
 
 const skip = withoutChromium;
 
@@ -98,7 +99,7 @@ test(
     await page.keyboard.type('.na');
     await page.keyboard.press('Tab');
     await page.keyboard.type(" != '' && @req");
-    await page.keyboard.press('Enter');
+    assert.equal(await pressAtOnce(page, 'Enter'), "author.name != '' && @request.|");
     await page.getByRole('option', { name: /^auth/ }).waitFor();
     await page.keyboard.press('Enter');
     await page.keyboard.type('verified = true');

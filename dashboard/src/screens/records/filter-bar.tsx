@@ -5,6 +5,7 @@ import { IconButton } from '../../parts/button.tsx';
 import { Key } from '../../parts/key.tsx';
 import { plural } from '../../parts/time.tsx';
 import { useFilterText } from '../../parts/use-filter-text.ts';
+import { writeText } from '../../parts/write-text.ts';
 import { FilterChips } from './filter-chips.tsx';
 import { useFilterHistory } from './use-filter-history.ts';
 import { FilterInput } from './filter-input.tsx';
@@ -64,9 +65,7 @@ export function FilterBar(props: FilterBarProps) {
           filter={filter}
           onFilter={onFilter}
           onMark={(start, end) => {
-            setText(filter);
-            input.current?.focus();
-            requestAnimationFrame(() => input.current?.setSelectionRange(start, end));
+            writeText(input.current, { write: () => setText(filter), start, end });
           }}
         />
       )}

@@ -2,6 +2,7 @@ import History from 'lucide-react/icons/history';
 import Search from 'lucide-react/icons/search';
 import { useId, useState, type KeyboardEvent, type ReactNode, type RefObject } from 'react';
 import type { Collection } from '../../api/client.ts';
+import { writeText } from '../../parts/write-text.ts';
 import { type Choice, completeFilter, type Completion } from './filter-completion.ts';
 import { isExpression } from './record-filter.ts';
 
@@ -115,9 +116,12 @@ function useChoices({ collection, collections, input, text, history, onText, onA
     // A path goes on, everything else is followed by a space.
     const taken = choice.text.endsWith('.') ? choice.text : `${choice.text} `;
     const next = text.slice(0, start) + taken + text.slice(caret ?? text.length).trimStart();
-    onText(next);
-    open(start + taken.length);
-    requestAnimationFrame(() => input.current?.setSelectionRange(start + taken.length, start + taken.length));
+    const end = start + taken.length;
+    const write = (): void => {
+      onText(next);
+      open(end);
+    };
+    writeText(input.current, { write, start: end, end });
   };
   const press = (event: KeyboardEvent<HTMLInputElement>): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

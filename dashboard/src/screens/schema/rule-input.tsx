@@ -1,6 +1,7 @@
 import { useId, useRef, useState, type KeyboardEvent } from 'react';
 import type { Collection } from '../../api/client.ts';
 import { errorAttributes } from '../../parts/labelled-field.tsx';
+import { writeText } from '../../parts/write-text.ts';
 import { completeRule, type CompletionList } from './rule-completion.ts';
 
 interface RuleInputProps {
@@ -30,14 +31,13 @@ export function RuleInput({ id, label, value, collection, collections, error, on
     const caret = input.current?.selectionEnd ?? value.length;
     const next = value.slice(0, list.from) + text + value.slice(caret);
     const end = list.from + text.length;
-    onChange(next);
-    setList(closed);
-    requestAnimationFrame(() => {
-      input.current?.focus();
-      input.current?.setSelectionRange(end, end);
+    const write = (): void => {
+      onChange(next);
+      setList(closed);
       // A name with more below it goes on at once.
       if (text.endsWith('.')) offer(next, end);
-    });
+    };
+    writeText(input.current, { write, start: end, end });
   };
   const press = (event: KeyboardEvent): void => {
     if (current === undefined) return;
