@@ -84,7 +84,12 @@ function watchPages(t: TestContext) {
   const problems: string[] = [];
   const contexts: BrowserContext[] = [];
   t.after(async () => {
-    for (const context of contexts) await context.close();
+    for (const context of contexts) {
+      if (!t.passed) for (const page of context.pages()) t.diagnostic(await describePage(page));
+      await context.close();
+    }
+    // Beside what has failed, this would not be reported.
+    if (!t.passed) for (const problem of problems) t.diagnostic(problem);
     assert.deepEqual(problems, []);
   });
   return {
@@ -101,6 +106,12 @@ function watchPages(t: TestContext) {
       return page;
     },
   };
+}
+
+/** Says where a page is, and what it shows: a test that has waited in vain knows only what was not there. */
+async function describePage(page: Page): Promise<string> {
+  const text = await page.evaluate<string>('document.body.innerText').catch(String);
+  return `${page.url()} shows: ${text.replaceAll(/\s+/g, ' ').slice(0, 600)}`;
 }
 
 interface Watch {
