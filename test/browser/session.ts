@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { account, startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
+import { eventually } from '../support/eventually.ts';
 
 const skip = withoutChromium;
 
@@ -39,6 +40,21 @@ test('a session that ends leads to the sign-in, and back to the same place', { s
   await page.getByLabel('Password', { exact: true }).fill(next);
   await page.keyboard.press('Enter');
   await page.getByText('users is empty').waitFor();
+});
+
+test('an answer that is cut off is none: it ends no session, and is asked for again', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  const page = await stage.openSignedIn('webhooks');
+  await page.getByRole('heading', { name: 'No endpoints yet' }).waitFor();
+  const cut: string[] = [];
+  const cutOff = { status: 200, contentType: 'application/json', body: '{"items":[' };
+  for (const path of ['**/auth-refresh', '**/api/webhooks/endpoints?*'])
+    await page.route(path, async (route) => (cut.push(path), route.fulfill(cutOff)), { times: 1 });
+  await page.reload();
+  await page.getByRole('heading', { name: 'No endpoints yet' }).waitFor();
+  await eventually('both were cut off', () => cut.length === 2);
+  await page.reload();
+  await page.getByRole('heading', { name: 'No endpoints yet' }).waitFor();
 });
 
 test('a theme that was chosen is there before the first paint', { skip }, async (t) => {

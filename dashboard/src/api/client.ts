@@ -29,12 +29,22 @@ function mayKeep(): boolean {
 const requestIdMember = 'requestId';
 
 client.afterSend = (response: Response, body: unknown): unknown => {
+  if (isCutOff(response, body)) throw new Error('The answer is no JSON, or not all of it came.');
   if (response.status < 400 || typeof body !== 'object' || body === null) return body;
   // An expired token makes its bearer a guest, who gets a 401 wherever only superusers may go.
   if (response.status === 401 && client.authStore.token !== '' && !('mfaId' in body))
     expired.dispatchEvent(new Event('expired'));
   return { ...body, [requestIdMember]: response.headers.get('x-request-id') ?? '' };
 };
+
+/**
+ * True for a success whose body could not be read: the page was left or the connection broke in the middle of it, or something in between has
+ * answered. The SDK takes that for an object without members, and would save a session without a token.
+ */
+function isCutOff({ status, headers }: Response, body: unknown): boolean {
+  const isEmpty = typeof body === 'object' && body !== null && Object.keys(body).length === 0;
+  return isEmpty && status < 400 && status !== 204 && headers.get('content-length') !== '2';
+}
 
 /** Fires `expired` when the service takes our token no more. */
 export const expired = new EventTarget();
