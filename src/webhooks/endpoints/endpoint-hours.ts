@@ -1,5 +1,5 @@
 import { sql, type Sql } from '../../sql/sql.ts';
-import type { InlineColumn, Reader, Transaction, Tuple } from '../../storage/database.ts';
+import type { InlineColumn, Names, Reader, Transaction, Tuple } from '../../storage/database.ts';
 import type { AttemptResult } from '../sending/attempt-result.ts';
 
 /**
@@ -112,12 +112,11 @@ export async function readFailing(
   { start, end }: HourRange,
 ): Promise<readonly FailingEndpoint[]> {
   const { names } = reader;
-  const isInTime = names.isInTime(sql`h.hour`, 'for some');
-  const where = sql`${names.scopeOf('p')} AND p.deleted = '' AND h.result <> ${exhausted}`;
+  const isCounted = sql`${names.scopeOf('p')} AND p.deleted = '' AND h.result <> ${exhausted}`;
   const rows = await reader.search(sql`
     SELECT p.id, CAST(sum(h.count) AS bigint) FROM ${names.table('$endpoint')} p
     JOIN ${names.table('$endpoint_hour')} h ON ${names.scopeOf('h')} AND h.endpoint = p.position AND h.hour >= ${start} AND h.hour < ${end}
-    WHERE ${isInTime === undefined ? where : sql`${where} AND ${isInTime}`}
+    WHERE ${withinTime(names, isCounted, sql`h.hour`)}
     GROUP BY p.id HAVING max(CASE WHEN h.result = 'success' THEN 1 ELSE 0 END) = 0 ORDER BY 2 DESC, 1 LIMIT ${failingMax}`);
   return rows.map(([endpoint, attempts]) => ({ endpoint: String(endpoint), attempts: Number(attempts) }));
 }
@@ -127,9 +126,13 @@ export async function readAllHours(reader: Reader, range: HourRange): Promise<re
   const { names } = reader;
   // An index leads to the hours of each endpoint, and to none of them without its number.
   const isAny = sql`endpoint IN (SELECT position FROM ${names.table('$endpoint')} WHERE ${names.scope})`;
-  const isInTime = names.isInTime(sql`hour`, 'for some');
-  const where = isInTime === undefined ? isAny : sql`${isAny} AND ${isInTime}`;
-  return toCounts(await reader.search(selectHours(reader, where, range)));
+  return toCounts(await reader.search(selectHours(reader, withinTime(names, isAny, sql`hour`), range)));
+}
+
+/** Adds to a condition on hours that the query timeout has not passed, where the engine does not end the statement itself. */
+function withinTime(names: Names, condition: Sql, hour: Sql): Sql {
+  const isInTime = names.isInTime(hour, 'for some');
+  return isInTime === undefined ? condition : sql`${condition} AND ${isInTime}`;
 }
 
 function selectHours({ names }: Reader, where: Sql, { start, end, hours }: HourRange): Sql {
