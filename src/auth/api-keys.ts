@@ -4,7 +4,7 @@ import { newId } from '../base/ids.ts';
 import { type JsonObject, ownMember } from '../base/json.ts';
 import { fromTimestamp, type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import type { CollectionFinder } from '../collections/collection-store.ts';
-import { parseDate } from '../fields/date-field.ts';
+import { readDate } from '../base/read-date.ts';
 import { fieldError, invalidValue, unknownMembers } from '../fields/field-error.ts';
 import type { Decoded } from '../fields/field-type.ts';
 import type { Instance } from '../instances/instance.ts';
@@ -228,8 +228,8 @@ function decodeEndpoints(
 
 function decodeExpires(value: unknown, { now }: DecodeApiKeyContext): Decoded<Timestamp> {
   if (value === null || value === '') return { value: '' };
-  const expires = typeof value === 'string' ? parseDate(value) : '';
-  if (expires === '') return { error: invalidValue('Must be a date.') };
+  const expires = typeof value === 'string' ? readDate(value) : undefined;
+  if (expires === undefined || expires === '') return { error: invalidValue('Must be a date.') };
   return fromTimestamp(expires) > now
     ? { value: expires }
     : { error: invalidValue('Must be in the future.') };

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { fromTimestamp } from '../base/timestamp.ts';
 import { ConfigError } from '../config.ts';
 import { recordEventKinds } from '../events/event.ts';
-import { parseDate } from '../fields/date-field.ts';
+import { readDate } from '../base/read-date.ts';
 import { nearestName } from '../fields/field-error.ts';
 import { checkSigningSecret, newSigningSecret } from '../webhooks/sending/signature.ts';
 import { type Api, ApiRefusal, objectOf } from './api.ts';
@@ -129,7 +129,7 @@ async function startOf(
     });
   if (since === 'now') return { cursor: String(objectOf(answer)['nextCursor']) };
   if (since === 'start') return {};
-  const date = parseDate(since);
+  const date = readDate(since) ?? '';
   return date === '' ? { cursor: since } : { since: new Date(fromTimestamp(date)).toISOString() };
 }
 

@@ -5,7 +5,7 @@ import { systemClock } from '../base/clock.ts';
 import { isJsonObject } from '../base/json.ts';
 import { fromTimestamp } from '../base/timestamp.ts';
 import { ConfigError } from '../config.ts';
-import { parseDate } from '../fields/date-field.ts';
+import { readDate } from '../base/read-date.ts';
 import { hasNoFailure, showChecks } from './checks.ts';
 import { CommandError, exitCodes } from './command-error.ts';
 import { diagnoseWebhook } from './diagnose-webhook.ts';
@@ -54,7 +54,7 @@ async function readSecret(command: Command): Promise<string> {
 function readTime(text: string | undefined): number {
   if (text === undefined) return Math.floor(systemClock.now() / 1_000);
   if (/^\d{1,12}$/.test(text)) return Number(text);
-  const date = parseDate(text);
+  const date = readDate(text) ?? '';
   if (date !== '') return Math.floor(fromTimestamp(date) / 1_000);
   throw new ConfigError(`--at must be a date or seconds since 1970, not ${JSON.stringify(text)}.`);
 }

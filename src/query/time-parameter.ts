@@ -1,5 +1,5 @@
 import { fromTimestamp } from '../base/timestamp.ts';
-import { parseDate } from '../fields/date-field.ts';
+import { readDate } from '../base/read-date.ts';
 import { parameterError } from './list-parameters.ts';
 import type { QueryReader } from './list-query.ts';
 
@@ -7,7 +7,7 @@ import type { QueryReader } from './list-query.ts';
 export function timeParameter(query: QueryReader, name: string): number | undefined {
   const text = query.get(name) ?? '';
   if (text === '') return undefined;
-  const date = parseDate(text);
+  const date = readDate(text) ?? '';
   if (date === '') throw parameterError(name, 'Expected a date such as 2026-11-20 09:35:20.114Z.');
   return fromTimestamp(date);
 }

@@ -2,7 +2,7 @@ import { type Caller, hasScope } from '../../access/caller.ts';
 import { AppError } from '../../base/errors.ts';
 import { fromTimestamp } from '../../base/timestamp.ts';
 import { readTrimmed } from '../../events/trimmed.ts';
-import { parseDate } from '../../fields/date-field.ts';
+import { readDate } from '../../base/read-date.ts';
 import { invalidValue, unknownMembers } from '../../fields/field-error.ts';
 import type { Instance } from '../../instances/instance.ts';
 import { deleteConsumer, putConsumer, readConsumer } from '../../webhooks/log/consumers.ts';
@@ -108,7 +108,7 @@ async function positionOf(instance: Instance, body: Readonly<Record<string, unkn
   const { cursor = '', since = '' } = body;
   const details = { ...unknownMembers(body, ['cursor', 'since']) };
   if (typeof cursor !== 'string') details['cursor'] = invalidValue('Must be text.');
-  const date = typeof since === 'string' && since !== '' ? parseDate(since) : '';
+  const date = typeof since === 'string' ? (readDate(since) ?? '') : '';
   if (since !== '' && date === '') details['since'] = invalidValue('Must be a date.');
   if (cursor !== '' && since !== '') details['since'] = invalidValue('Not together with a cursor.');
   if (Object.keys(details).length > 0)

@@ -13,7 +13,7 @@ import type { Collections } from '../../collections/collection-store.ts';
 import { collectionsOf } from '../../query/record-scope.ts';
 import { ProblemList } from '../../collections/member-reader.ts';
 import { scaffoldCollection } from '../../definitions/list-collections.ts';
-import { parseDate } from '../../fields/date-field.ts';
+import { readDate } from '../../base/read-date.ts';
 import type { Instance } from '../../instances/instance.ts';
 import { adaptDefinition } from './adapt-definition.ts';
 import type { Omissions } from './omissions.ts';
@@ -166,8 +166,8 @@ function timesOf(
   definition: SourceCollection['definition'],
   now: Timestamp,
 ): Pick<Collection, 'created' | 'updated'> {
-  const created = parseDate(String(definition['created'])) || now;
-  return { created, updated: parseDate(String(definition['updated'])) || created };
+  const created = readDate(String(definition['created'])) || now;
+  return { created, updated: readDate(String(definition['updated'])) || created };
 }
 
 /** Returns the token secrets to write. A new collection gets one for every kind of token, from the source or generated. */

@@ -3,7 +3,7 @@ import { AppError, type FieldError, type FieldErrors } from '../../base/errors.t
 import { fromTimestamp, toTimestamp } from '../../base/timestamp.ts';
 import { readTrimmed } from '../../events/trimmed.ts';
 import { unknownMembers, invalidValue } from '../../fields/field-error.ts';
-import { parseDate } from '../../fields/date-field.ts';
+import { readDate } from '../../base/read-date.ts';
 import type { Reader } from '../../storage/database.ts';
 import { changeEndpoint, type EndpointSaving } from '../endpoints/change-endpoint.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
@@ -143,7 +143,7 @@ function decodeTime(
 ): number | undefined {
   const value = body[name];
   if (value === undefined || value === null || value === '') return undefined;
-  const date = typeof value === 'string' ? parseDate(value) : undefined;
+  const date = typeof value === 'string' ? readDate(value) : undefined;
   if (date === undefined || date === '') {
     details[name] = invalidValue('Must be a date such as 2026-11-20 09:35:20.114Z.');
     return undefined;
