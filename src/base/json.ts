@@ -37,6 +37,11 @@ export function decodeUtf8(bytes: Uint8Array): string {
   throw refusal(`The text is not valid UTF-8, from byte ${firstDifference(buffer, replaced)} on.`);
 }
 
+/** Returns the text without the mark that programs on Windows put before it, and that is no part of JSON (RFC 8259 section 8.1). */
+export function withoutByteOrderMark(text: string): string {
+  return text.startsWith('\uFEFF') ? text.slice(1) : text;
+}
+
 /** Returns where two byte sequences differ, or where the first ends. */
 function firstDifference(one: Buffer, other: Buffer): number {
   let at = 0;

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { isJsonObject, type JsonObject, withoutByteOrderMark } from '../base/json.ts';
 import { outwardFlags } from '../config-flags.ts';
 import { type Api, itemsOf, objectOf } from './api.ts';
 import { CommandError, exitCodes } from './command-error.ts';
@@ -98,7 +98,7 @@ async function readDefinitions(file: string, { stdin }: CommandIo): Promise<read
 
 function listIn(content: string): readonly unknown[] | undefined {
   try {
-    const json: unknown = JSON.parse(content);
+    const json: unknown = JSON.parse(withoutByteOrderMark(content));
     const endpoints: unknown = isJsonObject(json) ? json['endpoints'] : undefined;
     return Array.isArray(endpoints) ? endpoints : undefined;
   } catch {

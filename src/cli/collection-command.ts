@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
-import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { isJsonObject, type JsonObject, withoutByteOrderMark } from '../base/json.ts';
 import { ConfigError } from '../config.ts';
 import { type Api, itemsOf, objectOf } from './api.ts';
 import { CommandError, exitCodes } from './command-error.ts';
@@ -108,7 +108,7 @@ function readField(arg: string): JsonObject {
 async function readDefinition(file: string, { stdin }: CommandIo): Promise<JsonObject> {
   const input = file === '-' ? await text(stdin) : await readFile(file, 'utf8');
   try {
-    const json: unknown = JSON.parse(input);
+    const json: unknown = JSON.parse(withoutByteOrderMark(input));
     if (isJsonObject(json)) return json;
   } catch {
     // Said below.

@@ -1,3 +1,5 @@
+import { withoutByteOrderMark } from '../base/json.ts';
+
 /** A row of a table, and the line that it begins in, counted from 1. */
 export interface CsvRow {
   readonly line: number;
@@ -38,7 +40,7 @@ class CsvState {
   #isFirst = true;
 
   *take(piece: string): Generator<CsvRow> {
-    const text = this.#isFirst ? piece.replace(/^\uFEFF/, '') : piece;
+    const text = this.#isFirst ? withoutByteOrderMark(piece) : piece;
     this.#isFirst = false;
     let at = 0;
     while (at < text.length) {

@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers';
-import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { isJsonObject, type JsonObject, withoutByteOrderMark } from '../base/json.ts';
 import { type Api, ApiRefusal, objectOf } from './api.ts';
 import { CommandError, exitCodes } from './command-error.ts';
 import { CsvError, readCsv } from './csv.ts';
@@ -101,7 +101,7 @@ function csvRow(place: string, cells: readonly string[], { names, shapes }: Head
 }
 
 async function* jsonRows(pieces: AsyncIterable<string>): AsyncGenerator<InputRow> {
-  const json = parseOrUndefined(await text(pieces));
+  const json = parseOrUndefined(withoutByteOrderMark(await text(pieces)));
   const items = Array.isArray(json) ? json : isJsonObject(json) ? json['items'] : undefined;
   if (!Array.isArray(items))
     throw new CommandError(
@@ -125,7 +125,7 @@ async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   let rest = '';
   let isFirst = true;
   for await (const piece of pieces) {
-    rest += isFirst ? piece.replace(/^\uFEFF/, '') : piece;
+    rest += isFirst ? withoutByteOrderMark(piece) : piece;
     isFirst = false;
     const lines = rest.split('\n');
     rest = lines.pop() ?? '';

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newId } from '../base/ids.ts';
-import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { isJsonObject, type JsonObject, withoutByteOrderMark } from '../base/json.ts';
 import { codeOf } from '../base/process.ts';
 import { tokenKinds } from '../collections/collection.ts';
 import { CommandError, exitCodes } from './command-error.ts';
@@ -57,7 +57,7 @@ async function readFiles(folder: string): Promise<readonly SchemaFile[]> {
 async function readDefinition(path: string): Promise<JsonObject> {
   const text = await readFile(path, 'utf8');
   try {
-    const json: unknown = JSON.parse(text);
+    const json: unknown = JSON.parse(withoutByteOrderMark(text));
     if (isJsonObject(json)) return json;
   } catch {
     // Said below.

@@ -2,7 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError, busy } from '../base/errors.ts';
 import { Pieces } from '../base/pieces.ts';
-import { decodeUtf8, isJsonObject, type JsonLimits, type JsonObject, parseJson } from '../base/json.ts';
+import {
+  decodeUtf8,
+  isJsonObject,
+  type JsonLimits,
+  type JsonObject,
+  parseJson,
+  withoutByteOrderMark,
+} from '../base/json.ts';
 import { httpLimits } from './connections.ts';
 import { parseForm } from './parse-form.ts';
 import { checkCharset } from './parse-multipart.ts';
@@ -89,7 +96,7 @@ async function readAndParse(
 }
 
 function parseJsonBody(bytes: Buffer, request: FastifyRequest): unknown {
-  return parseJson(decodeUtf8(bytes), request.routeOptions.config.jsonLimits);
+  return parseJson(withoutByteOrderMark(decodeUtf8(bytes)), request.routeOptions.config.jsonLimits);
 }
 
 /** The body as an object; an absent one is an empty object, as clients leave it out when there is nothing to say. */

@@ -1,7 +1,14 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../base/errors.ts';
-import { decodeUtf8, isJsonObject, jsonLimits, type JsonObject, parseJson } from '../base/json.ts';
+import {
+  decodeUtf8,
+  isJsonObject,
+  jsonLimits,
+  type JsonObject,
+  parseJson,
+  withoutByteOrderMark,
+} from '../base/json.ts';
 import { httpLimits } from './connections.ts';
 import { type FormEntry, parseMultipart } from './parse-multipart.ts';
 
@@ -50,7 +57,7 @@ export function formObject(entries: readonly FormEntry[], request: FastifyReques
   };
   return Object.fromEntries([
     ...members(entries, toValue),
-    ...payloads.flatMap((text) => Object.entries(toObject(parseJson(text, share)))),
+    ...payloads.flatMap((text) => Object.entries(toObject(parseJson(withoutByteOrderMark(text), share)))),
   ]);
 }
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { Dicer } from '@fastify/busboy';
@@ -161,12 +162,16 @@ function describePart(header: PartHeader): Partial<FilePart> & Pick<FilePart, 'n
   if (another !== undefined || bytes === undefined)
     throw refusal('Expected each part of the form to be a field with one name.');
   const name = decodeUtf8(Buffer.from(bytes, 'latin1'));
-  // RFC 7578 forbids it, and servers disagree about which of the two names counts.
-  if (parameters?.has('filename*') === true)
-    throw refusal(`The form field ${quoted(name)} must have its file's name as "filename".`);
   const [encoding = '8bit'] = header['content-transfer-encoding'] ?? [];
   if (!/^(?:7bit|8bit|binary)\s*$/i.test(encoding))
     throw refusal(`The form field ${quoted(name)} must not be encoded.`);
+  const extended = parameters?.get('filename*');
+  // RFC 7578 forbids it, but every client in .NET sends it beside the other name, which then is a poor copy.
+  if (extended !== undefined) {
+    const originalName = decodeExtended(extended);
+    if (originalName !== undefined) return { name, originalName };
+    throw refusal(`The form field ${quoted(name)} has a malformed "filename*".`);
+  }
   const file = parameters?.get('filename') ?? '';
   // An empty name is what a browser sends for a file that was not chosen.
   if (file !== '') return { name, originalName: decodeUtf8(Buffer.from(file, 'latin1')) };
@@ -174,6 +179,23 @@ function describePart(header: PartHeader): Partial<FilePart> & Pick<FilePart, 'n
   checkCharset(type);
   if (/^multipart\//i.test(type)) throw refusal(`The form field ${quoted(name)} must not be a form itself.`);
   return { name };
+}
+
+/** The characters of RFC 8187 section 3.2.1; the language, which is left out by nearly all, does not matter. */
+const EXTENDED = /^(utf-8|iso-8859-1)'[\w-]*'((?:%[\da-f]{2}|[\w!#$&+.^`|~-])+)$/i;
+
+/** Returns the text of an extended parameter, `UTF-8''na%C3%AFve.txt`; undefined for a malformed or an empty one. */
+function decodeExtended(value: string): string | undefined {
+  const [, charset, encoded = ''] = EXTENDED.exec(value) ?? [];
+  if (charset === undefined) return undefined;
+  const bytes = Buffer.from(
+    encoded.replace(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    'latin1',
+  );
+  const isLatin = /^iso/i.test(charset);
+  if (!isLatin && !isUtf8(bytes)) return undefined;
+  const text = bytes.toString(isLatin ? 'latin1' : 'utf8');
+  return text.includes('\0') ? undefined : text;
 }
 
 function quoted(name: string): string {

@@ -39,7 +39,8 @@ const refused: readonly (readonly [string, string | Uint8Array, RegExp])[] = [
   ['a trailing comma', '{"title":"a",}', /not valid JSON/],
   ['single quotes', "{'title':'a'}", /not valid JSON/],
   ['NaN', '{"count":NaN}', /not valid JSON/],
-  ['a byte order mark', '\ufeff{}', /not valid JSON/],
+  ['two byte order marks', '\ufeff\ufeff{}', /not valid JSON/],
+  ['a byte order mark behind the value', '{}\ufeff', /not valid JSON/],
   ['spaces only', '  ', /not valid JSON/],
   ['H-43 null', 'null', /object/],
   ['H-43 an array', '[]', /object/],
@@ -174,6 +175,7 @@ test('H-38 H-40 H-41 only JSON and forms in UTF-8, not compressed, are read; all
     [201, { 'content-type': 'APPLICATION/JSON' }],
     [201, { 'content-type': 'application/json;charset=utf-8' }],
     [201, { 'content-type': 'application/json; charset="UTF-8"' }],
+    [201, { 'content-type': 'application/json;charset=utf8' }],
     [201, { 'content-type': 'application/json', 'content-encoding': 'identity' }],
     [415, { 'content-type': 'application/json; charset=utf-16' }],
     [415, { 'content-type': 'application/json;charset=utf-7' }],
@@ -203,6 +205,17 @@ test('H-38 H-40 H-41 only JSON and forms in UTF-8, not compressed, are read; all
     rawRequest(`POST ${records}`, { 'Content-Length': '2' }) + '{}',
   );
   assert.equal(without.status, 415);
+});
+
+test('a byte order mark before JSON is ignored, in a form too', async (t) => {
+  const service = await withPosts(t);
+  const send = (body: string, headers: Readonly<Record<string, string>> = {}) =>
+    service.request(records, { method: 'POST', body, headers });
+  const plain = await send('\ufeff{"title":"a"}');
+  assert.deepEqual([plain.status, plain.json.title], [201, 'a'], plain.text);
+  const form = new URLSearchParams([['@jsonPayload', '\ufeff{"title":"b"}']]);
+  const inForm = await send(String(form), { 'content-type': 'application/x-www-form-urlencoded' });
+  assert.deepEqual([inForm.status, inForm.json.title], [201, 'b'], inForm.text);
 });
 
 test('a body that nobody reads may be sent to its end, so that its client hears why', async (t) => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { RawConnection, rawRequest } from '../support/raw-http.ts';
 import type { TestAnswer } from '../support/service.ts';
 import type { BlobStore } from '../../src/files/blob-store.ts';
-import { FileStage, type FormPart, formType } from '../support/file-stage.ts';
+import { FileStage, formOf, type FormPart, formType } from '../support/file-stage.ts';
 
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const photo: FormPart = ['photo', png, 'Me and You.png'];
@@ -70,6 +70,52 @@ test('two files of one name, an empty file and one without an extension are kept
   assert.equal(String(await stage.content(json.id, second)), 'second');
   assert.equal((await stage.content(json.id, empty)).length, 0);
   await stage.settled();
+});
+
+/** Sends a file as a client would that writes its name in this way. */
+async function sendNamed(stage: FileStage, named: string): Promise<TestAnswer> {
+  const form = formOf([['papers', 'x', 'a.txt']])
+    .toString('latin1')
+    .replace('filename="a.txt"', named);
+  const headers = { 'content-type': formType };
+  const body = new Uint8Array(Buffer.from(form, 'latin1'));
+  const answer = await fetch(`${stage.service.url}/api/collections/docs/records`, {
+    method: 'POST',
+    body,
+    headers,
+  });
+  const text = await answer.text();
+  return { status: answer.status, headers: answer.headers, text, json: JSON.parse(text) };
+}
+
+test('of the two names that clients in .NET give a file, the one in RFC 8187 counts', async (t) => {
+  const stage = await FileStage.start(t);
+  const named: readonly (readonly [string, RegExp])[] = [
+    [`filename=bee.txt; filename*=utf-8''bee.txt`, /^bee_/],
+    [`filename="wrong.txt"; filename*=utf-8''my%20letter.txt`, /^my_letter_/],
+    [`filename*=UTF-8'en'right.txt; filename=wrong.txt`, /^right_/],
+    [`filename="=?utf-8?B?bmHDr3ZlLnR4dA==?="; filename*=utf-8''na%C3%AFve.txt`, /^na.*ve_/],
+    [`filename*=ISO-8859-1''caf%E9%20bar.txt`, /bar_/],
+    [`filename=""; filename*=UTF-8''right.txt`, /^right_/],
+    [`filename="x.txt"; filename*="utf-8''quoted.txt"`, /^quoted_/],
+    [`filename*=utf-8''..%2F..%2Fetc%2Fpasswd`, /^passwd_/],
+  ];
+  for (const [header, name] of named) {
+    const { status, json, text } = await sendNamed(stage, header);
+    assert.equal(status, 201, `${header} ${text}`);
+    assert.match(json.papers[0], name, header);
+  }
+  const malformed = [
+    'a.txt', "utf-8'a.txt", "''a.txt", "utf-16''a.txt", "utf-8''", "utf-8''%", "utf-8''%4", "utf-8''%zz.txt", "utf-8''%C3.txt",
+    "utf-8''%ED%A0%80.txt", "utf-8''a%00.txt", '"utf-8\'\'a b.txt"', '"utf-8\'\'\xc3\xa9.txt"', `utf-8''${'%C3'.repeat(1_000)}`,
+  ]; // prettier-ignore
+  for (const value of malformed) {
+    const { status, json } = await sendNamed(stage, `filename="a.txt"; filename*=${value}`);
+    assert.equal(status, 400, value);
+    assert.match(json.message, /malformed "filename\*"/, value);
+  }
+  const twice = await sendNamed(stage, `filename*=utf-8''a.txt; filename*=utf-8''b.txt`);
+  assert.equal(twice.status, 400);
 });
 
 test('of several files for a field of one the last is kept, as of several names', async (t) => {

@@ -122,11 +122,11 @@ export const uploadMutants: readonly Mutant[] = [
     tests: hostile,
   },
   {
-    name: 'the name of a file is given once',
+    name: 'the extended name of a file is UTF-8 where it says so',
     file: 'src/http/parse-multipart.ts',
-    from: "if (parameters?.has('filename*') === true)",
-    to: "if (parameters?.has('filename**') === true)",
-    tests: ['test/api/forms.test.ts'],
+    from: 'if (!isLatin && !isUtf8(bytes)) return undefined;',
+    to: '',
+    tests: ['test/api/uploads.test.ts'],
   },
   {
     name: 'no more of a file is kept than its field takes',
