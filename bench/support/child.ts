@@ -11,6 +11,7 @@ export interface Child {
   stop(): Promise<void>;
 }
 
+const stopMsMax = 20_000;
 const compileCache = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url));
 const canPin = spawnSync('taskset', ['--version']).status === 0;
 
@@ -42,5 +43,8 @@ async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null) return;
   const exited = once(child, 'exit');
   child.kill('SIGTERM');
+  // One whose event loop stands still would take minutes.
+  const killing = setTimeout(() => child.kill('SIGKILL'), stopMsMax);
   await exited;
+  clearTimeout(killing);
 }

@@ -19,6 +19,8 @@ export interface Service {
   /** Where its data is, for what would take too long over HTTP. */
   readonly store: Store;
   readonly api: Api;
+  /** Of the superuser. */
+  readonly token: string;
   stop(): Promise<void>;
 }
 
@@ -40,6 +42,7 @@ export async function startService(
   const args = ['serve', '--data', data, '--port', '0', '--dev', ...further];
   const child = await startChild('src/main.ts', args, core === undefined ? {} : { core });
   const api = await superuserApi(child.url, { identity: email, password });
+  const { token } = await api('/api/collections/_superusers/auth-refresh', {});
   await api('/api/collections', sampleCollection('bench'));
   return {
     url: child.url,
@@ -48,6 +51,7 @@ export async function startService(
     args,
     store: openStore(data, process.env['CHANCERY_POSTGRES']),
     api,
+    token: String(token),
     stop: async () => {
       await child.stop();
       rmSync(data, { recursive: true, force: true });
