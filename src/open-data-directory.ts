@@ -16,6 +16,7 @@ import { openInstance } from './open-instance.ts';
 import { type MasterKey, openMasterKey } from './secrets/master-key.ts';
 import { type DataHome, type DataLock, lockDataDirectory } from './storage/data-home.ts';
 import type { Database } from './storage/database.ts';
+import type { MigrationNotice } from './storage/migrate.ts';
 import { DatabaseClock } from './storage/postgres/database-clock.ts';
 import { openSqliteHome, prepareDirectory } from './storage/sqlite/home.ts';
 import { sqliteVersion } from './storage/sqlite/sqlite-database.ts';
@@ -159,11 +160,13 @@ async function openHome(
   { data, postgres, masterKey, queryTimeoutMs, upgradeCopiesMax: copiesMax }: Config,
   logger: Logger,
 ): Promise<DataHome> {
+  const onNotice = ({ message, members }: MigrationNotice): void => logger.warn(message, members);
   if (postgres === undefined) {
     checkSqlite();
     await prepareOrExplain(data);
     const upgradeCopies = { copiesMax, onCopy: (text: string) => logger.info(text) };
-    return openSqliteHome(data, { queryTimeoutMs, onLoss: (loss) => logger.error(loss), upgradeCopies });
+    const onLoss = (loss: string): void => logger.error(loss);
+    return openSqliteHome(data, { queryTimeoutMs, onLoss, upgradeCopies, onNotice });
   }
   if (masterKey.text === undefined && masterKey.file === undefined) {
     throw new StartError(
@@ -172,7 +175,8 @@ async function openHome(
   }
   // Imported on demand: most servers never need the driver.
   const { openPostgresHome } = await import('./storage/postgres/home.ts');
-  return openPostgresHome({ url: postgres.url, isLossAllowed: postgres.allowUnsafe, queryTimeoutMs });
+  const { url, allowUnsafe: isLossAllowed } = postgres;
+  return openPostgresHome({ url, isLossAllowed, queryTimeoutMs }, { onNotice });
 }
 
 async function prepareOrExplain(path: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { JsonObject } from '../base/json.ts';
 import { ConfigError } from '../config.ts';
+import { printText } from '../filters/scan.ts';
 import { deliveryStatuses } from '../webhooks/delivery.ts';
 import { type Api, ApiRefusal, itemsOf, objectOf } from './api.ts';
 import { confirm } from './confirm.ts';
@@ -8,7 +9,7 @@ import { attemptsOf, attemptText, deliveryColumns, recordOf } from './delivery-r
 import { endpointIdOf, endpointPath } from './find-endpoint.ts';
 import { isSet, numberOf, textOf } from './flags.ts';
 import { follow } from './follow.ts';
-import { addListOptions, filterOf, filterText, listQuery } from './list-options.ts';
+import { addListOptions, filterOf, listQuery } from './list-options.ts';
 import { type CommandIo, print, untilInterrupted } from './print.ts';
 import { showItem, showJson, showList, streamOf } from './show.ts';
 import { addApiFlags, withApi } from './with-api.ts';
@@ -60,13 +61,13 @@ function statusesOf(command: Command): readonly string[] {
     throw new ConfigError(
       `--status must be of ${deliveryStatuses.join(', ')}, not ${JSON.stringify(unknown)}.`,
     );
-  return wanted === undefined ? [] : [anyOf(wanted.map((one) => `status = ${filterText(one)}`))];
+  return wanted === undefined ? [] : [anyOf(wanted.map((one) => `status = ${printText(one)}`))];
 }
 
 /** Returns the condition that `--endpoint` makes. */
 async function endpointsOf(api: Api, command: Command): Promise<readonly string[]> {
   const endpoint = textOf(command, 'endpoint');
-  return endpoint === undefined ? [] : [`endpoint = ${filterText(await endpointIdOf(api, endpoint))}`];
+  return endpoint === undefined ? [] : [`endpoint = ${printText(await endpointIdOf(api, endpoint))}`];
 }
 
 /** A single one stays as it is: the service finds exhausted deliveries by an index then. */

@@ -1,5 +1,5 @@
+import { printText } from '../filters/scan.ts';
 import { type Api, ApiRefusal, itemsOf } from './api.ts';
-import { filterText } from './list-options.ts';
 
 export const endpointsPath = '/api/webhooks/endpoints';
 
@@ -32,7 +32,7 @@ export async function withEndpoint<Result>(
 
 /** Returns the id of an endpoint that is named by its id or by its name; the text itself where there is none. */
 export async function endpointIdOf(api: Api, text: string): Promise<string> {
-  const filter = `id = ${filterText(text)} || name = ${filterText(text)}`;
+  const filter = `id = ${printText(text)} || name = ${printText(text)}`;
   const query = { filter, fields: 'id', perPage: 2, skipTotal: 'true' };
   const ids = itemsOf(await api.request('GET', endpointsPath, { query })).map(({ id }) => String(id));
   return ids.includes(text) ? text : (ids[0] ?? text);
@@ -40,7 +40,7 @@ export async function endpointIdOf(api: Api, text: string): Promise<string> {
 
 async function findByName(api: Api, name: string): Promise<string | undefined> {
   if (name === '') return undefined;
-  const query = { filter: `name = ${filterText(name)}`, fields: 'id', perPage: 1, skipTotal: 'true' };
+  const query = { filter: `name = ${printText(name)}`, fields: 'id', perPage: 1, skipTotal: 'true' };
   const [found] = itemsOf(await api.request('GET', endpointsPath, { query }));
   return found === undefined ? undefined : String(found['id']);
 }

@@ -34,8 +34,3 @@ export function filterOf(command: Command, conditions: readonly string[]): strin
   // In parentheses, so that no part of it binds to what stands beside it.
   return [...(filter === '' ? [] : [`(${filter})`]), ...conditions].join(' && ');
 }
-
-/** Returns a text as a filter writes it. */
-export function filterText(text: string): string {
-  return `'${text.replaceAll("'", String.raw`\'`)}'`;
-}

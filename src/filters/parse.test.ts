@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { unreachable } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
 import { type FilterTree, type OperandNode, parseFilter } from './parse.ts';
+import { printText } from './scan.ts';
 
 /** The tree with all its parentheses: `((a = 1 and b = 2) or c = 3)`. A text that could be read again by eye. */
 function show(tree: FilterTree): string {
@@ -35,8 +36,14 @@ const understood: readonly (readonly [text: string, tree: string])[] = [
   [`a=''`, 'a = ""'],
   [raw`a='it\'s'`, `a = "it's"`],
   [raw`a="\""`, raw`a = "\""`],
-  [raw`a='\"'`, raw`a = "\\\""`],
-  [raw`a='\n\\x'`, raw`a = "\\n\\\\x"`],
+  [raw`a='\"'`, raw`a = "\""`],
+  [raw`a="\'"`, raw`a = "'"`],
+  [raw`a='\\'`, raw`a = "\\"`],
+  [raw`a="\\" && b=1`, raw`(a = "\\" and b = 1)`],
+  [raw`a='\\\'b'`, raw`a = "\\'b"`],
+  [raw`a='\n\t\r'`, raw`a = "\n\t\r"`],
+  [raw`a="\\n\\\\x"`, raw`a = "\\n\\\\x"`],
+  [raw`a='\b\f\0\u00e9\x\%\_\/'`, raw`a = "\\b\\f\\0\\u00e9\\x\\%\\_\\/"`],
   [`a='// no comment'`, 'a = "// no comment"'],
   [`a='(' && b=')'`, '(a = "(" and b = ")")'],
   ['a=1&&b=2', '(a = 1 and b = 2)'],
@@ -98,7 +105,8 @@ const refused: readonly (readonly [text: string, message: string])[] = [
   ['a <> 1', 'Unknown operator "<>" at position 2.'],
   ['!'.repeat(100), `Unknown operator "${'!'.repeat(60)}…" at position 0.`],
   [`a = 'x`, 'Expected a closing quote for the text that begins at position 4.'],
-  [raw`a = "a\\"`, 'Expected a closing quote for the text that begins at position 4.'],
+  [raw`a = "a\"`, 'Expected a closing quote for the text that begins at position 4.'],
+  [raw`a = 'a\\\'`, 'Expected a closing quote for the text that begins at position 4.'],
   [`a = 'x"`, 'Expected a closing quote for the text that begins at position 4.'],
   ['a = -', 'Expected a number like 5, -5 or 0.5 and found "-" at position 4.'],
   ['a = - - -1', 'Expected a number like 5, -5 or 0.5 and found "-" at position 4.'],
@@ -274,7 +282,7 @@ function print(tree: FilterTree): string {
 }
 
 function printOperand(node: OperandNode): string {
-  if (node.kind === 'text') return `'${node.value.replaceAll("'", String.raw`\'`)}'`;
+  if (node.kind === 'text') return printText(node.value);
   if (node.kind === 'call') return `${node.name}(${node.arguments.map(printOperand).join(',')})`;
   return node.kind === 'number' ? node.value.toFixed(1) : node.name;
 }

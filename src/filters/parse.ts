@@ -17,7 +17,7 @@ import { scanToken, type Token } from './scan.ts';
  *   call       := name"(" [ operand { "," operand } ] ")"      at most 3 inside each other, no blank before the parenthesis
  *   identifier := [A-Za-z@_#] [A-Za-z0-9_.:]*     not ending in "." or ":", not a lone sign
  *   number     := [ "-" ] digits [ "." digits ]
- *   text       := '…' | "…"                       \' and \" are the only escapes
+ *   text       := '…' | "…"                       escapes in both: \\ \' \" \n \t \r
  *
  * Between tokens: space, tab, newline, and `//` up to the end of its line. Source: http-api section 8.1.
  *

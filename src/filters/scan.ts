@@ -96,18 +96,32 @@ function scanNumber(text: string, start: number): Token {
   return { kind: 'number', text: number, start, end };
 }
 
-/** A quote after any backslash never closes, not even after two: this is how every client of this grammar writes texts. */
+/** What may stand behind a backslash in a text, and what the two of them mean. Every other backslash stands for itself. */
+const escapes: ReadonlyMap<string, string> = new Map([
+  ['\\', '\\'],
+  ["'", "'"],
+  ['"', '"'],
+  ['n', '\n'],
+  ['t', '\t'],
+  ['r', '\r'],
+]);
+
+/** Reads a text as clients of this grammar write it (http-api 8.1), with the same escapes in both kinds of quotes. */
 function scanText(text: string, start: number): Token {
   const quoteCode = text.charCodeAt(start);
-  let at = start + 1;
-  while (at < text.length) {
-    if (text.charCodeAt(at) === quoteCode && text.charCodeAt(at - 1) !== backslash) break;
+  let value = '';
+  let copied = start + 1;
+  for (let at = copied; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === quoteCode) return { kind: 'text', text: value + text.slice(copied, at), start, end: at + 1 };
+    if (code !== backslash) continue;
+    const escaped = escapes.get(text.charAt(at + 1));
+    if (escaped === undefined) continue;
+    value += text.slice(copied, at) + escaped;
     at += 1;
+    copied = at + 1;
   }
-  if (at >= text.length) throw filterError('Expected a closing quote for the text that begins', start);
-  const mark = quoteCode === doubleQuote ? '"' : "'";
-  const value = text.slice(start + 1, at).replaceAll(`\\${mark}`, mark);
-  return { kind: 'text', text: value, start, end: at + 1 };
+  throw filterError('Expected a closing quote for the text that begins', start);
 }
 
 function scanOperator(text: string, start: number): Token {
@@ -148,3 +162,12 @@ function isDigit(code: number): boolean {
 function isOperatorPart(code: number): boolean {
   return (code >= 0x3c && code <= 0x3f) || code === 0x21 || code === 0x7e;
 }
+
+/** Writes a text as a filter has it: {@link scanToken} reads what was written as this text. */
+export function printText(text: string): string {
+  return `'${text.replaceAll(/[\\'\n\t\r]/g, (character) => written.get(character) ?? character)}'`;
+}
+
+const written: ReadonlyMap<string, string> = new Map(
+  [...escapes].map(([letter, character]) => [character, `\\${letter}`]),
+);

@@ -57,6 +57,7 @@ export const auditActions = [
   'delivery.cancel',
   'replay.cancel',
   'event.expunge',
+  'filter.rewrite',
 ] as const;
 
 export type AuditAction = (typeof auditActions)[number];

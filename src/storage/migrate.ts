@@ -1,4 +1,5 @@
 import { AppError } from '../base/errors.ts';
+import type { LogMembers } from '../base/logger.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Database, Engine, Reader, Transaction } from './database.ts';
 
@@ -6,44 +7,71 @@ import type { Database, Engine, Reader, Transaction } from './database.ts';
 export interface Migration {
   readonly name: string;
   readonly statements: (engine: Engine) => readonly Sql[];
+  /** Changes rows where statements alone cannot, after them. Returns what the operator has to know. */
+  readonly change?: (tx: Transaction) => Promise<readonly MigrationNotice[]>;
   /**
    * The fewest steps that a version of Chancery must know to work on a schema that has this step; by default, all up to and including
    * this one. A step that only adds what older versions never miss says fewer, so that old and new nodes of a rolling upgrade run
-   * side by side. What old versions still need is removed one release later.
+   * side by side. What old versions still need is removed one release later. Where it depends on the data, it is asked for before the
+   * step runs; undefined is the default then.
    */
-  readonly admits?: number;
+  readonly admits?: number | ((reader: Reader) => Promise<number | undefined>);
+}
+
+/** A line for the log of the service. */
+export interface MigrationNotice {
+  readonly message: string;
+  readonly members: LogMembers;
+}
+
+export interface MigrateOptions {
+  /** Awaited before a database is changed that is not new, with the number of its steps. */
+  readonly beforeUpgrade?: (steps: number) => Promise<void>;
+  /** Called after the commit. */
+  readonly onNotice?: (notice: MigrationNotice) => void;
 }
 
 /**
  * Brings a database to the last of `migrations`: all missing steps in order, in one transaction. A database that a newer version has
  * migrated further is left as it is. If one of its steps does not admit this version, it is refused before anything is written.
- * `beforeUpgrade` is awaited before a database is changed that is not new, with the number of its steps.
  */
 export async function migrate(
   database: Database,
   migrations: readonly Migration[],
-  beforeUpgrade?: (steps: number) => Promise<void>,
+  { beforeUpgrade, onNotice }: MigrateOptions = {},
 ): Promise<void> {
   const table = logTable(database.engine);
   if (await isDone(database, table, migrations)) return;
   const steps = await appliedCount(database, table);
   if (steps > 0) await beforeUpgrade?.(steps);
-  await database.write(
+  const notices = await database.write(
     async (tx) => {
       await prepare(tx, table);
       // Another process may have been faster, and may know more.
-      if (await isDone(tx, table, migrations)) return;
+      if (await isDone(tx, table, migrations)) return [];
       const applied = await appliedCount(tx, table);
-      for (const [index, { name, statements, admits }] of migrations.slice(applied).entries()) {
-        for (const statement of statements(database.engine)) await tx.run(statement);
-        const number = applied + index + 1;
-        await tx.run(
-          sql`INSERT INTO ${table} (number, name, admits) VALUES (${number}, ${name}, ${admits ?? number})`,
-        );
-      }
+      const all: MigrationNotice[] = [];
+      for (const [index, step] of migrations.slice(applied).entries())
+        all.push(...(await apply(tx, step, { table, number: applied + index + 1 })));
+      return all;
     },
     { isExclusive: true },
   );
+  for (const notice of notices) onNotice?.(notice);
+}
+
+async function apply(
+  tx: Transaction,
+  { name, statements, change, admits }: Migration,
+  { table, number }: { readonly table: Sql; readonly number: number },
+): Promise<readonly MigrationNotice[]> {
+  const admitted = typeof admits === 'function' ? await admits(tx) : admits;
+  for (const statement of statements(tx.names.engine)) await tx.run(statement);
+  const notices = (await change?.(tx)) ?? [];
+  await tx.run(
+    sql`INSERT INTO ${table} (number, name, admits) VALUES (${number}, ${name}, ${admitted ?? number})`,
+  );
+  return notices;
 }
 
 /** True when there is nothing to migrate. Throws when it must not touch the schema. */

@@ -6,6 +6,7 @@ import { commandMutants } from './command-mutants.ts';
 import { deliveryMutants } from './delivery-mutants.ts';
 import { edgeMutants } from './edge-mutants.ts';
 import { expungeMutants } from './expunge-mutants.ts';
+import { filterMutants } from './filter-mutants.ts';
 import { kitMutants } from './kit-mutants.ts';
 import { limitMutants } from './limit-mutants.ts';
 import { logMutants } from './log-mutants.ts';
@@ -37,6 +38,7 @@ export const mutants: readonly Mutant[] = [
   ...deliveryMutants,
   ...edgeMutants,
   ...expungeMutants,
+  ...filterMutants,
   ...kitMutants,
   ...limitMutants,
   ...logMutants,

@@ -1,6 +1,7 @@
 import { sql } from '../../sql/sql.ts';
 import type { Migration } from '../migrate.ts';
 import { instanceDeliveryLog } from './instance-delivery-log.ts';
+import { storedFilters } from './stored-filters.ts';
 
 // Rules, fields, indexes and options are one JSON text: they are only ever read and written together.
 const collection = sql`CREATE TABLE "$collection" (
@@ -283,4 +284,5 @@ export const instanceMigrations: readonly Migration[] = [
   { name: 'backfills', statements: () => replayBackfill, admits: 1 },
   { name: 'events whose bodies are expunged', statements: () => [eventExpunged], admits: 1 },
   { name: 'alerts of lanes', statements: () => laneAlerts, admits: 1 },
+  storedFilters,
 ];

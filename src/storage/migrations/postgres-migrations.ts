@@ -2,6 +2,7 @@ import { sql, type Sql } from '../../sql/sql.ts';
 import type { Migration } from '../migrate.ts';
 import { postgresDeliveryLog } from './postgres-delivery-log.ts';
 import { postgresLogPartitions } from './postgres-log-partitions.ts';
+import { storedFilters } from './stored-filters.ts';
 
 /**
  * The schema `chancery`: the internal tables that all instances share, each key beginning with the instance. They hold what the
@@ -375,4 +376,5 @@ export const postgresMigrations: readonly Migration[] = [
   { name: 'backfills', statements: () => [replayBackfill], admits: 1 },
   { name: 'events whose bodies are expunged', statements: () => [eventExpunged], admits: 1 },
   { name: 'alerts of lanes', statements: () => [laneAlerts], admits: 1 },
+  storedFilters,
 ];

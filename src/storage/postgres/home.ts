@@ -4,7 +4,7 @@ import { Poller } from '../../base/poller.ts';
 import { identifier, sql } from '../../sql/sql.ts';
 import type { DataHome, Memory } from '../data-home.ts';
 import type { Database, Transaction, WriteOptions } from '../database.ts';
-import { migrate } from '../migrate.ts';
+import { migrate, type MigrateOptions } from '../migrate.ts';
 import { StorageCounts } from '../storage-counts.ts';
 import { postgresMigrations } from '../migrations/postgres-migrations.ts';
 import { openPostgresPool, type PostgresPool, type PostgresPoolOptions } from './postgres-pool.ts';
@@ -18,14 +18,17 @@ const backgroundMax = 3;
 const versionsBack = 1_000;
 
 /** One PostgreSQL database: shared internal tables in `chancery`, a schema for the collections of each instance. */
-export async function openPostgresHome(options: PostgresPoolOptions): Promise<DataHome> {
+export async function openPostgresHome(
+  options: PostgresPoolOptions,
+  how: Pick<MigrateOptions, 'onNotice'> = {},
+): Promise<DataHome> {
   const pools: PostgresPool[] = [];
   try {
     const pool = await openPostgresPool(options);
     pools.push(pool);
     const background = await openPostgresPool({ ...options, name: 'background', max: backgroundMax });
     pools.push(background);
-    return await homeOf(pool, background);
+    return await homeOf(pool, background, how);
   } catch (error) {
     await Promise.all(pools.map((pool) => pool.stop()));
     throw explained(error, options.url);
@@ -43,11 +46,15 @@ function explained(error: unknown, url: string): unknown {
   return new AppError('unavailable', `PostgreSQL${place} cannot be used: ${reason}.`, { cause: error });
 }
 
-async function homeOf(pool: PostgresPool, backgroundPool: PostgresPool): Promise<DataHome> {
+async function homeOf(
+  pool: PostgresPool,
+  backgroundPool: PostgresPool,
+  how: Pick<MigrateOptions, 'onNotice'>,
+): Promise<DataHome> {
   const counts = new StorageCounts([pool.counts, backgroundPool.counts]);
   const control = openPostgres({ pool, instanceId: '', schema: 'chancery', counts });
   const background = openPostgres({ pool: backgroundPool, instanceId: '', schema: 'chancery', counts });
-  await migrate(control, postgresMigrations);
+  await migrate(control, postgresMigrations, how);
   const opened = new Map<string, Opened>();
   let watch: Poller | undefined;
   return {

@@ -5,7 +5,7 @@ import { Poller } from '../../base/poller.ts';
 import { codeOf, syncDirectory } from '../../base/process.ts';
 import type { DataHome, OpeningChecks } from '../data-home.ts';
 import { EngineFailure, unavailableSeconds, unavailableText } from '../engine-errors.ts';
-import { migrate, type Migration } from '../migrate.ts';
+import { migrate, type MigrateOptions, type Migration, type MigrationNotice } from '../migrate.ts';
 import { StorageCounts } from '../storage-counts.ts';
 import { controlMigrations } from '../migrations/control-migrations.ts';
 import { instanceMigrations } from '../migrations/instance-migrations.ts';
@@ -28,11 +28,12 @@ export interface SqliteHomeOptions {
   /** Called with what to tell the operator when acknowledged changes are missing. */
   readonly onLoss: (loss: string) => void;
   readonly upgradeCopies: Pick<UpgradeCopyOptions, 'copiesMax' | 'onCopy'>;
+  readonly onNotice: NonNullable<MigrateOptions['onNotice']>;
 }
 
 /** A directory: `control.db`, and for each instance `instances/<id>/data.db` and `logs.db` beside it. */
 export async function openSqliteHome(directory: string, options: SqliteHomeOptions): Promise<DataHome> {
-  const { queryTimeoutMs, onLoss } = options;
+  const { queryTimeoutMs, onLoss, onNotice } = options;
   const steps = { control: controlMigrations.length, instance: instanceMigrations.length };
   const copies = new UpgradeCopies(directory, { ...options.upgradeCopies, steps });
   await copies.copyAll();
@@ -53,7 +54,9 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
       const path = join(folderOf(instanceId), 'data.db');
       await requireFile(path);
       const definitions = new SqliteDefinitions(memory);
-      const how = { ...searched, counts, copies, definitions, checks };
+      const ofInstance = ({ message, members }: MigrationNotice): void =>
+        onNotice({ message, members: { instance: instanceId, ...members } });
+      const how = { ...searched, counts, copies, definitions, checks, onNotice: ofInstance };
       const file = await openFile({ path, ...how, migrations: instanceMigrations });
       opened.set(instanceId, { ...file, definitions });
       return file.database;
@@ -172,7 +175,7 @@ async function isMissing(path: string): Promise<boolean> {
   }
 }
 
-interface FileOptions extends SqliteOptions {
+interface FileOptions extends SqliteOptions, Pick<MigrateOptions, 'onNotice'> {
   readonly migrations: readonly Migration[];
   /** Left out for a file of which no copy is kept. */
   readonly copies?: UpgradeCopies;
@@ -189,13 +192,17 @@ async function openFile(options: FileOptions): Promise<OpenFile> {
   }
 }
 
-async function openMigrated({ migrations, copies, checks, ...options }: FileOptions): Promise<OpenFile> {
+async function openMigrated(how: FileOptions): Promise<OpenFile> {
+  const { migrations, copies, checks, onNotice, ...options } = how;
   const mark = new LogMark(options.path);
   const database = openSqlite(options);
   try {
     const loss = checks?.onLoss === undefined ? undefined : mark.findLoss(database.logState());
     if (loss !== undefined) checks?.onLoss?.(loss);
-    await migrate(database, migrations, (steps) => copies?.copy(options.path, steps) ?? Promise.resolve());
+    await migrate(database, migrations, {
+      beforeUpgrade: (steps) => copies?.copy(options.path, steps) ?? Promise.resolve(),
+      ...(onNotice !== undefined && { onNotice }),
+    });
     await checks?.requireOwn?.(database);
     // Only now: a migration creates the table that holds the version of the definitions.
     options.definitions?.start();

@@ -48,7 +48,7 @@ interface Context {
 }
 
 const token =
-  /\s+|'(?:\\.|[^'\\])*'?|"(?:\\.|[^"\\])*"?|&&|\|\||\?(?:!=|!~|>=|<=|[=~<>])|!=|!~|>=|<=|[=~<>()]|[^\s=~<>()&|!?'"]+|./gy;
+  /\s+|'(?:\\.|[^'\\])*'?|"(?:\\.|[^"\\])*"?|&&|\|\||\?(?:!=|!~|>=|<=|[=~<>])|!=|!~|>=|<=|[=~<>()]|[^\s=~<>()&|!?'"]+|./gsy;
 
 /** Reads the tokens before the caret. The last one, without a space behind it, is what is being typed. */
 function contextOf(text: string): Context {
@@ -112,10 +112,16 @@ function values(field: Field | undefined): readonly Choice[] {
   if (field?.type === 'bool') return ['true', 'false'].map((text) => ({ text, note: 'value' }));
   if (field?.type === 'select')
     return field.values.map((value) => ({
-      text: `'${value.replaceAll("'", String.raw`\'`)}'`,
+      text: printText(value),
       note: 'value',
     }));
   return [{ text: "''", note: 'empty' }];
+}
+
+/** Writes a text as filters have it (docs/filters.md). */
+function printText(text: string): string {
+  const escapes: Readonly<Record<string, string>> = { '\n': 'n', '\t': 't', '\r': 'r' };
+  return `'${text.replaceAll(/[\\'\n\t\r]/g, (character) => `\\${escapes[character] ?? character}`)}'`;
 }
 
 const macros: readonly Choice[] = [

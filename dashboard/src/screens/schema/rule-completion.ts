@@ -66,13 +66,9 @@ export function completeRule(text: string, caret: number, names: Names): Complet
   };
 }
 
+/** Whether the text ends inside a quoted one. A backslash takes the character behind it along. */
 function isQuoted(text: string): boolean {
-  let quote = '';
-  for (const { index, 0: letter } of text.matchAll(/['"]/g)) {
-    if (quote === '') quote = letter;
-    else if (letter === quote && text[index - 1] !== '\\') quote = '';
-  }
-  return quote !== '';
+  return /['"]/.test(text.replaceAll(/'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"/gs, ''));
 }
 
 function matching(items: readonly Completion[], typed: string): readonly Completion[] {

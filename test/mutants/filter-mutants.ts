@@ -1,0 +1,40 @@
+import type { Mutant } from './mutant.ts';
+
+/** How filters are read, and what becomes of those that are stored. */
+export const filterMutants: readonly Mutant[] = [
+  {
+    name: 'a backslash escapes itself in a text, so that none escapes its quote',
+    file: 'src/filters/scan.ts',
+    from: "  ['\\\\', '\\\\'],\n",
+    to: '',
+    tests: ['src/filters/parse.test.ts', 'test/api/sdk-filters.test.ts'],
+  },
+  {
+    name: 'a printed text is read as the same text',
+    file: 'src/filters/scan.ts',
+    from: String.raw`text.replaceAll(/[\\'\n\t\r]/g,`,
+    to: String.raw`text.replaceAll(/['\n\t\r]/g,`,
+    tests: ['src/filters/parse.test.ts'],
+  },
+  {
+    name: 'stored filters mean what they meant',
+    file: 'src/storage/migrations/stored-filters.ts',
+    from: 'const rewritten = rewriteTexts(before);',
+    to: 'const rewritten: string | undefined = rewriteTexts(before) && before;',
+    tests: ['test/engines/stored-filters.test.ts'],
+  },
+  {
+    name: 'a stored filter that had no end denies',
+    file: 'src/storage/migrations/stored-filters.ts',
+    from: 'rewritten ?? `(unreadable) ${before}`',
+    to: 'rewritten ?? before',
+    tests: ['test/engines/stored-filters.test.ts'],
+  },
+  {
+    name: 'versions that would misread a rewritten filter are not admitted',
+    file: 'src/storage/migrations/stored-filters.ts',
+    from: '.length === 0 ? 1 : undefined',
+    to: '.length >= 0 ? 1 : undefined',
+    tests: ['test/engines/stored-filters.test.ts'],
+  },
+];
