@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { hashPassword } from '../../src/secrets/password.ts';
 
+const share = { instance: 'a', address: '' };
 const server = createServer((request, response) => {
   const { searchParams } = new URL(request.url ?? '', 'http://localhost');
   void hashFor(Number(searchParams.get('seconds'))).then((answer) => response.end(JSON.stringify(answer)));
@@ -13,7 +14,7 @@ async function hashFor(seconds: number): Promise<{ readonly count: number; reado
   let count = 0;
   const hash = async (): Promise<void> => {
     while (performance.now() - startedMs < seconds * 1_000) {
-      await hashPassword('a password of a user');
+      await hashPassword('a password of a user', share);
       count += 1;
     }
   };

@@ -1,3 +1,4 @@
+import type { Share } from '../base/fair-line.ts';
 import type { Trace } from '../base/trace-context.ts';
 import type { Caller } from './caller.ts';
 
@@ -23,12 +24,22 @@ export interface RuleInput {
 export interface RequestOrigin {
   /** The client's IP address as text. */
   readonly address: string;
+  /** The same client as it is counted: an IPv6 network has one owner. */
+  readonly network: string;
+  /** Aborted when the client leaves. */
+  readonly signal: AbortSignal | undefined;
   /** As the answer and the log have it. */
   readonly requestId: string;
 }
 
 export type RuleContext =
   'default' | 'expand' | 'realtime' | 'protectedFile' | 'batch' | 'oauth2' | 'otp' | 'password';
+
+/** Returns whose share of something scarce a request takes. */
+export function shareOf(instanceId: string, { origin }: Pick<RuleInput, 'origin'>): Share {
+  const { network = '', signal } = origin?.() ?? {};
+  return { instance: instanceId, address: network, signal };
+}
 
 /** Of a key that is given more than once, `get` returns the first value. */
 export interface FactReader {

@@ -1,4 +1,5 @@
 import { type Caller, guest, type User } from '../access/caller.ts';
+import { type RuleInput, shareOf } from '../access/rule-input.ts';
 import { type FieldError, tooManyRequests } from '../base/errors.ts';
 import { fieldError } from '../fields/field-error.ts';
 import { fieldType } from '../fields/field-types.ts';
@@ -110,7 +111,8 @@ export function confirmEmailChange(
       claims: ['email', 'newEmail'].map((claim) => ({ name: claim, problem: noNewEmail })),
     });
     if (password === '') refuseForm({ password: fieldError('validation_required') });
-    if (!(await isPasswordRight(instance, token, password))) refuseForm({ password: wrongPassword });
+    if (!(await isPasswordRight(instance, token, { facts, password })))
+      refuseForm({ password: wrongPassword });
     await useMailedToken(instance, { facts, token }, (scope, existing) =>
       moveAccount(scope, existing, token),
     );
@@ -121,12 +123,14 @@ export function confirmEmailChange(
 async function isPasswordRight(
   instance: Instance,
   { collection, id }: MailedToken,
-  password: string,
+  { facts, password }: { readonly facts: RuleInput; readonly password: string },
 ): Promise<boolean> {
   const key = { collection: collection.id, record: id, name: 'password' };
   const hash = await readSecret(instance.database, key);
   const attempt = { caller: guest, collection: collection.id, id };
-  return guardOldPassword(instance, attempt, () => verifyPassword(password, hash));
+  return guardOldPassword(instance, attempt, () =>
+    verifyPassword(password, hash, shareOf(instance.id, facts)),
+  );
 }
 
 async function moveAccount(scope: WriteScope, existing: StoredRecord, token: MailedToken): Promise<void> {

@@ -1,4 +1,4 @@
-import type { RuleInput } from '../access/rule-input.ts';
+import { type RuleInput, shareOf } from '../access/rule-input.ts';
 import { AppError } from '../base/errors.ts';
 import { idAlphabet, idLength, randomText } from '../base/ids.ts';
 import type { Instance } from '../instances/instance.ts';
@@ -50,7 +50,7 @@ export function signInWithOneTimePassword(
     const code = await findCode(instance, collection, otpId);
     return recordSignIn(instance, { facts, collection, id: code?.recordRef ?? '' }, async () => {
       const isRight = await guardOtp(instance, { collection, otpId, address }, () =>
-        verifyPassword(password, code?.hash),
+        verifyPassword(password, code?.hash, shareOf(instance.id, facts)),
       );
       if (!isRight || code === undefined) throw invalidCode();
       const used = await useCode(instance, { ...facts, context: 'otp' }, { collection, code });
@@ -92,7 +92,9 @@ async function useCode(
   const found = await findRecord(instance.database, now, code.recordRef);
   // A random password, which nobody knows.
   const passwordHash =
-    found !== undefined && isProof(found, code) ? await hashPassword(newTokenKey()) : undefined;
+    found !== undefined && isProof(found, code)
+      ? await hashPassword(newTokenKey(), shareOf(instance.id, facts))
+      : undefined;
   return instance.database.write(async (tx) => {
     const current = instance.collections.get(collection.id);
     // The account is locked first, as a delete of it locks in the same order.

@@ -1,3 +1,4 @@
+import { shareOf } from '../access/rule-input.ts';
 import { assert } from '../base/assert.ts';
 import type { FieldError } from '../base/errors.ts';
 import { fieldError } from '../fields/field-error.ts';
@@ -59,7 +60,7 @@ export function confirmPasswordReset(
       password: passwordProblem(collection, form.password),
       passwordConfirm: confirmProblem(form),
     });
-    const passwordHash = await hashPassword(form.password);
+    const passwordHash = await hashPassword(form.password, shareOf(instance.id, facts));
     await useMailedToken(instance, { facts, token }, async (scope, existing) => {
       const isSame = valueOf(existing, 'email') === token.claim('email');
       const change = changeAccount(scope, existing, { passwordHash, ...(isSame && { verified: true }) });

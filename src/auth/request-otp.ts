@@ -1,4 +1,6 @@
+import { shareOf } from '../access/rule-input.ts';
 import { AppError } from '../base/errors.ts';
+import type { Share } from '../base/fair-line.ts';
 import { randomText } from '../base/ids.ts';
 import type { Instance } from '../instances/instance.ts';
 import { SharedCounter } from '../limits/shared-counter.ts';
@@ -42,7 +44,7 @@ export interface OtpAnswer {
  */
 export function requestOtp(
   instance: Instance,
-  { collection: name, body }: AccountRequest,
+  { collection: name, facts, body }: AccountRequest,
 ): Promise<OtpAnswer> {
   return withAuthCollection(instance, name, async (collection) => {
     const { otp } = collection.auth;
@@ -53,7 +55,10 @@ export function requestOtp(
     const address = `otp|${collection.id}|${email.toLowerCase()}`;
     const { otpId, isNew } = await chooseId(instance, address, otp.duration);
     if (!isNew) return { otpId, work: undefined };
-    const code = { collection: collection.id, email, otpId };
+    // Without its signal: the mail is sent whether or not the client waits for the answer.
+    const { address: client } = shareOf(instance.id, facts);
+    const share = { instance: instance.id, address: client };
+    const code = { collection: collection.id, email, otpId, share };
     return { otpId, work: (later, mailer) => sendCode(later, mailer, code) };
   });
 }
@@ -81,19 +86,20 @@ interface Code {
   readonly collection: string;
   readonly email: string;
   readonly otpId: string;
+  readonly share: Share;
 }
 
 function sendCode(
   instance: Instance,
   mailer: Mailer,
-  { collection: name, email, otpId }: Code,
+  { collection: name, email, otpId, share }: Code,
 ): Promise<void> {
   return withAuthCollection(instance, name, async (collection) => {
     const record = await findByIdentity(instance, collection, { identity: email, fields: ['email'] });
     if (record === undefined) return;
     const { otp } = collection.auth;
     const code = randomText(otp.length, '0123456789');
-    const hashes = new Map([['password', await hashPassword(code)]]);
+    const hashes = new Map([['password', await hashPassword(code, share)]]);
     const to = String(valueOf(record, 'email'));
     const row = {
       companion: getCompanion(instance, '_otps'),

@@ -1,4 +1,5 @@
-import type { RuleInput } from '../access/rule-input.ts';
+import { type RuleInput, shareOf } from '../access/rule-input.ts';
+import type { Share } from '../base/fair-line.ts';
 import { AppError } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import { isIdentityIndex } from '../collections/index-definition.ts';
@@ -69,10 +70,11 @@ async function checkPassword(
   const tokenKey = await findTokenKey(instance, collection, { record: id, kind: 'authToken' });
   const key = { collection: collection.id, record: id, name: 'password' };
   const hash = record === undefined ? undefined : await readSecret(instance.database, key);
-  const isRight = await verifyPassword(password, hash);
+  const share = shareOf(instance.id, facts);
+  const isRight = await verifyPassword(password, hash, share);
   if (!isRight || record === undefined || hash === undefined || tokenKey === undefined)
     throw new AppError('bad_request', 'Failed to authenticate.');
-  if (needsRehash(hash)) await strengthen(instance, key, { hash, password });
+  if (needsRehash(hash)) await strengthen(instance, key, { hash, password, share });
   return finishSignIn(instance, facts, { record, method: 'password', tokenKey });
 }
 
@@ -99,9 +101,9 @@ function decodeCredentials(body: JsonObject, configured: readonly string[]): Cre
 async function strengthen(
   instance: Instance,
   key: SecretKey,
-  { hash, password }: { readonly hash: string; readonly password: string },
+  { hash, password, share }: { readonly hash: string; readonly password: string; readonly share: Share },
 ): Promise<void> {
-  const stronger = await hashPassword(password);
+  const stronger = await hashPassword(password, share);
   await instance.database.write((tx) =>
     tx.run(sql`
       UPDATE ${tx.names.table('$secret')} SET value = ${stronger}

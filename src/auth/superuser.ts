@@ -25,7 +25,7 @@ export async function upsertSuperuser(
   if (Array.from(password).length < passwordLengthMin) {
     throw new AppError('bad_request', `The password must have at least ${passwordLengthMin} characters.`);
   }
-  const hash = await hashPassword(password);
+  const hash = await hashPassword(password, { instance: instance.id, address: '' });
   const saving = instance.database.write(async (tx) => {
     const collection = instance.collections.get(superusersName);
     const existing = await findId(tx, collection, email);

@@ -42,7 +42,11 @@ async function startStage(t: TestContext, wrap: (store: BlobStore) => Partial<Bl
   const log: string[] = [];
   const port = { isInstalled: () => true, load: async () => sharp };
   const maker = new ThumbMaker({ clock: systemClock, logger: logInto(log), sharp: port });
-  return { files, log, make: () => maker.make({ instanceId: 'i', files, key, size: '100x100' }) };
+  return {
+    files,
+    log,
+    make: () => maker.make({ share: { instance: 'i', address: '' }, files, key, size: '100x100' }),
+  };
 }
 
 test('a thumb of an image that is removed while it is made does not stay', async (t) => {

@@ -2,9 +2,11 @@ import { mkdir, rm, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { Busy } from '../base/errors.ts';
+import type { Share } from '../base/fair-line.ts';
+import { FairQueue } from '../base/fair-queue.ts';
 import { newId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
-import { TurnQueue } from '../base/turn-queue.ts';
 import { isBlobName, readBytes, thumbsFolder } from './blob-store.ts';
 import type { InstanceFiles } from './instance-files.ts';
 import type { Sharp, SharpPort } from './load-sharp.ts';
@@ -33,7 +35,8 @@ const failuresMax = 10_000;
 const threadsMax = 2;
 
 export interface ThumbToMake {
-  readonly instanceId: string;
+  /** Of the client that is first to ask for it. */
+  readonly share: Share;
   readonly files: InstanceFiles;
   /** Key of the image. */
   readonly key: string;
@@ -63,11 +66,11 @@ export function thumbKey(key: string, size: string): string | undefined {
  */
 export class ThumbMaker {
   readonly #options: ThumbMakerOptions;
-  readonly #queue = new TurnQueue({
+  readonly #queue = new FairQueue({
     runningMax: Math.min(availableParallelism(), threadsMax),
-    runningOfOneMax: Math.min(availableParallelism(), threadsMax),
     waitingMax: 1_000,
-    waitingOfOneMax: 200,
+    waitingOfInstanceMax: 200,
+    waitingOfAddressMax: 100,
   });
   readonly #making = new Map<string, Promise<boolean>>();
   /** When each failed. */
@@ -88,15 +91,18 @@ export class ThumbMaker {
 
   /** Makes a thumb. Returns false where none can be made, or not now: then the image is sent as it is. */
   async make(thumb: ThumbToMake): Promise<boolean> {
-    const name = `${thumb.instanceId}/${thumb.key}/${thumb.size}`;
+    const { instance, address } = thumb.share;
+    const name = `${instance}/${thumb.key}/${thumb.size}`;
     const making = this.#making.get(name);
     if (making !== undefined) return making;
     const failedMs = this.#failures.get(name);
     if (failedMs !== undefined && this.#options.clock.now() - failedMs < failureMs) return false;
-    const begun = this.#queue.run(thumb.instanceId, () => this.#tryToMake(thumb, name));
+    // Without its signal: others may wait for the same thumb.
+    const begun = this.#queue.run({ instance, address }, () => this.#tryToMake(thumb, name));
     if (begun === undefined) return false;
-    this.#making.set(name, begun);
-    return begun.finally(() => this.#making.delete(name));
+    const made = begun.catch(falseIfBusy).finally(() => this.#making.delete(name));
+    this.#making.set(name, made);
+    return made;
   }
 
   /** Waits for those that are being made. */
@@ -110,12 +116,18 @@ export class ThumbMaker {
       const sharp = await (this.#sharp ??= port.load());
       return sharp !== undefined && (await makeThumb(sharp, thumb));
     } catch (error) {
-      logger.warn('A thumb could not be made.', { instance: thumb.instanceId, key: thumb.key, error });
+      logger.warn('A thumb could not be made.', { instance: thumb.share.instance, key: thumb.key, error });
       if (this.#failures.size >= failuresMax) this.#failures.clear();
       this.#failures.set(name, clock.now());
       return false;
     }
   }
+}
+
+/** A thumb that has to give way to others is not made now. */
+function falseIfBusy(error: unknown): false {
+  if (error instanceof Busy) return false;
+  throw error;
 }
 
 /** Returns false for a file that is no image, for one that is too large, and for one that is gone. Throws for one that cannot be read. */

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../access/caller.ts';
-import type { RuleInput } from '../access/rule-input.ts';
+import { type RuleInput, shareOf } from '../access/rule-input.ts';
 import type { WorkAfterAnswer } from '../auth/account-request.ts';
 import { assert } from '../base/assert.ts';
 import { AppError, busy } from '../base/errors.ts';
@@ -192,9 +192,12 @@ export class RequestContext<Params = object> extends ServiceContext {
     const entry = this.request.instanceEntry;
     assert(entry !== null, 'a request of an operation has an instance');
     const loan = await instances.borrow(entry);
-    const isTaken = mailer.prepare(entry.id, () => work(loan.instance, mailer).finally(() => loan.release()));
-    if (!isTaken) loan.release();
-    return isTaken;
+    // Without its signal: the work is done whether or not the client waits for the answer.
+    const { address } = shareOf(entry.id, this.input);
+    const prepared = mailer.prepare({ instance: entry.id, address }, () => work(loan.instance, mailer));
+    if (prepared === undefined) loan.release();
+    else void prepared.finally(() => loan.release());
+    return prepared !== undefined;
   }
 
   /** As {@link runAfterAnswer}, for work that is the purpose of the request. Throws unavailable when the queue is full. */

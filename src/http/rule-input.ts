@@ -5,6 +5,7 @@ import { isJsonObject } from '../base/json.ts';
 import { continueTrace, type Trace } from '../base/trace-context.ts';
 import type { Caller } from '../access/caller.ts';
 import type { FactReader, RuleInput, RequestOrigin } from '../access/rule-input.ts';
+import { clientKey } from '../limits/rate-limiter.ts';
 import { queryOf } from './request.ts';
 
 declare module 'fastify' {
@@ -39,8 +40,13 @@ export function traceOf(request: FastifyRequest<object>): Trace {
 function originOf(request: FastifyRequest<object>): RequestOrigin {
   const { instance } = request;
   assert(instance !== null, 'facts are those of a request to an instance');
-  const address = ipAddressText(request.server.admission.addressOf(instance, request));
-  return { address, requestId: request.id };
+  const address = request.server.admission.addressOf(instance, request);
+  return {
+    address: ipAddressText(address),
+    network: clientKey(address),
+    signal: request.raw.signal,
+    requestId: request.id,
+  };
 }
 
 function headerReader({ headers }: FastifyRequest<object>): FactReader {

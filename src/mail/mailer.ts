@@ -1,7 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
+import { Busy } from '../base/errors.ts';
+import type { Share } from '../base/fair-line.ts';
+import { FairQueue, type QueueLimits } from '../base/fair-queue.ts';
 import type { Logger } from '../base/logger.ts';
 import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
-import { type TurnLimits, TurnQueue } from '../base/turn-queue.ts';
 import { isPlainAllowed, type NetworkPolicy } from '../network/address-guard.ts';
 import { HostResolver } from '../network/host-resolver.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -9,19 +12,22 @@ import type { Mail, MailResult, MailText } from './render-mail.ts';
 import { type MailGuard, type MailServer, sendMail } from './send-mail.ts';
 
 /** Limits for SMTP conversations: each may take half a minute, and with a dead server it does. */
-const sendLimits: TurnLimits = {
+const sendLimits: QueueLimits = {
   runningMax: 8,
-  runningOfOneMax: 2,
+  runningOfInstanceMax: 2,
   waitingMax: 1_000,
-  waitingOfOneMax: 100,
+  waitingOfInstanceMax: 100,
+  // Those who wait to be sent are of no client any more.
+  waitingOfAddressMax: 100,
 };
 
 /** Limits for preparing mails: short pieces of work on the database. */
-const prepareLimits: TurnLimits = {
+const prepareLimits: QueueLimits = {
   runningMax: 8,
-  runningOfOneMax: 2,
+  runningOfInstanceMax: 2,
   waitingMax: 1_000,
-  waitingOfOneMax: 200,
+  waitingOfInstanceMax: 200,
+  waitingOfAddressMax: 100,
 };
 
 export interface MailerOptions {
@@ -49,8 +55,8 @@ export class Mailer {
   readonly #options: MailerOptions;
   readonly #guard: MailGuard;
   readonly #resolver = new HostResolver();
-  readonly #sending = new TurnQueue(sendLimits);
-  readonly #preparing = new TurnQueue(prepareLimits);
+  readonly #sending = new FairQueue(sendLimits);
+  readonly #preparing = new FairQueue(prepareLimits);
   readonly #record = new MailRecord();
   readonly #stopping = new AbortController();
 
@@ -72,19 +78,23 @@ export class Mailer {
 
   /**
    * Queues work that prepares a mail, to begin after its request was answered: the time of the answer must not reveal whether there
-   * was anything to do. Returns false, and never begins it, when too many are waiting. Errors of the work are logged.
+   * was anything to do. Returns undefined, and never begins it, when too many are waiting; else a promise that is fulfilled when the work
+   * has ended or has given way to others. Errors of the work are logged.
    */
-  prepare(instanceId: string, work: () => Promise<void>): boolean {
+  prepare(share: Share, work: () => Promise<void>): Promise<void> | undefined {
     const { logger } = this.#options;
-    const running = this.#preparing.run(instanceId, work);
-    if (running === undefined) {
-      logger.warn('Too many mails are waiting to be prepared.', { instance: instanceId });
-      return false;
-    }
-    running.catch((error: unknown) => {
-      logger.error('A mail could not be prepared.', { instance: instanceId, error });
+    const { instance } = share;
+    const running = this.#preparing.run(share, async () => {
+      await nextTurn();
+      await work();
     });
-    return true;
+    if (running === undefined) {
+      logger.warn('Too many mails are waiting to be prepared.', { instance });
+      return undefined;
+    }
+    return running.catch((error: unknown) => {
+      logger.error('A mail could not be prepared.', { instance, error });
+    });
   }
 
   /** Sends a mail when its turn comes, with the settings of this moment. A failure is logged and returned. */
@@ -99,7 +109,7 @@ export class Mailer {
         signal: this.#stopping.signal,
       });
     const result = smtp.enabled
-      ? ((await this.#sending.run(origin.id, send)) ?? tooMany)
+      ? await this.#sendInTurn(origin.id, send)
       : this.#options.isDevelopment
         ? kept
         : noServer;
@@ -117,6 +127,15 @@ export class Mailer {
       });
     }
     return result;
+  }
+
+  async #sendInTurn(instance: string, send: () => Promise<MailResult>): Promise<MailResult> {
+    try {
+      return (await this.#sending.run({ instance, address: '' }, send)) ?? tooMany;
+    } catch (error) {
+      if (error instanceof Busy) return tooMany;
+      throw error;
+    }
   }
 
   /** Waits for queued mails to be sent, at most this long. */

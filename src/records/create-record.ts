@@ -45,7 +45,7 @@ export async function prepareCreate(
   );
   admit(collection, 'createRule', caller);
   const { body } = request;
-  const secrets = await prepareSecrets(instance, collection, { caller, body });
+  const secrets = await prepareSecrets(instance, collection, { facts, body });
   const newId = placeForNew(instance, collection, { caller, body });
   return (tx) => createInside({ instance, facts, tx }, { ...request, secrets, newId });
 }

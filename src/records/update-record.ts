@@ -49,7 +49,7 @@ export async function prepareUpdate(
   );
   admit(collection, 'updateRule', caller);
   const { body, id } = request;
-  const secrets = await prepareSecrets(instance, collection, { caller, body, id });
+  const secrets = await prepareSecrets(instance, collection, { facts, body, id });
   placeForKnown(collection, id, { caller, body });
   return (tx) => updateInside({ instance, facts, tx }, { ...request, secrets });
 }

@@ -42,7 +42,7 @@ export async function prepareUpsert(
   const collection = await currentCollection(instance, nameOrId, mayNotWrite);
   const bodyId = ownMember(body, 'id');
   const secrets = await prepareSecrets(instance, collection, {
-    caller,
+    facts,
     // Hashing is expensive: not done for a caller who may neither create nor update records.
     body: mayNotWrite(collection) ? {} : body,
     ...(typeof bodyId === 'string' ? { id: bodyId } : {}),

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
 import { AppError, busy } from '../base/errors.ts';
+import type { Share } from '../base/fair-line.ts';
+import { FairQueue } from '../base/fair-queue.ts';
 import { startThread } from '../base/thread.ts';
 
 /** The work of a hash, in the parameters of PHC strings: KiB of memory, passes over it, lanes. */
@@ -28,36 +30,44 @@ const memoryKibMax = 262_144;
 const passesMax = 16;
 const lanesMax = 16;
 
-/** One queue for the whole process, as all instances share its processors. */
-const waitingMax = 50;
-
-/** Hashes run on libuv's pool, which has four threads. One is left for commits, which are synced there. */
-const runningMax = Math.min(availableParallelism(), 3);
-const enqueue = boundedQueue({ runningMax, waitingMax });
+/**
+ * All instances share the processors. Hashes run on libuv's pool, which has four threads; one is left for commits, which are synced
+ * there. Without a limit each sign-in of a burst would hold 19 MiB and all would be late, instead of a few refused.
+ */
+const hashing = new FairQueue({
+  runningMax: Math.min(availableParallelism(), 3),
+  waitingMax: 400,
+  waitingOfInstanceMax: 100,
+  waitingOfAddressMax: 50,
+});
 
 /** Stands in for the hash of a user that does not exist. Nobody could find a password whose tag is all zeroes. */
 const DUMMY: ParsedHash = { ...COST, salt: Buffer.alloc(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };
 
-/** Returns `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<tag>`. AppErrors: `bad_request` (length), `unavailable` (queue is full). */
-export async function hashPassword(password: string): Promise<string> {
+/** Returns `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<tag>`. AppErrors: `bad_request` (length), `unavailable` (too many wait). */
+export async function hashPassword(password: string, share: Share): Promise<string> {
   if (!hasLength(password))
     throw new AppError('bad_request', `A password has 1 to ${passwordBytesMax} bytes.`);
   const salt = randomBytes(SALT_BYTES);
-  const tag = await derive(password, { ...COST, salt, tag: DUMMY.tag });
+  const tag = await derive(password, { ...COST, salt, tag: DUMMY.tag }, share);
   return `$argon2id$v=19$m=${COST.memoryKib},t=${COST.passes},p=${COST.lanes}$${toPhc(salt)}$${toPhc(tag)}`;
 }
 
 /**
  * Returns whether this is the password that was hashed. For a user that does not exist pass undefined: the answer is false after the
  * same work, so that timing does not reveal who exists. An imported bcrypt hash takes longer, until a sign-in replaces it. Throws
- * AppError `unavailable` when the queue is full.
+ * AppError `unavailable` when too many wait.
  */
-export async function verifyPassword(password: string, hash: string | undefined): Promise<boolean> {
+export async function verifyPassword(
+  password: string,
+  hash: string | undefined,
+  share: Share,
+): Promise<boolean> {
   if (!hasLength(password)) return false;
-  if (hash !== undefined && isBcryptHash(hash)) return verifyBcrypt(password, hash);
+  if (hash !== undefined && isBcryptHash(hash)) return verifyBcrypt(password, hash, share);
   // An unsupported or damaged hash matches nothing, also after the same work.
   const parsed = (hash === undefined ? undefined : parseHash(hash)) ?? DUMMY;
-  const tag = await derive(password, parsed);
+  const tag = await derive(password, parsed, share);
   return timingSafeEqual(tag, parsed.tag) && parsed !== DUMMY;
 }
 
@@ -79,7 +89,11 @@ function hasLength(password: string): boolean {
   return bytes >= 1 && bytes <= passwordBytesMax;
 }
 
-function derive(password: string, { memoryKib, passes, lanes, salt, tag }: ParsedHash): Promise<Buffer> {
+function derive(
+  password: string,
+  { memoryKib, passes, lanes, salt, tag }: ParsedHash,
+  share: Share,
+): Promise<Buffer> {
   const parameters = {
     message: password,
     nonce: salt,
@@ -88,14 +102,11 @@ function derive(password: string, { memoryKib, passes, lanes, salt, tag }: Parse
     parallelism: lanes,
     tagLength: tag.length,
   };
-  return enqueue(
-    () =>
-      new Promise((resolve, reject) => {
-        argon2('argon2id', parameters, (error, derived) =>
-          error === null ? resolve(derived) : reject(error),
-        );
-      }),
-  );
+  const work = (): Promise<Buffer> =>
+    new Promise((resolve, reject) => {
+      argon2('argon2id', parameters, (error, derived) => (error === null ? resolve(derived) : reject(error)));
+    });
+  return hashing.run(share, work) ?? Promise.reject(busy());
 }
 
 /** The PHC string format, only in its canonical form; numbers have no leading zeroes. */
@@ -141,7 +152,12 @@ const BCRYPT_COST = { min: 4, max: 14 } as const;
 const bcryptBytesMax = 72;
 
 /** One thread is enough: an imported account needs it only until its first sign-in. */
-const enqueueVerification = boundedQueue({ runningMax: 1, waitingMax: 50 });
+const verifying = new FairQueue({
+  runningMax: 1,
+  waitingMax: 200,
+  waitingOfInstanceMax: 50,
+  waitingOfAddressMax: 50,
+});
 
 /** True when {@link verifyBcrypt} can accept some password for this hash. */
 function isBcryptHash(hash: string): boolean {
@@ -150,9 +166,11 @@ function isBcryptHash(hash: string): boolean {
 }
 
 /** Returns whether this is the password that was hashed. Throws AppError `unavailable` when too many wait. */
-export async function verifyBcrypt(password: string, hash: string): Promise<boolean> {
+export async function verifyBcrypt(password: string, hash: string, share: Share): Promise<boolean> {
   // Verified even when it is too long, so that timing does not reveal why a password is refused.
-  const isRight = await enqueueVerification(() => ask({ password, hash }));
+  const answer = verifying.run(share, () => ask({ password, hash }));
+  if (answer === undefined) throw busy();
+  const isRight = await answer;
   return isRight && Buffer.byteLength(password, 'utf8') <= bcryptBytesMax;
 }
 
@@ -177,39 +195,4 @@ async function ask(question: BcryptQuestion): Promise<boolean> {
 
 function startWorker(): Worker {
   return startThread(new URL('./bcrypt-worker.ts', import.meta.url), { name: 'bcrypt' });
-}
-
-export interface QueueLimits {
-  readonly runningMax: number;
-  readonly waitingMax: number;
-}
-
-/** Runs work in the order of arrival. */
-export type BoundedQueue = <Result>(work: () => Promise<Result>) => Promise<Result>;
-
-/**
- * Makes a queue that runs at most `runningMax` works at once and lets at most `waitingMax` wait; more are refused with AppError
- * `unavailable`. Without it each sign-in of a burst would hold 19 MiB and all would be late, instead of a few refused.
- */
-export function boundedQueue(limits: QueueLimits): BoundedQueue {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-
-  return async function run<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (running < limits.runningMax) {
-      running++;
-    } else if (waiting.length < limits.waitingMax) {
-      // Work that ends passes its place on, so `running` stays as it is.
-      await new Promise<void>((resolve) => waiting.push(resolve));
-    } else {
-      throw busy();
-    }
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) running--;
-      else next();
-    }
-  };
 }

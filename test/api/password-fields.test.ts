@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { test, type TestContext } from 'node:test';
 import type { Collection } from '../../src/collections/collection.ts';
+import { clientKey } from '../../src/limits/rate-limiter.ts';
 import { hashPasswords, passwordChanges } from '../../src/records/accounts/passwords.ts';
 import { hashPassword, verifyPassword } from '../../src/secrets/password.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { eventsOf } from '../support/events-of.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';
 
+const share = { instance: 'a', address: '' };
 const records = '/api/collections/doors/records';
 const open = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
 const pin = { id: 'pin', name: 'pin', type: 'password', min: 4, required: true };
@@ -56,12 +58,12 @@ test('A13 a password is stored as a hash apart from its record, and is in no ans
   assert.deepEqual([...secrets.keys()], [`field:pin of ${id}`]);
   const hash = secrets.get(`field:pin of ${id}`) ?? '';
   assert.match(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
-  assert.equal(await verifyPassword('canary 1', hash), true);
+  assert.equal(await verifyPassword('canary 1', hash, share), true);
   const changed = await change(service, id, { pin: 'canary 2' });
   assert.equal(changed.status, 200);
   assert.notEqual(changed.json.updated, undefined);
   const [changedHash] = (await secretsOf(service)).values();
-  assert.equal(await verifyPassword('canary 2', changedHash), true);
+  assert.equal(await verifyPassword('canary 2', changedHash, share), true);
   for (const token of [{}, { token: true } as const])
     for (const path of [records, `${records}/${id}`, `${records}?fields=*,pin,spare`, `${records}/${id}?fields=pin`]) {
       const shown = await service.request(path, token);
@@ -162,7 +164,7 @@ test('a refused password leaves no secret, no record and no event', async (t) =>
   const twin = await add(service, { id: json.id, pin: 'another' });
   assert.equal(twin.json.data.id.code, 'validation_not_unique');
   const [hash] = (await secretsOf(service)).values();
-  assert.equal(await verifyPassword('1234', hash), true);
+  assert.equal(await verifyPassword('1234', hash, share), true);
   assert.equal((await eventsOf(service, json.id)).length, 1);
 });
 
@@ -216,7 +218,7 @@ test('a definition that changes while the hash is made is a conflict, and then i
   const body = { pin: 'first', name: 'long enough' };
   const collection = (): Promise<Collection> =>
     service.withInstance('default', async ({ collections }) => collections.get('doors'));
-  const request = { body, isSuperuser: false, hashes: await hashPasswords(await collection(), { body, isSuperuser: false }) };
+  const request = { body, isSuperuser: false, hashes: await hashPasswords(await collection(), { body, isSuperuser: false }, share) };
   assert.equal(passwordChanges(await collection(), request).length, 1);
   assert.equal((await redefine(service, { fields: [pin, { id: 'n', name: 'name', type: 'password' }] })).status, 200);
   const after = await collection();
@@ -244,8 +246,8 @@ test('passwords of a batch are set with its records, made and changed ones, or n
   const done = await ask(requests);
   assert.equal(done.status, 200, done.text);
   const secrets = await secretsOf(service);
-  assert.equal(await verifyPassword('third', secrets.get(`field:pin of ${one}`)), true);
-  assert.equal(await verifyPassword('fourth', secrets.get(`field:pin of ${two}`)), true);
+  assert.equal(await verifyPassword('third', secrets.get(`field:pin of ${one}`), share), true);
+  assert.equal(await verifyPassword('fourth', secrets.get(`field:pin of ${two}`), share), true);
   const revisions = (await eventsOf(service, one)).map(({ revision }) => revision);
   assert.deepEqual(revisions, [1, 2]);
 }); // prettier-ignore
@@ -254,7 +256,7 @@ test('passwords of a batch are set with its records, made and changed ones, or n
 
 test('while no more hashes can wait a password is answered 503, and nothing is stored', async (t) => {
   const service = await setUp(t);
-  await whileHashing(async () => {
+  await whileHashing(service, async () => {
     const refused = await add(service, { pin: 'first' });
     assert.deepEqual([refused.status, refused.headers.has('retry-after')], [503, true]);
   });
@@ -264,7 +266,7 @@ test('while no more hashes can wait a password is answered 503, and nothing is s
 
 test('no hash is made for who may not write, nor of what will be refused', async (t) => {
   const service = await setUp(t);
-  await whileHashing(async () => {
+  await whileHashing(service, async () => {
     assert.equal((await add(service, { pin: 'abc' })).status, 400);
     assert.equal((await redefine(service, { createRule: null, updateRule: null })).status, 200);
     assert.equal((await add(service, { pin: 'first' })).status, 403);
@@ -274,13 +276,15 @@ test('no hash is made for who may not write, nor of what will be refused', async
   });
 });
 
-/** Work during which no hash can be made: as many run and wait as may, each followed by its next before anything else comes in. */
-async function whileHashing(work: () => Promise<void>): Promise<void> {
+/** Work during which no hash can be made for the client of the service: as many run and wait as may, each followed by its next before anything else comes in. */
+async function whileHashing(service: TestService, work: () => Promise<void>): Promise<void> {
+  const instance = await service.withInstance('default', async ({ id }) => id);
+  const share = { instance, address: clientKey(Uint8Array.of(127, 0, 0, 1)) };
   const shift = { isOver: false };
   const keepBusy = async (): Promise<void> => {
-    while (!shift.isOver) await hashPassword('x');
+    while (!shift.isOver) await hashPassword('x', share);
   };
-  const busy = Promise.all(Array.from({ length: 50 + availableParallelism() }, keepBusy));
+  const busy = Promise.all(Array.from({ length: 50 + Math.min(availableParallelism(), 3) }, keepBusy));
   try {
     await work();
   } finally {

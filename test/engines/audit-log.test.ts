@@ -20,7 +20,7 @@ const dayMs = 86_400_000;
 const pauseMsLong = 3_600_000;
 
 function guestAt(address: string): Actor {
-  return { caller: guest, origin: () => ({ address, requestId: 'x' }) };
+  return { caller: guest, origin: () => ({ address, network: '', signal: undefined, requestId: 'x' }) };
 }
 
 describeEngines('the audit log', (open, engine) => {

@@ -25,6 +25,7 @@ import { storedDeliveries } from '../support/delivery-rows.ts';
 
 // What a process remembers of definitions, while it reads and changes them over several connections of PostgreSQL.
 
+const share = { instance: 'a', address: '' };
 const key = '0056e30c23e3d6d1d258f141e4d8b44df26abf8475fec988b58013ec98633d94';
 
 test('an endpoint that was read before its creation was answered is told of each event once', async (t) => {
@@ -134,7 +135,7 @@ test('a code that is used up signs in, though another node changes a definition 
     companion: collections.get('_otps'),
     account: { collectionRef, recordRef: String(valueOf(record, 'id')) },
     body: { id, password, sentTo: email },
-    hashes: new Map([['password', await hashPassword(password)]]),
+    hashes: new Map([['password', await hashPassword(password, share)]]),
     keptMax: 1,
   };
   await database.write((tx) => keepAccountRow(tx, instance, code));

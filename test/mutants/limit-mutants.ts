@@ -7,6 +7,20 @@ const tests = ['src/limits/shared-counter.test.ts'];
 /** Guards of how much clients may ask at once, and how often where several nodes count together. */
 export const limitMutants: readonly Mutant[] = [
   {
+    name: 'a flood of sign-ins gives way to other instances and addresses',
+    file: 'src/base/fair-line.ts',
+    from: 'if (own >= waitingOfAddressMax) return item;',
+    to: 'if (own >= waitingOfAddressMax || this.#length >= waitingOfInstanceMax) return item;',
+    tests: ['test/api/sign-in-floods.test.ts'],
+  },
+  {
+    name: 'instances take turns with passwords',
+    file: 'src/auth/sign-in.ts',
+    from: 'const share = shareOf(instance.id, facts);',
+    to: "const share = { instance: '', address: '' };",
+    tests: ['test/api/sign-in-floods.test.ts'],
+  },
+  {
     name: 'a client that does not wait for answers is served one request at a time',
     file: 'src/http/connections.ts',
     from: 'if (ahead === undefined) return begin();',

@@ -11,6 +11,7 @@ import { checkNames } from './names.ts';
 import { checkPackageOwners } from './package-owners.ts';
 import { checkPlainText } from './plain-text.ts';
 import { isSource, sourceFile, type TextFile } from './source-file.ts';
+import { checkSharedState } from './shared-state.ts';
 import { checkTestFunctions } from './test-functions.ts';
 import type { Violation } from './violation.ts';
 
@@ -26,6 +27,7 @@ const sourceRules = [
   checkNames,
   checkBannedSyntax,
   checkEngineBranches,
+  checkSharedState,
   checkTestFunctions,
 ];
 

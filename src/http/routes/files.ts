@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { type Caller, guest, hasScope } from '../../access/caller.ts';
-import type { RuleInput } from '../../access/rule-input.ts';
+import { type RuleInput, shareOf } from '../../access/rule-input.ts';
 import { withAuthCollection } from '../../auth/auth-collection.ts';
 import { tokenRequired } from '../../auth/authenticate.ts';
 import { issueToken, verifyRecordToken } from '../../auth/tokens.ts';
@@ -83,7 +83,7 @@ const ownSize = '100x100';
 
 /** Returns the thumb that the client asks for, which is made if it is the first; undefined where there is none to be had. */
 async function findThumb(
-  { services, instance, query }: RequestContext,
+  { services, instance, query, input }: RequestContext,
   { key, thumbs }: RecordFile,
 ): Promise<StoredFile | undefined> {
   const size = query.get('thumb') ?? '';
@@ -91,8 +91,8 @@ async function findThumb(
   if (to === undefined) return undefined;
   const stored = await findStored(instance, to);
   if (stored !== undefined) return stored;
-  const { id: instanceId, files } = instance;
-  return (await services.thumbs.make({ instanceId, files, key, size }))
+  const share = shareOf(instance.id, input);
+  return (await services.thumbs.make({ share, files: instance.files, key, size }))
     ? findStored(instance, to)
     : undefined;
 }

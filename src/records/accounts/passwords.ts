@@ -1,4 +1,6 @@
 import type { Caller } from '../../access/caller.ts';
+import { type RuleInput, shareOf } from '../../access/rule-input.ts';
+import type { Share } from '../../base/fair-line.ts';
 import { conflicting } from '../../base/errors.ts';
 import { type Collection, secretName } from '../../collections/collection.ts';
 import { fieldType } from '../../fields/field-types.ts';
@@ -27,7 +29,7 @@ export interface OldPassword {
 }
 
 export interface SecretsRequest {
-  readonly caller: Caller;
+  readonly facts: RuleInput;
   readonly body: RecordBody;
   /** The record that is to be changed; absent when one is made. */
   readonly id?: string;
@@ -37,17 +39,19 @@ export interface SecretsRequest {
 export async function prepareSecrets(
   instance: Instance,
   collection: Collection,
-  { caller, body, id }: SecretsRequest,
+  { facts, body, id }: SecretsRequest,
 ): Promise<PreparedSecrets> {
+  const { caller } = facts;
   const isSuperuser = caller.kind === 'superuser';
-  const hashes = await hashPasswords(collection, { body, isSuperuser });
+  const share = shareOf(instance.id, facts);
+  const hashes = await hashPasswords(collection, { body, isSuperuser }, share);
   const given = toText(Object.hasOwn(body, 'oldPassword') ? body['oldPassword'] : '');
   if (collection.type !== 'auth' || id === undefined || isSuperuser || given === '')
     return { hashes, old: undefined };
   const key = { collection: collection.id, record: id, name: 'password' };
   const hash = await readSecret(instance.database, key);
   const attempt = { caller, collection: collection.id, id };
-  const isRight = await guardOldPassword(instance, attempt, () => verifyPassword(given, hash));
+  const isRight = await guardOldPassword(instance, attempt, () => verifyPassword(given, hash, share));
   return { hashes, old: { isRight, hash } };
 }
 
@@ -61,13 +65,14 @@ export type PasswordHashes = ReadonlyMap<string, string>;
 export async function hashPasswords(
   collection: Collection,
   request: PasswordRequest,
+  share: Share,
 ): Promise<PasswordHashes> {
   const hashes = new Map<string, string>();
   for (const field of givenPasswords(collection, request)) {
     const type = fieldType(field);
     const password = String(type.normalise(request.body[field.name], field.options));
     if (type.check(password, field.options) !== undefined) continue;
-    hashes.set(field.name, password === '' ? '' : await hashPassword(password));
+    hashes.set(field.name, password === '' ? '' : await hashPassword(password, share));
   }
   return hashes;
 }

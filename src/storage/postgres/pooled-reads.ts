@@ -9,6 +9,8 @@ import { areOutdated, type Definitions, joinsInOrder } from './postgres-transact
 
 export interface PooledReadsOptions {
   readonly pool: PostgresPool;
+  /** Whose reads they are. */
+  readonly instanceId: string;
   readonly definitions: Definitions | undefined;
   readonly counts: StorageCounts | undefined;
 }
@@ -34,7 +36,7 @@ export class PooledReads {
     ask: Ask<Shape>,
     { kind = 'read', timeoutMs, known, isKeyed = false }: ReadOptions,
   ): Promise<readonly Shape[]> {
-    const { definitions, pool, counts } = this.#options;
+    const { definitions, pool, counts, instanceId } = this.#options;
     const reading = pool.lend(async (connection) => {
       const startMs = systemClock.monotonic();
       connection.limitStatements(timeoutMs);
@@ -52,7 +54,7 @@ export class PooledReads {
           clearTimeout(timer);
           counts?.sqlSeconds[kind].noteMs(systemClock.monotonic() - startMs);
         });
-    });
+    }, instanceId);
     this.#running.add(reading);
     try {
       return (await reading).rows;

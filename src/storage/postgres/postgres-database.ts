@@ -112,7 +112,7 @@ class PostgresDatabase implements Database {
       waitingMax: options.waitingMax ?? waitingMax,
     });
     const { pool, definitions, counts } = options;
-    this.#reads = new PooledReads({ pool, definitions, counts });
+    this.#reads = new PooledReads({ pool, instanceId: options.instanceId, definitions, counts });
     this.#questions = new ReadBatches({
       ask: (statement, how) => this.#reads.read((connection) => connection.tuples(statement), how),
       waitingMax: options.waitingMax ?? waitingMax,
@@ -209,9 +209,9 @@ class PostgresDatabase implements Database {
     let isOrdered = false;
     const overtakenUntilMs = systemClock.monotonic() + (this.#options.waitMsMax ?? waitMsMax);
     for (let retries = 0, partitions = 0; ;) {
-      const outcome = await this.#pool.lend((connection) =>
-        this.#run(connection, work, { ...options, isGuarded, isOrdered }),
-      );
+      const run = (connection: PostgresConnection): Promise<Outcome<Result>> =>
+        this.#run(connection, work, { ...options, isGuarded, isOrdered });
+      const outcome = await this.#pool.lend(run, this.#options.instanceId);
       if (outcome.kind === 'kept') return outcome;
       if (outcome.kind === 'failed') throw outcome.error;
       const position = outcome.kind === 'collided' ? lackedPosition(outcome.error) : undefined;

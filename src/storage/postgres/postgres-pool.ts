@@ -2,6 +2,7 @@ import { Pool, type PoolClient } from 'pg';
 import { assert } from '../../base/assert.ts';
 import { systemClock } from '../../base/clock.ts';
 import { AppError, busy, stopping } from '../../base/errors.ts';
+import { FairQueue } from '../../base/fair-queue.ts';
 import { Histogram, secondsBounds } from '../../base/histogram.ts';
 import type { PoolCounts } from '../storage-counts.ts';
 import { PostgresConnection, valueTypes } from './postgres-connection.ts';
@@ -34,8 +35,8 @@ export interface PostgresPool {
   readonly statementTimeoutMs: number;
   readonly queryTimeoutMs: number;
   readonly transactionTimeoutMs: number;
-  /** Throws `unavailable` when none is free in time. */
-  lend<Result>(use: (connection: PostgresConnection) => Promise<Result>): Promise<Result>;
+  /** Lends a connection to an instance, whose turn it is. Throws `unavailable` when none is free in time. */
+  lend<Result>(use: (connection: PostgresConnection) => Promise<Result>, instance?: string): Promise<Result>;
   /** Waits for borrowed connections, then closes all. */
   stop(): Promise<void>;
 }
@@ -75,7 +76,7 @@ class SessionPool implements PostgresPool {
   readonly transactionTimeoutMs: number;
   readonly #pool: Pool;
   readonly #options: PostgresPoolOptions;
-  readonly #waitingMax: number;
+  readonly #turns: FairQueue;
   readonly #connections = new WeakMap<PoolClient, PostgresConnection>();
   #stopped: Promise<void> | undefined;
 
@@ -84,14 +85,21 @@ class SessionPool implements PostgresPool {
     this.counts = {
       name: options.name ?? 'requests',
       waitSeconds: new Histogram(secondsBounds),
-      waiting: () => this.#pool.waitingCount,
+      waiting: () => this.#turns.waiting,
       inUse: () => this.#pool.totalCount - this.#pool.idleCount,
     };
     this.max = options.max ?? 20;
     this.statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
     this.queryTimeoutMs = options.queryTimeoutMs ?? this.statementTimeoutMs;
     this.transactionTimeoutMs = options.transactionTimeoutMs ?? TRANSACTION_TIMEOUT_MS;
-    this.#waitingMax = options.waitingMax ?? 10_000;
+    const waitingMax = options.waitingMax ?? 10_000;
+    this.#turns = new FairQueue({
+      runningMax: this.max,
+      waitingMax,
+      waitingOfInstanceMax: waitingMax,
+      waitingOfAddressMax: waitingMax,
+      waitMsMax: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    });
     this.#pool = new Pool({
       connectionString: toPostgresUrl(options.url),
       max: this.max,
@@ -109,8 +117,22 @@ class SessionPool implements PostgresPool {
     this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
 
-  async lend<Result>(use: (connection: PostgresConnection) => Promise<Result>): Promise<Result> {
-    const client = await this.#borrow();
+  async lend<Result>(
+    use: (connection: PostgresConnection) => Promise<Result>,
+    instance = '',
+  ): Promise<Result> {
+    if (this.#stopped !== undefined) throw stopping();
+    const startMs = systemClock.monotonic();
+    const lent = this.#turns.run({ instance, address: '' }, () => this.#lend(use, startMs));
+    if (lent === undefined) throw busy();
+    return await lent;
+  }
+
+  async #lend<Result>(
+    use: (connection: PostgresConnection) => Promise<Result>,
+    startMs: number,
+  ): Promise<Result> {
+    const client = await this.#borrow(startMs);
     let connection: PostgresConnection | undefined;
     try {
       connection = this.#connections.get(client) ?? (await this.#greet(client));
@@ -128,10 +150,8 @@ class SessionPool implements PostgresPool {
     return this.#stopped;
   }
 
-  async #borrow(): Promise<PoolClient> {
+  async #borrow(startMs: number): Promise<PoolClient> {
     if (this.#stopped !== undefined) throw stopping();
-    if (this.#pool.waitingCount >= this.#waitingMax) throw busy();
-    const startMs = systemClock.monotonic();
     return await new Promise((resolve, reject) => {
       this.#pool.connect((error, client) => {
         this.counts.waitSeconds.noteMs(systemClock.monotonic() - startMs);
