@@ -31,7 +31,8 @@ import {
 } from './open-data-directory.ts';
 import type { DataLock } from './storage/data-home.ts';
 import { DatabaseClock } from './storage/postgres/database-clock.ts';
-import { deliverAlone, type Delivering, type DispatcherOptions } from './webhooks/dispatcher.ts';
+import { deliverAlone, type Delivering } from './webhooks/delivering.ts';
+import type { DispatcherOptions } from './webhooks/dispatcher.ts';
 import { openSender } from './webhooks/sending/sender.ts';
 
 /** The version of this service. */

@@ -4,10 +4,9 @@ import { nextSpan, toTrace } from '../base/trace-context.ts';
 import { alwaysSafe, type SafeEnd } from '../events/safe-position.ts';
 import type { AlertMailer } from './endpoints/endpoint-alerts.ts';
 import { type PendingDelivery, toAttemptRequest, type Told } from './deliveries.ts';
-import { type Ownership, soleOwnership } from './delivery.ts';
+import type { Ownership } from './delivery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { InFlight, type HandOver } from './in-flight.ts';
-import { Janitor, rowByRow } from './janitor.ts';
 import type { LaneState } from './lanes/lane.ts';
 import type { InstanceLanes } from './lanes/lanes.ts';
 import { Claims, readTaken, Scheduler, type Taken } from './lanes/scheduler.ts';
@@ -24,6 +23,8 @@ const openedAtOnceMax = 64;
 const backOffMs = 1_000;
 /** The longest wait of the timer. A due time further away is looked at again when it ends. */
 const timerMsMax = 60_000;
+/** How often it looks for lanes that stand still. */
+const sweepEveryMs = 5_000;
 
 export interface DispatcherOptions {
   readonly sender: Pick<Sender, 'send' | 'onResults' | 'stop'>;
@@ -63,6 +64,8 @@ export class Dispatcher {
   #isPumpScheduled = false;
   #isStopping = false;
   #timer: NodeJS.Timeout | undefined;
+  #isTimerSet = false;
+  #sweeps: NodeJS.Timeout | undefined;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -82,6 +85,22 @@ export class Dispatcher {
   start(): void {
     for (const id of this.#options.instances()) this.#scheduler.wake(id);
     this.#schedulePump();
+    this.#sweeps = setInterval(() => this.sweep(), sweepEveryMs).unref();
+  }
+
+  /** Wakes lanes that stand still: there should be none, so each is logged and counted. A look that is under way finds its own. */
+  sweep(): void {
+    if (this.isLooking || this.#isStopping) return;
+    const now = this.#options.clock.now();
+    for (const [id, known] of this.#claims.knownLanes()) {
+      if (!this.#options.ownership.owns(id) || this.#scheduler.isWoken(id)) continue;
+      const wakesAt = this.#isTimerSet ? this.#scheduler.nextDue(id) : undefined;
+      const endpoints = this.#claims.stalled([id, known], now, { slots: this.#slots, wakesAt });
+      for (const endpoint of endpoints)
+        this.#options.logger.error('A lane stood still and was woken.', { instance: id, endpoint });
+      this.counts.stalled += endpoints.length;
+      if (endpoints.length > 0) this.wake(id);
+    }
   }
 
   wake(instanceId: string): void {
@@ -111,6 +130,11 @@ export class Dispatcher {
   /** Returns when the instance will next have a delivery due: asked before its file is closed. */
   nextDue(instanceId: string): number | undefined {
     return this.#scheduler.nextDue(instanceId);
+  }
+
+  /** Whether a look is under way or about to begin. */
+  get isLooking(): boolean {
+    return this.#pumping !== undefined || this.#isPumpScheduled || this.#scheduler.hasWoken;
   }
 
   /** How many attempts are open, tests left out. */
@@ -156,6 +180,7 @@ export class Dispatcher {
    */
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
+    clearInterval(this.#sweeps);
     this.#inFlight.giveUpAt(this.#options.clock.monotonic() + graceMs);
     await this.#pumping;
     // Only now, as the last look may have set the timer.
@@ -194,6 +219,7 @@ export class Dispatcher {
 
   async #pump(): Promise<void> {
     await this.#openWoken();
+    // One reading for the whole look: what becomes due between two of them would be in neither.
     const now = this.#options.clock.now();
     const { ownership } = this.#options;
     const safe = this.safeEnd.safePosition;
@@ -208,9 +234,9 @@ export class Dispatcher {
     const candidates = this.#claims.allLanes().map((lanes) => lanes.candidate(now));
     const turns = chooseTurns([...candidates], this.#slots);
     this.#hasFound = turns.length > 0 || this.#claims.allLanes().some((lanes) => lanes.hasUnread(now));
-    const requests = await this.#claim(turns);
+    const requests = await this.#claim(turns, now);
     if (requests.length > 0) this.#options.sender.send(requests);
-    this.#letGo();
+    this.#letGo(now);
   }
 
   /** Runs a step on an instance. One whose file cannot be read must not hold up the others: it rests until it is woken. */
@@ -259,25 +285,25 @@ export class Dispatcher {
     }
   }
 
-  async #claim(turns: readonly Turn[]): Promise<readonly AttemptRequest[]> {
+  async #claim(turns: readonly Turn[], now: number): Promise<readonly AttemptRequest[]> {
     const taken = turns.flatMap((turn) => {
       const lanes = this.#claims.lanesOf(turn.instanceId);
       return lanes === undefined ? [] : [{ lanes, turn }];
     });
     // Rows are read only now: a delivery may have been settled or cancelled since its id was read, and bodies are large.
-    const now = this.#options.clock.now();
     const found = await readTaken({ taken, now }, (lanes, read) => this.#orRest(lanes, read));
-    const requests = taken.map((one) => {
-      const request = this.#send(one, found.get(one.turn));
-      return request;
-    });
+    const requests = taken.map((one) => this.#send(one, found.get(one.turn), now));
     return requests.filter((request) => request !== undefined);
   }
 
-  #send({ lanes, turn }: Taken, pending: PendingDelivery | undefined): AttemptRequest | undefined {
+  #send(
+    { lanes, turn }: Taken,
+    pending: PendingDelivery | undefined,
+    now: number,
+  ): AttemptRequest | undefined {
     // Checked again: the instance may have been handed over to another node during the read.
     const isOurs = this.#options.ownership.owns(lanes.instance.id);
-    const endpoint = isOurs ? lanes.claim(turn, pending, this.#options.clock.now()) : undefined;
+    const endpoint = isOurs ? lanes.claim(turn, pending, now) : undefined;
     if (endpoint === undefined || pending === undefined) {
       this.#slots.release(turn);
       return undefined;
@@ -302,8 +328,7 @@ export class Dispatcher {
   }
 
   /** Gives back instances that have nothing to do now, and notes when each of them next will. */
-  #letGo(): void {
-    const now = this.#options.clock.now();
+  #letGo(now: number): void {
     for (const lanes of this.#claims.allLanes()) {
       const { id } = lanes.instance;
       const due = lanes.nextDue(now);
@@ -322,60 +347,13 @@ export class Dispatcher {
     clearTimeout(this.#timer);
     // A late wake-up must not bring back the timer that a stop has cleared.
     if (this.#isStopping) return;
-    this.#timer = setTimeout(() => this.#schedulePump(), Math.min(Math.max(delayMs, 0), timerMsMax));
+    const wake = (): void => {
+      this.#isTimerSet = false;
+      this.#schedulePump();
+    };
+    this.#timer = setTimeout(wake, Math.min(Math.max(delayMs, 0), timerMsMax));
+    this.#isTimerSet = true;
   }
-}
-
-/** The delivering side of a server: the dispatcher, and how it learns what there is to deliver. */
-export interface Delivering {
-  readonly dispatcher: Dispatcher;
-  /** Tells that something new was committed by this process. Only a hint: it may be lost. */
-  wake(instanceId: string): void;
-  /** Tells other nodes that something new was committed. Only a hint as well. */
-  tellOthers(instanceId: string): void;
-  /** The id of this node; undefined where there are no others. */
-  readonly node: string | undefined;
-  start(): Promise<void>;
-  /** Claims stop at once; attempts in flight have `graceMs` to end. */
-  stop(graceMs: number): Promise<void>;
-}
-
-export interface DeliveringParts extends Omit<DispatcherOptions, 'ownership' | 'onForeign' | 'safeEnd'> {
-  /** How many days the log of events and deliveries is kept; 0 for ever. */
-  readonly webhookDays: number;
-  /** Told that another node has committed something new. */
-  readonly onHint: (instanceId: string) => void;
-}
-
-/** Delivers for all instances, as this process alone holds the data directory. The start looks once for what is still pending. */
-export function deliverAlone(parts: DeliveringParts): Delivering {
-  const dispatcher = new Dispatcher({
-    ...parts,
-    ownership: soleOwnership,
-    onForeign: () => undefined,
-  });
-  const janitor = new Janitor({
-    ...parts,
-    days: parts.webhookDays,
-    wake: (id) => dispatcher.wake(id),
-    owns: () => true,
-    retention: rowByRow,
-    safeEnd: alwaysSafe,
-  });
-  return {
-    dispatcher,
-    wake: (instanceId) => dispatcher.wake(instanceId),
-    tellOthers: () => undefined,
-    node: undefined,
-    start: () => {
-      dispatcher.start();
-      janitor.start();
-      return Promise.resolve();
-    },
-    stop: async (graceMs) => {
-      await Promise.all([janitor.stop(), dispatcher.stop(graceMs)]);
-    },
-  };
 }
 
 /** What a delivery's next attempt tells. */

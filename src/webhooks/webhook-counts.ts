@@ -19,6 +19,8 @@ export class WebhookCounts {
   readonly deliverySeconds = new Histogram(deliveryBounds);
   /** Deliveries whose last attempt has failed. */
   exhausted = 0;
+  /** Lanes that stood still for no reason and were woken by the sweep. */
+  stalled = 0;
   readonly stopped: Record<StopReason, number> = { gone: 0, blocked: 0, away: 0 };
 
   constructor() {

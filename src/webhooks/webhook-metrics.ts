@@ -91,6 +91,14 @@ function laneMetrics(dispatcher: WebhookSources['dispatcher']): readonly Metric[
         return open + probing;
       },
     ),
+    single(
+      {
+        name: 'chancery_webhook_stalled_lanes_total',
+        type: 'counter',
+        help: 'Lanes that stood still for no reason and were woken: always 0 unless there is a bug.',
+      },
+      () => dispatcher.counts.stalled,
+    ),
   ];
 }
 

@@ -3,6 +3,27 @@ import type { Mutant } from './mutant.ts';
 /** Guards of what becomes of deliveries. */
 export const deliveryMutants: readonly Mutant[] = [
   {
+    name: 'a look at lanes reads the clock once, so that nothing becomes due between two readings',
+    file: 'src/webhooks/dispatcher.ts',
+    from: 'this.#letGo(now);',
+    to: 'this.#letGo(this.#options.clock.now());',
+    tests: ['src/webhooks/lanes/never-still.test.ts'],
+  },
+  {
+    name: 'a lane that stands still is found by the sweep',
+    file: 'src/webhooks/lanes/borrowed-lane.ts',
+    from: "if (source.isDropped && source.claimedCount === 0) return { kind: 'look' };",
+    to: '',
+    tests: ['src/webhooks/lanes/never-still.test.ts'],
+  },
+  {
+    name: 'a node whose leases had lapsed looks again at what it still has',
+    file: 'src/webhooks/nodes/leased-ownership.ts',
+    from: 'if (haveLapsed && this.#epochs.size > 0) this.#options.onGain();',
+    to: '',
+    tests: ['src/webhooks/nodes/leased-ownership.test.ts'],
+  },
+  {
     name: 'results that arrive while others are being settled are settled together',
     file: 'src/webhooks/in-flight.ts',
     from: 'const room = settledTogetherMax - results.length;',

@@ -26,13 +26,21 @@ export interface LaneTrial {
   readonly restart: () => Promise<void>;
   /** Lets another owner have the instance for a while. */
   readonly passAround: () => void;
+  /** Whether the instance is this dispatcher's. Nobody tells it of a change. */
+  readonly setOwned: (isOwned: boolean) => void;
+  /**
+   * Waits until no look is under way, and returns false when the dispatcher wants to be woken at no time. Otherwise goes to that time and does
+   * what its timer does. Fails when a lane stands still.
+   */
+  readonly tick: () => Promise<boolean>;
+  /** Looks for lanes that stand still, and returns how many have so far. */
+  readonly sweep: () => number;
 }
 
 export async function startLaneTrial(
   t: TestContext,
-  parts: Pick<DispatcherOptions, 'mailer'> = {},
+  { clock = new MovableClock(), ...parts }: Pick<DispatcherOptions, 'mailer'> & { clock?: MovableClock } = {},
 ): Promise<LaneTrial> {
-  const clock = new MovableClock();
   const wrapSender = (real: SenderPort): SenderPort => new HeldSender(real);
   const service = await startWebhookService(t, { parts: { clock, wrapSender } });
   const [entry] = service.app.data.directory.all();
@@ -41,6 +49,7 @@ export async function startLaneTrial(
   sender.answer = answers.ok;
   let epoch = 1;
   let borrowed = 0;
+  let isOwned = true;
   const borrow: DispatcherOptions['borrow'] = async () => {
     const loan = await service.app.data.instances.borrow(entry);
     borrowed += 1;
@@ -50,21 +59,9 @@ export async function startLaneTrial(
     };
     return { instance: loan.instance, release };
   };
-  const open = (): Dispatcher => {
-    const dispatcher = new Dispatcher({
-      ...parts,
-      ownership: { ...soleOwnership, epochOf: () => `${epoch}` },
-      onForeign: () => undefined,
-      instances: () => [entry.id],
-      borrow,
-      sender,
-      clock,
-      logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
-      version: '0',
-    });
-    dispatcher.start();
-    return dispatcher;
-  };
+  const ownership = { ...soleOwnership, owns: () => isOwned, epochOf: () => `${epoch}` };
+  const open = (): Dispatcher =>
+    startDispatcher({ ...parts, ownership, instances: () => [entry.id], borrow, sender, clock });
   let dispatcher = open();
   atEnd(t, () => dispatcher.stop(0));
   const trial: LaneTrial = {
@@ -95,6 +92,38 @@ export async function startLaneTrial(
       dispatcher = open();
     },
     passAround: () => void (epoch += 1),
+    setOwned: (is) => void (isOwned = is),
+    ...timerOf(() => dispatcher, entry.id, clock),
   };
   return trial;
+}
+
+/** What the dispatcher does by its timers, without waiting for them. */
+function timerOf(
+  dispatcher: () => Dispatcher,
+  instanceId: string,
+  clock: MovableClock,
+): Pick<LaneTrial, 'tick' | 'sweep'> {
+  const sweep = (): number => {
+    dispatcher().sweep();
+    return dispatcher().counts.stalled;
+  };
+  const tick = async (): Promise<boolean> => {
+    do await nextTurn();
+    while (dispatcher().isLooking);
+    assert.equal(sweep(), 0, 'a lane stands still');
+    const at = dispatcher().nextDue(instanceId);
+    if (at === undefined) return false;
+    clock.move(Math.max(0, at - clock.now()));
+    dispatcher().wake(instanceId);
+    return true;
+  };
+  return { tick, sweep };
+}
+
+function startDispatcher(options: Omit<DispatcherOptions, 'onForeign' | 'logger' | 'version'>): Dispatcher {
+  const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+  const dispatcher = new Dispatcher({ ...options, onForeign: () => undefined, logger, version: '0' });
+  dispatcher.start();
+  return dispatcher;
 }

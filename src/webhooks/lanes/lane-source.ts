@@ -39,6 +39,8 @@ export class LaneSource {
   #sweepFrom: number | undefined;
   /** Whether the last read was one of a sweep. */
   #isSweep = false;
+  /** Whether what was read ahead is forgotten, and nothing was read since. */
+  #isDropped = false;
   /** False when a read has shown that nothing more is due. */
   mayHaveMore = true;
   /** When the first delivery is due again that was not at the last read, in milliseconds since 1970. */
@@ -54,6 +56,10 @@ export class LaneSource {
 
   get isEmpty(): boolean {
     return this.#isHeld || (this.#first.length === 0 && this.#again.length === 0);
+  }
+
+  get isDropped(): boolean {
+    return this.#isDropped;
   }
 
   get claimedCount(): number {
@@ -83,11 +89,13 @@ export class LaneSource {
     this.#seen = cursor;
     this.#sure = cursor;
     this.mayHaveMore = true;
+    this.#isDropped = false;
   }
 
   /** Makes the lane read again, as something new was committed. */
   noteChange(): void {
     this.mayHaveMore = true;
+    this.#isDropped = false;
     this.#hasChanged = this.#readOnFrom !== undefined && this.#readOnFrom > this.#sure;
   }
 
@@ -102,6 +110,7 @@ export class LaneSource {
     this.#again.length = 0;
     this.#isHeld = false;
     this.mayHaveMore = false;
+    this.#isDropped = true;
     this.nextDue = undefined;
   }
 
@@ -143,6 +152,7 @@ export class LaneSource {
   /** Reads ahead what is due `now`. */
   async read(reader: Reader, look: Look): Promise<void> {
     this.mayHaveMore = false;
+    this.#isDropped = false;
     this.#isHeld = false;
     const { now, order } = look;
     this.#isStrict = order === 'strict';

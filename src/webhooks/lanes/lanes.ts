@@ -1,13 +1,23 @@
 import { type PendingDelivery, readPendings, sendAnyway, type SendPolicy } from '../deliveries.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import { closedLane, Lane, type LaneChange, type StoredLane } from './lane.ts';
-import { LaneSource } from './lane-source.ts';
-import { type AlertState, type LaneAlerts, type LaneRow, noAlerts, readLanes } from './lane-store.ts';
 import { ReplayRunner } from '../replays/replay-runner.ts';
 import type { AttemptResult } from '../sending/attempt-result.ts';
-import { type Candidate, type LaneCandidate, SlotTime, type Turn } from './slots.ts';
-import { TokenBucket } from './token-bucket.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
+import {
+  type BorrowedLane,
+  hasSendable,
+  hasSlot,
+  isReadable,
+  type LaneMemory,
+  newLaneMemory,
+  originOf,
+  roomAt,
+  toCandidate,
+  waitOf,
+} from './borrowed-lane.ts';
+import { closedLane, type LaneChange } from './lane.ts';
+import { type AlertState, type LaneAlerts, type LaneRow, noAlerts, readLanes } from './lane-store.ts';
+import { type Candidate, type Slots, SlotTime, type Turn } from './slots.ts';
 
 /** What is remembered of an instance's lanes for longer than the instance is on loan. */
 export interface KnownLanes {
@@ -17,37 +27,11 @@ export interface KnownLanes {
   readonly time: SlotTime;
   readonly replays: ReplayRunner;
   /** By endpoint id. */
-  readonly lanes: Map<string, KnownLane>;
-}
-
-interface KnownLane {
-  /** That of the endpoint. */
-  readonly number: number;
-  readonly lane: Lane;
-  readonly source: LaneSource;
-  readonly time: SlotTime;
-  readonly bucket: TokenBucket;
-  /** When the endpoint was changed last, and what of the lane is stored, as far as it is known here. */
-  updated: string | undefined;
-  stored: StoredLane;
-  storedCursor: number;
-  alerts: LaneAlerts;
-  /** When the cursor was stored last, in milliseconds since 1970. */
-  cursorStoredAt: number;
+  readonly lanes: Map<string, LaneMemory>;
 }
 
 export function newKnownLanes(): KnownLanes {
   return { epoch: undefined, time: new SlotTime(), replays: new ReplayRunner(), lanes: new Map() };
-}
-
-/** What the dispatcher knows of one endpoint while its instance is on loan. None of it must survive: the rows are the truth. */
-interface LaneState {
-  endpoint: Endpoint;
-  /** Scheme, host and port of its URL. */
-  origin: string;
-  readonly known: KnownLane;
-  /** False while the endpoint is paused or gone but has attempts in flight. */
-  isActive: boolean;
 }
 
 /** When a look is made, and what it may rely on. */
@@ -60,6 +44,12 @@ export interface LookContext {
   readonly epoch: string;
 }
 
+/** What makes lanes go on. */
+export interface Wakes {
+  readonly slots: Slots;
+  readonly wakesAt: number | undefined;
+}
+
 /** A cursor is stored with the settlements that follow, at most this often. */
 const cursorEveryMs = 1_000;
 /** Reads for one lane in one look: others wait meanwhile. */
@@ -68,7 +58,7 @@ const readsMax = 16;
 /** One instance as the dispatcher sees it: a lane for each active endpoint, and what is claimed. */
 export class InstanceLanes {
   readonly instance: WebhookInstance;
-  readonly #lanes = new Map<string, LaneState>();
+  readonly #lanes = new Map<string, BorrowedLane>();
   readonly #known: KnownLanes;
   /** Tests under way: they are of no lane. */
   #tests = 0;
@@ -81,12 +71,12 @@ export class InstanceLanes {
 
   /** Makes every lane read again, as something new was committed. */
   markChanged(): void {
-    for (const { known } of this.#lanes.values()) known.source.noteChange();
+    for (const { memory } of this.#lanes.values()) memory.source.noteChange();
   }
 
   /** Stops sending and reading until something changes. What was read ahead is dropped and read again then. */
   rest(): void {
-    for (const { known } of this.#lanes.values()) known.source.drop();
+    for (const { memory } of this.#lanes.values()) memory.source.drop();
   }
 
   /** Follows the endpoints as they are now, and reads due deliveries for lanes that have room and nothing read ahead. */
@@ -114,7 +104,7 @@ export class InstanceLanes {
     if (this.#tests > 0) return true;
     return this.#lanes
       .values()
-      .some((state) => state.known.source.claimedCount > 0 || hasSendable(state, now));
+      .some((state) => state.memory.source.claimedCount > 0 || hasSendable(state, now));
   }
 
   /** Whether a lane has not read all that it could send. */
@@ -148,7 +138,7 @@ export class InstanceLanes {
   claim(turn: Turn, pending: PendingDelivery | undefined, now: number): Endpoint | undefined {
     const state = this.#lanes.get(turn.endpointId);
     if (state === undefined) return undefined;
-    const { lane, source, time, bucket } = state.known;
+    const { lane, source, time, bucket } = state.memory;
     if (!state.isActive || source.isClaimed(turn.event)) return undefined;
     if (pending === undefined) {
       source.release(turn.event);
@@ -248,12 +238,27 @@ export class InstanceLanes {
     if (known !== undefined) known.alerts = alerts;
   }
 
-  /** Returns when a lane may next begin an attempt that it must not or cannot begin now. */
+  /** Returns when a lane may next begin an attempt that it must not begin `now`. */
   nextDue(now: number): number | undefined {
-    const dues = [...this.#lanes.values()].map((state) => nextDueOf(state, now));
-    dues.push(this.#known.replays.nextAt);
-    const known = dues.filter((due) => due !== undefined);
-    return known.length === 0 ? undefined : Math.min(...known);
+    const waits = [...this.#lanes.values()].map((state) => waitOf(state, now));
+    const dues = waits.flatMap((wait) => (wait.kind === 'time' ? [wait.at] : []));
+    if (this.#known.replays.nextAt !== undefined) dues.push(this.#known.replays.nextAt);
+    return dues.length === 0 ? undefined : Math.min(...dues);
+  }
+
+  /**
+   * Returns the endpoints whose lanes stand still at a time between two looks: nothing that is going to happen makes them go on. `wakesAt` is
+   * when the instance is looked at next; undefined when it is not.
+   */
+  stalled(now: number, { slots, wakesAt }: Wakes): readonly string[] {
+    if (wakesAt !== undefined && wakesAt <= now) return [];
+    const stalled = [...this.#lanes.values()].filter((state) => {
+      const wait = waitOf(state, now);
+      if (wait.kind === 'time') return wakesAt === undefined || wakesAt > wait.at;
+      if (wait.kind === 'slot') return hasSlot(state, { slots, instanceId: this.instance.id, now });
+      return wait.kind === 'look';
+    });
+    return stalled.map(({ endpoint }) => endpoint.id);
   }
 
   async #follow(all: readonly Endpoint[], epoch: string): Promise<void> {
@@ -290,8 +295,8 @@ export class InstanceLanes {
   }
 
   /** Ends a lane, but keeps it while attempts are open: a new one made on resuming could let more than `maxInFlight` be open. */
-  #leave(id: string, state: LaneState): void {
-    const { source } = state.known;
+  #leave(id: string, state: BorrowedLane): void {
+    const { source } = state.memory;
     source.drop();
     state.isActive = false;
     if (source.claimedCount > 0) return;
@@ -309,87 +314,20 @@ export class InstanceLanes {
     }
     let known = this.#known.lanes.get(endpoint.id);
     if (known === undefined) {
-      known = newKnownLane(endpoint, this.instance);
+      known = newLaneMemory(endpoint, this.instance);
       this.#known.lanes.set(endpoint.id, known);
     }
     // It may have been told of something since the lane was on loan before.
     known.source.noteChange();
-    this.#lanes.set(endpoint.id, { endpoint, origin: originOf(endpoint.url), known, isActive: true });
+    this.#lanes.set(endpoint.id, { endpoint, origin: originOf(endpoint.url), memory: known, isActive: true });
   }
 
-  async #read(state: LaneState, now: number): Promise<void> {
-    const { endpoint, known } = state;
+  async #read(state: BorrowedLane, now: number): Promise<void> {
+    const { endpoint, memory } = state;
     const { database } = this.instance;
     const { number, order } = endpoint;
     const look = { endpoint: number, now, safe: this.#safe, endpoints: this.#lanes.size, order };
     for (let reads = 0; reads < readsMax && isReadable(state, now); reads += 1)
-      await known.source.read(database, look);
+      await memory.source.read(database, look);
   }
-}
-
-function newKnownLane({ number, maxInFlight }: Endpoint, { database }: WebhookInstance): KnownLane {
-  return {
-    number,
-    lane: new Lane(maxInFlight),
-    source: new LaneSource(0, database.names),
-    time: new SlotTime(),
-    bucket: new TokenBucket(),
-    updated: undefined,
-    stored: closedLane,
-    storedCursor: 0,
-    alerts: noAlerts,
-    cursorStoredAt: 0,
-  };
-}
-
-function roomAt({ isActive, known, endpoint }: LaneState, now: number): number {
-  if (!isActive) return 0;
-  const { order, maxInFlight, rateLimit } = endpoint;
-  const { lane, bucket, source } = known;
-  // A delivery of a strict order that is not to be sent is open in no lane, but claimed until that is stored.
-  if (order === 'strict' && source.claimedCount > 0) return 0;
-  const room = lane.roomAt(now, order === 'strict' ? 1 : maxInFlight);
-  return rateLimit === 0 ? room : Math.min(room, bucket.available(now, rateLimit));
-}
-
-/** True when a read could find deliveries that the lane can send. */
-function isReadable(state: LaneState, now: number): boolean {
-  const { source } = state.known;
-  return source.mayHaveMore && source.isEmpty && roomAt(state, now) > 0;
-}
-
-function hasSendable(state: LaneState, now: number): boolean {
-  return !state.known.source.isEmpty && roomAt(state, now) > 0;
-}
-
-function toCandidate(state: LaneState, now: number): LaneCandidate {
-  const { endpoint, origin, known } = state;
-  const { lane, source, time } = known;
-  return {
-    endpointId: endpoint.id,
-    origin,
-    usedMs: time.usedAt(now),
-    room: roomAt(state, now),
-    isProven: lane.isProven(now),
-    hasFailed: lane.hasFailed,
-    inFlight: lane.inFlight,
-    take: (mayRetry) => source.take(mayRetry),
-  };
-}
-
-function originOf(url: string): string {
-  return URL.parse(url)?.origin ?? url;
-}
-
-/** When a lane that waits for a time has, or may have, something to send; otherwise when its next delivery is due. */
-function nextDueOf(state: LaneState, now: number): number | undefined {
-  if (!state.isActive) return undefined;
-  const { lane, source, bucket } = state.known;
-  const { nextDue } = source;
-  const { rateLimit } = state.endpoint;
-  const tokenAt = rateLimit === 0 ? now : bucket.nextAt(now, rateLimit);
-  const opensAt = lane.opensAt(now) ?? (tokenAt > now ? tokenAt : undefined);
-  if (opensAt === undefined) return roomAt(state, now) > 0 && source.isEmpty ? nextDue : undefined;
-  if (!source.isEmpty || source.mayHaveMore) return opensAt;
-  return nextDue === undefined ? undefined : Math.max(opensAt, nextDue);
 }

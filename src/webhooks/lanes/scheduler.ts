@@ -1,7 +1,7 @@
 import { GenerationCache } from '../../base/cache.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { PendingDelivery } from '../deliveries.ts';
-import { InstanceLanes, type KnownLanes, newKnownLanes } from './lanes.ts';
+import { InstanceLanes, type KnownLanes, newKnownLanes, type Wakes } from './lanes.ts';
 import type { Turn } from './slots.ts';
 import type { WebhookInstanceLoan } from '../webhook-instance.ts';
 
@@ -118,6 +118,14 @@ export class Claims {
   /** What is remembered of lanes, by instance. */
   knownLanes(): ReadonlyMap<string, KnownLanes> {
     return this.#known.entries();
+  }
+
+  /** Returns the endpoints of an instance whose lanes stand still. Of one that is not on loan, all that can be due has a time or is forgotten. */
+  stalled([instanceId, known]: readonly [string, KnownLanes], now: number, wakes: Wakes): readonly string[] {
+    const lanes = this.lanesOf(instanceId);
+    if (lanes !== undefined) return lanes.stalled(now, wakes);
+    if (wakes.wakesAt !== undefined) return [];
+    return [...known.lanes].flatMap(([id, { source }]) => (source.isDropped ? [id] : []));
   }
 
   /** A live view: it follows what is added and released during the iteration. */

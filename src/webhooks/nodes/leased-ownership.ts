@@ -100,6 +100,7 @@ export class LeasedOwnership implements Ownership {
     const { database, clock, version } = this.#options;
     // Taken before the statement is sent: the database starts the leases later, so they last at least as long as counted here.
     const askedMs = clock.monotonic();
+    const haveLapsed = askedMs > this.#validUntilMs && this.#epochs.size > 0;
     const rows = await database.write(async (tx) => {
       await tx.run(sql`
         INSERT INTO chancery.node (id, version, started, seen) VALUES (${this.node}, ${version}, now(), now())
@@ -113,6 +114,8 @@ export class LeasedOwnership implements Ownership {
     for (const shard of this.#leaving) if (!this.#epochs.has(shard)) this.#leaving.delete(shard);
     this.#renewedMs = askedMs;
     this.#validUntilMs = askedMs + leaseSeconds * 1_000;
+    // Its lanes have rested meanwhile. No other node has taken what is still ours, so none is woken as if it were new.
+    if (haveLapsed && this.#epochs.size > 0) this.#options.onGain();
   }
 
   /** Returns how many shards this node should have: an equal part for each living node, rounded up. */
