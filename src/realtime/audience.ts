@@ -55,7 +55,9 @@ export async function presentTo(
   audiences: readonly Audience[],
   record: StoredRecord,
 ): Promise<readonly (string | undefined)[]> {
-  const conditions = await Promise.all(audiences.map((audience) => conditionFor(instance, audience, record)));
+  const conditions = await Promise.all(
+    audiences.map((audience) => conditionFor(instance, audience, record.collection)),
+  );
   const answers = await evaluateAll(instance, record, conditions);
   const texts = audiences.map(async (audience, index) => {
     if (answers[index] !== true) return undefined;
@@ -64,14 +66,15 @@ export async function presentTo(
   return Promise.all(texts);
 }
 
-async function jsonFor(instance: Instance, audience: Audience, record: StoredRecord): Promise<string> {
+/** Returns the JSON of a record as an audience may see it, without asking whether it may. */
+export async function jsonFor(instance: Instance, audience: Audience, record: StoredRecord): Promise<string> {
   const { fields } = audience.topic;
   const [json = ''] = await presentRecords({ instance, facts: factsOf(audience) }, [record]);
   return fields === undefined ? json : JSON.stringify(pickFields(JSON.parse(json), fields));
 }
 
-/** Returns the condition under which an audience is told of a record. */
-function conditionFor(instance: Instance, audience: Audience, { collection }: StoredRecord): Promise<Sql> {
+/** Returns the condition under which an audience is told of a record of the collection. */
+export function conditionFor(instance: Instance, audience: Audience, collection: Collection): Promise<Sql> {
   return unlessBroken(instance, never, async () => {
     const { topic, caller } = audience;
     if (!mayAsk(audience, collection)) return never;
@@ -170,7 +173,7 @@ function scopeFor(
 }
 
 /** A filter that was right when it was sent no longer is, as a field was removed: it admits nothing, as a rule would. */
-function brokenIfRefused(error: unknown, { name }: Collection): unknown {
+export function brokenIfRefused(error: unknown, { name }: Collection): unknown {
   return error instanceof AppError && error.code === 'bad_request' ? new BrokenRule(error, name) : error;
 }
 

@@ -13,6 +13,7 @@ import { sealPosition } from '../secrets/seal-position.ts';
 import { type Audience, audienceKey, dependsOnCaller, presentTo } from './audience.ts';
 import { Callers } from './callers.ts';
 import type { Subscription } from './client.ts';
+import { pastRecord, UnknownState } from './past-changes.ts';
 import { type Change, lastPosition, readChanges } from './read-changes.ts';
 import { topicKey } from './topic.ts';
 
@@ -127,13 +128,24 @@ export class Channel {
   /** Tells a subscription a change from before it. Returns false when what it has missed cannot be told, which is told instead. */
   async #tellEarlier(change: Change, subscription: Subscription): Promise<boolean> {
     try {
-      await withCurrentDefinitions(() => this.#tellAll(change, [subscription]));
+      await withCurrentDefinitions(() => this.#tellPast(change, subscription));
       return true;
     } catch (error) {
       if (!(error instanceof UnknownState)) throw error;
       this.sendResync(subscription, this.#position ?? change.position);
       return false;
     }
+  }
+
+  async #tellPast(change: Change, subscription: Subscription): Promise<void> {
+    const { instance } = this.#options;
+    const collection = instance.collections.find(change.collection);
+    if (collection === undefined) return;
+    const { topic } = subscription;
+    const caller = await this.#callerFor(collection, subscription);
+    if (caller.kind === 'superuser') return this.#tellAll(change, [subscription]);
+    const json = await pastRecord(instance, { topic, caller }, { collection, change });
+    if (json !== undefined) this.#send(this.#cursored(change), json, [subscription]);
   }
 
   /** Tells that some of what a subscription has missed cannot be told any more, and goes on behind a position. */
@@ -243,16 +255,23 @@ export class Channel {
       if (at + togetherMax < groups.length) await nextTurn();
     }
     // Written only now, in one turn: a fault above has told nobody anything.
-    const cursor = sealPosition(instance.sealer, change.position);
-    for (const [index, group] of groups.entries()) {
+    const cursored = this.#cursored(change);
+    for (const [index, { members }] of groups.entries()) {
       const json = texts[index];
-      if (json === undefined) continue;
-      // A message is one line; in JSON, line breaks stand only where blanks may.
-      const data = `{"record":${json.replaceAll(/[\r\n]/g, ' ')},"action":"${change.action}"`;
-      for (const { client, topic, isOver } of group.members) {
-        if (isOver) continue;
-        client.send(topic.text, topic.since === undefined ? `${data}}` : `${data},"cursor":"${cursor}"}`);
-      }
+      if (json !== undefined) this.#send(cursored, json, members);
+    }
+  }
+
+  #cursored({ action, position }: Change): CursoredChange {
+    return { action, cursor: sealPosition(this.#options.instance.sealer, position) };
+  }
+
+  #send({ action, cursor }: CursoredChange, json: string, members: readonly Subscription[]): void {
+    // A message is one line; in JSON, line breaks stand only where blanks may.
+    const data = `{"record":${json.replaceAll(/[\r\n]/g, ' ')},"action":"${action}"`;
+    for (const { client, topic, isOver } of members) {
+      if (isOver) continue;
+      client.send(topic.text, topic.since === undefined ? `${data}}` : `${data},"cursor":"${cursor}"}`);
     }
   }
 
@@ -265,7 +284,7 @@ export class Channel {
     const stored =
       change.action === 'delete' ? undefined : await findRecord(database, collection, change.record);
     if (stored?.revision === change.revision) return stored;
-    throw new UnknownState('The state of a record at a change is not known any more.');
+    throw new UnknownState();
   }
 
   /** Groups subscriptions whose clients are told the same. Who a client is now is looked up only where that decides. */
@@ -292,7 +311,10 @@ export class Channel {
   }
 }
 
-class UnknownState extends Error {}
+/** What of a change is the same for all who are told of it. */
+interface CursoredChange extends Pick<Change, 'action'> {
+  readonly cursor: string;
+}
 
 interface Group {
   readonly audience: Audience;

@@ -11,10 +11,12 @@ import type {
   RangePart,
   RecordChoice,
   RecordRange,
+  RecordState,
 } from '../webhooks/replays/backfill-records.ts';
+import { findRecord } from './find-record.ts';
 import { stateOf } from './note-change.ts';
 import { recordTable } from './record-table.ts';
-import { fromTuple } from './record.ts';
+import { fromTuple, type StoredRecord } from './record.ts';
 
 /** Rows of a table that are looked through together, for a filter that few of them may meet. */
 const walkMax = 4_096;
@@ -76,12 +78,18 @@ export function backfillRecords(instance: Parts): BackfillRecords {
       const { table, columns } = recordTable(collection).statements(tx.names);
       const rows: readonly Tuple[] = await tx.tuples(sql`
         SELECT ${columns} FROM ${table} WHERE "$position"${tx.names.anyNumberOf(positions)} ORDER BY "$position"`);
-      return rows.map((row) => {
-        const record = fromTuple(collection, row);
-        return { about: stateOf(record), change: { collection, after: record.values } };
-      });
+      return rows.map((row) => toState(fromTuple(collection, row)));
     },
+    present: (collectionId, id) =>
+      readCurrentCollection(instance, collectionId, async (collection) => {
+        const record = await findRecord(database, collection, id);
+        return record && toState(record);
+      }),
   };
+}
+
+function toState(record: StoredRecord): RecordState {
+  return { about: stateOf(record), change: { collection: record.collection, after: record.values } };
 }
 
 /** Returns the part of a range that is looked through together. */

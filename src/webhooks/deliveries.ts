@@ -1,6 +1,7 @@
 import { assert } from '../base/assert.ts';
 import { isJsonObject, type JsonObject, ownMember } from '../base/json.ts';
 import { fromTimestamp, type Timestamp, toIsoTimestamp } from '../base/timestamp.ts';
+import { nextSpan, toTrace } from '../base/trace-context.ts';
 import { type EventContext, readContext } from '../events/event-context.ts';
 import { isOperational, kindOfBody, payloadOf, toldKind } from '../events/event.ts';
 import { foundByKeys, sql, type Sql } from '../sql/sql.ts';
@@ -237,6 +238,20 @@ export interface Telling {
   readonly nowMs: number;
   /** The version of this service. */
   readonly version: string;
+}
+
+/** What a delivery's next attempt tells. */
+export function toldOf(pending: PendingDelivery): Told {
+  const { traceparent, tracestate } = toTrace(pending.trace);
+  const { id, state, record, ...about } = pending;
+  return {
+    ...about,
+    deliveryId: id,
+    record: record.slice(record.indexOf('/') + 1),
+    attempt: state.attempts + 1,
+    traceparent: traceparent === '' ? '' : nextSpan(traceparent),
+    tracestate,
+  };
 }
 
 /** Returns the request by which an endpoint is told of an event, as the sender takes it. */

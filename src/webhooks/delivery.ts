@@ -83,17 +83,34 @@ export type Fate =
   /** It is older than its endpoint wants. */
   | 'expired'
   /** The body of its event was removed. */
-  | 'expunged';
+  | 'expunged'
+  /** Its endpoint is that of an account, which may not view the record any more. */
+  | 'withheld'
+  /** Whether that account may still view the record could not be found out: it is asked again later. */
+  | 'postponed';
 
 export const expungedCause = 'The body was expunged.';
 
+/** How long a delivery waits whose owner's rights could not be found out. */
+const postponedMs = 60_000;
+
+const endedCauses = {
+  expired: 'It was older than its endpoint wants.',
+  expunged: expungedCause,
+  superseded: 'A later change was sent instead.',
+  withheld: 'The owner of the endpoint may not view the record any more.',
+} as const;
+
 /** Returns the state that a delivery gets which is not sent. One that is held has no time: another delivery lets it go. */
-export function unsent(state: DeliveryState, fate: Exclude<Fate, 'send'>): DeliveryState {
+export function unsent(state: DeliveryState, fate: Exclude<Fate, 'send'>, now: number): DeliveryState {
   if (fate === 'held') return { ...state, due: undefined };
-  if (fate === 'expired')
-    return { ...state, status: 'expired', cause: 'It was older than its endpoint wants.' };
-  const cause = fate === 'expunged' ? expungedCause : 'A later change was sent instead.';
-  return { ...state, status: 'cancelled', cause };
+  if (fate === 'postponed')
+    return {
+      ...state,
+      due: now + postponedMs,
+      cause: 'Whether its owner may view the record took too long to find out.',
+    };
+  return { ...state, status: fate === 'expired' ? 'expired' : 'cancelled', cause: endedCauses[fate] };
 }
 
 export interface AttemptContext {

@@ -1,9 +1,10 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
-import { nextSpan, toTrace } from '../base/trace-context.ts';
 import { alwaysSafe, type SafeEnd } from '../events/safe-position.ts';
 import type { AlertMailer } from './endpoints/endpoint-alerts.ts';
-import { type PendingDelivery, toAttemptRequest, type Told } from './deliveries.ts';
+import { type PastDelivery, PastDeliveries } from './accounts/past-deliveries.ts';
+import { isSentAgain } from './accounts/past-events.ts';
+import { type PendingDelivery, toAttemptRequest, toldOf } from './deliveries.ts';
 import type { Ownership } from './delivery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { InFlight, type HandOver } from './in-flight.ts';
@@ -58,6 +59,7 @@ export class Dispatcher {
   readonly #slots: Slots;
   readonly #inFlight: InFlight;
   readonly #catcherAttempts: CatcherAttempts;
+  readonly #past = new PastDeliveries();
   /** Whether the last look found something to send, or did not read to the end: then there may be more. */
   #hasFound = false;
   #pumping: Promise<void> | undefined;
@@ -185,6 +187,7 @@ export class Dispatcher {
     await this.#pumping;
     // Only now, as the last look may have set the timer.
     clearTimeout(this.#timer);
+    await this.#past.settled();
     await this.#options.sender.stop(graceMs);
     await this.#catcherAttempts.settled();
     await this.#inFlight.settled();
@@ -310,11 +313,25 @@ export class Dispatcher {
     }
     this.#inFlight.add({ lanes, endpoint, pending, slot: turn });
     if (pending.fate !== 'send') {
-      this.#inFlight.leave(pending);
+      this.#inFlight.leave(pending, pending.fate);
+      return undefined;
+    }
+    if (isSentAgain(endpoint, pending, this.#options.clock.now())) {
+      const past = { instance: lanes.instance, endpoint, pending };
+      this.#past.ask(past, (answer) => this.#sendPast(past, answer));
       return undefined;
     }
     const request = this.#requestOf(lanes.instance, endpoint, pending);
     return this.#catcherAttempts.take(lanes.instance, request) ? undefined : request;
+  }
+
+  /** Sends what an account may still view of an event. */
+  #sendPast({ instance, endpoint }: PastDelivery, answer: PendingDelivery): void {
+    // Nothing more is sent then: it is still pending.
+    if (this.#isStopping) return;
+    if (answer.fate !== 'send') return this.#inFlight.leave(answer, answer.fate);
+    const request = this.#requestOf(instance, endpoint, answer);
+    if (!this.#catcherAttempts.take(instance, request)) this.#options.sender.send([request]);
   }
 
   #requestOf(instance: WebhookInstance, endpoint: Endpoint, pending: PendingDelivery): AttemptRequest {
@@ -354,18 +371,4 @@ export class Dispatcher {
     this.#timer = setTimeout(wake, Math.min(Math.max(delayMs, 0), timerMsMax));
     this.#isTimerSet = true;
   }
-}
-
-/** What a delivery's next attempt tells. */
-function toldOf(pending: PendingDelivery): Told {
-  const { traceparent, tracestate } = toTrace(pending.trace);
-  const { id, state, record, ...about } = pending;
-  return {
-    ...about,
-    deliveryId: id,
-    record: record.slice(record.indexOf('/') + 1),
-    attempt: state.attempts + 1,
-    traceparent: traceparent === '' ? '' : nextSpan(traceparent),
-    tracestate,
-  };
 }

@@ -4,7 +4,7 @@ import type { Logger } from '../base/logger.ts';
 import { isTest } from '../events/event.ts';
 import type { Transaction } from '../storage/database.ts';
 import { keyText, type PendingDelivery } from './deliveries.ts';
-import { afterAttempt, type Ownership, standardSchedule, unsent } from './delivery.ts';
+import { afterAttempt, type Fate, type Ownership, standardSchedule, unsent } from './delivery.ts';
 import { type AlertMailer, giveAlert, type StoredAlert, storeAlerts } from './endpoints/endpoint-alerts.ts';
 import { noteOutcome, warnOfEndpoint } from './endpoints/endpoint-warnings.ts';
 import { stopEndpoint } from './endpoints/change-endpoint.ts';
@@ -78,12 +78,16 @@ export class InFlight {
   }
 
   /** Stores what becomes of a claimed delivery that is not sent. */
-  leave({ id }: PendingDelivery): void {
+  leave({ id }: PendingDelivery, fate: Exclude<Fate, 'send'>): void {
     const flight = this.#flights.get(id);
     if (flight === undefined) return;
-    flight.hasNoAttempt = true;
+    flight.left = fate;
+    const now = this.#options.clock.now();
     // By the kind of an attempt that was cut short, which says nothing of the receiver either.
-    const result = { ...abortedResult(this.#options.clock.now(), ''), deliveryId: id };
+    const result = { ...abortedResult(now, ''), deliveryId: id };
+    // It was about to be sent, and has a place in its lane.
+    if (flight.pending.fate === 'send')
+      flight.lanes.land(flight.endpoint.id, result, { now, random: randomUnit() });
     const landed = this.#landed.get(flight.lanes);
     if (landed === undefined) {
       this.#landed.set(flight.lanes, [result]);
@@ -228,7 +232,7 @@ export class InFlight {
   #finish(lanes: InstanceLanes, result: AttemptResult): void {
     const flight = this.#flights.get(result.deliveryId);
     if (flight === undefined) return;
-    const isAborted = result.kind === 'aborted' && flight.hasNoAttempt !== true;
+    const isAborted = result.kind === 'aborted' && flight.left === undefined;
     if (flight.test === undefined) lanes.settled(flight.pending, isAborted);
     else {
       lanes.noteTest(-1);
@@ -317,20 +321,20 @@ interface Flight {
   putOffUntil?: number;
   /** What the result means for the endpoint, if it has landed. */
   laneChange?: LaneChange | 'blocked' | undefined;
-  /** Set for a delivery that is not sent; its state is stored all the same. */
-  hasNoAttempt?: boolean;
+  /** Why it is not sent, if so; its state is stored all the same. */
+  left?: Exclude<Fate, 'send'>;
 }
 
 /** Returns the new state that a result gives its delivery, with what decides whether this process may write it. */
 function toSettlement(
-  { pending, endpoint, test, putOffUntil, hasNoAttempt = false }: Flight,
+  { pending, endpoint, test, putOffUntil, left }: Flight,
   result: AttemptResult,
   clock: Clock,
 ): Settlement {
-  const { key, state, kind, fate, record } = pending;
+  const { key, state, kind, record } = pending;
   const isOrdered = endpoint.order === 'record';
   const common = { key, record, isOrdered, due: state.due, putOffUntil, isFenced: test === undefined };
-  if (hasNoAttempt && fate !== 'send') return { ...common, after: unsent(state, fate), result: undefined };
+  if (left !== undefined) return { ...common, after: unsent(state, left, clock.now()), result: undefined };
   // A test is never sent a second time, not even one that an earlier process left behind.
   const schedule = isTest(kind) ? [] : (endpoint.schedule ?? standardSchedule);
   const context = { now: clock.now(), schedule, random: randomUnit() };

@@ -1,4 +1,5 @@
 import { accessMutants } from './access-mutants.ts';
+import { accountMutants } from './account-mutants.ts';
 import { alertMutants } from './alert-mutants.ts';
 import { auditMutants } from './audit-mutants.ts';
 import { checkMutants } from './check-mutants.ts';
@@ -31,6 +32,7 @@ import { upgradeMutants } from './upgrade-mutants.ts';
 /** All of them; new ones go to the file of their subject. */
 export const mutants: readonly Mutant[] = [
   ...accessMutants,
+  ...accountMutants,
   ...alertMutants,
   ...auditMutants,
   ...checkMutants,

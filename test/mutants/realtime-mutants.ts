@@ -5,9 +5,38 @@ const resume = ['test/api/realtime-resume.test.ts'];
 const limits = ['test/api/realtime-limits.test.ts'];
 const wire = ['test/api/realtime.test.ts'];
 const nodes = ['test/nodes/realtime.test.ts'];
+const past = ['test/api/past-visibility.test.ts'];
 
 /** Of who is told what over connections that stay open. */
 export const realtimeMutants: readonly Mutant[] = [
+  {
+    name: 'a past change is told only of what can be seen now',
+    file: 'src/events/may-tell.ts',
+    from: '[atChange] : [atChange, now]',
+    to: '[atChange] : [atChange]',
+    tests: past,
+  },
+  {
+    name: 'a past change is told only of what could be seen then',
+    file: 'src/events/may-tell.ts',
+    from: '[atChange] : [atChange, now]',
+    to: '[atChange] : [now]',
+    tests: past,
+  },
+  {
+    name: 'a resume tells the last state of a record, and none before it',
+    file: 'src/realtime/past-changes.ts',
+    from: "if (action === 'update' && now?.revision !== revision) return undefined;",
+    to: '',
+    tests: past,
+  },
+  {
+    name: 'a resume of who is no superuser tells what may be seen now',
+    file: 'src/realtime/channel.ts',
+    from: "if (caller.kind === 'superuser') return this.#tellAll(change, [subscription]);",
+    to: 'return this.#tellAll(change, [subscription]);',
+    tests: past,
+  },
   {
     name: 'a subscription to one record is judged by the view rule',
     file: 'src/realtime/audience.ts',

@@ -109,7 +109,11 @@ export function filterCondition(
 }
 
 /** Returns the condition that the owner exists and may view the record; undefined where only superusers may. */
-function ownerCondition(owner: string, collection: Collection, context: ConditionContext): Sql | undefined {
+export function ownerCondition(
+  owner: string,
+  collection: Collection,
+  context: ConditionContext,
+): Sql | undefined {
   const caller = ownerOf(owner);
   const accounts = context.collections.find(caller.collectionId);
   const rule = collection.rules.viewRule;

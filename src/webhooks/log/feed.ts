@@ -11,6 +11,7 @@ import { timeParameter } from '../../query/time-parameter.ts';
 import { openPosition, sealPosition } from '../../secrets/seal-position.ts';
 import { limit, sql, type Sql } from '../../sql/sql.ts';
 import type { Reader } from '../../storage/database.ts';
+import { type PastMessage, pastMessage } from '../accounts/past-events.ts';
 import { consumerPosition } from './consumers.ts';
 import { deliveryId, thinBody, toAttemptRequest } from '../deliveries.ts';
 import { readEndpoint } from '../endpoints/endpoint-store.ts';
@@ -200,6 +201,7 @@ function filterOf(
 }
 
 interface FeedRow {
+  readonly position: number;
   readonly id: string;
   readonly kind: string;
   readonly collectionName: string;
@@ -211,13 +213,17 @@ interface FeedRow {
 }
 
 interface SignedRequest {
+  readonly payload: Uint8Array;
   readonly body: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-type Sign = (row: FeedRow) => SignedRequest;
+type Sign = (row: FeedRow) => Promise<SignedRequest | undefined>;
 
-/** Returns what makes the request that an endpoint would get for an event. Throws not_found. */
+/**
+ * Returns what makes the request that an endpoint would get for an event; undefined where its owner may not view the record, then or now. Throws
+ * not_found.
+ */
 async function signerOf(
   instance: WebhookInstance,
   endpointId: string | undefined,
@@ -225,17 +231,25 @@ async function signerOf(
 ): Promise<Sign | undefined> {
   if (endpointId === undefined) return undefined;
   const endpoint = await readEndpoint(instance, endpointId);
-  return ({ id, body: whole, ...event }) => {
-    const isThin = whole.length > instance.bodyBytesMax;
-    const body = isThin ? thinBody(event, instance.id) : whole;
+  const messageOf = ({ position, body, context, ...event }: FeedRow): Promise<PastMessage | undefined> => {
+    if (endpoint.owner !== '') return pastMessage(instance, endpoint.owner, position);
+    const isThin = body.length > instance.bodyBytesMax;
+    return Promise.resolve({ body: isThin ? thinBody(event, instance.id) : body, isThin, context });
+  };
+  return async (row) => {
+    const message = await messageOf(row);
+    if (message === undefined) return undefined;
+    const { id, position: _, ...event } = row;
     // An event that is fetched is no part of the work of the request that has caused it.
-    const told = { ...event, eventId: id, body, isThin, attempt: 1, traceparent: '', tracestate: '' };
+    const told = { ...event, ...message, eventId: id, attempt: 1, traceparent: '', tracestate: '' };
     const request = toAttemptRequest(
       { ...told, deliveryId: deliveryId(id, endpointId) },
       { endpoint, instanceId: instance.id, nowMs: instance.clock.now(), version },
     );
     const flat = requestHeaders(request, Math.floor(instance.clock.now() / 1_000));
-    return { body: request.body, headers: headersByName(flat) };
+    // What an account would not be sent stands in no other member either.
+    const payload = endpoint.owner === '' ? row.body : request.body;
+    return { payload, body: request.body, headers: headersByName(flat) };
   };
 }
 
@@ -292,11 +306,12 @@ async function readItems(
 ): Promise<readonly string[]> {
   const { names } = reader;
   const rows = await reader.tuples(sql`
-    SELECT id, kind, collection_name, revision, record, created, body, context FROM ${names.table('$event')}
+    SELECT position, id, kind, collection_name, revision, record, created, body, context FROM ${names.table('$event')}
     WHERE ${names.scope} AND position${names.anyNumberOf(positions)} ORDER BY position`);
-  return rows.map(([id, kind, collectionName, revision, record, created, body, context]) =>
+  const items = rows.map(([position, id, kind, collectionName, revision, record, created, body, context]) =>
     toItem(
       {
+        position: Number(position),
         id: String(id),
         kind: String(kind),
         collectionName: String(collectionName),
@@ -310,15 +325,17 @@ async function readItems(
       sign,
     ),
   );
+  return (await Promise.all(items)).filter((item) => item !== undefined);
 }
 
-function toItem(row: FeedRow, sign: Sign | undefined): string {
+async function toItem(row: FeedRow, sign: Sign | undefined): Promise<string | undefined> {
   const { id, revision, body } = row;
-  const text = body.toString('utf8');
-  const head = `{"id":${JSON.stringify(id)},"sequence":${revision},"payload":${text}`;
-  if (sign === undefined) return `${head}}`;
-  const request = sign(row);
+  const headOf = (payload: Uint8Array): string =>
+    `{"id":${JSON.stringify(id)},"sequence":${revision},"payload":${Buffer.from(payload).toString('utf8')}`;
+  if (sign === undefined) return `${headOf(body)}}`;
+  const request = await sign(row);
+  if (request === undefined) return undefined;
   // The exact text besides: what is signed are its bytes.
   const sent = Buffer.from(request.body).toString('utf8');
-  return `${head},"body":${JSON.stringify(sent)},"headers":${JSON.stringify(request.headers)}}`;
+  return `${headOf(request.payload)},"body":${JSON.stringify(sent)},"headers":${JSON.stringify(request.headers)}}`;
 }

@@ -10,9 +10,10 @@ import { type ListResult, runList } from '../../query/run-list.ts';
 import { cursorsOfList } from '../../secrets/seal-position.ts';
 import { joinSql, sql, type Sql } from '../../sql/sql.ts';
 import type { Names, Tuple } from '../../storage/database.ts';
+import { type PastMessage, pastMessage } from '../accounts/past-events.ts';
 import { shapeBody, thinBody } from '../deliveries.ts';
 import { type DeliveryView, readDeliveriesOf } from './delivery-log.ts';
-import { isReached } from '../endpoints/endpoint-reach.ts';
+import { isReached, ownerText } from '../endpoints/endpoint-reach.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
 
 /** An event with what became of it on its way to each endpoint. */
@@ -111,7 +112,21 @@ export async function readEvent(
   // The column is a BLOB with JSON, and never null.
   const body = row.at(-1) as Uint8Array;
   if (view.expunged !== '') return { ...view, body: null };
-  return { ...view, body: isBound ? await bodyOfReached(instance, row, view) : toJson(body) };
+  if (caller.kind === 'user' && view.collection !== '') {
+    // It reads what lies back: no more than it may still view.
+    const message = await pastMessage(instance, ownerText(caller), position);
+    return { ...view, body: message === undefined ? null : await bodyOfReached(instance, message, view) };
+  }
+  const isThin = body.length > instance.bodyBytesMax;
+  const sent = isThin
+    ? thinBody({ ...view, kind: sentKind(view, body), collectionName: view.collection }, instance.id)
+    : body;
+  const message = { body: sent, isThin, context: readContext(row.at(contextColumn)) };
+  return { ...view, body: isBound ? await bodyOfReached(instance, message, view) : toJson(body) };
+}
+
+function sentKind({ kind }: EventView, body: Uint8Array): string {
+  return kind === 'test' ? kindOfBody(body) : kind;
 }
 
 /**
@@ -119,20 +134,16 @@ export async function readEvent(
  * no more of a record than they are told.
  */
 async function bodyOfReached(
-  { database, endpoints, id, bodyBytesMax }: WebhookInstance,
-  row: Tuple,
-  { deliveries, kind, collection, record, created }: EventView,
+  { database, endpoints }: WebhookInstance,
+  { body, isThin, context }: PastMessage,
+  view: EventView,
 ): Promise<JsonObject> {
-  // As above.
-  const whole = row.at(-1) as Uint8Array;
-  const isThin = whole.length > bodyBytesMax;
-  const sent = kind === 'test' ? kindOfBody(whole) : kind;
-  const body = isThin ? thinBody({ kind: sent, collectionName: collection, record, created }, id) : whole;
-  const context = readContext(row.at(contextColumn));
+  const { deliveries, record } = view;
+  const kind = sentKind(view, body);
   const told = new Set(deliveries.map(({ endpoint }) => endpoint));
   const bodies = (await endpoints.stored(database))
     .filter((endpoint) => told.has(endpoint.id))
-    .map((endpoint) => toJson(shapeBody({ kind: sent, record, body, isThin, context }, endpoint)));
+    .map((endpoint) => toJson(shapeBody({ kind, record, body, isThin, context }, endpoint)));
   const shown = Object.entries(together(bodies)).map(([name, value]) => {
     const parts = bodies.map((one) => one[name]).filter(isJsonObject);
     return [name, parts.length === 0 ? value : together(parts)] as const;

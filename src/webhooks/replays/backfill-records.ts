@@ -2,7 +2,7 @@ import type { Collection } from '../../collections/collection.ts';
 import type { NewEvent, RecordChange } from '../../events/event.ts';
 import type { Transaction } from '../../storage/database.ts';
 
-/** The records of collections. What knows them stands above this part. */
+/** The records of collections, for backfills and for what accounts are sent again. What knows them stands above this part. */
 export interface BackfillRecords {
   find(nameOrId: string): Promise<Collection | undefined>;
   /** The position of the last record of a collection, or 0. */
@@ -15,6 +15,8 @@ export interface BackfillRecords {
   lock(tx: Transaction, what: RecordChoice, positions: readonly number[]): Promise<readonly LockedRecord[]>;
   /** Returns what events tell of records that are locked. */
   read(tx: Transaction, what: RecordChoice, positions: readonly number[]): Promise<readonly RecordState[]>;
+  /** Returns the record of a collection with this id as it is stored now; undefined when there is none. Throws not_found (the collection). */
+  present(collection: string, id: string): Promise<RecordState | undefined>;
 }
 
 /** Which records of a collection. */
