@@ -58,6 +58,21 @@ export function hasScope(caller: Caller, scope: KeyScope): boolean {
   return scopes.includes(scope) || scopes.includes('admin');
 }
 
+/**
+ * What a filter or sort that somebody writes may name: `everything`, as rules may; the record's own visible fields and those of related records
+ * that the writer may list (`listed`); or the record's own visible fields alone, which events show as well (`own`).
+ */
+export type NameScope = 'everything' | 'listed' | 'own';
+
+/**
+ * Returns what the filters and sorts of a caller may name, wherever they are read: never more than what the record API shows to that caller. An
+ * API key without `records:read` reads no records; it knows what webhooks show.
+ */
+export function nameScope(caller: Caller): NameScope {
+  if (caller.kind !== 'superuser') return 'listed';
+  return hasScope(caller, 'records:read') ? 'everything' : 'own';
+}
+
 /** The part of a collection that decides which API keys reach it. */
 export interface Reached {
   readonly id: string;

@@ -55,7 +55,7 @@ export function ruleError(
   const errorFor = (caller: Caller): AppError | undefined => {
     try {
       const context = { collections, names, facts: ruleInputOfCaller(caller), now: 0 };
-      new RecordScope(context, { collection, alias: baseAlias }).add(parseRule(rule), 'rule');
+      new RecordScope(context, { collection, alias: baseAlias }).addRuleDraft(parseRule(rule));
       return undefined;
     } catch (error) {
       if (!(error instanceof AppError)) throw error;

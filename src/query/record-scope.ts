@@ -1,4 +1,4 @@
-import { type Caller, reaches } from '../access/caller.ts';
+import { type Caller, type NameScope, nameScope, reaches } from '../access/caller.ts';
 import type { RuleInput } from '../access/rule-input.ts';
 import { BrokenRule, parseRule } from '../access/rule.ts';
 import { AppError } from '../base/errors.ts';
@@ -33,12 +33,6 @@ export interface ScopeContext {
   readonly before?: Sql;
 }
 
-/**
- * Who wrote a condition. Rules may name everything. A client's filter knows no hidden fields, and joins only records that the
- * caller may list: all others are absent (http-api A22). What superusers write is trusted like a rule.
- */
-export type Asker = 'rule' | 'client';
-
 /** The records a condition is about: their collection, and the alias of their table in the statement. */
 export interface Base {
   readonly collection: Collection;
@@ -48,11 +42,19 @@ export interface Base {
 /** The default alias of the table whose records a condition is about. */
 export const baseAlias: Sql = identifier('$0');
 
+interface ScopeOptions {
+  readonly joinsOutside?: boolean;
+  /** Shared by scopes of one statement, so that no two joins have the same alias. */
+  readonly counter?: { next: number };
+  /** For rows that are made of the bodies of events: whoever asks, these have the visible fields alone. */
+  readonly isOfBodies?: boolean;
+}
+
 interface JoinOptions {
   readonly from: Sql;
   readonly to: Sql;
   readonly isInside: boolean;
-  readonly asker: Asker;
+  readonly nameScope: NameScope;
 }
 
 /** What goes into one FROM and its WHERE. */
@@ -79,8 +81,11 @@ interface Place {
  *   SELECT … FROM base LEFT JOIN what has one row at most … WHERE conditions
  *     AND EXISTS (SELECT 1 FROM what may have many … WHERE conditions on these)
  *
- * No row of the base comes twice, so that nothing needs DISTINCT and totals are right. A client's filter shares no join with a
- * rule, and has an EXISTS of its own: it joins only what the caller may list.
+ * No row of the base comes twice, so that nothing needs DISTINCT and totals are right.
+ *
+ * Rules may name everything. What a filter or a sort may name follows from the caller who has written it (`nameScope`), and from nothing else:
+ * one who may only list finds no hidden fields, and joins only records that the caller may list, as if all others were absent (http-api A22).
+ * Such a filter shares no join with a rule, and has an EXISTS of its own.
  */
 export class RecordScope {
   readonly #context: ScopeContext;
@@ -90,10 +95,13 @@ export class RecordScope {
   readonly #counter: { next: number };
   readonly #places = new Map<string, Place>();
   readonly #outside: Part = { joins: [], conditions: [] };
-  readonly #inside: Readonly<Record<Asker, Part>> = {
-    rule: { joins: [], conditions: [] },
-    client: { joins: [], conditions: [] },
+  readonly #inside: Readonly<Record<NameScope, Part>> = {
+    everything: { joins: [], conditions: [] },
+    listed: { joins: [], conditions: [] },
+    own: { joins: [], conditions: [] },
   };
+  /** What the caller's own filters and sorts may name. */
+  readonly #filterScope: NameScope;
   /** Comparisons and joins of the list rules that are in joins. */
   #rulesSize = 0;
   /** Whether a name in the condition that is being compiled needs a row from inside an EXISTS. */
@@ -102,7 +110,7 @@ export class RecordScope {
   constructor(
     context: ScopeContext,
     base: Base,
-    options: { readonly joinsOutside?: boolean; readonly counter?: { next: number } } = {},
+    options: ScopeOptions = {},
   ) {
     const collections = reachableCollections(context.collections, context.facts.caller);
     this.#context = collections === context.collections ? context : { ...context, collections };
@@ -110,17 +118,23 @@ export class RecordScope {
     this.#base = base;
     this.#joinsOutside = options.joinsOutside ?? false;
     this.#counter = options.counter ?? { next: 1 };
+    this.#filterScope = options.isOfBodies === true ? 'own' : nameScope(context.facts.caller);
   }
 
-  /** Adds a condition that every row has to meet. Throws a filter error. */
-  add(tree: FilterTree, asker: Asker): void {
-    this.#add(tree, asker, this.#context.slots?.ofRules);
+  /** Adds a filter of the caller, which every row has to meet. Throws a filter error. */
+  addFilter(tree: FilterTree): void {
+    this.#add(tree, this.#filterScope, this.#context.slots?.ofRules);
   }
 
-  #add(tree: FilterTree, asker: Asker, slots: FilterSlots | undefined): void {
+  /** Adds a rule that is not stored yet. Throws a filter error. */
+  addRuleDraft(tree: FilterTree): void {
+    this.#add(tree, 'everything', this.#context.slots?.ofRules);
+  }
+
+  #add(tree: FilterTree, scope: NameScope, slots: FilterSlots | undefined): void {
     const { now } = this.#context;
     const context = {
-      resolve: this.resolver(asker),
+      resolve: this.#resolver(scope),
       dialect: this.#dialect,
       now,
       ...(slots !== undefined && { slots }),
@@ -128,7 +142,7 @@ export class RecordScope {
     for (const conjunct of conjunctsOf(tree)) {
       this.#isInside = false;
       const condition = compileFilter(conjunct, context);
-      const part = this.#isInside ? this.#inside[asker] : this.#outside;
+      const part = this.#isInside ? this.#inside[scope] : this.#outside;
       part.conditions.push(condition);
     }
   }
@@ -136,21 +150,26 @@ export class RecordScope {
   /** Adds a stored rule. It compiled when it was saved; throws broken_rule when it no longer does. */
   addRule(rule: FilterTree): void {
     try {
-      this.add(rule, 'rule');
+      this.addRuleDraft(rule);
     } catch (error) {
       throw error instanceof AppError ? new BrokenRule(error, this.#base.collection.name) : error;
     }
   }
 
-  resolver(asker: Asker): Resolve {
-    return (name) => this.#resolve(name, asker);
+  /** Resolves the names in the caller's sort. */
+  get resolve(): Resolve {
+    return this.#resolver(this.#filterScope);
   }
 
-  /** Returns the scope of a list whose filter `asker` wrote. */
-  forList(asker: Asker): ListScope {
+  #resolver(scope: NameScope): Resolve {
+    return (name) => this.#resolve(name, scope);
+  }
+
+  /** Returns the scope of a list with a filter of the caller. */
+  forList(): ListScope {
     return {
       conditionWith: (filter) => {
-        if (filter !== undefined) this.#add(filter, asker, this.#context.slots);
+        if (filter !== undefined) this.#add(filter, this.#filterScope, this.#context.slots);
         return this.condition;
       },
       joins: () => this.joins,
@@ -166,7 +185,7 @@ export class RecordScope {
   /** All conditions together, or undefined where there are none. */
   get condition(): Sql | undefined {
     const all = [...this.#outside.conditions];
-    for (const { joins, conditions } of [this.#inside.rule, this.#inside.client]) {
+    for (const { joins, conditions } of Object.values(this.#inside)) {
       if (conditions.length === 0) continue;
       const from = joinSql([sql`(SELECT 1) AS ${this.#nextAlias()}`, ...joins], ' ');
       all.push(sql`EXISTS (SELECT 1 FROM ${from} WHERE ${joinSql(conditions, ' AND ')})`);
@@ -174,33 +193,35 @@ export class RecordScope {
     return all.length === 0 ? undefined : allOf(all);
   }
 
-  #resolve(name: string, asker: Asker): ReturnType<Resolve> {
+  #resolve(name: string, scope: NameScope): ReturnType<Resolve> {
     const { collections, names, facts, slots, before } = this.#context;
-    const context = { collections, names, dialect: this.#dialect, mayUseHidden: asker === 'rule', slots };
+    const mayUseHidden = scope === 'everything';
+    const context = { collections, names, dialect: this.#dialect, mayUseHidden, slots };
     const { collection } = this.#base;
     if (before !== undefined && name.startsWith('@')) {
       // The owner of an endpoint may not have seen the record as it was.
-      if (!name.startsWith('@old.') || asker === 'client') return undefined;
+      if (!name.startsWith('@old.') || scope === 'listed') return undefined;
       const [path = '', modifier, ...more] = name.slice('@old.'.length).split(':');
       const found =
         more.length > 0 ? undefined : findPath(context, collection, { segments: path.split('.'), modifier });
-      return isPath(found) ? this.#walk(found, asker, before) : found;
+      return isPath(found) ? this.#walk(found, scope, before) : found;
     }
-    if (asker === 'rule' && name.startsWith('@')) {
+    if (mayUseHidden && name.startsWith('@')) {
       const found = resolveRequest(name, { ...context, facts, collection, alias: this.#base.alias });
-      return isPath(found) ? this.#walk(found, asker) : found;
+      return isPath(found) ? this.#walk(found, scope) : found;
     }
     const [path = '', modifier, ...more] = name.split(':');
     if (more.length > 0) return undefined;
     const found = findPath({ ...context, before }, collection, { segments: path.split('.'), modifier });
     if (!isPath(found)) return found;
-    return this.#walk(found, asker);
+    return this.#walk(found, scope);
   }
 
   /** Returns the value at the end of a path that begins at the row of this alias. */
-  #walk(path: Path, asker: Asker, start = this.#base.alias): Operand | Misuse {
+  #walk(path: Path, scope: NameScope, start = this.#base.alias): Operand | Misuse | undefined {
+    if (scope === 'own' && path.steps.some(({ collection }) => collection !== undefined)) return undefined;
     const locked = path.steps.find(({ collection }) => collection?.rules.listRule === null)?.collection;
-    if (asker === 'client' && locked !== undefined) {
+    if (scope === 'listed' && locked !== undefined) {
       return {
         kind: 'misuse',
         problem: `Expected a relation to records that you may list, not to "${locked.name}",`,
@@ -208,14 +229,14 @@ export class RecordScope {
     }
     let place: Place = { alias: start, isInside: false };
     for (const step of path.steps) {
-      const next = this.#join(place, step, asker);
+      const next = this.#join(place, step, scope);
       if ('kind' in next) return next;
       place = next;
     }
     this.#isInside ||= place.isInside;
     const { isNeverNull, ...operand } = path.leaf(place.alias);
     if (path.steps.length === 0) return isNeverNull === true ? { ...operand, isNeverNull } : operand;
-    const many = path.steps.some(({ hasMany }) => hasMany) ? this.#all(path, { asker, start }) : undefined;
+    const many = path.steps.some(({ hasMany }) => hasMany) ? this.#all(path, { scope, start }) : undefined;
     if (this.#rulesSize > filterLimits.listRulesSizeMax) {
       return {
         kind: 'misuse',
@@ -225,8 +246,8 @@ export class RecordScope {
     return { ...operand, ...(many && { many }) };
   }
 
-  #join(from: Place, step: Step, asker: Asker): Place | Misuse {
-    const key = `${asker} ${from.alias.text} ${step.key}`;
+  #join(from: Place, step: Step, scope: NameScope): Place | Misuse {
+    const key = `${scope} ${from.alias.text} ${step.key}`;
     const known = this.#places.get(key);
     if (known !== undefined) return known;
     if (this.#places.size === filterLimits.joinsMax) {
@@ -238,21 +259,23 @@ export class RecordScope {
     const isInside = from.isInside || step.hasMany || !this.#joinsOutside;
     const place = { alias: this.#nextAlias(), isInside };
     this.#places.set(key, place);
-    const part = isInside ? this.#inside[asker] : this.#outside;
-    part.joins.push(this.#leftJoin(step, { from: from.alias, to: place.alias, isInside, asker }));
+    const part = isInside ? this.#inside[scope] : this.#outside;
+    part.joins.push(
+      this.#leftJoin(step, { from: from.alias, to: place.alias, isInside, nameScope: scope }),
+    );
     return place;
   }
 
-  /** Joins the path again under aliases of its own, to all rows at its end that the asker may know of. */
+  /** Joins the path again under aliases of its own, to all rows at its end that whoever has written it may know of. */
   #all(
     path: Path,
-    { asker, start }: { readonly asker: Asker; readonly start: Sql },
+    { scope, start }: { readonly scope: NameScope; readonly start: Sql },
   ): NonNullable<Operand['many']> {
     const rows: Sql[] = [sql`(SELECT 1) AS ${this.#nextAlias()}`];
     let from = start;
     for (const step of path.steps) {
       const to = this.#nextAlias();
-      rows.push(this.#leftJoin(step, { from, to, isInside: true, asker }));
+      rows.push(this.#leftJoin(step, { from, to, isInside: true, nameScope: scope }));
       from = to;
     }
     const { isNeverNull: _, ...operand } = path.leaf(from);
@@ -261,14 +284,14 @@ export class RecordScope {
 
   /**
    * Returns the join for a step. Inside an EXISTS a joined table may be read row by row and be as large as the listed one, so the
-   * query timeout is checked there, too. For a client the join has the list rule, so that what the caller may not list is not there.
+   * query timeout is checked there, too. For a caller who may only list, the join has the list rule, so that what the caller may not list is not there.
    */
-  #leftJoin(step: Step, { from, to, isInside, asker }: JoinOptions): Sql {
+  #leftJoin(step: Step, { from, to, isInside, nameScope: scope }: JoinOptions): Sql {
     const { source, on } = step.join(from, to);
     const isSearched = isInside && step.collection !== undefined;
     const position = sql`${to}."$position"`;
     const isInTime = isSearched ? this.#context.names.isInTime(position, 'for every row') : undefined;
-    const isListed = asker === 'client' ? this.#listRule(step, to) : undefined;
+    const isListed = scope === 'listed' ? this.#listRule(step, to) : undefined;
     const all = [on, isInTime, isListed].filter((part) => part !== undefined);
     return sql`LEFT JOIN ${source} ON ${joinSql(all, ' AND ')}`;
   }

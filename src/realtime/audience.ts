@@ -168,7 +168,7 @@ function scopeFor(
 ): RecordScope {
   const scope = new RecordScope(scopeContext(instance, facts), { collection, alias: baseAlias });
   if (rule !== undefined) scope.addRule(rule);
-  if (filter !== undefined) scope.add(filter, facts.caller.kind === 'superuser' ? 'rule' : 'client');
+  if (filter !== undefined) scope.addFilter(filter);
   return scope;
 }
 

@@ -1,3 +1,4 @@
+import { operator } from '../access/caller.ts';
 import { ruleInputOfCaller } from '../access/rule-input.ts';
 import type { Collection } from '../collections/collection.ts';
 import { parseFilter } from '../filters/parse.ts';
@@ -126,13 +127,11 @@ function among(instance: Parts, { collection, what, range }: Looked): Sql {
 function conditionOf(
   { collections, database }: Parts,
   collection: Collection,
-  { filter, now }: RecordChoice,
+  { filter, now, author = operator }: RecordChoice,
 ): Sql {
   if (filter === '') return sql`TRUE`;
-  const facts = ruleInputOfCaller({ kind: 'superuser', id: '' });
-  const context = { collections, names: database.names, facts, now };
+  const context = { collections, names: database.names, facts: ruleInputOfCaller(author), now };
   const scope = new RecordScope(context, { collection, alias: baseAlias });
-  // What superusers write is trusted like a rule.
-  scope.add(parseFilter(filter), 'rule');
+  scope.addFilter(parseFilter(filter));
   return scope.condition ?? sql`TRUE`;
 }

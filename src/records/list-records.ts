@@ -202,7 +202,6 @@ function sourceOf(
   const { names, now } = context;
   const scope = new RecordScope(context, { collection, alias: baseAlias }, { joinsOutside: true });
   if (rule !== undefined) scope.addRule(rule);
-  const trust = caller.kind === 'superuser' ? 'rule' : 'client';
   const { columns, from } = recordTable(collection).statements(names).joined;
   // A filter may take as long for one row of large json values as for hundreds of others.
   const hasJson = collection.fields.some(({ type }) => type === 'json');
@@ -212,8 +211,8 @@ function sourceOf(
     from,
     ...(isInTime && { isInTime }),
     tieBreaker: position,
-    resolve: scope.resolver(trust),
-    scope: scope.forList(trust),
+    resolve: scope.resolve,
+    scope: scope.forList(),
     dialect: names.dialect,
     now,
   };

@@ -130,7 +130,7 @@ function compiled(
     const counter = { next: 1 };
     const columns = [parseRule(rule), ...terms.map(({ tree }) => tree)].map((tree) => {
       const scope = new RecordScope(context, { collection, alias: baseAlias }, { counter });
-      scope.add(tree, 'rule');
+      scope.addRuleDraft(tree);
       return sql`CASE WHEN ${scope.condition ?? sql`TRUE`} THEN 1 ELSE 0 END`;
     });
     return { terms, columns };

@@ -4,7 +4,7 @@ import { compileSort, parseSort, sortTerms } from '../../src/filters/sort.ts';
 import { parseFilter } from '../../src/filters/parse.ts';
 import { parseFields } from '../../src/query/projection.ts';
 import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
-import { guest } from '../../src/access/caller.ts';
+import { guest, operator } from '../../src/access/caller.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { postgresNames } from '../../src/storage/postgres/postgres-names.ts';
 import { sqliteNames } from '../../src/storage/sqlite/sqlite-names.ts';
@@ -76,16 +76,16 @@ function compile(text: string, random: Below): void {
   const names = engines[random(2)] ?? sqliteNames;
   const collection = collections.find(({ name }) => name === 'posts');
   if (collection === undefined) throw new Error('there are posts');
-  const context = { collections: finderOf(collections), names, facts: ruleInputOfCaller(guest), now: 0 };
+  const caller = random(3) === 0 ? guest : operator;
+  const context = { collections: finderOf(collections), names, facts: ruleInputOfCaller(caller), now: 0 };
   const scope = new RecordScope(context, { collection, alias: baseAlias }, { joinsOutside: true });
-  const asker = random(3) === 0 ? 'client' : 'rule';
   if (kind > 1) {
-    scope.add(parseFilter(text), asker);
+    scope.addFilter(parseFilter(text));
     if (scope.condition?.text.includes('undefined') === true) throw new Error('the SQL has a hole');
     return;
   }
   const tieBreaker = { sql: sql`"$position"`, kind: 'number' } as const;
-  const terms = sortTerms(parseSort(text), { resolve: scope.resolver(asker), tieBreaker });
+  const terms = sortTerms(parseSort(text), { resolve: scope.resolve, tieBreaker });
   compileSort(terms, names.dialect);
 }
 

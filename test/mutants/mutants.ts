@@ -13,6 +13,7 @@ import { limitMutants } from './limit-mutants.ts';
 import { logMutants } from './log-mutants.ts';
 import { metricMutants } from './metric-mutants.ts';
 import type { Mutant } from './mutant.ts';
+import { nameScopeMutants } from './name-scope-mutants.ts';
 import { partitionMutants } from './partition-mutants.ts';
 import { portalMutants } from './portal-mutants.ts';
 import { catcherMutants } from './catcher-mutants.ts';
@@ -45,6 +46,7 @@ export const mutants: readonly Mutant[] = [
   ...limitMutants,
   ...logMutants,
   ...metricMutants,
+  ...nameScopeMutants,
   ...partitionMutants,
   ...portalMutants,
   ...catcherMutants,

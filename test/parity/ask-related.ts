@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { AppError } from '../../src/base/errors.ts';
 import { filterTemplate } from '../../src/filters/template.ts';
 import type { Collection } from '../../src/collections/collection.ts';
-import { type Asker, baseAlias, RecordScope } from '../../src/query/record-scope.ts';
+import { baseAlias, RecordScope } from '../../src/query/record-scope.ts';
 import { type BoundList, listJson, runJson, runRows } from '../../src/query/run-list.ts';
 import { type ListQuery, parseListQuery } from '../../src/query/list-query.ts';
 import type { ListSource } from '../../src/query/list-source.ts';
@@ -10,7 +10,7 @@ import { type ListColumns, type ListPlan, planList } from '../../src/query/plan.
 import { type PlanInputs, type PlanRequest, PlanSlots, valuesFor } from '../../src/query/plan-slots.ts';
 import { RowJsonCache } from '../../src/query/row-cache.ts';
 import { recordTable, rowVersion } from '../../src/records/record-table.ts';
-import { guest } from '../../src/access/caller.ts';
+import { type Caller, guest } from '../../src/access/caller.ts';
 import { parseRule } from '../../src/access/rule.ts';
 import type { RuleInput } from '../../src/access/rule-input.ts';
 import { bindSlots, sql, type Sql } from '../../src/sql/sql.ts';
@@ -139,13 +139,12 @@ function planned(
   const { listRule } = collection.rules;
   if (caller !== 'superuser' && typeof listRule === 'string' && listRule !== '')
     scope.addRule(parseRule(listRule));
-  const asker: Asker = caller === 'superuser' ? 'rule' : 'client';
   const source: ListSource = {
     columns: columns.rows,
     from: sql`${names.collectionTable(name)} AS ${baseAlias}`,
     tieBreaker: { sql: sql`${baseAlias}."$position"`, kind: 'number', isNeverNull: true },
-    resolve: scope.resolver(asker),
-    scope: scope.forList(asker),
+    resolve: scope.resolve,
+    scope: scope.forList(),
     dialect,
     now,
   };
@@ -174,12 +173,12 @@ function* withOtherConstants({ question, ...list }: RelatedList): Generator<Rela
   }
 }
 
-/** Who asks with superusers' rights is one of the people, too: the rules name `@request.auth`. */
 function factsOf(caller: RelatedCaller, collections: readonly Collection[]): RuleInput {
   const people = collections.find(({ name }) => name === 'people');
-  const id = caller === 'superuser' ? 'u1' : caller;
+  const account = (id: string): Caller =>
+    id === 'guest' || people === undefined ? guest : { kind: 'user', id, collectionId: people.id };
   return {
-    caller: id === 'guest' || people === undefined ? guest : { kind: 'user', id, collectionId: people.id },
+    caller: caller === 'superuser' ? { kind: 'superuser', id: '' } : account(caller),
     context: 'default',
     method: 'GET',
     query: new URLSearchParams({ n: '5', title: 'a' }),

@@ -68,7 +68,7 @@ export const eventRoutes = [
     body: schemaReference('FilterTestDraft'),
     answers: { 200: jsonAnswer('The changes, the newest first.', schemaReference('FilterTest')) },
     handle: async (context) =>
-      context.answer(JSON.stringify(await testFilter(context.instance, context.body))),
+      context.answer(JSON.stringify(await testFilter(context.instance, context))),
   }),
   route({
     ...common,

@@ -169,13 +169,13 @@ export function rotateSecret(
 
 /** Returns what the options of an endpoint are read with, besides `others`. */
 export function contextOf(
-  { collections, isForOperator, sealer, database, clock }: EndpointSaving,
+  { collections, isForOperator, sealer, database, clock, caller: author = operator }: EndpointSaving,
   policy: NetworkPolicy,
   others: readonly Endpoint[],
 ): Omit<OptionContext, 'existing'> {
   const otherNames = new Set(others.flatMap(({ name }) => (name === '' ? [] : [name])));
   const isCatcher = (url: string): boolean => catcherOfUrl(sealer, url) !== undefined;
-  const own = { collections, names: database.names, now: clock.now(), isCatcher };
+  const own = { collections, names: database.names, now: clock.now(), isCatcher, author };
   return { ...own, policy, isForOperator, otherNames };
 }
 

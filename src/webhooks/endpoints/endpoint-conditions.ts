@@ -1,4 +1,4 @@
-import type { Caller } from '../../access/caller.ts';
+import { type Caller, operator } from '../../access/caller.ts';
 import { ruleInputOfCaller } from '../../access/rule-input.ts';
 import { BrokenRule, parseRule } from '../../access/rule.ts';
 import { AppError } from '../../base/errors.ts';
@@ -26,6 +26,8 @@ export interface ConditionContext {
   readonly names: Names;
   /** Milliseconds since 1970, for macros such as `@now`. */
   readonly now: number;
+  /** Who writes the filter, and decides by that what it may name; left out for one that was checked when it was saved. */
+  readonly author?: Caller;
 }
 
 export type Conditional = Pick<EndpointSettings, 'filter' | 'owner' | 'collections'>;
@@ -97,10 +99,11 @@ export function filterCondition(
   collection: Collection,
   context: ConditionContext,
 ): Sql | AppError {
-  const facts = ruleInputOfCaller(owner === '' ? { kind: 'superuser', id: '' } : ownerOf(owner));
+  const { author = operator } = context;
+  const facts = ruleInputOfCaller(owner === '' ? author : ownerOf(owner));
   const scope = new RecordScope({ ...context, facts, before: beforeAlias }, { collection, alias: baseAlias });
   try {
-    scope.add(parseRule(filter), owner === '' ? 'rule' : 'client');
+    scope.addFilter(parseRule(filter));
   } catch (error) {
     if (error instanceof AppError && error.code === 'bad_request') return error;
     throw error;

@@ -1,3 +1,4 @@
+import type { Caller } from '../../access/caller.ts';
 import type { CollectionStore } from '../../collections/collection-store.ts';
 import { emitsEvents, superusersName } from '../../collections/collection.ts';
 import { isEmail } from '../../fields/email-field.ts';
@@ -45,6 +46,8 @@ export interface OptionContext {
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly policy: NetworkPolicy;
+  /** Who writes the options: that decides what a filter may name. */
+  readonly author: Caller;
   readonly isForOperator?: boolean | undefined;
   /** Whether a URL is that of a catcher of the instance. */
   readonly isCatcher: (url: string) => boolean;

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { AppError, type FieldError, type FieldErrors } from '../../base/errors.ts';
 import { fromTimestamp, type Timestamp } from '../../base/timestamp.ts';
 import { type Event, isOperational, isTest } from '../../events/event.ts';
@@ -111,10 +112,13 @@ export function readSettings(
 /** Returns what is wrong with options that are well by themselves, by name. */
 function problemsTogether(
   settings: EndpointSettings,
-  { collections, names, now }: OptionContext,
+  { collections, names, now, author, existing }: EndpointContext,
 ): readonly (readonly [name: string, problem: FieldError | FieldErrors])[] {
   const { order, onExhausted, coalesce, payload, fields, owner, oauth2, headers } = settings;
-  const filter = filterProblem(settings, { collections, names, now });
+  // What another has written before may name more than the author of this change may.
+  const isWritten =
+    settings.filter !== existing?.filter || !isDeepStrictEqual(settings.collections, existing.collections);
+  const filter = filterProblem(settings, { collections, names, now, ...(isWritten && { author }) });
   const refused: readonly (readonly [boolean, string, string])[] = [
     [
       onExhausted === 'pause' && order !== 'strict',

@@ -67,9 +67,10 @@ function compile({ tree, now }: EventFilter, collection: Collection, names: Name
   const scope = new RecordScope(
     { collections: nowhere, names, facts, now },
     { collection, alias: baseAlias },
+    { isOfBodies: true },
   );
   try {
-    scope.add(tree, 'client');
+    scope.addFilter(tree);
   } catch (error) {
     if (error instanceof AppError) return error;
     throw error;

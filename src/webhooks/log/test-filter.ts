@@ -1,3 +1,4 @@
+import { type Caller, reaches } from '../../access/caller.ts';
 import { AppError, type FieldError, type FieldErrors } from '../../base/errors.ts';
 import type { Collection } from '../../collections/collection.ts';
 import { recordEventKinds } from '../../events/event.ts';
@@ -19,6 +20,11 @@ export interface FilterTest {
   readonly met: number;
 }
 
+export interface FilterTestRequest {
+  readonly caller: Caller;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
 interface TestedEvent {
   readonly id: string;
   readonly kind: string;
@@ -38,15 +44,15 @@ const valuesMax = 10_000;
 
 /**
  * Asks a filter, as an endpoint may have it, about the last changes of a collection, the newest first. It is asked of records as they were at
- * their time, and of related ones as they are now. Throws bad_request.
+ * their time, and of related ones as they are now. What the filter may name follows from the caller. Throws bad_request.
  */
 export async function testFilter(
   instance: WebhookInstance,
-  body: Readonly<Record<string, unknown>>,
+  { caller, body }: FilterTestRequest,
 ): Promise<FilterTest> {
   const { database, collections, clock } = instance;
-  const { collection, filter } = decode(instance, body);
-  const context = { collections, names: database.names, now: clock.now() };
+  const { collection, filter } = decode(instance, { caller, body });
+  const context = { collections, names: database.names, now: clock.now(), author: caller };
   const condition = filterCondition({ filter, owner: '', collections: [] }, collection, context);
   if (condition instanceof AppError) throw condition;
   const events = await readLast(database, collection);
@@ -66,7 +72,7 @@ export async function testFilter(
 
 function decode(
   { collections }: Pick<WebhookInstance, 'collections'>,
-  body: Readonly<Record<string, unknown>>,
+  { caller, body }: FilterTestRequest,
 ): { readonly collection: Collection; readonly filter: string } {
   const { filter, collection: name } = body;
   const details: Record<string, FieldError | FieldErrors> = {
@@ -74,7 +80,8 @@ function decode(
   };
   if (filter === undefined || filter === '') details['filter'] = fieldError('validation_required');
   else if (typeof filter !== 'string') details['filter'] = invalidValue('Must be text.');
-  const collection = typeof name === 'string' ? collections.find(name) : undefined;
+  const named = typeof name === 'string' ? collections.find(name) : undefined;
+  const collection = named !== undefined && reaches(caller, named) ? named : undefined;
   if (name === undefined || name === '') details['collection'] = fieldError('validation_required');
   else if (collection === undefined) details['collection'] = invalidValue('There is no such collection.');
   if (collection === undefined || typeof filter !== 'string' || Object.keys(details).length > 0)

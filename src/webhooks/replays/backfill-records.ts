@@ -1,3 +1,4 @@
+import type { Caller } from '../../access/caller.ts';
 import type { Collection } from '../../collections/collection.ts';
 import type { NewEvent, RecordChange } from '../../events/event.ts';
 import type { Transaction } from '../../storage/database.ts';
@@ -23,8 +24,10 @@ export interface BackfillRecords {
 export interface RecordChoice {
   /** The id of the collection. */
   readonly collection: string;
-  /** In the grammar of lists, as a superuser may write it; '' for all. */
+  /** In the grammar of lists; '' for all. */
   readonly filter: string;
+  /** Who writes the filter, and decides by that what it may name; left out for one that was checked when the backfill was requested. */
+  readonly author?: Caller;
   /** Milliseconds since 1970, for macros such as `@now`. */
   readonly now: number;
 }

@@ -1,3 +1,4 @@
+import { operator, reaches } from '../../access/caller.ts';
 import { AppError, type FieldError, type FieldErrors } from '../../base/errors.ts';
 import { type Collection, emitsEvents } from '../../collections/collection.ts';
 import { fieldError, invalidValue, unknownMembers } from '../../fields/field-error.ts';
@@ -27,9 +28,13 @@ export async function requestBackfill(
   const { database, records, collections } = saving;
   const endpoint = await readEndpoint(saving, id);
   const { name, filter, rate, dryRun } = decodeBackfill(body);
-  const collection = requireTold(await records.find(name), endpoint, name);
+  const { caller = operator } = saving;
+  const found = await records.find(name);
+  // Records that an API key does not reach are not counted for it, nor sent to an endpoint of its choice.
+  const reached = found !== undefined && reaches(caller, found) ? found : undefined;
+  const collection = requireTold(reached, endpoint, name);
   const now = saving.dueClock.now();
-  const what = { collection: collection.id, filter, now };
+  const what = { collection: collection.id, filter, now, author: caller };
   const total = await countRecords(records, what);
   if (dryRun) return { total };
   const backfill = await changeEndpoint(saving, id, async (tx, changed) => {

@@ -1,0 +1,42 @@
+import type { Mutant } from './mutant.ts';
+
+const tests = ['test/api/filter-access.test.ts'];
+
+/** Guards of what the filters and sorts of a caller may name. */
+export const nameScopeMutants: readonly Mutant[] = [
+  {
+    name: 'the filter of a key that reads no records names what webhooks show, and no more',
+    file: 'src/access/caller.ts',
+    from: "return hasScope(caller, 'records:read') ? 'everything' : 'own';",
+    to: "return 'everything';",
+    tests,
+  },
+  {
+    name: 'a filter that may name the record alone leads to no other',
+    file: 'src/query/record-scope.ts',
+    from: "if (scope === 'own' && path.steps",
+    to: "if (scope !== 'own' && path.steps",
+    tests,
+  },
+  {
+    name: 'a filter is tested with the names of who tests it',
+    file: 'src/webhooks/log/test-filter.ts',
+    from: ', author: caller };',
+    to: ' };',
+    tests,
+  },
+  {
+    name: 'a backfill counts with the names of who requests it',
+    file: 'src/webhooks/replays/request-backfill.ts',
+    from: 'now, author: caller };',
+    to: 'now };',
+    tests,
+  },
+  {
+    name: 'the filter of an endpoint has the names of who writes it',
+    file: 'src/webhooks/endpoints/endpoint.ts',
+    from: ', ...(isWritten && { author })',
+    to: '',
+    tests,
+  },
+];
