@@ -10,6 +10,7 @@ import type { InstanceEntry } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
 import { requireOwnSecrets } from './instances/require-own-secrets.ts';
 import { ensureSystemCollections } from './instances/system-collections.ts';
+import { listUnreadableTimes } from './instances/unreadable-times.ts';
 import { WindowStore } from './limits/window-store.ts';
 import { RequestLog } from './logs/request-log.ts';
 import type { GuardedRequests } from './network/guarded-requests.ts';
@@ -78,6 +79,7 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
     const logs = new RequestLog({ open: () => home.openLogs(entry.id), settings, clock, logger });
     const { id, slug } = entry;
     const audit = new AuditLog({ id, database, clock, auditDays, logger });
+    await listUnreadableTimes({ id, database, collections, endpoints, audit, clock, logger });
     const windows = database.names.isConcurrent
       ? new WindowStore({ instanceId: id, database, clock: dueClock, sealer })
       : undefined;

@@ -101,7 +101,7 @@ export function updateCollection(
     const collection = decodeCollection(definition, context, problems);
     const secrets = givenTokenSecrets(definition, problems);
     problems.throwIfAny(failed);
-    checkRules(collection, { collections: change.collections, names: tx.names }, problems);
+    checkRules(collection, { collections: change.collections, names: tx.names, existing }, problems);
     problems.throwIfAny(failed);
     await change.onChange?.(tx, { before: existing, after: collection });
     await change.collections.update(tx, existing, collection);

@@ -8,15 +8,20 @@ import { type Collection, ruleNames, superusersName } from '../collections/colle
 import type { ProblemList } from '../collections/member-reader.ts';
 import { baseAlias, RecordScope } from '../query/record-scope.ts';
 
-/** Refuses every rule that does not compile ({@link ruleError}) before it is stored. */
+/**
+ * Refuses every rule that does not compile ({@link ruleError}) before it is stored. One that the collection has already may go on comparing
+ * dates with texts that are no times: other changes of the definition would be refused for it.
+ */
 export function checkRules(
   collection: Collection,
-  { collections, names }: { readonly collections: Collections; readonly names: Names },
+  { collections, names, existing }: RuleCheckContext,
   problems: ProblemList,
 ): void {
   const all = withCollection(collections, collection);
+  const stored = new Set(existing === undefined ? [] : filterRules(existing).map(([, rule]) => rule));
   const problemOf = (rule: string | null): FieldError | undefined => {
-    const error = ruleError(rule, { collection, collections: all, names });
+    const isStored = rule !== null && stored.has(rule);
+    const error = ruleError(rule, { collection, collections: all, names, isStored });
     if (error === undefined) return undefined;
     return { code: 'validation_invalid_rule', message: `Invalid rule. Raw error: ${error.message}` };
   };
@@ -31,6 +36,24 @@ export function checkRules(
   }
   const problem = problemOf(auth?.mfa.rule ?? null);
   if (problem !== undefined) problems.add('mfa', { rule: problem });
+}
+
+interface RuleCheckContext {
+  readonly collections: Collections;
+  readonly names: Names;
+  /** The collection as it is stored, if it is. */
+  readonly existing?: Collection | undefined;
+}
+
+/** The rules of a collection that are filters, by name. */
+export function filterRules({ rules, auth }: Collection): readonly (readonly [name: string, rule: string])[] {
+  const all = [
+    ...ruleNames.map((name) => [name, rules[name]] as const),
+    ['authRule', auth?.authRule] as const,
+    ['manageRule', auth?.manageRule] as const,
+    ['mfa.rule', auth?.mfa.rule] as const,
+  ];
+  return all.flatMap(([name, rule]) => (rule ? [[name, rule] as const] : []));
 }
 
 /**
@@ -49,12 +72,18 @@ export function ruleError(
     collection,
     collections,
     names,
-  }: { readonly collection: Collection; readonly collections: Collections; readonly names: Names },
+    isStored = false,
+  }: {
+    readonly collection: Collection;
+    readonly collections: Collections;
+    readonly names: Names;
+    readonly isStored?: boolean;
+  },
 ): AppError | undefined {
   if (rule === null || rule === '') return undefined;
   const errorFor = (caller: Caller): AppError | undefined => {
     try {
-      const context = { collections, names, facts: ruleInputOfCaller(caller), now: 0 };
+      const context = { collections, names, facts: ruleInputOfCaller(caller), now: 0, isStored };
       new RecordScope(context, { collection, alias: baseAlias }).addRuleDraft(parseRule(rule));
       return undefined;
     } catch (error) {

@@ -151,7 +151,7 @@ function planImport(
   const future = collectionsOf([...kept, ...decoded]);
   for (const [at, collection] of decoded.entries()) {
     const problems = new ProblemList();
-    checkRules(collection, { collections: future, names }, problems);
+    checkRules(collection, { collections: future, names, existing: items[at]?.existing }, problems);
     if (!problems.isEmpty) throw refusal(problems, { at, raw: items[at]?.raw ?? {} });
   }
   return {

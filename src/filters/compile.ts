@@ -1,9 +1,10 @@
 import { unreachable } from '../base/assert.ts';
+import { readDateOrPeriod } from '../base/read-date.ts';
 import { decimalText, realText } from '../base/text.ts';
-import { bothHold, converted, holds, type Slot, typeOf } from '../sql/slot.ts';
+import { bothHold, converted, holds, Slot, typeOf } from '../sql/slot.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Dialect } from './dialect.ts';
-import { filterError, filterLimits } from './filter-error.ts';
+import { filterError, filterLimits, quote } from './filter-error.ts';
 import {
   type Constant,
   type Constants,
@@ -42,9 +43,49 @@ export function compileComparison(node: Comparison, context: FilterContext): Sql
   const right = choicesOf(resolveTerm(node.right, context), node.right);
   const { dialect } = context;
   const conditions = left.flatMap((one) =>
-    right.map((other) => compilePair({ node, left: one, right: other, dialect })),
+    right.map((other) =>
+      compilePair({
+        node,
+        left: timeBeside(other, one, { node, operand: node.left, context }),
+        right: timeBeside(one, other, { node, operand: node.right, context }),
+        dialect,
+      }),
+    ),
   );
   return node.isAny ? anyOf(conditions) : allOf(conditions);
+}
+
+interface Written {
+  readonly node: Comparison;
+  /** How the term is written. */
+  readonly operand: OperandNode;
+  readonly context: FilterContext;
+}
+
+/**
+ * Returns a text that is compared with a date as the time that it means, in the form in which dates are stored (http-api A24). One that
+ * came with the request in another way than as a part of the filter may be no time, and is then compared as it is.
+ */
+function timeBeside(other: Term, term: Term, { node, operand, context }: Written): Term {
+  const isTime = isOperand(other) && other.kind === 'date' && node.operator !== '~' && node.operator !== '!~';
+  if (!isTime || isOperand(term) || term === null || typeOf(term) !== 'string') return term;
+  const isRequest = operand.kind === 'identifier' && operand.name.startsWith('@request.');
+  if (operand.kind !== 'text' && !isRequest) return term;
+  if (holds(term, isReadable)) return converted<PlainConstant, string>(term, readTime);
+  if (isRequest || context.isStored === true) return term;
+  const text = String(term instanceof Slot ? term.value : term);
+  throw filterError(
+    `Expected a time such as "2026-11-20 09:35:20.114Z" or "2026-11-20" beside a date and found ${quote(text)}`,
+    operand.position,
+  );
+}
+
+function isReadable(text: PlainConstant): boolean {
+  return readDateOrPeriod(String(text)) !== undefined;
+}
+
+function readTime(text: PlainConstant): string {
+  return readDateOrPeriod(String(text)) ?? String(text);
 }
 
 /** The constants to compare: all values of a list that came with the request. An empty list is, as in the database, one NULL. */

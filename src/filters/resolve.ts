@@ -12,6 +12,8 @@ export interface FilterContext {
   readonly dialect: Dialect;
   /** The time of macros, in milliseconds since 1970: the same for the whole statement. */
   readonly now: number;
+  /** Whether the filter was stored, and not just written: a text beside a date that is no time is then compared as a text, not refused. */
+  readonly isStored?: boolean;
   /** Where the statement is kept for other requests: undefined where it is for one. */
   readonly slots?: FilterSlots;
 }

@@ -58,6 +58,7 @@ export const auditActions = [
   'replay.cancel',
   'event.expunge',
   'filter.rewrite',
+  'filter.unreadable',
 ] as const;
 
 export type AuditAction = (typeof auditActions)[number];

@@ -9,7 +9,7 @@ import type { Dialect } from '../filters/dialect.ts';
 import { filterLimits } from '../filters/filter-error.ts';
 import type { Misuse, Operand, Resolve } from '../filters/operand.ts';
 import type { FilterTree } from '../filters/parse.ts';
-import type { FilterSlots } from '../filters/resolve.ts';
+import type { FilterContext, FilterSlots } from '../filters/resolve.ts';
 import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Names } from '../storage/database.ts';
 import type { ListScope } from './list-source.ts';
@@ -31,6 +31,8 @@ export interface ScopeContext {
    * request then.
    */
   readonly before?: Sql;
+  /** Whether what is added was stored before, see FilterContext. Rules are. */
+  readonly isStored?: FilterContext['isStored'];
 }
 
 /** The records a condition is about: their collection, and the alias of their table in the statement. */
@@ -48,6 +50,10 @@ interface ScopeOptions {
   readonly counter?: { next: number };
   /** For rows that are made of the bodies of events: whoever asks, these have the visible fields alone. */
   readonly isOfBodies?: boolean;
+}
+
+interface AddOptions extends Pick<ScopeContext, 'isStored'> {
+  readonly slots: FilterSlots | undefined;
 }
 
 interface JoinOptions {
@@ -107,11 +113,7 @@ export class RecordScope {
   /** Whether a name in the condition that is being compiled needs a row from inside an EXISTS. */
   #isInside = false;
 
-  constructor(
-    context: ScopeContext,
-    base: Base,
-    options: ScopeOptions = {},
-  ) {
+  constructor(context: ScopeContext, base: Base, options: ScopeOptions = {}) {
     const collections = reachableCollections(context.collections, context.facts.caller);
     this.#context = collections === context.collections ? context : { ...context, collections };
     this.#dialect = context.names.dialect;
@@ -123,20 +125,23 @@ export class RecordScope {
 
   /** Adds a filter of the caller, which every row has to meet. Throws a filter error. */
   addFilter(tree: FilterTree): void {
-    this.#add(tree, this.#filterScope, this.#context.slots?.ofRules);
+    const { slots, isStored } = this.#context;
+    this.#add(tree, this.#filterScope, { slots: slots?.ofRules, isStored });
   }
 
-  /** Adds a rule that is not stored yet. Throws a filter error. */
+  /** Adds a rule that need not be stored yet. Throws a filter error. */
   addRuleDraft(tree: FilterTree): void {
-    this.#add(tree, 'everything', this.#context.slots?.ofRules);
+    const { slots, isStored } = this.#context;
+    this.#add(tree, 'everything', { slots: slots?.ofRules, isStored });
   }
 
-  #add(tree: FilterTree, scope: NameScope, slots: FilterSlots | undefined): void {
+  #add(tree: FilterTree, scope: NameScope, { slots, isStored = false }: AddOptions): void {
     const { now } = this.#context;
     const context = {
       resolve: this.#resolver(scope),
       dialect: this.#dialect,
       now,
+      isStored,
       ...(slots !== undefined && { slots }),
     };
     for (const conjunct of conjunctsOf(tree)) {
@@ -150,7 +155,7 @@ export class RecordScope {
   /** Adds a stored rule. It compiled when it was saved; throws broken_rule when it no longer does. */
   addRule(rule: FilterTree): void {
     try {
-      this.addRuleDraft(rule);
+      this.#add(rule, 'everything', { slots: this.#context.slots?.ofRules, isStored: true });
     } catch (error) {
       throw error instanceof AppError ? new BrokenRule(error, this.#base.collection.name) : error;
     }
@@ -169,7 +174,7 @@ export class RecordScope {
   forList(): ListScope {
     return {
       conditionWith: (filter) => {
-        if (filter !== undefined) this.#add(filter, this.#filterScope, this.#context.slots);
+        if (filter !== undefined) this.#add(filter, this.#filterScope, { slots: this.#context.slots });
         return this.condition;
       },
       joins: () => this.joins,
@@ -260,9 +265,7 @@ export class RecordScope {
     const place = { alias: this.#nextAlias(), isInside };
     this.#places.set(key, place);
     const part = isInside ? this.#inside[scope] : this.#outside;
-    part.joins.push(
-      this.#leftJoin(step, { from: from.alias, to: place.alias, isInside, nameScope: scope }),
-    );
+    part.joins.push(this.#leftJoin(step, { from: from.alias, to: place.alias, isInside, nameScope: scope }));
     return place;
   }
 

@@ -6,6 +6,7 @@ import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import { type Collection, ruleNames } from '../collections/collection.ts';
 import { memberReader, type MemberReader, ProblemList } from '../collections/member-reader.ts';
+import { filterRules } from '../definitions/check-rules.ts';
 import { fieldError } from '../fields/field-error.ts';
 import { readCurrentCollection } from '../instances/current-collection.ts';
 import type { Instance } from '../instances/instance.ts';
@@ -55,7 +56,9 @@ async function testRuleOf(instance: Instance, collection: Collection, asked: Rul
   const mayPass = asked.name !== 'manageRule' || caller.kind !== 'guest';
   if (asked.rule === '') return { allowed: mayPass, terms: [] };
   const { facts, row } = questionOf(instance, { collection, asked, caller, existing });
-  const context = scopeContext(instance, facts);
+  // A rule that is stored is asked as it is, even where it could not be saved today.
+  const isStored = filterRules(collection).some(([, rule]) => rule === asked.rule);
+  const context = { ...scopeContext(instance, facts), isStored };
   const { terms, columns } = compiled(asked.rule, { collection, context });
   const [answer = []] = await instance.database.search(sql`SELECT ${joinSql(columns, ', ')} FROM ${row}`);
   const [whole, ...results] = answer.map((result) => Number(result) === 1);

@@ -37,4 +37,25 @@ export const filterMutants: readonly Mutant[] = [
     to: '.length >= 0 ? 1 : undefined',
     tests: ['test/engines/stored-filters.test.ts'],
   },
+  {
+    name: 'a text beside a date that is no time is refused',
+    file: 'src/filters/compile.ts',
+    from: 'if (isRequest || context.isStored === true) return term;',
+    to: 'if (isRequest || context.isStored !== undefined) return term;',
+    tests: ['test/api/date-filters.test.ts'],
+  },
+  {
+    name: 'what was stored before goes on to compare a date with a text that is no time',
+    file: 'src/query/record-scope.ts',
+    from: "this.#add(rule, 'rule', { slots: this.#context.slots?.ofRules, isStored: true });",
+    to: "this.add(rule, 'rule');",
+    tests: ['test/api/date-filters.test.ts'],
+  },
+  {
+    name: 'a kept plan is for texts that are times alone',
+    file: 'src/filters/compile.ts',
+    from: 'if (holds(term, isReadable))',
+    to: 'if (isReadable(term instanceof Slot ? term.value : term))',
+    tests: ['test/api/date-filters.test.ts'],
+  },
 ];

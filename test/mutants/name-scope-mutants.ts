@@ -35,7 +35,7 @@ export const nameScopeMutants: readonly Mutant[] = [
   {
     name: 'the filter of an endpoint has the names of who writes it',
     file: 'src/webhooks/endpoints/endpoint.ts',
-    from: ', ...(isWritten && { author })',
+    from: ', ...(!isSame && { author })',
     to: '',
     tests,
   },

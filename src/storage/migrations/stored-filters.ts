@@ -9,11 +9,12 @@ import { rewriteTexts } from './old-filter-texts.ts';
 
 /**
  * Rewrites the texts in stored rules, in filters of endpoints and in those of running replays and backfills so that they mean what they
- * meant when they were stored. Where one has changed, older versions would misread it, so the step admits them only where none has.
+ * meant when they were stored, and notes that all of them are to be looked through for texts that are no times. Where one has changed, older versions would misread it, so the step admits them only where none has.
  */
 export const storedFilters: Migration = {
   name: 'texts in stored filters',
-  statements: () => [],
+  // What has no collections yet has no filters to look through.
+  statements: (engine) => [engine === 'sqlite' ? noteOnSqlite : noteOnPostgres],
   change: async (tx) => {
     const changes = await findChanges(tx);
     for (const { update, audited } of changes) {
@@ -24,6 +25,12 @@ export const storedFilters: Migration = {
   },
   admits: async (reader) => ((await findChanges(reader)).length === 0 ? 1 : undefined),
 };
+
+/** Read and removed when an instance is opened. */
+const noteOnSqlite = sql`INSERT INTO "$instance_setting" (name, value)
+  SELECT 'unreadable_times', '' WHERE EXISTS (SELECT 1 FROM "$collection") ON CONFLICT DO NOTHING`;
+const noteOnPostgres = sql`INSERT INTO chancery.instance_setting (instance_id, name, value)
+  SELECT id, 'unreadable_times', '' FROM chancery.instance ON CONFLICT DO NOTHING`;
 
 /** A row whose filters change. */
 interface Change {

@@ -247,7 +247,12 @@ function refuseBroken(
   const wanted = endpoint.collections;
   if (wanted.length > 0 && wanted.every((id) => collections.find(id) === undefined))
     throw new AppError('conflict', 'None of its collections exists any more: give it others first.');
-  const problem = filterProblem(endpoint, { collections, names: database.names, now: clock.now() });
+  const problem = filterProblem(endpoint, {
+    collections,
+    names: database.names,
+    now: clock.now(),
+    isStored: true,
+  });
   if (problem !== undefined)
     throw new AppError('conflict', `Its filter cannot be used: ${problem.message} Give it another first.`);
 }

@@ -28,6 +28,8 @@ export interface ConditionContext {
   readonly now: number;
   /** Who writes the filter, and decides by that what it may name; left out for one that was checked when it was saved. */
   readonly author?: Caller;
+  /** Whether the filter was stored before, and not just written. */
+  readonly isStored?: boolean;
 }
 
 export type Conditional = Pick<EndpointSettings, 'filter' | 'owner' | 'collections'>;
@@ -59,7 +61,7 @@ export async function meetConditions(
 ): Promise<readonly number[]> {
   const { names } = reader;
   const { collection, before, after } = change;
-  const context = { ...parts, names };
+  const context = { ...parts, names, isStored: true };
   const asked = endpoints.flatMap((endpoint) => {
     const condition = conditionOf(endpoint, collection, context);
     return condition === undefined ? [] : [{ number: endpoint.number, condition }];

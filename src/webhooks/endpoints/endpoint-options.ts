@@ -56,6 +56,7 @@ export interface OptionContext {
   /** The endpoint that is changed; absent for a new one. */
   readonly existing?: {
     readonly collections: readonly string[];
+    readonly filter: string;
     readonly headers: Readonly<Record<string, string>>;
     readonly oauth2: ClientCredentials | null;
   };

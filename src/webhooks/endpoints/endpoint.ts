@@ -115,10 +115,10 @@ function problemsTogether(
   { collections, names, now, author, existing }: EndpointContext,
 ): readonly (readonly [name: string, problem: FieldError | FieldErrors])[] {
   const { order, onExhausted, coalesce, payload, fields, owner, oauth2, headers } = settings;
+  const isStored = existing?.filter === settings.filter;
   // What another has written before may name more than the author of this change may.
-  const isWritten =
-    settings.filter !== existing?.filter || !isDeepStrictEqual(settings.collections, existing.collections);
-  const filter = filterProblem(settings, { collections, names, now, ...(isWritten && { author }) });
+  const isSame = isStored && isDeepStrictEqual(settings.collections, existing.collections);
+  const filter = filterProblem(settings, { collections, names, now, isStored, ...(!isSame && { author }) });
   const refused: readonly (readonly [boolean, string, string])[] = [
     [
       onExhausted === 'pause' && order !== 'strict',

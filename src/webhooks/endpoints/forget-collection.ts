@@ -45,7 +45,12 @@ export async function pauseBroken(
   const { endpoints, clock } = instance;
   // From the table: the change may have changed endpoints as well.
   for (const endpoint of await endpoints.stored(tx)) {
-    const problem = filterProblem(endpoint, { collections, names: tx.names, now: clock.now() });
+    const problem = filterProblem(endpoint, {
+      collections,
+      names: tx.names,
+      now: clock.now(),
+      isStored: true,
+    });
     if (problem === undefined || endpoint.status !== 'active') continue;
     const statusReason = `Its filter cannot be used any more: ${problem.message}`;
     await endpoints.update(tx, {

@@ -20,6 +20,8 @@ export interface EventFilter {
   readonly collections: Collections;
   /** Milliseconds since 1970, for macros such as `@now`. */
   readonly now: number;
+  /** Whether it was stored before, and not just written. */
+  readonly isStored?: boolean;
 }
 
 /** An event as a filter looks at it. */
@@ -57,15 +59,19 @@ export function parseEventFilter(
 
 /** Returns a filter that was parsed before; undefined for none. */
 export function storedFilter(text: string, context: Omit<EventFilter, 'tree'>): EventFilter | undefined {
-  return text === '' ? undefined : { ...context, tree: parseFilter(text) };
+  return text === '' ? undefined : { ...context, tree: parseFilter(text), isStored: true };
 }
 
 /** Returns the condition on rows of a collection, or what is wrong with the filter there. */
-function compile({ tree, now }: EventFilter, collection: Collection, names: Names): Sql | AppError {
+function compile(
+  { tree, now, isStored = false }: EventFilter,
+  collection: Collection,
+  names: Names,
+): Sql | AppError {
   const nowhere = { find: () => undefined };
   const facts = ruleInputOfCaller({ kind: 'superuser', id: '' });
   const scope = new RecordScope(
-    { collections: nowhere, names, facts, now },
+    { collections: nowhere, names, facts, now, isStored },
     { collection, alias: baseAlias },
     { isOfBodies: true },
   );
