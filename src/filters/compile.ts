@@ -1,4 +1,4 @@
-import { unreachable } from '../base/assert.ts';
+import { assert, unreachable } from '../base/assert.ts';
 import { readDateOrPeriod } from '../base/read-date.ts';
 import { decimalText, realText } from '../base/text.ts';
 import { bothHold, converted, holds, Slot, typeOf } from '../sql/slot.ts';
@@ -39,8 +39,8 @@ type OrderOperator = '<' | '<=' | '>' | '>=';
  * (http-api 8.5). Otherwise the two are the same.
  */
 export function compileComparison(node: Comparison, context: FilterContext): Sql {
-  const left = choicesOf(resolveTerm(node.left, context), node.left);
-  const right = choicesOf(resolveTerm(node.right, context), node.right);
+  const left = choicesOf(resolveTerm(node.left, context, node.isAny), node.left);
+  const right = choicesOf(resolveTerm(node.right, context, node.isAny), node.right);
   const { dialect } = context;
   const conditions = left.flatMap((one) =>
     right.map((other) =>
@@ -106,21 +106,42 @@ function isConstants(term: Term | Constants): term is Constants {
 
 function compilePair(terms: Terms): Sql {
   const { node, left, right } = terms;
+  if (node.isAny) return compileAny(terms);
   const condition = compileGuarded(terms);
-  const rows = node.isAny ? [] : [left, right].flatMap((term) => manyOf(term)?.rows ?? []);
-  const [one, other] = rows;
-  if (one === undefined) return condition;
+  const rows = [left, right].flatMap((term) => manyOf(term)?.rows ?? []);
+  if (rows.length === 0) return condition;
   const every = compileGuarded({
     ...terms,
     left: manyOf(left)?.operand ?? left,
     right: manyOf(right)?.operand ?? right,
   });
-  const from = other === undefined ? one : sql`${one} CROSS JOIN ${other}`;
-  return sql`(${condition} AND NOT EXISTS (SELECT 1 FROM ${from} WHERE NOT ${every}))`;
+  return sql`(${condition} AND NOT EXISTS (SELECT 1 FROM ${crossJoin(rows)} WHERE NOT ${every}))`;
+}
+
+/** Values that are joined are compared in the row of the join, others in rows of their own. */
+function compileAny(terms: Terms): Sql {
+  const { left, right } = terms;
+  const rows = [left, right].flatMap((term) => apartOf(term)?.rows ?? []);
+  if (rows.length === 0) return compileGuarded(terms);
+  const any = compileGuarded({
+    ...terms,
+    left: apartOf(left)?.operand ?? left,
+    right: apartOf(right)?.operand ?? right,
+  });
+  return sql`EXISTS (SELECT 1 FROM ${crossJoin(rows)} WHERE ${any})`;
+}
+
+function crossJoin([first, second]: readonly Sql[]): Sql {
+  assert(first !== undefined, 'a side has rows');
+  return second === undefined ? first : sql`${first} CROSS JOIN ${second}`;
 }
 
 function manyOf(term: Term): Many | undefined {
   return isOperand(term) ? term.many : undefined;
+}
+
+function apartOf(term: Term): Many | undefined {
+  return isOperand(term) ? term.apart : undefined;
 }
 
 function compileGuarded(terms: Terms): Sql {

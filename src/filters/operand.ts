@@ -20,6 +20,8 @@ export interface Operand {
   readonly guard?: Sql;
   /** Set where a row may have many of these values: `sql` is then one of them, while `many` selects all of them by itself. */
   readonly many?: Many;
+  /** Set for values that `?=` and its kin compare apart from all other comparisons: of a list with `a` and `b` both are true. */
+  readonly apart?: Many;
 }
 
 export interface Many {
@@ -61,8 +63,9 @@ export interface Misuse {
   readonly problem: string;
 }
 
-/** Resolves a name as written, modifiers included. Undefined when it does not exist, or when the caller must not know of it. */
-export type Resolve = (name: string) => Term | Constants | Misuse | undefined;
+/**
+ * Resolves a name as written, modifiers included; `isAny` says whether the operator beside it is one with `?`. Undefined when it does not exist, or when the caller must not know of it. */
+export type Resolve = (name: string, isAny?: boolean) => Term | Constants | Misuse | undefined;
 
 export function isOperand(term: Term | Constants | Misuse | undefined): term is Operand {
   return typeof term === 'object' && term !== null && 'sql' in term;

@@ -28,13 +28,13 @@ export interface FilterSlots {
 }
 
 /** Resolves one side of a comparison. Throws a filter error for a name that does not exist. */
-export function resolveTerm(node: OperandNode, context: FilterContext): Term | Constants {
+export function resolveTerm(node: OperandNode, context: FilterContext, isAny = false): Term | Constants {
   switch (node.kind) {
     case 'text':
     case 'number':
       return context.slots?.literal(node.position) ?? node.value;
     case 'identifier':
-      return resolveIdentifier(node, context);
+      return resolveIdentifier(node, context, isAny);
     case 'call':
       return resolveCall(node, {
         engine: context.dialect.engine,
@@ -50,10 +50,10 @@ export function resolveTerm(node: OperandNode, context: FilterContext): Term | C
 }
 
 /** Resolves a name in the order of http-api 8.2: a field may be called `true`, but never like a macro. */
-function resolveIdentifier(node: IdentifierNode, context: FilterContext): Term | Constants {
+function resolveIdentifier(node: IdentifierNode, context: FilterContext, isAny: boolean): Term | Constants {
   const macro = macroValue(node.name, context.now);
   if (macro !== undefined) return context.slots?.macro(node.name, macro) ?? macro;
-  const found = context.resolve(node.name);
+  const found = context.resolve(node.name, isAny);
   if (isMisuse(found)) throw filterError(found.problem, node.position);
   if (found !== undefined) return found;
   const word = node.name.toLowerCase();

@@ -50,6 +50,7 @@ function checkCoding({ headers, httpVersion }: IncomingMessage): void {
 /** Refuses percent signs that encode nothing, invalid UTF-8 and U+0000. In a path, the router has already refused the first two. */
 function checkTarget(url: string): void {
   if (!url.startsWith('/')) throw refusal('Expected a path');
+  if (url.includes('filter=')) checkAmpersands(url);
   if (!url.includes('%')) return;
   if (/%00/.test(url)) throw refusal('The URL must not contain %00');
   try {
@@ -58,6 +59,20 @@ function checkTarget(url: string): void {
     const message = 'The query is not valid percent-encoded UTF-8: a percent sign itself is written %25.';
     throw new AppError('bad_request', message, { cause: error });
   }
+}
+
+/**
+ * Refuses a filter whose `&&` was not encoded: it ends the parameter there, and what is left of it selects too much. Other parameters are
+ * free, as rules may read them, but none is empty or begins with a blank by intention.
+ */
+function checkAmpersands(url: string): void {
+  const [path = '', query = ''] = url.split('?', 2);
+  const parameters = query.split('&');
+  if (!path.includes('/api/') || !parameters.some((one) => one.startsWith('filter='))) return;
+  const isCut = (one: string, at: number): boolean =>
+    /^(?:\+|%20|%09|%0a)/i.test(one) || (one === '' && at > 0 && at < parameters.length - 1);
+  if (parameters.some(isCut))
+    throw refusal('The filter ends at an "&" that is not encoded: inside a parameter, "&" is written %26.');
 }
 
 function refusal(message: string): AppError {

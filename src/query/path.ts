@@ -17,6 +17,8 @@ export interface Path {
   readonly steps: readonly Step[];
   /** Returns the value in the row to which the last step leads. */
   readonly leaf: (alias: Sql) => Operand;
+  /** Whether the last step leads to the values of a list, which the operator compares apart from other comparisons. */
+  readonly isApart?: boolean;
 }
 
 /** A step from a row to others that belong to it. */
@@ -44,6 +46,8 @@ export interface PathContext {
   readonly mayUseHidden: boolean;
   /** The alias of the row with the values before a change, where there is one: then fields can have the modifier `:changed`. */
   readonly before?: Sql | undefined;
+  /** Whether the operator is one with `?`: then a relation of many is each of its ids (http-api A29). */
+  readonly isAny?: boolean;
 }
 
 /** Finds the path whose `segments` begin at a record of the collection. Undefined when there is none, or none for this caller. */
@@ -67,16 +71,17 @@ export function findPath(
         : relationSteps(context, field, known)
       : backRelationSteps(context, { collection, segment, known });
     if (hop === undefined) {
-      const leaf = isKnown
-        ? leafOf(steps.length === 0 ? context : { ...context, before: undefined }, field, {
-            collection,
-            path: rest,
-            modifier,
-          })
-        : undefined;
-      return leaf === undefined || 'kind' in leaf
-        ? leaf
-        : { steps: [...steps, ...leaf.steps], leaf: leaf.leaf };
+      if (!isKnown) return undefined;
+      const isEach = context.isAny === true && isRelationOfMany(field);
+      const here = steps.length === 0 ? context : { ...context, before: undefined };
+      const leaf = leafOf(here, field, {
+        collection,
+        path: rest,
+        modifier: isEach && rest.length === 0 ? (modifier ?? 'each') : modifier,
+      });
+      if (leaf === undefined || 'kind' in leaf) return leaf;
+      const isApart = isEach && leaf.steps.length > 0;
+      return { steps: [...steps, ...leaf.steps], leaf: leaf.leaf, isApart };
     }
     // `author.id` is the id that the record itself holds: it is compared without a join.
     if (isKnown && rest.length === 1 && rest[0] === 'id' && modifier === undefined) {
@@ -302,6 +307,10 @@ function operandKind(field: Field): OperandKind | undefined {
   if (field.type === 'date' || field.type === 'autodate') return 'date';
   const column = fieldColumn(field);
   return column === 'json' ? 'text' : column;
+}
+
+function isRelationOfMany(field: Field): boolean {
+  return field.type === 'relation' && isMultiple(field);
 }
 
 export function isMultiple(field: Field): boolean {

@@ -167,7 +167,7 @@ export class RecordScope {
   }
 
   #resolver(scope: NameScope): Resolve {
-    return (name) => this.#resolve(name, scope);
+    return (name, isAny) => this.#resolve(name, scope, isAny ?? false);
   }
 
   /** Returns the scope of a list with a filter of the caller. */
@@ -198,10 +198,10 @@ export class RecordScope {
     return all.length === 0 ? undefined : allOf(all);
   }
 
-  #resolve(name: string, scope: NameScope): ReturnType<Resolve> {
+  #resolve(name: string, scope: NameScope, isAny: boolean): ReturnType<Resolve> {
     const { collections, names, facts, slots, before } = this.#context;
     const mayUseHidden = scope === 'everything';
-    const context = { collections, names, dialect: this.#dialect, mayUseHidden, slots };
+    const context = { collections, names, dialect: this.#dialect, mayUseHidden, isAny, slots };
     const { collection } = this.#base;
     if (before !== undefined && name.startsWith('@')) {
       // The owner of an endpoint may not have seen the record as it was.
@@ -233,12 +233,14 @@ export class RecordScope {
       };
     }
     let place: Place = { alias: start, isInside: false };
-    for (const step of path.steps) {
+    const last = path.isApart === true ? path.steps.at(-1) : undefined;
+    for (const step of last === undefined ? path.steps : path.steps.slice(0, -1)) {
       const next = this.#join(place, step, scope);
       if ('kind' in next) return next;
       place = next;
     }
     this.#isInside ||= place.isInside;
+    if (last !== undefined) return this.#apart(path, last, { place, scope });
     const { isNeverNull, ...operand } = path.leaf(place.alias);
     if (path.steps.length === 0) return isNeverNull === true ? { ...operand, isNeverNull } : operand;
     const many = path.steps.some(({ hasMany }) => hasMany) ? this.#all(path, { scope, start }) : undefined;
@@ -267,6 +269,19 @@ export class RecordScope {
     const part = isInside ? this.#inside[scope] : this.#outside;
     part.joins.push(this.#leftJoin(step, { from: from.alias, to: place.alias, isInside, nameScope: scope }));
     return place;
+  }
+
+  /** Returns the values of a list in a joined row, without joining them to it. */
+  #apart(
+    { leaf }: Path,
+    step: Step,
+    { place, scope }: { readonly place: Place; readonly scope: NameScope },
+  ): Operand {
+    const one = this.#nextAlias();
+    const to = this.#nextAlias();
+    const operand = leaf(to);
+    const join = this.#leftJoin(step, { from: place.alias, to, isInside: true, nameScope: scope });
+    return { ...operand, apart: { rows: sql`(SELECT 1) AS ${one} ${join}`, operand } };
   }
 
   /** Joins the path again under aliases of its own, to all rows at its end that whoever has written it may know of. */

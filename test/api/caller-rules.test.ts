@@ -104,3 +104,38 @@ test('a modifier that nothing of an account can have is refused when the rule is
   const unmeant = await ask('PATCH', '/posts', { listRule: '@request.auth.name:lower:length > 1' });
   assert.equal(unmeant.status, 400);
 });
+
+test('A29 a rule finds the caller in a relation of many, and a relation of many of the caller in a record', async (t) => {
+  const blog = await startBlog(t);
+  const { ask, service } = blog;
+  const teams = (await ask('GET', '/teams')).json;
+  const users = (await ask('GET', '/users')).json;
+  const relation = { type: 'relation', maxSelect: 9 };
+  const more = { ...relation, name: 'memberOf', collectionId: teams.id };
+  await ask('PATCH', '/users', { fields: [...users.fields, more] });
+  const email = 'reader@example.com';
+  const account = { email, password, passwordConfirm: password, memberOf: [longId('t1'), longId('t2')] };
+  const { id } = (await ask('POST', '/users/records', account)).json;
+  const token = String(
+    (await ask('POST', '/users/auth-with-password', { identity: email, password })).json.token,
+  );
+  const { fields } = (await ask('GET', '/posts')).json;
+  const editors = { ...relation, name: 'editors', collectionId: users.id };
+  await ask('PATCH', '/posts', { fields: [...fields, editors] });
+  await ask('PATCH', `/posts/records/${longId('p2')}`, { editors: [id] });
+  for (const [rule, seen] of [
+    ['editors ?= @request.auth.id', 'two'],
+    ['@request.auth.id ?= editors', 'two'],
+    ['editors ?!= @request.auth.id', 'one three four'],
+    ['@request.auth.memberOf ?= author.team', 'one two three'],
+    ["@request.auth.memberOf ?= author.team && author.team.name = 'red'", 'one two'],
+    ['@request.auth.memberOf ?= @collection.teams.id && editors ?= @request.auth.id', 'two'],
+  ] as const) {
+    assert.equal((await ask('PATCH', '/posts', { listRule: rule, viewRule: rule })).status, 200, rule);
+    const list = await service.request('/api/collections/posts/records', { token });
+    const items: readonly { title: string }[] = list.json.items;
+    assert.equal(items.map(({ title }) => title).join(' '), seen, rule);
+    const guest = await service.request(`/api/collections/posts/records/${longId('p2')}`);
+    assert.equal(guest.status, rule.includes('?!=') ? 200 : 404, rule);
+  }
+});

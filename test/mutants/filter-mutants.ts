@@ -58,4 +58,18 @@ export const filterMutants: readonly Mutant[] = [
     to: 'if (isReadable(term instanceof Slot ? term.value : term))',
     tests: ['test/api/date-filters.test.ts'],
   },
+  {
+    name: 'a filter that ends at an ampersand is refused',
+    file: 'src/http/request.ts',
+    from: "if (url.includes('filter=')) checkAmpersands(url);",
+    to: '',
+    tests: ['test/api/query-ampersands.test.ts'],
+  },
+  {
+    name: 'each comparison with a relation of many may be about another of its ids',
+    file: 'src/query/path.ts',
+    from: 'const isApart = isEach && leaf.steps.length > 0;',
+    to: 'const isApart = false;',
+    tests: ['test/api/relation-filters.test.ts'],
+  },
 ];
