@@ -135,7 +135,7 @@ function memoryOf({ collections, settings, endpoints }: Remembered, wake: () => 
       return () => {
         rememberCollections();
         settings.remember(read);
-        // Another node resumed an endpoint. When its wake-up arrived, this node still took the endpoint for paused.
+        // Another node resumed an endpoint, or made a probe of it due. When its wake-up arrived, this node did not know of it yet.
         if (rememberEndpoints()) wake();
       };
     },

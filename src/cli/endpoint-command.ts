@@ -199,7 +199,7 @@ function addPause(parent: Command, io: CommandIo): void {
 }
 
 function addResume(parent: Command, io: CommandIo): void {
-  const command = parent.command('resume').description('send again');
+  const command = parent.command('resume').description('send again; one that is away is tried at once');
   command.argument('<endpoint>', idOrName);
   command.addOption(
     new Option('--backlog <WHAT>', 'what becomes of deliveries that wait')

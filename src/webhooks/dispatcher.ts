@@ -8,6 +8,7 @@ import { type PendingDelivery, toAttemptRequest, toldOf } from './deliveries.ts'
 import type { Ownership } from './delivery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { InFlight, type HandOver } from './in-flight.ts';
+import { Handshakes } from './lanes/handshakes.ts';
 import type { LaneState } from './lanes/lane.ts';
 import type { InstanceLanes } from './lanes/lanes.ts';
 import { Claims, readTaken, Scheduler, type Taken } from './lanes/scheduler.ts';
@@ -28,7 +29,7 @@ const timerMsMax = 60_000;
 const sweepEveryMs = 5_000;
 
 export interface DispatcherOptions {
-  readonly sender: Pick<Sender, 'send' | 'onResults' | 'stop'>;
+  readonly sender: Pick<Sender, 'send' | 'onResults' | 'stop' | 'handshake'>;
   /** The ids of all instances. */
   readonly instances: () => Iterable<string>;
   /** Opens an instance; undefined when there is none with this id. */
@@ -58,6 +59,7 @@ export class Dispatcher {
   readonly #scheduler: Scheduler;
   readonly #slots: Slots;
   readonly #inFlight: InFlight;
+  readonly #handshakes: Handshakes;
   readonly #catcherAttempts: CatcherAttempts;
   readonly #past = new PastDeliveries();
   /** Whether the last look found something to send, or did not read to the end: then there may be more. */
@@ -73,6 +75,7 @@ export class Dispatcher {
     this.#options = options;
     this.#scheduler = new Scheduler(options.clock);
     this.#slots = new Slots(options.slotsMax);
+    this.#handshakes = new Handshakes({ ...options, onReached: (id) => this.wake(id) });
     const onSettled = (instanceId: string): void => this.wake(instanceId);
     this.#inFlight = new InFlight({ ...options, slots: this.#slots, counts: this.counts, onSettled });
     const finish = (results: readonly AttemptResult[]): void => {
@@ -87,7 +90,17 @@ export class Dispatcher {
   start(): void {
     for (const id of this.#options.instances()) this.#scheduler.wake(id);
     this.#schedulePump();
-    this.#sweeps = setInterval(() => this.sweep(), sweepEveryMs).unref();
+    const sweep = (): void => {
+      this.shakeHands();
+      this.sweep();
+    };
+    this.#sweeps = setInterval(sweep, sweepEveryMs).unref();
+  }
+
+  /** Asks receivers that could not be reached whether they can be. */
+  shakeHands(): void {
+    for (const [id, { lanes }] of this.#claims.knownLanes())
+      if (this.#options.ownership.owns(id)) this.#handshakes.look(id, lanes.values());
   }
 
   /** Wakes lanes that stand still: there should be none, so each is logged and counted. A look that is under way finds its own. */

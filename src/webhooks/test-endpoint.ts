@@ -8,6 +8,7 @@ import { type DeliveryView, readDelivery } from './log/delivery-log.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { getEndpoint } from './endpoints/change-endpoint.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
+import { closeBreaker } from './endpoints/try-endpoint.ts';
 import { tellOfLast } from './fan-out.ts';
 import { insertPending } from './outcomes.ts';
 import type { WebhookInstance, WebhookInstanceLoan } from './webhook-instance.ts';
@@ -69,7 +70,11 @@ async function sendTest(
     now: instance.dueClock.now(),
   });
   if (pending === undefined) throw conflicting();
-  await parts.dispatcher.sendNow(await parts.borrow(instanceId), endpoint, pending);
+  const { isSuccess } = await parts.dispatcher.sendNow(await parts.borrow(instanceId), endpoint, pending);
+  if (isSuccess) {
+    await closeBreaker(instance, endpointId);
+    parts.dispatcher.wake(instanceId);
+  }
   return readDelivery(database, key);
 }
 

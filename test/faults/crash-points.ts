@@ -224,5 +224,6 @@ function crashingSender(sender: Sender, reach: Reach): Sender {
       });
     },
     stop: (graceMs) => sender.stop(graceMs),
+    handshake: (url) => sender.handshake(url),
   };
 }

@@ -3,6 +3,41 @@ import type { Mutant } from './mutant.ts';
 /** Guards of what becomes of deliveries. */
 export const deliveryMutants: readonly Mutant[] = [
   {
+    name: 'only the change of a handshake from a failure to a success makes a probe due',
+    file: 'src/webhooks/lanes/reach.ts',
+    from: 'this.#hasFailed = false;',
+    to: '',
+    tests: ['src/webhooks/lanes/lane.test.ts'],
+  },
+  {
+    name: 'a receiver that comes and goes gets no probe after each of its handshakes',
+    file: 'src/webhooks/lanes/reach.ts',
+    from: '|| now < this.#probeFrom',
+    to: '',
+    tests: ['src/webhooks/lanes/lane.test.ts'],
+  },
+  {
+    name: 'a probe that was made due by hand is alone',
+    file: 'src/webhooks/lanes/lane.ts',
+    from: '(probeAt > 0 || this.#open.size === 0)',
+    to: 'true',
+    tests: ['src/webhooks/lanes/lane.test.ts'],
+  },
+  {
+    name: 'a retry by hand has an endpoint tried that is away',
+    file: 'src/http/routes/deliveries.ts',
+    from: 'await tryEndpoint(instance, delivery.endpoint);',
+    to: '',
+    tests: ['src/webhooks/lanes/breaker.test.ts'],
+  },
+  {
+    name: 'a test that is taken closes the breaker',
+    file: 'src/webhooks/test-endpoint.ts',
+    from: 'await closeBreaker(instance, endpointId);',
+    to: '',
+    tests: ['src/webhooks/lanes/breaker.test.ts'],
+  },
+  {
     name: 'a look at lanes reads the clock once, so that nothing becomes due between two readings',
     file: 'src/webhooks/dispatcher.ts',
     from: 'this.#letGo(now);',

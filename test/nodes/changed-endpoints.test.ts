@@ -84,3 +84,33 @@ test('what waits for an endpoint is sent as soon as it is resumed, whichever nod
     await eventually('what waited', () => group.receiver.requests.length === index + 1);
   }
 });
+
+test('an endpoint that is away is probed as soon as somebody asks for it, whichever node is asked', async (t) => {
+  const { group, a, b } = await openPair(t, new MovableClock());
+  const { receiver } = group;
+  const { id } = await group.get(a, `POST ${endpoints}`, { url: receiver.url, maxInFlight: 1 });
+  const pending = `/api/webhooks/deliveries?filter=${encodeURIComponent("status='pending'")}`;
+  const asks: readonly ((node: App) => Promise<unknown>)[] = [
+    (node) => group.get(node, `POST ${endpoints}/${id}/resume`),
+    (node) => group.get(node, `PATCH ${endpoints}/${id}`, { headers: { 'x-key': node === a ? 'a' : 'b' } }),
+    (node) => group.get(node, `POST ${endpoints}/${id}/test`),
+    async (node) => {
+      const { items } = await group.get(node, `GET ${pending}&perPage=1`);
+      await group.get(node, `POST /api/webhooks/deliveries/${items[0].id}/retry`);
+    },
+  ];
+  for (const ask of asks)
+    for (const node of [a, b]) {
+      receiver.mode = { kind: 'status', status: 503 };
+      for (let count = 0; count < 6; count += 1) await group.get(node, `POST ${records}`, { title: 'a' });
+      await eventually('it is away', async () => {
+        const { items } = await group.get(node, 'GET /api/webhooks/lanes');
+        return items[0].state === 'open';
+      });
+      receiver.mode = { kind: 'ok' };
+      await ask(node);
+      await eventually('all is delivered', async () => {
+        return (await group.get(node, `GET ${pending}`)).totalItems === 0;
+      });
+    }
+});

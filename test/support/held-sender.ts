@@ -26,6 +26,10 @@ export class HeldSender implements SenderPort {
   #open = 0;
   /** The most requests that were open at once, of those that it has answered by itself. */
   openMost = 0;
+  /** Whether receivers can be connected to. */
+  isReached = false;
+  /** How many handshakes were asked for. */
+  handshakes = 0;
   #listener: (results: readonly AttemptResult[]) => void = () => undefined;
   readonly #real: SenderPort | undefined;
 
@@ -62,6 +66,11 @@ export class HeldSender implements SenderPort {
   end(requests: readonly AttemptRequest[], answer: Answer): void {
     const rest = { ...abortedResult(0, ''), ...answer };
     this.#listener(requests.map(({ deliveryId }) => ({ ...rest, deliveryId })));
+  }
+
+  handshake(): Promise<boolean> {
+    this.handshakes += 1;
+    return Promise.resolve(this.isReached);
   }
 
   async stop(graceMs: number): Promise<void> {

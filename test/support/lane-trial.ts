@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readOldestPending } from '../../src/webhooks/log/count-waiting.ts';
 import { soleOwnership } from '../../src/webhooks/delivery.ts';
 import { Dispatcher, type DispatcherOptions } from '../../src/webhooks/dispatcher.ts';
+import { testEndpoint } from '../../src/webhooks/test-endpoint.ts';
 import { atEnd } from './at-end.ts';
 import { eventually } from './eventually.ts';
 import { answers, HeldSender, type SenderPort } from './held-sender.ts';
@@ -33,6 +34,10 @@ export interface LaneTrial {
    * what its timer does. Fails when a lane stands still.
    */
   readonly tick: () => Promise<boolean>;
+  /** Asks receivers that could not be reached whether they can be. */
+  readonly shakeHands: () => void;
+  /** Sends the test event to an endpoint. */
+  readonly test: (endpointId: string) => Promise<void>;
   /** Looks for lanes that stand still, and returns how many have so far. */
   readonly sweep: () => number;
 }
@@ -94,6 +99,10 @@ export async function startLaneTrial(
     passAround: () => void (epoch += 1),
     setOwned: (is) => void (isOwned = is),
     ...timerOf(() => dispatcher, entry.id, clock),
+    test: async (endpointId) => {
+      const parts = { dispatcher, borrow: () => service.app.data.instances.borrow(entry) };
+      await service.withInstance('default', (instance) => testEndpoint(instance, endpointId, parts));
+    },
   };
   return trial;
 }
@@ -103,7 +112,7 @@ function timerOf(
   dispatcher: () => Dispatcher,
   instanceId: string,
   clock: MovableClock,
-): Pick<LaneTrial, 'tick' | 'sweep'> {
+): Pick<LaneTrial, 'tick' | 'sweep' | 'shakeHands'> {
   const sweep = (): number => {
     dispatcher().sweep();
     return dispatcher().counts.stalled;
@@ -118,7 +127,7 @@ function timerOf(
     dispatcher().wake(instanceId);
     return true;
   };
-  return { tick, sweep };
+  return { tick, sweep, shakeHands: () => dispatcher().shakeHands() };
 }
 
 function startDispatcher(options: Omit<DispatcherOptions, 'onForeign' | 'logger' | 'version'>): Dispatcher {

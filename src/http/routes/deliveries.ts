@@ -7,6 +7,7 @@ import {
   retryDelivery,
 } from '../../webhooks/log/delivery-log.ts';
 import { deliveryStatuses } from '../../webhooks/delivery.ts';
+import { tryEndpoint } from '../../webhooks/endpoints/try-endpoint.ts';
 import type { AttemptKind } from '../../webhooks/sending/attempt-result.ts';
 import { jsonAnswer, listParameters } from '../openapi/operation.ts';
 import { cursorListSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
@@ -59,6 +60,7 @@ export const deliveryRoutes = [
     handle: async (context) => {
       const { services, instance, params } = context;
       const delivery = await retryDelivery(instance, params.id, noteOf(context, 'delivery.retry'));
+      await tryEndpoint(instance, delivery.endpoint);
       services.dispatcher.wake(instance.id);
       return context.answer(JSON.stringify(delivery));
     },

@@ -172,6 +172,7 @@ export const endpointRoutes = [
     handle: async (context) => {
       const rotation = { id: context.params.id, body: context.body };
       const { secret, previousSecretUntil } = await rotateSecret(savingOf(context), rotation);
+      context.services.dispatcher.wake(context.instance.id);
       const json = JSON.stringify({ secret, previousSecretUntil, warnings: secretWarnings(secret) });
       return context.answer(json, { headers: notStored });
     },

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Caller, operator } from '../../access/caller.ts';
 import type { Clock } from '../../base/clock.ts';
 import { AppError, notFound } from '../../base/errors.ts';
@@ -26,7 +27,7 @@ import { newSigningSecret } from '../sending/signature.ts';
 import { type AlertMailer, giveAlert, storeDisabled } from './endpoint-alerts.ts';
 import { warnOfEndpoint } from './endpoint-warnings.ts';
 import { endLane, skippedCause, skipWaiting } from '../skip-waiting.ts';
-import { closeLane, openLane } from '../lanes/lane-store.ts';
+import { closeLane, halfOpenLane, openLane } from '../lanes/lane-store.ts';
 import { countReplay, planWaiting, replayWaiting } from '../replays/replays.ts';
 import { cancelFailed, deletedCause, releaseAll, sendWaiting } from '../outcomes.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
@@ -134,12 +135,14 @@ export async function updateEndpoint(
 /** Gives an endpoint options that were checked. To be called while nothing else is written. */
 export async function changeSettings(
   tx: Transaction,
-  { endpoints, clock, onChange }: EndpointSaving,
+  { endpoints, clock, dueClock, onChange }: EndpointSaving,
   { before, settings }: { readonly before: Endpoint; readonly settings: EndpointSettings },
 ): Promise<Endpoint> {
   const after = { ...before, ...settings, updated: timeOfChange(before, clock) };
   await onChange?.(tx, { before, after });
-  return save(tx, endpoints, { before, after });
+  await endpoints.update(tx, after);
+  await reopenLane(tx, { dueClock }, { before, after });
+  return after;
 }
 
 /**
@@ -163,6 +166,7 @@ export function rotateSecret(
     };
     await saving.onChange?.(tx, { before: existing, after });
     await endpoints.updateSecrets(tx, after);
+    await reopenLane(tx, saving, { before: existing, after });
     return after;
   });
 }
@@ -200,15 +204,20 @@ export async function setEndpointStatus(
     await saving.onChange?.(tx, { before: existing, after });
     if (to === 'skip') await skipWaiting(tx, existing.number, updated);
     if (to === 'newest-first') await replayWaiting(tx, after, { total, now: saving.dueClock.now() });
-    return save(tx, endpoints, { before: existing, after });
+    await endpoints.update(tx, after);
+    if (status === 'active') await renewLane(tx, saving, existing.number);
+    return after;
   });
   if (status === 'active') await sendWaiting(saving, changed.number);
   return changed;
 }
 
+/** What a change of a lane from outside needs. The endpoint counts as changed, so that whichever node sends to it reads its lane again. */
+export type LaneSaving = Pick<WebhookInstance, 'database' | 'endpoints' | 'clock' | 'dueClock'>;
+
 /** Runs what the owner of an endpoint learns of, as the endpoint counts as changed. Throws not_found. */
 export function changeEndpoint<Result>(
-  saving: EndpointSaving,
+  saving: LaneSaving,
   id: string,
   work: (tx: Transaction, endpoint: Endpoint) => Promise<Result>,
 ): Promise<Result> {
@@ -321,7 +330,7 @@ export async function stopEndpoint(
     if (existing === undefined || existing.status !== 'active' || existing.url !== seen.url) return;
     const updated = timeOfChange(existing, instance.clock);
     const after = { ...existing, status, statusReason: reason, updated };
-    await save(tx, endpoints, { before: existing, after });
+    await endpoints.update(tx, after);
     if (status === 'disabled') await storeDisabled(tx, instance, { endpoint: after, reason });
     tx.afterCommit(() => {
       isStopped = true;
@@ -348,16 +357,27 @@ export async function getEndpoint(
   return found;
 }
 
-/** Saves an endpoint. What is known of its receiver is forgotten when it is resumed or has another URL. */
-async function save(
+/** Forgets what is known of the receiver where a change makes it another one, or may be what it needs. */
+async function reopenLane(
   tx: Transaction,
-  endpoints: EndpointStore,
-  { before, after: endpoint }: { readonly before: Endpoint; readonly after: Endpoint },
-): Promise<Endpoint> {
-  await endpoints.update(tx, endpoint);
-  const isResumed = before.status !== 'active' && endpoint.status === 'active';
-  if (isResumed || before.url !== endpoint.url) await closeLane(tx, endpoint.number);
-  return endpoint;
+  saving: Pick<LaneSaving, 'dueClock'>,
+  { before, after }: { readonly before: Endpoint; readonly after: Endpoint },
+): Promise<void> {
+  const isAnother = receiverMembers.some((name) => !isDeepStrictEqual(before[name], after[name]));
+  if (isAnother) await renewLane(tx, saving, after.number);
+}
+
+/** What decides whether a receiver takes a request. */
+const receiverMembers = ['url', 'headers', 'secret', 'oauth2', 'timeoutMs', 'payload'] as const;
+
+/** One probe shows whether an endpoint that was away is back. */
+async function renewLane(
+  tx: Transaction,
+  { dueClock }: Pick<LaneSaving, 'dueClock'>,
+  endpoint: number,
+): Promise<void> {
+  const isProbed = await halfOpenLane(tx, endpoint, { of: 'another receiver', now: dueClock.now() });
+  if (!isProbed) await closeLane(tx, endpoint);
 }
 
 /** Runs a change alone in its commit: every other transaction relies on the endpoints in the store's memory. */

@@ -39,13 +39,16 @@ export class EndpointStore {
     return rows.map((row) => this.#fromRow(row));
   }
 
-  /** Reads like {@link stored}. The returned function puts the result into memory and tells whether an endpoint became active. */
+  /** Reads like {@link stored}. The returned function puts the result into memory and tells whether an active endpoint was made or changed. */
   async read(reader: Reader): Promise<() => boolean> {
     const read = await this.stored(reader);
     return () => {
-      const known = new Set(activeIds(this.#all ?? []));
+      const known = new Map((this.#all ?? []).map((one) => [one.id, one]));
       this.#all = read;
-      return activeIds(read).some((id) => !known.has(id));
+      return read.some(({ id, status, updated }) => {
+        const before = known.get(id);
+        return status === 'active' && (before?.status !== 'active' || before.updated !== updated);
+      });
     };
   }
 
@@ -167,10 +170,6 @@ export class EndpointStore {
 type ChangedColumn = readonly [column: Sql, value: SqlValue];
 
 const statuses: readonly Endpoint['status'][] = ['active', 'paused', 'disabled'];
-
-function activeIds(endpoints: readonly Endpoint[]): readonly string[] {
-  return endpoints.filter(({ status }) => status === 'active').map(({ id }) => id);
-}
 
 function secretPlace(id: string): SealPlace {
   return { purpose: 'endpoint-secret', id };

@@ -10,6 +10,7 @@ import { TokenBucket } from './token-bucket.ts';
 export interface LaneMemory {
   /** That of the endpoint. */
   readonly number: number;
+  url: string;
   readonly lane: Lane;
   readonly source: LaneSource;
   readonly time: SlotTime;
@@ -23,9 +24,13 @@ export interface LaneMemory {
   cursorStoredAt: number;
 }
 
-export function newLaneMemory({ number, maxInFlight }: Endpoint, { database }: WebhookInstance): LaneMemory {
+export function newLaneMemory(
+  { number, url, maxInFlight }: Endpoint,
+  { database }: WebhookInstance,
+): LaneMemory {
   return {
     number,
+    url,
     lane: new Lane(maxInFlight),
     source: new LaneSource(0, database.names),
     time: new SlotTime(),

@@ -194,3 +194,86 @@ for (const [name, change] of [
       return (await service.deliveries("status = 'delivered'")).length >= 15;
     });
   });
+
+/** 24 to 64 bytes in base64, as secrets are made. */
+const secretOf = (count: number): string => `whsec_${Buffer.alloc(32, count).toString('base64')}`;
+
+for (const [what, method, path, bodyOf] of [
+  ['a resume', 'POST', '/resume', () => ({ backlog: 'drain' })],
+  ['another URL', 'PATCH', '', (count: number) => ({ url: `http://127.0.0.1:9/${count}` })],
+  ['another header', 'PATCH', '', (count: number) => ({ headers: { 'x-key': `${count}` } })],
+  ['another secret', 'POST', '/secret/rotate', (count: number) => ({ secret: secretOf(count) })],
+] as const)
+  test(`${what} makes one probe of an endpoint due that is away`, async (t) => {
+    const trial = await start(t);
+    const { service, sender, addPosts, idle } = trial;
+    const { id } = await service.addEndpoint();
+    sender.answer = answers.down;
+    await addPosts(20);
+    const requests = await idle();
+    for (const count of [1, 2]) {
+      await service.call(method, `/api/webhooks/endpoints/${id}${path}`, { body: bodyOf(count) });
+      assert.equal(await idle(), requests + count);
+    }
+    sender.answer = answers.ok;
+    await service.call(method, `/api/webhooks/endpoints/${id}${path}`, { body: bodyOf(3) });
+    await allDelivered(trial);
+  });
+
+test('a retry by hand makes one probe of an endpoint due that is away, and one of a healthy endpoint changes nothing', async (t) => {
+  const trial = await start(t);
+  const { service, sender, addPosts, idle } = trial;
+  const { id, updated } = await service.addEndpoint();
+  const path = `/api/webhooks/endpoints/${id}`;
+  await addPosts(1);
+  await idle();
+  const [first] = await service.deliveries();
+  await service.call('POST', `/api/webhooks/deliveries/${first.id}/retry`);
+  await idle();
+  assert.equal((await service.call('GET', path)).updated, updated);
+  sender.answer = answers.down;
+  await addPosts(20);
+  const requests = await idle();
+  await service.call('POST', `/api/webhooks/deliveries/${first.id}/retry`);
+  assert.equal(await idle(), requests + 1);
+  sender.answer = answers.ok;
+  await service.call('POST', `/api/webhooks/deliveries/${first.id}/retry`);
+  await allDelivered(trial);
+});
+
+test('a successful test closes the breaker, and one that fails does not', async (t) => {
+  const trial = await start(t);
+  const { service, sender, addPosts, idle } = trial;
+  const { id } = await service.addEndpoint();
+  sender.answer = answers.down;
+  await addPosts(20);
+  const requests = await idle();
+  for (const answer of [answers.down, answers.ok]) {
+    sender.answer = answer;
+    const before = sender.given.length;
+    await trial.test(id);
+    if (answer === answers.down) assert.deepEqual([before, await idle()], [requests, requests + 1]);
+  }
+  await eventually(
+    'all are delivered',
+    async () => (await service.deliveries("status = 'pending'")).length === 0,
+  );
+});
+
+test('a receiver that can be reached again is sent what waits, before its probe is due', async (t) => {
+  const trial = await start(t);
+  const { service, sender, clock, addPosts, idle, untilNext } = trial;
+  await service.addEndpoint();
+  sender.answer = { ...answers.down, kind: 'connect', status: null };
+  await addPosts(10);
+  for (let probe = 0; probe < 8; probe += 1) await untilNext();
+  const requests = await idle();
+  clock.move(30_000);
+  trial.shakeHands();
+  assert.deepEqual([sender.handshakes, await idle()], [1, requests]);
+  sender.isReached = true;
+  sender.answer = answers.ok;
+  clock.move(30_000);
+  trial.shakeHands();
+  await allDelivered(trial);
+});

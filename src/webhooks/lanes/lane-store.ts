@@ -132,6 +132,29 @@ export async function openLane(tx: Transaction, endpoint: number): Promise<void>
     VALUES (${names.scopeValue}${endpoint}, ${end}, ${stateValues(closedLane)})`);
 }
 
+/** Of which probe a lane is half-opened: of the receiver that it had, or of one that may be another. */
+export type HalfOpening = 'same receiver' | 'another receiver';
+
+const firstProbeDelayMs = 5_000;
+
+/**
+ * Makes one probe due at once if the breaker is open, or if the receiver has asked for a wait; returns whether it was so. After a change of
+ * the receiver the time for which it was away begins anew, and so do the delays.
+ */
+export async function halfOpenLane(
+  tx: Transaction,
+  endpoint: number,
+  { of, now }: { readonly of: HalfOpening; readonly now: number },
+): Promise<boolean> {
+  const { names } = tx;
+  const isKept = of === 'same receiver' ? sql`state = 'open'` : sql`FALSE`;
+  const changed = await tx.run(sql`
+    UPDATE ${names.table('$lane')} SET state = 'open', since = CASE WHEN ${isKept} THEN since ELSE CAST(${now} AS bigint) END, probe_at = 0,
+      probe_delay = CASE WHEN ${isKept} THEN probe_delay ELSE CAST(${firstProbeDelayMs} AS bigint) END, held_until = 0
+    WHERE ${names.scope} AND endpoint = ${endpoint} AND (state = 'open' OR (state <> 'blocked' AND held_until > ${now}))`);
+  return changed > 0;
+}
+
 /** Closes the lane of an endpoint. Its cursor stays. */
 export async function closeLane(tx: Transaction, endpoint: number): Promise<void> {
   const { names } = tx;

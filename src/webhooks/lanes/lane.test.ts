@@ -12,6 +12,7 @@ type Result = Parameters<Lane['end']>[1];
 const success = result('success', { isSuccess: true });
 const down = result('status', { isEndpointWide: true });
 const silent = result('timeout', { isEndpointWide: true });
+const unreached = result('connect', { isEndpointWide: true });
 const refusal = result('status');
 const cut = result('aborted');
 
@@ -256,4 +257,82 @@ test('whatever happens, attempts are counted right, a probe is alone, and what i
         assert.equal(lane.roomAt(opensAt, trial.maxInFlight), 1, about);
     }
   }
+});
+
+/** How often a dispatcher looks for handshakes that are due. */
+const sweepEvery = 5 * second;
+
+/** Goes on for a while, with a receiver that connects or not and answers each request that is due in the same way; returns how many there were. */
+function sweep(
+  trial: Trial,
+  { during, connects, answer }: { during: number; connects: (now: number) => boolean; answer: Result },
+): number {
+  let requests = 0;
+  for (const end = trial.now + during; trial.now < end; trial.now += sweepEvery) {
+    const { lane, now } = trial;
+    if (lane.asksHandshake(now)) lane.noteHandshake(connects(now), now);
+    for (; trial.lane.state === 'open' && trial.room > 0; requests += 1) trial.attempt(answer);
+  }
+  return requests;
+}
+
+test('a receiver that could not be reached is sent a probe within 30 seconds once it can be', () => {
+  for (const awayMs of [minute, 5 * minute, 50 * minute]) {
+    const trial = new Trial();
+    trial.attempts(5, unreached);
+    sweep(trial, { during: awayMs, connects: () => false, answer: unreached });
+    assert.equal(trial.lane.state, 'open');
+    sweep(trial, { during: 30 * second, connects: () => true, answer: success });
+    assert.notEqual(trial.lane.state, 'open');
+  }
+});
+
+test('a restart does not make a receiver wait for longer', () => {
+  const trial = new Trial();
+  trial.attempts(5, unreached);
+  sweep(trial, { during: 50 * minute, connects: () => false, answer: unreached });
+  const { stored } = trial.lane;
+  const another = new Trial();
+  another.now = trial.now;
+  another.lane.restore(stored);
+  sweep(another, { during: 30 * second, connects: () => true, answer: success });
+  assert.notEqual(another.lane.state, 'open');
+});
+
+/** Of a lane that is open for a day, and by the handshake that follows its first failure. */
+const probesOfDay = 152;
+
+for (const [name, connects, more] of [
+  ['behind a balancer that takes every connection', () => true, 1],
+  ['behind a balancer that comes and goes', (now: number) => Math.floor(now / minute) % 2 === 0, 80],
+  ['that cannot be reached', () => false, 0],
+] as const)
+  test(`a dead receiver ${name} gets 250 requests a day at most`, (t) => {
+    for (const answer of [unreached, down]) {
+      const trial = new Trial();
+      trial.attempts(5, unreached);
+      const requests = sweep(trial, { during: day, connects, answer });
+      t.diagnostic(`${requests} requests in a day`);
+      assert.ok(requests <= probesOfDay + more, `${requests} requests in a day`);
+    }
+  });
+
+test('one that was reached is asked by no handshake, nor one that has asked for a wait', () => {
+  const trial = new Trial();
+  trial.attempts(5, down);
+  trial.now += 4 * second;
+  assert.equal(trial.lane.asksHandshake(trial.now + minute), false);
+  trial.untilProbe();
+  trial.attempt({ ...unreached, retryAfterSeconds: 3_600 });
+  assert.equal(trial.lane.asksHandshake(trial.now + minute), false);
+});
+
+test('a probe that was made due by hand is alone', () => {
+  const trial = new Trial();
+  const open = trial.send();
+  trial.attempts(5, down);
+  trial.lane.restore({ ...trial.lane.stored, probeAt: 0 });
+  assert.equal(trial.room, 0);
+  trial.end(open, down);
+  assert.equal(trial.room, 1);
 });

@@ -1,5 +1,6 @@
 import { jittered } from '../delivery.ts';
 import type { AttemptResult } from '../sending/attempt-result.ts';
+import { Reach } from './reach.ts';
 
 /**
  * How much one endpoint is sent at once, and when. A breaker (M. Nygard, Release It!, 2007) keeps what waits for an endpoint that fails
@@ -27,6 +28,7 @@ export class Lane {
   readonly #latencies: number[] = [];
   readonly #inRow: FailuresInRow = { any: 0, wide: 0, timeouts: 0, deliveries: new Set() };
   readonly #recent: Tally[] = [];
+  #reach = new Reach();
 
   constructor(maxInFlight: number) {
     this.#window = Math.min(windowAtStart, maxInFlight);
@@ -57,6 +59,7 @@ export class Lane {
     this.#probe = undefined;
     this.#forgetFailures();
     if (stored.state === 'slow') this.#window = 1;
+    if (stored.state === 'closed') this.#reach = new Reach();
   }
 
   /** Sends nothing until the endpoint is resumed. */
@@ -69,7 +72,9 @@ export class Lane {
   roomAt(now: number, maxInFlight: number): number {
     if (this.#state === 'blocked') return 0;
     if (now < this.#stored.heldUntil || this.#state === 'probing') return 0;
-    if (this.#state === 'open') return now >= this.#stored.probeAt ? 1 : 0;
+    // One that was made due by hand waits for attempts that are still open.
+    const { probeAt } = this.#stored;
+    if (this.#state === 'open') return now >= probeAt && (probeAt > 0 || this.#open.size === 0) ? 1 : 0;
     return Math.max(0, Math.min(this.#window, maxInFlight) - this.#open.size);
   }
 
@@ -78,6 +83,19 @@ export class Lane {
     const { heldUntil, probeAt } = this.#stored;
     const at = this.#state === 'open' ? Math.max(heldUntil, probeAt) : heldUntil;
     return at > now ? at : undefined;
+  }
+
+  /** Returns whether the receiver is to be asked now, by a handshake, whether it can be reached: the caller makes it. */
+  asksHandshake(now: number): boolean {
+    const { heldUntil, probeAt } = this.#stored;
+    return this.#state === 'open' && now >= heldUntil && now < probeAt && this.#reach.ask(now);
+  }
+
+  /** Notes how a handshake has ended. Returns whether it makes a probe due. */
+  noteHandshake(isReached: boolean, now: number): boolean {
+    if (this.#state !== 'open' || !this.#reach.note(isReached, now)) return false;
+    this.#stored = { ...this.#stored, probeAt: Math.min(now, this.#stored.probeAt) };
+    return true;
   }
 
   /** Whether the endpoint has taken a webhook lately, and answers those that are open as it usually does. */
@@ -122,6 +140,7 @@ export class Lane {
       return undefined;
     }
     if (!this.#hasBroken(now)) return undefined;
+    this.#reach.begin(now);
     this.#openFor(result, { ...context, since: now, probeDelayMs: probeDelayMsMin });
     return 'opened';
   }
@@ -140,12 +159,14 @@ export class Lane {
     this.#probe = undefined;
     const isClosed = this.#window >= Math.min(windowAtStart, maxInFlight);
     this.#state = isClosed ? 'closed' : 'slow';
+    if (wasOpen) this.#reach = new Reach();
     if (isClosed) this.#stored = closedLane;
     else if (wasOpen) this.#stored = { ...this.#stored, state: 'slow', heldUntil: 0 };
     return wasOpen ? 'recovered' : undefined;
   }
 
   #fail(delivery: string, { isEndpointWide, kind }: EndedAttempt): void {
+    this.#reach.noteFailure(kind);
     const inRow = this.#inRow;
     inRow.any += 1;
     inRow.wide = isEndpointWide ? inRow.wide + 1 : 0;

@@ -309,6 +309,7 @@ export class InstanceLanes {
     if (state !== undefined) {
       state.isActive = true;
       if (state.endpoint.url !== endpoint.url) state.origin = originOf(endpoint.url);
+      state.memory.url = endpoint.url;
       state.endpoint = endpoint;
       return;
     }
@@ -317,6 +318,7 @@ export class InstanceLanes {
       known = newLaneMemory(endpoint, this.instance);
       this.#known.lanes.set(endpoint.id, known);
     }
+    known.url = endpoint.url;
     // It may have been told of something since the lane was on loan before.
     known.source.noteChange();
     this.#lanes.set(endpoint.id, { endpoint, origin: originOf(endpoint.url), memory: known, isActive: true });

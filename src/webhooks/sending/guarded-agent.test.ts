@@ -351,3 +351,36 @@ test('pools are bounded: the one that was used longest ago goes first', async ()
     assert.equal(receiver.connectionCount, 4);
   });
 });
+
+test('a handshake connects as an attempt would, sends nothing, and tells whether that worked', async () => {
+  const certificate = makeCertificate({ names: ['handshake.test'] });
+  const table = { 'handshake.test': ['127.0.0.1'], 'elsewhere.test': ['127.0.0.1'] };
+  await using plain = await Receiver.open();
+  await using secure = await Receiver.open({ tls: certificate });
+  await withAgent({ table, trustedCertificates: certificate.cert }, async ({ agent }) => {
+    assert.equal(await agent.handshake(plain.url), true);
+    assert.equal(await agent.handshake(`https://handshake.test:${secure.port}/`), true);
+    assert.equal(
+      await agent.handshake(`https://elsewhere.test:${secure.port}/`),
+      false,
+      'not its certificate',
+    );
+    assert.equal(await agent.handshake(`https://handshake.test:${plain.port}/`), false, 'no TLS');
+    assert.equal(await agent.handshake('http://unknown.test/'), false);
+  });
+  const { port } = plain;
+  assert.equal(plain.requests.length + secure.requests.length, 0);
+  await plain.close();
+  await withAgent({}, async ({ agent }) =>
+    assert.equal(await agent.handshake(`http://127.0.0.1:${port}/`), false),
+  );
+});
+
+test('a handshake goes to no address that an attempt may not go to', async () => {
+  await using receiver = await Receiver.open();
+  await withAgent({ policy: strict, table: { 'loopback.test': ['127.0.0.1'] } }, async ({ agent }) => {
+    for (const host of ['127.0.0.1', 'loopback.test'])
+      assert.equal(await agent.handshake(receiver.urlAt(host)), false);
+  });
+  assert.equal(receiver.connectionCount, 0);
+});

@@ -21,6 +21,7 @@ const IDLE_MS = 4_000;
 const responseHeaderBytesMax = 16 * 1024;
 const SWEEP_MS = 5_000;
 const poolsMax = 4_096;
+const handshakeMsMax = 10_000;
 
 export interface GuardedAgentOptions {
   readonly policy: NetworkPolicy;
@@ -61,6 +62,7 @@ export class GuardedAgent {
   readonly #pools = new Map<string, Pool>();
   readonly #busy = new Map<GuardedConnection, Pool>();
   readonly #sweeper: NodeJS.Timeout;
+  readonly #stopped = new AbortController();
 
   constructor(options: GuardedAgentOptions) {
     this.#options = options;
@@ -95,12 +97,27 @@ export class GuardedAgent {
     else pool.idle.push(connection);
   }
 
+  /** Connects to where a URL leads as an attempt would, TLS included, and closes the connection. Returns whether that worked. */
+  async handshake(url: string): Promise<boolean> {
+    const pool = this.#newPool(url);
+    if (typeof pool === 'string') return false;
+    const deadline = this.#options.clock.monotonic() + handshakeMsMax;
+    const run = { deadline, timings: noTimings(), signal: this.#stopped.signal };
+    try {
+      (await guardedConnect(pool.target, this.#guard, run)).destroy();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   get poolCount(): number {
     return this.#pools.size;
   }
 
   stop(): void {
     clearInterval(this.#sweeper);
+    this.#stopped.abort();
     this.#resolver.stop();
     for (const pool of this.#pools.values()) closePool(pool);
     for (const connection of this.#busy.keys()) connection.discard();

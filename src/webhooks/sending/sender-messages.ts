@@ -27,8 +27,12 @@ export interface NumberedResult {
 
 export type ToWorker =
   | { readonly kind: 'send'; readonly requests: readonly NumberedRequest[] }
+  /** To connect to where a URL leads, and to send nothing. */
+  | { readonly kind: 'handshake'; readonly token: number; readonly url: string }
   /** The last message: let attempts in flight end for `graceMs`, abort the rest, then answer `stopped`. */
   | { readonly kind: 'stop'; readonly graceMs: number };
 
 export type FromWorker =
-  { readonly kind: 'results'; readonly results: readonly NumberedResult[] } | { readonly kind: 'stopped' };
+  | { readonly kind: 'results'; readonly results: readonly NumberedResult[] }
+  | { readonly kind: 'handshake'; readonly token: number; readonly isReached: boolean }
+  | { readonly kind: 'stopped' };

@@ -32,6 +32,7 @@ let unsent: NumberedResult[] = [];
 // Only sender.ts holds the other end of the port.
 port.on('message', (message: ToWorker) => {
   if (message.kind === 'send') for (const numbered of message.requests) void run(numbered);
+  else if (message.kind === 'handshake') void shakeHands(message);
   else void stop(message.graceMs);
 });
 
@@ -40,6 +41,10 @@ async function run({ token, request }: NumberedRequest): Promise<void> {
   // One message carries all results of this turn of the loop.
   if (unsent.length === 0) setImmediate(flush);
   unsent.push({ token, result });
+}
+
+async function shakeHands({ token, url }: Extract<ToWorker, { kind: 'handshake' }>): Promise<void> {
+  post({ kind: 'handshake', token, isReached: await agent.handshake(url) });
 }
 
 function flush(): void {

@@ -41,6 +41,8 @@ export class Sender {
   readonly #listeners: ResultsListener[] = [];
   /** Every attempt not yet reported, by token. */
   readonly #inFlight = new Map<number, AttemptRequest>();
+  /** Handshakes that have not ended, by token. */
+  readonly #handshakes = new Map<number, (isReached: boolean) => void>();
   #outbox: NumberedRequest[] = [];
   #nextToken = 1;
   #worker: Worker | null = null;
@@ -74,6 +76,18 @@ export class Sender {
     }
   }
 
+  /** Connects to where a URL leads, through the same guard as an attempt, and sends nothing. Resolves with whether that worked; never rejects. */
+  handshake(url: string): Promise<boolean> {
+    if (this.#worker === null && this.#restartTimer === null && !this.#isStopping) this.#start();
+    if (this.#isStopping || this.#worker === null) return Promise.resolve(false);
+    const token = this.#nextToken;
+    this.#nextToken += 1;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#handshakes.set(token, resolve);
+    this.#post({ kind: 'handshake', token, url });
+    return promise;
+  }
+
   /** Lets attempts in flight end for `graceMs`, then aborts the rest; resolves when every result has been reported. */
   stop(graceMs: number): Promise<void> {
     this.#stopping ??= this.#stop(graceMs);
@@ -94,6 +108,7 @@ export class Sender {
     // Only sender-worker.ts holds the other end.
     worker.on('message', (message: FromWorker) => {
       if (message.kind === 'results') this.#report(message.results);
+      else if (message.kind === 'handshake') this.#endHandshake(message.token, message.isReached);
       else this.#hasStopped?.();
     });
     worker.on('error', (error) => this.#options.logger.error('The sending thread failed.', { error }));
@@ -131,8 +146,14 @@ export class Sender {
     this.#abortInFlight('The service is stopping.');
   }
 
+  #endHandshake(token: number, isReached: boolean): void {
+    this.#handshakes.get(token)?.(isReached);
+    this.#handshakes.delete(token);
+  }
+
   #onExit(): void {
     this.#worker = null;
+    for (const token of this.#handshakes.keys()) this.#endHandshake(token, false);
     this.#hasStopped?.();
     if (this.#isStopping) return;
     this.#abortInFlight('The sending thread ended; another one takes over.');

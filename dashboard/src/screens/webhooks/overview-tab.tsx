@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { endpointStatsQuery, type Span, spans } from '../../api/endpoints.ts';
 import { type Endpoint, lanesQuery } from '../../api/events.ts';
+import { mayChangeWebhooks } from '../../api/session.ts';
 import { Countdown } from '../../parts/countdown.tsx';
 import { EndpointBadge } from '../../parts/endpoint-badge.tsx';
 import { explainEndpoint } from '../../parts/endpoint-words.ts';
@@ -9,6 +10,7 @@ import { FailureNotice } from '../../parts/notice.tsx';
 import { Plot } from '../../parts/plot.tsx';
 import { plural } from '../../parts/time.tsx';
 import { FailureGroups } from './failure-groups.tsx';
+import { TryNow } from './pause-resume.tsx';
 import { ageOf, milliseconds, percent, waitingCount } from '../../parts/percent.ts';
 
 interface OverviewTabProps {
@@ -91,6 +93,7 @@ function Standing({ endpoint }: { readonly endpoint: Endpoint }) {
             next try <Countdown until={next} />
           </span>
         )}
+        {endpoint.status === 'active' && next !== '' && mayChangeWebhooks() && <TryNow endpoint={endpoint} />}
       </div>
       {reason !== '' && <p className="delivery-reason">{reason}</p>}
       {endpoint.name !== '' && endpoint.description !== '' && (

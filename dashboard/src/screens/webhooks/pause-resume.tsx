@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import Pause from 'lucide-react/icons/pause';
 import Play from 'lucide-react/icons/play';
 import { useState } from 'react';
@@ -24,6 +24,22 @@ export function PauseResume({ endpoint }: { readonly endpoint: Endpoint }) {
       {isOpen && isActive && <PauseDialog endpoint={endpoint} onClose={close} />}
       {isOpen && !isActive && <ResumeDialog endpoint={endpoint} onClose={close} />}
     </>
+  );
+}
+
+/** Sends one delivery to an endpoint that is away at once, instead of when it is tried next. */
+export function TryNow({ endpoint }: { readonly endpoint: Endpoint }) {
+  const queries = useQueryClient();
+  const { mutate, isPending } = useMutation({
+    mutationFn: () => endpointActions(queries).resume(endpoint.id, 'drain'),
+    onSuccess: () => showToast('Trying now.'),
+    onError: (error) => showToast(error.message),
+  });
+  return (
+    <Button onClick={() => mutate()} disabled={isPending}>
+      <Play size={14} aria-hidden />
+      Try now
+    </Button>
   );
 }
 

@@ -1,0 +1,57 @@
+import type { AttemptKind } from '../sending/attempt-result.ts';
+
+/** A sweep comes every 5 seconds: so a receiver that is back is found within 30. */
+const handshakeEveryMs = 25_000;
+/** The waits between probes that handshakes make due while these fail: at most some 80 a day, besides those that are due by themselves. */
+const probeEveryMsMin = 30_000;
+const probeEveryMsMax = 1_200_000;
+
+const unreachedKinds: readonly AttemptKind[] = ['dns', 'connect', 'tls'];
+
+/**
+ * When a receiver that could not be reached is asked by a handshake whether it can be. Only the change from a failure to a success makes a
+ * probe due: a balancer takes connections for a receiver that is away, and would be sent a request after each of them otherwise.
+ *
+ * Times are milliseconds since 1970.
+ */
+export class Reach {
+  /** Until an attempt says otherwise: what failed before a restart is not known. */
+  #isAsked = true;
+  #hasFailed = true;
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #probes = 0;
+  #probeFrom = Number.NEGATIVE_INFINITY;
+
+  /** Notes that the lane was opened. */
+  begin(now: number): void {
+    this.#hasFailed = true;
+    this.#askedAt = now;
+  }
+
+  /** Notes why an attempt has failed. */
+  noteFailure(kind: AttemptKind): void {
+    this.#isAsked = unreachedKinds.includes(kind);
+  }
+
+  /** Returns whether a handshake is due, and takes it for begun. */
+  ask(now: number): boolean {
+    const passedMs = now - this.#askedAt;
+    // A clock that was set back makes none wait.
+    if (!this.#isAsked || (passedMs >= 0 && passedMs < handshakeEveryMs)) return false;
+    this.#askedAt = now;
+    return true;
+  }
+
+  /** Notes how a handshake has ended. Returns whether a probe is due. */
+  note(isReached: boolean, now: number): boolean {
+    if (!isReached) {
+      this.#hasFailed = true;
+      return false;
+    }
+    if (!this.#hasFailed || now < this.#probeFrom) return false;
+    this.#hasFailed = false;
+    this.#probeFrom = now + Math.min(probeEveryMsMax, probeEveryMsMin * 2 ** this.#probes);
+    this.#probes += 1;
+    return true;
+  }
+}
