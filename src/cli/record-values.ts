@@ -58,8 +58,8 @@ export function fieldShapes(definition: JsonObject): readonly FieldShape[] {
 }
 
 /**
- * Returns the value that a cell of a table stands for; undefined where an empty one says nothing. Throws CommandError for what the field cannot be:
- * the service reads a text that is no number as 0.
+ * Returns the value that a cell of a table stands for; undefined where an empty one says nothing. Throws CommandError for what the field cannot be,
+ * where the service would refuse a whole batch; dates and others are left to it.
  */
 export function cellValue(cell: string, { name, type, isMultiple }: FieldShape): unknown {
   if (cell === '') return type === 'json' || type === 'number' || type === 'bool' ? undefined : '';

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import type { Collection } from '../collections/collection.ts';
-import type { StoredValue } from '../fields/field-type.ts';
+import { storedAgain, type StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
 import { hasColumn } from '../fields/field.ts';
 
@@ -31,7 +31,7 @@ export function eventValues({ fields }: Collection, { body, hidden }: EventState
     if (!hasColumn(field)) return null;
     const type = fieldType(field);
     const value = members.get(field.name);
-    if (value !== undefined) return type.normalise(value, field.options);
+    if (value !== undefined) return storedAgain(type, value, field.options);
     isWhole = false;
     return type.zero(field.options);
   });

@@ -23,7 +23,8 @@ export const chosenTexts = {
   zero: (options: ChosenTextsOptions): StoredValue => (isMultiple(options) ? '[]' : ''),
   normalise: (value: unknown, options: ChosenTextsOptions): StoredValue => {
     const items = givenItems(value, options);
-    return items === undefined ? TOO_MANY : toStored(uniqueTexts(items), options);
+    if (items === undefined) return TOO_MANY;
+    return items.some(isNoText) ? null : toStored(uniqueTexts(items), options);
   },
   toJson: (stored: StoredValue, options: ChosenTextsOptions): string => {
     if (!isMultiple(options)) return JSON.stringify(toText(stored));
@@ -33,6 +34,7 @@ export const chosenTexts = {
   modify: (stored: StoredValue, { modifier, value }: Change, options: ChosenTextsOptions): StoredValue => {
     const given = givenItems(value, options);
     if (given === undefined || hasTooMany(stored, options)) return TOO_MANY;
+    if (stored === null || given.some(isNoText)) return null;
     const before = chosenTexts.read(stored, options) ?? [];
     if (modifier === 'f-') return toStored(without(before, given), options);
     return toStored(uniqueTexts(modifier === '+f' ? [...given, ...before] : [...before, ...given]), options);
@@ -96,6 +98,11 @@ function withMinimum(several: JsonSchema, { required, minSelect = 0 }: ChosenOpt
       { type: 'array', maxItems: 0 },
     ],
   };
+}
+
+/** Whether an item is a list or an object: a record instead of its id, say. As an empty text it would be taken for none. */
+function isNoText(item: unknown): boolean {
+  return typeof item === 'object' && item !== null;
 }
 
 function isMultiple(options: ChosenTextsOptions): boolean {

@@ -1,5 +1,5 @@
 import type { FieldError } from '../base/errors.ts';
-import { readDate } from '../base/read-date.ts';
+import { readDate, toDate } from '../base/read-date.ts';
 import { fieldError, invalidValue } from './field-error.ts';
 import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
 import { optionReader, toText } from './option-reader.ts';
@@ -31,13 +31,13 @@ export const dateField: FieldType<DateOptions> = {
   schema: ({ min, max, required }) => ({
     given: {
       ...filledText(required),
-      description: `A moment, as \`2026-11-20 09:35:20.114Z\`.${between(min, max)}`,
+      description: `A moment, as \`${exampleMoment}\`.${between(min, max)}`,
     },
     answered: momentSchema,
     example: exampleMoment,
   }),
   zero: () => '',
-  normalise: (value) => (typeof value === 'string' ? (readDate(value) ?? '') : ''),
+  normalise,
   check,
   toJson: (stored) => JSON.stringify(toText(stored)),
 };
@@ -55,8 +55,19 @@ function decodeOptions(raw: RawOptions, problems: Problems): DateOptions {
   return options;
 }
 
+/** Unix times below this are in seconds, of which it is the year 5138; above, they are in milliseconds. */
+const SECONDS_MAX = 1e11;
+
+/** Returns a moment in the wire format; null for a value that is neither a date nor empty. */
+function normalise(value: unknown): string | null {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'string') return readDate(value) ?? null;
+  if (typeof value !== 'number') return null;
+  return toDate(Math.abs(value) < SECONDS_MAX ? Math.round(value * 1_000) : Math.round(value)) ?? null;
+}
+
 function check(stored: StoredValue, options: DateOptions): FieldError | undefined {
-  if (typeof stored !== 'string') return fieldError('validation_unsupported_value_type');
+  if (typeof stored !== 'string') return invalidValue(`Must be a date such as ${exampleMoment}.`);
   if (stored === '') return options.required ? fieldError('validation_required') : undefined;
   const { min, max } = options;
   if (min !== '' && stored < min)

@@ -36,8 +36,8 @@ export interface FieldType<Options extends FieldOptions = FieldOptions> {
   readonly zero: (options: Options) => StoredValue;
 
   /**
-   * Returns the stored form of whatever a client sent; never throws. A value that is not understood becomes one that `check`
-   * refuses, or zero where the contract says so.
+   * Returns the stored form of whatever a client sent; never throws. A value that cannot be read becomes one that `check` refuses:
+   * null, NaN, or an empty text where JSON is stored.
    */
   readonly normalise: (value: unknown, options: Options) => StoredValue;
 
@@ -88,6 +88,12 @@ export type FieldTypeName =
   | 'json'
   | 'geoPoint'
   | 'password';
+
+/** Returns the stored form of a value that was stored before; zero where a field of today's definition cannot read it. */
+export function storedAgain(type: FieldType, value: unknown, options: FieldOptions): StoredValue {
+  const stored = type.normalise(value, options);
+  return stored === null || Number.isNaN(stored) ? type.zero(options) : stored;
+}
 
 export interface SentFiles {
   /** As for {@link FieldType.check}. */

@@ -7,13 +7,14 @@ test('a number is added to and subtracted from, and what overflows is refused', 
   for (const [stored, modifier, value, result] of [
     [5, 'f+', 2.5, 7.5],
     [5, 'f-', '7', -2],
-    [5, 'f+', 'abc', 5],
+    [5, 'f+', '', 5],
+    [5, 'f-', null, 5],
     [5, 'f-', true, 4],
     [5, 'f-', 5, 0],
     [0, 'f-', 0, 0],
   ] as const)
     assert.ok(Object.is(field.modify(stored, modifier, value), result), `${stored} ${modifier} ${value}`);
-  for (const value of [1e308, '1e400', 'nan', Infinity])
+  for (const value of [1e308, '1e400', 'nan', Infinity, 'abc', '1,5', [], {}])
     assert.equal(field.check(field.modify(1e308, 'f+', value) ?? null)?.code, 'validation_not_a_number');
 });
 

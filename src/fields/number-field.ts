@@ -44,13 +44,15 @@ function decodeOptions(raw: RawOptions, problems: Problems): NumberOptions {
   return options;
 }
 
+/** Returns NaN for a value that is neither a number nor empty. */
 function normalise(value: unknown): number {
   if (typeof value === 'number') return value + 0;
   if (typeof value === 'boolean') return value ? 1 : 0;
-  return typeof value === 'string' ? fromText(value) : 0;
+  if (value === null || value === undefined) return 0;
+  return typeof value === 'string' ? fromText(value) : NaN;
 }
 
-/** Every double can be written in fewer characters, so a longer text is not looked through: what begins like a number is refused. */
+/** Every double can be written in fewer characters, so a longer text is not looked through. */
 const textLengthMax = 400;
 
 /**
@@ -60,15 +62,15 @@ const textLengthMax = 400;
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
- * Parses a decimal number; other texts are 0. What `check` has to refuse becomes NaN or, where it overflows, an infinity: texts
- * for NaN and infinities, numbers that are too long, and a whole number that is not a safe integer, which would come back as
- * another one (a JSON body with it is refused, too).
+ * Parses a decimal number; an empty text is 0. Others are NaN, also a whole number that is not a safe integer, which would come back
+ * as another one (a JSON body with it is refused, too). One that overflows is infinite.
  */
 function fromText(text: string): number {
-  if (text.length > textLengthMax) return /^[+-]?\.?\d/.test(text) ? NaN : 0;
-  if (/^[+-]?\d+$/.test(text) && !Number.isSafeInteger(Number(text))) return NaN;
-  if (DECIMAL.test(text)) return Number(text) + 0;
-  return /^(?:nan|[+-]?inf(?:inity)?)$/i.test(text) ? NaN : 0;
+  if (text.length > textLengthMax) return NaN;
+  const trimmed = text.trim();
+  if (trimmed === '') return 0;
+  if (/^[+-]?\d+$/.test(trimmed) && !Number.isSafeInteger(Number(trimmed))) return NaN;
+  return DECIMAL.test(trimmed) ? Number(trimmed) + 0 : NaN;
 }
 
 /**

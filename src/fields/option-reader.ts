@@ -75,11 +75,16 @@ export function toText(value: unknown): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }
 
+/** As {@link toText}, but null for a list or an object, which `check` refuses. */
+export function readText(value: unknown): string | null {
+  return typeof value === 'object' && value !== null ? null : toText(value);
+}
+
 /** What types have in common that store the text that was sent. */
 export const storedAsText: Pick<FieldType, 'column' | 'zero' | 'normalise' | 'toJson'> = {
   column: () => 'text',
   zero: () => '',
-  normalise: toText,
+  normalise: readText,
   toJson: (stored) => JSON.stringify(toText(stored)),
 };
 

@@ -15,7 +15,7 @@ test('a password is checked in the order of the contract, in its words and witho
     message: 'Must be less than 5 character(s).',
   });
   assert.equal(field.code('ABC'), 'validation_invalid_format');
-  assert.equal(makeField({ type: 'password', required: true }).code({}), 'validation_required');
+  assert.equal(makeField({ type: 'password', required: true }).code({}), 'validation_unsupported_value_type');
 });
 
 test('A12 no password has more than 512 bytes, whatever its field says', () => {

@@ -1,7 +1,7 @@
 import type { FieldError } from '../base/errors.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
-import { optionReader, toText } from './option-reader.ts';
+import { optionReader, readText } from './option-reader.ts';
 import { checkPattern, isMatch, patternProblem } from './pattern.ts';
 import { textSchema } from './text-field.ts';
 
@@ -35,7 +35,7 @@ export const passwordField: FieldType<PasswordOptions> = {
     },
   }),
   zero: () => '',
-  normalise: toText,
+  normalise: readText,
   check,
   toJson: () => 'null',
 };

@@ -50,7 +50,7 @@ test('one id is stored as text, the last of several; several as a list without r
     ['', '', '[]'],
     ['a', 'a', '["a"]'],
     [5, '5', '["5"]'],
-    [{}, '', '[]'],
+    [{}, null, null],
     [['a', 'b', '', 'a', null], 'b', '["a","b"]'],
     ['["a","b"]', 'b', '["a","b"]'],
   ] as const) {

@@ -3,7 +3,7 @@ import { GenerationCache } from '../base/cache.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
 import { generateFromPattern, generatorPlan, type GeneratorPlan } from './generate-from-pattern.ts';
-import { optionReader, storedAsText, toText } from './option-reader.ts';
+import { optionReader, readText, storedAsText } from './option-reader.ts';
 import { checkPattern, isMatch, matchedLengthMax, patternProblem } from './pattern.ts';
 import { anyText, type JsonSchema } from './value-schema.ts';
 
@@ -32,7 +32,10 @@ export const textField: FieldType<TextOptions> = {
   generate,
   modifiers: ['f:autogenerate'],
   // The text that was sent is a prefix of the generated one: `ORD-` makes `ORD-4711`.
-  modify: (_stored, { value }, options) => toText(value) + (generate(options) ?? ''),
+  modify: (_stored, { value }, options) => {
+    const text = readText(value);
+    return text === null ? null : text + (generate(options) ?? '');
+  },
 };
 
 /** Code points, where a definition sets no `max`. */

@@ -159,6 +159,32 @@ describePlaces('record', (start) => {
     assert.equal(kept.stdout, 'One\tsea\nFive\tsea,land\nEight\t\n');
   });
 
+  test('dates that cannot be read are refused, in a file and in an argument', async (t) => {
+    const { run } = await start(t);
+    await run(['collection', 'create', 'tasks', 'title:text', 'due:date']);
+    const lines = [
+      'title,due',
+      'a,07.01.2024',
+      'b,1/7/2024',
+      'c,2024-1-7',
+      'd,2023-02-30',
+      'e,2024-01-07',
+      'f,',
+    ];
+    const { code, stdout, stderr } = await run(['record', 'import', 'tasks', '-', '--format', 'csv'], {
+      input: lines.join('\n'),
+    });
+    assert.deepEqual([code, stdout], [65, 'Imported 2 records into tasks; 4 were refused.\n']);
+    assert.match(stderr, /^(?:line [2-5]: due: Must be a date such as [^\n]*\n){4}$/);
+    const list = ['record', 'list', 'tasks', '--fields', 'title,due', '--sort', 'title'];
+    const kept = 'e\t2024-01-07 00:00:00.000Z\nf\t\n';
+    assert.equal((await run(list)).stdout, kept);
+    const { id } = jsonOf(await run(['record', 'create', 'tasks', 'title=g', '--json']));
+    const changed = await run(['record', 'update', 'tasks', id, 'due=tomorrow']);
+    assert.deepEqual([changed.code, /due: Must be a date/.test(changed.stderr)], [65, true], changed.stderr);
+    assert.equal((await run(list)).stdout, `${kept}g\t\n`);
+  });
+
   test('an import with --atomic imports all or nothing', async (t) => {
     const { run } = await start(t);
     const importing = ['record', 'import', 'posts', '-', '--format', 'ndjson', '--atomic'];

@@ -131,7 +131,7 @@ test('what accounts sign in with stays when an index beside it is left out', asy
 });
 
 test('values that no engine could keep become empty, and are told of with their records', async (t) => {
-  const fields = ['number', 'json', 'date', 'geoPoint', 'text']
+  const fields = ['number', 'json', 'date', 'geoPoint', 'text', 'bool']
     .map((type): Record<string, unknown> => ({ id: `${type}1`, name: type, type }))
     .concat({ id: 'select1', name: 'chosen', type: 'select', values: ['a', 'b'], maxSelect: 2 })
     .concat({ id: 'select2', name: 'one', type: 'select', values: ['a', 'b'], maxSelect: 1 });
@@ -139,6 +139,7 @@ test('values that no engine could keep become empty, and are told of with their 
     number: Infinity,
     json: '{"n":9007199254740993}',
     date: 'tomorrow',
+    bool: 'maybe',
     geoPoint: '[1,2]',
     text: 'a\0b',
     chosen: '["a","\\u0000"]',
@@ -148,38 +149,40 @@ test('values that no engine could keep become empty, and are told of with their 
     { id: 'bad000000000002', ...bad },
     { id: 'bad000000000003', json: `${'['.repeat(65)}${']'.repeat(65)}`, number: 9_007_199_254_740_993n },
     { id: 'bad000000000004', text: new Uint8Array([0x6f, 0x6b]), json: new Uint8Array([0xff]) },
-    { id: 'bad000000000005', json: Infinity, one: '["a","\\ud800"]' },
+    { id: 'bad000000000005', number: '1,5', date: 5, json: Infinity, one: '["a","\\ud800"]' },
   ];
   const service = await startService(t);
   const declared = { text: 'BLOB', json: 'BLOB' };
   const tables = [{ ...notes, fields: [sourceId, ...fields, ...sourceDates], rows, declared }];
   const summary = await importInto(service, directoryOf(t, tables));
   assert.deepEqual(omissionsOf(summary), [
+    'notes: bool × 2',
     'notes: chosen × 2',
-    'notes: date × 2',
+    'notes: date × 3',
     'notes: geoPoint × 2',
     'notes: json',
     'notes: json × 4',
-    'notes: number × 2',
+    'notes: number × 3',
     'notes: one',
     'notes: text × 2',
   ]);
   assert.deepEqual(summary.omissions.find(({ what }) => what === 'date')?.examples, [
     'bad000000000001',
     'bad000000000002',
+    'bad000000000005',
   ]);
   const { json } = await service.request('/api/collections/notes/records', { token: true });
   const items: readonly Record<string, unknown>[] = json.items;
   const shown = items.map((item) =>
-    ['number', 'json', 'date', 'geoPoint', 'text', 'chosen', 'one'].map((name) => item[name]),
+    ['number', 'json', 'date', 'geoPoint', 'text', 'chosen', 'one', 'bool'].map((name) => item[name]),
   );
   const nowhere = { lon: 0, lat: 0 };
   assert.deepEqual(shown, [
-    [0, null, '', nowhere, 'ab', ['a'], ''],
-    [0, null, '', nowhere, 'ab', ['a'], ''],
-    [9_007_199_254_740_992, null, '', nowhere, '', [], ''],
-    [0, null, '', nowhere, 'ok', [], ''],
-    [0, null, '', nowhere, '', [], ''],
+    [0, null, '', nowhere, 'ab', ['a'], '', false],
+    [0, null, '', nowhere, 'ab', ['a'], '', false],
+    [9_007_199_254_740_992, null, '', nowhere, '', [], '', false],
+    [0, null, '', nowhere, 'ok', [], '', false],
+    [0, null, '', nowhere, '', [], '', false],
   ]);
 });
 

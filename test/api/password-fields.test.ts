@@ -149,7 +149,7 @@ test('a refused password leaves no secret, no record and no event', async (t) =>
     [{}, 'validation_required'],
     [{ pin: '' }, 'validation_required'],
     [{ pin: null }, 'validation_required'],
-    [{ pin: [] }, 'validation_required'],
+    [{ pin: [] }, 'validation_unsupported_value_type'],
     [{ pin: 'abc' }, 'validation_min_text_constraint'],
     [{ pin: 'x'.repeat(513) }, 'validation_max_text_constraint'],
   ] as const) {

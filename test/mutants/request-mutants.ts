@@ -3,6 +3,27 @@ import type { Mutant } from './mutant.ts';
 /** Guards of what comes in over HTTP, and of what its answers say to caches. */
 export const requestMutants: readonly Mutant[] = [
   {
+    name: 'a text that is no number is refused',
+    file: 'src/fields/number-field.ts',
+    from: 'return DECIMAL.test(trimmed) ? Number(trimmed) + 0 : NaN;',
+    to: 'return DECIMAL.test(trimmed) ? Number(trimmed) + 0 : 0;',
+    tests: ['test/api/unreadable-values.test.ts'],
+  },
+  {
+    name: 'a text that is no date is refused',
+    file: 'src/fields/date-field.ts',
+    from: 'return readDate(value) ?? null;',
+    to: "return readDate(value) ?? '';",
+    tests: ['test/api/unreadable-values.test.ts'],
+  },
+  {
+    name: 'an object is no id of a record',
+    file: 'src/fields/chosen-texts.ts',
+    from: 'return items.some(isNoText) ? null : toStored',
+    to: 'return toStored',
+    tests: ['test/api/unreadable-values.test.ts'],
+  },
+  {
     name: 'a request has one Host',
     file: 'src/http/request.ts',
     from: "if (repeated === 'host' || ",

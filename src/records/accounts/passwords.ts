@@ -70,8 +70,8 @@ export async function hashPasswords(
   const hashes = new Map<string, string>();
   for (const field of givenPasswords(collection, request)) {
     const type = fieldType(field);
-    const password = String(type.normalise(request.body[field.name], field.options));
-    if (type.check(password, field.options) !== undefined) continue;
+    const password = type.normalise(request.body[field.name], field.options);
+    if (typeof password !== 'string' || type.check(password, field.options) !== undefined) continue;
     hashes.set(field.name, password === '' ? '' : await hashPassword(password, share));
   }
   return hashes;

@@ -138,7 +138,7 @@ function converterOf(field: Field, omit: (why: string) => void): Convert {
       return (value) => point(field, value, omit);
     // `bool`, and types that PocketBase does not have.
     default:
-      return (value) => normalised(field, value);
+      return (value) => truth(normalised(field, value), omit);
   }
 }
 
@@ -159,15 +159,22 @@ function finite(value: StoredValue, omit: (why: string) => void): StoredValue {
   return 0;
 }
 
+function truth(value: StoredValue, omit: (why: string) => void): StoredValue {
+  if (value !== null) return value;
+  omit('It is neither true nor false.');
+  return 0;
+}
+
 /** The form of nearly every date, with days that every month has. Other days are left to the full parser. */
 const wireDate =
   /^(?!0000|0001)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8]) (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
 
 function date(field: Field, value: Plain, omit: (why: string) => void): StoredValue {
   if (typeof value === 'string' && wireDate.test(value)) return value;
-  const found = normalised(field, value);
-  if (found === '' && value !== '' && !String(value).startsWith('0001-01-01')) omit('It is no date.');
-  return found;
+  const found = typeof value === 'string' ? normalised(field, value) : null;
+  if (found !== null) return found;
+  omit('It is no date.');
+  return '';
 }
 
 /** Finds JSON escapes of characters that no text may contain: lists are stored as JSON. */
