@@ -29,7 +29,11 @@ export function decodeCollection(
   const name = decodeName(raw, context, problems);
   const type = decodeType(raw, existing, problems);
   checkSystemFlag(raw, existing, problems);
-  const id = decodeId(raw, { ...context, fallback: defaultCollectionId(type, name) }, problems);
+  const id = decodeId(
+    raw,
+    { ...context, fallback: defaultCollectionId({ type, name }, context.others) },
+    problems,
+  );
   const fields = decodeFields(raw['fields'], { ...context, id, type }, problems);
   const plain: Collection = {
     id,
@@ -50,10 +54,17 @@ export function decodeCollection(
 
 /**
  * Returns the id of a collection whose definition gives none. It is made as in the reference, so that the same definition means
- * the same collection.
+ * the same collection. A collection that was renamed keeps its id, so one that gets the old name has the next free one.
  */
-export function defaultCollectionId(type: Collection['type'], name: string): string {
-  return `pbc_${crc32(type + name)}`;
+export function defaultCollectionId(
+  { type, name }: Pick<Collection, 'type' | 'name'>,
+  others: readonly Pick<Collection, 'id' | 'name'>[],
+): string {
+  const taken = new Set(others.flatMap((other) => [other.id.toLowerCase(), other.name.toLowerCase()]));
+  for (let number = crc32(type + name); ; number += 1) {
+    const id = `pbc_${number}`;
+    if (!taken.has(id)) return id;
+  }
 }
 
 function decodeName(
@@ -176,13 +187,11 @@ function decodeId(
   }
   // Case is ignored, because an index in the database is named after the id.
   const isTaken = (other: string): boolean => other.toLowerCase() === id.toLowerCase();
-  if (context.others.some((other) => isTaken(other.id) || isTaken(other.name))) {
-    const name = raw['id'] === undefined || raw['id'] === '' ? 'name' : 'id';
-    problems.add(name, {
+  if (context.others.some((other) => isTaken(other.id) || isTaken(other.name)))
+    problems.add('id', {
       code: 'validation_invalid_or_existing_id',
       message: 'The model id is invalid or already exists.',
     });
-  }
   return id;
 }
 

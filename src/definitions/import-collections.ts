@@ -124,10 +124,11 @@ function planImport(
   { collections, deleteMissing }: CollectionImport,
   { now, names }: { readonly now: Timestamp; readonly names: Names },
 ): ImportPlan & Required<CollectionChanges> & { readonly secrets: readonly SavedSecrets[] } {
-  const items = collections.map((raw) => toItem(raw, present, deleteMissing));
-  const unmentioned = present.filter((one) => !items.some(({ existing }) => existing === one));
+  const found = collections.map((raw) => toItem(raw, present, deleteMissing));
+  const unmentioned = present.filter((one) => !found.some(({ existing }) => existing === one));
   const removed = unmentioned.filter(({ system }) => deleteMissing && !system);
   const kept = unmentioned.filter((one) => !removed.includes(one));
+  const items = withIds(found, kept);
   if (items.length + kept.length > collectionLimits.collectionsMax)
     throw new AppError('bad_request', FAILED, { details: { collections: tooMany } });
   const decoded = items.map(({ sketch }) => sketch);
@@ -179,10 +180,22 @@ function toItem(raw: Definition, present: readonly Collection[], deleteMissing: 
   const type = existing?.type ?? (raw['type'] === 'auth' ? 'auth' : 'base');
   const given = raw['id'];
   // An id that is no text is refused when it is decoded. To convert an object here would run what it calls its `toString`.
-  const ownId = typeof given === 'string' && given !== '' ? given : defaultCollectionId(type, name);
-  const id = existing?.id ?? ownId;
+  const id = existing?.id ?? (typeof given === 'string' ? given : '');
   // The sketch has no indexes: they are compared with those of the others when the item itself is decoded.
   return { raw: merged, existing, sketch: { ...scaffoldCollection(type), id, name, type } };
+}
+
+/** Gives each item whose definition has no id the one that it gets beside all others. */
+function withIds(items: readonly Item[], kept: readonly Collection[]): readonly Item[] {
+  const others = [...kept, ...items.map(({ sketch }) => sketch).filter(({ id }) => id !== '')];
+  return items.map((item) => {
+    if (item.sketch.id !== '') return item;
+    const id = defaultCollectionId(item.sketch, others);
+    const sketch = { ...item.sketch, id };
+    others.push(sketch);
+    // An id that is no text stays, to be refused.
+    return { ...item, sketch, raw: isGiven(item.raw['id']) ? item.raw : { ...item.raw, id } };
+  });
 }
 
 function findExisting(raw: Definition, present: readonly Collection[]): Collection | undefined {

@@ -265,3 +265,39 @@ test('an index is taken apart and put together again, or refused; no text of a c
   assert.equal(renamed.status, 200);
   await assertReopens(t, service);
 });
+
+test('the name of a renamed collection can be used again: the new one gets the next free id', async (t) => {
+  const service = await startService(t);
+  const rename = (name: string, to: string): Promise<TestAnswer> =>
+    service.request(`${path}/${name}`, { method: 'PATCH', token: true, body: { name: to } });
+  const importAll = (collections: readonly object[]): Promise<TestAnswer> =>
+    service.request(`${path}/import`, { method: 'PUT', token: true, body: { collections } });
+  const first = (await create(service, { name: 'posts', fields: [text('title')] })).json;
+  const records = '/api/collections/posts/records';
+  const write = () => service.request(records, { method: 'POST', token: true, body: { title: 'a' } });
+  assert.equal((await write()).status, 201);
+  assert.equal((await rename('posts', 'articles')).status, 200);
+  const second = await create(service, { name: 'posts', fields: [text('title')] });
+  assert.equal(second.status, 200, second.text);
+  assert.notEqual(second.json.id, first.id);
+  assert.equal((await service.request(records, { token: true })).json.totalItems, 0);
+  assert.equal((await write()).status, 201);
+  assert.equal((await create(service, { name: 'other', id: first.id })).status, 400, 'an id that is given');
+
+  assert.equal((await rename('posts', 'posts2')).status, 200);
+  assert.equal((await importAll([{ name: 'posts', fields: [text('title')] }])).status, 204);
+  assert.equal((await rename('posts', 'posts3')).status, 200);
+  // Two that are made at once, of which the second begins with the id that the first has to take.
+  assert.equal((await importAll([{ name: 'posts' }, { name: 'POSTS4' }])).status, 204);
+  const { json } = await service.request(`${path}?perPage=1000&filter=system=false`, { token: true });
+  const items: readonly { readonly id: string; readonly name: string }[] = json.items;
+  assert.deepEqual(
+    items
+      .map(({ name }) => name)
+      .filter((name) => /posts|articles/i.test(name))
+      .toSorted(),
+    ['POSTS4', 'articles', 'posts', 'posts2', 'posts3'],
+  );
+  assert.equal(new Set(items.map(({ id }) => id)).size, items.length);
+  await assertReopens(t, service);
+});
