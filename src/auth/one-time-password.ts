@@ -50,13 +50,20 @@ export function signInWithOneTimePassword(
     const code = await findCode(instance, collection, otpId);
     return recordSignIn(instance, { facts, collection, id: code?.recordRef ?? '' }, async () => {
       const isRight = await guardOtp(instance, { collection, otpId, address }, () =>
-        verifyPassword(password, code?.hash, shareOf(instance.id, facts)),
+        verifyPassword(typedCode(password), code?.hash, shareOf(instance.id, facts)),
       );
       if (!isRight || code === undefined) throw invalidCode();
       const used = await useCode(instance, { ...facts, context: 'otp' }, { collection, code });
       return finishSignIn(instance, facts, { ...used, method: 'otp' });
     });
   });
+}
+
+/** Returns a code without the blanks and dashes that a mail program or its reader has put into it. */
+function typedCode(text: string): string {
+  const digits = text.replaceAll(/[\s\p{Pd}]/gu, '');
+  // A superuser can make a code of other characters, which stay as they are.
+  return /^\d+$/.test(digits) ? digits : text;
 }
 
 interface Code {

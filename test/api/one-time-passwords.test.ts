@@ -61,6 +61,21 @@ test('requestOTP() and authWithOTP() of the SDK sign an account in, once for eac
   assert.deepEqual(otp, { enabled: true, duration: 180 });
 });
 
+test('a code may be pasted with blanks and dashes in it', async (t) => {
+  const box = await openMailbox(t);
+  const ann = await box.accounts.account('ann');
+  const spellings = [
+    (code: string) => ` ${code}\r\n`,
+    (code: string) => `${code.slice(0, 2)} ${code.slice(2)}`,
+    (code: string) => `${code.slice(0, 1)}-${code.slice(1, 3)}\u2013${code.slice(3)}\u00a0`,
+  ];
+  for (const spell of spellings) {
+    const { otpId, code, wrong } = await sendCode(box, ann);
+    assert.equal((await useCode(box, otpId, spell(wrong))).status, 400);
+    assert.equal((await useCode(box, otpId, spell(code))).status, 200, spell(code));
+  }
+});
+
 test('a code verifies an account that was not, and whoever had signed up with its address is out', async (t) => {
   const box = await openMailbox(t);
   const ann = await box.accounts.account('ann');
