@@ -1,16 +1,17 @@
 import type { RuleInput } from '../access/rule-input.ts';
-import { admit, isLocked } from '../access/rule.ts';
+import { admit, isLocked, unlessBroken } from '../access/rule.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import { type Collection, superusersName } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
+import type { Field } from '../fields/field.ts';
 import { currentCollection } from '../instances/current-collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { joinSql, sql } from '../sql/sql.ts';
 import { requireAnotherSuperuser } from './accounts/check-account.ts';
 import { isAllowed, scopeContext } from './check-rule.ts';
 import { findRecordToDelete } from './find-record.ts';
-import { recordTable, relatedIds, type RelationPlace } from './record-table.ts';
+import { mayWriteField, recordTable, relatedIds, type RelationPlace } from './record-table.ts';
 import { type ExpectedRevision, type RecordWrite, requireExpected, type WriteScope } from './record-write.ts';
 import { notBefore, type StoredRecord, valueOf } from './record.ts';
 import { eraseRecord, saveChanges } from './save-record.ts';
@@ -51,7 +52,7 @@ async function deleteInside(scope: WriteScope, request: DeleteRecordRequest): Pr
 }
 
 const FAILED =
-  'Failed to delete record. Make sure that the record is not part of a required relation reference.';
+  'Failed to delete record. Make sure that the record is not part of a required relation reference';
 
 /** How many referring records one delete may change or delete: on SQLite all other writers wait meanwhile. */
 export const touchedMax = 1_000;
@@ -101,6 +102,7 @@ async function release(removal: Removal, record: StoredRecord, referring: Referr
     if (change === undefined) continue;
     removal.touched += 1;
     if (change === 'delete') await remove(removal, other);
+    else if (change.kind === 'refused') throw await stillReferred(removal, other, change);
     else await saveReduced(removal, other, change);
   }
 }
@@ -133,44 +135,80 @@ async function referringIds(
   return ids;
 }
 
-/**
- * Returns the values without the id, by index; `delete` when the record is to be deleted as well; undefined when it does not
- * refer to it after all.
- */
+/** What becomes of a record when another one is deleted to which it refers. */
+type Release =
+  | 'delete'
+  /** The field requires the reference. */
+  | { readonly kind: 'refused'; readonly field: Field }
+  /** The values without the id, by index; the first of their fields. */
+  | { readonly kind: 'reduced'; readonly values: ReadonlyMap<number, StoredValue>; readonly field: Field };
+
+/** Returns undefined when the record does not refer to the other one after all. */
 function withoutReference(
   other: StoredRecord,
   places: readonly RelationPlace[],
   id: string,
-): ReadonlyMap<number, StoredValue> | 'delete' | undefined {
-  const reduced = new Map<number, StoredValue>();
+): Release | undefined {
+  const values = new Map<number, StoredValue>();
+  let first: Field | undefined;
   for (const place of places) {
     const { field, index, options } = place;
     const ids = relatedIds(place, other.values[index] ?? null);
     const left = ids.filter((each) => each !== id);
     if (left.length === ids.length) continue;
     if (left.length === 0 && options.cascadeDelete) return 'delete';
-    if (left.length === 0 && options.required) throw new AppError('bad_request', FAILED);
-    reduced.set(index, fieldType(field).normalise(left, options));
+    if (left.length === 0 && options.required) return { kind: 'refused', field };
+    values.set(index, fieldType(field).normalise(left, options));
+    first ??= field;
   }
-  return reduced.size === 0 ? undefined : reduced;
+  return first && { kind: 'reduced', values, field: first };
+}
+
+/**
+ * Returns the refusal of a delete because a record refers to the one that is deleted. It names the collection and the field only to a
+ * caller who may view that record and field.
+ */
+async function stillReferred(
+  { instance, facts, tx }: WriteScope,
+  other: StoredRecord,
+  { field, cause }: { readonly field: Field; readonly cause?: unknown },
+): Promise<AppError> {
+  const { caller } = facts;
+  const { collection } = other;
+  const isSuperuser = caller.kind === 'superuser';
+  const isShown =
+    !isLocked(collection, ['viewRule'], caller) &&
+    mayWriteField(field, isSuperuser) &&
+    (isSuperuser || (await mayView({ instance, facts, tx }, other)));
+  const where = isShown ? `, as it is in the field ${field.name} of ${collection.name}` : '';
+  return new AppError('bad_request', `${FAILED}${where}.`, { cause });
+}
+
+function mayView({ instance, facts, tx }: WriteScope, other: StoredRecord): Promise<boolean> {
+  const { collection } = other;
+  const asked = {
+    rule: admit(collection, 'viewRule', facts.caller),
+    context: scopeContext(instance, facts, tx.names),
+  };
+  return unlessBroken(instance, false, () => isAllowed(tx, { collection, id: idOf(other) }, asked));
 }
 
 async function saveReduced(
   removal: Removal,
   other: StoredRecord,
-  reduced: ReadonlyMap<number, StoredValue>,
+  { values: reduced, field }: Extract<Release, { kind: 'reduced' }>,
 ): Promise<void> {
   const now = notBefore(other, removal.instance.clock.now());
-  const values = other.collection.fields.map((field, index) => {
+  const values = other.collection.fields.map((each, index) => {
     const before = other.values[index] ?? null;
-    return reduced.get(index) ?? fieldType(field).stamp?.('update', now, field.options) ?? before;
+    return reduced.get(index) ?? fieldType(each).stamp?.('update', now, each.options) ?? before;
   });
   try {
     await saveChanges(removal, other, { values, now });
   } catch (error) {
     // A delete must not tell which fields of another collection have a unique index.
     if (!(error instanceof AppError) || error.code !== 'bad_request') throw error;
-    throw new AppError('bad_request', FAILED, { cause: error.cause });
+    throw await stillReferred(removal, other, { field, cause: error.cause });
   }
 }
 

@@ -6,8 +6,8 @@ import { MovableClock } from '../support/movable-clock.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';
 
 const open = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
-const failed =
-  'Failed to delete record. Make sure that the record is not part of a required relation reference.';
+const failed = (where = ''): string =>
+  `Failed to delete record. Make sure that the record is not part of a required relation reference${where}.`;
 const missing = {
   code: 'validation_missing_rel_records',
   message: 'Failed to find all relation records with the provided ids.',
@@ -168,7 +168,8 @@ test('section 6: a record that has to have one keeps the record it has from bein
   const before = await ask('GET', '/posts/records');
   await news();
   const refused = await remove('authors', 'b');
-  assert.deepEqual(refused.json, { data: {}, message: failed, status: 400 });
+  const named = failed(', as it is in the field readers of posts');
+  assert.deepEqual(refused.json, { data: {}, message: named, status: 400 });
   assert.equal((await ask('GET', '/posts/records')).text, before.text);
   assert.deepEqual(await news(), []);
   const requests = [
@@ -177,6 +178,30 @@ test('section 6: a record that has to have one keeps the record it has from bein
   ];
   assert.equal((await service.request('/api/batch', { method: 'POST', body: { requests } })).status, 200);
   assert.deepEqual(await news(), ['delete posts q 2', 'update posts p 2', 'delete authors b 2']);
+});
+
+test('a refused delete names what holds the record only to callers who may view that', async (t) => {
+  const { ask, add, service } = await setUp(t, [{ ...author, required: true }]);
+  await add('authors', 'a');
+  await add('posts', 'p', { author: id('a'), title: 'secret' });
+  const whole = ', as it is in the field author of posts';
+  const cases: readonly (readonly [rules: object, field: object, where: string])[] = [
+    [{ viewRule: '' }, {}, whole],
+    [{ viewRule: "title = 'secret'" }, {}, whole],
+    [{ viewRule: "title = 'public'" }, {}, ''],
+    [{ viewRule: null }, {}, ''],
+    [{ viewRule: '' }, { hidden: true }, ''],
+  ];
+  const title = { name: 'title', type: 'text' };
+  for (const [rules, more, where] of cases) {
+    const fields = [title, { ...author, required: true, ...more }];
+    assert.equal((await ask('PATCH', '/posts', { ...rules, fields })).status, 200);
+    const at = `/api/collections/authors/records/${id('a')}`;
+    const refused = await service.request(at, { method: 'DELETE' });
+    assert.deepEqual([refused.status, refused.json.message], [400, failed(where)], JSON.stringify(rules));
+    const told = await service.request(at, { method: 'DELETE', token: true });
+    assert.equal(told.json.message, failed(whole));
+  }
 });
 
 test('I-10 records that refer to themselves or to each other go once each', async (t) => {
@@ -251,7 +276,10 @@ test('a record that is given up by a unique index keeps the other one, and tells
   await add('posts', 'p');
   await add('posts', 'q', { author: id('a') });
   await news();
-  assert.deepEqual((await remove('authors', 'a')).json, { data: {}, message: failed, status: 400 });
+  assert.match(
+    (await remove('authors', 'a')).json.message,
+    /^Failed to delete record\. .*, as it is in the field \w+ of posts\.$/,
+  );
   assert.deepEqual(await news(), []);
 });
 

@@ -3,6 +3,13 @@ import type { Mutant } from './mutant.ts';
 /** Guards of what comes in over HTTP, and of what its answers say to caches. */
 export const requestMutants: readonly Mutant[] = [
   {
+    name: 'a refused delete names a collection only to who may view the record in it',
+    file: 'src/records/delete-record.ts',
+    from: '(isSuperuser || (await mayView({ instance, facts, tx }, other)));',
+    to: 'true;',
+    tests: ['test/api/relations.test.ts'],
+  },
+  {
     name: 'a text that is no number is refused',
     file: 'src/fields/number-field.ts',
     from: 'return DECIMAL.test(trimmed) ? Number(trimmed) + 0 : NaN;',
