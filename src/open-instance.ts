@@ -4,6 +4,7 @@ import type { Clock } from './base/clock.ts';
 import type { Logger } from './base/logger.ts';
 import { toTimestamp } from './base/timestamp.ts';
 import { CollectionStore } from './collections/collection-store.ts';
+import { ensureFoldedIndexes } from './collections/tables.ts';
 import { EventLog, type WakeUp } from './events/event-log.ts';
 import { InstanceFiles, type InstanceFilesOptions } from './files/instance-files.ts';
 import type { InstanceEntry } from './instances/instance-directory.ts';
@@ -66,6 +67,7 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
   try {
     await ensureSystemCollections({ database, sealer, now: toTimestamp(clock.now()) });
     await collections.reload(database);
+    await ensureFoldedIndexes(database, collections.all());
     await settings.reload(database);
     const events = new EventLog({
       instanceId: entry.id,

@@ -47,6 +47,13 @@ export function decodeForm<Name extends string>(
   return Object.fromEntries(texts) as Record<Name, string>;
 }
 
+/** Returns the address in a form, without the blanks around it. Throws bad_request. */
+export function decodeAddress(body: JsonObject): string {
+  const email = decodeForm(body, ['email']).email.trim();
+  refuseForm({ email: emailProblem(email) });
+  return email;
+}
+
 /** Returns the problem with the length of a required text; undefined when there is none. */
 export function lengthProblem(length: number, max: number): FieldError | undefined {
   if (length === 0) return fieldError('validation_required');

@@ -25,7 +25,7 @@ import {
 import { type AuthCollection, withAuthCollection } from './auth-collection.ts';
 import { accountRequired, tokenRequired } from './authenticate.ts';
 import { type MailedToken, readMailedToken, refuseToken, useMailedToken } from './mailed-token.ts';
-import { findByIdentity } from './sign-in.ts';
+import { findByExactIdentity } from './sign-in.ts';
 import { issueToken } from './tokens.ts';
 
 /** How often one account may ask, as the mail goes to any address that it names. docs/accounts.md repeats these numbers. */
@@ -48,7 +48,7 @@ export function requestEmailChange(
     if (record === undefined) throw tokenRequired();
     refuseForm({ newEmail: newEmailProblem(record, newEmail) });
     await requireSeldom(instance, `${collection.id}|${id}`);
-    const other = await findByIdentity(instance, collection, { identity: newEmail, fields: ['email'] });
+    const other = await findByExactIdentity(instance, collection, { identity: newEmail, fields: ['email'] });
     if (other !== undefined && valueOf(other, 'id') !== id) refuseForm({ newEmail: takenEmail });
     return (later, mailer) =>
       withAuthCollection(later, collection.id, async (collection) => {

@@ -10,8 +10,8 @@ import { valueOf } from '../records/record.ts';
 import { hashPassword } from '../secrets/password.ts';
 import {
   type AccountRequest,
+  decodeAddress,
   decodeForm,
-  emailProblem,
   refuseForm,
   requirePasswordAuth,
   type WorkAfterAnswer,
@@ -26,8 +26,7 @@ export function requestPasswordReset(
 ): Promise<WorkAfterAnswer> {
   return withAuthCollection(instance, name, async (collection) => {
     requirePasswordAuth(collection);
-    const { email } = decodeForm(body, ['email']);
-    refuseForm({ email: emailProblem(email) });
+    const email = decodeAddress(body);
     return mailTokenTo(email, {
       collection: collection.id,
       purpose: 'password-reset',

@@ -7,13 +7,7 @@ import { SharedCounter } from '../limits/shared-counter.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { valueOf } from '../records/record.ts';
 import { hashPassword } from '../secrets/password.ts';
-import {
-  type AccountRequest,
-  decodeForm,
-  emailProblem,
-  refuseForm,
-  type WorkAfterAnswer,
-} from './account-request.ts';
+import { type AccountRequest, decodeAddress, type WorkAfterAnswer } from './account-request.ts';
 import { findByIdentity } from './sign-in.ts';
 import { getCompanion, keepAccountRow } from './account-rows.ts';
 import { mailAccount } from './account-mail.ts';
@@ -50,8 +44,7 @@ export function requestOtp(
     const { otp } = collection.auth;
     if (!otp.enabled)
       throw new AppError('forbidden', 'The collection is not configured to allow OTP authentication.');
-    const { email } = decodeForm(body, ['email']);
-    refuseForm({ email: emailProblem(email) });
+    const email = decodeAddress(body);
     const address = `otp|${collection.id}|${email.toLowerCase()}`;
     const { otpId, isNew } = await chooseId(instance, address, otp.duration);
     if (!isNew) return { otpId, work: undefined };

@@ -10,7 +10,7 @@ import { findRecord } from '../records/find-record.ts';
 import { type StoredRecord, valueOf } from '../records/record.ts';
 import { hashPassword, needsRehash, verifyPassword } from '../secrets/password.ts';
 import { readSecret, type SecretKey } from '../secrets/secrets.ts';
-import { sql, type Sql } from '../sql/sql.ts';
+import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import { decodeForm, lengthProblem, refuseForm } from './account-request.ts';
 import { type AuthCollection, withAuthCollection } from './auth-collection.ts';
 import { finishSignIn, requireMethod, type SignInResult } from './finish-sign-in.ts';
@@ -87,7 +87,8 @@ interface Credentials {
 
 function decodeCredentials(body: JsonObject, configured: readonly string[]): Credentials {
   const form = decodeForm(body, ['identity', 'password', 'identityField']);
-  const { identity, password, identityField } = form;
+  const { password, identityField } = form;
+  const identity = form.identity.trim();
   const fields = identityField === '' ? configured : configured.filter((name) => name === identityField);
   refuseForm({
     identity: lengthProblem(identity.length, identityLengthMax),
@@ -118,10 +119,33 @@ export interface Identity {
 }
 
 /**
- * Finds the account with this identity: first by address, then by the other fields in their order. In any other order, somebody
- * whose user name is another's address would be found in place of that account.
+ * Finds the account with this identity. Without one, finds the account that has it in another letter case, unless several have. Only
+ * the case of ASCII letters is ignored, on both engines.
  */
 export async function findByIdentity(
+  instance: Instance,
+  collection: AuthCollection,
+  named: Identity,
+): Promise<StoredRecord | undefined> {
+  const exact = await findByExactIdentity(instance, collection, named);
+  if (exact !== undefined) return exact;
+  const { database } = instance;
+  const table = database.names.collectionTable(collection.name);
+  const folded = named.fields.map((name) => {
+    const column = database.names.column(name);
+    return sql`SELECT id FROM ${table} WHERE ${database.names.dialect.equalsFolded(column, named.identity)} AND ${column} <> ''`;
+  });
+  const found = sql`SELECT DISTINCT id FROM (${joinSql(folded, ' UNION ALL ')}) AS found LIMIT 2`;
+  const [row, another] = await database.tuples(found);
+  if (row === undefined || another !== undefined) return undefined;
+  return findRecord(database, collection, String(row[0]));
+}
+
+/**
+ * Finds the account with exactly this identity: first by address, then by the other fields in their order. In any other order, somebody
+ * whose user name is another's address would be found in place of that account.
+ */
+export async function findByExactIdentity(
   instance: Instance,
   collection: AuthCollection,
   { identity, fields }: Identity,

@@ -5,9 +5,8 @@ import { refusedAs } from '../records/record-write.ts';
 import { valueOf } from '../records/record.ts';
 import {
   type AccountRequest,
+  decodeAddress,
   decodeForm,
-  emailProblem,
-  refuseForm,
   refuseSuperusers,
   type WorkAfterAnswer,
 } from './account-request.ts';
@@ -21,8 +20,7 @@ export function requestVerification(
 ): Promise<WorkAfterAnswer> {
   return withAuthCollection(instance, name, async (collection) => {
     refuseSuperusers(collection, 'All superusers are verified by default.');
-    const { email } = decodeForm(body, ['email']);
-    refuseForm({ email: emailProblem(email) });
+    const email = decodeAddress(body);
     return mailTokenTo(email, {
       collection: collection.id,
       purpose: 'verification',

@@ -26,6 +26,19 @@ export function createdIndexSql(collection: Collection, name: Sql, names: Names)
   return sql`CREATE INDEX ${name} ON ${names.collectionTable(collection.name)} (${keys})`;
 }
 
+/** Returns the statement that creates the index by which an account is found when its identity is written in another letter case. */
+export function foldedIndexSql(
+  collection: Collection,
+  field: Field,
+  named: { readonly name: Sql; readonly names: Names },
+): Sql {
+  const { name, names } = named;
+  const key = toKey({ name: field.name, isNocase: true, isDescending: false }, field, names);
+  // The whole text, which the unique index of the identity has, too.
+  const keys = joinSql(names.tables.indexKeys([key], true), ', ');
+  return sql`CREATE INDEX ${name} ON ${names.collectionTable(collection.name)} (${keys})`;
+}
+
 function toKey({ name, isNocase, isDescending }: IndexColumn, field: Field, names: Names): IndexKey {
   const isText = ['text', 'json'].includes(fieldColumn(field) ?? '');
   const column = names.column(name);

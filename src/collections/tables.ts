@@ -1,11 +1,12 @@
 import { assert, unreachable } from '../base/assert.ts';
 import { fieldType } from '../fields/field-types.ts';
 import { type Field, fieldColumn, hasColumn } from '../fields/field.ts';
-import { joinSql, literal, sql, type Sql } from '../sql/sql.ts';
-import type { Names, Transaction } from '../storage/database.ts';
+import { identifier, joinSql, literal, sql, type Sql } from '../sql/sql.ts';
+import type { Database, Names, Reader, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
 import type { Collection } from './collection.ts';
-import { createdIndexSql, indexSql } from './index-sql.ts';
+import { isIdentityIndex } from './index-definition.ts';
+import { createdIndexSql, foldedIndexSql, indexSql } from './index-sql.ts';
 
 /**
  * Creates the table of a collection. Later changes keep the data of every field that is still there: a field is the same field as
@@ -48,7 +49,7 @@ export async function alterTables(tx: Transaction, changes: readonly TableChange
   const { names } = tx;
   const indexes = changes.map((change) => changedIndexes(change, names));
   for (const { gone } of indexes)
-    for (const name of gone) await tx.run(sql`DROP INDEX ${names.collectionTable(name)}`);
+    for (const name of gone) await tx.run(sql`DROP INDEX IF EXISTS ${names.collectionTable(name)}`);
   const renamed = changes.filter(({ before, after }) => before.name !== after.name);
   // By way of a third name: the new one may still belong to another table, and to SQLite names that differ only in case are the
   // same.
@@ -162,15 +163,56 @@ function indexesOf(collection: Collection, names: Names): readonly TableIndex[] 
   // Without indexes that are only shown: their field has no column.
   const columns = new Set(collection.fields.filter(hasColumn).map(({ name }) => name));
   const real = collection.indexes.filter((index) => index.columns.every(({ name }) => columns.has(name)));
-  const indexes = real.map((index) => ({
+  const defined = real.map((index) => ({
     name: index.name,
     columns: [...index.columns.map(({ name }) => name), ...index.where.map(({ column }) => column)],
     statement: indexSql(collection, index, names),
   }));
+  const indexes = [...defined, ...foldedIndexes(collection, names)];
   if (!collection.fields.some((field) => field.name === 'created' && hasColumn(field))) return indexes;
   const name = createdIndexName(collection);
   const statement = createdIndexSql(collection, names.bareName(name), names);
   return [...indexes, { name, columns: ['created'], statement }];
+}
+
+/**
+ * Creates the indexes of identities that are missing, as they are in collections that an earlier version has made or, on PostgreSQL, makes
+ * on another node.
+ */
+export async function ensureFoldedIndexes(
+  database: Database,
+  collections: readonly Collection[],
+): Promise<void> {
+  const { names } = database;
+  const wanted = collections.flatMap((collection) => foldedIndexes(collection, names));
+  if ((await missingOf(database, wanted)).length === 0) return;
+  await database.write(
+    async (tx) => {
+      for (const { statement } of await missingOf(tx, wanted)) await tx.run(statement);
+    },
+    { isExclusive: true },
+  );
+}
+
+async function missingOf(reader: Reader, wanted: readonly TableIndex[]): Promise<readonly TableIndex[]> {
+  const rows = await reader.tuples(reader.names.indexNames);
+  const present = new Set(rows.map(([name]) => identifier(String(name)).text));
+  return wanted.filter(({ name }) => !present.has(reader.names.bareName(name).text));
+}
+
+/** One for each field that identifies accounts, unless its unique index ignores letter case itself. */
+function foldedIndexes(collection: Collection, names: Names): readonly TableIndex[] {
+  if (collection.auth === undefined) return [];
+  const identities = new Set(['email', ...collection.auth.passwordAuth.identityFields]);
+  const isFolded = (name: string): boolean =>
+    collection.indexes.some((index) => isIdentityIndex(index, name) && index.columns[0]?.isNocase === true);
+  return collection.fields
+    .filter((field) => identities.has(field.name) && fieldColumn(field) === 'text' && !isFolded(field.name))
+    .map((field) => {
+      const name = `$folded_${collection.id}_${field.id}`;
+      const statement = foldedIndexSql(collection, field, { name: names.bareName(name), names });
+      return { name, columns: [field.name], statement };
+    });
 }
 
 function createdIndexName(collection: Collection): string {

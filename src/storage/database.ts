@@ -73,6 +73,8 @@ export interface Names {
   bareName(name: string): Sql;
   /** A column of a collection's table, by the name that the API shows. */
   column(name: string): Sql;
+  /** Selects the names of all indexes on tables of collections, as the engine has them. */
+  readonly indexNames: Sql;
   /** The condition that restricts an internal table to this instance; TRUE on SQLite, where the instance has the table for itself. */
   readonly scope: Sql;
   /** As `scope`, for a table that has an alias in the statement. */

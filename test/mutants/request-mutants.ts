@@ -3,6 +3,13 @@ import type { Mutant } from './mutant.ts';
 /** Guards of what comes in over HTTP, and of what its answers say to caches. */
 export const requestMutants: readonly Mutant[] = [
   {
+    name: 'an identity in another letter case is that of one account alone',
+    file: 'src/auth/sign-in.ts',
+    from: 'if (row === undefined || another !== undefined) return undefined;',
+    to: 'if (row === undefined) return undefined;',
+    tests: ['test/api/auth-sign-in.test.ts'],
+  },
+  {
     name: 'a refused delete names a collection only to who may view the record in it',
     file: 'src/records/delete-record.ts',
     from: '(isSuperuser || (await mayView({ instance, facts, tx }, other)));',

@@ -25,6 +25,7 @@ export function postgresNames(schema: string, instanceId: string): Names {
     collectionTable: (name) => tablesOfCollections.findOrAdd(name, toCollectionTable),
     bareName: (name) => bareNames.findOrAdd(name, toBareName),
     column: (name) => columns.findOrAdd(name, toColumn),
+    indexNames: sql`SELECT indexname FROM pg_indexes WHERE schemaname = ${schema}`,
     scope: sql`instance_id = ${instanceId}`,
     scopeOf: (alias) => sql`${identifier(alias)}.instance_id = ${instanceId}`,
     scopeColumn: sql`instance_id, `,

@@ -66,6 +66,7 @@ export const sqliteNames: Names = {
   table: tableOf,
   collectionTable: tableOf,
   bareName: identifier,
+  indexNames: sql`SELECT name FROM sqlite_schema WHERE type = 'index'`,
   column: identifier,
   scope: everything,
   scopeOf: () => everything,
