@@ -67,8 +67,7 @@ export const eventRoutes = [
     parameters: ['Fields'],
     body: schemaReference('FilterTestDraft'),
     answers: { 200: jsonAnswer('The changes, the newest first.', schemaReference('FilterTest')) },
-    handle: async (context) =>
-      context.answer(JSON.stringify(await testFilter(context.instance, context))),
+    handle: async (context) => context.answer(JSON.stringify(await testFilter(context.instance, context))),
   }),
   route({
     ...common,
