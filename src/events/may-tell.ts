@@ -30,20 +30,27 @@ export interface PastChange {
  */
 export type PastTelling = 'nothing' | 'id' | 'present' | 'unknown';
 
+/** Who asks: what admits it to records of the collection (`baseAlias`), by the rules, the fields and the relations of now. */
+export interface PastViewer {
+  readonly condition: Sql;
+  /** How long it may take to ask that, where this is less than the query timeout. */
+  readonly timeoutMs?: number;
+}
+
 /**
- * Decides how a past change is told to somebody who is no superuser and no API key: in a resume, a replay, a retry or a feed. `condition` is
- * what admits the caller to records of the collection (`baseAlias`), by the rules, the fields and the relations of now.
+ * Decides how a past change is told to somebody who is no superuser and no API key: in a resume, a replay, a retry or a feed.
  *
  * A change is told only if the record could be seen as the change left it *and* can be seen as it is now; and then the record of now is shown:
  * what was redacted, hidden or deleted since is not told to who comes late. A deletion has nothing left to show but the id.
  */
-export async function mayTell(reader: Reader, condition: Sql, change: PastChange): Promise<PastTelling> {
+export async function mayTell(reader: Reader, viewer: PastViewer, change: PastChange): Promise<PastTelling> {
+  const { condition } = viewer;
   const { isDelete, now } = change;
   if (constantOf(condition) === false || (!isDelete && now === undefined)) return 'nothing';
   const atChange = change.atChange ?? (now?.revision === change.revision && !isDelete ? now : undefined);
   if (atChange === undefined) return 'unknown';
   const states = isDelete || now === undefined ? [atChange] : [atChange, now];
-  if (!(await areAllSeen(reader, condition, { collection: change.collection, states }))) return 'nothing';
+  if (!(await areAllSeen(reader, viewer, { collection: change.collection, states }))) return 'nothing';
   return isDelete ? 'id' : 'present';
 }
 
@@ -52,11 +59,16 @@ interface States {
   readonly states: readonly Pick<RecordState, 'values'>[];
 }
 
-async function areAllSeen(reader: Reader, condition: Sql, { collection, states }: States): Promise<boolean> {
+async function areAllSeen(
+  reader: Reader,
+  { condition, timeoutMs }: PastViewer,
+  { collection, states }: States,
+): Promise<boolean> {
   if (constantOf(condition) === true) return true;
   const rows = states.map(({ values }) => sql`SELECT ${inlineColumns(collection, values, reader.names)}`);
   const [seen] = await reader.search(
     sql`SELECT count(*) FROM (${joinSql(rows, ' UNION ALL ')}) AS ${baseAlias} WHERE ${condition}`,
+    timeoutMs === undefined ? {} : { timeoutMs },
   );
   return Number(seen?.[0]) === states.length;
 }

@@ -34,7 +34,7 @@ export async function pastRecord(
   const atChange = eventRecord(collection, change);
   const telling = await unlessBroken<PastTelling>(instance, 'nothing', async () => {
     try {
-      return await mayTell(database, condition, { collection, isDelete, revision, atChange, now });
+      return await mayTell(database, { condition }, { collection, isDelete, revision, atChange, now });
     } catch (error) {
       throw brokenIfRefused(error, collection);
     }

@@ -28,6 +28,7 @@ export function checkSettings(settings: Settings, problems: ProblemList): void {
   inside('webhooks', (members) => {
     if (!['always', 'when told'].includes(webhooks.events))
       members.add('events', fieldError('validation_in_invalid'));
+    requireRange(members, 'accountEndpointsMax', { value: webhooks.accountEndpointsMax, min: 0, max: 1_000 });
   });
 }
 

@@ -59,6 +59,8 @@ export interface Settings {
   readonly webhooks: {
     /** `always`, or `when told`: then a change that no endpoint is told of is no event, which saves its row, and there is no feed. */
     readonly events: string;
+    /** How many endpoints accounts may have together. */
+    readonly accountEndpointsMax: number;
   };
 }
 
@@ -128,7 +130,7 @@ export const defaultSettings: Settings = {
   trustedProxy: { headers: [], useLeftmostIP: false },
   batch: { enabled: true, maxRequests: 50, timeout: 3, maxBodySize: 0 },
   logs: { maxDays: 5, minLevel: 0, logIP: true, logAuthId: false },
-  webhooks: { events: 'always' },
+  webhooks: { events: 'always', accountEndpointsMax: 200 },
 };
 
 /** Names of members that are never shown. Only secrets have these names. */

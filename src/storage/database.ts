@@ -241,6 +241,8 @@ export interface SearchOptions {
   readonly isQuick?: boolean;
   /** How much of the query timeout earlier searches for the same answer have taken. */
   readonly spentMs?: number;
+  /** A shorter time than the query timeout. Only for searches outside of works. */
+  readonly timeoutMs?: number;
 }
 
 /** The brand keeps TypeScript from accepting a Database where a Transaction is required, as for appending an event. */

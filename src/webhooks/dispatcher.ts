@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { alwaysSafe, type SafeEnd } from '../events/safe-position.ts';
 import type { AlertMailer } from './endpoints/endpoint-alerts.ts';
+import type { DecisionPort } from './accounts/account-decisions.ts';
 import { type PastDelivery, PastDeliveries } from './accounts/past-deliveries.ts';
 import { isSentAgain } from './accounts/past-events.ts';
 import { type PendingDelivery, toAttemptRequest, toldOf } from './deliveries.ts';
@@ -201,6 +202,7 @@ export class Dispatcher {
     // Only now, as the last look may have set the timer.
     clearTimeout(this.#timer);
     await this.#past.settled();
+    await Promise.all(this.#claims.allLanes().map((lanes) => lanes.decided()));
     await this.#options.sender.stop(graceMs);
     await this.#catcherAttempts.settled();
     await this.#inFlight.settled();
@@ -241,7 +243,8 @@ export class Dispatcher {
     const safe = this.safeEnd.safePosition;
     for (const lanes of this.#claims.allLanes()) {
       const { id } = lanes.instance;
-      const look = { now, safe, epoch: ownership.epochOf(id) };
+      const decisions = this.#decisionPort(id);
+      const look = { now, safe, epoch: ownership.epochOf(id), decisions };
       if (ownership.owns(id)) await this.#orRest(lanes, () => lanes.refill(look));
       else lanes.rest();
     }
@@ -253,6 +256,13 @@ export class Dispatcher {
     const requests = await this.#claim(turns, now);
     if (requests.length > 0) this.#options.sender.send(requests);
     this.#letGo(now);
+  }
+
+  #decisionPort(id: string): DecisionPort {
+    const { ownership, mailer } = this.#options;
+    const isOver = (): boolean => this.#isStopping || !ownership.owns(id);
+    const [onDecided, onIdle] = [() => this.wake(id), () => this.#schedulePump()];
+    return { safeEnd: this.safeEnd, mailer, isOver, onDecided, onIdle };
   }
 
   /** Runs a step on an instance. One whose file cannot be read must not hold up the others: it rests until it is woken. */

@@ -19,21 +19,26 @@ export interface Addressing {
 
 /**
  * Returns the event of a change with those endpoints whose conditions it meets, and the values before it where one asks for them. Undefined
- * where the instance keeps only what somebody is told, and nobody is.
+ * where the instance keeps only what somebody is told, and nobody is. What endpoints of accounts are told is decided later, from the log
+ * (accounts/): a write neither asks their conditions nor waits for them.
  */
 export async function addressEvent(
   tx: Transaction,
   event: NewEvent,
   { change, endpoints, settings, collections, clock }: Addressing & { readonly change: RecordChange },
 ): Promise<NewEvent | undefined> {
-  const wanting = (await endpoints.all(tx)).filter((endpoint) => wants(endpoint, event));
+  const { unowned, owned } = await endpoints.byOwner(tx);
+  const wanting = unowned.filter((endpoint) => wants(endpoint, event));
   const conditional = wanting.filter(hasConditions);
   const told =
     conditional.length === 0
       ? []
       : await meetConditions(tx, conditional, { change, collections, now: clock.now() });
   const isTold = wanting.length > conditional.length || told.length > 0;
-  if (!isTold) return settings.current.webhooks.events === 'always' ? event : undefined;
+  if (!isTold) {
+    const isKept = settings.current.webhooks.events === 'always' || owned.some((one) => wants(one, event));
+    return isKept ? event : undefined;
+  }
   const { context } = event;
   const addressed = told.length === 0 ? event : { ...event, told };
   if (context?.changed === undefined || !wanting.some(({ payload }) => payload === 'previous'))
@@ -51,7 +56,7 @@ function valuesBefore({ collection, before = [] }: RecordChange, names: readonly
 }
 
 /**
- * The event log's listener: makes one delivery for each endpoint that wants an event, in the transaction of the record. A delivery is
+ * The event log's listener: makes one delivery for each endpoint without owner that wants an event, in the transaction of the record. A delivery is
  * two numbers, the position of the event and the number of the endpoint, and never changes.
  */
 export async function fanOut(
@@ -64,7 +69,7 @@ export async function fanOut(
     into: sql`INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}event, endpoint)`,
     row: sql`${names.scopeValue}inserted.position, CAST(given.endpoint AS bigint)`,
     columns: givenColumns,
-    runs: (await endpoints.all(tx)).flatMap((endpoint) => runsOf(endpoint, events)),
+    runs: (await endpoints.byOwner(tx)).unowned.flatMap((endpoint) => runsOf(endpoint, events)),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Timestamp } from '../base/timestamp.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
+import { skipUndecided } from './accounts/decision-cursor.ts';
 import { deletedCause } from './outcomes.ts';
 
 /**
@@ -31,6 +32,7 @@ export async function skipWaiting(tx: Transaction, endpoint: number, now: Timest
   await tx.run(
     sql`UPDATE ${names.table('$lane')} SET cursor = ${end} WHERE ${names.scope} AND endpoint = ${endpoint}`,
   );
+  await skipUndecided(tx, endpoint);
 }
 
 /** Ends deliveries without an outcome from `first` to `last`. */

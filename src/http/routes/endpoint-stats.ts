@@ -135,6 +135,10 @@ export const endpointStatsSchemas: Readonly<Record<string, Schema>> = {
     status: { enum: ['active', 'paused', 'disabled'] },
     state,
     cause: text,
+    undecided: {
+      type: 'string',
+      description: 'Why it is not known what the endpoint of an account is told: it is behind the others.',
+    },
     since: { type: 'string', description: 'Since when it fails.' },
     probeAt: text,
     heldUntil: { type: 'string', description: 'Until when the receiver has asked to be sent nothing.' },

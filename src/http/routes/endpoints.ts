@@ -231,9 +231,10 @@ function toJson(endpoint: Endpoint): string {
 
 /** Audits each change in its transaction. Only names of members are recorded, as headers and the query of a URL may be secret. */
 export function savingOf({ instance, request, caller, input }: RequestContext): EndpointSaving {
-  const { database, endpoints, clock, dueClock, collections, sealer } = instance;
+  const { database, endpoints, clock, dueClock, collections, sealer, settings } = instance;
   return {
     database,
+    settings,
     sealer,
     endpoints,
     clock,

@@ -239,6 +239,15 @@ const laneAlerts = [
   sql`ALTER TABLE "$lane" ADD COLUMN recovered_at INTEGER NOT NULL DEFAULT 0`,
   sql`ALTER TABLE "$lane" ADD COLUMN exhausted_day TEXT NOT NULL DEFAULT ''`,
 ];
+// Up to where the log is decided for endpoints of accounts: all of them, or one that is behind the others, and why it is.
+const accountDecisions = [
+  sql`ALTER TABLE "$lane" ADD COLUMN decided INTEGER`,
+  sql`ALTER TABLE "$lane" ADD COLUMN undecided TEXT NOT NULL DEFAULT ''`,
+  sql`ALTER TABLE "$lane" ADD COLUMN undecided_since INTEGER NOT NULL DEFAULT 0`,
+  // What lies before was decided by the writes themselves.
+  sql`INSERT INTO "$instance_setting" (name, value) SELECT 'decided', CAST(coalesce((SELECT max(position) FROM "$event"), 0) AS TEXT)
+    WHERE EXISTS (SELECT 1 FROM "$endpoint" WHERE owner <> '' AND deleted = '')`,
+];
 
 /**
  * The internal tables of one instance. Their names begin with `$`, which no collection's name can. Times that are shown are
@@ -285,4 +294,5 @@ export const instanceMigrations: readonly Migration[] = [
   { name: 'events whose bodies are expunged', statements: () => [eventExpunged], admits: 1 },
   { name: 'alerts of lanes', statements: () => laneAlerts, admits: 1 },
   storedFilters,
+  { name: 'decisions for endpoints of accounts', statements: () => accountDecisions, admits: 1 },
 ];

@@ -336,6 +336,17 @@ const laneAlerts = sql`ALTER TABLE chancery.lane
   ADD COLUMN alert text COLLATE "C" NOT NULL DEFAULT '',
   ADD COLUMN recovered_at bigint NOT NULL DEFAULT 0,
   ADD COLUMN exhausted_day text COLLATE "C" NOT NULL DEFAULT ''`;
+// Up to where the log is decided for endpoints of accounts: all of them, or one that is behind the others, and why it is.
+const accountDecisions = [
+  sql`ALTER TABLE chancery.lane
+  ADD COLUMN decided bigint,
+  ADD COLUMN undecided text COLLATE "C" NOT NULL DEFAULT '',
+  ADD COLUMN undecided_since bigint NOT NULL DEFAULT 0`,
+  // What lies before was decided by the writes themselves.
+  sql`INSERT INTO chancery.instance_setting (instance_id, name, value)
+    SELECT instance_id, 'decided', CAST((SELECT coalesce(max(position), 0) FROM chancery.event) AS text) FROM chancery.endpoint
+    WHERE owner <> '' AND deleted = '' GROUP BY instance_id`,
+];
 
 export const postgresMigrations: readonly Migration[] = [
   {
@@ -377,4 +388,5 @@ export const postgresMigrations: readonly Migration[] = [
   { name: 'events whose bodies are expunged', statements: () => [eventExpunged], admits: 1 },
   { name: 'alerts of lanes', statements: () => [laneAlerts], admits: 1 },
   storedFilters,
+  { name: 'decisions for endpoints of accounts', statements: () => accountDecisions, admits: 1 },
 ];

@@ -143,9 +143,11 @@ class PostgresDatabase implements Database {
     return await this.#read((connection) => connection.tuples(statement), this.#howToRead(statement));
   }
 
-  async search(statement: Sql, { isQuick = false, spentMs = 0 }: SearchOptions = {}): Promise<Tuple[]> {
+  async search(statement: Sql, options: SearchOptions = {}): Promise<Tuple[]> {
+    const { isQuick = false, spentMs = 0 } = options;
     const { queryTimeoutMs, statementTimeoutMs } = this.#pool;
-    const timeoutMs = isQuick ? statementTimeoutMs : Math.min(queryTimeoutMs, statementTimeoutMs);
+    const ownMs = options.timeoutMs ?? queryTimeoutMs;
+    const timeoutMs = isQuick ? statementTimeoutMs : Math.min(ownMs, queryTimeoutMs, statementTimeoutMs);
     if (this.#isStopped) throw stopping();
     // A search may take the whole timeout again.
     if (spentMs > timeoutMs) throw new QueryTimeout();

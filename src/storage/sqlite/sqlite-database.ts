@@ -154,11 +154,14 @@ class SqliteDatabase implements SqliteFile {
   }
 
   /** Most searches end within the budget: an index answers them. The others are run again by a thread. */
-  #search(statement: Sql, options: SearchOptions): Tuple[] | Promise<Tuple[]> {
-    const { readers } = this.#options;
+  #search(statement: Sql, asked: SearchOptions): Tuple[] | Promise<Tuple[]> {
+    const { readers, queryTimeoutMs = queryTimeoutMsDefault } = this.#options;
     const pooled = this.#pooled;
+    // A shorter time is one of which some has passed already.
+    const shorterMs = Math.max(0, queryTimeoutMs - (asked.timeoutMs ?? queryTimeoutMs));
+    const spentMs = (asked.spentMs ?? 0) + shorterMs;
+    const options = { ...asked, spentMs };
     if (readers === undefined || pooled === undefined) return this.#view().search(statement, options);
-    const { spentMs = 0 } = options;
     if (this.#slowTexts.find(statement.text) === true)
       return this.#searchInThread({ readers, pooled }, statement, spentMs);
     const startMs = systemClock.monotonic();

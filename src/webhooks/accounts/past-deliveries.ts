@@ -1,3 +1,4 @@
+import { OutdatedDefinitions } from '../../storage/engine-errors.ts';
 import type { PendingDelivery } from '../deliveries.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
@@ -31,11 +32,17 @@ export class PastDeliveries {
   }
 }
 
-async function toSend({ instance, endpoint, pending }: PastDelivery): Promise<PendingDelivery> {
+/** Definitions may change again between two tries, but hardly this often. */
+const triesMax = 5;
+
+async function toSend(delivery: PastDelivery, tries = 1): Promise<PendingDelivery> {
+  const { instance, endpoint, pending } = delivery;
   try {
     const message = await pastMessage(instance, endpoint.owner, pending.key.event);
     return message === undefined ? { ...pending, fate: 'withheld' } : { ...pending, ...message };
   } catch (error) {
+    // They are read again by now.
+    if (error instanceof OutdatedDefinitions && tries < triesMax) return toSend(delivery, tries + 1);
     const { eventId: event } = pending;
     const about = { instance: instance.id, endpoint: endpoint.id, event, error };
     instance.logger.warn(

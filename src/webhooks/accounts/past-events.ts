@@ -21,7 +21,9 @@ import type { WebhookInstance } from '../webhook-instance.ts';
  */
 
 /** An event that was made so lately is sent as it is the first time: nothing lies back yet. */
-const promptMs = 2_000;
+const promptMs = 10_000;
+/** How long the question may take whether an account may view a record. */
+export const ruleMsMax = 1_000;
 
 /** Whether a delivery whose turn it is lies back: it was attempted or held up before, or its endpoint was changed or resumed since. */
 export function isSentAgain(
@@ -66,13 +68,18 @@ export async function pastMessage(
   const now = present && { revision: present.about.revision, values: present.change.after };
   const { values, isWhole } = eventValues(collection, event);
   const context = { collections, names, now: instance.clock.now() };
-  const telling = await mayTell(database, ownerCondition(owner, collection, context) ?? never, {
-    collection,
-    isDelete,
-    revision: event.revision,
-    atChange: isWhole ? { values } : undefined,
-    now,
-  });
+  const condition = ownerCondition(owner, collection, context) ?? never;
+  const telling = await mayTell(
+    database,
+    { condition, timeoutMs: ruleMsMax },
+    {
+      collection,
+      isDelete,
+      revision: event.revision,
+      atChange: isWhole ? { values } : undefined,
+      now,
+    },
+  );
   if (telling === 'id') return { body: thinBody(event, instance.id), isThin: false, context: undefined };
   if (telling !== 'present' || present === undefined) return undefined;
   const body = Buffer.from(payloadOf({ ...event, dataJson: present.about.dataJson }, instance.id));

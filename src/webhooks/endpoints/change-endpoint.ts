@@ -9,9 +9,11 @@ import { invalidValue } from '../../fields/field-error.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Reader, Transaction } from '../../storage/database.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
+import { followOwner } from '../accounts/decision-cursor.ts';
 import { catcherOfUrl } from '../catchers.ts';
 import { filterProblem, ownerOf } from './endpoint-conditions.ts';
 import type { EndpointSettings, OptionContext } from './endpoint-options.ts';
+import { refuseTooMany } from './refuse-too-many.ts';
 import { ownedBody, requireChangeable } from './endpoint-reach.ts';
 import type { EndpointStore } from './endpoint-store.ts';
 import {
@@ -20,7 +22,6 @@ import {
   decodeSecret,
   decodeStatus,
   type Endpoint,
-  endpointsMax,
   refuseFixed,
 } from './endpoint.ts';
 import { newSigningSecret } from '../sending/signature.ts';
@@ -37,7 +38,7 @@ type Body = Readonly<Record<string, unknown>>;
 /** What a change of endpoints needs of their instance, and a listener that notes the change. */
 export interface EndpointSaving extends Pick<
   WebhookInstance,
-  'database' | 'endpoints' | 'clock' | 'dueClock' | 'collections' | 'sealer'
+  'database' | 'endpoints' | 'clock' | 'dueClock' | 'collections' | 'sealer' | 'settings'
 > {
   /** Who makes the change; absent for the service itself, which may make any. */
   readonly caller?: Caller;
@@ -65,19 +66,13 @@ export function createEndpoint(saving: EndpointSaving, body: Body, policy: Netwo
   const failed = 'Failed to create endpoint.';
   return change(saving, async (tx, endpoints) => {
     const all = await endpoints.all(tx);
-    refuseTooMany(all.length + 1, failed);
-    const owned = ownedBody(saving.caller ?? operator, body, all);
+    const owned = ownedBody(saving.caller ?? operator, body);
     const settings = decodeEndpoint(owned, { ...contextOf(saving, policy, all), failed });
+    refuseTooMany(saving, { before: all, after: [...all, settings] }, failed);
     const secret = decodeSecret(body, failed);
     await requireOwner(tx, saving, settings.owner);
     return insertEndpoint(tx, saving, { settings, status: decodeStatus(body, failed), secret });
   });
-}
-
-/** Throws bad_request where the instance would have more endpoints than it can. */
-export function refuseTooMany(count: number, failed: string): void {
-  if (count <= endpointsMax) return;
-  throw new AppError('bad_request', `${failed} There can be at most ${endpointsMax} endpoints.`);
 }
 
 export interface NewEndpoint {
@@ -107,6 +102,7 @@ export async function insertEndpoint(
   };
   const endpoint = await endpoints.insert(tx, given);
   await openLane(tx, endpoint.number);
+  await followOwner(tx, { before: undefined, after: endpoint }, clock.now());
   await onChange?.(tx, { before: undefined, after: endpoint });
   return endpoint;
 }
@@ -125,7 +121,10 @@ export async function updateEndpoint(
     const others = (await endpoints.all(tx)).filter(({ id }) => id !== existing.id);
     const context = contextOf(saving, policy, others);
     const settings = decodeEndpoint(request.body, { ...context, existing, failed });
-    if (settings.owner !== existing.owner) await requireOwner(tx, saving, settings.owner);
+    if (settings.owner !== existing.owner) {
+      await requireOwner(tx, saving, settings.owner);
+      refuseTooMany(saving, { before: [...others, existing], after: [...others, settings] }, failed);
+    }
     return changeSettings(tx, saving, { before: existing, settings });
   });
   if (changed.order !== 'record') await releaseAll(saving, changed.number);
@@ -140,6 +139,7 @@ export async function changeSettings(
 ): Promise<Endpoint> {
   const after = { ...before, ...settings, updated: timeOfChange(before, clock) };
   await onChange?.(tx, { before, after });
+  if (before.owner !== after.owner) await followOwner(tx, { before, after }, clock.now());
   await endpoints.update(tx, after);
   await reopenLane(tx, { dueClock }, { before, after });
   return after;
@@ -301,6 +301,7 @@ export async function removeEndpoint(
 ): Promise<void> {
   await onChange?.(tx, { before: endpoint, after: undefined });
   const now = toTimestamp(clock.now());
+  await followOwner(tx, { before: endpoint, after: undefined }, clock.now());
   await endLane(tx, endpoint.number, now);
   await endpoints.delete(tx, endpoint.id, now);
 }

@@ -80,7 +80,7 @@ export const beforeAlias = identifier('$before');
 const ownerAlias = identifier('$owner');
 
 /** Returns the condition on a change of a record of the collection; undefined where the endpoint is not told of any. */
-function conditionOf(
+export function conditionOf(
   endpoint: Conditional,
   collection: Collection,
   context: ConditionContext,

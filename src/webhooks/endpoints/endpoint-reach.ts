@@ -36,14 +36,10 @@ export function ownerText({ collectionId, id }: Pick<User, 'collectionId' | 'id'
   return `${collectionId}/${id}`;
 }
 
-/** How many endpoints an account may make. */
-const ownMax = 20;
-
-/** Returns the body of a new endpoint: that of an account is its own. Throws forbidden for that of another, bad_request for too many. */
+/** Returns the body of a new endpoint: that of an account is its own. Throws forbidden for that of another. */
 export function ownedBody(
   caller: Caller,
   body: Readonly<Record<string, unknown>>,
-  all: readonly Pick<Endpoint, 'owner'>[],
 ): Readonly<Record<string, unknown>> {
   if (caller.kind !== 'user') return body;
   const owner = ownerText(caller);
@@ -56,8 +52,6 @@ export function ownedBody(
     const details = { name: invalidValue('Must be empty: names are given by superusers.') };
     throw new AppError('forbidden', 'An account may not name its endpoints.', { details });
   }
-  if (all.filter((endpoint) => endpoint.owner === owner).length >= ownMax)
-    throw new AppError('bad_request', `An account may have at most ${ownMax} endpoints.`);
   return { ...body, owner };
 }
 

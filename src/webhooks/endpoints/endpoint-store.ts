@@ -19,9 +19,17 @@ import type { Endpoint } from './endpoint.ts';
 export class EndpointStore {
   readonly #sealer: Sealer;
   #all: readonly Endpoint[] | undefined;
+  #byOwner: EndpointsByOwner = divide([]);
 
   constructor(sealer: Sealer) {
     this.#sealer = sealer;
+  }
+
+  /** Those without owner, whose deliveries a write of a record makes itself, and those of accounts, for which the log is decided later. */
+  async byOwner(reader: Reader): Promise<EndpointsByOwner> {
+    const all = await this.all(reader);
+    if (this.#byOwner.all !== all) this.#byOwner = divide(all);
+    return this.#byOwner;
   }
 
   async all(reader: Reader): Promise<readonly Endpoint[]> {
@@ -165,6 +173,19 @@ export class EndpointStore {
       updated: String(row['updated']),
     };
   }
+}
+
+export interface EndpointsByOwner {
+  readonly all: readonly Endpoint[];
+  readonly unowned: readonly Endpoint[];
+  readonly owned: readonly Endpoint[];
+}
+
+function divide(all: readonly Endpoint[]): EndpointsByOwner {
+  const { unowned = [], owned = [] } = Object.groupBy(all, ({ owner }) =>
+    owner === '' ? 'unowned' : 'owned',
+  );
+  return { all, unowned, owned };
 }
 
 type ChangedColumn = readonly [column: Sql, value: SqlValue];

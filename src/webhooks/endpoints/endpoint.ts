@@ -25,7 +25,7 @@ export interface Endpoint extends EndpointSettings {
   readonly updated: Timestamp;
 }
 
-/** Every write of a record is matched against each endpoint. */
+/** Those without owner: every write of a record is matched against each of them. */
 export const endpointsMax = 1_000;
 
 /**

@@ -10,11 +10,11 @@ import {
   contextOf,
   type EndpointSaving,
   insertEndpoint,
-  refuseTooMany,
   removeEndpoint,
   requireOwner,
 } from './change-endpoint.ts';
 import { type EndpointSettings, namedOptions } from './endpoint-options.ts';
+import { refuseTooMany } from './refuse-too-many.ts';
 import {
   decodeSecret,
   decodeStatus,
@@ -57,7 +57,7 @@ export async function importEndpoints(
   const { definitions, deleteMissing, dryRun } = decodeImport(body);
   const { database, endpoints } = saving;
   const plan = (all: readonly Endpoint[]): ImportPlan =>
-    planImport(definitions, { all, deleteMissing, context: contextOf(saving, policy, []) });
+    planImport(definitions, { all, deleteMissing, saving, context: contextOf(saving, policy, []) });
   if (dryRun) {
     const planned = plan(await endpoints.stored(database));
     await requireOwners(database, saving, planned);
@@ -156,13 +156,14 @@ interface PlannedChange {
 interface PlanContext {
   readonly all: readonly Endpoint[];
   readonly deleteMissing: boolean;
+  readonly saving: EndpointSaving;
   readonly context: EndpointContext;
 }
 
 /** Throws bad_request with the problems of all definitions. */
 function planImport(
   definitions: readonly Definition[],
-  { all, deleteMissing, context }: PlanContext,
+  { all, deleteMissing, saving, context }: PlanContext,
 ): ImportPlan {
   const byName = new Map(all.map((endpoint) => [endpoint.name, endpoint]));
   const problems: Record<string, FieldErrors> = {};
@@ -192,7 +193,10 @@ function planImport(
   const names = new Set(definitions.map(({ name }) => name));
   const isMissing = ({ name }: Endpoint): boolean => name !== '' && !names.has(name);
   const deleted = deleteMissing ? all.filter(isMissing) : [];
-  refuseTooMany(all.length - deleted.length + created.length, failed);
+  const changed = new Map(updated.map(({ before, settings }) => [before.id, settings]));
+  const left = all.filter((one) => !deleted.includes(one)).map((one) => changed.get(one.id) ?? one);
+  const after = [...left, ...created.map(({ settings }) => settings)];
+  refuseTooMany(saving, { before: all, after }, failed);
   return { created, updated, unchanged, deleted };
 }
 

@@ -1,4 +1,5 @@
 import { type PendingDelivery, readPendings, sendAnyway, type SendPolicy } from '../deliveries.ts';
+import { AccountDecisions, type DecisionPort } from '../accounts/account-decisions.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { ReplayRunner } from '../replays/replay-runner.ts';
 import type { AttemptResult } from '../sending/attempt-result.ts';
@@ -26,12 +27,14 @@ export interface KnownLanes {
   /** What the instance has used of slots. */
   readonly time: SlotTime;
   readonly replays: ReplayRunner;
+  readonly decisions: AccountDecisions;
   /** By endpoint id. */
   readonly lanes: Map<string, LaneMemory>;
 }
 
 export function newKnownLanes(): KnownLanes {
-  return { epoch: undefined, time: new SlotTime(), replays: new ReplayRunner(), lanes: new Map() };
+  const [replays, decisions] = [new ReplayRunner(), new AccountDecisions()];
+  return { epoch: undefined, time: new SlotTime(), replays, decisions, lanes: new Map() };
 }
 
 /** When a look is made, and what it may rely on. */
@@ -42,6 +45,7 @@ export interface LookContext {
   readonly safe: number;
   /** In another one than before, another node may have changed the lanes. */
   readonly epoch: string;
+  readonly decisions: DecisionPort;
 }
 
 /** What makes lanes go on. */
@@ -71,6 +75,7 @@ export class InstanceLanes {
 
   /** Makes every lane read again, as something new was committed. */
   markChanged(): void {
+    this.#known.decisions.noteChange();
     for (const { memory } of this.#lanes.values()) memory.source.noteChange();
   }
 
@@ -80,11 +85,12 @@ export class InstanceLanes {
   }
 
   /** Follows the endpoints as they are now, and reads due deliveries for lanes that have room and nothing read ahead. */
-  async refill({ now, safe, epoch }: LookContext): Promise<void> {
+  async refill({ now, safe, epoch, decisions }: LookContext): Promise<void> {
     const { endpoints, database } = this.instance;
     this.#safe = safe;
     const all = await endpoints.all(database);
     await this.#follow(all, epoch);
+    this.#known.decisions.advance(this.instance, { ...decisions, endpoints: all, epoch });
     if (await this.#known.replays.advance(this.instance, all, now)) this.markChanged();
     for (const state of this.#lanes.values()) await this.#read(state, now);
   }
@@ -101,10 +107,15 @@ export class InstanceLanes {
 
   /** True while the instance must stay open even if nothing changes. */
   isBusy(now: number): boolean {
-    if (this.#tests > 0) return true;
+    if (this.#tests > 0 || this.#known.decisions.isRunning) return true;
     return this.#lanes
       .values()
       .some((state) => state.memory.source.claimedCount > 0 || hasSendable(state, now));
+  }
+
+  /** Resolves when nothing is being decided for endpoints of accounts. */
+  decided(): Promise<void> {
+    return this.#known.decisions.settled();
   }
 
   /** Whether a lane has not read all that it could send. */

@@ -21,6 +21,8 @@ export interface LaneView {
   /** `open` while it fails and is only probed, `slow` while it comes back, `blocked` at an exhausted delivery of a strict order. */
   readonly state: string;
   readonly cause: string;
+  /** Why it is not known what an account's endpoint is told, so that it is behind the others; empty otherwise. */
+  readonly undecided: string;
   /** Since when it fails, when it is probed next, and until when it has asked to be sent nothing; empty otherwise. */
   readonly since: Timestamp;
   readonly probeAt: Timestamp;
@@ -39,7 +41,7 @@ export async function listLanes(
   const reached = isReached(names, endpoint.sql, caller);
   const isInTime = names.isInTime(endpoint.sql, 'for every row');
   const page = await runList(database, query, {
-    columns: sql`p.id, p.url, p.status, l.state, l.cause, l.since, l.probe_at, l.held_until`,
+    columns: sql`p.id, p.url, p.status, l.state, l.cause, l.since, l.probe_at, l.held_until, l.undecided`,
     from: sql`${names.table('$lane')} l JOIN ${names.table('$endpoint')} p ON ${names.scopeOf('p')} AND p.position = l.endpoint`,
     where: reached === undefined ? names.scopeOf('l') : sql`${names.scopeOf('l')} AND ${reached}`,
     ...(isInTime && { isInTime }),
@@ -50,6 +52,7 @@ export async function listLanes(
       status: column('text', sql`p.status`),
       state: column('text', sql`l.state`),
       cause: column('text', sql`l.cause`),
+      undecided: column('text', sql`l.undecided`),
     }),
     dialect: names.dialect,
     now,
@@ -57,7 +60,8 @@ export async function listLanes(
   return { ...page, items: page.items.map((row) => toView(row, now)) };
 }
 
-function toView([id, url, status, state, cause, since, probeAt, heldUntil]: Tuple, now: number): LaneView {
+function toView(row: Tuple, now: number): LaneView {
+  const [id, url, status, state, cause, since, probeAt, heldUntil, undecided] = row;
   const dateOf = (ms: unknown): Timestamp => (Number(ms) > 0 ? toTimestamp(Number(ms)) : '');
   return {
     id: String(id),
@@ -65,6 +69,7 @@ function toView([id, url, status, state, cause, since, probeAt, heldUntil]: Tupl
     status: String(status),
     state: String(state),
     cause: String(cause),
+    undecided: String(undecided),
     since: dateOf(since),
     probeAt: state === 'open' ? dateOf(probeAt) : '',
     heldUntil: Number(heldUntil) > now ? dateOf(heldUntil) : '',

@@ -2,6 +2,7 @@ import { toTimestamp } from '../../base/timestamp.ts';
 import { noteTrimmed } from '../../events/trimmed.ts';
 import { foundByKeys, limit, sql, type Sql } from '../../sql/sql.ts';
 import type { Database, Names, Reader, Transaction } from '../../storage/database.ts';
+import { undecidedFrom } from '../accounts/decision-cursor.ts';
 import { cancelFailed, deletedCause } from '../outcomes.ts';
 import { releaseStray } from '../record-order.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
@@ -37,12 +38,15 @@ async function trim(
   { before, from, now }: { readonly before: string; readonly from: number; readonly now: number },
 ): Promise<TrimmedCount> {
   const { names } = tx;
+  // What is not decided yet for endpoints of accounts is kept, however old it is.
+  const undecided = await undecidedFrom(tx);
+  const upToDecided = undecided === undefined ? sql`` : sql` AND position <= ${undecided}`;
   const upToRows = (table: Sql): Sql => sql`position <= ${endOfRows(names, table, from)}`;
   const [row] = await tx.tuples(sql`
     SELECT max(CASE WHEN created < ${before} THEN position END), count(CASE WHEN created < ${before} THEN 1 END),
       max(CASE WHEN created < ${before} THEN created END) FROM (
       SELECT position, created FROM ${names.table('$event')}
-      WHERE ${names.scope} AND position > ${from} AND ${upToRows(names.table('$delivery'))} AND ${upToRows(names.table('$attempt'))}
+      WHERE ${names.scope} AND position > ${from} AND ${upToRows(names.table('$delivery'))} AND ${upToRows(names.table('$attempt'))}${upToDecided}
       ORDER BY position${limit(trimmedTogetherMax)}) AS oldest`);
   const [last, events, time] = row ?? [];
   if (typeof last !== 'number') return { events: 0, expired: 0, last: from };

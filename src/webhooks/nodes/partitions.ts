@@ -113,6 +113,8 @@ export class Partitions implements Retention {
     const last = await this.#readLast(partition);
     const isAllBefore = (time: number): boolean => last.every((one) => one.time < toTimestamp(time));
     if (!isAllBefore(before)) return false;
+    // What is not decided yet for endpoints of accounts is kept, however old it is.
+    if (last.some(({ position, decided }) => position > decided)) return false;
     const left = last.filter(({ position, known }) => known.position < position);
     for (const { instanceId, position, time } of left) await giveUp(instanceId, { position, time });
     // Not at once: the results of attempts that are on their way are still to be written. One instance must not keep the log of all.
@@ -129,14 +131,17 @@ export class Partitions implements Retention {
         UNION ALL
         SELECT next.* FROM last, LATERAL (${event} WHERE instance_id < last.instance_id ${end}) next
       )
-      SELECT last.instance_id, position, created, s.value
+      SELECT last.instance_id, position, created, s.value, (
+        SELECT least(CAST(d.value AS bigint), (SELECT min(decided) FROM chancery.lane l WHERE l.instance_id = d.instance_id))
+        FROM chancery.instance_setting d WHERE d.instance_id = last.instance_id AND d.name = 'decided')
       FROM last LEFT JOIN chancery.instance_setting s ON s.instance_id = last.instance_id AND s.name = 'trimmed'`;
     const rows = await this.#options.database.tuples(foundByKeys(each));
-    return rows.map(([instanceId, position, time, known]) => ({
+    return rows.map(([instanceId, position, time, known, decided]) => ({
       instanceId: String(instanceId),
       position: Number(position),
       time: String(time),
       known: toTrimmed(String(known ?? '')),
+      decided: decided === null ? Number.POSITIVE_INFINITY : Number(decided),
     }));
   }
 }
@@ -144,6 +149,8 @@ export class Partitions implements Retention {
 interface LastEvent extends Trimmed {
   readonly instanceId: string;
   readonly known: Trimmed;
+  /** Up to where the log is decided for endpoints of accounts. */
+  readonly decided: number;
 }
 
 /** Adds what was seen to what is remembered: a few of the last day, the oldest first. */

@@ -145,9 +145,13 @@ export class WorkPoll implements SafeEnd {
           foundByKeys(sql`
           SELECT DISTINCT l.instance_id FROM chancery.lane l WHERE EXISTS (
             SELECT 1 FROM chancery.delivery d WHERE d.instance_id = l.instance_id AND d.event > l.cursor)
-          UNION SELECT instance_id FROM chancery.replay WHERE state = 'running'`),
+          UNION SELECT instance_id FROM chancery.replay WHERE state = 'running'
+          UNION SELECT instance_id FROM chancery.instance_setting s WHERE name = 'decided'`),
         )
-      : await database.tuples(sql`SELECT DISTINCT instance_id FROM chancery.delivery WHERE event > ${from}`);
+      : await database.tuples(sql`
+          SELECT DISTINCT instance_id FROM chancery.delivery WHERE event > ${from}
+          UNION SELECT s.instance_id FROM chancery.instance_setting s WHERE s.name = 'decided' AND EXISTS (
+            SELECT 1 FROM chancery.event e WHERE e.instance_id = s.instance_id AND e.position > ${from})`);
     this.#last = state.last;
     if (from === this.#sure) this.#sure = this.#safe.value;
     for (const [instanceId] of rows) onPending(String(instanceId), now);

@@ -4,6 +4,7 @@ import { fromTimestamp, toTimestamp } from '../../base/timestamp.ts';
 import { recordEventKinds } from '../../events/event.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Database, Reader, Transaction } from '../../storage/database.ts';
+import { undecidedFor } from '../accounts/decision-cursor.ts';
 import type { BackfillRecords, LockedRecord, NextRecords, RecordChoice } from './backfill-records.ts';
 import { hasConditions, meetConditions } from '../endpoints/endpoint-conditions.ts';
 import { type Endpoint, wants } from '../endpoints/endpoint.ts';
@@ -153,7 +154,7 @@ async function take(tx: Transaction, instance: BackfillInstance, step: BackfillS
   // Another node has gone on with it meanwhile.
   if (cursor !== step.cursor) return { taken: 0, isOver: false, isFull: false };
   const locked = next.positions.length === 0 ? [] : await instance.records.lock(tx, what, next.positions);
-  const told = await toldSince(tx, replay, locked);
+  const told = await toldSince(tx, replay, { endpoint, records: locked });
   const untold = locked.filter(({ id }) => !told.has(id));
   const { events, end = next.end } = await tell(tx, instance, { ...step, endpoint, records: untold });
   if (events.length > 0) await makeDue(tx, { replay, events, endpoint, now });
@@ -162,20 +163,28 @@ async function take(tx: Transaction, instance: BackfillInstance, step: BackfillS
   return { taken: events.length, isOver, isFull: false };
 }
 
-/** Returns the ids of those of the records that the endpoint was told of by a change since the backfill began. */
+/**
+ * Returns the ids of those of the records that the endpoint was told of by a change since the backfill began, or, where it belongs to an account,
+ * is about to be: what is not decided yet comes behind the backfill, and must not come after a newer state.
+ */
 async function toldSince(
   tx: Transaction,
-  { collection, logEnd, endpoint }: Replay,
-  records: readonly LockedRecord[],
+  { collection, logEnd, endpoint: number }: Replay,
+  { endpoint, records }: Telling,
 ): Promise<ReadonlySet<string>> {
   if (records.length === 0) return new Set();
   const { names } = tx;
   const ids = records.map(({ id }) => id);
+  const undecided = endpoint.owner === '' ? undefined : await undecidedFor(tx, number);
+  const isUndecided =
+    undecided === undefined
+      ? sql`FALSE`
+      : sql`e.position > ${undecided} AND e.kind${names.anyOf(endpoint.events)}`;
   const rows = await tx.tuples(sql`
     SELECT DISTINCT e.record FROM ${names.table('$event')} e
-    JOIN ${names.table('$delivery')} d ON ${names.scopeOf('d')} AND d.event = e.position AND d.endpoint = ${endpoint}
+    LEFT JOIN ${names.table('$delivery')} d ON ${names.scopeOf('d')} AND d.event = e.position AND d.endpoint = ${number} AND d.event > ${logEnd}
     WHERE ${names.scopeOf('e')} AND e.record${names.anyOf(ids)} AND e.position > ${logEnd} AND e.collection = ${collection}
-      AND e.kind${names.anyOf(recordEventKinds)} AND d.event > ${logEnd}`);
+      AND e.kind${names.anyOf(recordEventKinds)} AND (d.event IS NOT NULL OR (${isUndecided}))`);
   return new Set(rows.map(([id]) => String(id)));
 }
 

@@ -216,6 +216,12 @@ export function RequestSection({ settings }: SectionProps) {
           label="When a change becomes an event"
           choices={eventChoices}
         />
+        <NumberSetting
+          draft={draft}
+          path="webhooks.accountEndpointsMax"
+          label="Endpoints of accounts"
+          help="0 to 1,000 together, apart from your own. An account may have 5."
+        />
       </Group>
     </DraftForm>
   );

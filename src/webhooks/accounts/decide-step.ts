@@ -1,0 +1,225 @@
+import { readContext } from '../../events/event-context.ts';
+import { recordEventKinds } from '../../events/event.ts';
+import { foundByKeys, limit, sql } from '../../sql/sql.ts';
+import type { Reader, Transaction, Tuple } from '../../storage/database.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import type { WebhookInstance } from '../webhook-instance.ts';
+import { type DecidingInstance, decideEvent, type UndecidedEvent } from './decide-event.ts';
+import {
+  type DecidedPair,
+  type DecisionState,
+  insertDecided,
+  moveApart,
+  moveTogether,
+  readDecisions,
+} from './decision-cursor.ts';
+
+/** Events of one step, and the bytes of their bodies; at least one is read. */
+const eventsMax = 32;
+const bytesMax = 1024 * 1024;
+/** How long one step asks before it stores what it has found. */
+const stepMs = 50;
+
+export type StepInstance = DecidingInstance & Pick<WebhookInstance, 'endpoints' | 'dueClock'>;
+
+/** What a step of decisions has done. */
+export interface Step {
+  /** Deliveries that were made. */
+  readonly made: number;
+  /** Nothing follows · more may follow · more follows once it is safe · somebody else has gone on, or endpoints have changed meanwhile. */
+  readonly next: 'nothing' | 'more' | 'unsafe' | 'again';
+  /** Endpoints for which it could not be decided, by their numbers, and why. */
+  readonly failed: ReadonlyMap<number, string>;
+}
+
+export interface StepContext {
+  readonly state: DecisionState & { readonly cursor: number };
+  /** No event at or before this position can appear any more. */
+  readonly safe: number;
+}
+
+/**
+ * Decides the next events for all endpoints of accounts that are not behind. One for which it cannot be decided falls behind the others, which go on.
+ */
+export async function decideTogether(instance: StepInstance, { state, safe }: StepContext): Promise<Step> {
+  const { database, endpoints } = instance;
+  const { cursor, apart } = state;
+  const { owned } = await endpoints.byOwner(database);
+  const isAt = ({ number }: Endpoint, position: number): boolean =>
+    (apart.get(number)?.at ?? cursor) < position;
+  const isBehind = ({ number }: Endpoint): boolean => (apart.get(number)?.at ?? cursor) < cursor;
+  const failed = new Map<number, { readonly at: number; readonly cause: string }>();
+  const asked = await decideNext(instance, {
+    from: cursor,
+    safe,
+    endpointsOf: ({ position }) =>
+      owned.filter((one) => !isBehind(one) && !failed.has(one.number) && isAt(one, position)),
+    onFailed: ({ position }, number, cause) => failed.set(number, { at: position - 1, cause }),
+  });
+  if (asked.to === cursor) return { made: 0, next: asked.next, failed: new Map() };
+  const now = instance.dueClock.now();
+  const isStored = await database.write(
+    async (tx) => {
+      if (!(await isUnchanged(tx, instance, { state, owned }))) return false;
+      await insertDecided(tx, asked.pairs, now);
+      await moveTogether(tx, { from: cursor, to: asked.to });
+      for (const [number, { at, cause }] of failed) await moveApart(tx, number, { at, cause, since: now });
+      return true;
+    },
+    { findsByKey: true },
+  );
+  const causes = new Map([...failed].map(([number, { cause }]) => [number, cause] as const));
+  return isStored
+    ? { made: asked.pairs.length, next: asked.next, failed: causes }
+    : { made: 0, next: 'again', failed: new Map() };
+}
+
+/** Decides the next events for one endpoint that is behind. It joins the others when it has caught up. */
+export async function decideApart(
+  instance: StepInstance,
+  { state }: Pick<StepContext, 'state'>,
+  endpoint: Endpoint,
+): Promise<Step> {
+  const { database } = instance;
+  const { number } = endpoint;
+  const behind = state.apart.get(number);
+  if (behind === undefined) return { made: 0, next: 'again', failed: new Map() };
+  const failed = new Map<number, string>();
+  let stopAt: number | undefined;
+  const asked = await decideNext(instance, {
+    from: behind.at,
+    safe: state.cursor,
+    endpointsOf: () => (stopAt === undefined ? [endpoint] : []),
+    onFailed: ({ position }, _, cause) => {
+      stopAt = position - 1;
+      failed.set(number, cause);
+    },
+  });
+  const to = stopAt ?? asked.to;
+  const hasFailed = stopAt !== undefined;
+  const now = instance.dueClock.now();
+  const isStored = await database.write(
+    async (tx) => {
+      if (!(await isUnchanged(tx, instance, { state, owned: [endpoint], isOne: true }))) return false;
+      await insertDecided(tx, asked.pairs, now);
+      const isThere = !hasFailed && asked.next !== 'more';
+      const cause = hasFailed ? (failed.get(number) ?? '') : '';
+      const since = !hasFailed ? 0 : to > behind.at || behind.since === 0 ? now : behind.since;
+      await moveApart(tx, number, { at: isThere ? undefined : to, cause, since });
+      return true;
+    },
+    { findsByKey: true },
+  );
+  if (!isStored) return { made: 0, next: 'again', failed: new Map() };
+  return { made: asked.pairs.length, next: !hasFailed && asked.next === 'more' ? 'more' : 'nothing', failed };
+}
+
+interface Known {
+  readonly state: DecisionState;
+  /** The endpoints that were asked about. */
+  readonly owned: readonly Endpoint[];
+  readonly isOne?: boolean;
+}
+
+/** Whether nobody has gone on meanwhile, and the endpoints are those that were asked about. What is read stays so until the transaction ends. */
+async function isUnchanged(tx: Transaction, { endpoints }: StepInstance, known: Known): Promise<boolean> {
+  const { state, owned, isOne = false } = known;
+  const stored = await readDecisions(tx, tx.names.forUpdate);
+  if (stored.cursor !== state.cursor) return false;
+  const numbers = new Set([...state.apart.keys(), ...stored.apart.keys()]);
+  for (const number of numbers)
+    if (stored.apart.get(number)?.at !== state.apart.get(number)?.at) return false;
+  const current = (await endpoints.byOwner(tx)).owned;
+  const updated = new Map(current.map((one) => [one.number, one.updated]));
+  if (!isOne && current.length !== owned.length) return false;
+  return owned.every((one) => updated.get(one.number) === one.updated);
+}
+
+interface Asked {
+  readonly pairs: readonly DecidedPair[];
+  /** Up to where the log is decided now. */
+  readonly to: number;
+  readonly next: 'nothing' | 'more' | 'unsafe';
+}
+
+interface Asking {
+  readonly from: number;
+  readonly safe: number;
+  readonly endpointsOf: (event: UndecidedEvent) => readonly Endpoint[];
+  readonly onFailed: (event: UndecidedEvent, endpoint: number, cause: string) => void;
+}
+
+async function decideNext(
+  instance: StepInstance,
+  { endpointsOf, onFailed, ...range }: Asking,
+): Promise<Asked> {
+  const { database, clock } = instance;
+  const { events, end, next } = await readUndecided(database, range);
+  const endsAtMs = clock.monotonic() + stepMs;
+  const pairs: DecidedPair[] = [];
+  for (const event of events) {
+    const { told, failed } = await decideEvent(instance, endpointsOf(event), event);
+    for (const number of told) pairs.push([event.position, number]);
+    for (const [number, cause] of failed) onFailed(event, number, cause);
+    if (clock.monotonic() > endsAtMs && event !== events.at(-1))
+      return { pairs, to: event.position, next: 'more' };
+  }
+  return { pairs, to: end, next };
+}
+
+/** Reads the next changes of records behind a position, and up to where that is all. */
+async function readUndecided(
+  reader: Reader,
+  { from, safe }: { readonly from: number; readonly safe: number },
+): Promise<{
+  readonly events: readonly UndecidedEvent[];
+  readonly end: number;
+  readonly next: Asked['next'];
+}> {
+  const { names } = reader;
+  const event = names.table('$event');
+  const range = sql`${names.scope} AND position > ${from}`;
+  const rows = await reader.tuples(
+    foundByKeys(sql`
+      WITH next AS MATERIALIZED (
+        SELECT position, length(body) AS bytes FROM ${event} WHERE ${range} ORDER BY position${limit(eventsMax)}),
+      summed AS (SELECT position, sum(bytes) OVER (ORDER BY position) - bytes AS before FROM next)
+      SELECT position, kind, collection, record, revision, hidden, context, body, expunged, (SELECT count(*) FROM next) FROM ${event}
+      WHERE ${range} AND position IN (SELECT position FROM summed WHERE before < CAST(${bytesMax} AS bigint)) ORDER BY position`),
+  );
+  const reached = rows.filter(([position]) => Number(position) <= safe);
+  const end = Number(reached.at(-1)?.[0] ?? from);
+  const found = Number(rows[0]?.[9] ?? 0);
+  const isWhole = rows.length === found && found < eventsMax;
+  const next = reached.length < rows.length ? 'unsafe' : isWhole ? 'nothing' : 'more';
+  return { events: reached.flatMap(toUndecided), end, next };
+}
+
+/** Whoever may see a change whose body was expunged is not known any more. */
+function toUndecided([
+  position,
+  kind,
+  collection,
+  record,
+  revision,
+  hidden,
+  context,
+  body,
+  expunged,
+]: Tuple): UndecidedEvent[] {
+  const found = recordEventKinds.find((one) => one === kind);
+  if (found === undefined || expunged !== null) return [];
+  return [
+    {
+      position: Number(position),
+      kind: found,
+      collection: String(collection),
+      record: String(record),
+      revision: Number(revision),
+      hidden: typeof hidden === 'string' ? hidden : null,
+      context: readContext(context),
+      // The column is a BLOB and never null.
+      body: body as Uint8Array,
+    },
+  ];
+}
