@@ -5,7 +5,8 @@ import type { SafeEnd } from '../events/safe-position.ts';
 import type { Trimmed } from '../events/trimmed.ts';
 import { giveUpWaiting } from './give-up-waiting.ts';
 import { releaseStrays } from './record-order.ts';
-import { moveCursors, tidyDeleted, trimLog } from './log/trim-log.ts';
+import { moveCursors } from './log/move-cursors.ts';
+import { tidyDeleted, trimLog } from './log/trim-log.ts';
 import type { WebhookInstance, WebhookInstanceLoan } from './webhook-instance.ts';
 
 const intervalMs = 60_000;

@@ -118,7 +118,7 @@ test('on PostgreSQL one delivery is claimed and settled by 9 statements in 4 rou
   assert.ok(endpoint);
   const source = new LaneSource(0, database.names);
   const deliver = async (limit: number): Promise<void> => {
-    await source.read(database, { endpoint: endpoint.number, now: Date.now(), safe: 0, endpoints: 1 });
+    await source.read(database, { endpoint: endpoint.number, now: Date.now(), safe: 0 });
     const keys = Array.from({ length: limit }, () => {
       const due = source.take(true);
       assert.ok(due);

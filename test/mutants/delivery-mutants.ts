@@ -3,6 +3,20 @@ import type { Mutant } from './mutant.ts';
 /** Guards of what becomes of deliveries. */
 export const deliveryMutants: readonly Mutant[] = [
   {
+    name: 'a look reads for some of many lanes',
+    file: 'src/webhooks/lanes/lanes.ts',
+    from: 'count < lanes.length && rows < rowsOfLookMax',
+    to: 'count < lanes.length',
+    tests: ['src/webhooks/lanes/lanes.test.ts'],
+  },
+  {
+    name: 'a lane reads its own deliveries and not those of others',
+    file: 'src/webhooks/lanes/lane-source.ts',
+    from: 'AND endpoint = ${endpoint} AND event > ${from}${upTo} ORDER BY event${limit(walkMax)}',
+    to: 'AND endpoint + 0 = ${endpoint} AND event > ${from}${upTo} ORDER BY event${limit(walkMax)}',
+    tests: ['src/webhooks/lanes/lane-source-plans.test.ts'],
+  },
+  {
     name: 'only the change of a handshake from a failure to a success makes a probe due',
     file: 'src/webhooks/lanes/reach.ts',
     from: 'this.#hasFailed = false;',

@@ -98,8 +98,7 @@ const query = (policy: SendPolicy): PendingQuery => ({
 const deliveries: readonly (readonly [what: string, ask: (database: Database) => Promise<unknown>])[] = [
   [
     'look for due deliveries',
-    (database) =>
-      new LaneSource(0, database.names).read(database, { endpoint: 1, now: 1, safe: 0, endpoints: 1 }),
+    (database) => new LaneSource(0, database.names).read(database, { endpoint: 1, now: 1, safe: 0 }),
   ],
   ['read deliveries that are to be sent', (database) => readPendings(database, query(sendAnyway))],
   [

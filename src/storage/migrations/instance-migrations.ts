@@ -233,6 +233,8 @@ const replayBackfill = [
   sql`ALTER TABLE "$replay" ADD COLUMN log_end INTEGER NOT NULL DEFAULT 0`,
   sql`ALTER TABLE "$replay" ADD COLUMN cause TEXT NOT NULL DEFAULT ''`,
 ];
+// A lane reads what is its own, however much the log has of others.
+const deliveryEndpoint = sql`CREATE INDEX "$delivery_endpoint" ON "$delivery" (endpoint, event)`;
 // What people were told of an endpoint, so that they are told once.
 const laneAlerts = [
   sql`ALTER TABLE "$lane" ADD COLUMN alert TEXT NOT NULL DEFAULT ''`,
@@ -295,4 +297,5 @@ export const instanceMigrations: readonly Migration[] = [
   { name: 'alerts of lanes', statements: () => laneAlerts, admits: 1 },
   storedFilters,
   { name: 'decisions for endpoints of accounts', statements: () => accountDecisions, admits: 1 },
+  { name: 'deliveries by endpoint', statements: () => [deliveryEndpoint], admits: 1 },
 ];

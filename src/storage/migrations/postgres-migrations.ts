@@ -348,6 +348,9 @@ const accountDecisions = [
     WHERE owner <> '' AND deleted = '' GROUP BY instance_id`,
 ];
 
+// A lane reads what is its own, however much the log has of others.
+const deliveryEndpoint = sql`CREATE INDEX delivery_endpoint ON chancery.delivery (instance_id, endpoint, event)`;
+
 export const postgresMigrations: readonly Migration[] = [
   {
     name: 'instances, collections, secrets, events, endpoints, deliveries, attempts',
@@ -389,4 +392,5 @@ export const postgresMigrations: readonly Migration[] = [
   { name: 'alerts of lanes', statements: () => [laneAlerts], admits: 1 },
   storedFilters,
   { name: 'decisions for endpoints of accounts', statements: () => accountDecisions, admits: 1 },
+  { name: 'deliveries by endpoint', statements: () => [deliveryEndpoint], admits: 1 },
 ];

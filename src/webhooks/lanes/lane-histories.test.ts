@@ -65,9 +65,9 @@ class Trial {
     );
   }
 
-  read(): Promise<void> {
+  read(): Promise<number> {
     const { now, safe } = this;
-    return this.source.read(this.#database, { endpoint: ours, now, safe, endpoints: 1 });
+    return this.source.read(this.#database, { endpoint: ours, now, safe });
   }
 
   take(): DueDelivery | undefined {

@@ -5,7 +5,7 @@ import { openPostgresDatabase } from '../../../test/support/postgres-database.ts
 import { sql } from '../../sql/sql.ts';
 import type { Database, Reader } from '../../storage/database.ts';
 import { readOldestPending } from '../log/count-waiting.ts';
-import { readDue } from './lane-source.ts';
+import { LaneSource, readDue } from './lane-source.ts';
 
 const endpoint = 7;
 const rows = 2_700;
@@ -43,4 +43,19 @@ test('before the server has statistics of the log, what a lane and health look f
   assert.ok(due < 10 * rows, `${due} reads for a lane`);
   const oldest = await readsOf(database, 'outcome', readOldestPending);
   assert.ok(oldest < 10 * rows, `${oldest} reads for the oldest`);
+});
+
+test('what lanes read of the log does not grow with what other endpoints are told', async (t) => {
+  const database = await openLogDatabase(t, async (its) => (await openPostgresDatabase(its)).database);
+  const endpoints = range(1, 40);
+  const events = range(1, 600);
+  await insertDeliveries(database, endpoints, events);
+  const { names } = database;
+  const read = await readsOf(database, 'delivery', async (reader) => {
+    for (const one of endpoints)
+      await new LaneSource(0, names).read(reader, { endpoint: one, now: 1, safe: events.length });
+  });
+  // At most its own: the planner may read them all before it sorts, as they are few.
+  assert.ok(read >= endpoints.length * 256, `${read} rows are read`);
+  assert.ok(read <= endpoints.length * (events.length + 8), `${read} rows are read`);
 });

@@ -32,8 +32,6 @@ export class LaneSource {
   #readOnFrom: number | undefined;
   /** Whether something was committed since the reads began that are gone on with: it may lie behind them. */
   #hasChanged = false;
-  /** By how much more than usual a read walks. */
-  #reach = 1;
   #sweptAt = Number.NEGATIVE_INFINITY;
   /** Where the sweep goes on that is under way. */
   #sweepFrom: number | undefined;
@@ -149,8 +147,8 @@ export class LaneSource {
     if (this.#open.has(event)) this.#first.unshift(event);
   }
 
-  /** Reads ahead what is due `now`. */
-  async read(reader: Reader, look: Look): Promise<void> {
+  /** Reads ahead what is due `now`. Returns how many rows that took. */
+  async read(reader: Reader, look: Look): Promise<number> {
     this.mayHaveMore = false;
     this.#isDropped = false;
     this.#isHeld = false;
@@ -158,8 +156,7 @@ export class LaneSource {
     this.#isStrict = order === 'strict';
     if (this.#isStrict) this.#again.length = 0;
     const from = this.#begin(look);
-    const again = Math.min(this.#seen - from, behindMax) / walkMin;
-    const walkMax = walkMaxOf(look.endpoints * this.#reach * (1 + again));
+    const walkMax = walkMaxOf(walkMin + Math.min(this.#seen - from, behindMax));
     const retriesMax = retriesAhead + this.#claimed.size;
     const since = this.#floor?.beginAt(now) ?? 0;
     const found = await readDue(reader, { ...look, from, walkMax, since, retriesMax });
@@ -174,15 +171,12 @@ export class LaneSource {
     this.#floor?.note(now, found.firstDue);
     this.nextDue = found.nextDue;
     const hasRest = found.walked === walkMax;
-    // The last event may have deliveries that the walk did not reach.
-    const end = hasRest ? found.end - 1 : found.end;
-    // One event may have more deliveries than were walked, as paused and deleted endpoints are told as well.
-    this.#reach = hasRest && end <= from ? this.#reach * 2 : 1;
-    this.#goOn({ from, end: Math.max(from, end), hasRest }, look);
+    this.#goOn({ from, end: Math.max(from, hasRest ? found.last : found.end), hasRest }, look);
     const isSweeping = this.#isSweep || this.#sweepFrom !== undefined;
     if (isSweeping || hasRest || this.#hasChanged || found.again.length === retriesMax)
       this.mayHaveMore = true;
     if (!hasRest && !this.#isSweep) this.#hasChanged = false;
+    return found.walked + found.again.length;
   }
 
   /** Lets the first of all go first: nothing is sent while that is not due. */
@@ -238,8 +232,6 @@ export interface Look {
   readonly now: number;
   /** No event at or before this position can appear any more. */
   readonly safe: number;
-  /** How many endpoints the instance has: about so many rows of the log there are for each event. */
-  readonly endpoints: number;
   readonly order?: Endpoint['order'];
 }
 
@@ -248,12 +240,11 @@ export const behindMax = 2_000;
 export const sweepEveryMs = 5_000;
 const retriesAhead = 256;
 const walkMin = 256;
-const walkMaxMax = 65_536;
 
-/** How many rows of the log one look walks. Few different numbers: each is a statement of its own, planned for it. */
-function walkMaxOf(endpoints: number): number {
+/** How many deliveries of the lane one look walks. Few different numbers: each is a statement of its own, planned for it. */
+function walkMaxOf(wanted: number): number {
   let max = walkMin;
-  while (max < walkMaxMax && max < walkMin * endpoints) max *= 2;
+  while (max < wanted) max *= 2;
   return max;
 }
 
@@ -266,12 +257,13 @@ interface Due {
   readonly firstDue: number | undefined;
   /** When the first one is due that is not due yet. */
   readonly nextDue: number | undefined;
-  /** The last position that was walked, and how many rows. */
+  /** The end of the log, the last of the lane's deliveries that were walked, and how many these are. */
   readonly end: number;
+  readonly last: number;
   readonly walked: number;
 }
 
-/** What a read is limited to: rows of the log behind `from`, and deliveries that are due again since then. */
+/** What a read is limited to: deliveries of the lane behind `from`, and those that are due again since then. */
 interface DueRange {
   readonly from: number;
   readonly walkMax: number;
@@ -279,7 +271,10 @@ interface DueRange {
   readonly retriesMax: number;
 }
 
-/** Reads what a lane may send by one statement, as each wake-up needs all of it. */
+/**
+ * Reads what a lane may send by one statement, as each wake-up needs all of it. It finds the lane's own deliveries by an index: with a
+ * thousand endpoints, the log has a thousand times as many.
+ */
 export async function readDue(
   reader: Reader,
   look: Pick<Look, 'endpoint' | 'now' | 'order' | 'safe'> & DueRange,
@@ -298,11 +293,13 @@ export async function readDue(
   const outcomeOf = sql`
     SELECT o.event FROM ${outcome} o
     WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = ${endpoint} AND o.event > ${from}`;
+  const delivery = sql`FROM ${names.table('$delivery')} WHERE ${names.scope}`;
   const due = sql`
     WITH walked AS MATERIALIZED (
-      SELECT event, endpoint FROM ${names.table('$delivery')} WHERE ${names.scope} AND event > ${from}${upTo} ORDER BY event${limit(walkMax)})
-    SELECT 0, w.event, 0 FROM walked w WHERE w.endpoint = ${endpoint} AND (${outcomeOf}) IS NULL
+      SELECT event ${delivery} AND endpoint = ${endpoint} AND event > ${from}${upTo} ORDER BY event${limit(walkMax)})
+    SELECT 0, w.event, 0 FROM walked w WHERE (${outcomeOf}) IS NULL
     UNION ALL SELECT 1, max(event), count(*) FROM walked
+    UNION ALL SELECT 4, max(event), 0 ${delivery} AND event > ${from}${upTo}
     UNION ALL SELECT * FROM (
       SELECT 2, event, due ${pending} AND ${again} LIMIT CAST(${retriesMax} AS bigint)) AS again
     UNION ALL SELECT 3, 0, min(due) ${pending} AND due > ${now}`;
@@ -310,7 +307,8 @@ export async function readDue(
   const of = (kind: number): [number, number][] =>
     rows.flatMap(([its, event, number]) => (Number(its) === kind ? [[Number(event), Number(number)]] : []));
   const dueAgain = of(2).toSorted(([a, aDue], [b, bDue]) => (isStrict ? 0 : aDue - bDue) || a - b);
-  const [[end, walked] = [0, 0]] = of(1);
+  const [[last, walked] = [0, 0]] = of(1);
+  const [[end] = [0]] = of(4);
   const nextDue = rows.find(([kind]) => Number(kind) === 3)?.[2];
   return {
     first: of(0)
@@ -320,6 +318,7 @@ export async function readDue(
     firstDue: dueAgain[0]?.[1],
     nextDue: typeof nextDue === 'number' ? nextDue : undefined,
     end,
+    last,
     walked,
   };
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type PendingDelivery, readPendings, sendAnyway, type SendPolicy } from '../deliveries.ts';
 import { AccountDecisions, type DecisionPort } from '../accounts/account-decisions.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
@@ -58,6 +59,12 @@ export interface Wakes {
 const cursorEveryMs = 1_000;
 /** Reads for one lane in one look: others wait meanwhile. */
 const readsMax = 16;
+/** Rows of an instance that are read in one look, and in one turn of the event loop: about 3 ms of them. A statement takes the time of some. */
+const rowsOfLookMax = 8_192;
+const rowsOfTurnMax = 2_048;
+const rowsOfStatement = 64;
+/** Cursors that are stored with one settlement; the others wait for the next. */
+const cursorsTogetherMax = 64;
 
 /** One instance as the dispatcher sees it: a lane for each active endpoint, and what is claimed. */
 export class InstanceLanes {
@@ -67,6 +74,8 @@ export class InstanceLanes {
   /** Tests under way: they are of no lane. */
   #tests = 0;
   #safe = 0;
+  /** Which of the lanes is read next. */
+  #next = 0;
 
   constructor(instance: WebhookInstance, known: KnownLanes) {
     this.instance = instance;
@@ -92,7 +101,7 @@ export class InstanceLanes {
     await this.#follow(all, epoch);
     this.#known.decisions.advance(this.instance, { ...decisions, endpoints: all, epoch });
     if (await this.#known.replays.advance(this.instance, all, now)) this.markChanged();
-    for (const state of this.#lanes.values()) await this.#read(state, now);
+    await this.#readSome(now);
   }
 
   /** What takes part in the choice of turns at `now`. */
@@ -214,21 +223,24 @@ export class InstanceLanes {
 
   /** Returns the lanes that have changed since they were stored. */
   changedLanes(now: number): readonly LaneRow[] {
+    let cursors = 0;
     return [...this.#known.lanes.values()].flatMap((known) => {
       const { lane, stored, updated, source, number } = known;
       if (updated === undefined) return [];
       const isStored = lane.stored === stored;
       const isCursorDue = Math.abs(now - known.cursorStoredAt) >= cursorEveryMs;
       const cursor = isStored && !isCursorDue ? known.storedCursor : source.low;
-      if (isStored && cursor <= known.storedCursor) return [];
+      if (isStored && (cursor <= known.storedCursor || cursors >= cursorsTogetherMax)) return [];
+      if (isStored) cursors += 1;
       return [{ endpoint: number, updated, lane: lane.stored, cursor }];
     });
   }
 
   /** Notes that changed lanes are stored. */
   noteStored(rows: readonly LaneRow[], now: number): void {
+    const byEndpoint = new Map(rows.map((row) => [row.endpoint, row]));
     for (const known of this.#known.lanes.values()) {
-      const row = rows.find(({ endpoint }) => endpoint === known.number);
+      const row = byEndpoint.get(known.number);
       if (row === undefined) continue;
       known.stored = row.lane;
       known.storedCursor = row.cursor;
@@ -335,12 +347,32 @@ export class InstanceLanes {
     this.#lanes.set(endpoint.id, { endpoint, origin: originOf(endpoint.url), memory: known, isActive: true });
   }
 
-  async #read(state: BorrowedLane, now: number): Promise<void> {
+  /**
+   * Reads for some of the lanes, in turns: with a thousand of them, one look at all would hold up this thread and the webhooks of all other
+   * instances. The others are read by the looks that follow, as there is more to read.
+   */
+  async #readSome(now: number): Promise<void> {
+    const lanes = [...this.#lanes.values()];
+    let [rows, turnEnds] = [0, rowsOfTurnMax];
+    for (let count = 0; count < lanes.length && rows < rowsOfLookMax; count += 1) {
+      this.#next = (this.#next + 1) % lanes.length;
+      const state = lanes[this.#next];
+      if (state !== undefined) rows += await this.#read(state, now);
+      if (rows < turnEnds) continue;
+      turnEnds = rows + rowsOfTurnMax;
+      await nextTurn();
+    }
+  }
+
+  /** Returns how many rows that took. */
+  async #read(state: BorrowedLane, now: number): Promise<number> {
     const { endpoint, memory } = state;
     const { database } = this.instance;
     const { number, order } = endpoint;
-    const look = { endpoint: number, now, safe: this.#safe, endpoints: this.#lanes.size, order };
+    const look = { endpoint: number, now, safe: this.#safe, order };
+    let rows = 0;
     for (let reads = 0; reads < readsMax && isReadable(state, now); reads += 1)
-      await memory.source.read(database, look);
+      rows += rowsOfStatement + (await memory.source.read(database, look));
+    return rows;
   }
 }

@@ -1,7 +1,7 @@
 import { toTimestamp } from '../../base/timestamp.ts';
 import { noteTrimmed } from '../../events/trimmed.ts';
-import { foundByKeys, limit, sql, type Sql } from '../../sql/sql.ts';
-import type { Database, Names, Reader, Transaction } from '../../storage/database.ts';
+import { limit, sql, type Sql } from '../../sql/sql.ts';
+import type { Names, Transaction } from '../../storage/database.ts';
 import { undecidedFrom } from '../accounts/decision-cursor.ts';
 import { cancelFailed, deletedCause } from '../outcomes.ts';
 import { releaseStray } from '../record-order.ts';
@@ -110,51 +110,4 @@ export async function tidyDeleted({ database, dueClock }: WebhookInstance): Prom
       await tx.run(sql`DELETE FROM ${names.table(name)} WHERE ${names.scope} AND endpoint${areGone}`);
     await tx.run(sql`DELETE FROM ${endpoint} WHERE ${names.scope} AND position${areGone}`);
   });
-}
-
-/** Rows of the log that are walked for one endpoint at a time. */
-const walkMax = 65_536;
-
-/**
- * Moves the cursors of lanes on that are told of little, or send nothing: over what is others', has an outcome already, or lies at or before
- * `safe`. So nothing has to walk the same part of the log again and again.
- */
-export async function moveCursors(
-  database: Database,
-  { safe, isEnding }: { readonly safe: number; readonly isEnding: () => boolean },
-): Promise<void> {
-  const { names } = database;
-  const lanes = await database.tuples(
-    sql`SELECT endpoint, cursor FROM ${names.table('$lane')} WHERE ${names.scope}`,
-  );
-  for (const [endpoint, cursor] of lanes) {
-    if (isEnding()) return;
-    const to = Math.min(safe, await readCursor(database, Number(endpoint), Number(cursor)));
-    if (to <= Number(cursor)) continue;
-    await database.write((tx) =>
-      tx.run(sql`
-        UPDATE ${names.table('$lane')} SET cursor = ${to}
-        WHERE ${names.scope} AND endpoint = ${Number(endpoint)} AND cursor < ${to}`),
-    );
-  }
-}
-
-/** Returns where the first delivery stands, from here on, that the endpoint still waits for: the place before it. */
-async function readCursor(reader: Reader, endpoint: number, cursor: number): Promise<number> {
-  const { names } = reader;
-  const next = sql`
-    WITH walked AS MATERIALIZED (
-      SELECT event, endpoint FROM ${names.table('$delivery')}
-      WHERE ${names.scope} AND event > ${cursor} ORDER BY event, endpoint${limit(walkMax)})
-    SELECT max(event), count(*), (
-      SELECT min(w.event) FROM walked w WHERE w.endpoint = ${endpoint} AND NOT EXISTS (
-        SELECT 1 FROM ${names.table('$outcome')} o
-        WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = ${endpoint} AND o.event > ${cursor}))
-    FROM walked`;
-  const [row] = await reader.tuples(foundByKeys(next));
-  const [end, walked, first] = row ?? [];
-  if (typeof first === 'number') return first - 1;
-  if (typeof end !== 'number') return cursor;
-  // The last event may have deliveries that the walk did not reach.
-  return Number(walked) === walkMax ? end - 1 : end;
 }
