@@ -135,6 +135,7 @@ test('statistics of all endpoints count their attempts together, and the events 
     failing: [],
     waiting: 0,
     waitingMax: 10_000,
+    waitingIsAtLeast: false,
     oldestWaiting: '',
   };
   assert.deepEqual(await stats(range), expected);

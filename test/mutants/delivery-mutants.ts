@@ -3,6 +3,13 @@ import type { Mutant } from './mutant.ts';
 /** Guards of what becomes of deliveries. */
 export const deliveryMutants: readonly Mutant[] = [
   {
+    name: 'a list of what is still to be sent counts no more than its maximum',
+    file: 'src/webhooks/log/delivery-log.ts',
+    from: 'query.skipTotal || isTooMany',
+    to: 'query.skipTotal',
+    tests: ['test/engines/pending-lists.test.ts'],
+  },
+  {
     name: 'a look reads for some of many lanes',
     file: 'src/webhooks/lanes/lanes.ts',
     from: 'count < lanes.length && rows < rowsOfLookMax',

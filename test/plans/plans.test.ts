@@ -24,6 +24,7 @@ import {
   type SendPolicy,
 } from '../../src/webhooks/deliveries.ts';
 import { countExhausted, readBacklog, readOldestPending } from '../../src/webhooks/log/count-waiting.ts';
+import { findPendingKeys } from '../../src/webhooks/log/pending-keys.ts';
 import { LaneSource } from '../../src/webhooks/lanes/lane-source.ts';
 import { readExhausted } from '../../src/webhooks/outcomes.ts';
 import { writeTest } from '../../src/webhooks/test-endpoint.ts';
@@ -100,6 +101,8 @@ const deliveries: readonly (readonly [what: string, ask: (database: Database) =>
     'look for due deliveries',
     (database) => new LaneSource(0, database.names).read(database, { endpoint: 1, now: 1, safe: 0 }),
   ],
+  ['find what is still to be sent', (database) => findPendingKeys(database)],
+  ['find what is still to be sent to an endpoint', (database) => findPendingKeys(database, 1)],
   ['read deliveries that are to be sent', (database) => readPendings(database, query(sendAnyway))],
   [
     'read deliveries that are to be sent in the order of their records',

@@ -8,9 +8,12 @@ export function percent(rate: number | null): string {
 }
 
 /** `12`, or `10,000+` where the service has stopped counting. */
-export function waitingCount(stats: { readonly waiting: number; readonly waitingMax: number }): string {
-  const { waiting, waitingMax } = stats;
-  return `${waiting.toLocaleString('en')}${waiting >= waitingMax ? '+' : ''}`;
+export function waitingCount(stats: {
+  readonly waiting: number;
+  readonly waitingIsAtLeast: boolean;
+}): string {
+  const { waiting, waitingIsAtLeast } = stats;
+  return `${waiting.toLocaleString('en')}${waitingIsAtLeast ? '+' : ''}`;
 }
 
 /** How long ago something was; a dash for nothing. */

@@ -84,6 +84,7 @@ const summary: Readonly<Record<string, Schema>> = {
 const waiting: Readonly<Record<string, Schema>> = {
   waiting: { ...count, description: 'Deliveries that are still to be sent, at most `waitingMax`.' },
   waitingMax: count,
+  waitingIsAtLeast: { type: 'boolean', description: 'Whether more wait than are counted.' },
   oldestWaiting: { type: 'string', description: 'When the event of the oldest of them happened.' },
 };
 const instanceFigures: Readonly<Record<string, Schema>> = {

@@ -82,6 +82,8 @@ interface Waiting {
   /** How many deliveries; not more than `waitingMax` are counted. */
   readonly waiting: number;
   readonly waitingMax: number;
+  /** Whether more wait than are counted. */
+  readonly waitingIsAtLeast: boolean;
   /** When the event of the oldest of them happened; empty when none waits. */
   readonly oldestWaiting: string;
 }
@@ -101,13 +103,14 @@ export async function endpointStats(
   const { number } = await readEndpoint(instance, id);
   const counts = await readHours(database, number, hoursOf(range));
   const { state } = await readLane(database, number);
-  const { waiting, oldest } = await countWaitingOf(database, number);
+  const { waiting, isAtLeast, oldest } = await countWaitingOf(database, number);
   return {
     endpoint: id,
     ...statsOf(counts, range),
     state,
     waiting,
     waitingMax: waitingCountMax,
+    waitingIsAtLeast: isAtLeast,
     oldestWaiting: oldest ?? '',
   };
 }
@@ -145,6 +148,7 @@ export async function instanceStats(
     failing,
     waiting: Math.min(waiting, backlogMax),
     waitingMax: backlogMax,
+    waitingIsAtLeast: waiting > backlogMax,
     oldestWaiting: oldest ?? '',
   };
 }

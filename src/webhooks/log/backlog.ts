@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { fromTimestamp } from '../../base/timestamp.ts';
-import { readBacklog } from './count-waiting.ts';
+import { backlogMax, readBacklog } from './count-waiting.ts';
 import type { WebhookInstance, WebhookInstanceLoan } from '../webhook-instance.ts';
 
 /** How old what is known may be before it is read again. */
@@ -86,5 +86,6 @@ export class BacklogCounter {
 async function readOne({ database, slug, dueClock }: WebhookInstance): Promise<InstanceBacklog> {
   const { waiting, oldest } = await readBacklog(database);
   const ageMs = oldest === undefined ? 0 : Math.max(0, dueClock.now() - fromTimestamp(oldest));
-  return { slug, waiting, ageMs };
+  // Of each of the two kinds no more are counted.
+  return { slug, waiting: Math.min(waiting, 2 * backlogMax), ageMs };
 }

@@ -48,28 +48,34 @@ export const waitingCountMax = 10_000;
 export async function countWaitingOf(
   reader: Reader,
   endpoint: number,
-): Promise<{ readonly waiting: number; readonly oldest: Timestamp | undefined }> {
+): Promise<{
+  readonly waiting: number;
+  /** Whether more are waiting than were counted. */
+  readonly isAtLeast: boolean;
+  readonly oldest: Timestamp | undefined;
+}> {
   const { names } = reader;
   const outcome = names.table('$outcome');
   const ofLane = sql`
     WITH walked AS (
       SELECT event, endpoint FROM ${names.table('$delivery')}
-      WHERE ${names.scope} AND event > (
+      WHERE ${names.scope} AND endpoint = ${endpoint} AND event > (
         SELECT cursor FROM ${names.table('$lane')} WHERE ${names.scope} AND endpoint = ${endpoint})
       ORDER BY event${limit(walkMax)}),
     waiting AS (
       SELECT * FROM (
-        SELECT w.event FROM walked w WHERE w.endpoint = ${endpoint} AND NOT EXISTS (
+        SELECT w.event FROM walked w WHERE NOT EXISTS (
           SELECT 1 FROM ${outcome} o WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = w.endpoint)
-        ORDER BY w.event${limit(waitingCountMax)}) AS behind_cursor
+        ORDER BY w.event${limit(waitingCountMax + 1)}) AS behind_cursor
       UNION ALL SELECT * FROM (
-        SELECT event FROM ${outcome} WHERE ${names.scope} AND endpoint = ${endpoint} AND status = 'pending'${limit(waitingCountMax)}) AS failed)
+        SELECT event FROM ${outcome} WHERE ${names.scope} AND endpoint = ${endpoint} AND status = 'pending'${limit(waitingCountMax + 1)}) AS failed)
     SELECT (SELECT count(*) FROM waiting), (
       SELECT created FROM ${names.table('$event')} WHERE ${names.scope} AND position = (SELECT min(event) FROM waiting))`;
   const [row] = await reader.tuples(foundByKeys(ofLane));
   const [waiting, oldest] = row ?? [];
   return {
     waiting: Math.min(waitingCountMax, Number(waiting)),
+    isAtLeast: Number(waiting) > waitingCountMax,
     oldest: typeof oldest === 'string' ? oldest : undefined,
   };
 }
@@ -111,10 +117,10 @@ export async function readBacklog(
         SELECT w.event FROM walked w JOIN active a ON a.endpoint = w.endpoint AND w.event > a.cursor
         WHERE NOT EXISTS (
           SELECT 1 FROM ${outcome} o WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = w.endpoint)
-        ORDER BY w.event${limit(backlogMax)}) AS behind_cursor
+        ORDER BY w.event${limit(backlogMax + 1)}) AS behind_cursor
       UNION ALL SELECT * FROM (
         SELECT o.event FROM ${outcome} o JOIN active a ON a.endpoint = o.endpoint
-        WHERE ${names.scopeOf('o')} AND o.status = 'pending' AND o.status <> 'delivered' ORDER BY o.event${limit(backlogMax)}) AS failed)
+        WHERE ${names.scopeOf('o')} AND o.status = 'pending' AND o.status <> 'delivered' ORDER BY o.event${limit(backlogMax + 1)}) AS failed)
     SELECT (SELECT count(*) FROM waiting), (
       SELECT created FROM ${names.table('$event')} WHERE ${names.scope} AND position = (SELECT min(event) FROM waiting))`;
   const [row] = await reader.tuples(foundByKeys(backlog));

@@ -10,12 +10,13 @@ import { column, columnResolver } from '../../query/list-source.ts';
 import { type ListResult, runList } from '../../query/run-list.ts';
 import { cursorsOfList } from '../../secrets/seal-position.ts';
 import { joinSql, literal, sql, type Sql } from '../../sql/sql.ts';
-import type { Names, Reader, Row, Transaction, Tuple } from '../../storage/database.ts';
+import type { InlineColumn, Names, Reader, Row, Transaction, Tuple } from '../../storage/database.ts';
 import { deliveryId, type DeliveryKey, keyText } from '../deliveries.ts';
 import type { DeliveryStatus } from '../delivery.ts';
 import { isReached } from '../endpoints/endpoint-reach.ts';
 import { deletedCause, moveDelivery } from '../outcomes.ts';
 import { recordKey } from '../record-order.ts';
+import { findPendingKeys } from './pending-keys.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
 
 /** A delivery with its event and its attempts, as its owner sees it. */
@@ -79,11 +80,8 @@ export async function listDeliveries(
   const position = column('number', sql`d.event`);
   const isInTime = names.isInTime(position.sql, 'for every row');
   const reached = isReached(names, sql`d.endpoint`, caller);
-  const narrowed = [
-    names.scopeOf('d'),
-    ...(reached ? [reached] : []),
-    ...(await narrow(database, query.filter)),
-  ];
+  const { conditions, isTooMany } = await narrow(database, query.filter);
+  const narrowed = [names.scopeOf('d'), ...(reached ? [reached] : []), ...conditions];
   const source = {
     columns,
     from,
@@ -109,7 +107,9 @@ export async function listDeliveries(
   };
   // The log is in the order in which events were made: so its key serves the order.
   const sort = query.sort.map((key) => (key.name === 'created' ? { ...key, name: '@rowid' } : key));
-  const page = await runList(database, { ...query, sort }, source);
+  // To count them all would take longer than a request may.
+  const skipTotal = query.skipTotal || isTooMany;
+  const page = await runList(database, { ...query, sort, skipTotal }, source);
   const attempts = await readAttempts(database, page.items.map(toKey), false);
   return { ...page, items: page.items.map((item) => toView(item, attempts.get(keyText(toKey(item))) ?? [])) };
 }
@@ -118,20 +118,54 @@ function text(name: Sql): Operand {
   return column('text', name);
 }
 
+interface Narrowing {
+  readonly conditions: readonly Sql[];
+  /** Whether so many are pending that they are found by walking the log. */
+  readonly isTooMany: boolean;
+}
+
 /**
- * Returns conditions that follow from a filter and lead into an index, while the filter itself would be asked of every delivery: its event,
- * or that it is exhausted.
+ * Returns conditions that follow from a filter and lead into an index, while the filter itself would be evaluated for every delivery: its
+ * event, its endpoint, that it is exhausted, or still to be sent.
  */
-async function narrow(reader: Reader, filter: FilterTree | undefined): Promise<readonly Sql[]> {
+async function narrow(reader: Reader, filter: FilterTree | undefined): Promise<Narrowing> {
   const { names } = reader;
   const conditions: Sql[] = [];
-  const asked = new Map(wantedTexts(filter));
-  const event = asked.get('event') ?? asked.get('id')?.split('-')[0];
+  const texts = new Map(wantedTexts(filter));
+  const event = texts.get('event') ?? texts.get('id')?.split('-')[0];
+  const status = texts.get('status');
   if (event !== undefined) conditions.push(sql`d.event = ${(await findEvent(reader, event)) ?? -1}`);
-  if (asked.get('status') === 'exhausted')
+  const endpointId = texts.get('endpoint');
+  const endpoint = endpointId === undefined ? undefined : ((await findNumber(reader, endpointId)) ?? -1);
+  if (endpoint !== undefined) conditions.push(sql`d.endpoint = ${endpoint}`);
+  const pending = event === undefined && status === 'pending' ? await findPendingKeys(reader, endpoint) : [];
+  if (event === undefined && status === 'pending' && pending !== undefined) {
+    const given = names.valuesTable(
+      keyColumns,
+      pending.map((key) => [key.event, key.endpoint]),
+    );
+    conditions.push(
+      sql`(d.event, d.endpoint) IN (SELECT CAST(given.event AS bigint), CAST(given.endpoint AS bigint) FROM ${given})`,
+    );
+  }
+  if (status === 'exhausted')
     conditions.push(sql`(d.event, d.endpoint) IN (
       SELECT event, endpoint FROM ${names.table('$outcome')} WHERE ${names.scope} AND status = 'exhausted')`);
-  return conditions;
+  return { conditions, isTooMany: pending === undefined };
+}
+
+const keyColumns: readonly InlineColumn[] = [
+  ['event', 'number'],
+  ['endpoint', 'number'],
+];
+
+/** Returns the number of an endpoint, also of one that was deleted. */
+async function findNumber(reader: Reader, id: string): Promise<number | undefined> {
+  const { names } = reader;
+  const row = await reader.get(
+    sql`SELECT position FROM ${names.table('$endpoint')} WHERE ${names.scope} AND id = ${id}`,
+  );
+  return row === undefined ? undefined : Number(row['position']);
 }
 
 /** Returns the names that a filter wants to equal a text. */
@@ -145,14 +179,12 @@ function wantedTexts(filter: FilterTree | undefined): readonly [name: string, te
 
 /** Finds a delivery by its id. Throws not_found. */
 async function findDelivery(reader: Reader, id: string): Promise<DeliveryKey> {
-  const { names } = reader;
   const [eventId = '', endpointId = '', ...rest] = id.split('-');
   const event = rest.length > 0 ? undefined : await findEvent(reader, eventId);
   if (event === undefined) throw notFound();
-  const endpoint = await reader.get(sql`
-    SELECT position FROM ${names.table('$endpoint')} WHERE ${names.scope} AND id = ${endpointId}`);
+  const endpoint = await findNumber(reader, endpointId);
   if (endpoint === undefined) throw notFound();
-  return { event, endpoint: Number(endpoint['position']) };
+  return { event, endpoint };
 }
 
 /** Reads one delivery with all that its attempts have recorded. Throws not_found. */
