@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { recordedDatabase } from '../plans/recorded-database.ts';
+import { allDecided } from '../support/all-decided.ts';
 import type { ReceivedRequest } from '../support/receiver.ts';
 import { type Json, listOf, startWebhookService, type WebhookService } from '../support/webhook-service.ts';
 
@@ -204,6 +205,7 @@ test('an endpoint with an owner is told only of what its owner may view at the t
   const open = await service.call('POST', posts, { body: { isPublic: true } });
   await service.call('PATCH', `${posts}/${open.id}`, { body: { isPublic: false } });
   await service.call('DELETE', `${posts}/${own.id}`, { status: 204 });
+  await allDecided(service);
   assert.deepEqual(await toldTo(service, endpoint), [
     `create 1 ${own.id}`,
     `create 1 ${open.id}`,
@@ -211,9 +213,11 @@ test('an endpoint with an owner is told only of what its owner may view at the t
   ]);
   await service.call('PATCH', '/api/collections/posts', { body: { viewRule: null } });
   await service.call('POST', posts, { body: { title: mia, isPublic: true } });
+  await allDecided(service);
   await service.call('PATCH', '/api/collections/posts', { body: { viewRule: '' } });
   await service.call('DELETE', `/api/collections/users/records/${mia}`, { status: 204 });
   await service.call('POST', posts, { body: { title: mia, isPublic: true } });
+  await allDecided(service);
   assert.equal((await toldTo(service, endpoint)).length, 3);
 });
 

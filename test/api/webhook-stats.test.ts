@@ -231,6 +231,7 @@ test('lanes are listed by their state, with why and until when', async (t) => {
     status: 'active',
     state: 'open',
     cause: 'Status 500.',
+    undecided: '',
     heldUntil: '',
   });
   assert.ok(since >= start && probeAt > since, `${since} ${probeAt}`);

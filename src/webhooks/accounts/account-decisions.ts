@@ -145,15 +145,17 @@ export class AccountDecisions {
     while (!context.isOver() && step?.next !== 'nothing') {
       const state = await this.#load(instance);
       const behind = state?.apart.get(endpoint.number);
-      if (state === undefined || behind === undefined) return;
+      if (state === undefined || behind === undefined) {
+        this.#waits.delete(endpoint.number);
+        return;
+      }
       if (behind.since > 0 && instance.dueClock.now() - behind.since > pausedAfterMs)
         return this.#giveUp(instance, context, { endpoint, cause: behind.cause });
-      step = await decideApart(instance, { state }, endpoint);
+      step = await decideApart(instance, { state }, endpoint.number);
       this.#isStale = true;
       if (step.made > 0) context.onDecided();
     }
-    if (step?.failed.size === 0) this.#waits.delete(endpoint.number);
-    else if (step !== undefined) this.#noteFailed(instance, context, step);
+    if (step !== undefined) this.#noteFailed(instance, context, step);
     await this.#load(instance);
   }
 
@@ -167,7 +169,7 @@ export class AccountDecisions {
     const stop = { status: 'paused', event: '', reason, mailer } as const;
     await stopEndpoint(instance, endpoint, stop);
     await instance.database.write((tx) =>
-      moveApart(tx, endpoint.number, { at: undefined, cause: reason, since: 0 }),
+      moveApart(tx, endpoint.number, { at: undefined, cause: '', since: 0 }),
     );
     this.#waits.delete(endpoint.number);
     this.#isStale = true;

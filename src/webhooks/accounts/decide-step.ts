@@ -74,65 +74,73 @@ export async function decideTogether(instance: StepInstance, { state, safe }: St
     : { made: 0, next: 'again', failed: new Map() };
 }
 
-/** Decides the next events for one endpoint that is behind. It joins the others when it has caught up. */
+/**
+ * Decides the next events for one endpoint that is behind, by its number. It joins the others when it has caught up; until then it says why it is
+ * behind, and since when.
+ */
 export async function decideApart(
   instance: StepInstance,
   { state }: Pick<StepContext, 'state'>,
-  endpoint: Endpoint,
+  number: number,
 ): Promise<Step> {
-  const { database } = instance;
-  const { number } = endpoint;
+  const { database, endpoints } = instance;
   const behind = state.apart.get(number);
-  if (behind === undefined) return { made: 0, next: 'again', failed: new Map() };
-  const failed = new Map<number, string>();
-  let stopAt: number | undefined;
+  const endpoint = (await endpoints.byOwner(database)).owned.find((one) => one.number === number);
+  if (behind === undefined || endpoint === undefined) return { made: 0, next: 'nothing', failed: new Map() };
+  let failure: { readonly at: number; readonly cause: string } | undefined;
   const asked = await decideNext(instance, {
     from: behind.at,
     safe: state.cursor,
-    endpointsOf: () => (stopAt === undefined ? [endpoint] : []),
-    onFailed: ({ position }, _, cause) => {
-      stopAt = position - 1;
-      failed.set(number, cause);
-    },
+    endpointsOf: () => (failure === undefined ? [endpoint] : []),
+    onFailed: ({ position }, _, cause) => (failure = { at: position - 1, cause }),
   });
-  const to = stopAt ?? asked.to;
-  const hasFailed = stopAt !== undefined;
+  // Behind the cursor there may be more by now.
+  const decided = asked.next === 'more' ? asked.to : state.cursor;
+  const to = failure?.at ?? decided;
   const now = instance.dueClock.now();
   const isStored = await database.write(
     async (tx) => {
-      if (!(await isUnchanged(tx, instance, { state, owned: [endpoint], isOne: true }))) return false;
+      const stored = await readDecisions(tx, tx.names.forUpdate);
+      const current = (await endpoints.byOwner(tx)).owned.find((one) => one.number === number);
+      if (stored.apart.get(number)?.at !== behind.at || current?.updated !== endpoint.updated) return false;
       await insertDecided(tx, asked.pairs, now);
-      const isThere = !hasFailed && asked.next !== 'more';
-      const cause = hasFailed ? (failed.get(number) ?? '') : '';
-      const since = !hasFailed ? 0 : to > behind.at || behind.since === 0 ? now : behind.since;
-      await moveApart(tx, number, { at: isThere ? undefined : to, cause, since });
+      const isThere = to >= (stored.cursor ?? 0);
+      const since = behind.since === 0 ? now : behind.since;
+      const cause = failure?.cause ?? behind.cause;
+      const after = isThere ? { at: undefined, cause: '', since: 0 } : { at: to, cause, since };
+      await moveApart(tx, number, after);
       return true;
     },
     { findsByKey: true },
   );
   if (!isStored) return { made: 0, next: 'again', failed: new Map() };
-  return { made: asked.pairs.length, next: !hasFailed && asked.next === 'more' ? 'more' : 'nothing', failed };
+  const failed = new Map(failure === undefined ? [] : [[number, failure.cause]]);
+  return { made: asked.pairs.length, next: failure === undefined ? 'again' : 'nothing', failed };
 }
 
-interface Known {
-  readonly state: DecisionState;
-  /** The endpoints that were asked about. */
-  readonly owned: readonly Endpoint[];
-  readonly isOne?: boolean;
-}
-
-/** Whether nobody has gone on meanwhile, and the endpoints are those that were asked about. What is read stays so until the transaction ends. */
-async function isUnchanged(tx: Transaction, { endpoints }: StepInstance, known: Known): Promise<boolean> {
-  const { state, owned, isOne = false } = known;
+/**
+ * Whether nobody has gone on meanwhile, and the endpoints are those that were asked about; one that is behind may have gone on, as long as it has not
+ * caught up. What is read stays so until the transaction ends.
+ */
+async function isUnchanged(
+  tx: Transaction,
+  { endpoints }: StepInstance,
+  {
+    state,
+    owned,
+  }: { readonly state: DecisionState & { readonly cursor: number }; readonly owned: readonly Endpoint[] },
+): Promise<boolean> {
   const stored = await readDecisions(tx, tx.names.forUpdate);
-  if (stored.cursor !== state.cursor) return false;
-  const numbers = new Set([...state.apart.keys(), ...stored.apart.keys()]);
-  for (const number of numbers)
-    if (stored.apart.get(number)?.at !== state.apart.get(number)?.at) return false;
+  const { cursor } = state;
+  if (stored.cursor !== cursor) return false;
+  for (const number of new Set([...state.apart.keys(), ...stored.apart.keys()])) {
+    const [before, after] = [state.apart.get(number)?.at, stored.apart.get(number)?.at];
+    const isStillBehind = before !== undefined && after !== undefined && before < cursor && after < cursor;
+    if (before !== after && !isStillBehind) return false;
+  }
   const current = (await endpoints.byOwner(tx)).owned;
   const updated = new Map(current.map((one) => [one.number, one.updated]));
-  if (!isOne && current.length !== owned.length) return false;
-  return owned.every((one) => updated.get(one.number) === one.updated);
+  return current.length === owned.length && owned.every((one) => updated.get(one.number) === one.updated);
 }
 
 interface Asked {
