@@ -5,6 +5,7 @@ import { stopEndpoint } from '../endpoints/change-endpoint.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
 import { type DecisionState, moveApart, readDecisions } from './decision-cursor.ts';
+import { OwnerConditions } from './owner-conditions.ts';
 import { decideApart, decideTogether, type Step } from './decide-step.ts';
 
 /*
@@ -54,6 +55,7 @@ export class AccountDecisions {
   #state: DecisionState | undefined;
   #together: Promise<void> | undefined;
   #apart: Promise<void> | undefined;
+  readonly #conditions = new OwnerConditions();
   #hasMore = false;
   #isStale = true;
   /** When those that are behind are looked at again, in milliseconds since 1970, and after which wait. */
@@ -130,7 +132,10 @@ export class AccountDecisions {
       this.#hasMore = false;
       const state = await this.#load(instance);
       if (state === undefined) return;
-      const step = await decideTogether(instance, { state, safe: safeEnd.safePosition });
+      const step = await decideTogether(
+        { ...instance, conditions: this.#conditions },
+        { state, safe: safeEnd.safePosition },
+      );
       if (step.made > 0) onDecided();
       this.#isStale = true;
       if (step.next === 'unsafe') await safeEnd.nextSafe(safeMs);
@@ -151,7 +156,7 @@ export class AccountDecisions {
       }
       if (behind.since > 0 && instance.dueClock.now() - behind.since > pausedAfterMs)
         return this.#giveUp(instance, context, { endpoint, cause: behind.cause });
-      step = await decideApart(instance, { state }, endpoint.number);
+      step = await decideApart({ ...instance, conditions: this.#conditions }, { state }, endpoint.number);
       this.#isStale = true;
       if (step.made > 0) context.onDecided();
     }
