@@ -96,6 +96,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     directory: data.directory,
     instances: data.instances,
     strictHosts: config.strictHosts,
+    answerMemoryBytes: config.answerMemoryBytes,
     dispatcher,
     policy,
     origins: config.corsOrigins,

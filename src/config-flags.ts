@@ -128,6 +128,12 @@ export const serverFlags: readonly FlagDefinition[] = [
     fallback: '256',
   },
   {
+    name: 'answer-memory',
+    value: 'MIB',
+    description: 'how much memory the bodies and answers of all clients may take, in MiB',
+    fallback: '512',
+  },
+  {
     name: 'realtime-connections',
     value: 'COUNT',
     description: 'how many realtime connections an instance may have',

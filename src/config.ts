@@ -39,6 +39,8 @@ export interface Config {
   /** How many realtime connections an instance may have, and how many of them one address. */
   readonly realtimeConnections: number;
   readonly realtimeConnectionsPerAddress: number;
+  /** Of bodies and answers in memory, of all clients together. */
+  readonly answerMemoryBytes: number;
   /** Where metrics are served besides the API; undefined for nowhere. 0 takes a free port. */
   readonly metrics: { readonly host: string; readonly port: number } | undefined;
   /** Whether each request is a line of the standard output. */
@@ -150,6 +152,8 @@ function decodeConfig(sources: Sources): Config {
     webhookSlots: readInteger('webhook-slots', read('webhook-slots'), { min: webhookSlotsMin, max: 65_536 }),
     webhookBodyBytesMax:
       readInteger('webhook-body-max', read('webhook-body-max'), { min: 1, max: 4_096 }) * 1024,
+    answerMemoryBytes:
+      readInteger('answer-memory', read('answer-memory'), { min: 64, max: 65_536 }) * 1024 * 1024,
     realtimeConnections: readInteger('realtime-connections', read('realtime-connections'), { max: 100_000 }),
     realtimeConnectionsPerAddress: readInteger(
       'realtime-connections-per-address',

@@ -32,6 +32,7 @@ const everyOption: Required<StartOptions> = {
   webhookDays: 1,
   realtimeConnections: 1,
   realtimeConnectionsPerAddress: 1,
+  answerMemory: 64,
   auditDays: 1,
   metricsPort: 0,
   metricsHost: '',

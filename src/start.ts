@@ -49,6 +49,8 @@ export interface StartOptions {
   /** In KiB. */
   readonly webhookBodyMax?: number;
   readonly webhookDays?: number;
+  /** In MiB: what the bodies and answers of all clients may take together. */
+  readonly answerMemory?: number;
   readonly realtimeConnections?: number;
   readonly realtimeConnectionsPerAddress?: number;
   readonly auditDays?: number;

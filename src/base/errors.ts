@@ -6,6 +6,7 @@ export type ErrorCode =
   | 'forbidden'
   | 'not_found'
   | 'method_not_allowed'
+  | 'too_slow'
   | 'conflict'
   | 'precondition_failed'
   | 'payload_too_large'

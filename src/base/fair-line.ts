@@ -81,9 +81,13 @@ export class FairLine<Item> {
     if (at !== -1) this.#take(instance, address, at);
   }
 
-  /** The instances that have items. */
-  instances(): MapIterator<string> {
-    return this.#instances.keys();
+  /** Yields the item of each instance whose turn is next. */
+  *first(): Generator<Item> {
+    for (const { addresses } of this.#instances.values())
+      for (const [item] of addresses.values()) {
+        if (item !== undefined) yield item;
+        break;
+      }
   }
 
   #push(instance: string, address: string, item: Item): void {

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as HtmlParser from 'htmlparser2';
+import { atOnce } from './pauses.ts';
 
 export interface HtmlTag {
   /** The element's name in lower case. */
@@ -20,15 +21,26 @@ export interface HtmlReader {
   readonly isFull: boolean;
 }
 
+/** How much of a source the tokenizer gets at once. */
+const pieceLength = 16 * 1024;
+
 /** Reads HTML in time linear in its length, without the content of elements that nobody reads as text. */
 export function readHtml(source: string, reader: HtmlReader): void {
+  atOnce(readHtmlInSteps(source, reader));
+}
+
+/** As {@link readHtml}, in steps whose lengths it yields. */
+export function* readHtmlInSteps(source: string, reader: HtmlReader): Generator<number, void> {
   const { Tokenizer } = htmlParser();
   // The tokenizer and not the parser, which searches all open elements for each closing tag.
   const tokenizer = new Tokenizer(
     { decodeEntities: true },
     callbacksOf(source, reader, () => tokenizer.pause()),
   );
-  tokenizer.write(source);
+  for (let at = 0; at < source.length && !reader.isFull; at += pieceLength) {
+    tokenizer.write(source.slice(at, at + pieceLength));
+    if (source.length > pieceLength) yield pieceLength;
+  }
   if (!reader.isFull) tokenizer.end();
 }
 

@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { AppError } from './errors.ts';
+import { JsonOutline } from './json-outline.ts';
+import { atOnce, inTurns } from './pauses.ts';
 
 /** What http-api A14 and A20 allow. Positions in messages count UTF-16 units of the text from 0. */
 export interface JsonLimits {
@@ -61,20 +63,57 @@ const partLength = 64 * 1024;
  * Throws AppError `bad_request`.
  */
 export function parseJson(text: string, limits: JsonLimits = jsonLimits): unknown {
-  if (!text.isWellFormed()) {
-    throw refusal(`A surrogate stands alone at position ${loneSurrogateAt(text)}.`);
-  }
-  const members = scan(text, limits);
-  let value: unknown;
+  requireWellFormed(text);
+  const members = atOnce(scan(text, limits));
+  return requireUniqueKeys(text, parse(text), { members, limits });
+}
+
+/** From this length on, a text is parsed in steps. */
+const largeLength = 512 * 1024;
+
+/** In longer texts, the place of a fault is not looked for: that would hold up all others. */
+const explainedLengthMax = 1024 * 1024;
+
+/** As {@link parseJson}, with other work between the steps where the text is large. */
+export async function parseJsonInTurns(
+  text: string,
+  limits: JsonLimits = jsonLimits,
+  steps?: JsonOutline,
+): Promise<unknown> {
+  if (steps === undefined && text.length < largeLength) return parseJson(text, limits);
+  const outline = steps ?? new JsonOutline();
+  requireWellFormed(text);
+  const members = await inTurns(scan(text, limits, outline));
+  const parsed = await inTurns(outline.parse(text));
+  // Looking for the place of the fault takes as long as parsing the whole.
+  if (parsed === undefined && text.length > explainedLengthMax) throw refusal('The text is not valid JSON.');
+  const { value } = parsed ?? { value: parse(text) };
+  return requireUniqueKeys(text, value, { members, limits });
+}
+
+function requireWellFormed(text: string): void {
+  if (!text.isWellFormed()) throw refusal(`A surrogate stands alone at position ${loneSurrogateAt(text)}.`);
+}
+
+function parse(text: string): unknown {
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
     // The engine's own message is not passed on, not even as a cause: it quotes the body, which may hold a password.
     throw refusal(`The text is not valid JSON: ${jsonFault(text)}.`);
   }
-  // JSON.parse keeps one of equal keys, so fewer keys than colons means that a key was repeated.
+}
+
+/** JSON.parse keeps one of equal keys, so fewer keys than colons means that a key was repeated. */
+function requireUniqueKeys(
+  text: string,
+  value: unknown,
+  { members, limits }: { readonly members: number; readonly limits: JsonLimits },
+): unknown {
   if (members > 0 && countKeys(value, limits.uniqueDepth) !== members)
-    throw duplicateKey(text, limits.uniqueDepth);
+    throw text.length > explainedLengthMax
+      ? refusal('A key is given twice.')
+      : duplicateKey(text, limits.uniqueDepth);
   return value;
 }
 
@@ -121,28 +160,37 @@ const FINITE_LENGTH = 308;
 
 /**
  * Checks what JSON.parse does not, and returns the number of members down to `uniqueDepth`. The scan assumes a valid grammar: on an
- * invalid text it may misread things, but JSON.parse then refuses the text.
+ * invalid text it may misread things, but JSON.parse then refuses the text. Yields how far it has come now and then.
  */
-function scan(text: string, limits: JsonLimits): number {
+function* scan(text: string, limits: JsonLimits, outline?: JsonOutline): Generator<number, number> {
   const { length } = text;
   let depth = 0;
   let nodes = 0;
   let members = 0;
   let backslash = indexFrom(text, '\\', 0);
+  let noted = 0;
   for (let at = 0; at < length; at++) {
+    if (at - noted >= stepLength) {
+      yield at - noted;
+      noted = at;
+    }
     const code = text.charCodeAt(at);
     // First, because a body may be white space for the most part.
     if (code <= SPACE) continue;
     if (code === QUOTE) {
       nodes += 2;
+      const start = at;
       const end = indexFrom(text, '"', at + 1);
       if (end < backslash) at = end;
       else {
-        at = scanEscapes(text, backslash);
+        at = yield* scanEscapesInSteps(text, backslash);
         backslash = indexFrom(text, '\\', at);
+        noted = at;
       }
+      outline?.text(start, at + 1);
     } else if (code === COMMA) {
       nodes++;
+      outline?.comma(at);
     } else if (code === COLON) {
       nodes += 2;
       if (depth <= limits.uniqueDepth && ++members > limits.uniqueMembersMax)
@@ -151,10 +199,12 @@ function scan(text: string, limits: JsonLimits): number {
       at = scanNumber(text, at) - 1;
     } else if ((code | BRACE_BIT) === OPENING) {
       nodes++;
+      outline?.open(at);
       if (++depth > limits.depthMax)
         throw refusal(`More than ${limits.depthMax} levels deep at position ${at}.`);
     } else if ((code | BRACE_BIT) === CLOSING) {
       depth--;
+      outline?.close(at);
     }
     if (nodes > limits.nodesMax) throw tooMany(limits.nodesMax, 'values', at);
   }
@@ -170,10 +220,26 @@ function indexFrom(text: string, character: string, from: number): number {
   return at === -1 ? text.length : at;
 }
 
-/** Scans a string from its first backslash on, and returns the position of its closing quote. */
-function scanEscapes(text: string, from: number): number {
+/** How many characters are scanned in one step. */
+const stepLength = 64 * 1024;
+
+/** As {@link scanEscapes}, in steps whose lengths it yields. */
+function* scanEscapesInSteps(text: string, from: number): Generator<number, number> {
   let at = from;
-  while (at < text.length) {
+  for (;;) {
+    const before = at;
+    at = scanEscapes(text, at, at + stepLength);
+    if (at < before + stepLength) return at;
+    if (at >= text.length) return text.length;
+    yield at - before;
+    if (text.charCodeAt(at) === QUOTE) return at;
+  }
+}
+
+/** Scans a string from its first backslash on, and returns the position of its closing quote, or one behind `to`. */
+function scanEscapes(text: string, from: number, to = text.length): number {
+  let at = from;
+  while (at < to) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) return at;
     if (code !== BACKSLASH) at++;

@@ -43,6 +43,7 @@ const codesOfErrors: Readonly<Record<ErrorCode, number>> = {
   forbidden: exitCodes.permission,
   not_found: exitCodes.refused,
   method_not_allowed: exitCodes.refused,
+  too_slow: exitCodes.unavailable,
   conflict: exitCodes.refused,
   precondition_failed: exitCodes.refused,
   payload_too_large: exitCodes.refused,

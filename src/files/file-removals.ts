@@ -33,6 +33,7 @@ const columns: readonly InlineColumn[] = [
 
 /** What this room needs of an instance. */
 export interface FilesInstance {
+  readonly id: string;
   readonly database: Database;
   readonly files: InstanceFiles;
   /** The time for what several nodes compare. */

@@ -43,7 +43,8 @@ async function openStage(
   const logger: Logger = { debug: silent, info: silent, warn, error: silent };
   const sweeper = new FileSweeper({
     instances: () => ['one'],
-    borrow: () => Promise.resolve({ instance: { database, files, dueClock: clock }, release: silent }),
+    borrow: () =>
+      Promise.resolve({ instance: { id: 'i', database, files, dueClock: clock }, release: silent }),
     uploadFolderOf: () => files.uploadFolder,
     findDue: database.engine === 'sqlite' ? undefined : (now) => readDueInstances(database, now),
     clock,

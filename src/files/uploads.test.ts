@@ -14,7 +14,7 @@ async function openUploads(
 ): Promise<{ readonly uploads: Uploads; readonly folder: string }> {
   const files = new InstanceFiles({ folder: temporaryFolder(t) });
   const database = await openSqliteFile(t);
-  const uploads = new Uploads({ database, files, dueClock: systemClock }, { isDigested });
+  const uploads = new Uploads({ id: 'i', database, files, dueClock: systemClock }, { isDigested });
   t.after(() => uploads.discard());
   return { uploads, folder: files.uploadFolder };
 }

@@ -2,6 +2,7 @@ import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError, busy } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
+import { type Holding, Ledger } from '../base/ledger.ts';
 import { Pieces } from '../base/pieces.ts';
 import { codeOf, openFilesMax } from '../base/process.ts';
 import { NewFile } from '../fields/new-file.ts';
@@ -20,7 +21,7 @@ export const uploadLimits = {
 /** Uploads of one request that are put into the store at the same time. */
 const parallelMax = 4;
 
-let writing = 0;
+const writing = new Ledger({ max: uploadLimits.writingMax });
 
 /** A file of a request. Its bytes lie in the folder for uploads until they are put into the store. */
 export class UploadedFile extends NewFile {
@@ -106,7 +107,7 @@ export class Uploads {
     const pieces = new Pieces();
     let head: Buffer | undefined;
     let size = 0;
-    await using file = new UploadFile(path);
+    await using file = new UploadFile(path, this.#instance.id);
     for await (const piece of content) {
       size += piece.length;
       hash?.add(piece);
@@ -172,21 +173,21 @@ interface Written {
 /** A file that is opened by the first write to it: most uploads are small, and a client that sends slowly holds no open file until then. */
 class UploadFile {
   readonly #path: string;
+  readonly #instance: string;
   #handle: FileHandle | undefined;
+  #holding: Holding | undefined;
   #length = 0;
 
-  constructor(path: string) {
+  constructor(path: string, instance: string) {
     this.#path = path;
+    this.#instance = instance;
   }
 
   async write(bytes: Buffer): Promise<void> {
     if (this.#handle === undefined) {
-      if (writing >= uploadLimits.writingMax) throw busy();
-      writing += 1;
-      this.#handle = await openNew(this.#path).catch((error: unknown) => {
-        writing -= 1;
-        throw error;
-      });
+      this.#holding ??= writing.tryToHold({ instance: this.#instance, address: '' }, 1);
+      if (this.#holding === undefined) throw busy();
+      this.#handle = await openNew(this.#path);
     }
     for (let at = 0; at < bytes.length;) {
       const { bytesWritten } = await this.#handle.write(bytes, at, bytes.length - at, this.#length);
@@ -196,9 +197,8 @@ class UploadFile {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#handle === undefined) return;
-    writing -= 1;
-    await this.#handle.close();
+    await this.#handle?.close();
+    if (this.#holding !== undefined) writing.release(this.#holding);
   }
 }
 

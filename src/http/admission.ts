@@ -2,13 +2,15 @@ import type { FastifyRequest } from 'fastify';
 import { AppError, tooManyRequests } from '../base/errors.ts';
 import type { Cidr } from '../base/ip-address.ts';
 import { superusersName } from '../collections/collection.ts';
+import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Instance } from '../instances/instance.ts';
+import type { OpenInstances } from '../instances/open-instances.ts';
 import { MailRequestGuard } from '../limits/mail-request-guard.ts';
 import { type Quota, RateLimiter, rateLimitHeaders } from '../limits/rate-limiter.ts';
 import { SignInGuard } from '../limits/sign-in-guard.ts';
 import { type Caller, guest } from '../access/caller.ts';
 import { isInRanges, type Settings } from '../settings/settings.ts';
-import { clientAddress } from './client-address.ts';
+import { clientAddress, peerAddress } from './client-address.ts';
 import { rateLimitLabels } from './rate-limit-labels.ts';
 import type { InstanceRoute } from './route.ts';
 import { ruleInput } from './rule-input.ts';
@@ -25,6 +27,7 @@ const identityLengthMax = 256;
 
 export interface AdmissionOptions {
   readonly trustedProxies: readonly Cidr[];
+  readonly instances: OpenInstances;
 }
 
 export interface Counted {
@@ -55,6 +58,14 @@ export class Admission {
 
   addressOf({ settings }: Instance, request: FastifyRequest<object>): Uint8Array {
     return this.addressUnder(settings.current, request);
+  }
+
+  /** As {@link addressOf}, before it is known whether the instance is open: its settings say which headers proxies write. */
+  addressBefore(entry: InstanceEntry | null, request: FastifyRequest<object>): Uint8Array {
+    const loan = entry === null ? undefined : this.#options.instances.borrowOpen(entry.id);
+    if (loan === undefined) return peerAddress(request.raw.socket);
+    loan.release();
+    return this.addressOf(loan.instance, request);
   }
 
   /** As {@link addressOf}, but under the given settings instead of those in force. */

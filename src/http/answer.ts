@@ -1,18 +1,23 @@
 import type { ServerResponse } from 'node:http';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Share } from '../base/fair-line.ts';
+import type { Ledger } from '../base/ledger.ts';
 import type { QueryReader } from '../query/list-query.ts';
 import { parseFields, pickFields, type Projection } from '../query/projection.ts';
-import { MemoryBudget } from './body.ts';
+import { clientKey } from '../limits/rate-limiter.ts';
+import { AnswerMemory } from './answer-memory.ts';
 import { httpLimits } from './connections.ts';
 import type { CorsHeaders } from './cors.ts';
 import { type Content, sendContent } from './send-content.ts';
+import { byteLengthOf, lengthOf, sendTexts } from './send-texts.ts';
 
 /** The answer of a route. */
 export interface Answer {
   readonly status: number;
   /** Absent for an answer without a body. */
   readonly json?: string | undefined;
+  /** In place of `json`, for one that may be long: texts that are one JSON text together. */
+  readonly texts?: readonly string[];
   /** In place of JSON; `headers` say what it is. */
   readonly content?: Content;
   /** An empty one takes away a header that every answer has. */
@@ -38,24 +43,21 @@ export function projected(query: QueryReader, json: string): string {
   return projection === undefined ? json : JSON.stringify(pickFields(JSON.parse(json), projection));
 }
 
-/** As {@link projected} of a list, in which `fields` asks for members of the items. */
-export function projectedList(query: QueryReader, json: string): string {
-  const projection = projectionOf(query);
-  if (projection === undefined) return json;
-  // A list is made by `listJson` and is an object with `items`.
-  const list = JSON.parse(json) as { readonly items: unknown };
-  return JSON.stringify({ ...list, items: pickFields(list.items, projection) });
-}
-
 function projectionOf(query: QueryReader): Projection | undefined {
   const fields = query.get('fields');
   return fields === null || fields === '' ? undefined : parseFields(fields);
 }
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** The memory of the bodies and answers of all clients. */
+    memory: Ledger;
+  }
   interface FastifyRequest {
     /** CORS headers of the answer; null for a request that no web page sent, or one whose origin is not allowed. */
     corsHeaders: CorsHeaders | null;
+    /** Null until it is needed. */
+    answerMemory: AnswerMemory | null;
     /** How many requests the client has left; null where no rule limits it. */
     rateLimitHeaders: Readonly<Record<string, string>> | null;
   }
@@ -73,57 +75,99 @@ const privateCaching = { 'cache-control': 'private, no-cache' };
 
 /**
  * Sends a whole answer in one go, past Fastify's reply, which collects headers in a map, copies and checks them: this serves a
- * sixth more views per second. For a HEAD, Node leaves the body out. Returns a promise for a large answer, which may have to wait for memory.
+ * sixth more views per second. For a HEAD, Node leaves the body out. Returns a promise for a long answer, which may have to wait for
+ * memory: it throws unavailable, before anything is sent, where there is none for an answer that need not be sent.
  */
 export function sendAnswer(
   request: FastifyRequest,
   reply: FastifyReply,
   answer: Answer,
 ): Promise<void> | undefined {
-  reply.hijack();
-  const { status, json, content } = answer;
-  const headers = { ...commonHeaders(request), ...answer.headers };
-  const byteLength = json === undefined ? 0 : Buffer.byteLength(json);
-  request.server.requestCounts.note(request, status, sentBytesOf(request, answer, byteLength));
-  if (content !== undefined) {
-    sendContent(reply.raw, { status, headers }, content);
-    return undefined;
-  }
-  if (answer.open !== undefined && request.method !== 'HEAD') {
-    const response = reply.raw.writeHead(status, headers);
-    // Sent by themselves, the headers become one text; Node would keep them for as long as the answer is open as the pieces that it was made of.
-    response.flushHeaders();
-    answer.open(response);
-    return undefined;
-  }
-  if (json === undefined) {
-    reply.raw.writeHead(status, headers).end();
-    return undefined;
-  }
-  reply.raw.writeHead(status, {
-    ...headers,
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': byteLength,
-  });
-  if (byteLength > httpLimits.smallAnswerBytesMax) return sendLarge(reply.raw, json, byteLength);
-  reply.raw.end(json);
+  const { json, texts = json === undefined ? undefined : [json] } = answer;
+  if (texts === undefined || answer.content !== undefined) return sendOther(request, reply, answer);
+  const [only = ''] = texts;
+  if (texts.length > 1 || only.length > httpLimits.smallAnswerBytesMax)
+    return sendLarge(request, reply, { ...answer, texts });
+  sendHead(request, reply, { answer, byteLength: Buffer.byteLength(only) }).end(only);
   return undefined;
 }
 
-/** The bytes of the body that is sent; none are for a HEAD. */
-function sentBytesOf({ method }: FastifyRequest, { content }: Answer, jsonBytes: number): number {
-  if (method === 'HEAD') return 0;
-  return content === undefined ? jsonBytes : content.length;
+function sendOther(request: FastifyRequest, reply: FastifyReply, answer: Answer): undefined {
+  const { status, content } = answer;
+  reply.hijack();
+  const headers = { ...commonHeaders(request), ...answer.headers };
+  request.server.requestCounts.note(request, status, sentBytesOf(request, content?.length ?? 0));
+  if (content !== undefined) {
+    sendContent(reply.raw, { status, headers, share: shareOf(request) }, content);
+    return;
+  }
+  if (answer.open === undefined || request.method === 'HEAD') {
+    reply.raw.writeHead(status, headers).end();
+    return;
+  }
+  const response = reply.raw.writeHead(status, headers);
+  // Sent by themselves, the headers become one text; Node would keep them for as long as the answer is open as the pieces that it was made of.
+  response.flushHeaders();
+  answer.open(response);
 }
 
-async function sendLarge(response: ServerResponse, json: string, byteLength: number): Promise<void> {
-  const freed = unreadAnswers.untilFreed();
-  if (freed !== undefined) await freed;
+interface Head {
+  readonly answer: Answer;
+  readonly byteLength: number;
+}
+
+function sendHead(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { answer, byteLength }: Head,
+): ServerResponse {
+  reply.hijack();
+  request.server.requestCounts.note(request, answer.status, sentBytesOf(request, byteLength));
+  return reply.raw.writeHead(answer.status, {
+    ...commonHeaders(request),
+    ...answer.headers,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': byteLength,
+  });
+}
+
+/** The bytes of the body that is sent; none are for a HEAD. */
+function sentBytesOf({ method }: FastifyRequest, bytes: number): number {
+  return method === 'HEAD' ? 0 : bytes;
+}
+
+async function sendLarge(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: Answer & { readonly texts: readonly string[] },
+): Promise<void> {
+  const { texts } = answer;
+  const byteLength = await byteLengthOf(texts);
+  const memory = answerMemory(request);
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  await memory.admitAnswer(lengthOf(texts), { isCertain: !isRead });
+  const response = sendHead(request, reply, { answer, byteLength });
+  if (request.method === 'HEAD') {
+    memory.release();
+    response.end();
+    return;
+  }
   // Otherwise Node joins headers and text to a new string, which is one more copy of the text.
   response.flushHeaders();
-  // Node allocates three bytes for each character of UTF-8.
-  response.end(json, byteLength === json.length ? 'latin1' : 'utf8');
-  unreadAnswers.hold(response, byteLength);
+  // Not awaited: the instance need not stay open for as long as a client takes to read.
+  void sendTexts(response, texts.toReversed(), { memory, byteLength });
+}
+
+/** The memory of the answer to a request, in the ledger of all. */
+export function answerMemory(request: FastifyRequest): AnswerMemory {
+  if (request.answerMemory !== null) return request.answerMemory;
+  return (request.answerMemory = new AnswerMemory(request.server.memory, shareOf(request)));
+}
+
+function shareOf(request: FastifyRequest): Share {
+  const { server, instance, instanceEntry, raw } = request;
+  const address = instance === null ? '' : clientKey(server.admission.addressOf(instance, request));
+  return { instance: instanceEntry?.id ?? '', address, signal: raw.signal };
 }
 
 /** Returns the headers that every answer carries, also where Fastify is not involved. */
@@ -141,53 +185,3 @@ export function standardHeaders(requestId: string): Record<string, string> {
     'referrer-policy': 'no-referrer',
   };
 }
-
-/**
- * The memory of answers that were sent and that their clients have not read yet. When those of all clients together exceed the budget,
- * the connection of the oldest is destroyed: a client has five minutes to read an answer, but not everybody's memory.
- */
-export class UnreadAnswers {
-  readonly #budget: MemoryBudget;
-  /** Number of answers given up whose memory is not free yet. */
-  #closing = 0;
-
-  constructor(bytesMax: number) {
-    this.#budget = new MemoryBudget(bytesMax);
-  }
-
-  get bytes(): number {
-    return this.#budget.bytes;
-  }
-
-  /** Counts an answer of this many bytes until its client has read it; call it right after `end`. */
-  hold(response: ServerResponse, bytes: number): void {
-    // Nothing is held of an answer that the system has taken at once. Node tells how much is left, but of a text only in characters.
-    if (bytes <= httpLimits.smallAnswerBytesMax || response.socket?.writableLength === 0) return;
-    let isGivenUp = false;
-    const giveUp = (): void => {
-      isGivenUp = true;
-      this.#closing += 1;
-      response.destroy();
-    };
-    response.once('close', () => {
-      if (isGivenUp) this.#closing -= 1;
-      this.#budget.release(giveUp);
-    });
-    this.#budget.hold(giveUp, bytes);
-  }
-
-  /**
-   * Returns undefined, or a promise to await before a large answer is made or sent. Node frees the memory of a destroyed connection at the end of a
-   * turn of the event loop, and a single turn could make hundreds of answers.
-   */
-  untilFreed(): Promise<void> | undefined {
-    return this.#closing === 0 ? undefined : this.#waitForClosing();
-  }
-
-  async #waitForClosing(): Promise<void> {
-    while (this.#closing > 0) await nextTurn();
-  }
-}
-
-/** Those of all connections. */
-export const unreadAnswers = new UnreadAnswers(httpLimits.answersBytesMax);

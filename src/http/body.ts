@@ -1,20 +1,26 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { AppError, busy } from '../base/errors.ts';
+import { AppError } from '../base/errors.ts';
+import type { Share } from '../base/fair-line.ts';
 import { Pieces } from '../base/pieces.ts';
 import {
   decodeUtf8,
   isJsonObject,
   type JsonLimits,
   type JsonObject,
-  parseJson,
+  parseJsonInTurns,
   withoutByteOrderMark,
 } from '../base/json.ts';
+import { clientKey } from '../limits/rate-limiter.ts';
 import { httpLimits } from './connections.ts';
 import { parseForm } from './parse-form.ts';
 import { checkCharset } from './parse-multipart.ts';
+import type { UnfinishedBodies } from './unfinished-bodies.ts';
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    bodies: UnfinishedBodies;
+  }
   interface FastifyContextConfig {
     /** For a route whose bodies have other limits than the default. */
     readonly jsonLimits?: JsonLimits | undefined;
@@ -32,6 +38,8 @@ declare module 'fastify' {
     bodyProblem: AppError | null;
     /** Whether the body is a form that the route has still to read. */
     isFormWaiting: boolean;
+    /** Ends the memory of the body; null where there is none. */
+    releaseBody: (() => void) | null;
   }
 }
 
@@ -42,6 +50,7 @@ export function acceptBodies(app: FastifyInstance): void {
   app.decorateRequest('bodyBytes', 0);
   app.decorateRequest('bodyProblem', null);
   app.decorateRequest('isFormWaiting', false);
+  app.decorateRequest('releaseBody', null);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(/^application\/json\b/i, (request: FastifyRequest, payload: IncomingMessage) =>
     readAndParse(request, payload, parseJsonBody),
@@ -80,8 +89,12 @@ async function readAndParse(
 ): Promise<unknown> {
   // A client that waits for leave to send its body needs none to be told that the path is unknown.
   if (request.is404 && request.headers.expect !== undefined) return undefined;
-  const bytes = await readBody(payload);
-  if (request.is404) return undefined;
+  const { bytes, release } = await readBody(payload, bodyMemory(request));
+  if (request.is404) {
+    release();
+    return undefined;
+  }
+  request.releaseBody = release;
   request.bodyBytes = bytes.length;
   if (request.routeOptions.config.takesBytes === true) return bytes;
   try {
@@ -95,8 +108,15 @@ async function readAndParse(
   }
 }
 
-function parseJsonBody(bytes: Buffer, request: FastifyRequest): unknown {
-  return parseJson(withoutByteOrderMark(decodeUtf8(bytes)), request.routeOptions.config.jsonLimits);
+function parseJsonBody(bytes: Buffer, request: FastifyRequest): Promise<unknown> {
+  return parseJsonInTurns(withoutByteOrderMark(decodeUtf8(bytes)), request.routeOptions.config.jsonLimits);
+}
+
+/** Where the body of a request is counted. The client's address is that of the connection until the instance is open, whose settings tell more. */
+export function bodyMemory(request: FastifyRequest): BodyMemory {
+  const { server, instanceEntry, raw } = request;
+  const address = clientKey(server.admission.addressBefore(instanceEntry, request));
+  return { bodies: server.bodies, share: { instance: instanceEntry?.id ?? '', address, signal: raw.signal } };
 }
 
 /** The body as an object; an absent one is an empty object, as clients leave it out when there is nothing to say. */
@@ -107,51 +127,23 @@ export function bodyOf(request: FastifyRequest): JsonObject {
   throw new AppError('bad_request', 'Expected a JSON object as the body.');
 }
 
-/**
- * A bound on the memory that clients hold together, for example with bodies that are half sent or answers that are not read. Beyond it
- * the oldest holding is given up: most last for less than a second, and a client that fills the memory on purpose never ends its own.
- */
-export class MemoryBudget {
-  readonly #bytesMax: number;
-  /** The bytes of each holding by its `giveUp` function, oldest first. */
-  readonly #held = new Map<() => void, number>();
-  #bytes = 0;
-
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
-  }
-
-  /** The bytes of all holdings together. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** Sets the bytes of a holding. May call `giveUp` of this and of other holdings before it returns. */
-  hold(giveUp: () => void, bytes: number): void {
-    this.#bytes += bytes - (this.#held.get(giveUp) ?? 0);
-    this.#held.set(giveUp, bytes);
-    for (const oldest of this.#held.keys()) {
-      if (this.#bytes <= this.#bytesMax) return;
-      this.release(oldest);
-      oldest();
-    }
-  }
-
-  /** Ends a holding, if it has not ended yet. */
-  release(giveUp: () => void): void {
-    this.#bytes -= this.#held.get(giveUp) ?? 0;
-    this.#held.delete(giveUp);
-  }
+/** Where the memory of a body is counted. */
+export interface BodyMemory {
+  readonly bodies: UnfinishedBodies;
+  readonly share: Share;
 }
 
-/** That of the bodies of all clients. */
-export const bodiesBudget = new MemoryBudget(httpLimits.bodiesBytesMax);
+/** A body, and what ends the memory that it takes. */
+export interface ReadBody {
+  readonly bytes: Buffer;
+  readonly release: () => void;
+}
 
 /**
- * Reads the bytes of a body. Throws payload_too_large, at once when the announced length is too large, and unavailable when the bodies
- * of all clients together are. Bytes that arrive after that are discarded.
+ * Reads the bytes of a body. Throws payload_too_large, at once when the announced length is too large, and unavailable or too_slow when
+ * the bodies of all clients together are too large. Bytes that arrive after that are discarded.
  */
-export function readBody(payload: IncomingMessage, budget = bodiesBudget): Promise<Buffer> {
+export function readBody(payload: IncomingMessage, { bodies, share }: BodyMemory): Promise<ReadBody> {
   const announced = Number(payload.headers['content-length'] ?? 0);
   if (announced > httpLimits.bodyBytesMax) return Promise.reject(tooLarge());
   return new Promise((resolve, reject) => {
@@ -159,21 +151,18 @@ export function readBody(payload: IncomingMessage, budget = bodiesBudget): Promi
     const refuse = (error: Error): void => {
       payload.off('data', take);
       pieces.take();
-      budget.release(giveUp);
+      bodies.end(body);
       reject(error);
     };
-    const giveUp = (): void => refuse(busy());
+    const body = bodies.begin(share, refuse);
     const take = (piece: Buffer): void => {
       pieces.add(piece);
       if (pieces.length > httpLimits.bodyBytesMax) return refuse(tooLarge());
-      if (pieces.length > httpLimits.smallBodyBytesMax) budget.hold(giveUp, pieces.length);
+      bodies.receive(body, pieces.length);
     };
     payload.on('data', take);
     payload.once('error', refuse);
-    payload.once('end', () => {
-      budget.release(giveUp);
-      resolve(pieces.take());
-    });
+    payload.once('end', () => resolve({ bytes: pieces.take(), release: bodies.finish(body) }));
   });
 }
 

@@ -119,15 +119,13 @@ export const httpLimits = {
   bodyBytesMax: 32 * 1024 * 1024,
   /** Of a batch with files, unless its instance has another limit. */
   batchFormBytesMax: 128 * 1024 * 1024,
-  /** Of the bodies of all clients together, while they are read. Those up to `smallBodyBytesMax` are always accepted and not counted. */
-  bodiesBytesMax: 256 * 1024 * 1024,
-  smallBodyBytesMax: 64 * 1024,
   /** Each costs a thousand times as much as its bytes. */
   formFieldsMax: 1_000,
   partHeaderBytesMax: 4 * 1024,
   partHeaderLinesMax: 16,
-  /** Of all clients together, while they are not read; one answer alone may have half of it. Small ones do not count. */
-  answersBytesMax: 512 * 1024 * 1024,
+  /** Of bodies and answers in memory, of all clients together (`--answer-memory`). */
+  memoryBytesMax: 512 * 1024 * 1024,
+  /** Smaller answers are not counted: the system takes them at once. */
   smallAnswerBytesMax: 64 * 1024,
   /** 255 bytes of an id, percent-encoded. */
   paramLengthMax: 1_000,

@@ -6,8 +6,10 @@ import { test, type TestContext } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { eventually } from '../../test/support/eventually.ts';
-import { MemoryBudget, readBody } from './body.ts';
+import { Ledger } from '../base/ledger.ts';
+import { readBody } from './body.ts';
 import { httpLimits } from './connections.ts';
+import { UnfinishedBodies } from './unfinished-bodies.ts';
 
 const head = 'POST / HTTP/1.1\r\nHost: a.example\r\n';
 const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n`;
@@ -19,8 +21,17 @@ interface Reading {
   readonly read: Promise<string>;
 }
 
+interface Sender {
+  readonly bodies: UnfinishedBodies;
+  readonly address: string;
+}
+
 /** A connection that has sent the head of a request, whose body is being read. */
-async function startReading(t: TestContext, bytes: string, budget?: MemoryBudget): Promise<Reading> {
+async function startReading(
+  t: TestContext,
+  bytes: string,
+  { bodies = new UnfinishedBodies(new Ledger({ max: 1024 ** 3 })), address = 'a' }: Partial<Sender> = {},
+): Promise<Reading> {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -31,8 +42,11 @@ async function startReading(t: TestContext, bytes: string, budget?: MemoryBudget
   client.write(bytes);
   // What a server tells of a request.
   const [request] = (await once(server, 'request')) as [IncomingMessage, ServerResponse];
-  const read = readBody(request, budget).then(
-    (body) => `${body.length} bytes, ${new Set(body).size} of them different`,
+  const read = readBody(request, { bodies, share: { instance: 'a', address } }).then(
+    ({ bytes, release }) => {
+      release();
+      return `${bytes.length} bytes, ${new Set(bytes).size} of them different`;
+    },
     (error: unknown) => String(error),
   );
   return { client, server: request.socket, read };
@@ -67,7 +81,7 @@ test('a small body that comes byte by byte holds no more than a small one may', 
   for (const { server } of readings)
     await eventually('all of it has come', () => server.bytesRead >= chunked.length + pieces * 6);
   const perBody = (usedMemory() - before) / readings.length;
-  assert.ok(perBody < httpLimits.smallBodyBytesMax, `${perBody} bytes of memory for each`);
+  assert.ok(perBody < 64 * 1024, `${perBody} bytes of memory for each`);
   for (const { client } of readings) client.write('0\r\n\r\n');
   for (const { read } of readings) assert.equal(await read, `${pieces} bytes, 1 of them different`);
 });
@@ -82,31 +96,62 @@ test('a body is refused where it passes the limit, and before it comes where tha
   assert.match(await grown.read, /too large/);
 });
 
-test('where all bodies together are too much the oldest is given up, and none that is small', async (t) => {
-  const { smallBodyBytesMax } = httpLimits;
-  const large = 3 * smallBodyBytesMax;
-  const budget = new MemoryBudget(2 * (large + 1));
-  const start = async (length: number): Promise<Reading> => {
-    const reading = await startReading(t, `${head}Content-Length: ${length + 1}\r\n\r\n`, budget);
-    const before = reading.server.bytesRead;
-    reading.client.write(Buffer.alloc(length, 'x'));
-    await eventually('all but its last byte has come', () => reading.server.bytesRead === before + length);
-    return reading;
-  };
-  const small = await start(smallBodyBytesMax - 1);
-  const [oldest, kept] = [await start(large), await start(large)];
-  const ended = await start(large);
-  assert.match(await oldest.read, /The service is busy, try again/);
-  // What is read, or has no reader any more, makes room.
-  ended.client.write('y');
-  assert.equal(await ended.read, `${large + 1} bytes, 2 of them different`);
-  const left = await start(large);
-  left.client.destroy();
-  assert.match(await left.read, /aborted/);
-  const last = await start(large);
-  for (const { client } of [small, kept, last]) client.write('y');
-  assert.equal(await small.read, `${smallBodyBytesMax} bytes, 2 of them different`);
-  for (const { read } of [kept, last]) assert.equal(await read, `${large + 1} bytes, 2 of them different`);
+const step = 64 * 1024;
+
+/** Sends all of a body but its last byte. */
+async function startBody(
+  t: TestContext,
+  bodies: UnfinishedBodies,
+  { address = 'a', length = 4 * step - 1 }: { readonly address?: string; readonly length?: number } = {},
+): Promise<Reading> {
+  const reading = await startReading(t, `${head}Content-Length: ${length + 1}\r\n\r\n`, { bodies, address });
+  const before = reading.server.bytesRead;
+  reading.client.write(Buffer.alloc(length, 'x'));
+  await eventually('all but its last byte has come', () => reading.server.bytesRead === before + length);
+  return reading;
+}
+
+test('where the bodies of an instance are too much the slowest is refused, and the memory of each is released', async (t) => {
+  const ledger = new Ledger({ max: 10 * step });
+  const bodies = new UnfinishedBodies(ledger);
+  const slow = await startBody(t, bodies, { address: 'slow', length: step - 1 });
+  const [first, second] = [
+    await startBody(t, bodies, { address: 'b' }),
+    await startBody(t, bodies, { address: 'c' }),
+  ];
+  const third = await startBody(t, bodies, { address: 'd' });
+  assert.match(await slow.read, /too slow/);
+  const ended = [first, second, third];
+  for (const { client } of ended) client.write('y');
+  const results = await Promise.all(ended.map(({ read }) => read));
+  assert.equal(results.filter((result) => result.endsWith('2 of them different')).length, 2, results.join());
+  assert.equal(ledger.amount, 0);
+});
+
+test('an address may have a tenth of the share in unfinished bodies, or one body', async (t) => {
+  const ledger = new Ledger({ max: 60 * step });
+  const bodies = new UnfinishedBodies(ledger);
+  const large = await startBody(t, bodies, { address: 'large', length: 20 * step - 1 });
+  const [slowest, kept] = [await startBody(t, bodies, { length: step - 1 }), await startBody(t, bodies)];
+  const last = await startBody(t, bodies, { length: 2 * step - 1 });
+  assert.match(await slowest.read, /too slow/);
+  for (const { client } of [large, kept, last]) client.write('y');
+  for (const { read } of [large, kept, last]) assert.match(await read, /2 of them different/);
+  assert.equal(ledger.amount, 0);
+});
+
+test('what a client only announces costs it nothing, and one that leaves gives back its memory', async (t) => {
+  const ledger = new Ledger({ max: 60 * step });
+  const bodies = new UnfinishedBodies(ledger);
+  const announced = await startReading(t, `${head}Content-Length: 5000000\r\n\r\n`, { bodies });
+  assert.equal(ledger.amount, 0);
+  const begun = await startBody(t, bodies);
+  assert.ok(ledger.amount >= 4 * step, String(ledger.amount));
+  for (const { client, read } of [announced, begun]) {
+    client.destroy();
+    assert.match(await read, /aborted/);
+  }
+  assert.equal(ledger.amount, 0);
 });
 
 test('a body whose client leaves is none', async (t) => {

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { busy } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { NewFile } from '../fields/new-file.ts';
 import { Uploads } from '../files/uploads.ts';
 import type { Instance } from '../instances/instance.ts';
-import { bodiesBudget, tooLarge } from './body.ts';
+import { type BodyMemory, bodyMemory, tooLarge } from './body.ts';
 import { httpLimits } from './connections.ts';
 import { formObject, parametersOf } from './parse-form.ts';
 import { checkCharset, parseMultipart } from './parse-multipart.ts';
+import type { UnfinishedBodies, UnfinishedBody } from './unfinished-bodies.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -50,7 +50,7 @@ export async function receiveForm(
   const uploads = new Uploads(instance, { isDigested: headers['idempotency-key'] !== undefined });
   request.uploads = uploads;
   const files: SentFile[] = [];
-  const reading = new FormReading(raw, plan.bytesMax);
+  const reading = new FormReading(raw, { bytesMax: plan.bytesMax, memory: bodyMemory(request) });
   try {
     const entries = await parseMultipart(raw, contentType, {
       signal: reading.signal,
@@ -78,6 +78,11 @@ async function passOver(content: AsyncIterable<Buffer>): Promise<void> {
   for await (const piece of content) void piece;
 }
 
+interface FormLimits {
+  readonly bytesMax: number;
+  readonly memory: BodyMemory;
+}
+
 /** Bounds what a form may cost while it is read: its bytes, and the memory of its fields, also together with the bodies of other clients. */
 class FormReading {
   readonly #abort = new AbortController();
@@ -85,10 +90,14 @@ class FormReading {
   readonly #bytesMax: number;
   #bytes = 0;
   #heldBytes = 0;
+  readonly #bodies: UnfinishedBodies;
+  readonly #body: UnfinishedBody;
 
-  constructor(raw: IncomingMessage, bytesMax: number) {
+  constructor(raw: IncomingMessage, { bytesMax, memory }: FormLimits) {
     this.#raw = raw;
     this.#bytesMax = bytesMax;
+    this.#bodies = memory.bodies;
+    this.#body = memory.bodies.begin(memory.share, (error) => this.#abort.abort(error));
     raw.on('data', this.#count);
   }
 
@@ -105,15 +114,13 @@ class FormReading {
   hold(bytes: number): void {
     this.#heldBytes += bytes;
     if (this.#heldBytes > httpLimits.bodyBytesMax) this.#abort.abort(tooLarge());
-    else if (this.#heldBytes > httpLimits.smallBodyBytesMax) bodiesBudget.hold(this.#giveUp, this.#heldBytes);
+    else this.#bodies.receive(this.#body, this.#heldBytes);
   }
 
   end(): void {
     this.#raw.off('data', this.#count);
-    bodiesBudget.release(this.#giveUp);
+    this.#bodies.end(this.#body);
   }
-
-  readonly #giveUp = (): void => this.#abort.abort(busy());
 
   readonly #count = (piece: Buffer): void => {
     this.#bytes += piece.length;

@@ -13,7 +13,10 @@ import type { OpenInstances } from '../instances/open-instances.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { NetworkPolicy } from '../network/address-guard.ts';
 import { type ListQuery, parseListQuery, type QueryReader } from '../query/list-query.ts';
-import { listJson, type ListPage } from '../query/run-list.ts';
+import { parseFields } from '../query/projection.ts';
+import { Pauses } from '../base/pauses.ts';
+import { projectTexts } from '../query/project-texts.ts';
+import { listTexts, type ListPage } from '../query/run-list.ts';
 import {
   findAnswer,
   type IdempotentRequest,
@@ -25,7 +28,8 @@ import type { RecordWrite } from '../records/record-write.ts';
 import type { Realtime } from '../realtime/realtime.ts';
 import type { WriteOptions } from '../storage/database.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
-import { type Answer, projected, projectedList } from './answer.ts';
+import { type Answer, answerMemory, projected } from './answer.ts';
+import type { AnswerMemory } from './answer-memory.ts';
 import { bodyOf } from './body.ts';
 import { queryOf } from './request.ts';
 import { ruleInput } from './rule-input.ts';
@@ -107,17 +111,31 @@ export class RequestContext<Params = object> extends ServiceContext {
 
   /** The query as that of a list. Throws bad_request. */
   get listQuery(): ListQuery {
-    return parseListQuery(this.query);
+    return { ...parseListQuery(this.query), memory: this.memory };
   }
 
   /** Answers a page of a list; `fields` of the query may ask for some members of its items. */
-  answerList<Item>(
+  async answerList<Item>(
     { items, ...page }: ListPage & { readonly items: readonly Item[] },
     toJson: (item: Item) => string = JSON.stringify,
     headers?: Answer['headers'],
-  ): Answer {
-    const json = listJson(page, items.map(toJson));
-    return { status: 200, json: projectedList(this.query, json), ...(headers && { headers }) };
+  ): Promise<Answer> {
+    const pauses = new Pauses();
+    const texts: string[] = [];
+    for (const item of items) {
+      const text = toJson(item);
+      texts.push(text);
+      const pause = pauses.after(text.length);
+      if (pause !== undefined) await pause;
+    }
+    const fields = parseFields(this.query.get('fields') ?? '');
+    const shown = fields === undefined ? texts : await projectTexts(texts, fields, pauses);
+    return { status: 200, texts: listTexts(page, shown), ...(headers && { headers }) };
+  }
+
+  /** The memory of the answer, for rows that are read for it. */
+  get memory(): AnswerMemory {
+    return answerMemory(this.request);
   }
 
   /**

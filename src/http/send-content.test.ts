@@ -5,17 +5,19 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import { eventually } from '../../test/support/eventually.ts';
-import { MemoryBudget } from './body.ts';
+import { Ledger } from '../base/ledger.ts';
 import { type Content, sendContent } from './send-content.ts';
+
+const share = { instance: 'a', address: '' };
 
 /** A server that sends content, and clients that do not read what they have asked for. */
 async function start(
   t: TestContext,
-  sending: MemoryBudget,
+  sending: Ledger,
   contentOf: () => Content,
 ): Promise<{ readonly ask: () => Socket }> {
   const server = createServer((_, response: ServerResponse) =>
-    sendContent(response, { status: 200, headers: { 'x-frame-options': '' }, sending }, contentOf()),
+    sendContent(response, { status: 200, headers: { 'x-frame-options': '' }, share, sending }, contentOf()),
   );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -44,7 +46,7 @@ function endless(streams: Readable[]): Content {
 
 test('of files that nobody reads the oldest is given up where they are too many, and its file closed', async (t) => {
   const streams: Readable[] = [];
-  const sending = new MemoryBudget(2);
+  const sending = new Ledger({ max: 2 });
   const { ask } = await start(t, sending, () => endless(streams));
   const clients: Socket[] = [];
   for (let count = 1; count <= 3; count += 1) {
@@ -52,7 +54,7 @@ test('of files that nobody reads the oldest is given up where they are too many,
     await eventually('it is sent', () => streams.length === count);
   }
   await eventually('the oldest is closed', () => streams[0]?.destroyed, 15_000);
-  assert.deepEqual([streams[1]?.destroyed, streams[2]?.destroyed, sending.bytes], [false, false, 2]);
+  assert.deepEqual([streams[1]?.destroyed, streams[2]?.destroyed, sending.amount], [false, false, 2]);
   const [oldest] = clients;
   assert.ok(oldest);
   oldest.resume();
@@ -62,7 +64,7 @@ test('of files that nobody reads the oldest is given up where they are too many,
 
 test('a client that goes away closes the file, and one that reads slowly holds no more than a few pieces', async (t) => {
   const streams: Readable[] = [];
-  const sending = new MemoryBudget(2);
+  const sending = new Ledger({ max: 2 });
   let read = 0;
   const { ask } = await start(t, sending, () => {
     const content = endless(streams);
@@ -70,7 +72,7 @@ test('a client that goes away closes the file, and one that reads slowly holds n
     return content;
   });
   const client = ask();
-  await eventually('it is sent', () => sending.bytes === 1);
+  await eventually('it is sent', () => sending.amount === 1);
   let before = -1;
   // The system takes some of it.
   await eventually('no more is read', () => {
@@ -80,7 +82,7 @@ test('a client that goes away closes the file, and one that reads slowly holds n
   });
   assert.ok(read < length / 2, String(read));
   client.destroy();
-  await eventually('the file is closed', () => streams[0]?.destroyed && sending.bytes === 0);
+  await eventually('the file is closed', () => streams[0]?.destroyed && sending.amount === 0);
 });
 
 test('a client that is gone before anything is sent closes the file', async (t) => {
@@ -89,7 +91,7 @@ test('a client that is gone before anything is sent closes the file', async (t) 
   const server = createServer((_, response: ServerResponse) => {
     response.once('close', () => {
       const content = endless(streams);
-      const head = { status: 200, headers: {}, sending: new MemoryBudget(2) };
+      const head = { status: 200, headers: {}, share, sending: new Ledger({ max: 2 }) };
       gone.resolve(sendContent(response, head, content));
     });
     response.req.socket.destroy();
@@ -106,7 +108,7 @@ test('a client that is gone before anything is sent closes the file', async (t) 
 });
 
 test('content that breaks off ends the connection: a client tells by the length', async (t) => {
-  const sending = new MemoryBudget(2);
+  const sending = new Ledger({ max: 2 });
   const { ask } = await start(t, sending, () => ({
     length: 10,
     body: Readable.from(
@@ -123,5 +125,5 @@ test('content that breaks off ends the connection: a client tells by the length'
   await once(client, 'close');
   assert.match(text, /content-length: 10\r\n[^]*\r\n\r\nhello$/);
   assert.doesNotMatch(text, /x-frame-options/);
-  assert.equal(sending.bytes, 0);
+  assert.equal(sending.amount, 0);
 });

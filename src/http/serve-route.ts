@@ -4,7 +4,7 @@ import { authenticate, tokenRequired } from '../auth/authenticate.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Instance } from '../instances/instance.ts';
-import { checkFields, sendAnswer, unreadAnswers } from './answer.ts';
+import { checkFields, sendAnswer } from './answer.ts';
 import { requireReached, withOwnEndpoints } from './endpoint-keys.ts';
 import { logFailure, logRequest } from './log-request.ts';
 import { receiveForm } from './receive-form.ts';
@@ -40,7 +40,11 @@ export function serveRoute(app: FastifyInstance, services: Services, route: Rout
         config: { pattern },
         handler: async (request, reply) => {
           count(request);
-          return sendAnswer(request, reply, await route.handle(new ServiceContext(services, request)));
+          try {
+            await sendAnswer(request, reply, await route.handle(new ServiceContext(services, request)));
+          } finally {
+            request.releaseBody?.();
+          }
         },
       });
     else
@@ -93,8 +97,6 @@ async function serve(route: InstanceRoute, services: Services, { request, reply 
     }
     if (request.bodyProblem !== null) refuseBody(instance, request, request.bodyProblem);
     checkFields(queryOf(request));
-    const freed = unreadAnswers.untilFreed();
-    if (freed !== undefined) await freed;
     if (route.isForSuperusers === true) requireSuperuser(caller);
     if (route.isCurrent === true) await instance.refresh();
     const answer = await route.handle(new RequestContext(services, request, { instance, caller }));
@@ -105,6 +107,8 @@ async function serve(route: InstanceRoute, services: Services, { request, reply 
     logFailure(request, { instance, caller }, error);
     throw error;
   } finally {
+    request.answerMemory?.release();
+    request.releaseBody?.();
     if (request.uploads !== null) await request.uploads.discard();
     loan.release();
   }

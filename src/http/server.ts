@@ -11,6 +11,7 @@ import { AssertionFailed } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
+import { Ledger } from '../base/ledger.ts';
 import type { Logger } from '../base/logger.ts';
 import { openFilesMax } from '../base/process.ts';
 import {
@@ -51,6 +52,7 @@ import { routes } from './routes.ts';
 import { serveRoute } from './serve-route.ts';
 import { commonHeaders } from './answer.ts';
 import { openTls, type TlsFiles } from './tls.ts';
+import { UnfinishedBodies } from './unfinished-bodies.ts';
 
 /** The server as app.ts holds it. Only http/ knows that it is a Fastify instance. */
 export type HttpServer = FastifyInstance;
@@ -61,6 +63,8 @@ export interface ServerOptions extends AddressOptions, AdmissionOptions, Service
   readonly accessLog?: AccessLog | undefined;
   readonly logger: Logger;
   readonly tls: TlsFiles | undefined;
+  /** Of bodies and answers in memory, of all clients together; undefined for the default. */
+  readonly answerMemoryBytes?: number | undefined;
 }
 
 /**
@@ -82,6 +86,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   options.metrics.watch(app.server);
   app.decorateRequest('instanceEntry', null);
   app.decorateRequest('instance', null);
+  app.decorate('memory', new Ledger({ max: options.answerMemoryBytes ?? httpLimits.memoryBytesMax }));
+  app.decorate('bodies', new UnfinishedBodies(app.memory));
+  app.decorateRequest('answerMemory', null);
   app.decorateRequest('uploads', null);
   app.decorateRequest('corsHeaders', null);
   app.decorateRequest('rateLimitHeaders', null);
@@ -231,7 +238,10 @@ function answerError(
   const told = toErrorAnswer(error);
   errors.note(error, request, told);
   const { status, body, retryAfter } = told;
+  request.releaseBody?.();
   reply.headers(commonHeaders(request));
+  // Whoever sends too slowly is not waited for.
+  if (status === 408) reply.header('connection', 'close');
   if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
   // Closed at once, the connection of a client that is still sending would lose this answer. The rest of the body is discarded.
   if (isUnread(request, status)) reply.removeHeader('connection');

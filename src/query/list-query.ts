@@ -24,6 +24,16 @@ export interface ListQuery extends Paging {
   readonly sort: readonly SortKey[];
   /** Undefined keeps everything. */
   readonly fields: Projection | undefined;
+  /** Where its rows are to be counted. */
+  readonly memory?: RowMemory | undefined;
+}
+
+/** Memory that is admitted before rows are read into it, by the length of their texts in characters. */
+export interface RowMemory {
+  /** Waits until so much may be taken, in place of what was admitted before. Throws unavailable. */
+  admit(length: number): Promise<void>;
+  /** Admits so much more, for what is made of the rows. Throws unavailable where there is not so much at once. */
+  extend(length: number): void;
 }
 
 /** Which part of a list is asked for. */

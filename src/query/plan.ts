@@ -31,6 +31,8 @@ export interface ListPlan {
   readonly count: Sql;
   readonly perPage: number;
   readonly dialect: ListSource['dialect'];
+  /** What the last rows took in memory, in bytes; a hint for the next. */
+  readonly sizes: { last: number | undefined };
   /** How many columns a row has behind those that the list selects: its place for a cursor, or the total. */
   readonly extraColumns: number;
 }
@@ -54,7 +56,8 @@ export function planList(list: PlannedList, source: ListSource, columns: ListCol
   // An engine counts all rows of a table faster than it looks at the time for some of them.
   const counted = select.isWhole ? [] : select.conditions;
   const count = sql`SELECT count(*) FROM ${select.from}${whereAll(counted)}`;
-  const common = { select, columns, count, perPage, dialect: source.dialect };
+  const sizes = { last: undefined };
+  const common = { select, columns, count, perPage, dialect: source.dialect, sizes };
   if (offset === undefined)
     return { ...common, page: undefined, extraColumns: cursorColumns(select.terms).length };
   const pageOf = (selected: Sql): Sql => {

@@ -1,4 +1,5 @@
-import { type HtmlReader, type HtmlTag, readHtml } from '../base/html-text.ts';
+import { type HtmlReader, type HtmlTag, readHtmlInSteps } from '../base/html-text.ts';
+import { atOnce } from '../base/pauses.ts';
 import { quote } from '../filters/filter-error.ts';
 import { booleanOf, listLimits, parameterError } from './list-parameters.ts';
 
@@ -105,21 +106,30 @@ export function memberOf(projection: Projection, name: string): Projection | Exc
  * it is, because a path may go deeper than a value does. The given value is not changed.
  */
 export function pickFields(value: unknown, projection: Projection): unknown {
-  if (Array.isArray(value)) return value.map((item) => pickFields(item, projection));
+  return atOnce(pickInSteps(value, projection));
+}
+
+/** As {@link pickFields}, in steps whose lengths it yields. */
+export function* pickInSteps(value: unknown, projection: Projection): Generator<number, unknown> {
+  if (Array.isArray(value)) {
+    const items: unknown[] = [];
+    for (const item of value) items.push(yield* pickInSteps(item, projection));
+    return items;
+  }
   if (typeof value !== 'object' || value === null) return value;
   const kept: [string, unknown][] = [];
   for (const [name, member] of Object.entries(value)) {
     const part = memberOf(projection, name);
     if (part === undefined) continue;
-    kept.push([name, part === true ? member : pickPart(member, part)]);
+    kept.push([name, part === true ? member : yield* pickPart(member, part)]);
   }
   // Not built by assignment, which would take a member `__proto__` of a json field for the prototype.
   return Object.fromEntries(kept);
 }
 
-function pickPart(member: unknown, part: Projection | Excerpt): unknown {
-  if (!('lengthMax' in part)) return pickFields(member, part);
-  return typeof member === 'string' ? excerpt(member, part) : member;
+function* pickPart(member: unknown, part: Projection | Excerpt): Generator<number, unknown> {
+  if (!('lengthMax' in part)) return yield* pickInSteps(member, part);
+  return typeof member === 'string' ? yield* excerptInSteps(member, part) : member;
 }
 
 /** What `:excerpt(100,true)` asks for. */
@@ -131,11 +141,18 @@ interface Excerpt {
 }
 
 /** Returns the beginning of the text that this HTML shows (http-api section 7), in time at most linear in the length of the HTML. */
-export function excerpt(html: string, { lengthMax, hasEllipsis }: Excerpt): string {
+export function excerpt(html: string, part: Excerpt): string {
+  return atOnce(excerptInSteps(html, part));
+}
+
+function* excerptInSteps(html: string, { lengthMax, hasEllipsis }: Excerpt): Generator<number, string> {
   const isLong = html.length > listLimits.excerptSourceLengthMax;
   const text = new ShownText(lengthMax);
   // The cut may split a surrogate pair.
-  readHtml(isLong ? html.slice(0, listLimits.excerptSourceLengthMax).toWellFormed() : html, text);
+  yield* readHtmlInSteps(
+    isLong ? html.slice(0, listLimits.excerptSourceLengthMax).toWellFormed() : html,
+    text,
+  );
   const isCut = text.isFull || isLong;
   return `${text.shown}${isCut && hasEllipsis ? '...' : ''}`;
 }

@@ -1,8 +1,15 @@
 import { AppError } from '../base/errors.ts';
 import type { SlotValue } from '../sql/slot.ts';
-import { bindSlots } from '../sql/sql.ts';
-import { answerBytesMax, answerTooLarge, type Reader, type Tuple } from '../storage/database.ts';
-import type { ListQuery, Paging } from './list-query.ts';
+import { bindSlots, type Sql } from '../sql/sql.ts';
+import {
+  answerBytesMax,
+  AnswerTooLarge,
+  answerTooLarge,
+  type Reader,
+  type SearchOptions,
+  type Tuple,
+} from '../storage/database.ts';
+import type { ListQuery, Paging, RowMemory } from './list-query.ts';
 import { type CursorSealer, type ListSource, sealCursor } from './list-source.ts';
 import { cursorPage, type ListColumns, type ListPlan, planList } from './plan.ts';
 import type { RowJsonCache, RowKind } from './row-cache.ts';
@@ -15,6 +22,8 @@ export interface BoundList {
   readonly paging: Paging;
   /** Undefined where a list is read by pages only. */
   readonly sealer?: CursorSealer;
+  /** Where the rows are to be counted; undefined for work of the service itself. */
+  readonly memory?: RowMemory | undefined;
 }
 
 /** A page of a list: the selected rows, or what was made of each. */
@@ -35,11 +44,11 @@ export interface ListPage {
 
 /** Plans and runs a list of one of the service's own tables. Throws AppError `bad_request`. */
 export function runList(reader: Reader, query: ListQuery, source: ListSource): Promise<ListResult> {
-  const { page, perPage, cursor } = query;
+  const { page, perPage, cursor, memory } = query;
   const offset = cursor === undefined ? (page - 1) * perPage : undefined;
   const plan = planList({ ...query, offset }, source, { rows: source.columns });
   const { sealer } = source;
-  return runRows(reader, { plan, values: [], paging: query, ...(sealer && { sealer }) });
+  return runRows(reader, { plan, values: [], paging: query, memory, ...(sealer && { sealer }) });
 }
 
 /** Runs a list as one statement, or two where the page lies behind the last one. */
@@ -77,7 +86,7 @@ export async function runJson(
 
 function readRows(
   reader: Reader,
-  { plan, values, paging, sealer }: BoundList,
+  { plan, values, paging, sealer, memory }: BoundList,
   what: keyof ListColumns,
 ): Promise<Tuple[]> {
   const { rows, versions = rows } = plan.page ?? plan.columns;
@@ -87,7 +96,54 @@ function readRows(
     throw new AppError('bad_request', 'This list has no cursors.');
   const statement =
     cursor === undefined || sealer === undefined ? selected : cursorPage(plan, selected, { cursor, sealer });
-  return reader.search(bindSlots(statement, values), { isQuick: plan.select.isQuick });
+  const { isQuick } = plan.select;
+  const bound = bindSlots(statement, values);
+  return memory === undefined
+    ? reader.search(bound, { isQuick })
+    : readAdmitted(reader, bound, { isQuick, memory, sizes: plan.sizes });
+}
+
+interface AdmittedRead extends SearchOptions {
+  readonly memory: RowMemory;
+  readonly sizes: ListPlan['sizes'];
+}
+
+/** What the first rows of a plan may take in memory, and how much more than before what does not fit. */
+const bytesFirst = 1024 * 1024;
+const bytesMin = 64 * 1024;
+const growth = 4;
+
+/**
+ * Reads rows into memory that was admitted before. Where that is too little, the rows are dropped and read again into more: so nobody
+ * holds memory while waiting for more of it. A plan that was used before begins with what its last rows took.
+ */
+async function readAdmitted(
+  reader: Reader,
+  statement: Sql,
+  { memory, sizes, ...options }: AdmittedRead,
+): Promise<Tuple[]> {
+  let bytesMax = Math.min(answerBytesMax, sizes.last === undefined ? bytesFirst : 2 * sizes.last);
+  for (;;) {
+    await memory.admit(Math.max(bytesMin, bytesMax));
+    try {
+      const rows = await reader.search(statement, { ...options, bytesMax: Math.max(bytesMin, bytesMax) });
+      sizes.last = bytesOf(rows);
+      return rows;
+    } catch (error) {
+      if (!(error instanceof AnswerTooLarge) || bytesMax >= answerBytesMax) throw error;
+      bytesMax = Math.min(answerBytesMax, Math.max(bytesFirst, bytesMax) * growth);
+    }
+  }
+}
+
+/** What rows take in memory, as engines count it. */
+export function bytesOf(rows: readonly Tuple[]): number {
+  let bytes = 0;
+  for (const row of rows)
+    for (const value of row)
+      if (typeof value === 'string') bytes += value.length;
+      else if (value instanceof Uint8Array) bytes += value.byteLength;
+  return bytes;
 }
 
 /** Returns what the rows of a page tell about the list. */
@@ -119,9 +175,24 @@ async function totalOf(
   return Number(row?.[0] ?? 0);
 }
 
-/** Returns the envelope of a list with the JSON texts of its items. */
-export function listJson(page: ListPage, items: readonly string[]): string {
-  return `{"items":[${items.join(',')}${listEnd(page)}`;
+/** Texts are joined up to this length: each by itself would be a write to the connection. */
+const joinedLengthMax = 64 * 1024;
+
+/** Returns the envelope of a list with the JSON texts of its items: as one text or, if it is long, as several. */
+export function listTexts(page: ListPage, items: readonly string[]): readonly string[] {
+  const texts: string[] = [];
+  let joined = '{"items":[';
+  let separator = '';
+  for (const item of items) {
+    if (joined.length + item.length > joinedLengthMax) {
+      texts.push(joined);
+      joined = '';
+    }
+    joined += separator + item;
+    separator = ',';
+  }
+  texts.push(joined + listEnd(page));
+  return texts;
 }
 
 function listEnd({ page, perPage, totalItems, totalPages, nextCursor }: ListPage): string {

@@ -11,13 +11,15 @@ import { type FilterTemplate, filterTemplate } from '../filters/template.ts';
 import { readCurrentCollection } from '../instances/current-collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { type Access, explainList } from '../query/explain-list.ts';
-import { isTrue, type Paging, parsePaging, type QueryReader } from '../query/list-query.ts';
+import { isTrue, type Paging, parsePaging, type QueryReader, type RowMemory } from '../query/list-query.ts';
 import type { CursorSealer, ListSource } from '../query/list-source.ts';
 import { type ListPlan, planList } from '../query/plan.ts';
 import { type PlanInputs, type PlanRequest, PlanSlots, valuesFor } from '../query/plan-slots.ts';
 import { baseAlias, RecordScope } from '../query/record-scope.ts';
 import { rowJson } from '../query/row-cache.ts';
-import { type BoundList, listJson, runJson, runRows } from '../query/run-list.ts';
+import { projectTexts } from '../query/project-texts.ts';
+import { parseFields } from '../query/projection.ts';
+import { type BoundList, bytesOf, listTexts, runJson, runRows } from '../query/run-list.ts';
 import { cursorsOfList } from '../secrets/seal-position.ts';
 import type { SlotValue } from '../sql/slot.ts';
 import { sql } from '../sql/sql.ts';
@@ -27,17 +29,24 @@ import { type RecordJson, recordTable, rowVersion } from './record-table.ts';
 import { fromTuple } from './record.ts';
 
 export interface RecordList {
-  /** The whole list as JSON. */
-  readonly json: string;
+  /** The whole list as JSON: as one text or, if it is long, as several. */
+  readonly texts: readonly string[];
   /** How the records are found. Only for superusers, who could add an index, and only where they ask for it. */
   readonly access?: Access;
+}
+
+export interface RecordsRequest {
+  readonly collection: string;
+  readonly query: QueryReader;
+  /** Where the rows are to be counted. */
+  readonly memory?: RowMemory;
 }
 
 /** Returns a page of a collection's records. Throws not_found (collection), forbidden (null rule), bad_request (filter, sort). */
 export function listRecords(
   instance: Instance,
   input: RuleInput,
-  { collection: name, query }: { readonly collection: string; readonly query: QueryReader },
+  { collection: name, query, memory }: RecordsRequest,
 ): Promise<RecordList> {
   return readCurrentCollection(instance, name, async (collection) => {
     const rule = admit(collection, 'listRule', input.caller);
@@ -49,13 +58,13 @@ export function listRecords(
     const planned = planFor(instance, asker, list);
     const { paging } = list;
     const sealer = paging.cursor === undefined ? undefined : cursorsOf(instance, asker, list);
-    const bound = { ...planned, paging, ...(sealer !== undefined && { sealer }) };
-    const json = await runAndPresent(instance, asker, { ...list, bound });
+    const bound = { ...planned, paging, memory, ...(sealer !== undefined && { sealer }) };
+    const texts = await runAndPresent(instance, asker, { ...list, bound });
     // A few long lists would drive out all others.
-    if (state !== undefined && isRepeatable(list, planned) && json.length <= listsLengthMax / 64)
-      knownLists.add(state, list.answerKey, { json });
-    if (!list.isExplained) return { json };
-    return { json, access: await explainList(instance.database, bound, list.filter !== undefined) };
+    if (state !== undefined && isRepeatable(list, planned) && lengthOf(texts) <= listsLengthMax / 64)
+      knownLists.add(state, list.answerKey, { texts });
+    if (!list.isExplained) return { texts };
+    return { texts, access: await explainList(instance.database, bound, list.filter !== undefined) };
   });
 }
 
@@ -221,16 +230,24 @@ function sourceOf(
 async function runAndPresent(
   instance: Instance,
   input: RuleInput,
-  { collection, written, bound }: ListRequest & { readonly bound: BoundList },
-): Promise<string> {
+  { collection, query, written, bound }: ListRequest & { readonly bound: BoundList },
+): Promise<readonly string[]> {
   const { database } = instance;
   if (written !== undefined) {
     const { items, ...page } = await runJson(database, bound, { kind: written.rows, texts: rowJson });
-    return listJson(page, items);
+    return listTexts(page, items);
   }
   const { items: tuples, ...page } = await runRows(database, bound);
   const records = tuples.map((tuple) => fromTuple(collection, tuple));
-  return listJson(page, await presentRecords({ instance, facts: input }, records));
+  // The texts of the records are in memory beside their values.
+  bound.memory?.extend(bytesOf(tuples));
+  const texts = await presentRecords({ instance, facts: input }, records);
+  const fields = parseFields(query.get('fields') ?? '');
+  return listTexts(page, fields === undefined ? texts : await projectTexts(texts, fields));
+}
+
+function lengthOf(texts: readonly string[]): number {
+  return texts.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** The lists that this process remembers where the engine tells its state: 4 MB per generation, if they are ASCII. */
@@ -239,7 +256,7 @@ const listsLengthMax = 4 * 1024 * 1024;
 const listLength = 200;
 const knownLists = new StateCache<RecordList>(
   listsLengthMax,
-  ({ json }, key) => json.length + key.length + listLength,
+  ({ texts }, key) => lengthOf(texts) + key.length + listLength,
 );
 
 /** Whether all requests with the answer key of this one have its answer, until something changes. */

@@ -1,4 +1,5 @@
 import { parseRule, unlessBroken } from '../access/rule.ts';
+import { Pauses } from '../base/pauses.ts';
 import type { Collection } from '../collections/collection.ts';
 import { baseAlias, type ScopeContext } from '../query/record-scope.ts';
 import { sql } from '../sql/sql.ts';
@@ -29,7 +30,7 @@ export async function presentRecords(
   const expand = context.facts.query.get('expand');
   if (expand === null || expand === '') {
     const sightOf = await visibilityOf(context, records);
-    return bearable(records.map((record) => recordToJson(record, sightOf(record))));
+    return bearable(await textsOf(context, records, (record) => recordToJson(record, sightOf(record))));
   }
   const expanded = await expandRecords(context, records, parseExpand(expand));
   const sightOf = await visibilityOf(context, [...distinctRecords(expanded)]);
@@ -40,7 +41,24 @@ export async function presentRecords(
     return json;
   };
   requireAnswerSize(expanded, jsonOf);
-  return bearable(expanded.map((record) => expandedToJson(record, jsonOf)));
+  return bearable(await textsOf(context, expanded, (record) => expandedToJson(record, jsonOf)));
+}
+
+/** Makes texts of records, with other work in between where they are long, but never inside a transaction. */
+async function textsOf<Item>(
+  { reader }: ExpandContext,
+  items: readonly Item[],
+  toJson: (item: Item) => string,
+): Promise<readonly string[]> {
+  const pauses = new Pauses();
+  const texts: string[] = [];
+  for (const item of items) {
+    const text = toJson(item);
+    texts.push(text);
+    const pause = reader === undefined ? pauses.after(text.length) : undefined;
+    if (pause !== undefined) await pause;
+  }
+  return texts;
 }
 
 function bearable(texts: readonly string[]): readonly string[] {

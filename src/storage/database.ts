@@ -243,6 +243,8 @@ export interface SearchOptions {
   readonly spentMs?: number;
   /** A shorter time than the query timeout. Only for searches outside of works. */
   readonly timeoutMs?: number;
+  /** The most that the rows may take in memory; by default {@link answerBytesMax}. */
+  readonly bytesMax?: number | undefined;
 }
 
 /** The brand keeps TypeScript from accepting a Database where a Transaction is required, as for appending an event. */
@@ -289,9 +291,15 @@ export type PlainTuple = readonly (string | number | null)[];
 /** The limit for the rows of one query, or an answer made of them: several of the largest bodies, and a bearable part of memory. */
 export const answerBytesMax = 256 * 1024 * 1024;
 
-/** The refusal of an answer that would take more memory than one request may. */
+/** An answer would take more memory than one request may, or than the rows of a search were to take. */
+export class AnswerTooLarge extends AppError {
+  constructor(cause?: unknown) {
+    super('bad_request', 'The answer would be too large: ask for fewer records.', { cause });
+  }
+}
+
 export function answerTooLarge(cause?: unknown): AppError {
-  return new AppError('bad_request', 'The answer would be too large: ask for fewer records.', { cause });
+  return new AnswerTooLarge(cause);
 }
 
 /** Runs a callback after a commit. If it throws, that is a bug and ends the process, but never makes a committed work look refused. */

@@ -3,7 +3,7 @@ import { AppError } from '../../src/base/errors.ts';
 import { filterTemplate } from '../../src/filters/template.ts';
 import type { Collection } from '../../src/collections/collection.ts';
 import { baseAlias, RecordScope } from '../../src/query/record-scope.ts';
-import { type BoundList, listJson, runJson, runRows } from '../../src/query/run-list.ts';
+import { type BoundList, listTexts, runJson, runRows } from '../../src/query/run-list.ts';
 import { type ListQuery, parseListQuery } from '../../src/query/list-query.ts';
 import type { ListSource } from '../../src/query/list-source.ts';
 import { type ListColumns, type ListPlan, planList } from '../../src/query/plan.ts';
@@ -57,7 +57,7 @@ export async function askForJson(
     const asked = { ...list, question: { ...question, ...(cursor !== undefined && { cursor }) } };
     const rows = { kind: json.rows, texts: new RowJsonCache({ lengthMax: 1 }) };
     const { items, ...page } = await runJson(engine.reader, bind(engine, asked, columns), rows);
-    pages.push(listJson(page, items));
+    pages.push(listTexts(page, items).join(''));
     if (page.nextCursor === undefined || page.nextCursor === null) return pages;
     cursor = page.nextCursor;
   }

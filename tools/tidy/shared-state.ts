@@ -8,7 +8,6 @@ const reasons = {
   copies: 'Copies of what is stored: whatever is not there is read again.',
   counts:
     'A bounded table of counts by instance and client. Where it is full the oldest are dropped, of whichever instance.',
-  holdings: 'What clients hold together: where it is too much, the oldest holding is given up.',
   loaded: 'One thing that is made when it is first needed.',
   ofInstance: 'There is one for each instance, or for each of its files or connections.',
   ofProcess: 'The process itself: its output, its metrics, its stop.',
@@ -32,10 +31,6 @@ const allowed: SharedPlaces = {
   'src/fields/json-field.ts': { lastMade: 'copies' },
   'src/fields/pattern.ts': { compiledPatterns: 'compiled' },
   'src/fields/text-field.ts': { plans: 'compiled', acceptedOptions: 'compiled' },
-  'src/files/uploads.ts': { writing: 'holdings' },
-  'src/http/answer.ts': { unreadAnswers: 'holdings' },
-  'src/http/body.ts': { bodiesBudget: 'holdings' },
-  'src/http/send-content.ts': { ofAll: 'holdings' },
   'src/logs/metrics.ts': { ofProcess: 'ofProcess', isProcessCounted: 'ofProcess' },
   'src/query/row-cache.ts': { rowJson: 'copies' },
   'src/records/accounts/passwords.ts': { wrong: 'counts' },

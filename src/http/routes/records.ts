@@ -5,7 +5,7 @@ import { listRecords } from '../../records/list-records.ts';
 import { readRecord } from '../../records/read-record.ts';
 import { prepareUpdate } from '../../records/update-record.ts';
 import { recordForm } from '../form-plans.ts';
-import { nothing, projectedList } from '../answer.ts';
+import { nothing } from '../answer.ts';
 import { emptyAnswer, jsonAnswer, listParameters, type OperationParts } from '../openapi/operation.ts';
 import { cursorListSchema, type Schema, schemaReference } from '../openapi/schema.ts';
 import { expectedRevision, isAlreadyKnown, recordAnswer, textAnswer } from '../record-answer.ts';
@@ -132,10 +132,10 @@ export const recordRoutes = [
     path: recordPaths.ofCollection,
     scope: 'records:read',
     actions: ['list'],
-    handle: async ({ instance, input, params }) => {
+    handle: async ({ instance, input, params, memory }) => {
       const { query } = input;
-      const { json, access } = await listRecords(instance, input, { ...params, query });
-      return { status: 200, json: projectedList(query, json), headers: timing(access) };
+      const { texts, access } = await listRecords(instance, input, { ...params, query, memory });
+      return { status: 200, texts, headers: timing(access) };
     },
   }),
   route({

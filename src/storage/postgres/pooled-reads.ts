@@ -34,13 +34,14 @@ export class PooledReads {
    */
   async read<Shape>(
     ask: Ask<Shape>,
-    { kind = 'read', timeoutMs, known, isKeyed = false }: ReadOptions,
+    { kind = 'read', timeoutMs, bytesMax, known, isKeyed = false }: ReadOptions,
   ): Promise<readonly Shape[]> {
     const { definitions, pool, counts, instanceId } = this.#options;
     const reading = pool.lend(async (connection) => {
       const startMs = systemClock.monotonic();
       connection.limitStatements(timeoutMs);
       connection.planByKeys(isKeyed);
+      connection.limitRows(bytesMax);
       const timer = connection.expireAfter(pool.statementTimeoutMs + GRACE_MS);
       const run = (): Promise<Answer<Shape>> => this.#runCurrent(connection, ask, known);
       return await run()
@@ -52,6 +53,7 @@ export class PooledReads {
         })
         .finally(() => {
           clearTimeout(timer);
+          connection.limitRows();
           counts?.sqlSeconds[kind].noteMs(systemClock.monotonic() - startMs);
         });
     }, instanceId);
@@ -95,6 +97,8 @@ export class PooledReads {
 export interface ReadOptions {
   readonly kind?: StatementKind;
   readonly timeoutMs: number;
+  /** The most that the rows may take in memory. */
+  readonly bytesMax?: number | undefined;
   /**
    * The version of the definitions in memory when the query was made: they may be refreshed while it waits. Undefined for a query that
    * reads no table of a collection.

@@ -25,7 +25,9 @@ export interface Answer<Shape> {
 export class PostgresConnection {
   readonly #client: PoolClient;
   readonly #names: StatementNames;
-  readonly #types = boundedTypes();
+  /** The most that the values of an answer may take. */
+  readonly #rows = { bytesMax: answerBytesMax };
+  readonly #types = boundedTypes(this.#rows);
   /** Query configs by the names of prepared statements, each of which stands for one text. */
   readonly #configs = new GenerationCache<string, QueryArrayConfig>(
     configsLengthMax,
@@ -100,6 +102,11 @@ export class PostgresConnection {
     await Promise.allSettled(steps);
     const [, answer] = await Promise.all(steps);
     return answer;
+  }
+
+  /** Limits what the values of each of the next answers may take in memory. */
+  limitRows(bytesMax = answerBytesMax): void {
+    this.#rows.bytesMax = bytesMax;
   }
 
   /** Sets the session's `statement_timeout`, outside a transaction. Sent only on a change, in one packet with the next statement. */
@@ -252,14 +259,14 @@ export const valueTypes = {
  * received and dropped the remaining rows; the session stays usable. `getTypeParser` is called for the columns that each answer begins
  * with, which resets the count: a session gives one answer after the other.
  */
-function boundedTypes(): typeof valueTypes {
+function boundedTypes(rows: { readonly bytesMax: number }): typeof valueTypes {
   let length = 0;
   const parsers = new Map<number, (text: string) => unknown>();
   const boundedParserOf = (type: number): ((text: string) => unknown) => {
     const parse = parserOf(type);
     return (text) => {
       length += text.length;
-      if (length > answerBytesMax) throw answerTooLarge();
+      if (length > rows.bytesMax) throw answerTooLarge();
       return parse(text);
     };
   };

@@ -144,14 +144,14 @@ class PostgresDatabase implements Database {
   }
 
   async search(statement: Sql, options: SearchOptions = {}): Promise<Tuple[]> {
-    const { isQuick = false, spentMs = 0 } = options;
+    const { isQuick = false, spentMs = 0, bytesMax } = options;
     const { queryTimeoutMs, statementTimeoutMs } = this.#pool;
     const ownMs = options.timeoutMs ?? queryTimeoutMs;
     const timeoutMs = isQuick ? statementTimeoutMs : Math.min(ownMs, queryTimeoutMs, statementTimeoutMs);
     if (this.#isStopped) throw stopping();
     // A search may take the whole timeout again.
     if (spentMs > timeoutMs) throw new QueryTimeout();
-    const how = { ...this.#howToRead(statement, timeoutMs), kind: 'search' } as const;
+    const how = { ...this.#howToRead(statement, timeoutMs), kind: 'search', bytesMax } as const;
     return [...(await this.#questions.search(statement, how))];
   }
 

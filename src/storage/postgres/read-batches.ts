@@ -148,9 +148,9 @@ export class ReadBatches {
 }
 
 /** The key of a queue. Texts are quoted and other values prefixed with their type, so that different lists of values never collide. */
-function nameOf({ text }: Sql, same: Sql['values'], { timeoutMs, known }: ReadOptions): string {
+function nameOf({ text }: Sql, same: Sql['values'], { timeoutMs, known, bytesMax }: ReadOptions): string {
   const told = same.map((value) =>
     typeof value === 'string' ? JSON.stringify(value) : `${typeof value} ${String(value)}`,
   );
-  return `${timeoutMs} ${String(known)} ${told.join(',')} ${text}`;
+  return `${timeoutMs} ${bytesMax ?? ''} ${String(known)} ${told.join(',')} ${text}`;
 }

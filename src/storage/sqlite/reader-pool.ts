@@ -52,6 +52,7 @@ export interface PooledSearch {
   readonly timeoutMs: number;
   /** How much of the timeout has passed before. */
   readonly spentMs: number;
+  readonly bytesMax?: number | undefined;
 }
 
 /** What a search has found, and whether it would have been over within the budget of the main thread. */
@@ -192,14 +193,20 @@ export class ReaderPool {
   }
 
   async #run(thread: Thread, file: PooledFile, search: Waiting): Promise<void> {
-    const { statement, timeoutMs, sinceMs, dueMs, timer, resolve, reject } = search;
+    const { statement, timeoutMs, bytesMax, sinceMs, dueMs, timer, resolve, reject } = search;
     clearTimeout(timer);
     this.#threads.set(thread, file);
     const nowMs = systemClock.monotonic();
     this.counts.waitSeconds.noteMs(nowMs - sinceMs);
     const spentMs = timeoutMs - (dueMs - nowMs);
     try {
-      const { rows, tookMs } = await thread.search({ file: file.source, statement, timeoutMs, spentMs });
+      const { rows, tookMs } = await thread.search({
+        file: file.source,
+        statement,
+        timeoutMs,
+        spentMs,
+        bytesMax,
+      });
       resolve({ rows, isSlow: tookMs > budgetMsMax });
     } catch (error) {
       reject(error);

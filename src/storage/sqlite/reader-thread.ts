@@ -21,6 +21,8 @@ export interface ReaderSearch {
   readonly timeoutMs: number;
   /** How much of the timeout has passed before. */
   readonly spentMs: number;
+  /** The most that its rows may take in memory. */
+  readonly bytesMax?: number | undefined;
 }
 
 export type ToReader =

@@ -32,13 +32,13 @@ function answerOf(message: ToReader): FromReader {
   }
 }
 
-function search({ file, statement, timeoutMs, spentMs }: ReaderSearch): FromReader {
+function search({ file, statement, timeoutMs, spentMs, bytesMax }: ReaderSearch): FromReader {
   const connection = connections.get(file.number) ?? open(file, timeoutMs);
   if (connection === undefined) return { kind: 'replaced', path: file.path };
   connections.delete(file.number);
   connections.set(file.number, connection);
   const startMs = systemClock.monotonic();
-  const rows = connection.search(statement, { spentMs });
+  const rows = connection.search(statement, { spentMs, bytesMax });
   return { kind: 'rows', rows, tookMs: systemClock.monotonic() - startMs };
 }
 

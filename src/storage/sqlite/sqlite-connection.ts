@@ -108,7 +108,7 @@ export class SqliteConnection {
       this.#deadline.reset(time);
       const found = prepared.iterate(...statement.values);
       try {
-        return takeAll(found);
+        return takeAll(found, time.bytesMax);
       } catch (error) {
         // Resets the statement, which would otherwise keep its read transaction open.
         found.return?.();
@@ -221,15 +221,15 @@ function knownStatements(): GenerationCache<string, StatementSync> {
   return new GenerationCache(statementsLengthMax, lengthOf, close);
 }
 
-/** Collects the rows. Throws `bad_request` when they exceed {@link answerBytesMax}. */
-function takeAll(found: Iterable<unknown>): Tuple[] {
+/** Collects the rows. Throws `bad_request` when they exceed the maximum. */
+function takeAll(found: Iterable<unknown>, bytesMax = answerBytesMax): Tuple[] {
   const rows: Tuple[] = [];
   let bytes = 0;
   for (const row of found) {
     // The statement was set to return rows as arrays.
     const tuple = row as Tuple;
     bytes += bytesOf(tuple);
-    if (bytes > answerBytesMax) throw answerTooLarge();
+    if (bytes > bytesMax) throw answerTooLarge();
     rows.push(tuple);
   }
   return rows;
@@ -244,18 +244,17 @@ function bytesOf(tuple: Tuple): number {
   return bytes;
 }
 
-/** The time of a search. */
+/** The time of a search, and the memory of its rows. */
 export interface SearchTime {
   /** How much of the query timeout has passed before. */
   readonly spentMs?: number;
   /** When it is to be ended before the query timeout, to be run again elsewhere. */
   readonly budgetMs?: number;
+  readonly bytesMax?: number | undefined;
 }
 
 /** A search has not ended within its budget. */
-export class OverBudget extends Error {
-  override readonly name = 'OverBudget';
-}
+export class OverBudget extends Error {}
 
 /** Ends a statement that runs for longer than the time-out or its budget: SQLite calls `check` for its rows, which then throws. */
 class Deadline {

@@ -162,8 +162,9 @@ class SqliteDatabase implements SqliteFile {
     const spentMs = (asked.spentMs ?? 0) + shorterMs;
     const options = { ...asked, spentMs };
     if (readers === undefined || pooled === undefined) return this.#view().search(statement, options);
+    const { bytesMax } = asked;
     if (this.#slowTexts.find(statement.text) === true)
-      return this.#searchInThread({ readers, pooled }, statement, spentMs);
+      return this.#searchInThread({ readers, pooled }, statement, { spentMs, bytesMax });
     const startMs = systemClock.monotonic();
     const { budgetMs } = readers;
     try {
@@ -176,17 +177,17 @@ class SqliteDatabase implements SqliteFile {
       const tookMs = systemClock.monotonic() - startMs;
       readers.waste(tookMs);
       this.#slowTexts.add(statement.text, true);
-      return this.#searchInThread({ readers, pooled }, statement, spentMs + tookMs);
+      return this.#searchInThread({ readers, pooled }, statement, { spentMs: spentMs + tookMs, bytesMax });
     }
   }
 
   async #searchInThread(
     { readers, pooled }: { readonly readers: ReaderPool; readonly pooled: PooledFile },
     statement: Sql,
-    spentMs: number,
+    { spentMs, bytesMax }: { readonly spentMs: number; readonly bytesMax: number | undefined },
   ): Promise<Tuple[]> {
     const timeoutMs = this.#options.queryTimeoutMs ?? queryTimeoutMsDefault;
-    const { rows, isSlow } = await readers.search(pooled, { statement, timeoutMs, spentMs });
+    const { rows, isSlow } = await readers.search(pooled, { statement, timeoutMs, spentMs, bytesMax });
     // The next one may be as quick: the main thread may have been held up, or this one have had other values.
     if (!isSlow) this.#slowTexts.add(statement.text, false);
     // The thread may have seen a commit that is not on the disk yet.
