@@ -21,6 +21,7 @@ import { codeOf } from './base/process.ts';
 import { nodeTls } from './network/open-socket.ts';
 import { findPortHolder } from './network/find-port-holder.ts';
 import {
+  borrowAtOnceFrom,
   borrowFrom,
   type DataDirectory,
   type DataParts,
@@ -71,12 +72,10 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   const logger = parts.logger ?? createLogger(config);
   const clock = parts.clock ?? systemClock;
   const lock = config.postgres === undefined ? await takeLock(config.data) : undefined;
-  const due: { next: (instanceId: string) => number | undefined } = { next: () => undefined };
-  const data = await openDataDirectory(config, { ...parts, logger }, (id) => due.next(id));
+  const data = await openDataDirectory(config, { ...parts, logger });
   const { policy, dev: isDevelopment } = config;
   const mailer = new Mailer({ policy, clock, logger, isDevelopment });
   const delivering = await createDelivering(config, { ...parts, logger, mailer }, data);
-  due.next = (id) => delivering.dispatcher.nextDue(id);
   const ownFiles = warningOfFiles(config);
   // A single node is well with it.
   if (ownFiles !== undefined) logger.info(ownFiles);
@@ -134,6 +133,7 @@ function createRealtime(
   return new Realtime({
     ...parts,
     borrow: borrowFrom(data),
+    instancesMax: data.instances.realtimeMax,
     safeEnd: delivering.dispatcher.safeEnd,
     connectionsMax: config.realtimeConnections,
     connectionsPerAddressMax: config.realtimeConnectionsPerAddress,
@@ -167,6 +167,8 @@ async function createDelivering(
     sender: parts.wrapSender?.(sender) ?? sender,
     instances: () => data.directory.all().map(({ id }) => id),
     borrow: borrowFrom(data),
+    borrowAtOnce: borrowAtOnceFrom(data),
+    instancesMax: data.instances.deliveringMax,
     onHint: (id: string) => tellReaders(data, id),
     // Each takes a socket, and connections of clients may take half of the open files.
     webhookDays: config.webhookDays,

@@ -38,6 +38,8 @@ export interface DataParts {
   readonly wrapDatabase?: (database: Database) => Database;
   /** Wraps the place of every instance's files. */
   readonly wrapStore?: (store: BlobStore) => BlobStore;
+  /** How many instances may be open at once, for tests in which more are wanted. */
+  readonly openInstancesMax?: number;
 }
 
 /** The opened data directory or database. Commands work on it too, whether or not a server is running. */
@@ -54,11 +56,7 @@ export interface DataDirectory {
 }
 
 /** Opens the data; creates the directory, its key and its default instance when they are missing. Throws StartError, SecretError. */
-export async function openDataDirectory(
-  config: Config,
-  parts: DataParts,
-  nextDue: (instanceId: string) => number | undefined = () => undefined,
-): Promise<DataDirectory> {
+export async function openDataDirectory(config: Config, parts: DataParts): Promise<DataDirectory> {
   const clock = parts.clock ?? systemClock;
   const logger = parts.logger ?? createLogger(config);
   const home = await openHome(config, logger);
@@ -87,7 +85,7 @@ export async function openDataDirectory(
       logger,
       entries: () => directory.all(),
     });
-  const instances = new OpenInstances({ open, nextDue, clock, logger });
+  const instances = new OpenInstances({ open, openMax: parts.openInstancesMax, clock, logger });
   const fileSweeper = new FileSweeper({
     instances: () => directory.all().map(({ id }) => id),
     borrow: borrowFrom({ directory, instances }),
@@ -143,6 +141,17 @@ export function borrowFrom({
   return async (id) => {
     const entry = directory.find(id);
     return entry === undefined ? undefined : instances.borrow(entry);
+  };
+}
+
+/** As `borrowFrom`, for work that can be done later: where no place is free, it throws unavailable at once. */
+export function borrowAtOnceFrom({
+  directory,
+  instances,
+}: Pick<DataDirectory, 'directory' | 'instances'>): (id: string) => Promise<Loan | undefined> {
+  return async (id) => {
+    const entry = directory.find(id);
+    return entry === undefined ? undefined : instances.borrowAtOnce(entry);
   };
 }
 

@@ -81,7 +81,8 @@ export class JsonOutline {
     const large = this.#large.get(start);
     if (large === undefined) {
       yield end - start;
-      return JSON.parse(text.slice(start, end));
+      const value: unknown = JSON.parse(text.slice(start, end));
+      return value;
     }
     if (large.end !== end) throw new SyntaxError('something follows the value');
     const opening = text[start];

@@ -10,7 +10,7 @@ import { createServer } from '../http/server.ts';
 import { ServiceMetrics } from '../http/service-metrics.ts';
 import { noteWrites } from '../instances/write-notes.ts';
 import { Mailer } from '../mail/mailer.ts';
-import { borrowFrom, type DataDirectory } from '../open-data-directory.ts';
+import { borrowAtOnceFrom, borrowFrom, type DataDirectory } from '../open-data-directory.ts';
 import { Realtime } from '../realtime/realtime.ts';
 import { noOwnership } from '../webhooks/delivery.ts';
 import { Dispatcher } from '../webhooks/dispatcher.ts';
@@ -42,7 +42,7 @@ export async function openLocalService(
   const dispatcher = new Dispatcher({
     sender: openSender({ policy, clock, logger }),
     instances: () => [],
-    borrow: borrowFrom(data),
+    borrowAtOnce: borrowAtOnceFrom(data),
     ownership: noOwnership,
     safeEnd,
     onForeign: () => undefined,

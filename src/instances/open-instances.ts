@@ -1,15 +1,21 @@
 import type { Clock } from '../base/clock.ts';
-import { busy } from '../base/errors.ts';
+import { busy, stopping } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
+import { openFilesMax } from '../base/process.ts';
 import type { InstanceEntry } from './instance-directory.ts';
 import type { Instance } from './instance.ts';
 
-/** Each open instance takes three file descriptors and about half a megabyte, and as much again for the log of its requests. */
-const openMax = 512;
+/** Each open instance takes about half a megabyte, and as much again for the log of its requests. */
+const openMaxDefault = 512;
+const openMaxLeast = 16;
+/** Of an instance and the log of its requests. */
+const filesEach = 6;
 const idleMs = 10 * 60_000;
 const sweepIntervalMs = 30_000;
-/** An instance with work due this soon is not worth closing. */
-const dueSoonMs = 60_000;
+/** How long an instance waits for a place before its requests are refused. */
+const waitMsMax = 5_000;
+/** How many instances may be closing at once for others: a slow disk must not let them pile up. */
+const closingMax = 16;
 
 /** An instance on loan. It stays open until every loan was released. */
 export interface Loan {
@@ -19,33 +25,56 @@ export interface Loan {
 
 export interface OpenInstancesOptions {
   readonly open: (entry: InstanceEntry) => Promise<Instance>;
-  /** Returns when the instance will next have work of its own (milliseconds since 1970), or undefined. Asked before its file is closed. */
-  readonly nextDue: (instanceId: string) => number | undefined;
+  /** The number of places; by default 512, or fewer where the process may open few files. */
+  readonly openMax?: number | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
+/** An instance that is open, opens, or waits for a place. */
 interface Slot {
   readonly opening: Promise<Instance>;
+  /** Whether it has a place, and does not wait for one. */
+  isPlaced: boolean;
   instance: Instance | undefined;
   loans: number;
   lastUsedMs: number;
 }
 
-/** The instances whose files are open: opened on demand, closed when idle, never more than `openMax`. */
+/**
+ * The instances whose files are open: opened on demand, closed when idle, never more than there are places. Any instance that is not on
+ * loan can be closed for another one, whatever it has to do later: the dispatcher remembers when that is, and borrows it again. When all are
+ * on loan, the next instance waits in a queue until one is released, once for all of its requests. Deliveries and realtime clients, which
+ * keep instances on loan for long, have a share of the places, so that some are left for requests.
+ */
 export class OpenInstances {
   readonly #options: OpenInstancesOptions;
+  readonly #placesMax: number;
   /** By instance id. */
   readonly #slots = new Map<string, Slot>();
   readonly #closing = new Map<string, Promise<void>>();
+  /** The places of instances that are open or opening. */
+  #placesTaken = 0;
+  readonly #waiting = new Set<PromiseWithResolvers<void>>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: OpenInstancesOptions) {
     this.#options = options;
+    this.#placesMax = options.openMax ?? placesOf(openFilesMax());
   }
 
   get openCount(): number {
-    return this.#slots.size;
+    return this.#placesTaken;
+  }
+
+  /** How many instances deliveries may keep on loan. */
+  get deliveringMax(): number {
+    return Math.max(1, Math.floor(this.#placesMax / 2));
+  }
+
+  /** How many instances realtime clients may keep on loan. */
+  get realtimeMax(): number {
+    return Math.max(1, Math.floor(this.#placesMax / 4));
   }
 
   /** Begins to close idle instances from time to time. */
@@ -59,46 +88,59 @@ export class OpenInstances {
     return slot?.instance === undefined ? undefined : this.#lend(slot, slot.instance);
   }
 
-  async borrow(entry: InstanceEntry): Promise<Loan> {
-    const slot = this.#slots.get(entry.id) ?? (await this.#openSlot(entry));
+  /** Opens the instance if need be. Throws unavailable when there is no place for too long. */
+  borrow(entry: InstanceEntry): Promise<Loan> {
+    return this.#borrow(this.#slots.get(entry.id) ?? this.#addSlot(entry));
+  }
+
+  /** As `borrow`, but does not wait for a place: throws unavailable at once. */
+  async borrowAtOnce(entry: InstanceEntry): Promise<Loan> {
+    const slot = this.#slots.get(entry.id);
+    if (slot === undefined ? !this.#hasPlace() : !slot.isPlaced) throw busy();
+    return this.#borrow(slot ?? this.#addSlot(entry));
+  }
+
+  async #borrow(slot: Slot): Promise<Loan> {
     slot.loans += 1;
     try {
       return this.#lend(slot, await slot.opening);
     } finally {
-      slot.loans -= 1;
+      this.#giveBack(slot);
     }
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
+    for (const wait of this.#waiting) wait.reject(stopping());
+    this.#waiting.clear();
     for (const id of this.#slots.keys()) this.#close(id);
     await Promise.all(this.#closing.values());
   }
 
   #lend(slot: Slot, instance: Instance): Loan {
     slot.loans += 1;
-    slot.lastUsedMs = this.#options.clock.monotonic();
     let isOut = true;
     return {
       instance,
       release: () => {
         if (!isOut) return;
         isOut = false;
-        slot.loans -= 1;
-        slot.lastUsedMs = this.#options.clock.monotonic();
+        this.#giveBack(slot);
       },
     };
   }
 
-  async #openSlot(entry: InstanceEntry): Promise<Slot> {
-    // The same file must not be open twice: its writer would wait for itself.
-    await this.#closing.get(entry.id);
-    const already = this.#slots.get(entry.id);
-    if (already !== undefined) return already;
-    if (this.#slots.size >= openMax) this.#closeOldest();
-    const opening = this.#options.open(entry);
+  #giveBack(slot: Slot): void {
+    slot.loans -= 1;
+    slot.lastUsedMs = this.#options.clock.monotonic();
+    if (slot.loans === 0) this.#admit();
+  }
+
+  #addSlot(entry: InstanceEntry): Slot {
+    const opening = this.#open(entry, () => (slot.isPlaced = true));
     const slot: Slot = {
       opening,
+      isPlaced: false,
       instance: undefined,
       loans: 0,
       lastUsedMs: this.#options.clock.monotonic(),
@@ -108,41 +150,107 @@ export class OpenInstances {
       (instance) => {
         slot.instance = instance;
       },
-      () => this.#slots.delete(entry.id),
+      () => {
+        if (this.#slots.get(entry.id) === slot) this.#slots.delete(entry.id);
+      },
     );
     return slot;
   }
 
-  #closeOldest(): void {
-    const idle = [...this.#slots].filter(([id, slot]) => this.#mayClose(id, slot));
-    const [oldest] = idle.toSorted(([, a], [, b]) => a.lastUsedMs - b.lastUsedMs);
-    if (oldest === undefined) {
-      throw busy();
+  async #open(entry: InstanceEntry, onPlaced: () => void): Promise<Instance> {
+    await this.#takePlace();
+    onPlaced();
+    // The same file must not be open twice: its writer would wait for itself.
+    await this.#closing.get(entry.id);
+    try {
+      return await this.#options.open(entry);
+    } catch (error) {
+      this.#releasePlace();
+      throw error;
     }
-    this.#close(oldest[0]);
+  }
+
+  /** Whether an instance that is wanted now would have a place at once. */
+  #hasPlace(): boolean {
+    if (this.#waiting.size > 0) return false;
+    return (
+      this.#placesTaken < this.#placesMax ||
+      (this.#closing.size < closingMax && this.#oldestIdle() !== undefined)
+    );
+  }
+
+  /** Resolves when a place is this instance's. Throws unavailable. */
+  async #takePlace(): Promise<void> {
+    const wait = Promise.withResolvers<void>();
+    this.#waiting.add(wait);
+    this.#admit();
+    if (!this.#waiting.has(wait)) return;
+    const timer = setTimeout(() => {
+      if (this.#waiting.delete(wait)) wait.reject(busy());
+    }, waitMsMax);
+    await wait.promise.finally(() => clearTimeout(timer));
+  }
+
+  #releasePlace(): void {
+    this.#placesTaken -= 1;
+    this.#admit();
+  }
+
+  /** Gives places to those who wait, as long as some are free or can be had from an idle instance. */
+  #admit(): void {
+    for (const wait of this.#waiting) {
+      if (this.#placesTaken >= this.#placesMax && !this.#closeOldest()) return;
+      this.#waiting.delete(wait);
+      this.#placesTaken += 1;
+      wait.resolve();
+    }
+  }
+
+  /** Returns whether there was an idle instance, whose place is now free. */
+  #closeOldest(): boolean {
+    const oldest = this.#closing.size < closingMax ? this.#oldestIdle() : undefined;
+    if (oldest !== undefined) this.#close(oldest);
+    return oldest !== undefined;
+  }
+
+  #oldestIdle(): string | undefined {
+    let oldest: [id: string, slot: Slot] | undefined;
+    for (const [id, slot] of this.#slots)
+      if (isIdle(slot) && (oldest === undefined || slot.lastUsedMs < oldest[1].lastUsedMs))
+        oldest = [id, slot];
+    return oldest?.[0];
   }
 
   #sweep(): void {
     const before = this.#options.clock.monotonic() - idleMs;
-    for (const [id, slot] of this.#slots)
-      if (slot.lastUsedMs < before && this.#mayClose(id, slot)) this.#close(id);
+    for (const [id, slot] of this.#slots) if (slot.lastUsedMs < before && isIdle(slot)) this.#close(id);
   }
 
-  #mayClose(id: string, slot: Slot): boolean {
-    if (slot.loans > 0 || slot.instance === undefined) return false;
-    const due = this.#options.nextDue(id);
-    return due === undefined || due > this.#options.clock.now() + dueSoonMs;
-  }
-
+  /** Closes an instance, whose place is free from now on. */
   #close(id: string): void {
     const slot = this.#slots.get(id);
     this.#slots.delete(id);
+    if (slot?.instance !== undefined) this.#placesTaken -= 1;
     const closing = Promise.resolve(slot?.opening)
+      // Whoever wanted to borrow it was told why it did not open.
+      .catch(() => undefined)
       .then((instance) => instance?.stop())
       .catch((error: unknown) => {
         this.#options.logger.error('An instance did not close cleanly.', { instance: id, error });
       })
-      .finally(() => this.#closing.delete(id));
+      .finally(() => {
+        this.#closing.delete(id);
+        this.#admit();
+      });
     this.#closing.set(id, closing);
   }
+}
+
+function isIdle({ loans, instance }: Slot): boolean {
+  return loans === 0 && instance !== undefined;
+}
+
+/** The rest is for connections of clients and receivers. */
+function placesOf(files: number): number {
+  return Math.min(openMaxDefault, Math.max(openMaxLeast, Math.floor(files / 4 / filesEach)));
 }

@@ -1,6 +1,6 @@
 import type { Caller } from '../access/caller.ts';
 import type { Clock } from '../base/clock.ts';
-import { AppError, notFound, stopping, tooManyRequests } from '../base/errors.ts';
+import { AppError, busy, notFound, stopping, tooManyRequests } from '../base/errors.ts';
 import { randomText, randomUnit } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import type { SafeEnd } from '../events/safe-position.ts';
@@ -159,6 +159,8 @@ export class Realtime {
     if (this.#isStopping) throw stopping();
     let opening = this.#rooms.get(instanceId);
     if (opening === undefined) {
+      // An instance stays open for its clients, and requests to others need room as well.
+      if (this.#rooms.size >= (this.#options.instancesMax ?? Number.POSITIVE_INFINITY)) throw busy();
       opening = this.#open(instanceId);
       this.#rooms.set(instanceId, opening);
       this.#nodes?.noteOpened();
@@ -219,6 +221,8 @@ export interface OtherNodes {
 
 export interface RealtimeOptions {
   readonly borrow: (instanceId: string) => Promise<Loan | undefined>;
+  /** How many instances may have clients at the same time. */
+  readonly instancesMax?: number;
   readonly safeEnd: SafeEnd;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;

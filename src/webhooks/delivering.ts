@@ -1,7 +1,7 @@
 import { alwaysSafe } from '../events/safe-position.ts';
 import { soleOwnership } from './delivery.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
-import { Janitor, rowByRow } from './janitor.ts';
+import { Janitor, type JanitorOptions, rowByRow } from './janitor.ts';
 
 /** The delivering side of a server: the dispatcher, and how it learns what there is to deliver. */
 export interface Delivering {
@@ -20,6 +20,8 @@ export interface Delivering {
 export interface DeliveringParts extends Omit<DispatcherOptions, 'ownership' | 'onForeign' | 'safeEnd'> {
   /** How many days the log of events and deliveries is kept; 0 for ever. */
   readonly webhookDays: number;
+  /** As `borrowAtOnce`, but waits until there is room. */
+  readonly borrow: JanitorOptions['borrow'];
   /** Told that another node has committed something new. */
   readonly onHint: (instanceId: string) => void;
 }

@@ -27,7 +27,7 @@ async function startOverMany(t: TestContext, count: number): Promise<Lending> {
   const [entry] = service.app.data.directory.all();
   assert.ok(entry);
   const lending: Lending = { lent: new Set(), out: 0, most: 0 };
-  const borrow = async (id: string): ReturnType<DispatcherOptions['borrow']> => {
+  const borrow = async (id: string): ReturnType<DispatcherOptions['borrowAtOnce']> => {
     const loan = await service.app.data.instances.borrow(entry);
     lending.lent.add(id);
     lending.out += 1;
@@ -45,7 +45,7 @@ async function startOverMany(t: TestContext, count: number): Promise<Lending> {
     ownership: soleOwnership,
     onForeign: () => undefined,
     instances: () => ids,
-    borrow,
+    borrowAtOnce: borrow,
     ...rest,
   });
   t.after(() => dispatcher.stop(0));
@@ -53,7 +53,7 @@ async function startOverMany(t: TestContext, count: number): Promise<Lending> {
   return lending;
 }
 
-function borrowFrom({ app }: WebhookService, id: string): ReturnType<DispatcherOptions['borrow']> {
+function borrowFrom({ app }: WebhookService, id: string): ReturnType<DispatcherOptions['borrowAtOnce']> {
   const entry = app.data.directory.find(id);
   assert.ok(entry);
   return app.data.instances.borrow(entry);
@@ -142,7 +142,7 @@ test('what was given to another node while it was read is not sent', async (t) =
     ownership: { owns: () => isOurs, epochOf: () => '', fence: (id) => soleOwnership.fence(id) },
     onForeign: () => undefined,
     instances: () => service.app.data.directory.all().map(({ id }) => id),
-    borrow: (id) => borrowFrom(service, id),
+    borrowAtOnce: (id) => borrowFrom(service, id),
     sender,
     clock: systemClock,
     logger,
@@ -174,7 +174,7 @@ for (const [whose, fence] of [
       ownership: { owns: () => true, epochOf: () => '', fence: () => fence },
       onForeign: () => undefined,
       instances: () => service.app.data.directory.all().map(({ id }) => id),
-      borrow: (id) => borrowFrom(service, id),
+      borrowAtOnce: (id) => borrowFrom(service, id),
       sender: before,
       clock,
       logger,
@@ -246,7 +246,7 @@ test('an instance that cannot be read is left alone for a second, however often 
     ownership: soleOwnership,
     onForeign: () => undefined,
     instances: () => [entry.id],
-    borrow: () => service.app.data.instances.borrow(entry),
+    borrowAtOnce: () => service.app.data.instances.borrow(entry),
     sender: new HeldSender(),
     clock: systemClock,
     logger,
@@ -352,8 +352,15 @@ test('tests of endpoints, however many, take none of the slots of deliveries', a
   const [delivery] = await service.deliveries();
   const sender = new HeldSender();
   const logger = { debug: fail, info: fail, warn: fail, error: fail };
-  const borrow: DispatcherOptions['borrow'] = () => service.app.data.instances.borrow(entry);
-  const rest = { sender, borrow, clock: systemClock, logger, version: '0', onForeign: () => undefined };
+  const borrow: DispatcherOptions['borrowAtOnce'] = () => service.app.data.instances.borrow(entry);
+  const rest = {
+    sender,
+    borrowAtOnce: borrow,
+    clock: systemClock,
+    logger,
+    version: '0',
+    onForeign: () => undefined,
+  };
   const dispatcher = new Dispatcher({ ...rest, ownership: soleOwnership, instances: () => [entry.id] });
   t.after(() => dispatcher.stop(0));
   const loan = await service.app.data.instances.borrow(entry);

@@ -15,12 +15,13 @@ import type { InstanceLanes } from './lanes/lanes.ts';
 import { Claims, readTaken, Scheduler, type Taken } from './lanes/scheduler.ts';
 import type { AttemptRequest, AttemptResult } from './sending/attempt-result.ts';
 import { CatcherAttempts } from './catcher-attempts.ts';
+import { openLanes } from './open-lanes.ts';
 import type { Sender } from './sending/sender.ts';
 import { chooseTurns, Slots, type Turn } from './lanes/slots.ts';
 import { WebhookCounts } from './webhook-counts.ts';
 import type { WebhookInstance, WebhookInstanceLoan } from './webhook-instance.ts';
 
-/** Instances opened in one look: each is borrowed until it has nothing more to do, and only a limited number can be open. */
+/** Instances opened in one look. */
 const openedAtOnceMax = 64;
 /** The wait after the database could not be read; receivers that fail have their own schedule. */
 const backOffMs = 1_000;
@@ -33,8 +34,10 @@ export interface DispatcherOptions {
   readonly sender: Pick<Sender, 'send' | 'onResults' | 'stop' | 'handshake'>;
   /** The ids of all instances. */
   readonly instances: () => Iterable<string>;
-  /** Opens an instance; undefined when there is none with this id. */
-  readonly borrow: (instanceId: string) => Promise<WebhookInstanceLoan | undefined>;
+  /** Opens an instance; undefined when there is none with this id. Throws Busy where it could only be opened later. */
+  readonly borrowAtOnce: (instanceId: string) => Promise<WebhookInstanceLoan | undefined>;
+  /** How many instances may be on loan for their deliveries. Each is until it has nothing in flight and nothing to send at once. */
+  readonly instancesMax?: number;
   readonly ownership: Ownership;
   /** Where one process writes the log, all of it is safe. */
   readonly safeEnd?: SafeEnd;
@@ -56,7 +59,7 @@ export interface DispatcherOptions {
 export class Dispatcher {
   readonly counts = new WebhookCounts();
   readonly #options: DispatcherOptions;
-  readonly #claims = new Claims();
+  readonly #claims: Claims;
   readonly #scheduler: Scheduler;
   readonly #slots: Slots;
   readonly #inFlight: InFlight;
@@ -74,6 +77,7 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
+    this.#claims = new Claims(options.instancesMax);
     this.#scheduler = new Scheduler(options.clock);
     this.#slots = new Slots(options.slotsMax);
     this.#handshakes = new Handshakes({ ...options, onReached: (id) => this.wake(id) });
@@ -109,7 +113,7 @@ export class Dispatcher {
     if (this.isLooking || this.#isStopping) return;
     const now = this.#options.clock.now();
     for (const [id, known] of this.#claims.knownLanes()) {
-      if (!this.#options.ownership.owns(id) || this.#scheduler.isWoken(id)) continue;
+      if (!this.#options.ownership.owns(id) || this.#scheduler.isWanted(id)) continue;
       const wakesAt = this.#isTimerSet ? this.#scheduler.nextDue(id) : undefined;
       const endpoints = this.#claims.stalled([id, known], now, { slots: this.#slots, wakesAt });
       for (const endpoint of endpoints)
@@ -163,6 +167,7 @@ export class Dispatcher {
     const ids = [
       ...this.#claims.allLanes().map(({ instance }) => instance.id),
       ...this.#scheduler.dueInstances(),
+      ...this.#scheduler.waiting,
     ];
     return new Set(ids.filter((id) => this.#options.ownership.owns(id)));
   }
@@ -288,26 +293,15 @@ export class Dispatcher {
         continue;
       }
       this.#scheduler.clearDue(id);
+      if (lanes === undefined && !this.#claims.hasRoom(id, this.#options.clock.now())) {
+        this.#scheduler.wait(id);
+        continue;
+      }
       if (lanes === undefined) {
         opened += 1;
-        lanes = await this.#open(id);
+        lanes = await openLanes(this.#options, { claims: this.#claims, scheduler: this.#scheduler }, id);
       }
       lanes?.markChanged();
-    }
-  }
-
-  async #open(id: string): Promise<InstanceLanes | undefined> {
-    if (!this.#options.ownership.owns(id)) return undefined;
-    try {
-      const loan = await this.#options.borrow(id);
-      return loan === undefined ? undefined : this.#claims.add(loan);
-    } catch (error) {
-      this.#options.logger.error('An instance could not be opened to deliver its webhooks.', {
-        instance: id,
-        error,
-      });
-      this.#scheduler.setDue(id, this.#options.clock.now() + timerMsMax);
-      return undefined;
     }
   }
 
@@ -375,6 +369,7 @@ export class Dispatcher {
       if (due !== undefined) this.#scheduler.setDue(id, due);
       if (!lanes.isBusy(now) && !this.#scheduler.isWoken(id)) this.#claims.release(id);
     }
+    this.#scheduler.wakeWaiting((id) => this.#claims.hasRoom(id, now));
     this.#setTimerToNext();
   }
 

@@ -7,6 +7,27 @@ const tests = ['src/limits/shared-counter.test.ts'];
 /** Guards of how much clients may ask at once, and how often where several nodes count together. */
 export const limitMutants: readonly Mutant[] = [
   {
+    name: 'deliveries leave room for requests to other instances',
+    file: 'src/webhooks/lanes/scheduler.ts',
+    from: 'if (this.#loans.size >= this.#loansMax) return false;',
+    to: '',
+    tests: ['test/api/many-instances.test.ts'],
+  },
+  {
+    name: 'an instance that waits for room to deliver is woken when there is some',
+    file: 'src/webhooks/dispatcher.ts',
+    from: 'this.#scheduler.wakeWaiting((id) => this.#claims.hasRoom(id, now));',
+    to: '',
+    tests: ['test/api/many-instances.test.ts'],
+  },
+  {
+    name: 'realtime clients leave room for requests to other instances',
+    file: 'src/realtime/realtime.ts',
+    from: 'this.#options.instancesMax ?? Number.POSITIVE_INFINITY',
+    to: 'Number.POSITIVE_INFINITY',
+    tests: ['test/api/many-instances.test.ts'],
+  },
+  {
     name: 'a flood of sign-ins gives way to other instances and addresses',
     file: 'src/base/fair-line.ts',
     from: 'if (own >= waitingOfAddressMax) return item;',

@@ -9,6 +9,8 @@ import type { WebhookInstanceLoan } from '../webhook-instance.ts';
 export class Scheduler {
   readonly #clock: Clock;
   readonly #woken = new Set<string>();
+  /** Instances that were woken and wait for others to be released. */
+  readonly #waiting = new Set<string>();
   /** When an instance's next delivery is due, in milliseconds since 1970. */
   readonly #nextDue = new Map<string, number>();
   /** Until when an instance that could not be read is left alone, by the monotonic clock. */
@@ -26,8 +28,31 @@ export class Scheduler {
     return this.#woken.has(instanceId);
   }
 
+  /** Whether the instance is looked at as soon as it can be. */
+  isWanted(instanceId: string): boolean {
+    return this.#woken.has(instanceId) || this.#waiting.has(instanceId);
+  }
+
   wake(instanceId: string): void {
     this.#woken.add(instanceId);
+  }
+
+  /** Lets an instance wait that there is no room for. It keeps its place in the queue when it is woken meanwhile. */
+  wait(instanceId: string): void {
+    this.#waiting.add(instanceId);
+  }
+
+  get waiting(): Iterable<string> {
+    return this.#waiting;
+  }
+
+  /** Wakes the instances that wait and for which there is room, the first first. */
+  wakeWaiting(hasRoom: (instanceId: string) => boolean): void {
+    for (const id of this.#waiting) {
+      if (!hasRoom(id)) continue;
+      this.#waiting.delete(id);
+      this.#woken.add(id);
+    }
   }
 
   /** Returns and forgets the instances to look at now. A caller that skips one must wake it again. */
@@ -84,11 +109,32 @@ export class Scheduler {
 
 /** Instances whose lanes are remembered while they are not on loan. */
 const knownMax = 10_000;
+/** How much of the room may be taken by instances whose endpoints all fail: these keep it until their attempts time out. */
+const failingShare = 3 / 4;
 
 /** The instances that the dispatcher has borrowed, each with its lanes. */
 export class Claims {
   readonly #loans = new Map<string, { readonly lanes: InstanceLanes; readonly loan: WebhookInstanceLoan }>();
   readonly #known = new GenerationCache<string, KnownLanes>(knownMax);
+  readonly #loansMax: number;
+
+  constructor(loansMax = Number.POSITIVE_INFINITY) {
+    this.#loansMax = loansMax;
+  }
+
+  /** Whether another instance may be borrowed. */
+  hasRoom(instanceId: string, now: number): boolean {
+    if (this.#loans.size >= this.#loansMax) return false;
+    const failingMax = Math.max(1, Math.floor(this.#loansMax * failingShare));
+    if (this.#loans.size < failingMax || !this.#isFailing(instanceId, now)) return true;
+    return [...this.#loans.keys()].filter((id) => this.#isFailing(id, now)).length < failingMax;
+  }
+
+  /** Whether lanes of the instance are known, and none has delivered lately. */
+  #isFailing(instanceId: string, now: number): boolean {
+    const all = [...(this.#known.find(instanceId)?.lanes.values() ?? [])];
+    return all.some(({ lane }) => lane.hasFailed) && all.every(({ lane }) => !lane.isProven(now));
+  }
 
   /** Adds a loan and returns its lanes. An instance that is on loan already keeps its lanes, and the second loan is released. */
   add(loan: WebhookInstanceLoan): InstanceLanes {
