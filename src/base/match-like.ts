@@ -1,11 +1,12 @@
 import { GenerationCache } from './cache.ts';
+import { foldCase, foldUtf8 } from './case-folding.ts';
 
 const percent = 0x25;
 const underscore = 0x5f;
 const backslash = 0x5c;
 
 /**
- * As SQL's LIKE with the escape `\`: `%` is any text, `_` any one character, and the case of ASCII letters is ignored. `text` is
+ * As SQL's LIKE with the escape `\`: `%` is any text, `_` any one character, and case is ignored (case-folding.ts). `text` is
  * UTF-8. Takes a step for each byte of the text and 32 bytes of the pattern, where LIKE itself begins anew at each character that the
  * pattern could begin with: for a text and a pattern of equal letters that is a step for each pair of their bytes.
  *
@@ -15,7 +16,13 @@ const backslash = 0x5c;
 export function matchLike(text: Uint8Array, pattern: string): boolean {
   const steps = compiled.findOrAdd(pattern, compile);
   if (steps === 'none') return false;
-  return steps.width === 1 ? matchShort(text, steps) : matchLong(text, steps);
+  const folded = isAscii(text) ? text : foldUtf8(text);
+  return steps.width === 1 ? matchShort(folded, steps) : matchLong(folded, steps);
+}
+
+function isAscii(text: Uint8Array): boolean {
+  for (let index = 0; index < text.length; index += 1) if ((text[index] ?? 0) >= 0x80) return false;
+  return true;
 }
 
 /** A filter has at most 200 patterns, and all rows are matched with the same ones. A compiled pattern of 256 bytes takes 10 KiB. */
@@ -69,7 +76,7 @@ interface Steps {
 
 /** Returns `none` for a pattern that matches nothing, because its last `\` escapes nothing. */
 function compile(pattern: string): Steps | 'none' {
-  const bytes = new TextEncoder().encode(pattern);
+  const bytes = new TextEncoder().encode(foldCase(pattern));
   const width = (bytes.length >> 5) + 1;
   const advance = new Int32Array(256 * width);
   const stay = new Int32Array(2 * width);

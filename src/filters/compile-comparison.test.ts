@@ -3,7 +3,15 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { decimalText, realText } from '../base/text.ts';
-import { identifier, likeFunction, realTextFunction, sql, type Sql, type SqlValue } from '../sql/sql.ts';
+import {
+  identifier,
+  foldFunction,
+  likeFunction,
+  realTextFunction,
+  sql,
+  type Sql,
+  type SqlValue,
+} from '../sql/sql.ts';
 import { compileComparison, likePattern } from './compile.ts';
 import { type PlainConstant, isOperand, type Operand } from './operand.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
@@ -15,6 +23,7 @@ import type { OperandNode, Operator } from './parse.ts';
  */
 const database = new DatabaseSync(':memory:');
 database.function(realTextFunction.name, realTextFunction.call);
+database.function(foldFunction.name, foldFunction.call);
 database.function(likeFunction.name, likeFunction.call);
 // NUMERIC and BOOLEAN as the reference declares them, a REAL beside it as our own tables do.
 database.exec(

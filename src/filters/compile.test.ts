@@ -7,6 +7,7 @@ import { fromTimestamp } from '../base/timestamp.ts';
 import {
   identifier,
   joinSql,
+  foldFunction,
   likeFunction,
   realTextFunction,
   sql,
@@ -63,6 +64,7 @@ const columnTypes: Readonly<Record<SpecKind, Sql>> = {
 function buildTable({ fields, rows }: SpecCollection): Table {
   const database = new DatabaseSync(':memory:');
   database.function(realTextFunction.name, realTextFunction.call);
+  database.function(foldFunction.name, foldFunction.call);
   database.function(likeFunction.name, likeFunction.call);
   const columns = Object.entries(fields).map(([name, kind]) => sql`${identifier(name)} ${columnTypes[kind]}`);
   const all = joinSql([sql`"$position" INTEGER PRIMARY KEY`, sql`id TEXT`, ...columns], ', ');

@@ -18,12 +18,12 @@ export interface Dialect {
   readonly compare: (left: Term, comparator: Comparator, right: Term) => Sql;
   /** Compares two operands, neither of them json, for equality; NULL equals the empty text. */
   readonly compareCoalesced: (left: Operand, comparator: '=' | 'IS NOT', right: Operand) => Sql;
-  /** Matches with `\` as the escape, ignoring the case of ASCII letters. NULL where a side is NULL. */
+  /** Matches with `\` as the escape, ignoring case as base/case-folding.ts does. NULL where a side is NULL. */
   readonly like: (match: LikeMatch) => Sql;
   /** An item of ORDER BY; NULL comes first, or last when descending. */
   readonly orderBy: (operand: Operand, isDescending: boolean) => Sql;
   readonly orderRandomly: Sql;
-  /** The operand as a text with its ASCII letters in lower case. */
+  /** The operand as a text whose case is folded by base/case-folding.ts. */
   readonly lower: (operand: Operand) => Operand;
   /** The FROM item behind LEFT JOIN that gives a row for each text in a JSON array of texts (a column or a parameter); none for NULL. */
   readonly each: (list: Sql, alias: Sql) => Sql;

@@ -1,10 +1,12 @@
 import { assert } from '../base/assert.ts';
+import { foldCase, hasFormsBeyondAscii } from '../base/case-folding.ts';
 import { lowerAscii } from '../base/text.ts';
 import { converted, holds, typeOf } from '../sql/slot.ts';
 import { literal, sql, type Sql } from '../sql/sql.ts';
 import type { Comparator, Dialect, LikeMatch } from './dialect.ts';
 import { filterLimits } from './filter-error.ts';
 import { type Constant, isOperand, mayBeSlow, type Operand, type Prefix, type Term } from './operand.ts';
+import { formsExpression, translation } from './forms-expression.ts';
 import {
   isText,
   noNumber,
@@ -214,7 +216,7 @@ function like({ subject, pattern, isNegated }: LikeMatch): Sql {
   if (isOperand(pattern)) {
     const found = textOf(pattern, 'right');
     const isShort = sql`octet_length(${found.text}) <= ${filterLimits.patternBytesMax}::integer`;
-    const matches = matchBySize(value.text, sql`('%' || ${folded(found.text)} || '%')`, isNegated);
+    const matches = matchBySize(folded(value.text), sql`('%' || ${folded(found.text)} || '%')`, isNegated);
     return withSources(sql`(${isShort} AND ${matches})`, value, found);
   }
   if (holds(pattern, endsInEscape)) {
@@ -222,8 +224,13 @@ function like({ subject, pattern, isNegated }: LikeMatch): Sql {
     const never = sql`CASE WHEN ${value.text} IS NOT NULL THEN ${isNegated ? sql`TRUE` : sql`FALSE`} END`;
     return withSources(never, value);
   }
+  const { text } = value;
   const match = mayBeSlow(subject, pattern) ? matchBySize : matchByLike;
-  return withSources(match(value.text, sql`${converted(pattern, lowerAscii)}::text`, isNegated), value);
+  const ascii = match(lowered(text), sql`${converted(pattern, foldCase)}::text`, isNegated);
+  if (!holds(pattern, hasFormsBeyondAscii)) return withSources(ascii, value);
+  const operator = isNegated ? sql`!~` : sql`~`;
+  const other = sql`(${text}) COLLATE "C" ${operator} ${converted(pattern, formsExpression)}::text`;
+  return withSources(sql`CASE WHEN ${isAscii(text)} THEN ${ascii} ELSE ${other} END`, value);
 }
 
 /** Larger texts are matched by a regular expression, see {@link matchBySize}. */
@@ -235,12 +242,12 @@ const likeBytesMax = 8 * 1024;
  * costs more to begin with.
  */
 function matchBySize(text: Sql, pattern: Sql, isNegated: boolean): Sql {
-  const matches = sql`${folded(text)} ${isNegated ? sql`!~` : sql`~`} ${toRegularExpression(pattern)}`;
+  const matches = sql`${text} ${isNegated ? sql`!~` : sql`~`} ${toRegularExpression(pattern)}`;
   return sql`CASE WHEN octet_length(${text}) > ${literal(likeBytesMax)} THEN ${matches} ELSE ${matchByLike(text, pattern, isNegated)} END`;
 }
 
 function matchByLike(text: Sql, pattern: Sql, isNegated: boolean): Sql {
-  return sql`${folded(text)} ${isNegated ? sql`NOT LIKE` : sql`LIKE`} ${pattern}`;
+  return sql`${text} ${isNegated ? sql`NOT LIKE` : sql`LIKE`} ${pattern}`;
 }
 
 /** Takes a pattern of LIKE apart into wildcards, escaped characters and all others, and writes each as a regular expression does. */
@@ -263,8 +270,19 @@ function endsInEscape(pattern: string): boolean {
 }
 
 /** Lower-cases only ASCII letters: in the collation "C" lower() knows no others, whatever the database's own locale. */
-function folded(text: Sql): Sql {
+function lowered(text: Sql): Sql {
   return sql`lower((${text}) COLLATE "C")`;
+}
+
+function isAscii(text: Sql): Sql {
+  return sql`octet_length(${text}) = char_length(${text})`;
+}
+
+/** Folds case as base/case-folding.ts does, on every version and in every locale. */
+function folded(text: Sql): Sql {
+  const { from, to } = translation();
+  const translated = sql`translate(${lowered(text)}, ${from}::text, ${to}::text)`;
+  return sql`CASE WHEN ${isAscii(text)} THEN ${lowered(text)} ELSE ${translated} END`;
 }
 
 function orderBy(operand: Operand, isDescending: boolean): Sql {

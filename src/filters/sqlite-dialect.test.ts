@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { realText } from '../base/text.ts';
-import { likeFunction, realTextFunction, sql } from '../sql/sql.ts';
+import { foldFunction, likeFunction, realTextFunction, sql } from '../sql/sql.ts';
 import { jsonPath } from './operand.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 
 const database = new DatabaseSync(':memory:');
 database.function(realTextFunction.name, realTextFunction.call);
+database.function(foldFunction.name, foldFunction.call);
 database.function(likeFunction.name, likeFunction.call);
 database.exec(
   `CREATE TABLE t (data TEXT); INSERT INTO t VALUES ('{"list":["zero","one"],"0":"member","a.b":1}')`,

@@ -1,7 +1,9 @@
-import { identifier, likeFunction, literal, sql, type Sql } from '../sql/sql.ts';
+import { foldCase, hasFormsBeyondAscii } from '../base/case-folding.ts';
+import { converted, holds } from '../sql/slot.ts';
+import { foldFunction, identifier, joinSql, likeFunction, literal, sql, type Sql } from '../sql/sql.ts';
 import type { Comparator, Dialect, LikeMatch } from './dialect.ts';
 import { filterLimits } from './filter-error.ts';
-import { isOperand, mayBeSlow, type Term } from './operand.ts';
+import { isOperand, mayBeSlow, type Operand, type Term } from './operand.ts';
 import { textOf, valueOf } from './sqlite-value.ts';
 
 /** Relies on SQLite's affinities, so operands must be columns of the declared type of their kind: TEXT, REAL or NUMERIC, INTEGER. */
@@ -15,9 +17,9 @@ export const sqliteDialect: Dialect = {
   orderBy: (operand, isDescending) =>
     isDescending ? sql`${valueOf(operand)} DESC` : sql`${valueOf(operand)}`,
   orderRandomly: sql`random()`,
-  // The casts give these expressions the affinity of a column of their kind.
-  lower: (operand) => ({ sql: sql`CAST(lower(${textOf(operand)}) AS TEXT)`, kind: 'text' }),
+  lower,
   each: (list, alias) => sql`json_each(${jsonOf(list)}) AS ${alias}`,
+  // The casts give these expressions the affinity of a column of their kind.
   valueOfEach: (alias) => ({ sql: sql`CAST(${alias}.value AS TEXT)`, kind: 'text' }),
   length: (list) => ({
     sql: sql`CAST(COALESCE(json_array_length(${jsonOf(list)}), 0) AS REAL)`,
@@ -56,27 +58,55 @@ const comparators: Readonly<Record<Comparator, Sql>> = {
 };
 
 function like({ subject, pattern, isNegated }: LikeMatch): Sql {
+  const text = textOf(subject);
   if (isOperand(pattern)) {
     const found = textOf(pattern);
-    const matches = matchBySize(subject, sql`('%' || ${found} || '%')`, { likeBytesMax: 64, isNegated });
+    const how = { likeBytesMax: 64, ascii: [text, found], isNegated };
+    const matches = matchBySize(subject, sql`('%' || ${found} || '%')`, how);
     // A long pattern from a column costs as much as a long one from the client.
     return sql`(octet_length(${found}) <= ${filterLimits.patternBytesMax} AND ${matches})`;
   }
-  if (!mayBeSlow(subject, pattern)) return matchByLike(subject, sql`${pattern}`, isNegated);
-  return matchBySize(subject, sql`${pattern}`, { likeBytesMax: 1_024, isNegated });
+  const folded = sql`${converted(pattern, foldCase)}`;
+  const ascii = isAscii(subject) || !holds(pattern, hasFormsBeyondAscii) ? [] : [text];
+  const size = mayBeSlow(subject, pattern) ? { likeBytesMax: 1_024 } : {};
+  return matchBySize(subject, folded, { ...size, ascii, isNegated });
 }
 
-/** Matches texts of up to `likeBytesMax` by SQLite's LIKE, and larger ones by a function that is slower, but checks the deadline. */
-function matchBySize(
-  subject: Term,
-  pattern: Sql,
-  { likeBytesMax, isNegated }: { readonly likeBytesMax: number; readonly isNegated: boolean },
-): Sql {
+/** What is no text has no letters beyond ASCII. */
+function isAscii(subject: Term): boolean {
+  return isOperand(subject) && ['number', 'bool', 'date'].includes(subject.kind);
+}
+
+interface MatchOptions {
+  readonly likeBytesMax?: number;
+  /** Texts that have to be ASCII for LIKE, which knows no other letters. */
+  readonly ascii: readonly Sql[];
+  readonly isNegated: boolean;
+}
+
+/** Matches short texts of ASCII letters by SQLite's LIKE, and others by a function that is slower, but knows all letters and the deadline. */
+function matchBySize(subject: Term, pattern: Sql, { likeBytesMax, ascii, isNegated }: MatchOptions): Sql {
   const text = textOf(subject);
+  const byLike = matchByLike(subject, pattern, isNegated);
   // What JSON holds is no longer than the JSON.
   const whole = isOperand(subject) ? subject.sql : text;
+  const conditions = [
+    ...(likeBytesMax === undefined ? [] : [sql`octet_length(${whole}) > ${likeBytesMax}`]),
+    ...ascii.map((one) => sql`octet_length(${one}) > length(${one})`),
+  ];
+  if (conditions.length === 0) return byLike;
   const matches = sql`${identifier(likeFunction.name)}(CAST(${text} AS BLOB), ${pattern})`;
-  return sql`CASE WHEN octet_length(${whole}) > ${likeBytesMax} THEN ${isNegated ? sql`NOT ${matches}` : matches} ELSE ${matchByLike(subject, pattern, isNegated)} END`;
+  return sql`CASE WHEN ${joinSql(conditions, ' OR ')} THEN ${isNegated ? sql`NOT ${matches}` : matches} ELSE ${byLike} END`;
+}
+
+function lower(operand: Operand): Operand {
+  const text = textOf(operand);
+  const fold = identifier(foldFunction.name);
+  // The cast gives the expression the affinity of a column of its kind.
+  return {
+    sql: sql`CAST(CASE WHEN octet_length(${text}) > length(${text}) THEN ${fold}(${text}) ELSE lower(${text}) END AS TEXT)`,
+    kind: 'text',
+  };
 }
 
 function matchByLike(subject: Term, pattern: Sql, isNegated: boolean): Sql {

@@ -1,4 +1,4 @@
-import { lowerAscii } from '../base/text.ts';
+import { foldCase } from '../base/case-folding.ts';
 import { type Field, fieldColumn, hasColumn } from '../fields/field.ts';
 import {
   type Constants,
@@ -234,7 +234,7 @@ function lengthOf(value: unknown): number {
 }
 
 function lower(value: PlainConstant): PlainConstant {
-  return typeof value === 'string' ? lowerAscii(value) : value;
+  return typeof value === 'string' ? foldCase(value) : value;
 }
 
 function isNumberField(collection: Collection, name: string): boolean {

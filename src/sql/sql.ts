@@ -1,5 +1,6 @@
 import { assert } from '../base/assert.ts';
 import { GenerationCache } from '../base/cache.ts';
+import { foldCase } from '../base/case-folding.ts';
 import { matchLike } from '../base/match-like.ts';
 import { realText } from '../base/text.ts';
 import { Slot, type SlotValue } from './slot.ts';
@@ -240,6 +241,12 @@ function limitTo(count: number): Sql {
 export const realTextFunction = {
   name: '$real_text',
   call: (value: SqlValue): string | null => (value === null ? null : realText(Number(value))),
+} as const;
+
+/** A text with its case folded (base/case-folding.ts): SQLite's own functions know ASCII letters alone. */
+export const foldFunction = {
+  name: '$fold',
+  call: (text: SqlValue): SqlValue => (typeof text === 'string' ? foldCase(text) : text),
 } as const;
 
 /**

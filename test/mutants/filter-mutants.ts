@@ -72,4 +72,18 @@ export const filterMutants: readonly Mutant[] = [
     to: 'const isApart = false;',
     tests: ['test/api/relation-filters.test.ts'],
   },
+  {
+    name: 'a text beyond ASCII is not left to the LIKE of SQLite',
+    file: 'src/filters/sqlite-dialect.ts',
+    from: '...ascii.map((one) => sql`octet_length(${one}) > length(${one})`),',
+    to: '',
+    tests: ['src/filters/compile.test.ts'],
+  },
+  {
+    name: 'a text beyond ASCII is matched with all forms of its letters on PostgreSQL',
+    file: 'src/filters/forms-expression.ts',
+    from: 'formsOf(fold(character))',
+    to: '[character]',
+    tests: ['src/filters/postgres-dialect.test.ts'],
+  },
 ];

@@ -4,6 +4,7 @@ import type { Dialect } from '../../src/filters/dialect.ts';
 import { postgresDialect } from '../../src/filters/postgres-dialect.ts';
 import { sqliteDialect } from '../../src/filters/sqlite-dialect.ts';
 import {
+  foldFunction,
   identifier,
   joinSql,
   likeFunction,
@@ -40,6 +41,7 @@ function openSqliteEngine(): ParityEngine {
   database.function(realTextFunction.name, realTextFunction.call);
   database.function(jsonNumber, (number) => JSON.stringify(number));
   database.function(likeFunction.name, likeFunction.call);
+  database.function(foldFunction.name, foldFunction.call);
   const tuples = async ({ text, values }: Sql): Promise<Tuple[]> => {
     const statement = database.prepare(text);
     statement.setReturnArrays(true);

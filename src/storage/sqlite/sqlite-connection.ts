@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { GenerationCache } from '../../base/cache.ts';
 import { systemClock } from '../../base/clock.ts';
 import { codeOf } from '../../base/process.ts';
-import { likeFunction, realTextFunction, sql, type Sql } from '../../sql/sql.ts';
+import { foldFunction, likeFunction, realTextFunction, sql, type Sql } from '../../sql/sql.ts';
 import { answerBytesMax, answerTooLarge, type PlainTuple, type Row, type Tuple } from '../database.ts';
 import { EngineFailure, isBusy, isFailedWrite, QueryTimeout, toEngineError } from '../engine-errors.ts';
 import { jsonNumber } from './sqlite-names.ts';
@@ -55,11 +55,8 @@ export class SqliteConnection {
       this.#database.function(jsonNumber, { deterministic: true, directOnly: true }, (number) =>
         JSON.stringify(number),
       );
-      this.#database.function(
-        realTextFunction.name,
-        { deterministic: true, directOnly: true },
-        realTextFunction.call,
-      );
+      for (const { name, call } of [realTextFunction, foldFunction])
+        this.#database.function(name, { deterministic: true, directOnly: true }, call);
       // Called deterministic, or SQLite would not call it for the rows of which it makes an index of its own to join by.
       const inTime = { varargs: true, deterministic: true, directOnly: true };
       this.#database.function('$in_time', inTime, () => this.#deadline.check());
