@@ -66,7 +66,14 @@ export async function startLaneTrial(
   };
   const ownership = { ...soleOwnership, owns: () => isOwned, epochOf: () => `${epoch}` };
   const open = (): Dispatcher =>
-    startDispatcher({ ...parts, ownership, instances: () => [entry.id], borrowAtOnce: borrow, sender, clock });
+    startDispatcher({
+      ...parts,
+      ownership,
+      instances: () => [entry.id],
+      borrowAtOnce: borrow,
+      sender,
+      clock,
+    });
   let dispatcher = open();
   atEnd(t, () => dispatcher.stop(0));
   const trial: LaneTrial = {
