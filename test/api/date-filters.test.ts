@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
 import { storedFilters } from '../../src/storage/migrations/stored-filters.ts';
+import { runMigration } from '../support/run-migration.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';
-import { testEngine } from '../support/test-config.ts';
 
 const day = '2026-08-06 12:00:00.000Z';
 /** The same moment, in layouts that date fields take. */
@@ -132,17 +132,16 @@ async function storeBefore(
   { listRule, filter }: { readonly listRule: string; readonly filter: string },
 ): Promise<void> {
   await service.withInstance('default', async ({ database }) => {
-    const migrations = testEngine === 'sqlite' ? sql`"$migration"` : sql`chancery.migration`;
     const collections = database.names.table('$collection');
     const row = await database.get(sql`SELECT definition FROM ${collections} WHERE name = 'things'`);
     const definition = JSON.parse(String(row?.['definition']));
     definition.rules.listRule = listRule;
     await database.write(async (tx) => {
-      await tx.run(sql`DELETE FROM ${migrations} WHERE name = ${storedFilters.name}`);
       await tx.run(
         sql`UPDATE ${collections} SET definition = ${JSON.stringify(definition)} WHERE name = 'things'`,
       );
       await tx.run(sql`UPDATE ${database.names.table('$endpoint')} SET filter = ${filter}`);
+      await runMigration(tx, storedFilters);
     });
   });
 }
