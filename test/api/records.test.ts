@@ -37,29 +37,20 @@ test('A2 A3 both paths serve the five operations, with the same bytes', async (t
 });
 
 /** Per field: what null, true, 1.5, "x", [] and {} become; a text in slashes is the code of the refusal. */
+const unsupported = '/validation_unsupported_value_type/';
+const invalid = '/validation_invalid_value/';
+const notNumber = '/validation_not_a_number/';
+const notEmail = '/validation_is_email/';
+const notUrl = '/validation_is_url/';
 const coercions: Readonly<Record<string, readonly unknown[]>> = {
-  text: ['', 'true', '1.5', 'x', '', ''],
-  number: [0, 1, 1.5, 0, 0, 0],
-  bool: [false, true, true, false, false, false],
-  email: ['', '/validation_is_email/', '/validation_is_email/', '/validation_is_email/', '', ''],
-  url: ['', '/validation_is_url/', '/validation_is_url/', '/validation_is_url/', '', ''],
-  date: ['', '', '', '', '', ''],
-  select: [
-    '',
-    '/validation_invalid_value/',
-    '/validation_invalid_value/',
-    '/validation_invalid_value/',
-    '',
-    '',
-  ],
-  selects: [
-    [],
-    '/validation_invalid_value/',
-    '/validation_invalid_value/',
-    '/validation_invalid_value/',
-    [],
-    [],
-  ],
+  text: ['', 'true', '1.5', 'x', unsupported, unsupported],
+  number: [0, 1, 1.5, notNumber, notNumber, notNumber],
+  bool: [false, true, true, invalid, invalid, invalid],
+  email: ['', notEmail, notEmail, notEmail, unsupported, unsupported],
+  url: ['', notUrl, notUrl, notUrl, unsupported, unsupported],
+  date: ['', invalid, '1970-01-01 00:00:01.500Z', invalid, invalid, invalid],
+  select: ['', invalid, invalid, invalid, '', unsupported],
+  selects: [[], invalid, invalid, invalid, [], unsupported],
   json: [null, true, 1.5, 'x', [], {}],
 };
 
@@ -78,23 +69,30 @@ test('H-60 H-61 a value of another JSON type is normalised as documented or refu
     }
   }
   const odd = await addPost(service, {
-    text: { toString: 'x' },
-    number: '12.5',
+    number: ' 12.5 ',
     bool: 't',
-    date: '2026-02-30',
+    date: '2026-02-28',
     select: ['b', 'a'],
     selects: '["a","a","c"]',
     json: '{"a":1}',
   });
-  const { text, number, bool, date, select, selects, json } = odd.json;
+  const { number, bool, date, select, selects, json } = odd.json;
   assert.deepEqual(
-    { text, number, bool, date, select, selects, json },
-    { text: '', number: 12.5, bool: true, date: '', select: 'a', selects: ['a', 'c'], json: { a: 1 } },
+    { number, bool, date, select, selects, json },
+    {
+      number: 12.5,
+      bool: true,
+      date: '2026-02-28 00:00:00.000Z',
+      select: 'a',
+      selects: ['a', 'c'],
+      json: { a: 1 },
+    },
   );
   const many = await addPost(service, {
     selects: ['a', 'b', 'c'],
     text: 'x'.repeat(21),
     number: 'Infinity',
+    date: '2026-02-30',
     json: '[1e400]',
   });
   assert.deepEqual(
@@ -102,6 +100,7 @@ test('H-60 H-61 a value of another JSON type is normalised as documented or refu
     [
       'text validation_max_text_constraint',
       'number validation_not_a_number',
+      'date validation_invalid_value',
       'selects validation_too_many_values',
       'json validation_invalid_json',
     ],

@@ -22,8 +22,8 @@ export const alertMutants: readonly Mutant[] = [
   {
     name: 'only an alert that is stored is given',
     file: 'src/webhooks/lanes/lane-store.ts',
-    from: 'return changed > 0;',
-    to: 'return changed >= 0;',
+    from: '    WHERE ${names.scope} AND endpoint = ${endpoint} AND alert = ${before.alert} AND exhausted_day = ${before.exhaustedDay}\n      AND ${fence} AND ${isUnchanged(tx, row)}`);\n  return changed > 0;',
+    to: '    WHERE ${names.scope} AND endpoint = ${endpoint} AND alert = ${before.alert} AND exhausted_day = ${before.exhaustedDay}\n      AND ${fence} AND ${isUnchanged(tx, row)}`);\n  return changed >= 0;',
     tests: ['src/webhooks/lanes/lane-alerts.test.ts'],
   },
   {

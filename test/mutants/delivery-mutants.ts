@@ -187,7 +187,7 @@ export const deliveryMutants: readonly Mutant[] = [
   {
     name: 'an endpoint that is away is probed, not sent what waits',
     file: 'src/webhooks/lanes/lane.ts',
-    from: "if (this.#state === 'open') return now >= this.#stored.probeAt ? 1 : 0;",
+    from: "if (this.#state === 'open') return now >= probeAt && (probeAt > 0 || this.#open.size === 0) ? 1 : 0;",
     to: '',
     tests: ['src/webhooks/lanes/lane.test.ts'],
   },
@@ -243,7 +243,7 @@ export const deliveryMutants: readonly Mutant[] = [
   {
     name: 'a resumed endpoint is tried at once',
     file: 'src/webhooks/endpoints/change-endpoint.ts',
-    from: 'if (isResumed || before.url !== endpoint.url) await closeLane(tx, endpoint.number);',
+    from: "if (status === 'active') await renewLane(tx, saving, existing.number);",
     to: '',
     tests: ['src/webhooks/lanes/breaker.test.ts'],
   },

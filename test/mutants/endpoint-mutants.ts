@@ -52,8 +52,8 @@ export const endpointMutants: readonly Mutant[] = [
   {
     name: 'the feed shapes a body as a request has it',
     file: 'src/webhooks/log/feed.ts',
-    from: 'return { body: request.body, headers',
-    to: 'return { body, headers',
+    from: 'return { payload, body: request.body, headers',
+    to: 'return { payload, body: row.body, headers',
     tests: payloadTests,
   },
   {
@@ -108,7 +108,7 @@ export const endpointMutants: readonly Mutant[] = [
   {
     name: 'the filter of an owner asks nothing of the state before',
     file: 'src/query/record-scope.ts',
-    from: "|| asker === 'client') return undefined;",
+    from: "|| scope === 'listed') return undefined;",
     to: ') return undefined;',
     tests: filterTests,
   },

@@ -47,7 +47,7 @@ export const filterMutants: readonly Mutant[] = [
   {
     name: 'what was stored before goes on to compare a date with a text that is no time',
     file: 'src/query/record-scope.ts',
-    from: "this.#add(rule, 'rule', { slots: this.#context.slots?.ofRules, isStored: true });",
+    from: "this.#add(rule, 'everything', { slots: this.#context.slots?.ofRules, isStored: true });",
     to: "this.add(rule, 'rule');",
     tests: ['test/api/date-filters.test.ts'],
   },

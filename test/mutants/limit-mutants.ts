@@ -140,13 +140,6 @@ export const limitMutants: readonly Mutant[] = [
     tests: ['test/api/answer-memory.test.ts'],
   },
   {
-    name: 'no answer is made while the memory of those given up is taken',
-    file: 'src/http/answer.ts',
-    from: 'return this.#closing === 0 ? undefined',
-    to: 'return this.#closing >= 0 ? undefined',
-    tests: ['src/http/unread-answers.test.ts'],
-  },
-  {
     name: 'the bytes of a body are put together while they come',
     file: 'src/base/pieces.ts',
     from: 'if (this.#looseCount < looseMax) return;',

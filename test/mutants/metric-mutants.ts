@@ -71,7 +71,7 @@ export const metricMutants: readonly Mutant[] = [
   },
   {
     name: 'each attempt is a span of its own',
-    file: 'src/webhooks/dispatcher.ts',
+    file: 'src/webhooks/deliveries.ts',
     from: 'nextSpan(traceparent)',
     to: 'traceparent',
     tests: ['test/api/traces.test.ts'],

@@ -64,7 +64,7 @@ export const portalMutants: readonly Mutant[] = [
   {
     name: 'a key for some endpoints is shown no more of an event than they are sent',
     file: 'src/webhooks/log/list-events.ts',
-    from: 'isBound ? await bodyOfReached(instance, row, view) : toJson(body)',
+    from: 'isBound ? await bodyOfReached(instance, message, view) : toJson(body)',
     to: 'toJson(body)',
     tests,
   },
@@ -175,9 +175,9 @@ export const portalMutants: readonly Mutant[] = [
   },
   {
     name: 'an account has a limited number of endpoints',
-    file: 'src/webhooks/endpoints/endpoint-reach.ts',
-    from: '.length >= ownMax',
-    to: '.length > ownMax * 100',
+    file: 'src/webhooks/endpoints/refuse-too-many.ts',
+    from: 'if (count > ofAccountMax && count',
+    to: 'if (count > ofAccountMax * 100 && count',
     tests: ownerTests,
   },
   {

@@ -55,8 +55,8 @@ export const retentionMutants: readonly Mutant[] = [
   {
     name: 'a work deletes a limited number of attempts',
     file: 'src/webhooks/log/trim-log.ts',
-    from: " AND ${upToRows(names.table('$attempt'))}\n",
-    to: '\n',
+    from: " AND ${upToRows(names.table('$attempt'))}${upToDecided}",
+    to: '${upToDecided}',
     tests: ['src/webhooks/log/trim-log.test.ts'],
   },
   {
@@ -82,23 +82,16 @@ export const retentionMutants: readonly Mutant[] = [
   },
   {
     name: 'a cursor does not pass a delivery that waits',
-    file: 'src/webhooks/log/trim-log.ts',
-    from: "if (typeof first === 'number') return first - 1;",
+    file: 'src/webhooks/log/move-cursors.ts',
+    from: "if (typeof first === 'number') return { to: first - 1, hasMore: false };",
     to: '',
     tests: ['src/webhooks/log/trim-log.test.ts'],
   },
   {
     name: 'a cursor does not pass a position at which an event may still appear',
-    file: 'src/webhooks/log/trim-log.ts',
-    from: 'Math.min(safe, await readCursor(database, Number(endpoint), Number(cursor)))',
-    to: 'await readCursor(database, Number(endpoint), Number(cursor))',
-    tests: ['src/webhooks/log/trim-log.test.ts'],
-  },
-  {
-    name: 'the cursor of a walk that was cut stops before its last event',
-    file: 'src/webhooks/log/trim-log.ts',
-    from: 'Number(walked) === walkMax ? end - 1 : end',
-    to: 'end',
+    file: 'src/webhooks/log/move-cursors.ts',
+    from: 'Math.min(safe, await findCursor(database, lane))',
+    to: 'await findCursor(database, lane)',
     tests: ['src/webhooks/log/trim-log.test.ts'],
   },
   {

@@ -117,7 +117,7 @@ export const servedFileMutants: readonly Mutant[] = [
   {
     name: 'the oldest of too many files being sent is given up',
     file: 'src/http/send-content.ts',
-    from: '  sending.hold(giveUp, 1);\n',
+    from: '  sending.set(holding, 1);\n',
     to: '',
     tests: ['src/http/send-content.test.ts'],
   },

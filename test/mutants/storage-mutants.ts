@@ -307,8 +307,8 @@ export const storageMutants: readonly Mutant[] = [
   {
     name: 'a read that waits is checked against the definitions of when it was made',
     file: 'src/storage/postgres/read-batches.ts',
-    from: 'return `${timeoutMs} ${String(known)} ',
-    to: 'return `${timeoutMs} ${typeof known} ',
+    from: "${bytesMax ?? ''} ${String(known)} ",
+    to: "${bytesMax ?? ''} ${typeof known} ",
     tests: ['src/storage/postgres/read-batches.test.ts'],
   },
   {
