@@ -55,7 +55,7 @@ export async function startLaneTrial(
   let epoch = 1;
   let borrowed = 0;
   let isOwned = true;
-  const borrow: DispatcherOptions['borrowAtOnce'] = async () => {
+  const borrowAtOnce: DispatcherOptions['borrowAtOnce'] = async () => {
     const loan = await service.app.data.instances.borrow(entry);
     borrowed += 1;
     const release = (): void => {
@@ -66,14 +66,7 @@ export async function startLaneTrial(
   };
   const ownership = { ...soleOwnership, owns: () => isOwned, epochOf: () => `${epoch}` };
   const open = (): Dispatcher =>
-    startDispatcher({
-      ...parts,
-      ownership,
-      instances: () => [entry.id],
-      borrowAtOnce: borrow,
-      sender,
-      clock,
-    });
+    startDispatcher({ ...parts, ownership, instances: () => [entry.id], borrowAtOnce, sender, clock });
   let dispatcher = open();
   atEnd(t, () => dispatcher.stop(0));
   const trial: LaneTrial = {
