@@ -43,7 +43,7 @@ export function deliverAlone(parts: DeliveringParts): Delivering {
   });
   return {
     dispatcher,
-    wake: (instanceId) => dispatcher.wake(instanceId),
+    wake: dispatcher.wake.bind(dispatcher),
     tellOthers: () => undefined,
     node: undefined,
     start: () => {

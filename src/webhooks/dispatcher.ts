@@ -15,7 +15,6 @@ import type { InstanceLanes } from './lanes/lanes.ts';
 import { Claims, readTaken, Scheduler, type Taken } from './lanes/scheduler.ts';
 import type { AttemptRequest, AttemptResult } from './sending/attempt-result.ts';
 import { CatcherAttempts } from './catcher-attempts.ts';
-import { openLanes } from './open-lanes.ts';
 import type { Sender } from './sending/sender.ts';
 import { chooseTurns, Slots, type Turn } from './lanes/slots.ts';
 import { WebhookCounts } from './webhook-counts.ts';
@@ -299,7 +298,7 @@ export class Dispatcher {
       }
       if (lanes === undefined) {
         opened += 1;
-        lanes = await openLanes(this.#options, { claims: this.#claims, scheduler: this.#scheduler }, id);
+        lanes = await this.#claims.open(id, this.#scheduler, this.#options);
       }
       lanes?.markChanged();
     }

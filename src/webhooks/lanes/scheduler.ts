@@ -1,6 +1,9 @@
 import { GenerationCache } from '../../base/cache.ts';
 import type { Clock } from '../../base/clock.ts';
+import { Busy } from '../../base/errors.ts';
+import type { Logger } from '../../base/logger.ts';
 import type { PendingDelivery } from '../deliveries.ts';
+import type { Ownership } from '../delivery.ts';
 import { InstanceLanes, type KnownLanes, newKnownLanes, type Wakes } from './lanes.ts';
 import type { Turn } from './slots.ts';
 import type { WebhookInstanceLoan } from '../webhook-instance.ts';
@@ -107,10 +110,22 @@ export class Scheduler {
   }
 }
 
+/** When an instance is tried again that could not be opened because others leave no room. */
+const roomRetryMs = 100;
+/** When one is tried again that could not be opened for another reason. */
+const failedRetryMs = 60_000;
 /** Instances whose lanes are remembered while they are not on loan. */
 const knownMax = 10_000;
 /** How much of the room may be taken by instances whose endpoints all fail: these keep it until their attempts time out. */
 const failingShare = 3 / 4;
+
+interface Opening {
+  readonly ownership: Pick<Ownership, 'owns'>;
+  /** Throws Busy where the instance could only be opened later. */
+  readonly borrowAtOnce: (instanceId: string) => Promise<WebhookInstanceLoan | undefined>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
 
 /** The instances that the dispatcher has borrowed, each with its lanes. */
 export class Claims {
@@ -134,6 +149,25 @@ export class Claims {
   #isFailing(instanceId: string, now: number): boolean {
     const all = [...(this.#known.find(instanceId)?.lanes.values() ?? [])];
     return all.some(({ lane }) => lane.hasFailed) && all.every(({ lane }) => !lane.isProven(now));
+  }
+
+  /** Opens an instance to deliver its webhooks. Returns undefined where that cannot be done now; `scheduler` has it tried again later. */
+  async open(
+    id: string,
+    scheduler: Scheduler,
+    { ownership, borrowAtOnce, clock, logger }: Opening,
+  ): Promise<InstanceLanes | undefined> {
+    if (!ownership.owns(id)) return undefined;
+    try {
+      const loan = await borrowAtOnce(id);
+      return loan === undefined ? undefined : this.add(loan);
+    } catch (error) {
+      const isRoomTaken = error instanceof Busy;
+      if (!isRoomTaken)
+        logger.error('An instance could not be opened to deliver its webhooks.', { instance: id, error });
+      scheduler.setDue(id, clock.now() + (isRoomTaken ? roomRetryMs : failedRetryMs));
+      return undefined;
+    }
   }
 
   /** Adds a loan and returns its lanes. An instance that is on loan already keeps its lanes, and the second loan is released. */
