@@ -124,7 +124,8 @@ export class FilterAccessStage {
       backfill: body(`${ofEndpoint}/backfill`, (filter) => ({ collection: 'posts', filter, dryRun: true })),
       'test of a filter': body('/api/webhooks/filters/test', (filter) => ({ collection: 'posts', filter })),
       'check of an endpoint': body(`${endpoints}/check`, (filter) => ({ url, collections, filter })),
-      'new endpoint': body(endpoints, (filter) => ({ url, collections, filter })),
+      'new endpoint': (caller, name) =>
+        this.#createEndpoint(caller, { url, collections, filter: equal(name) }),
       'changed endpoint': body(ofEndpoint, (filter) => ({ collections, filter }), 'PATCH'),
       'imported endpoint': body(
         `${endpoints}/import`,
@@ -143,6 +144,15 @@ export class FilterAccessStage {
     const token = this.#tokens.get(caller);
     const answer = await this.service.request(path, { ...request, ...(token !== undefined && { token }) });
     return isFound(answer) ? answer.status : Math.max(answer.status, 400);
+  }
+
+  /** An account may have few endpoints at the same time. */
+  async #createEndpoint(caller: string, body: object): Promise<number> {
+    const status = await this.#status(caller, { path: endpoints, method: 'POST', body });
+    const made = await this.service.request(`${endpoints}?filter=owner!=''&fields=id`, { token: true });
+    for (const { id } of made.json.items)
+      await this.service.request(`${endpoints}/${id}`, { method: 'DELETE', token: true });
+    return status;
   }
 
   async #subscribe(caller: string, filter: string): Promise<number> {
