@@ -1,14 +1,16 @@
 /**
- * Makes the npm package: `npm run pack`. In dist/ it leaves chancery-VERSION.tgz, its bill of materials chancery-VERSION.cdx.json, and
- * the contents of the package in dist/package.
+ * Makes both npm packages: `npm run pack`. In dist/ it leaves chancery-VERSION.tgz, its bill of materials chancery-VERSION.cdx.json and
+ * the contents of the package in dist/package, and of the kit for receivers chancery-webhooks-VERSION.tgz with its contents in dist/kit.
  */
 import { mkdirSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { makeKit } from './build/make-kit.ts';
 import { makePackage } from './build/make-package.ts';
 import { root } from './build/root.ts';
 
 const folder = join(root, 'dist');
 mkdirSync(folder, { recursive: true });
 const { archive, billOfMaterials } = await makePackage(folder);
-console.log(`${relative(root, archive)}: ${Math.round(statSync(archive).size / 1024)} KiB`);
+for (const path of [archive, makeKit(folder)])
+  console.log(`${relative(root, path)}: ${Math.round(statSync(path).size / 1024)} KiB`);
 console.log(relative(root, billOfMaterials));

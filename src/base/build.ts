@@ -18,7 +18,7 @@ export const build: Build =
 
 /** What an operator types before the name of a command. */
 export const commandName = {
-  sources: 'npm run -s chancery --',
+  sources: 'npx chancery',
   package: 'npx chancery',
   executable: 'chancery',
 }[build.form];

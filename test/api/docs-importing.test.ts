@@ -12,7 +12,7 @@ const page = readFileSync(new URL('../../docs/importing.md', import.meta.url), '
 test('the dry run of docs/importing.md says what the page says, and the import too', async (t) => {
   const [, command = ''] = /^```sh\n(.+?)\n```$/ms.exec(page) ?? [];
   const [, said = ''] = /^```text\n(.+?)^```$/ms.exec(page) ?? [];
-  const [, shown = ''] = /^npm run -s chancery -- import pocketbase (.+)$/.exec(command) ?? [];
+  const [, shown = ''] = /^npx chancery import pocketbase (.+)$/.exec(command) ?? [];
   const directory = makePocketbaseDirectory(t, {
     tables: [
       ...sourceAccounts([ann, ben], [superuser]),

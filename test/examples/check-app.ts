@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import PocketBase from 'pocketbase';
 import { sign } from '../../kit/src/sign.ts';
 import { type RunningChancery, start } from '../../src/start.ts';
+import { makeKit } from '../../tools/build/make-kit.ts';
 import { root } from '../../tools/build/root.ts';
 import { run } from '../../tools/build/run.ts';
 import { eventually } from '../support/eventually.ts';
@@ -54,7 +55,7 @@ export async function checkApp(example: AppExample): Promise<void> {
       CHANCERY_URL: chancery.url,
       WEBHOOK_SECRET: endpoint.secret,
     };
-    const app = join(folder, 'app');
+    const app = join(folder, 'examples', example.name);
     install(example, app);
     await runScript(app, ['run', 'build'], environment).ended;
     const running = runScript(app, ['start'], environment);
@@ -92,18 +93,14 @@ async function prepare({ url }: RunningChancery): Promise<PocketBase> {
   return client;
 }
 
-/** Copies an example and installs its packages; the kit is packed here, as it may not be published yet. */
+/** Copies an example and installs its packages as its README says, from the archive of the kit that `npm run pack` makes. */
 function install({ name }: AppExample, app: string): void {
   const source = join(root, 'examples', name);
   const built = /(^|\/)(node_modules|\.next|\.svelte-kit|build)(\/|$)/;
   cpSync(source, app, { recursive: true, filter: (path) => !built.test(path.slice(source.length)) });
-  run('npm', ['pack', join(root, 'kit'), '--pack-destination', app], { cwd: app });
-  const path = join(app, 'package.json');
-  // The cast holds: a test reads the same file.
-  const description = JSON.parse(readFileSync(path, 'utf8')) as { dependencies: Record<string, string> };
-  const version = description.dependencies['@chancery/webhooks'];
-  description.dependencies['@chancery/webhooks'] = `file:chancery-webhooks-${version}.tgz`;
-  writeFileSync(path, JSON.stringify(description));
+  const dist = join(app, '../../dist');
+  mkdirSync(dist);
+  makeKit(dist);
   run('npm', ['install', '--no-audit', '--no-fund'], { cwd: app });
 }
 
