@@ -47,13 +47,19 @@ test('files of a batch go to the requests that their parts name, in either way o
       ['requests.4.photo', 'of none', 'g.txt'],
       ['requests.99999.photo', 'of none', 'g.txt'],
       ['requests.0.', 'of none', 'g.txt'],
-      ['requests.0.title', 'not a file', 'g.txt'],
       ['photo', 'of none', 'g.txt'],
     ],
   );
   assert.equal(status, 400, 'four files for a field of three');
   assert.equal(json.data.requests[3].response.data.papers.code, 'validation_too_many_files', text);
   await stage.settled();
+  const misplaced = await batch(
+    stage,
+    [{ method: 'POST', url: at }],
+    [['requests.0.title', 'not a text', 'g.txt']],
+  );
+  const { title } = misplaced.json.data.requests[0].response.data;
+  assert.equal(title.code, 'validation_unsupported_value_type', misplaced.text);
   const made = await batch(
     stage,
     [
