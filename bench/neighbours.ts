@@ -47,8 +47,8 @@ export async function neighbours(options: BenchOptions): Promise<void> {
 /** Each attack has a service of its own: what one leaves behind would be measured with the next. */
 async function beside(name: string, attack: Attack, options: BenchOptions): Promise<void> {
   const receiver = await startChild('bench/support/receiver-server.ts', ['0', '257']);
-  // All attacks come from one address, and none of them is about that limit.
-  const service = await startService(undefined, options);
+  // All clients of an attack have one address, which would be refused most of its connections.
+  const service = await startService(undefined, options, ['--realtime-connections-per-address', '1000']);
   try {
     const { url, token, api, store } = service;
     await fillTable(store, 'bench', { count: options.rows, columns: sampleColumns });

@@ -77,8 +77,7 @@ export const readAttacks: Attacks = {
       ask('/api/collections/bench/rules/test', {
         body: JSON.stringify({
           rule: '@collection.bench.title ?> @collection.bench:o.body',
-          record: {},
-          caller: {},
+          record: { title: 'x' },
         }),
       }),
   },
