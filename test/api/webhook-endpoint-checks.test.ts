@@ -147,6 +147,36 @@ test('W-38 headers are sent, and the values of secret ones are never shown again
   );
 });
 
+test('W-38 secret headers go to no other server than the one for which they were given', async (t) => {
+  const service = await startWebhookService(t);
+  const headers = { Authorization: 'Bearer of news', 'X-Api-Key': 'k-1', 'x-tenant': 'acme' };
+  const endpoint = await service.addEndpoint({ name: 'shop', headers });
+  const path = `/api/webhooks/endpoints/${endpoint.id}`;
+  const elsewhere = 'http://127.0.0.1:9/';
+  const shown = { ...endpoint.headers };
+  for (const body of [
+    { url: elsewhere },
+    { url: elsewhere, headers: shown },
+    { url: elsewhere, headers: { ...shown, AUTHORIZATION: 'Bearer of others', authorization: undefined } },
+  ]) {
+    const refused = await service.call('PATCH', path, { body, status: 400 });
+    assert.equal(
+      refused.data.headers['x-api-key'].message,
+      'Must be given again: this server was never given it.',
+    );
+    assert.equal(Object.hasOwn(refused.data.headers, 'x-tenant'), false);
+  }
+  const endpoints = [{ name: 'shop', url: elsewhere, headers: shown }];
+  await service.call('PUT', '/api/webhooks/endpoints/import', { body: { endpoints }, status: 400 });
+  assert.equal((await service.call('GET', path)).url, endpoint.url);
+  // Another path of the same server is no other server, and what is given again may go anywhere.
+  const other = { url: `${endpoint.url}other` };
+  assert.equal((await service.call('PATCH', path, { body: other })).url, other.url);
+  const again = await service.call('PATCH', path, { body: { url: elsewhere, headers } });
+  assert.equal(again.url, elsewhere);
+  await service.call('PATCH', path, { body: { url: other.url, headers: { 'x-tenant': 'acme' } } });
+});
+
 test('an endpoint may be sent back as it is shown, also when a collection of it is called like those that tell nobody', async (t) => {
   const service = await startWebhookService(t);
   const collections = [(await service.call('GET', '/api/collections/posts')).id];

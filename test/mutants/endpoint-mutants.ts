@@ -8,6 +8,13 @@ const causeTests = ['test/api/webhook-causes.test.ts'];
 /** What the rotation of an endpoint's secret promises, and what its payload. */
 export const endpointMutants: readonly Mutant[] = [
   {
+    name: 'secret headers go to no other server than the one for which they were given',
+    file: 'src/webhooks/endpoints/endpoint.ts',
+    from: "if (ofHeaders !== undefined) errors['headers'] ??= ofHeaders;",
+    to: '',
+    tests: ['test/api/webhook-endpoint-checks.test.ts'],
+  },
+  {
     name: 'a secret before a rotation signs only while that overlaps',
     file: 'src/webhooks/endpoints/endpoint.ts',
     from: "const isOverlap = previousSecretUntil !== '' && nowMs < fromTimestamp(previousSecretUntil);",

@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AppError, type FieldError, type FieldErrors } from '../../base/errors.ts';
+import { isJsonObject } from '../../base/json.ts';
 import { fromTimestamp, type Timestamp } from '../../base/timestamp.ts';
 import { type Event, isOperational, isTest } from '../../events/event.ts';
 import { fieldError, invalidValue, unknownMembers } from '../../fields/field-error.ts';
 import { filterProblem } from './endpoint-conditions.ts';
 import { checkSigningSecret } from '../sending/signature.ts';
 import { type EndpointSettings, namedOptions, type OptionContext, settingsOf } from './endpoint-options.ts';
+import { isSecretHeader, maskedValue } from './endpoint-request.ts';
 
 /** Where to tell what happened: the options that its owner has set, and what the service sets. */
 export interface Endpoint extends EndpointSettings {
@@ -106,7 +108,27 @@ export function readSettings(
   });
   const combined = withOrder(settings, raw, kept);
   for (const [name, problem] of problemsTogether(combined, context)) errors[name] ??= problem;
+  const ofHeaders = errors['url'] === undefined ? secretsOfOther(combined, raw, context) : undefined;
+  if (ofHeaders !== undefined) errors['headers'] ??= ofHeaders;
   return { settings: combined, problems: errors };
+}
+
+/**
+ * Returns the problems of headers that would be sent to another server than the one for which they were given, and that nobody is shown: who may
+ * change the URL of an endpoint must not read them.
+ */
+function secretsOfOther(
+  { url, headers }: EndpointSettings,
+  raw: Raw,
+  { existing }: EndpointContext,
+): FieldErrors | undefined {
+  if (existing === undefined || new URL(url).origin === new URL(existing.url).origin) return undefined;
+  const given = isJsonObject(raw['headers']) ? Object.entries(raw['headers']) : [];
+  const isGiven = (name: string): boolean =>
+    given.some(([written, value]) => written.toLowerCase() === name && value !== maskedValue);
+  const kept = Object.keys(headers).filter((name) => isSecretHeader(name) && !isGiven(name));
+  const problem = invalidValue('Must be given again: this server was never given it.');
+  return kept.length === 0 ? undefined : Object.fromEntries(kept.map((name) => [name, problem]));
 }
 
 /** Returns what is wrong with options that are well by themselves, by name. */
