@@ -34,9 +34,10 @@ test('a node tells how to make the first superuser by what it was given itself, 
   const url = await (await openTestPostgres()).createDatabase();
   const node = startOnPostgres(t, url);
   const { msg } = await node.waitForLog(/There is no superuser yet/);
-  const command = /-- (superuser upsert EMAIL PASSWORD) \(with .*CHANCERY_POSTGRES and CHANCERY_KEY/.exec(
-    String(msg),
-  )?.[1];
+  const command =
+    /npx chancery (superuser upsert EMAIL PASSWORD) \(with .*CHANCERY_POSTGRES and CHANCERY_KEY/.exec(
+      String(msg),
+    )?.[1];
   assert.doesNotMatch(String(msg), /--data|postgres:/);
   const args = (command ?? '')
     .replace('EMAIL', 'a@example.com')
