@@ -142,8 +142,8 @@ export const serverFlags: readonly FlagDefinition[] = [
   {
     name: 'realtime-connections-per-address',
     value: 'COUNT',
-    description: 'how many of them one address may have',
-    fallback: '100',
+    description: 'how many of them guests from one address may have',
+    fallback: '1000',
   },
   {
     name: 'webhook-days',

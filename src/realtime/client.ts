@@ -1,4 +1,5 @@
 import type { Caller } from '../access/caller.ts';
+import type { CountedConnection } from './connection-counts.ts';
 import type { Topic } from './topic.ts';
 
 /** Where the messages of a client go. */
@@ -22,8 +23,8 @@ const unsentBytesMax = 1024 * 1024;
 export class Client {
   /** Names the connection in requests that change its subscriptions: whoever knows it may make them. */
   readonly id: string;
-  /** The address that it came from. */
-  readonly address: string;
+  /** The address that it came from, and whom it counts for. */
+  readonly connection: CountedConnection;
   readonly #outlet: Outlet;
   readonly #counts: ClientCounts;
   #isClosed = false;
@@ -36,12 +37,16 @@ export class Client {
   /** When it was last without any subscription, by the monotonic clock. */
   idleSinceMs: number;
 
-  constructor(outlet: Outlet, { id, address, nowMs, counts }: ClientOptions) {
+  constructor(outlet: Outlet, { id, connection, nowMs, counts }: ClientOptions) {
     this.#outlet = outlet;
     this.#counts = counts;
     this.id = id;
-    this.address = address;
+    this.connection = connection;
     this.idleSinceMs = nowMs;
+  }
+
+  get address(): string {
+    return this.connection.address;
   }
 
   get isClosed(): boolean {
@@ -105,7 +110,7 @@ export interface ClientCounts {
 
 interface ClientOptions {
   readonly id: string;
-  readonly address: string;
+  readonly connection: CountedConnection;
   readonly nowMs: number;
   readonly counts: ClientCounts;
 }

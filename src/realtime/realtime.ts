@@ -8,6 +8,7 @@ import type { Instance } from '../instances/instance.ts';
 import type { Loan } from '../instances/open-instances.ts';
 import { Channel } from './channel.ts';
 import { Client, type ClientCounts, type Outlet } from './client.ts';
+import { ConnectionCounts, type ConnectionLimits } from './connection-counts.ts';
 import {
   type Asked,
   applySubscriptions,
@@ -48,11 +49,8 @@ export class Realtime {
    * unavailable.
    */
   async admit(instanceId: string, address: string): Promise<(outlet: Outlet) => () => void> {
-    const { connectionsMax, connectionsPerAddressMax } = this.#options;
     const room = await this.#enter(instanceId);
-    const ofAddress = room.addresses.get(address) ?? 0;
-    if (room.clients.size >= connectionsMax || ofAddress >= connectionsPerAddressMax)
-      throw new AppError('too_many_requests', 'There are too many realtime connections.', { retryAfter: 5 });
+    room.counts.requireRoom(address);
     return (outlet) => {
       const client = this.#connect(room, address, outlet);
       return () => this.#disconnect(instanceId, room, client);
@@ -63,13 +61,12 @@ export class Realtime {
     const nowMs = this.#options.clock.monotonic();
     const client = new Client(outlet, {
       id: newClientId(this.#nodes?.node),
-      address,
+      connection: room.counts.add(address),
       nowMs,
       counts: this.#counts,
     });
     room.clients.set(client.id, client);
     this.#counts.connections += 1;
-    room.addresses.set(address, (room.addresses.get(address) ?? 0) + 1);
     client.send('PB_CONNECT', JSON.stringify({ clientId: client.id }));
     // The stop, or the last one to leave, came in between.
     if (room.isOver) client.end();
@@ -82,9 +79,7 @@ export class Realtime {
     this.#counts.connections -= 1;
     for (const subscription of client.subscriptions.values()) room.channel.leave(subscription);
     room.textLength -= lengthOf([...client.subscriptions.keys()]);
-    const others = (room.addresses.get(client.address) ?? 1) - 1;
-    if (others === 0) room.addresses.delete(client.address);
-    else room.addresses.set(client.address, others);
+    room.counts.remove(client.connection);
     if (room.clients.size === 0) void this.#leave(instanceId, room);
   }
 
@@ -103,6 +98,7 @@ export class Realtime {
     const length = lengthOf(request.subscriptions) - lengthOf([...client.subscriptions.keys()]);
     if (room.textLength + length > realtimeLimits.textLengthMax) throw tooManyRequests(5);
     const topics = parseSubscriptions(instance, request);
+    room.counts.assign(client.connection, request.caller);
     room.textLength += lengthOf(topics.map(({ text }) => text)) - lengthOf([...client.subscriptions.keys()]);
     client.idleSinceMs = this.#options.clock.monotonic();
     await applySubscriptions({ instance, channel: room.channel, client }, { ...request, topics });
@@ -181,7 +177,9 @@ export class Realtime {
         error,
       });
     const channel = new Channel({ instance: loan.instance, safeEnd, onError });
-    return { loan, channel, clients: new Map(), addresses: new Map(), textLength: 0, isOver: false };
+    const nowMs = (): number => this.#options.clock.monotonic();
+    const counts = new ConnectionCounts(this.#options, { logger, instance: instanceId, nowMs });
+    return { loan, channel, clients: new Map(), counts, textLength: 0, isOver: false };
   }
 
   /** Lets the instance go: nobody of it is connected. */
@@ -219,17 +217,13 @@ export interface OtherNodes {
   ask(instance: Instance, request: SubscribeRequest): Promise<void>;
 }
 
-export interface RealtimeOptions {
+export interface RealtimeOptions extends ConnectionLimits {
   readonly borrow: (instanceId: string) => Promise<Loan | undefined>;
   /** How many instances may have clients at the same time. */
   readonly instancesMax?: number;
   readonly safeEnd: SafeEnd;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;
-  /** Of one instance. */
-  readonly connectionsMax: number;
-  /** Of one instance from one address. */
-  readonly connectionsPerAddressMax: number;
   /** How often something is sent to each client at least. */
   readonly beatMs: number;
 }
@@ -251,8 +245,7 @@ interface Room {
   readonly channel: Channel;
   /** By their ids. */
   readonly clients: Map<string, Client>;
-  /** How many clients each address has. */
-  readonly addresses: Map<string, number>;
+  readonly counts: ConnectionCounts;
   /** Of the texts of all subscriptions together. */
   textLength: number;
   isOver: boolean;

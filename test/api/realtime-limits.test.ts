@@ -32,6 +32,27 @@ test('R-01: an address may have so many connections, and an instance so many, an
   assert.equal((await service.request(`/i/${other.slug}/api/realtime`)).status, 200);
 });
 
+test('R-01: an account may have so many connections, wherever they come from, and guests keep theirs', async (t) => {
+  const flags = { 'realtime-connections-per-address': '103' };
+  const { service } = await RealtimeStage.open(t, {}, { flags });
+  const streams = await Promise.all(Array.from({ length: 101 }, () => EventStream.open(t, service.url)));
+  const signIn = async ({ clientId }: EventStream): Promise<number> => {
+    const body = { clientId, subscriptions: ['posts/*'] };
+    return (await service.request('/api/realtime', { method: 'POST', token: true, body })).status;
+  };
+  const statuses: number[] = [];
+  for (const stream of streams) statuses.push(await signIn(stream));
+  assert.deepEqual([...new Set(statuses.slice(0, 100)), statuses[100]], [204, 429]);
+  const [refusal] = service.log.filter(({ message }) => message.includes('refused'));
+  assert.match(String(refusal?.message), /too many of one account.*trusted-proxies/);
+  // What is signed in does not count for its address any more.
+  await Promise.all(Array.from({ length: 102 }, () => EventStream.open(t, service.url)));
+  assert.equal((await service.request('/api/realtime')).status, 429);
+  streams[0]?.close();
+  const last = streams.at(-1);
+  await eventually('a free place', async () => last !== undefined && (await signIn(last)) === 204);
+});
+
 /** Opens a connection over a socket that reads no more than the headers. */
 async function openUnread(
   t: TestContext,

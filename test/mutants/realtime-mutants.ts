@@ -10,6 +10,13 @@ const past = ['test/api/past-visibility.test.ts'];
 /** Of who is told what over connections that stay open. */
 export const realtimeMutants: readonly Mutant[] = [
   {
+    name: 'an account has a limited number of realtime connections',
+    file: 'src/realtime/connection-counts.ts',
+    from: 'if (this.#of(holder) >= max)',
+    to: 'if (this.#of(holder) < 0)',
+    tests: ['test/api/realtime-limits.test.ts'],
+  },
+  {
     name: 'a past change is told only of what can be seen now',
     file: 'src/events/may-tell.ts',
     from: '[atChange] : [atChange, now]',

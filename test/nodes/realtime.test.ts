@@ -188,7 +188,12 @@ test('a client that was told more by another node than is known to be safe here 
     cut: () => assert.fail('it is cut off'),
   };
   const counts = { connections: 0, messages: 0 };
-  const client = new Client(outlet, { id: 'client', address: '127.0.0.1', nowMs: 0, counts });
+  const client = new Client(outlet, {
+    id: 'client',
+    connection: { address: '127.0.0.1', holder: '127.0.0.1' },
+    nowMs: 0,
+    counts,
+  });
   await channel.join({ client, topic: parseTopic('posts/*'), position: third, isOver: false });
   await create(app, '4');
   safeEnd.safePosition = Number.MAX_SAFE_INTEGER;
