@@ -130,16 +130,16 @@ export const realtimeMutants: readonly Mutant[] = [
   },
   {
     name: 'an instance has a maximum of connections',
-    file: 'src/realtime/realtime.ts',
-    from: 'if (room.clients.size >= connectionsMax || ofAddress',
-    to: 'if (ofAddress',
+    file: 'src/realtime/connection-counts.ts',
+    from: "if (this.#total >= connectionsMax) this.#refuse('the instance');",
+    to: '',
     tests: limits,
   },
   {
     name: 'an address has a maximum of connections',
-    file: 'src/realtime/realtime.ts',
-    from: ' || ofAddress >= connectionsPerAddressMax)',
-    to: ')',
+    file: 'src/realtime/connection-counts.ts',
+    from: "if (this.#of(address) >= connectionsPerAddressMax) this.#refuse('one address');",
+    to: '',
     tests: limits,
   },
   {
