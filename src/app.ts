@@ -89,7 +89,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   });
   const { dispatcher } = delivering;
   const metrics = new ServiceMetrics({ data, dispatcher, realtime, version, logger });
-  const services = { mailer, realtime, thumbs, metrics };
+  const services = { mailer, realtime, thumbs, metrics, removals: data.removals };
   const server = await createServer({
     ...services,
     directory: data.directory,
@@ -269,6 +269,7 @@ async function startBackground({
   data.directory.watch((error) => logger.error('The directory of instances could not be read.', { error }));
   data.instances.startSweeping();
   data.fileSweeper.start();
+  data.removals.start();
   await delivering.start();
   nodes?.start();
   const running: { stop(): Promise<void> | void }[] = [nodes, metricsServer].filter(

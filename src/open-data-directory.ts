@@ -6,6 +6,7 @@ import type { Config } from './config.ts';
 import { WakeUp } from './events/event-log.ts';
 import type { BlobStore } from './files/blob-store.ts';
 import { readDueInstances } from './files/file-removals.ts';
+import { readWaitingInstances, RemovalRunner } from './records/removal-runner.ts';
 import { FileSweeper } from './files/file-sweeper.ts';
 import { uploadFolderIn } from './files/instance-files.ts';
 import { InstanceDirectory, type InstanceEntry } from './instances/instance-directory.ts';
@@ -52,6 +53,7 @@ export interface DataDirectory {
   readonly wakeUp: WakeUp;
   /** Removes files once it is started. */
   readonly fileSweeper: FileSweeper;
+  readonly removals: RemovalRunner;
   stop(): Promise<void>;
 }
 
@@ -94,6 +96,12 @@ export async function openDataDirectory(config: Config, parts: DataParts): Promi
     clock: dueClock,
     logger,
   });
+  const removals = new RemovalRunner({
+    instances: () => directory.all().map(({ id }) => id),
+    borrow: borrowFrom({ directory, instances }),
+    findDue: config.postgres && (() => readWaitingInstances(home.background, dueClock.now())),
+    logger,
+  });
   return {
     home,
     dueClock,
@@ -101,7 +109,9 @@ export async function openDataDirectory(config: Config, parts: DataParts): Promi
     instances,
     wakeUp,
     fileSweeper,
+    removals,
     stop: async () => {
+      await removals.stop();
       await fileSweeper.stop();
       await directory.stop();
       await instances.stop();

@@ -70,6 +70,7 @@ export async function openLocalService(
     mailer,
     realtime,
     thumbs,
+    removals: data.removals,
     metrics: new ServiceMetrics({ data, dispatcher, realtime, version, logger }),
     policy,
     origins: [],

@@ -25,6 +25,7 @@ import {
   runOnce,
 } from '../records/idempotency.ts';
 import type { RecordWrite } from '../records/record-write.ts';
+import type { RemovalRunner } from '../records/removal-runner.ts';
 import type { Realtime } from '../realtime/realtime.ts';
 import type { WriteOptions } from '../storage/database.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
@@ -46,6 +47,7 @@ export interface Services {
   readonly mailer: Mailer;
   readonly realtime: Realtime;
   readonly thumbs: ThumbMaker;
+  readonly removals: RemovalRunner;
   readonly metrics: ServiceMetrics;
   readonly policy: NetworkPolicy;
   readonly version: string;

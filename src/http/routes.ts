@@ -14,6 +14,7 @@ import { eventRoutes } from './routes/events.ts';
 import { feedRoutes } from './routes/feed.ts';
 import { fileRoutes } from './routes/files.ts';
 import { healthRoutes } from './routes/health.ts';
+import { jobRoutes } from './routes/jobs.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { logRoutes } from './routes/logs.ts';
 import { mailRoutes } from './routes/mail.ts';
@@ -29,6 +30,7 @@ import { setupRoutes } from './routes/setup.ts';
 export const routes: readonly Route[] = [
   ...recordRoutes,
   ...batchRoutes,
+  ...jobRoutes,
   ...fileRoutes,
   ...collectionRoutes,
   ...realtimeRoutes,

@@ -7,6 +7,7 @@ import type { Tuple } from '../storage/database.ts';
 import { eachOf, recordTable, relatedIds, type RelationPlace } from './record-table.ts';
 import { lockAll } from './find-record.ts';
 import { refuseProblems, type WriteScope } from './record-write.ts';
+import { staysHere } from './removal-store.ts';
 import type { StoredRecord } from './record.ts';
 
 export interface RelatedValues {
@@ -55,7 +56,9 @@ async function exist(
   if (target === undefined) return false;
   const { table } = recordTable(target).statements(tx.names);
   // The text is the same for any number of ids.
-  const statement = sql`SELECT id FROM ${table} WHERE id IN (${eachOf(tx.names, ids)})`;
+  // One that is being deleted in steps can no longer be referred to.
+  const stays = staysHere(tx.names, target);
+  const statement = sql`SELECT id FROM ${table} WHERE id IN (${eachOf(tx.names, ids)}) AND ${stays}`;
   const { size } = new Set(ids);
   const isWhole = (found: readonly Tuple[]): boolean => found.length === size;
   const locking = sql`${statement}${tx.names.forReference}`;

@@ -212,6 +212,8 @@ export type InternalTable =
   | '$audit'
   | '$setup_token'
   | '$file_removal'
+  | '$job'
+  | '$leaving'
   | '$catcher_request'
   | '$instance'
   | '$instance_setting'

@@ -72,6 +72,8 @@ const places: Readonly<Record<InternalTable, Place>> = {
   $audit: 'instance',
   $setup_token: 'instance',
   $file_removal: 'instance',
+  $job: 'instance',
+  $leaving: 'instance',
   $catcher_request: 'instance',
   $instance_setting: 'instance',
   $log: 'logs',

@@ -3,6 +3,27 @@ import type { Mutant } from './mutant.ts';
 /** Guards of what comes in over HTTP, and of what its answers say to caches. */
 export const requestMutants: readonly Mutant[] = [
   {
+    name: 'a record that is being deleted in steps can no longer be referred to',
+    file: 'src/records/removal-store.ts',
+    from: 'l.record = id)`',
+    to: 'l.record = id AND FALSE)`',
+    tests: ['test/api/removal-jobs.test.ts'],
+  },
+  {
+    name: 'a delete in steps is shown to who has asked for it',
+    file: 'src/http/routes/jobs.ts',
+    from: "return owner.kind === 'guest';",
+    to: 'return true;',
+    tests: ['test/api/removal-jobs.test.ts'],
+  },
+  {
+    name: 'a delete in steps is refused before anything is changed',
+    file: 'src/records/removal-steps.ts',
+    from: "if (fate !== 'goes') throw await",
+    to: "if (fate !== 'goes' && found < 0) throw await",
+    tests: ['test/api/removal-jobs.test.ts'],
+  },
+  {
     name: 'an identity in another letter case is that of one account alone',
     file: 'src/auth/sign-in.ts',
     from: 'if (row === undefined || another !== undefined) return undefined;',

@@ -25,6 +25,11 @@ export const accessCases: readonly AccessCase[] = [
   ...accountCases(),
   ...superuserCases(),
   ...batchCases(),
+  {
+    route: 'GET /api/jobs/{id}',
+    of: 'of the operator',
+    request: async (stage) => ({ path: `/api/jobs/${await stage.job()}` }),
+  },
   ...fileCases(),
   ...collectionCases(),
   ...authCases(),

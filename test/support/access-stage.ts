@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
-import { keyScopes } from '../../src/access/caller.ts';
+import { keyScopes, operator } from '../../src/access/caller.ts';
+import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
+import { insertJob } from '../../src/records/removal-store.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
 import { makeKey } from './make-key.ts';
 import { putFile } from './put-file.ts';
@@ -105,6 +107,24 @@ export class AccessStage {
 
   async note(): Promise<string> {
     return (await this.make('/api/collections/notes/records', { title: 'a note', owner: this.userId })).id;
+  }
+
+  /** A delete in steps, by the operator, that nobody works on. */
+  async job(): Promise<string> {
+    const record = await this.note();
+    return this.service.withInstance('default', (instance) =>
+      instance.database.write((tx) =>
+        insertJob(
+          tx,
+          { instance, facts: ruleInputOfCaller(operator) },
+          {
+            collection: instance.collections.get('notes'),
+            record,
+            lease: { holder: '', until: Number.MAX_SAFE_INTEGER },
+          },
+        ),
+      ),
+    );
   }
 
   /** Returns the path of a file of a note of the user, in its field `cover`, or `letter`, which is protected. */

@@ -65,6 +65,7 @@ export interface Schemas {
   BackfillRequest: { readonly collection: string; readonly filter?: string; readonly rate?: number; readonly dryRun?: boolean };
   Replay: { readonly id: string; readonly endpoint: string; readonly scope: "failed" | "missing" | "all" | "waiting" | "backfill"; readonly collection: string; readonly state: "running" | "done" | "cancelled"; readonly cause: string; readonly rate: number; readonly filter: string; readonly total: number; readonly taken: number; readonly delivered: number; readonly failed: number; readonly pending: number; readonly created: string; readonly updated: string };
   ReplayOrCount: (Schemas['Replay']) | ({ readonly total: number });
+  Job: { readonly id: string; readonly kind: "record.delete"; readonly collection: string; readonly record: string; readonly state: "checking" | "running" | "done" | "failed"; readonly found: number; readonly deleted: number; readonly changed: number; readonly cause: string; readonly created: string; readonly updated: string };
   ApiKey: { readonly id: string; readonly name: string; readonly scopes: readonly ("records:read" | "records:write" | "webhooks:read" | "webhooks:write" | "collections:read" | "collections:write" | "metrics" | "admin")[]; readonly collections: readonly (string)[] | null; readonly endpoints: readonly (string)[] | null; readonly expires: string; readonly created: string; readonly lastUsed: string };
   ApiKeyWithKey: { readonly id: string; readonly name: string; readonly scopes: readonly ("records:read" | "records:write" | "webhooks:read" | "webhooks:write" | "collections:read" | "collections:write" | "metrics" | "admin")[]; readonly collections: readonly (string)[] | null; readonly endpoints: readonly (string)[] | null; readonly expires: string; readonly created: string; readonly lastUsed: string; readonly key: string };
   ApiKeyList: { readonly items: readonly (Schemas['ApiKey'])[]; readonly page: number; readonly perPage: number; readonly totalItems: number; readonly totalPages: number };
@@ -99,6 +100,7 @@ export interface Operations {
   'PATCH /api/records/{collection}/{id}': { query: { expand?: string; fields?: string }; body: Schemas['RecordBody']; answer: Schemas['Record'] };
   'DELETE /api/records/{collection}/{id}': { query: Record<never, never>; body: undefined; answer: undefined };
   'POST /api/batch': { query: { fields?: string }; body: Schemas['BatchRequest']; answer: Schemas['BatchAnswer'] };
+  'GET /api/jobs/{id}': { query: { fields?: string }; body: undefined; answer: Schemas['Job'] };
   'GET /api/files/{collection}/{record}/{name}': { query: { thumb?: string; token?: string; download?: string }; body: undefined; answer: undefined };
   'POST /api/files/token': { query: { fields?: string }; body: undefined; answer: Schemas['FileToken'] };
   'GET /api/collections': { query: { page?: number; perPage?: number; sort?: string; filter?: string; skipTotal?: boolean; fields?: string }; body: undefined; answer: Schemas['CollectionList'] };

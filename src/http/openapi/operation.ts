@@ -187,6 +187,7 @@ export const headers: Readonly<Record<string, Schema>> = {
     description: 'Of this document. For `If-None-Match`.',
     schema: { type: 'string' },
   },
+  JobLocation: { description: 'The path of the job.', schema: { type: 'string' } },
   Replayed: {
     description: '`true` on an answer that was kept under an `Idempotency-Key`; otherwise absent.',
     schema: { const: 'true' },
@@ -216,6 +217,7 @@ export const parameters: Readonly<Record<string, Schema>> = {
   DeliveryId: inPath('id', 'Id of a delivery.'),
   EventId: inPath('id', 'Id of an event.'),
   ReplayId: inPath('id', 'Id of a replay.'),
+  JobId: inPath('id', 'Id of a job.'),
   CatcherId: inPath('id', 'Id of a catcher.'),
   CatcherStatus: inQuery('status', {
     description: 'The status that the catcher answers with, 200 to 599.',

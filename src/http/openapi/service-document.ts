@@ -16,6 +16,7 @@ import { keySchemas } from '../routes/keys.ts';
 import { logSchemas } from '../routes/logs.ts';
 import { mailSchemas } from '../routes/mail.ts';
 import { recordSchemas } from '../routes/records.ts';
+import { jobSchemas } from '../routes/jobs.ts';
 import { replaySchemas } from '../routes/replays.ts';
 import { ruleSchemas } from '../routes/rules.ts';
 import { settingsSchemas } from '../routes/settings.ts';
@@ -94,6 +95,7 @@ const schemas = {
   ...catcherSchemas,
   ...endpointStatsSchemas,
   ...replaySchemas,
+  ...jobSchemas,
   ...keySchemas,
   ...auditSchemas,
   ...settingsSchemas,

@@ -1,6 +1,6 @@
 import type { Access } from '../../query/explain-list.ts';
 import { prepareCreate } from '../../records/create-record.ts';
-import { prepareDelete } from '../../records/delete-record.ts';
+import { prepareDelete, TooManyReferring } from '../../records/delete-record.ts';
 import { listRecords } from '../../records/list-records.ts';
 import { readRecord } from '../../records/read-record.ts';
 import { prepareUpdate } from '../../records/update-record.ts';
@@ -32,6 +32,16 @@ export interface RecordDescription {
 const tagged = { ETag: 'EntityTag' } as const;
 const replayable = { 'Idempotent-Replayed': 'Replayed' } as const;
 const refusedWrites = [409, 422, 507] as const;
+
+const deleteAnswers = {
+  202: emptyAnswer('So many records refer to it that the delete goes on as a job.', {
+    Location: 'JobLocation',
+  }),
+  204: emptyAnswer('The record is deleted.', replayable),
+};
+
+/** How long a client waits for a delete that is done in steps; docs/records.md repeats it. */
+const removalWaitMs = 10_000;
 
 /** Describes the five operations on records. */
 export function describeRecordRoutes({
@@ -96,7 +106,7 @@ export function describeRecordRoutes({
       summary: 'Delete a record',
       ...described(describe?.('deleteRule')),
       parameters: [...ofOne, 'IfMatch', 'IdempotencyKey'],
-      answers: { 204: emptyAnswer('The record is deleted.', replayable) },
+      answers: deleteAnswers,
       refusals: [...refusedWrites, 412, 413, 415],
     },
   };
@@ -195,10 +205,19 @@ export const recordRoutes = [
       const { instance, request, input, params } = context;
       const expected = expectedRevision(request.headers['if-match']);
       const write = await prepareDelete(instance, input, { ...params, expected });
-      return context.write(async (tx) => {
-        await write(tx);
-        return nothing;
-      });
+      try {
+        return await context.write(async (tx) => {
+          await write(tx);
+          return nothing;
+        });
+      } catch (error) {
+        if (!(error instanceof TooManyReferring)) throw error;
+      }
+      const { removals, isForOperator } = context.services;
+      // A command waits: no process may go on behind it.
+      const waitMs = isForOperator === true ? Number.POSITIVE_INFINITY : removalWaitMs;
+      const { id, state } = await removals.remove(instance, input, { ...params, expected, waitMs });
+      return state === 'done' ? nothing : { status: 202, headers: { location: `/api/jobs/${id}` } };
     },
   }),
 ];

@@ -168,5 +168,9 @@ export async function requireAnotherSuperuser(tx: Transaction): Promise<void> {
   const table = tx.names.collectionTable(superusersName);
   const locking = sql`SELECT id FROM ${table} ORDER BY id${tx.names.forDelete}`;
   const rows = await tx.tuples(locking);
-  if (rows.length <= 1) throw new AppError('bad_request', "You can't delete the only existing superuser.");
+  if (rows.length <= 1) throw lastSuperuser();
+}
+
+export function lastSuperuser(): AppError {
+  return new AppError('bad_request', "You can't delete the only existing superuser.");
 }

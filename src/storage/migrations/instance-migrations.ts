@@ -1,6 +1,7 @@
 import { sql } from '../../sql/sql.ts';
 import type { Migration } from '../migrate.ts';
 import { instanceDeliveryLog } from './instance-delivery-log.ts';
+import { removalJobs } from './removal-jobs.ts';
 import { storedFilters } from './stored-filters.ts';
 
 // Rules, fields, indexes and options are one JSON text: they are only ever read and written together.
@@ -298,4 +299,5 @@ export const instanceMigrations: readonly Migration[] = [
   storedFilters,
   { name: 'decisions for endpoints of accounts', statements: () => accountDecisions, admits: 1 },
   { name: 'deliveries by endpoint', statements: () => [deliveryEndpoint], admits: 1 },
+  removalJobs,
 ];

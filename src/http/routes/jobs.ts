@@ -1,0 +1,81 @@
+import type { Caller } from '../../access/caller.ts';
+import { notFound } from '../../base/errors.ts';
+import { readJob, type RemovalJob } from '../../records/removal-store.ts';
+import { jsonAnswer } from '../openapi/operation.ts';
+import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { route } from '../route.ts';
+
+/** Work that goes on after its request was answered. */
+export const jobRoutes = [
+  route({
+    method: 'GET',
+    path: '/api/jobs/:id',
+    id: 'getJob',
+    tag: 'records',
+    scope: 'records:write',
+    summary: 'How far a delete in steps is',
+    description: 'For whoever has asked for the delete, and for superusers.',
+    parameters: ['JobId', 'Fields'],
+    answers: { 200: jsonAnswer('The job.', schemaReference('Job')) },
+    handle: async (context) => {
+      const { instance, params, caller } = context;
+      const job = await readJob(instance.database, params.id);
+      if (job === undefined || !maySee(caller, job)) throw notFound();
+      return context.answer(jobJson(job));
+    },
+  }),
+];
+
+/** A guest is whoever knows the id, which cannot be guessed. */
+function maySee(caller: Caller, { facts }: RemovalJob): boolean {
+  const owner = facts.caller;
+  if (caller.kind === 'superuser') return caller.key === undefined || sameKey(caller, owner);
+  if (caller.kind === 'user')
+    return owner.kind === 'user' && owner.id === caller.id && owner.collectionId === caller.collectionId;
+  return owner.kind === 'guest';
+}
+
+function sameKey(caller: Extract<Caller, { kind: 'superuser' }>, owner: Caller): boolean {
+  return (
+    caller.key?.scopes.includes('admin') === true || (owner.kind === 'superuser' && owner.id === caller.id)
+  );
+}
+
+/** Returns a job as the API shows it. */
+function jobJson(job: RemovalJob): string {
+  const { id, collection, record, state, found, deleted, changed, cause, created, updated } = job;
+  // What is left of the bookkeeping concerns nobody.
+  const shown = state === 'stopping' ? 'failed' : state;
+  return JSON.stringify({
+    id,
+    kind: 'record.delete',
+    collection,
+    record,
+    state: shown,
+    found,
+    deleted,
+    changed,
+    cause,
+    created,
+    updated,
+  });
+}
+
+export const jobSchemas: Readonly<Record<string, Schema>> = {
+  Job: objectSchema({
+    id: { type: 'string' },
+    kind: { const: 'record.delete' },
+    collection: { type: 'string', description: 'The id of the collection.' },
+    record: { type: 'string', description: 'The id of the record, which goes last.' },
+    state: {
+      enum: ['checking', 'running', 'done', 'failed'],
+      description: 'While it is checked, nothing is changed.',
+    },
+    found: { type: 'integer', description: 'Records that go, as far as they were found.' },
+    deleted: { type: 'integer' },
+    changed: { type: 'integer', description: 'Records that were saved without the reference.' },
+    cause: { type: 'string', description: 'Why it has failed; empty otherwise.' },
+    created: { type: 'string' },
+    updated: { type: 'string' },
+  }),
+};

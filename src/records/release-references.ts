@@ -1,0 +1,134 @@
+import { admit, isLocked, unlessBroken } from '../access/rule.ts';
+import { AppError } from '../base/errors.ts';
+import type { Collection } from '../collections/collection.ts';
+import type { StoredValue } from '../fields/field-type.ts';
+import { fieldType } from '../fields/field-types.ts';
+import type { Field } from '../fields/field.ts';
+import type { Instance } from '../instances/instance.ts';
+import { joinSql, sql, type Sql } from '../sql/sql.ts';
+import type { Names } from '../storage/database.ts';
+import { isAllowed, scopeContext } from './check-rule.ts';
+import { mayWriteField, recordTable, relatedIds, type RelationPlace } from './record-table.ts';
+import type { WriteScope } from './record-write.ts';
+import { notBefore, type StoredRecord, valueOf } from './record.ts';
+import { saveChanges } from './save-record.ts';
+
+const FAILED =
+  'Failed to delete record. Make sure that the record is not part of a required relation reference';
+
+/** A collection whose records may refer to one that is deleted, and the fields in which they do. */
+export interface Referring {
+  readonly collection: Collection;
+  readonly places: readonly RelationPlace[];
+}
+
+/** Returns the collections that have relations to this one. */
+export function referringTo(instance: Instance, { id }: Collection): readonly Referring[] {
+  return instance.collections.all().flatMap((collection) => {
+    const places = recordTable(collection).relations.filter(({ options }) => options.collectionId === id);
+    return places.length === 0 ? [] : [{ collection, places }];
+  });
+}
+
+/** The condition of rows that may refer to a record. They only may, because an id is searched for in the text of a multiple value. */
+export function mayRefer(names: Names, places: readonly RelationPlace[], id: string): Sql {
+  const conditions = places.map(({ field, options }) => {
+    const column = names.column(field.name);
+    if (options.maxSelect <= 1) return sql`${column} = ${id}`;
+    return sql`replace(${column}, ${JSON.stringify(id)}, '') <> ${column}`;
+  });
+  // Without an index on the relation every row of the table is read.
+  const isInTime = names.isInTime(sql`"$position"`, 'for some');
+  const inTime = isInTime === undefined ? sql`` : sql`${isInTime} AND `;
+  return sql`${inTime}(${joinSql(conditions, ' OR ')})`;
+}
+
+/** What becomes of a record when another one is deleted to which it refers. */
+export type Release =
+  | 'delete'
+  /** The field requires the reference. */
+  | { readonly kind: 'refused'; readonly field: Field }
+  /** The values without the id, by index; the first of their fields. */
+  | { readonly kind: 'reduced'; readonly values: ReadonlyMap<number, StoredValue>; readonly field: Field };
+
+/** Returns undefined when the record does not refer to the other one after all. */
+export function withoutReference(
+  other: StoredRecord,
+  places: readonly RelationPlace[],
+  id: string,
+): Release | undefined {
+  const values = new Map<number, StoredValue>();
+  let first: Field | undefined;
+  for (const place of places) {
+    const { field, index, options } = place;
+    const ids = relatedIds(place, other.values[index] ?? null);
+    const left = ids.filter((each) => each !== id);
+    if (left.length === ids.length) continue;
+    if (left.length === 0 && options.cascadeDelete) return 'delete';
+    if (left.length === 0 && options.required) return { kind: 'refused', field };
+    values.set(index, fieldType(field).normalise(left, options));
+    first ??= field;
+  }
+  return first && { kind: 'reduced', values, field: first };
+}
+
+/**
+ * Returns the refusal of a delete because a record refers to the one that is deleted. It names the collection and the field only to a
+ * caller who may view that record and field.
+ */
+export async function stillReferred(
+  { instance, facts, tx }: WriteScope,
+  other: HoldingRecord,
+  { field, cause }: { readonly field: Field; readonly cause?: unknown },
+): Promise<AppError> {
+  const { caller } = facts;
+  const { collection } = other;
+  const isSuperuser = caller.kind === 'superuser';
+  const isShown =
+    !isLocked(collection, ['viewRule'], caller) &&
+    mayWriteField(field, isSuperuser) &&
+    (isSuperuser || (await mayView({ instance, facts, tx }, other)));
+  const where = isShown ? `, as it is in the field ${field.name} of ${collection.name}` : '';
+  return new AppError('bad_request', `${FAILED}${where}.`, { cause });
+}
+
+function mayView({ instance, facts, tx }: WriteScope, { collection, id }: HoldingRecord): Promise<boolean> {
+  const asked = {
+    rule: admit(collection, 'viewRule', facts.caller),
+    context: scopeContext(instance, facts, tx.names),
+  };
+  return unlessBroken(instance, false, () => isAllowed(tx, { collection, id }, asked));
+}
+
+export async function saveReduced(
+  scope: WriteScope,
+  other: StoredRecord,
+  { values: reduced, field }: Extract<Release, { kind: 'reduced' }>,
+): Promise<void> {
+  const now = notBefore(other, scope.instance.clock.now());
+  const values = other.collection.fields.map((each, index) => {
+    const before = other.values[index] ?? null;
+    return reduced.get(index) ?? fieldType(each).stamp?.('update', now, each.options) ?? before;
+  });
+  try {
+    await saveChanges(scope, other, { values, now });
+  } catch (error) {
+    // A delete must not tell which fields of another collection have a unique index.
+    if (!(error instanceof AppError) || error.code !== 'bad_request') throw error;
+    throw await stillReferred(scope, holding(other), { field, cause: error.cause });
+  }
+}
+
+/** A record that refers to one that is to be deleted. */
+export interface HoldingRecord {
+  readonly collection: Collection;
+  readonly id: string;
+}
+
+export function holding(record: StoredRecord): HoldingRecord {
+  return { collection: record.collection, id: idOf(record) };
+}
+
+export function idOf(record: StoredRecord): string {
+  return String(valueOf(record, 'id'));
+}
