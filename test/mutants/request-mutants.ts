@@ -32,7 +32,7 @@ export const requestMutants: readonly Mutant[] = [
   },
   {
     name: 'a refused delete names a collection only to who may view the record in it',
-    file: 'src/records/delete-record.ts',
+    file: 'src/records/release-references.ts',
     from: '(isSuperuser || (await mayView({ instance, facts, tx }, other)));',
     to: 'true;',
     tests: ['test/api/relations.test.ts'],
