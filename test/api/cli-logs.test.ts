@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { describePlaces, posts } from '../support/command-stage.ts';
 import { eventually } from '../support/eventually.ts';
 import type { TestService } from '../support/service.ts';
+
+// A file with a hook has a process of its own: beside the tests of logins, the log was followed in vain.
+after(() => undefined);
 
 describePlaces('logs', (start) => {
   test('the newest entries are shown, the newest last', async (t) => {
