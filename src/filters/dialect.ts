@@ -31,6 +31,10 @@ export interface Dialect {
   readonly valueOfEach: (alias: Sql) => Operand;
   /** The number of texts in a JSON array of texts; 0 for NULL. */
   readonly length: (list: Sql) => Operand;
+  /** The number of values in a list that a `json` operand holds; 0 for all else. */
+  readonly lengthInJson: (value: Operand) => Operand;
+  /** The number of rows of a joined table that the join has found; an aggregate. */
+  readonly countOf: (alias: Sql) => Operand;
   /**
    * The same text, hidden from the planner's reasoning about equality. PostgreSQL (18.4 for one) concludes from
    * `a LEFT JOIN b ON b.x = $1 LEFT JOIN c ON c.y = b.x` that c.y is $1, and finds rows of c where there is no row of b.

@@ -9,6 +9,7 @@ import { type Constant, isOperand, mayBeSlow, type Operand, type Prefix, type Te
 import { formsExpression, translation } from './forms-expression.ts';
 import {
   isText,
+  lengthIn,
   noNumber,
   noText,
   numberOrText,
@@ -43,6 +44,8 @@ export const postgresDialect: Dialect = {
     sql: sql`COALESCE(json_array_length((${list})::json), 0)::double precision`,
     kind: 'number',
   }),
+  lengthInJson: (value) => ({ sql: withSources(...lengthIn(value)), kind: 'number' }),
+  countOf: (alias) => ({ sql: sql`COUNT(${alias}.id)::double precision`, kind: 'number' }),
   opaque: (text) => sql`(${text} || '')`,
   columnType: (kind) => columnTypes[kind],
   placeholder: (kind) =>

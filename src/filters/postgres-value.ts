@@ -41,6 +41,13 @@ export function numberOf(operand: Operand): Value & { readonly number: Sql } {
   return { number, source: jsonSource(operand, 'left') };
 }
 
+/** Returns the number of values in a list, 0 for all else, and where it is read from. */
+export function lengthIn(operand: Operand): readonly [length: Sql, from: Value] {
+  const { type, written } = columnsOf.left;
+  const length = sql`CASE ${type} WHEN 'array' THEN json_array_length(${written}::json) ELSE 0 END::double precision`;
+  return [length, { source: jsonSource(operand, 'left') }];
+}
+
 /** Returns the value as a text: for LIKE, and for comparisons with a text. */
 export function textOf(operand: Operand, side: Side = 'left'): Value & { readonly text: Sql } {
   if (isText(operand)) return { text: operand.sql };

@@ -4,7 +4,7 @@ import { foldFunction, identifier, joinSql, likeFunction, literal, sql, type Sql
 import type { Comparator, Dialect, LikeMatch } from './dialect.ts';
 import { filterLimits } from './filter-error.ts';
 import { isOperand, mayBeSlow, type Operand, type Term } from './operand.ts';
-import { textOf, valueOf } from './sqlite-value.ts';
+import { lengthIn, textOf, valueOf } from './sqlite-value.ts';
 
 /** Relies on SQLite's affinities, so operands must be columns of the declared type of their kind: TEXT, REAL or NUMERIC, INTEGER. */
 export const sqliteDialect: Dialect = {
@@ -25,6 +25,8 @@ export const sqliteDialect: Dialect = {
     sql: sql`CAST(COALESCE(json_array_length(${jsonOf(list)}), 0) AS REAL)`,
     kind: 'number',
   }),
+  lengthInJson: (value) => ({ sql: sql`CAST(COALESCE(${lengthIn(value)}, 0) AS REAL)`, kind: 'number' }),
+  countOf: (alias) => ({ sql: sql`CAST(COUNT(${alias}.id) AS REAL)`, kind: 'number' }),
   opaque: (text) => text,
   columnType: (kind) => columnTypes[kind],
   placeholder: () => sql`${null}`,

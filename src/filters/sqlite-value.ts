@@ -41,6 +41,11 @@ export function numberOf(operand: Operand): Sql {
   return sql`CASE WHEN json_valid(${column}) THEN CASE WHEN ${isNumber} THEN json_extract(${column}, ${path}) END END`;
 }
 
+/** Returns the number of values in a list; 0 or NULL for all else. */
+export function lengthIn({ sql: column, path = [] }: Operand): Sql {
+  return sql`CASE WHEN json_valid(${column}) THEN json_array_length(${column}, ${jsonPath(path)}) END`;
+}
+
 function textInJson(column: Sql, path: string): Sql {
   const value = sql`json_extract(${column}, ${path})`;
   // Goes by the type of the extracted value: an integer in JSON that exceeds 64 bits is extracted as a REAL.

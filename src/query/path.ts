@@ -19,6 +19,8 @@ export interface Path {
   readonly leaf: (alias: Sql) => Operand;
   /** Whether the last step leads to the values of a list, which the operator compares apart from other comparisons. */
   readonly isApart?: boolean;
+  /** A step behind the others to rows that are counted: `leaf` is an aggregate of these, of no row where there are none. */
+  readonly counted?: Step;
 }
 
 /** A step from a row to others that belong to it. */
@@ -91,7 +93,8 @@ export function findPath(
         return { steps: [...steps, ...leaf.steps], leaf: leaf.leaf };
     }
     const { target } = hop;
-    if (target === undefined || rest.length === 0) return undefined;
+    const isCounted = !isKnown && rest.length === 0 && modifier === 'length';
+    if (target === undefined || (rest.length === 0 && !isCounted)) return undefined;
     hops += 1;
     if (hops > filterLimits.hopsMax) {
       return {
@@ -99,6 +102,8 @@ export function findPath(
         problem: `Expected at most ${filterLimits.hopsMax} relations in a path; more`,
       };
     }
+    const [counted] = hop.steps;
+    if (isCounted && counted !== undefined) return { steps, leaf: context.dialect.countOf, counted };
     steps.push(...hop.steps);
     collection = target;
     known = hop.joinedBy;
@@ -263,6 +268,8 @@ function leafOf(
       leaf: (alias) => (isMultiple(field) ? dialect.length(column(alias)) : lengthOfOne(column(alias))),
     };
   }
+  if (modifier === 'length' && field.type === 'json')
+    return { steps: [], leaf: (alias) => dialect.lengthInJson(plain(alias)) };
   const { before } = context;
   if (modifier === 'changed' && before !== undefined && path.length === 0) {
     const differs = (alias: Sql): Sql => sql`${column(alias)} IS DISTINCT FROM ${column(before)}`;

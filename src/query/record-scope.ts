@@ -224,8 +224,9 @@ export class RecordScope {
 
   /** Returns the value at the end of a path that begins at the row of this alias. */
   #walk(path: Path, scope: NameScope, start = this.#base.alias): Operand | Misuse | undefined {
-    if (scope === 'own' && path.steps.some(({ collection }) => collection !== undefined)) return undefined;
-    const locked = path.steps.find(({ collection }) => collection?.rules.listRule === null)?.collection;
+    const reached = [...path.steps, ...(path.counted === undefined ? [] : [path.counted])];
+    if (scope === 'own' && reached.some(({ collection }) => collection !== undefined)) return undefined;
+    const locked = reached.find(({ collection }) => collection?.rules.listRule === null)?.collection;
     if (scope === 'listed' && locked !== undefined) {
       return {
         kind: 'misuse',
@@ -241,7 +242,7 @@ export class RecordScope {
     }
     this.#isInside ||= place.isInside;
     if (last !== undefined) return this.#apart(path, last, { place, scope });
-    const { isNeverNull, ...operand } = path.leaf(place.alias);
+    const { isNeverNull, ...operand } = this.#leaf(path, { from: place.alias, scope });
     if (path.steps.length === 0) return isNeverNull === true ? { ...operand, isNeverNull } : operand;
     const many = path.steps.some(({ hasMany }) => hasMany) ? this.#all(path, { scope, start }) : undefined;
     if (this.#rulesSize > filterLimits.listRulesSizeMax) {
@@ -284,6 +285,19 @@ export class RecordScope {
     return { ...operand, apart: { rows: sql`(SELECT 1) AS ${one} ${join}`, operand } };
   }
 
+  /** Returns the value in a row at the end of a path, which may be a count of the rows that the row leads to. */
+  #leaf(
+    { leaf, counted }: Path,
+    { from, scope }: { readonly from: Sql; readonly scope: NameScope },
+  ): Operand {
+    if (counted === undefined) return leaf(from);
+    const one = this.#nextAlias();
+    const to = this.#nextAlias();
+    const { sql: count, kind } = leaf(to);
+    const join = this.#leftJoin(counted, { from, to, isInside: true, nameScope: scope });
+    return { sql: sql`(SELECT ${count} FROM (SELECT 1) AS ${one} ${join})`, kind };
+  }
+
   /** Joins the path again under aliases of its own, to all rows at its end that whoever has written it may know of. */
   #all(
     path: Path,
@@ -296,7 +310,7 @@ export class RecordScope {
       rows.push(this.#leftJoin(step, { from, to, isInside: true, nameScope: scope }));
       from = to;
     }
-    const { isNeverNull: _, ...operand } = path.leaf(from);
+    const { isNeverNull: _, ...operand } = this.#leaf(path, { from, scope });
     return { rows: joinSql(rows, ' '), operand };
   }
 

@@ -174,7 +174,7 @@ function resolveCaller(asked: Asked, context: RequestContext): Resolved {
   }
   const table = context.names.collectionTable(collection.name);
   const path = findPath(context, collection, { ...asked, joinedBy: 'id' });
-  if (path !== undefined && !('kind' in path) && path.steps.length === 0)
+  if (path !== undefined && !('kind' in path) && path.steps.length === 0 && path.counted === undefined)
     return valueOfCaller(path, table, id);
   const step: Step = {
     key: '@auth.',

@@ -64,6 +64,12 @@ const selections: readonly (readonly [filter: string, selected: string])[] = [
   ["comments_via_post.post.title ?= 'one'", 'p1'],
   ["comments_via_post.post.title = ''", 'p3 p4'],
   ["author.comments_via_by.by.name ?= 'Ann'", ''],
+  // How many there are.
+  ['comments_via_post:length = 2', 'p1'],
+  ['comments_via_post:length = 0', 'p3 p4'],
+  ['author.comments_via_by:length >= 2', 'p2'],
+  ['readers.comments_via_by:length ?> 1', 'p1 p4'],
+  ['readers.comments_via_by:length > 1', ''],
   // Values of the record itself.
   ["tags:each ?= 'y'", 'p1 p4'],
   ["tags:each = 'x'", 'p2'],
@@ -105,8 +111,28 @@ test('related records sort a list, and one with several by the least or the grea
     ['readers.age,title', 'p3 p4 p1 p2'],
     ['-readers.age,title', 'p4 p2 p1 p3'],
     ['-comments_via_post.stars,-title', 'p2 p1 p3 p4'],
+    ['-comments_via_post:length,title', 'p1 p2 p4 p3'],
   ];
   for (const [sort, ids] of sorts) assert.equal(await select("id != ''", { sort }), ids, sort);
+});
+
+test('a list in a json field has a length, and whatever else is there has none', async (t) => {
+  const { ask, select } = await startBlog(t);
+  const fields = [{ name: 'sizes', type: 'json' }];
+  assert.equal((await ask('POST', '', { name: 'shoes', fields })).status, 200);
+  const values = [[], [38, 39], [[1], 'a', null], { list: [1, 2], size: 3 }, '38', 'a, b', 0, true, null];
+  for (const [at, sizes] of values.entries())
+    assert.equal((await ask('POST', '/shoes/records', { id: longId(`s${at}x`), sizes })).status, 201);
+  const found: readonly (readonly [filter: string, selected: string])[] = [
+    ['sizes:length > 0', 's1x s2x'],
+    ['sizes:length = 3', 's2x'],
+    ['sizes:length = 0', 's0x s3x s4x s5x s6x s7x s8x'],
+    ['sizes.list:length = 2', 's3x'],
+    ['sizes.0:length = 1', 's2x'],
+    ['sizes.size:length = 0 && sizes.size = 3', 's3x'],
+  ];
+  for (const [filter, selected] of found)
+    assert.equal(await select(filter, { collection: 'shoes', sort: 'id' }), selected, filter);
 });
 
 test('what is no path is refused, and names what is wrong', async (t) => {
@@ -117,6 +143,8 @@ test('what is no path is refused, and names what is wrong', async (t) => {
     ["people_via_nothing.name = 'a'", /^Unknown field/],
     ["comments_via_by.id = 'a'", /^Unknown field/],
     ["nothing_via_post.id = 'a'", /^Unknown field/],
+    ['comments_via_post:each = 1', /^Unknown field/],
+    ['comments_via_by:length = 1', /^Unknown field/],
     ["author.:lower = 'a'", /./],
     ['title:each = 1', /^The modifier ":each" cannot be used with "title"; found at position 0\.$/],
     ['title:length = 1', /^The modifier ":length" cannot be used/],
@@ -166,6 +194,16 @@ test('Q-23 Q-28 Q-31 a guest finds nothing out about what is hidden, locked or n
   ];
   for (const [filter, selected] of found) assert.equal(await asGuest(filter), selected, filter);
   assert.equal(await select("author.name = 'Cat'"), 'p3');
+  assert.equal(
+    await asGuest('author.people_via_team:length = 0'),
+    'Unknown field "author.people_via_team:length" at position 0.',
+  );
+  // Nor do they count.
+  await ask('PATCH', '/comments', { listRule: 'stars < 5' });
+  assert.equal(await asGuest('comments_via_post:length = 1'), 'p1');
+  assert.equal(await asGuest('comments_via_post:length = 0'), 'p2 p3 p4');
+  await ask('PATCH', '/comments', { listRule: null });
+  assert.match(await asGuest('comments_via_post:length = 0'), /that you may list, not to "comments"/);
 
   await ask('PATCH', '/people', { listRule: null });
   assert.match(

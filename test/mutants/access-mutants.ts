@@ -98,7 +98,7 @@ export const accessMutants: readonly Mutant[] = [
     name: 'a filter of a client leads to no collection that only superusers list',
     file: 'src/query/record-scope.ts',
     from: "if (scope === 'listed' && locked !== undefined) {",
-    to: "if (asker === 'client' && locked?.name === '') {",
+    to: "if (scope === 'listed' && locked?.name === '') {",
     tests: ['test/api/relation-filters.test.ts'],
   },
   {

@@ -14,9 +14,16 @@ export const nameScopeMutants: readonly Mutant[] = [
   {
     name: 'a filter that may name the record alone leads to no other',
     file: 'src/query/record-scope.ts',
-    from: "if (scope === 'own' && path.steps",
-    to: "if (scope !== 'own' && path.steps",
+    from: "if (scope === 'own' && reached",
+    to: "if (scope !== 'own' && reached",
     tests,
+  },
+  {
+    name: 'what a filter counts is guarded like what it names',
+    file: 'src/query/record-scope.ts',
+    from: 'const reached = [...path.steps, ...(path.counted === undefined ? [] : [path.counted])];',
+    to: 'const reached = path.steps;',
+    tests: [...tests, 'test/api/relation-filters.test.ts'],
   },
   {
     name: 'a filter is tested with the names of who tests it',

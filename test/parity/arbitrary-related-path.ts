@@ -23,7 +23,7 @@ function walk(from: Start, count: number): fc.Arbitrary<Start> {
 
 /** What a name may end in, by collection. Multiple ones more often than they are. */
 const leaves: Readonly<Record<RelatedName, readonly string[]>> = {
-  teams: ['id', 'name', 'name:lower', 'place', 'place.lon', 'boss', 'boss.id'],
+  teams: ['id', 'name', 'name:lower', 'place', 'place.lon', 'boss', 'boss.id', 'people_via_team:length'],
   people: [
     'id',
     'name',
@@ -36,6 +36,8 @@ const leaves: Readonly<Record<RelatedName, readonly string[]>> = {
     'info',
     'info.a',
     'info.list.1',
+    'info:length',
+    'info.list:length',
     'email',
     'secret',
     'team',
@@ -44,6 +46,8 @@ const leaves: Readonly<Record<RelatedName, readonly string[]>> = {
     'friends.id',
     'friends:each',
     'friends:length',
+    'people_via_friends:length',
+    'posts_via_author:length',
   ],
   posts: [
     'id',
@@ -57,6 +61,7 @@ const leaves: Readonly<Record<RelatedName, readonly string[]>> = {
     'meta.a',
     'meta.0',
     'meta.a:lower',
+    'meta:length',
     'place',
     'place.lat',
     'kind',
@@ -73,6 +78,8 @@ const leaves: Readonly<Record<RelatedName, readonly string[]>> = {
     'readers.id',
     'readers:each',
     'readers:length',
+    'comments_via_post:length',
+    'notes_via_post:length',
   ],
   comments: [
     'id',
