@@ -21,9 +21,7 @@ test('what a filter may name follows from who asks, wherever a filter is read', 
   const found: Record<string, Record<string, readonly number[]>> = {};
   for (const [place, send] of Object.entries(places))
     for (const [kind, name] of Object.entries(namesTried)) {
-      const statuses: number[] = [];
-      for (const caller of callers) statuses.push(await send(caller, name));
-      (found[place] ??= {})[kind] = statuses;
+      (found[place] ??= {})[kind] = await Promise.all(callers.map((caller) => send(caller, name)));
     }
   const table: FilterAccess = { callers, names: namesTried, places: found };
   if (process.env['CHANCERY_WRITE_FILTER_ACCESS'] === '1') writeFileSync(file, textOf(table));
@@ -32,6 +30,58 @@ test('what a filter may name follows from who asks, wherever a filter is read', 
     assert.deepEqual(rows, readTable().places[place], `${place}, of ${callers.join(', ')}`);
   assert.deepEqual(table, readTable());
 });
+
+/** The place that says what a caller may name. */
+const lists = 'GET /api/collections/{collection}/records, filter';
+
+test('every operation that reads a filter or a sort has a row', () => {
+  const rows = readTable().places;
+  const operations = operationsOf(readDescription());
+  assert.ok(operations.length > 20);
+  for (const operation of operations) assert.ok(operation in rows, operation);
+});
+
+/** An OpenAPI document, as far as it is read here. */
+interface Description {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+interface Operation {
+  readonly parameters?: readonly object[];
+  readonly requestBody?: object;
+}
+
+function readDescription(): Description {
+  // Our own file, which other tests compare whole with the routes.
+  return JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as Description;
+}
+
+function operationsOf(description: Description): readonly string[] {
+  const found: string[] = [];
+  for (const [path, operations] of Object.entries(description.paths))
+    for (const [method, { parameters = [], requestBody = {} }] of Object.entries(operations)) {
+      const place = `${method.toUpperCase()} ${path}`;
+      for (const name of ['filter', 'sort'])
+        if (textsOf(description, parameters).some((text) => text.includes(`"name":"${name}"`)))
+          found.push(`${place}, ${name}`);
+      if (textsOf(description, requestBody).some((text) => text.includes('"filter":'))) found.push(place);
+    }
+  return found;
+}
+
+/** Returns the JSON of a part of the document, and of everything that it refers to. */
+function textsOf(description: Description, part: object): readonly string[] {
+  const texts = new Map<string, string>([['', JSON.stringify(part)]]);
+  for (const text of texts.values())
+    for (const [, reference = ''] of text.matchAll(/"\$ref":"#\/(.+?)"/g))
+      texts.set(reference, JSON.stringify(memberAt(description, reference.split('/'))));
+  return [...texts.values()];
+}
+
+function memberAt(value: unknown, names: readonly string[]): unknown {
+  // A reference that leads nowhere fails other tests.
+  return names.reduce((at, name) => (at as Readonly<Record<string, unknown>>)[name], value);
+}
 
 /** The names that only who reads records as a superuser may use. */
 const secrets: readonly NameTried[] = [
@@ -51,12 +101,12 @@ function checkTable({ callers, places }: FilterAccess): void {
       for (const name of secrets)
         // Where even this passes, nothing is read: what is not reached is like what does not exist.
         if (isAllowed(place, name) && !isAllowed(place, 'no field'))
-          assert.ok(isAllowed('list, filter', name), `${caller} may name a ${name}: ${place}`);
+          assert.ok(isAllowed(lists, name), `${caller} may name a ${name}: ${place}`);
       for (const statuses of Object.values(places[place] ?? {}))
         assert.ok((statuses[index] ?? 500) < 500, `${caller}: ${place}`);
     }
     const isOfRecords = ['superuser', 'key records:read', 'key of all these', 'key admin'].includes(caller);
-    assert.equal(isAllowed('list, filter', 'hidden field'), isOfRecords, caller);
+    assert.equal(isAllowed(lists, 'hidden field'), isOfRecords, caller);
   }
 }
 

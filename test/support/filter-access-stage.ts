@@ -13,12 +13,29 @@ export const namesTried = {
   'hidden related field': 'author.token',
   'hidden relation': 'reviewer.name',
   'field behind a back relation': 'notes_via_post.text',
+  'count of a back relation': 'notes_via_post:length',
   superusers: '@collection._superusers.email',
   request: '@request.auth.id',
   'no field': 'nothing',
 } as const;
 
 export type NameTried = keyof typeof namesTried;
+
+/** Lists with a filter or a sort in the query, with the parameter. */
+const placesInLists = [
+  '/api/collections/{collection}/records',
+  '/api/records/{collection}',
+  '/api/collections',
+  '/api/webhooks/endpoints',
+  '/api/webhooks/lanes',
+  '/api/webhooks/deliveries',
+  '/api/webhooks/events',
+  '/api/keys',
+  '/api/audit',
+  '/api/logs',
+]
+  .flatMap((path) => [`GET ${path}, filter`, `GET ${path}, sort`])
+  .concat('GET /api/webhooks/feed, filter', 'GET /api/logs/stats, filter');
 
 const password = 'correct horse';
 const users = '/api/collections/users';
@@ -102,11 +119,19 @@ export class FilterAccessStage {
     return ['guest', ...this.#tokens.keys()];
   }
 
-  /** What reads a filter or a sort, and how one is sent there: a status of 400 or more is a refusal. */
+  /** What reads a filter or a sort, by operation and parameter, and how one is sent there: a status of 400 or more is a refusal. */
   get places(): Readonly<Record<string, (caller: string, name: string) => Promise<number>>> {
-    const query =
-      (path: string, key: string, form: (name: string) => string) => (caller: string, name: string) =>
-        this.#status(caller, { path: `${path}?${key}=${encodeURIComponent(form(name))}` });
+    const places: Record<string, (caller: string, name: string) => Promise<number>> = {};
+    for (const place of placesInLists) {
+      const [path = '', key = ''] = place.slice('GET '.length).split(', ');
+      const of = (name: string): string =>
+        `${path.replace('{collection}', 'posts')}?${key}=${encodeURIComponent(key === 'sort' ? name : equal(name))}`;
+      places[place] = (caller, name) => this.#status(caller, { path: of(name) });
+    }
+    return { ...places, ...this.#placesInBodies };
+  }
+
+  get #placesInBodies(): Readonly<Record<string, (caller: string, name: string) => Promise<number>>> {
     const body =
       (path: string, make: (filter: string) => object, method = 'POST') =>
       (caller: string, name: string) =>
@@ -115,25 +140,38 @@ export class FilterAccessStage {
     const collections = ['posts'];
     const url = 'https://example.com/hook';
     return {
-      'list, filter': query(posts, 'filter', equal),
-      'list, sort': query(posts, 'sort', (name) => name),
-      feed: query('/api/webhooks/feed', 'filter', equal),
-      events: query('/api/webhooks/events', 'filter', equal),
-      deliveries: query('/api/webhooks/deliveries', 'sort', (name) => name),
-      replay: body(`${ofEndpoint}/replay`, (filter) => ({ scope: 'all', filter, dryRun: true })),
-      backfill: body(`${ofEndpoint}/backfill`, (filter) => ({ collection: 'posts', filter, dryRun: true })),
-      'test of a filter': body('/api/webhooks/filters/test', (filter) => ({ collection: 'posts', filter })),
-      'check of an endpoint': body(`${endpoints}/check`, (filter) => ({ url, collections, filter })),
-      'new endpoint': (caller, name) =>
+      'POST /api/webhooks/endpoints/{id}/replay': body(`${ofEndpoint}/replay`, (filter) => ({
+        scope: 'all',
+        filter,
+        dryRun: true,
+      })),
+      'POST /api/webhooks/endpoints/{id}/backfill': body(`${ofEndpoint}/backfill`, (filter) => ({
+        collection: 'posts',
+        filter,
+        dryRun: true,
+      })),
+      'POST /api/webhooks/filters/test': body('/api/webhooks/filters/test', (filter) => ({
+        collection: 'posts',
+        filter,
+      })),
+      'POST /api/webhooks/endpoints/check': body(`${endpoints}/check`, (filter) => ({
+        url,
+        collections,
+        filter,
+      })),
+      'POST /api/webhooks/endpoints': (caller, name) =>
         this.#createEndpoint(caller, { url, collections, filter: equal(name) }),
-      'changed endpoint': body(ofEndpoint, (filter) => ({ collections, filter }), 'PATCH'),
-      'imported endpoint': body(
+      'PATCH /api/webhooks/endpoints/{id}': body(ofEndpoint, (filter) => ({ collections, filter }), 'PATCH'),
+      'PUT /api/webhooks/endpoints/import': body(
         `${endpoints}/import`,
         (filter) => ({ endpoints: [{ name: 'imported', url, collections, filter }], dryRun: true }),
         'PUT',
       ),
-      'check of a filter': body('/api/collections/posts/filters/check', (filter) => ({ filter })),
-      subscription: (caller, name) => this.#subscribe(caller, equal(name)),
+      'POST /api/collections/{collection}/filters/check': body(
+        '/api/collections/posts/filters/check',
+        (filter) => ({ filter }),
+      ),
+      'POST /api/realtime': (caller, name) => this.#subscribe(caller, equal(name)),
     };
   }
 
