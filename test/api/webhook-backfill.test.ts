@@ -107,7 +107,7 @@ test('a backfill with writes going on ends in the state of the collection, and t
 
 test('a backfill leaves out what the endpoint was told of since it began', async (t) => {
   const service = await startWebhookService(t);
-  const [changed = '', deleted = '', quiet = ''] = await addPosts(service, 3);
+  const [changed = '', deleted = '', quiet = '', expunged = ''] = await addPosts(service, 4);
   const { id } = await service.addEndpoint();
   await service.call('POST', `/api/webhooks/endpoints/${id}/pause`);
   // Told of before: that is no reason to leave it out.
@@ -116,21 +116,26 @@ test('a backfill leaves out what the endpoint was told of since it began', async
   await service.call('PATCH', `${posts}/${changed}`, { body: { title: 'since' } });
   await service.call('DELETE', `${posts}/${deleted}`, { status: 204 });
   const { id: made } = await service.addPost('new');
+  // Nothing is sent of this change.
+  await service.call('PATCH', `${posts}/${expunged}`, { body: { title: 'expunged' } });
+  const { items } = await service.call('GET', `/api/webhooks/events?record=posts/${expunged}&sort=-created`);
+  await service.call('DELETE', `/api/webhooks/events/${items[0].id}/body`, { status: 204 });
   await service.call('POST', `/api/webhooks/endpoints/${id}/resume`);
   const over = await backfilled(service, begun.id);
   await allSettled(service);
-  assert.deepEqual([over.taken, over.total], [1, 3]);
+  assert.deepEqual([over.taken, over.total], [2, 4]);
   const tellings = service.receiver.requests.map(toTelling);
   const toldOf = (record: string): readonly string[] =>
     tellings
       .filter((one) => one.record === record)
       .map(({ kind, backfill: by }) => (by === undefined ? kind : 'backfill'))
       .toSorted();
-  assert.deepEqual([changed, deleted, made, quiet].map(toldOf), [
+  assert.deepEqual([changed, deleted, made, quiet, expunged].map(toldOf), [
     ['record.update'],
     ['record.delete'],
     ['record.create'],
     ['backfill', 'record.update'],
+    ['backfill'],
   ]);
   assert.deepEqual(stateOf(tellings), await collectionState(service));
 });

@@ -192,6 +192,28 @@ test('the feed goes on over an event whose body is gone and tells its id alone, 
   assert.deepEqual([tested.items.length, tested.met], [2, 0]);
 });
 
+test('a filter about the state before a change is not decided where that state was expunged', async (t) => {
+  const service = await startWebhookService(t);
+  const posts = '/api/collections/posts/records';
+  const body = { title: 'old', rank: 1 };
+  // Made a second time: the state before is not that of the first record either.
+  const { id } = await service.call('POST', posts, { body, status: 201 });
+  await service.call('DELETE', `${posts}/${id}`, { status: 204 });
+  await service.call('POST', posts, { body: { ...body, id, title: 'second' }, status: 201 });
+  await service.call('PATCH', `${posts}/${id}`, { body: { title: 'new' } });
+  const verdicts = async (filter: string): Promise<unknown> => {
+    const asked = { body: { filter, collection: 'posts' } };
+    const { items } = await service.call('POST', '/api/webhooks/filters/test', asked);
+    return listOf(items).find(({ kind }) => kind === 'record.update').isMet;
+  };
+  assert.equal(await verdicts("@old.title = 'second'"), true);
+  const made = await onlyEvent(service, "kind = 'record.create'");
+  await service.call('DELETE', `${events}/${made.id}/body`, { status: 204 });
+  for (const filter of ["@old.title = 'old'", "@old.title = ''", 'rank:changed = true'])
+    assert.equal(await verdicts(filter), null, filter);
+  assert.equal(await verdicts("title = 'new'"), true);
+});
+
 test('a test with a record is expunged as well, and one whose body is gone tells nobody in realtime', async (t) => {
   const service = await startWebhookService(t);
   const { id } = await service.addEndpoint({ status: 'paused' });

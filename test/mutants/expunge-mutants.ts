@@ -82,4 +82,18 @@ export const expungeMutants: readonly Mutant[] = [
     to: 'ORDER BY position',
     tests,
   },
+  {
+    name: 'a filter is not asked about a state before a change that was expunged',
+    file: 'src/webhooks/log/test-filter.ts',
+    from: ' || expungedBefore !== null',
+    to: '',
+    tests,
+  },
+  {
+    name: 'a backfill tells of a record whose change was expunged',
+    file: 'src/webhooks/replays/backfills.ts',
+    from: ' AND e.expunged IS NULL AND (d.event',
+    to: ' AND (d.event',
+    tests: ['test/api/webhook-backfill.test.ts'],
+  },
 ];

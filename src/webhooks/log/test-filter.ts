@@ -110,11 +110,11 @@ async function readLast(reader: Reader, collection: Collection): Promise<readonl
     .filter(([, size], index) => (bytes += Number(size)) <= bytesMax || index === 0)
     .map(([position]) => Number(position));
   const rows = await reader.tuples(sql`
-    SELECT e.position, e.id, e.kind, e.record, e.revision, e.created, e.body, e.hidden, b.body, b.hidden
+    SELECT e.position, e.id, e.kind, e.record, e.revision, e.created, e.body, e.hidden, b.body, b.hidden, b.expunged
     FROM ${table} e LEFT JOIN ${table} b ON ${names.scopeOf('b')} AND b.record = e.record AND b.collection = e.collection
       AND b.revision = e.revision - 1 AND b.position < e.position AND b.kind${names.anyOf(recordEventKinds)}
     WHERE ${names.scopeOf('e')} AND ${isOneOf(names, sql`e.position`, positions)} ORDER BY e.position DESC, b.position DESC`);
-  // A record that was deleted and made again has had the revision before twice: the later one counts.
+  // A record that was deleted and made again has had the revision before twice: the later one counts, also where its body was expunged.
   const byPosition = Map.groupBy(rows, ([position]) => Number(position));
   return [...byPosition.values()].flatMap(([row]) => (row === undefined ? [] : [toEvent(row, collection)]));
 }
@@ -123,12 +123,12 @@ function toEvent(
   [position, id, kind, record, revision, created, ...states]: Tuple,
   collection: Collection,
 ): PastEvent {
-  const [body, hidden, bodyBefore, hiddenBefore] = states;
+  const [body, hidden, bodyBefore, hiddenBefore, expungedBefore = null] = states;
   const after = valuesOf(collection, body, hidden);
   const zero = (): readonly StoredValue[] =>
     collection.fields.map((field) => fieldType(field).zero(field.options));
   const told =
-    bodyBefore === null || bodyBefore === undefined
+    bodyBefore === null || bodyBefore === undefined || expungedBefore !== null
       ? undefined
       : valuesOf(collection, bodyBefore, hiddenBefore);
   return {

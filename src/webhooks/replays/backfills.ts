@@ -165,7 +165,8 @@ async function take(tx: Transaction, instance: BackfillInstance, step: BackfillS
 
 /**
  * Returns the ids of those of the records that the endpoint was told of by a change since the backfill began, or, where it belongs to an account,
- * is about to be: what is not decided yet comes behind the backfill, and must not come after a newer state.
+ * is about to be: what is not decided yet comes behind the backfill, and must not come after a newer state. A change whose body was expunged may never
+ * have been sent.
  */
 async function toldSince(
   tx: Transaction,
@@ -184,7 +185,7 @@ async function toldSince(
     SELECT DISTINCT e.record FROM ${names.table('$event')} e
     LEFT JOIN ${names.table('$delivery')} d ON ${names.scopeOf('d')} AND d.event = e.position AND d.endpoint = ${number} AND d.event > ${logEnd}
     WHERE ${names.scopeOf('e')} AND e.record${names.anyOf(ids)} AND e.position > ${logEnd} AND e.collection = ${collection}
-      AND e.kind${names.anyOf(recordEventKinds)} AND (d.event IS NOT NULL OR (${isUndecided}))`);
+      AND e.kind${names.anyOf(recordEventKinds)} AND e.expunged IS NULL AND (d.event IS NOT NULL OR (${isUndecided}))`);
   return new Set(rows.map(([id]) => String(id)));
 }
 
