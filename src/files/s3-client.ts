@@ -8,6 +8,7 @@ import { codeOf } from '../base/process.ts';
 import type { GuardedAnswer, GuardedRequest, GuardedRequests } from '../network/guarded-requests.ts';
 import { ConnectFailure } from '../network/open-socket.ts';
 import { fileDigest, hexDigest } from '../secrets/digest.ts';
+import { bucketUrl, endpointUrl, isBucketName } from '../settings/bucket-url.ts';
 import type { S3Settings } from '../settings/settings.ts';
 import type { ByteRange } from './blob-store.ts';
 import { xmlElements } from './xml-elements.ts';
@@ -132,26 +133,14 @@ export class S3Client {
 class PassingFailure extends S3Failure {}
 
 /** Returns the address of a key, by host or by path. Throws S3Failure for settings that make none. */
-function urlOf(
-  { endpoint, bucket, forcePathStyle }: S3Settings,
-  key: string,
-  query: Readonly<Record<string, string>>,
-): URL {
-  const base = URL.parse(endpoint.includes('://') ? endpoint : `https://${endpoint}`);
-  if (base === null || !/^https?:$/.test(base.protocol)) throw new S3Failure('The endpoint is no address.');
-  if (!/^[\w.-]{1,255}$/.test(bucket) || /^\.+$/.test(bucket))
-    throw new S3Failure('The bucket has a name that none can have.');
-  const path = [
-    ...base.pathname.split('/').filter((part) => part !== ''),
-    ...(forcePathStyle ? [bucket] : []),
-  ];
-  const host = forcePathStyle ? base.host : `${bucket}.${base.host}`;
+function urlOf(settings: S3Settings, key: string, query: Readonly<Record<string, string>>): URL {
+  // Settings are checked when they are saved. Older ones were not.
+  if (endpointUrl(settings.endpoint) === undefined) throw new S3Failure('The endpoint is no address.');
+  if (!isBucketName(settings)) throw new S3Failure('The bucket has a name that none can have.');
   const search = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
-  const parts = [...path, ...key.split('/').map(encodeURIComponent)].join('/');
-  const url = URL.parse(
-    `${base.protocol}//${host}/${parts}${search.length === 0 ? '' : '?'}${search.join('&')}`,
-  );
-  if (url === null) throw new S3Failure('The endpoint and the bucket make no address.');
+  const path = key.split('/').map(encodeURIComponent).join('/');
+  const url = bucketUrl(settings, `${path}${search.length === 0 ? '' : '?'}${search.join('&')}`);
+  if (url === undefined) throw new S3Failure('The endpoint and the bucket make no address.');
   return url;
 }
 

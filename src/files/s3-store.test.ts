@@ -184,7 +184,7 @@ test('wrong secrets and buckets are told by a reason that has nothing of them', 
     [{ bucket: '..' }, 'The bucket has a name that none can have.'],
     [{ endpoint: 'ftp://localhost' }, 'The endpoint is no address.'],
     [{ endpoint: 'http://localhost:1' }, 'The connection was refused.'],
-    [{ endpoint: 'http://user:canary@localhost:1/a?b#c' }, 'The connection was refused.'],
+    [{ endpoint: 'http://user:canary@localhost:1/a?b#c' }, 'The endpoint is no address.'],
   ] as const) {
     const failing = put('c/r/a.txt', 'x', open(change));
     assert.equal(await reasonOf(failing), reason);

@@ -4,6 +4,7 @@ import { ProblemList } from '../collections/member-reader.ts';
 import { emailField } from '../fields/email-field.ts';
 import { fieldError, type FieldErrorCode, invalidValue } from '../fields/field-error.ts';
 import { urlField } from '../fields/url-field.ts';
+import { bucketUrl, endpointUrl, isBucketName } from './bucket-url.ts';
 import { type RateLimitRule, type S3Settings, type Settings, settingsLimits } from './settings.ts';
 
 /** Adds to `problems`, under the name of each group of settings, what is invalid in it. */
@@ -57,18 +58,30 @@ function checkBackups({ cron, cronMaxKeep, s3 }: Settings['backups'], problems: 
   problems.addAll('s3', members);
 }
 
-function checkS3(
-  { enabled, bucket, region, endpoint, accessKey, secret }: S3Settings,
-  problems: ProblemList,
-): void {
+const NAME_OF_REGION = /^[\w-]{1,64}$/;
+/** It stands in a header between commas and slashes. */
+const ACCESS_KEY = /^[!-+.0-~-]{1,256}$/;
+
+function checkS3(settings: S3Settings, problems: ProblemList): void {
+  const { enabled, bucket, region, endpoint, accessKey, secret } = settings;
   if (enabled) requireText(problems, { bucket, region, endpoint, accessKey, secret });
-  if (endpoint !== '' && urlField.check(withScheme(endpoint), anyDomain) !== undefined)
+  if (bucket !== '' && !isBucketName(settings)) problems.add('bucket', notABucket);
+  if (region !== '' && !NAME_OF_REGION.test(region))
+    problems.add('region', fieldError('validation_match_invalid'));
+  if (accessKey !== '' && !ACCESS_KEY.test(accessKey))
+    problems.add('accessKey', fieldError('validation_match_invalid'));
+  if (endpoint !== '' && endpointUrl(endpoint) === undefined)
     problems.add('endpoint', fieldError('validation_is_url'));
+  else if (enabled && problems.isEmpty && bucketUrl(settings, '') === undefined)
+    problems.add('endpoint', notAHostOfBuckets);
 }
 
-function withScheme(endpoint: string): string {
-  return endpoint.includes('://') ? endpoint : `https://${endpoint}`;
-}
+const notABucket = invalidValue(
+  'Must be the name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens; with forcePathStyle also upper-case letters and underscores.',
+);
+const notAHostOfBuckets = invalidValue(
+  'An IP address needs forcePathStyle: no name of a bucket can precede it.',
+);
 
 const nameLengthMax = 255;
 

@@ -155,11 +155,12 @@ test('what the settings name is tried', async (t) => {
   const smtp = { enabled: true, host: 'mail.example.net', port: 25 };
   const s3 = {
     enabled: true,
-    bucket: 'b',
+    bucket: 'files',
     region: 'r',
     endpoint: 'http://127.0.0.1:9',
     accessKey: 'a',
     secret: 'a secret of s3',
+    forcePathStyle: true,
   };
   await set(service, { smtp, s3, meta: { appURL: 'https://nowhere.invalid' } });
   const run = onService(service, service.superuser.token);

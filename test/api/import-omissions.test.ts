@@ -238,7 +238,7 @@ test('a superuser whose address or id is taken stays who they are', async (t) =>
 test('settings that are refused are left out part by part; files in S3 are not looked for', async (t) => {
   const s3 = {
     enabled: true,
-    bucket: 'b',
+    bucket: 'files',
     region: 'r',
     endpoint: 'https://s3.example.com',
     accessKey: 'k',

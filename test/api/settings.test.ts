@@ -130,7 +130,7 @@ test('what makes no sense is told by its place, with the codes of section 20', a
     [{ backups: { cron: '0 0 * * *', cronMaxKeep: 0 } }, 'backups.cronMaxKeep', 'validation_required'],
     [{ backups: { s3: { endpoint: 'a b' } } }, 'backups.s3.endpoint', 'validation_is_url'],
     [
-      { s3: { enabled: true, bucket: 'b', region: 'r', endpoint: 'e.example', accessKey: 'k' } },
+      { s3: { enabled: true, bucket: 'files', region: 'r', endpoint: 'e.example', accessKey: 'k' } },
       's3.secret',
       'validation_required',
     ],
@@ -191,6 +191,50 @@ test('what makes no sense is told by its place, with the codes of section 20', a
   for (const body of good) assert.equal((await change(service, body)).status, 200, JSON.stringify(body));
   for (const body of ['[]', '5', '"x"', 'null'])
     assert.equal((await change(service, body)).status, 400, body);
+});
+
+test('settings of S3 that could change the host, the path or a header of requests are refused at their place', async (t) => {
+  const service = await startService(t);
+  const parts = ['/', '\\', '?', '#', '@', ':', '%2f', '..', ' ', '\n', '\u0001', '\u007f', '\u202e', 'é'];
+  const buckets = ['..', '.', 'ab', 'a'.repeat(256), '-files', 'files-', 'Files', 'a_b', '[::1]'];
+  for (const bucket of [...buckets, ...parts.map((part) => `acme${part}files`)])
+    for (const s3 of [{ bucket }, { bucket, enabled: true }])
+      for (const body of [{ s3 }, { backups: { s3 } }]) {
+        const [at] = Object.keys(body);
+        const problems = await problemsOf(service, body);
+        const { code, message } = at === 's3' ? problems.s3.bucket : problems.backups.s3.bucket;
+        assert.equal(code, 'validation_invalid_value', JSON.stringify(body));
+        assert.match(message, /^Must be the name of a bucket: /);
+      }
+  for (const bucket of ['acme/files', 'acme?x', '..', 'a..b', '../..', 'acme files', '_files'])
+    assert.deepEqual(await problemOf(service, { s3: { bucket, forcePathStyle: true } }), [
+      's3.bucket',
+      'validation_invalid_value',
+    ]);
+  for (const endpoint of [
+    'http://a@s3.example',
+    'ftp://s3.example',
+    's3.example/?x',
+    's3.example#x',
+    'http:\\s3',
+  ])
+    assert.deepEqual(await problemOf(service, { s3: { endpoint } }), ['s3.endpoint', 'validation_is_url']);
+  for (const region of ['eu\n1', 'eu/1', 'eu 1', 'eu,1'])
+    assert.deepEqual(await problemOf(service, { s3: { region } }), ['s3.region', 'validation_match_invalid']);
+  for (const accessKey of ['a\r\nb', 'a/b', 'a,b', 'é'])
+    assert.deepEqual(await problemOf(service, { s3: { accessKey } }), [
+      's3.accessKey',
+      'validation_match_invalid',
+    ]);
+  const whole = { enabled: true, bucket: 'acme-files', region: 'r', accessKey: 'k', secret: 's' };
+  const byAddress = { s3: { ...whole, endpoint: 'http://10.0.0.1:9000' } };
+  assert.deepEqual(await problemOf(service, byAddress), ['s3.endpoint', 'validation_invalid_value']);
+  for (const s3 of [
+    { ...byAddress.s3, forcePathStyle: true },
+    { bucket: 'Acme_Files.2', forcePathStyle: true },
+    { bucket: 'acme.files-2', forcePathStyle: false, endpoint: 's3.example/base' },
+  ])
+    assert.equal((await change(service, { s3 })).status, 200, JSON.stringify(s3));
 });
 
 test('secrets are written, kept by what does not name them, never shown, and sealed at rest', async (t) => {

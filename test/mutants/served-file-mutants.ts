@@ -192,6 +192,20 @@ export const servedFileMutants: readonly Mutant[] = [
     tests: ['src/files/load-sharp.test.ts'],
   },
   {
+    name: 'a bucket that is no part of a host or path is refused when settings are saved',
+    file: 'src/settings/check-settings.ts',
+    from: "  if (bucket !== '' && !isBucketName(settings)) problems.add('bucket', notABucket);\n",
+    to: '',
+    tests: ['test/api/settings.test.ts'],
+  },
+  {
+    name: 'a stored bucket leads no request elsewhere',
+    file: 'src/files/s3-client.ts',
+    from: 'if (!isBucketName(settings)) throw',
+    to: "if (settings.bucket === '') throw",
+    tests: ['src/files/s3-store.test.ts'],
+  },
+  {
     name: 'a store inside the network is refused',
     file: 'src/network/guarded-requests.ts',
     from: '{ policy, clock, resolver: this.#resolver },',
