@@ -114,6 +114,19 @@ function nextOf(text: string, from: number): number {
   return -1;
 }
 
+/**
+ * Returns a text as a cell that no spreadsheet runs as a formula: what begins with `= + - @`, a tab or CR, also behind apostrophes, gets one more
+ * apostrophe in front. {@link textOfCell} takes it away.
+ */
+export function cellOfText(text: string): string {
+  return /^'*[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+}
+
+/** Returns the text that {@link cellOfText} has made a cell of. */
+export function textOfCell(cell: string): string {
+  return /^'+[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell;
+}
+
 /** Returns a line of comma-separated values. */
 export function csvLine(cells: readonly string[]): string {
   const quoted = cells.map((cell) =>

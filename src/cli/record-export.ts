@@ -5,9 +5,10 @@ import type { JsonObject } from '../base/json.ts';
 import { type Api, itemsOf, objectOf, recordsPath } from './api.ts';
 import { CommandError, exitCodes } from './command-error.ts';
 import { csvLine } from './csv.ts';
-import { textOf } from './flags.ts';
+import { isSet, textOf } from './flags.ts';
 import { type CommandIo, print, showLine, untilInterrupted } from './print.ts';
 import { formatOf, readShapes, type RowFormat, rowFormats } from './record-rows.ts';
+import { cellText, type FieldShape } from './record-values.ts';
 import { jsonText } from './show.ts';
 import { addApiFlags, withApi } from './with-api.ts';
 
@@ -25,6 +26,7 @@ export function recordExport(io: CommandIo): Command {
   command.option('--filter <FILTER>', 'which records');
   command.option('--sort <FIELDS>', 'in which order');
   command.option('--fields <NAMES>', 'only these fields, as "id,title"');
+  command.option('--raw', 'of CSV: put no apostrophe before = + - @ in texts, which spreadsheets would run');
   addApiFlags(command);
   command.action(async (collection: string, file: string) => {
     // Checked by `choices`.
@@ -37,10 +39,10 @@ export function recordExport(io: CommandIo): Command {
     const count = await untilInterrupted(io, (interrupt) =>
       withApi(command, io, (api) =>
         writingTo(file, io, async (write) => {
-          const names = await columnsOf(api, { collection, format, fields: query.fields });
+          const shapes = format === 'csv' ? await readShapes(api, collection) : undefined;
           return exportRecords(
             { api, path: recordsPath(collection), query, interrupt, io },
-            { format, names, write },
+            { format, shapes, isRaw: isSet(command, 'raw'), write },
           );
         }),
       ),
@@ -81,20 +83,10 @@ async function writeAll(handle: FileHandle, text: string): Promise<boolean> {
   return true;
 }
 
-interface Columns {
-  readonly collection: string;
-  readonly format: RowFormat;
-  readonly fields: string | undefined;
-}
-
-/** Returns the columns of a table: those that were asked for, or all fields. */
-async function columnsOf(
-  api: Api,
-  { collection, format, fields }: Columns,
-): Promise<readonly string[] | undefined> {
+/** Returns the columns of a table: those that were asked for, or all fields; undefined where the first record must show them. */
+function columnsOf({ format, shapes }: Output, fields: string | undefined): readonly string[] | undefined {
   if (format !== 'csv') return undefined;
   if (fields !== undefined) return fields.split(',').map((name) => name.trim());
-  const shapes = await readShapes(api, collection);
   return shapes?.filter(({ type }) => type !== 'password').map(({ name }) => name);
 }
 
@@ -108,16 +100,16 @@ interface Export {
 
 interface Output {
   readonly format: RowFormat;
-  readonly names: readonly string[] | undefined;
+  /** Of the fields, in CSV; undefined where the caller may not see them. */
+  readonly shapes: readonly FieldShape[] | undefined;
+  readonly isRaw: boolean;
   readonly write: Write;
 }
 
 /** Writes page after page behind a cursor, so that changes meanwhile neither repeat nor skip a record. */
-async function exportRecords(
-  { api, path, query, interrupt, io }: Export,
-  { format, names, write }: Output,
-): Promise<number> {
-  let columns = names;
+async function exportRecords({ api, path, query, interrupt, io }: Export, output: Output): Promise<number> {
+  const { format, write } = output;
+  let columns = columnsOf(output, query['fields']);
   let count = 0;
   let cursor: unknown = '';
   if (columns !== undefined) await write(csvLine(columns));
@@ -129,7 +121,7 @@ async function exportRecords(
       columns = Object.keys(withoutCollection(items[0]));
       await write(csvLine(columns));
     }
-    const isRead = await write(pageText(items, { format, columns: columns ?? [], isFirst: count === 0 }));
+    const isRead = await write(pageText(items, { ...output, columns: columns ?? [], isFirst: count === 0 }));
     if (!isRead) return count;
     count += items.length;
     showLine(io, `${count} records exported`);
@@ -139,16 +131,15 @@ async function exportRecords(
   return count;
 }
 
-interface PageForm {
-  readonly format: RowFormat;
+interface PageForm extends Output {
   readonly columns: readonly string[];
   readonly isFirst: boolean;
 }
 
-function pageText(items: readonly JsonObject[], { format, columns, isFirst }: PageForm): string {
+function pageText(items: readonly JsonObject[], form: PageForm): string {
+  const { format, columns, isFirst } = form;
   const records = items.map(withoutCollection);
-  if (format === 'csv')
-    return records.map((record) => csvLine(columns.map((name) => csvCell(record[name])))).join('');
+  if (format === 'csv') return csvText(records, columns, form);
   const lines = records.map((record) => jsonText(record));
   if (format === 'ndjson') return lines.map((line) => `${line}\n`).join('');
   if (lines.length === 0) return '';
@@ -161,7 +152,13 @@ function withoutCollection(record: JsonObject): JsonObject {
   return Object.fromEntries(entries.filter(([name]) => name !== 'collectionId' && name !== 'collectionName'));
 }
 
-function csvCell(value: unknown): string {
-  if (value === undefined || value === null) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+function csvText(
+  records: readonly JsonObject[],
+  columns: readonly string[],
+  { shapes, isRaw }: Output,
+): string {
+  const known = columns.map((name) => ({ name, shape: shapes?.find((field) => field.name === name) }));
+  return records
+    .map((record) => csvLine(known.map(({ name, shape }) => cellText(record[name], { shape, isRaw }))))
+    .join('');
 }

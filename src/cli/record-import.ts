@@ -28,18 +28,21 @@ export function recordImport(io: CommandIo): Command {
   );
   command.option('--upsert', 'change the records whose ids are there already');
   command.option('--atomic', 'import all or nothing');
+  command.option('--raw', 'of CSV: leave the apostrophe before = + - @ in texts');
   addApiFlags(command);
   command.action(async (collection: string, file: string) => {
     const format = textOf(command, 'format') ?? formatOf(file);
     if (format === undefined)
       throw new ConfigError(`Which format has ${file}? Give --format ${rowFormats.join(', ')}.`);
-    const [isUpsert, isAtomic, isJson] = ['upsert', 'atomic', 'json'].map((name) => isSet(command, name));
+    const [isUpsert, isAtomic, isJson, isRaw = false] = ['upsert', 'atomic', 'json', 'raw'].map((name) =>
+      isSet(command, name),
+    );
     const summary = await untilInterrupted(io, (interrupt) =>
       withApi(command, io, async (api) => {
         const shapes = await readShapes(api, collection);
         const pieces = textOfStream(file === '-' ? io.stdin : createReadStream(file), interrupt);
         // Checked by `choices` and `formatOf`.
-        const rows = readRows(pieces, format as RowFormat, shapes);
+        const rows = readRows(pieces, { format: format as RowFormat, shapes, isRaw });
         const options = { api, collection, isUpsert: isUpsert === true };
         if (isAtomic === true) return importAtOnce(rows, options);
         return importRows(rows, new RecordSender(options), { io, interrupt });

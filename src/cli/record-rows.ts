@@ -32,6 +32,14 @@ export async function readShapes(api: Api, collection: string): Promise<readonly
   }
 }
 
+/** What is known of the rows of a file. */
+interface RowForm {
+  readonly format: RowFormat;
+  readonly shapes: readonly FieldShape[] | undefined;
+  /** In CSV, apostrophes before what a spreadsheet would run are a part of the text. */
+  readonly isRaw: boolean;
+}
+
 /** A line is in memory as a whole. */
 const lineLengthMax = 32 * 1024 * 1024;
 
@@ -41,24 +49,27 @@ const lineLengthMax = 32 * 1024 * 1024;
  */
 export async function* readRows(
   pieces: AsyncIterable<string>,
-  format: RowFormat,
-  shapes: readonly FieldShape[] | undefined,
+  { format, shapes, isRaw }: RowForm,
 ): AsyncGenerator<InputRow> {
   const rows =
-    format === 'csv' ? csvRows(pieces, shapes) : format === 'json' ? jsonRows(pieces) : lineRows(pieces);
+    format === 'csv'
+      ? csvRows(pieces, { shapes, isRaw })
+      : format === 'json'
+        ? jsonRows(pieces)
+        : lineRows(pieces);
   const known = shapes && knownNames(shapes);
   for await (const row of rows) yield known === undefined ? row : checked(row, known);
 }
 
 async function* csvRows(
   pieces: AsyncIterable<string>,
-  shapes: readonly FieldShape[] | undefined,
+  form: Omit<RowForm, 'format'>,
 ): AsyncGenerator<InputRow> {
   let names: readonly string[] | undefined;
   try {
     for await (const { line, cells } of readCsv(pieces)) {
       if (names === undefined) names = requireNames(cells);
-      else yield csvRow(`line ${line}`, cells, { names, shapes });
+      else yield csvRow(`line ${line}`, cells, { names, ...form });
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
@@ -77,12 +88,11 @@ function requireNames(cells: readonly string[]): readonly string[] {
   throw new CommandError(exitCodes.refused, `The first line has ${why}: it must name the fields.`);
 }
 
-interface Header {
+interface Header extends Omit<RowForm, 'format'> {
   readonly names: readonly string[];
-  readonly shapes: readonly FieldShape[] | undefined;
 }
 
-function csvRow(place: string, cells: readonly string[], { names, shapes }: Header): InputRow {
+function csvRow(place: string, cells: readonly string[], { names, shapes, isRaw }: Header): InputRow {
   if (cells.length !== names.length)
     return { place, values: {}, problem: `expected ${names.length} cells, found ${cells.length}.` };
   const values: Record<string, unknown> = {};
@@ -90,7 +100,7 @@ function csvRow(place: string, cells: readonly string[], { names, shapes }: Head
     for (const [at, name] of names.entries()) {
       const cell = cells[at] ?? '';
       const shape = shapes?.find((field) => field.name === name);
-      const value = shape === undefined ? cell : cellValue(cell, shape);
+      const value = cellValue(cell, { shape, isRaw });
       if (value !== undefined) values[name] = value;
     }
     return { place, values };

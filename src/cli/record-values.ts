@@ -2,6 +2,7 @@ import { text } from 'node:stream/consumers';
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { ConfigError } from '../config.ts';
 import { CommandError, exitCodes } from './command-error.ts';
+import { cellOfText, textOfCell } from './csv.ts';
 import type { CommandIo } from './print.ts';
 
 /**
@@ -57,11 +58,32 @@ export function fieldShapes(definition: JsonObject): readonly FieldShape[] {
   }));
 }
 
+/** How a column is written and read. */
+export interface CellForm {
+  /** Undefined where nothing is known of the field: texts are texts then, everything else is JSON. */
+  readonly shape: FieldShape | undefined;
+  /** Texts are cells as they are, also those that a spreadsheet would run. */
+  readonly isRaw: boolean;
+}
+
+/** Returns the cell of a table that stands for a value, which {@link cellValue} reads again. */
+export function cellText(value: unknown, { shape, isRaw }: CellForm): string {
+  if (value === undefined) return '';
+  // In a column of JSON a text is JSON too, and null is not the same as nothing.
+  if (shape?.type === 'json') return JSON.stringify(value);
+  if (value === null) return '';
+  if (typeof value !== 'string') return JSON.stringify(value);
+  return isRaw ? value : cellOfText(value);
+}
+
 /**
  * Returns the value that a cell of a table stands for; undefined where an empty one says nothing. Throws CommandError for what the field cannot be,
  * where the service would refuse a whole batch; dates and others are left to it.
  */
-export function cellValue(cell: string, { name, type, isMultiple }: FieldShape): unknown {
+export function cellValue(cell: string, { shape, isRaw }: CellForm): unknown {
+  const text = isRaw ? cell : textOfCell(cell);
+  if (shape === undefined) return text;
+  const { name, type, isMultiple } = shape;
   if (cell === '') return type === 'json' || type === 'number' || type === 'bool' ? undefined : '';
   if (isMultiple) return cell.startsWith('[') ? parseCell(cell, name) : [cell];
   switch (type) {
@@ -73,7 +95,7 @@ export function cellValue(cell: string, { name, type, isMultiple }: FieldShape):
     case 'geoPoint':
       return parseCell(cell, name);
     default:
-      return cell;
+      return text;
   }
 }
 

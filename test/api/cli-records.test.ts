@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { readCsv } from '../../src/cli/csv.ts';
 import { describePlaces } from '../support/command-stage.ts';
+import { csvCells } from '../support/csv-cells.ts';
 import type { CommandResult } from '../support/run-in-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -135,6 +137,35 @@ describePlaces('record', (start) => {
       assert.deepEqual(list, [odd, plain], format);
     }
     assert.deepEqual(readdirSync(folder).toSorted(), ['posts.csv', 'posts.json', 'posts.ndjson']);
+  });
+
+  test('what a spreadsheet would run is an apostrophe away from it in CSV, and itself after an import', async (t) => {
+    const { run } = await start(t);
+    const metas = ['=1+1', "'=1", -1, null, { a: ['@x'] }];
+    for (const [at, [title]] of csvCells.entries()) {
+      const record = { title, pages: -at, meta: metas[at % metas.length] };
+      await run(['record', 'create', 'posts', '-'], { input: JSON.stringify(record) });
+    }
+    const fields = ['--fields', 'title,pages,isDraft,tags,meta'];
+    const listed = async (): Promise<string> =>
+      (await run(['record', 'list', 'posts', '--sort', 'pages', ...fields, '--json'])).stdout;
+    const before = await listed();
+    for (const flags of [[], ['--raw']]) {
+      const exporting = ['record', 'export', 'posts', '--format', 'csv', '--sort', '-pages', ...flags];
+      const { stdout } = await run([...exporting, '--fields', 'title,pages']);
+      const at = flags.length === 0 ? 1 : 0;
+      const titles = (await Array.fromAsync(readCsv(ReadableStream.from([stdout])))).slice(1);
+      assert.deepEqual(
+        titles.map(({ cells }) => cells),
+        csvCells.map((pair, place) => [pair[at], `${-place}`]),
+      );
+      const whole = (await run(exporting)).stdout;
+      await deleteAll(run);
+      const importing = ['record', 'import', 'posts', '-', '--format', 'csv', ...flags];
+      const { code, stderr } = await run(importing, { input: whole });
+      assert.equal(code, 0, stderr);
+      assert.equal(await listed(), before);
+    }
   });
 
   test('an import names the lines that it refuses, and goes on', async (t) => {

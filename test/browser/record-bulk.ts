@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core';
 import { assertAccessible } from '../support/axe.ts';
 import { startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
+import { csvCells } from '../support/csv-cells.ts';
 import { eventually } from '../support/eventually.ts';
 import { rows, titles, withNotes } from './note-table.ts';
 
@@ -105,6 +106,42 @@ test('records go into a file of CSV and come back from it, line by line', { skip
   await page.keyboard.press('Escape');
   await eventually('the rows are there', async () => (await titles(page)).length === 4);
 });
+
+test(
+  'what a spreadsheet would run is an apostrophe away from it in CSV, and itself after an import',
+  { skip },
+  async (t) => {
+    const stage = await startSignedInStage(t);
+    await withNotes(stage);
+    const notes = stage.pb.collection('notes');
+    const metas = ['=1+1', "'=1", -1, { a: ['@x'] }];
+    for (const [at, [title]] of csvCells.entries())
+      await notes.create({ title, price: -at, meta: metas[at % metas.length] });
+    const valuesOf = async (): Promise<readonly unknown[]> =>
+      (await notes.getFullList({ sort: '-price' })).map(({ title, price, meta }) => [title, price, meta]);
+    const before = await valuesOf();
+    const page = await stage.openSignedIn('c/notes');
+    const count = csvCells.length;
+    await page.getByText(`${count} records`).waitFor();
+    await page.getByRole('button', { name: 'Export and import' }).click();
+    await page.getByRole('menuitem', { name: 'Export these records' }).click();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'CSV', exact: true }).click();
+    const text = readFileSync(await (await download).path(), 'utf8');
+    for (const [, cell] of csvCells)
+      assert.ok(text.includes(`,${cell},`) || text.includes(`"${cell}"`), cell);
+    for (const { id } of await notes.getFullList()) await notes.delete(id);
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Export and import' }).click();
+    await page.getByRole('menuitem', { name: 'Import CSV' }).click();
+    const panel = page.getByRole('dialog', { name: /^Import CSV/ });
+    const file = { name: 'notes.csv', mimeType: 'text/csv', buffer: Buffer.from(text) };
+    await panel.getByLabel('CSV file').setInputFiles(file);
+    await panel.getByRole('button', { name: `Import ${count} records` }).click();
+    await panel.getByText(`${count} records imported.`).waitFor();
+    assert.deepEqual(await valuesOf(), before);
+  },
+);
 
 test('all matching records go into NDJSON, page by page', { skip }, async (t) => {
   const stage = await startSignedInStage(t);

@@ -51,4 +51,18 @@ export const commandMutants: readonly Mutant[] = [
     to: '[filter]',
     tests: ['test/api/cli-deliveries.test.ts'],
   },
+  {
+    name: 'a text that a spreadsheet would run is written with an apostrophe',
+    file: 'src/cli/record-values.ts',
+    from: 'return isRaw ? value : cellOfText(value);',
+    to: 'return value;',
+    tests: ['src/cli/csv.test.ts', 'test/api/cli-records.test.ts'],
+  },
+  {
+    name: 'a text with apostrophes before a formula keeps all of them',
+    file: 'src/cli/csv.ts',
+    from: "/^'*[=+\\-@\\t\\r]/.test(text)",
+    to: "/^'?[=+\\-@\\t\\r]/.test(text)",
+    tests: ['src/cli/csv.test.ts'],
+  },
 ];

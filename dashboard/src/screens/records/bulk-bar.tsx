@@ -159,7 +159,7 @@ function useBulk({ collection, selection, columns, total, filter, sort }: BulkBa
         run: async (signal, onProgress) => {
           const fields = columns.table.getVisibleLeafColumns().map(({ id }) => id);
           const options = {
-            collection: name,
+            collection,
             format,
             fields,
             signal,

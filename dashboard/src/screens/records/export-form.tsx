@@ -24,7 +24,7 @@ export function ExportForm({ collection, columns, filter, sort }: ShownRecords) 
         const count = await exportRecords(
           { kind: 'all', filter: expression, sort },
           {
-            collection: name,
+            collection,
             format,
             fields,
             signal,

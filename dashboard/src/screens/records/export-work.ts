@@ -1,6 +1,6 @@
-import type { RecordModel } from '../../api/client.ts';
+import type { Collection, Field, RecordModel } from '../../api/client.ts';
 import { readPages, type Target } from './bulk-work.ts';
-import { formatCsvLine } from './csv.ts';
+import { cellOfText, formatCsvLine } from './csv.ts';
 
 export type ExportFormat = 'csv' | 'json' | 'ndjson';
 
@@ -15,7 +15,7 @@ export const exportFormats: readonly {
 ];
 
 interface ExportOptions {
-  readonly collection: string;
+  readonly collection: Collection;
   readonly format: ExportFormat;
   /** The columns of CSV; JSON has all members. */
   readonly fields: readonly string[];
@@ -26,11 +26,12 @@ interface ExportOptions {
 /** Reads the records of a target page by page into a file, and hands that to the browser. */
 export async function exportRecords(target: Target, options: ExportOptions): Promise<number> {
   const { collection, format, fields, signal, onProgress } = options;
-  const writer = writers[format](fields);
+  const { name } = collection;
+  const writer = writers[format](fields, collection);
   // A blob of parts, which the browser keeps on disk when they are many.
   const parts: string[] = [writer.head];
   let count = 0;
-  for await (const records of readPages({ collection, signal }, target)) {
+  for await (const records of readPages({ collection: name, signal }, target)) {
     signal.throwIfAborted();
     for (const record of records) {
       parts.push(writer.line(record, count === 0));
@@ -40,7 +41,7 @@ export async function exportRecords(target: Target, options: ExportOptions): Pro
   }
   parts.push(writer.foot);
   const type = exportFormats.find(({ value }) => value === format)?.type ?? '';
-  save(new Blob(parts, { type }), `${collection}.${format}`);
+  save(new Blob(parts, { type }), `${name}.${format}`);
   return count;
 }
 
@@ -50,19 +51,32 @@ interface Writer {
   readonly foot: string;
 }
 
-const writers: Readonly<Record<ExportFormat, (fields: readonly string[]) => Writer>> = {
-  csv: (fields) => ({
-    head: formatCsvLine(fields),
-    line: (record) => formatCsvLine(fields.map((name) => record[name])),
-    foot: '',
-  }),
-  json: () => ({
-    head: '[',
-    line: (record, isFirst) => `${isFirst ? '\n' : ',\n'}  ${JSON.stringify(record)}`,
-    foot: '\n]\n',
-  }),
-  ndjson: () => ({ head: '', line: (record) => `${JSON.stringify(record)}\n`, foot: '' }),
-};
+const writers: Readonly<Record<ExportFormat, (fields: readonly string[], collection: Collection) => Writer>> =
+  {
+    csv: (names, { fields }) => {
+      const columns = names.map((name) => ({ name, field: fields.find((one) => one.name === name) }));
+      return {
+        head: formatCsvLine(names),
+        line: (record) => formatCsvLine(columns.map(({ name, field }) => cellOf(record[name], field))),
+        foot: '',
+      };
+    },
+    json: () => ({
+      head: '[',
+      line: (record, isFirst) => `${isFirst ? '\n' : ',\n'}  ${JSON.stringify(record)}`,
+      foot: '\n]\n',
+    }),
+    ndjson: () => ({ head: '', line: (record) => `${JSON.stringify(record)}\n`, foot: '' }),
+  };
+
+/** The cell that an import reads as this value. */
+function cellOf(value: unknown, field: Field | undefined): string {
+  if (value === undefined) return '';
+  // In a column of JSON a text is JSON too, and null is not the same as nothing.
+  if (field?.type === 'json') return JSON.stringify(value);
+  if (value === null) return '';
+  return typeof value === 'string' ? cellOfText(value) : JSON.stringify(value);
+}
 
 const kept = 60_000;
 

@@ -1,5 +1,6 @@
 import type { Collection, Field } from '../../api/client.ts';
 import type { Step } from './bulk-work.ts';
+import { textOfCell } from './csv.ts';
 
 /** A file of CSV: its head, and its other lines with the number that an editor shows of them. */
 export interface CsvFile {
@@ -49,8 +50,7 @@ function valueOf(field: Field, text: string): unknown {
   if (field.type === 'json' || field.type === 'geoPoint' || isMany) return parsed(text, isMany);
   if (field.type === 'number') return Number.isNaN(Number(text)) ? text : Number(text);
   if (field.type === 'bool') return /^(?:true|yes|1)$/i.test(text.trim());
-  // Our own export puts an apostrophe before what a spreadsheet would run.
-  return /^'[=+\-@\t\r]/.test(text) ? text.slice(1) : text;
+  return textOfCell(text);
 }
 
 function parsed(text: string, isMany: boolean): unknown {
