@@ -310,7 +310,7 @@ async function openMetrics(
   const { host, port } = place;
   try {
     await metrics.open();
-    return await serveMetrics({ host, port, write: () => metrics.write(), logger });
+    return await serveMetrics({ ...place, write: () => metrics.write(), logger });
   } catch (error) {
     throw new StartError(`Cannot serve metrics on ${host}:${port}: ${messageOf(error)}.`, { cause: error });
   }

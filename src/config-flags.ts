@@ -168,6 +168,11 @@ export const serverFlags: readonly FlagDefinition[] = [
     description: 'address to serve metrics on',
     fallback: '127.0.0.1',
   },
+  {
+    name: 'metrics-names',
+    value: 'NAME,…',
+    description: 'names of hosts with a dot by which metrics may be read',
+  },
   { name: 'access-log', description: 'write a line of JSON for each request' },
   {
     name: 'log-level',

@@ -42,7 +42,8 @@ export interface Config {
   /** Of bodies and answers in memory, of all clients together. */
   readonly answerMemoryBytes: number;
   /** Where metrics are served besides the API; undefined for nowhere. 0 takes a free port. */
-  readonly metrics: { readonly host: string; readonly port: number } | undefined;
+  readonly metrics:
+    { readonly host: string; readonly port: number; readonly names: readonly string[] } | undefined;
   /** Whether each request is a line of the standard output. */
   readonly accessLog: boolean;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
@@ -322,7 +323,15 @@ function readFiles(read: (name: string) => string | undefined): Config['files'] 
 function readMetrics(read: ReadValue): Config['metrics'] {
   const port = read('metrics-port');
   if (port === undefined) return undefined;
-  return { host: read('metrics-host') ?? '', port: readInteger('metrics-port', port, { max: 65_535 }) };
+  const names = listOf(read('metrics-names')).map((name) => name.toLowerCase());
+  const wrong = names.find((name) => !/^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/.test(name));
+  if (wrong !== undefined)
+    throw new ConfigError(`--metrics-names: expected names of hosts, found ${JSON.stringify(wrong)}.`);
+  return {
+    host: read('metrics-host') ?? '',
+    port: readInteger('metrics-port', port, { max: 65_535 }),
+    names,
+  };
 }
 
 function readText(name: string, path: string): string {

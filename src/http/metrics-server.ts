@@ -1,8 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { addressBytes } from '../base/ip-address.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Exposition } from '../logs/metrics.ts';
 import { nodeHttp } from './connections.ts';
+import { hostName } from './request.ts';
 
 const connectionsMax = 64;
 const timeoutMs = 10_000;
@@ -17,6 +19,8 @@ export interface MetricsServerOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
+  /** Names with a dot by which it may be asked, in lower case. */
+  readonly names: readonly string[];
   readonly write: () => Promise<Exposition>;
   readonly logger: Logger;
 }
@@ -58,10 +62,12 @@ function listen(server: Server, host: string, port: number): Promise<void> {
 }
 
 async function answer(
-  { method, url = '' }: IncomingMessage,
+  { method, url = '', headersDistinct }: IncomingMessage,
   response: ServerResponse,
-  { write }: MetricsServerOptions,
+  { write, names }: MetricsServerOptions,
 ): Promise<void> {
+  if (!isOwnHost(headersDistinct['host'], names))
+    return send(response, 421, 'Ask by an address, by localhost or by a name in --metrics-names.\n');
   if (url.split('?', 1)[0] !== '/metrics') return send(response, 404, 'Metrics are under /metrics.\n');
   if (method !== 'GET' && method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD');
@@ -70,6 +76,18 @@ async function answer(
   const { type, text } = await write();
   response.setHeader('content-type', type);
   send(response, 200, text);
+}
+
+/**
+ * Whether a request names this server, and not a site whose name was made to lead here: a browser shows its pages what is read from such a name. A
+ * name without a dot is one of the own network.
+ */
+function isOwnHost(headers: readonly string[] | undefined, names: readonly string[]): boolean {
+  const [header, ...others] = headers ?? [];
+  const host = others.length > 0 ? undefined : hostName(header ?? '');
+  if (host === undefined) return false;
+  const address = host.startsWith('[') ? host.slice(1, -1) : host;
+  return addressBytes(address) !== null || !host.includes('.') || names.includes(host);
 }
 
 function send(response: ServerResponse, status: number, text: string): void {

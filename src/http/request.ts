@@ -83,7 +83,7 @@ const HOST = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i;
 const portMax = 65_535;
 
 /** Returns the name or address in a Host header, in lower case and without port; undefined if invalid (RFC 9112 section 3.2). */
-function hostName(header: string): string | undefined {
+export function hostName(header: string): string | undefined {
   const match = HOST.exec(header);
   if (match === null || Number(match[1] ?? 0) > portMax) return undefined;
   const host = header.toLowerCase();

@@ -8,7 +8,7 @@ import { EventStream } from '../support/event-stream.ts';
 import { eventually } from '../support/eventually.ts';
 import { Scrape } from '../support/exposition.ts';
 import { makeKey } from '../support/make-key.ts';
-import { rawRequest, sendRaw } from '../support/raw-http.ts';
+import { RawConnection, rawRequest, sendRaw } from '../support/raw-http.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { startWebhookService, type WebhookService } from '../support/webhook-service.ts';
 
@@ -211,6 +211,32 @@ test('nothing that a client writes makes a series of its own', async (t) => {
   const names = (found: Scrape): readonly string[] => found.seriesOf('chancery_').toSorted();
   assert.deepEqual(names(after), names(before));
   assert.ok(after.of(seriesOf('none', 'other', '4xx')) > before.of(seriesOf('none', 'other', '4xx')));
+});
+
+test('metrics are read by an address, a name without a dot or one that the operator has given, and by no other', async (t) => {
+  const flags = { 'metrics-port': '0', 'metrics-names': 'Chancery.internal,metrics.example' };
+  const { app } = await startService(t, { flags });
+  assert.ok(app.metricsUrl !== undefined);
+  const { port } = new URL(app.metricsUrl);
+  const statusOf = async (...headers: readonly string[]): Promise<number | undefined> => {
+    const head = headers.map((header) => `${header}\r\n`).join('');
+    const connection = RawConnection.open(t, app.metricsUrl ?? '');
+    connection.send(`GET /metrics HTTP/1.1\r\n${head}Connection: close\r\n\r\n`);
+    return (await connection.waitForAnswers(1))[0]?.status;
+  };
+  for (const host of ['127.0.0.1', '[::1]', 'localhost', 'chancery', 'chancery.internal', 'METRICS.example.'])
+    for (const suffix of ['', `:${port}`]) assert.equal(await statusOf(`Host: ${host}${suffix}`), 200, host);
+  for (const host of [
+    'evil.example',
+    `evil.example:${port}`,
+    '127.0.0.1.evil.example',
+    'localhost.evil.example',
+  ])
+    assert.equal(await statusOf(`Host: ${host}`), 421, host);
+  for (const host of ['a b', 'localhost@evil.example', '', 'localhost:99999', '[evil.example]'])
+    assert.equal(await statusOf(`Host: ${host}`), 421, host);
+  assert.equal(await statusOf('Host: localhost', 'Host: evil.example'), 421);
+  assert.equal(await statusOf(), 400);
 });
 
 test('only the instances with the most are named', async (t) => {

@@ -83,4 +83,11 @@ export const metricMutants: readonly Mutant[] = [
     to: 'request.originalUrl',
     tests: access,
   },
+  {
+    name: 'a page that was led to the port of metrics by its name does not read them',
+    file: 'src/http/metrics-server.ts',
+    from: "addressBytes(address) !== null || !host.includes('.') || names.includes(host)",
+    to: 'true',
+    tests: metrics,
+  },
 ];
