@@ -13,7 +13,8 @@ import {
 import { withAccountFields } from './decode-fields.ts';
 import { withAccountIndexes } from './decode-indexes.ts';
 import { type IndexDefinition, indexToText, parseIndex } from './index-definition.ts';
-import { alterTables, createTable, dropTable, type Fill, type TableChange } from './tables.ts';
+import { alterTables, type TableChange } from './alter-tables.ts';
+import { createTable, dropTable, type Fill } from './tables.ts';
 
 /** Collections by name in any case, or by id. */
 export type CollectionFinder = Pick<CollectionStore, 'find'>;

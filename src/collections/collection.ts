@@ -200,6 +200,17 @@ export function referringTo(
   );
 }
 
+/** Returns, by the id of a collection, the first of the candidates that has a relation to it and is another one. */
+export function referringById(candidates: readonly Collection[]): ReadonlyMap<unknown, Collection> {
+  const referring = new Map<unknown, Collection>();
+  for (const candidate of candidates)
+    for (const { type, options } of candidate.fields) {
+      const id = type === 'relation' ? options['collectionId'] : undefined;
+      if (id !== undefined && id !== candidate.id && !referring.has(id)) referring.set(id, candidate);
+    }
+  return referring;
+}
+
 /**
  * Returns the name of a password field's values among a record's secrets. It has the field's id, which stays when the field is
  * renamed. System fields use their names, which never change. The prefix keeps the two apart: a client may choose any id, even

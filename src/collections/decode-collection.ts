@@ -3,6 +3,7 @@ import type { FieldError } from '../base/errors.ts';
 import type { Timestamp } from '../base/timestamp.ts';
 import { fieldError } from '../fields/field-error.ts';
 import { type Collection, collectionLimits, lockedRules, ruleNames, type Rules } from './collection.ts';
+import type { CollectionNames } from './collection-names.ts';
 import { decodeAuthOptions } from './decode-auth-options.ts';
 import { decodeFields } from './decode-fields.ts';
 import { decodeIndexes } from './decode-indexes.ts';
@@ -11,8 +12,8 @@ import type { ProblemList } from './member-reader.ts';
 export interface DecodeContext {
   /** The collection that is being changed; absent when one is made. */
   readonly existing?: Collection;
-  /** All of the instance's collections: names, ids and index names are unique among them. */
-  readonly others: readonly Collection[];
+  /** Those of all of the instance's collections, perhaps without the existing one: they are unique. */
+  readonly names: CollectionNames;
   readonly now: Timestamp;
 }
 
@@ -31,7 +32,7 @@ export function decodeCollection(
   checkSystemFlag(raw, existing, problems);
   const id = decodeId(
     raw,
-    { ...context, fallback: defaultCollectionId({ type, name }, context.others) },
+    { ...context, fallback: defaultCollectionId({ type, name }, context.names) },
     problems,
   );
   const fields = decodeFields(raw['fields'], { ...context, id, type }, problems);
@@ -58,12 +59,11 @@ export function decodeCollection(
  */
 export function defaultCollectionId(
   { type, name }: Pick<Collection, 'type' | 'name'>,
-  others: readonly Pick<Collection, 'id' | 'name'>[],
+  names: CollectionNames,
 ): string {
-  const taken = new Set(others.flatMap((other) => [other.id.toLowerCase(), other.name.toLowerCase()]));
   for (let number = crc32(type + name); ; number += 1) {
     const id = `pbc_${number}`;
-    if (!taken.has(id)) return id;
+    if (!names.hasId(id) && !names.hasName(id)) return id;
   }
 }
 
@@ -72,7 +72,7 @@ function decodeName(
   context: DecodeContext,
   problems: ProblemList,
 ): string {
-  const { existing, others } = context;
+  const { existing, names } = context;
   const name = raw['name'] === undefined ? (existing?.name ?? '') : raw['name'];
   if (typeof name !== 'string' || name === '') {
     problems.add('name', fieldError('validation_required'));
@@ -86,7 +86,7 @@ function decodeName(
       message: 'System collection name cannot be changed.',
     });
   } else if (name !== existing?.name) {
-    const taken = takenName(name, others, existing);
+    const taken = takenName(name, names, existing);
     if (taken !== undefined) problems.add('name', taken);
   }
   return name;
@@ -98,24 +98,22 @@ function decodeName(
  */
 function takenName(
   name: string,
-  others: readonly Collection[],
+  names: CollectionNames,
   existing: Collection | undefined,
 ): FieldError | undefined {
-  const isIt = (other: string): boolean => other.toLowerCase() === name.toLowerCase();
-  const strangers = others.filter((other) => other.id !== existing?.id);
-  if (strangers.some((other) => isIt(other.name))) {
+  if (names.hasName(name, existing?.id)) {
     return {
       code: 'validation_collection_name_exists',
       message: 'Collection name must be unique (case insensitive).',
     };
   }
-  if (strangers.some((other) => isIt(other.id))) {
+  if (names.hasId(name, existing?.id)) {
     return {
       code: 'validation_collection_name_id_duplicate',
       message: 'The name must not match an existing collection id.',
     };
   }
-  if (others.some((other) => other.indexes.some((index) => isIt(index.name)))) {
+  if (names.hasIndex(name)) {
     return { code: 'validation_collection_name_invalid', message: 'There is an index of this name.' };
   }
   return undefined;
@@ -186,8 +184,7 @@ function decodeId(
     return context.fallback;
   }
   // Case is ignored, because an index in the database is named after the id.
-  const isTaken = (other: string): boolean => other.toLowerCase() === id.toLowerCase();
-  if (context.others.some((other) => isTaken(other.id) || isTaken(other.name)))
+  if (context.names.hasId(id) || context.names.hasName(id))
     problems.add('id', {
       code: 'validation_invalid_or_existing_id',
       message: 'The model id is invalid or already exists.',

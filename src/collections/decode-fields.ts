@@ -10,6 +10,7 @@ import {
   updatedField,
 } from '../fields/field.ts';
 import { type Collection, collectionLimits } from './collection.ts';
+import type { CollectionNames } from './collection-names.ts';
 import { ProblemList } from './member-reader.ts';
 
 /** What the fields of a definition are checked against. */
@@ -18,7 +19,7 @@ export interface FieldsContext {
   readonly id: string;
   readonly type: Collection['type'];
   readonly existing?: Collection;
-  readonly others: readonly Collection[];
+  readonly names: CollectionNames;
 }
 
 /** Decodes the fields of a definition and adds those that every collection of its type has. */
@@ -31,13 +32,17 @@ export function decodeFields(raw: unknown, context: FieldsContext, problems: Pro
   }
   const errors = new ProblemList();
   const fields: Field[] = [];
+  const before = { ids: new Set<string>(), names: new Set<string>() };
+  const stored = new Map(existing?.fields.map((field) => [field.id, field]));
   for (const [index, item] of raw.entries()) {
     const itemErrors = new ProblemList();
     const field = decodeField(context.type === 'auth' ? accountDefinition(item) : item, itemErrors);
     if (field !== undefined) {
-      checkField(field, { ...context, fields }, itemErrors);
+      checkField(field, { ...context, before, was: stored.get(field.id) }, itemErrors);
+      before.ids.add(field.id);
+      before.names.add(field.name.toLowerCase());
       if (context.type === 'auth') checkAccountField(field, item, itemErrors);
-      const system = existing?.fields.find((was) => was.id === field.id)?.system ?? field.name === 'id';
+      const system = stored.get(field.id)?.system ?? field.name === 'id';
       const own = context.type === 'auth' ? accountField(field) : undefined;
       fields.push(own ?? { ...field, system });
     }
@@ -56,25 +61,28 @@ const tooManyFields: FieldError = {
   params: { max: collectionLimits.fieldsMax },
 };
 
-function checkField(
-  field: Field,
-  context: FieldsContext & { readonly fields: readonly Field[] },
-  problems: ProblemList,
-): void {
-  if (context.fields.some((other) => other.id === field.id)) {
+interface FieldContext extends FieldsContext {
+  /** Of the fields that come before it: their ids, and their names in lower case. */
+  readonly before: { readonly ids: ReadonlySet<string>; readonly names: ReadonlySet<string> };
+  /** The field as it is stored, if it is. */
+  readonly was: Field | undefined;
+}
+
+function checkField(field: Field, context: FieldContext, problems: ProblemList): void {
+  const { before, was } = context;
+  if (before.ids.has(field.id)) {
     problems.add('id', {
       code: 'validation_duplicated_field_id',
       message: `Duplicated or invalid field id ${field.id}.`,
     });
   }
-  if (context.fields.some((other) => other.name.toLowerCase() === field.name.toLowerCase())) {
+  if (before.names.has(field.name.toLowerCase())) {
     problems.add('name', {
       code: 'validation_duplicated_field_name',
       message: `Duplicated or invalid field name ${field.name}.`,
     });
   }
   checkStandardName(field, problems);
-  const was = context.existing?.fields.find((other) => other.id === field.id);
   if (was !== undefined && was.type !== field.type) {
     problems.add('type', { code: 'validation_field_type_change', message: 'Field type cannot be changed.' });
   }
@@ -138,23 +146,16 @@ function withFreeId(field: Field, others: readonly Field[]): Field {
   return id === field.id ? field : { ...field, id };
 }
 
-export interface RelationContext {
-  /** The id of the collection that the field belongs to. */
-  readonly id: string;
-  readonly existing?: Collection;
-  readonly others: readonly Collection[];
-}
-
 /**
  * Checks that a relation leads to a collection that exists, perhaps its own, and that an update does not change which one: in
  * another collection the stored ids would mean nothing, or other records.
  */
-function checkRelation(field: Field, context: RelationContext, problems: ProblemList): void {
+function checkRelation(field: Field, context: FieldContext, problems: ProblemList): void {
   const { collectionId } = field.options;
-  const was = context.existing?.fields.find((other) => other.id === field.id);
+  const { was } = context;
   if (was?.type === 'relation' && was.options['collectionId'] !== collectionId)
     problems.add('collectionId', fieldError('validation_field_relation_change'));
-  if (collectionId !== context.id && !context.others.some(({ id }) => id === collectionId))
+  if (collectionId !== context.id && !context.names.hasExactId(collectionId))
     problems.add('collectionId', fieldError('validation_field_relation_missing_collection'));
 }
 

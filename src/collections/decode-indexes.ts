@@ -1,6 +1,7 @@
 import type { FieldError } from '../base/errors.ts';
 import { fieldColumn, hasColumn } from '../fields/field.ts';
 import { type Collection, collectionLimits } from './collection.ts';
+import type { CollectionNames } from './collection-names.ts';
 import {
   type IndexDefinition,
   indexToText,
@@ -12,7 +13,7 @@ import { ProblemList } from './member-reader.ts';
 
 export interface IndexContext {
   readonly existing?: Collection;
-  readonly others: readonly Collection[];
+  readonly names: CollectionNames;
   /** The collection with its new fields. */
   readonly draft: Collection;
 }
@@ -89,15 +90,12 @@ function indexProblem(
   before: readonly IndexDefinition[],
   context: IndexContext,
 ): FieldError | undefined {
-  const { draft, others } = context;
+  const { draft, names: taken } = context;
   const isNamed = (other: IndexDefinition): boolean => other.name.toLowerCase() === index.name.toLowerCase();
   if (before.some(isNamed)) {
     return { code: 'validation_duplicated_index_name', message: 'The index name already exists.' };
   }
-  if (
-    others.some((other) => other.id !== draft.id && other.indexes.some(isNamed)) ||
-    isTableName(index.name, context)
-  ) {
+  if (taken.hasIndex(index.name, draft.id) || isTableName(index.name, context)) {
     return {
       code: 'validation_existing_index_name',
       message: 'The index name is already used in another collection.',
@@ -151,7 +149,7 @@ function conditionProblem(index: IndexDefinition, draft: Collection): FieldError
 
 /** Tables and indexes share one namespace in the database. */
 function isTableName(name: string, context: IndexContext): boolean {
-  return [...context.others, context.draft].some((other) => other.name.toLowerCase() === name.toLowerCase());
+  return context.names.hasName(name) || context.draft.name.toLowerCase() === name.toLowerCase();
 }
 
 /**

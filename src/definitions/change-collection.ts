@@ -10,11 +10,12 @@ import {
   type TokenKind,
   tokenKinds,
 } from '../collections/collection.ts';
+import { CollectionNames } from '../collections/collection-names.ts';
 import type { CollectionStore } from '../collections/collection-store.ts';
 import { checkRules } from './check-rules.ts';
 import { givenTokenSecrets } from '../collections/decode-auth-options.ts';
 import { decodeCollection } from '../collections/decode-collection.ts';
-import { EqualRecords } from '../collections/tables.ts';
+import { EqualRecords } from '../collections/alter-tables.ts';
 import { ProblemList } from '../collections/member-reader.ts';
 
 /** Runs inside the transaction that deletes a collection, for parts that refer to it. May await nothing but `tx`. */
@@ -74,7 +75,8 @@ export function createCollection(change: CollectionSaving, definition: Definitio
         `${failed} There can be at most ${collectionLimits.collectionsMax} collections.`,
       );
     }
-    const collection = decodeCollection(definition, { others, now: toTimestamp(change.now) }, problems);
+    const context = { names: new CollectionNames(others), now: toTimestamp(change.now) };
+    const collection = decodeCollection(definition, context, problems);
     const secrets = givenTokenSecrets(definition, problems);
     problems.throwIfAny(failed);
     checkRules(collection, { collections: change.collections, names: tx.names }, problems);
@@ -97,7 +99,8 @@ export function updateCollection(
   return changeTables(change, failed, async (tx) => {
     const existing = getCollection(change.collections, nameOrId);
     const problems = new ProblemList();
-    const context = { existing, others: change.collections.all(), now: toTimestamp(change.now) };
+    const all = change.collections.all();
+    const context = { existing, names: new CollectionNames(all), now: toTimestamp(change.now) };
     const collection = decodeCollection(definition, context, problems);
     const secrets = givenTokenSecrets(definition, problems);
     problems.throwIfAny(failed);
@@ -107,7 +110,7 @@ export function updateCollection(
     await change.collections.update(tx, existing, collection);
     await tellOfNames(tx, change, [{ before: existing, after: collection }]);
     await saveSecrets(tx, change, { collection, secrets, isNew: false });
-    await change.onDefinitions?.(tx, [...context.others.filter(({ id }) => id !== existing.id), collection]);
+    await change.onDefinitions?.(tx, [...all.filter(({ id }) => id !== existing.id), collection]);
     return collection;
   });
 }

@@ -14,14 +14,14 @@ import { baseAlias, RecordScope } from '../query/record-scope.ts';
  */
 export function checkRules(
   collection: Collection,
-  { collections, names, existing }: RuleCheckContext,
+  { collections, names, existing, accounts }: RuleCheckContext,
   problems: ProblemList,
 ): void {
   const all = withCollection(collections, collection);
   const stored = new Set(existing === undefined ? [] : filterRules(existing).map(([, rule]) => rule));
   const problemOf = (rule: string | null): FieldError | undefined => {
     const isStored = rule !== null && stored.has(rule);
-    const error = ruleError(rule, { collection, collections: all, names, isStored });
+    const error = ruleError(rule, { collection, collections: all, names, isStored, accounts });
     if (error === undefined) return undefined;
     return { code: 'validation_invalid_rule', message: `Invalid rule. Raw error: ${error.message}` };
   };
@@ -43,6 +43,20 @@ interface RuleCheckContext {
   readonly names: Names;
   /** The collection as it is stored, if it is. */
   readonly existing?: Collection | undefined;
+  /** Those of `collections`, where many definitions are checked beside the same ones. */
+  readonly accounts?: readonly AccountCollection[] | undefined;
+}
+
+/** A collection whose records sign in, as rules see it. */
+export interface AccountCollection {
+  readonly id: string;
+  readonly fieldNames: ReadonlySet<string>;
+}
+
+/** Returns the collections whose records sign in. Superusers are left out, because they pass every rule. */
+export function accountsOf(collections: Collections): readonly AccountCollection[] {
+  const signingIn = collections.all().filter(({ type, name }) => type === 'auth' && name !== superusersName);
+  return signingIn.map(({ id, fields }) => ({ id, fieldNames: new Set(fields.map(({ name }) => name)) }));
 }
 
 /** The rules of a collection that are filters, by name. */
@@ -73,11 +87,13 @@ export function ruleError(
     collections,
     names,
     isStored = false,
+    accounts,
   }: {
     readonly collection: Collection;
     readonly collections: Collections;
     readonly names: Names;
     readonly isStored?: boolean;
+    readonly accounts?: readonly AccountCollection[] | undefined;
   },
 ): AppError | undefined {
   if (rule === null || rule === '') return undefined;
@@ -91,24 +107,25 @@ export function ruleError(
       return error;
     }
   };
-  const ofAccounts = accountsAskedFor(rule, collections).map((caller) => errorFor(caller));
+  const ofAccounts = accountsAskedFor(rule, collections, accounts).map((caller) => errorFor(caller));
   const isForNone = ofAccounts.every((error) => error !== undefined);
   return errorFor(guest) ?? (isForNone ? ofAccounts[0] : undefined);
 }
 
 /**
- * Returns a caller for each auth collection that has the fields which the rule asks an account for. Superusers are left out,
- * because they pass every rule. The callers have no id: only the fields of their collection count.
+ * Returns a caller for each auth collection that has the fields which the rule asks an account for. The callers have no id: only the
+ * fields of their collection count.
  */
-function accountsAskedFor(rule: string, collections: Collections): readonly Caller[] {
+function accountsAskedFor(
+  rule: string,
+  collections: Collections,
+  accounts: readonly AccountCollection[] | undefined,
+): readonly Caller[] {
   const asked = [...rule.matchAll(/@request\.auth\.(\w+)/g)].map(([, name]) => name);
   if (asked.length === 0) return [];
-  const hasAll = ({ fields }: Collection): boolean => {
-    const names = new Set(fields.map(({ name }) => name));
-    return asked.every((name) => name !== undefined && names.has(name));
-  };
-  const signingIn = collections.all().filter(({ type, name }) => type === 'auth' && name !== superusersName);
-  const fitting = signingIn.filter(hasAll).slice(-accountsMax);
+  const hasAll = ({ fieldNames }: AccountCollection): boolean =>
+    asked.every((name) => name !== undefined && fieldNames.has(name));
+  const fitting = (accounts ?? accountsOf(collections)).filter(hasAll).slice(-accountsMax);
   return fitting.map(({ id }) => ({ kind: 'user', id: '', collectionId: id }));
 }
 

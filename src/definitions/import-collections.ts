@@ -11,14 +11,15 @@ import {
   saveSecrets,
   tellOfNames,
 } from './change-collection.ts';
-import { checkRules } from './check-rules.ts';
-import type { CollectionChanges } from '../collections/collection-store.ts';
+import { accountsOf, checkRules } from './check-rules.ts';
+import { CollectionNames } from '../collections/collection-names.ts';
+import type { CollectionChanges, Collections } from '../collections/collection-store.ts';
 import { collectionsOf } from '../query/record-scope.ts';
 import {
   type Collection,
   collectionLimits,
   collectionToJson,
-  referringTo,
+  referringById,
 } from '../collections/collection.ts';
 import { givenTokenSecrets } from '../collections/decode-auth-options.ts';
 import { decodeCollection, defaultCollectionId } from '../collections/decode-collection.ts';
@@ -63,8 +64,10 @@ function after(
   present: readonly Collection[],
   { created, changed, removed }: ImportPlan,
 ): readonly Collection[] {
-  const kept = present.filter((one) => !removed.some(({ id }) => id === one.id));
-  return [...kept.map((one) => changed.find(({ before }) => before.id === one.id)?.after ?? one), ...created];
+  const gone = new Set(removed);
+  const afterById = new Map(changed.map(({ before, after }) => [before.id, after]));
+  const kept = present.filter((one) => !gone.has(one));
+  return [...kept.map((one) => afterById.get(one.id) ?? one), ...created];
 }
 
 /** What an import would do to the collections. */
@@ -124,37 +127,21 @@ function planImport(
   { collections, deleteMissing }: CollectionImport,
   { now, names }: { readonly now: Timestamp; readonly names: Names },
 ): ImportPlan & Required<CollectionChanges> & { readonly secrets: readonly SavedSecrets[] } {
-  const found = collections.map((raw) => toItem(raw, present, deleteMissing));
-  const unmentioned = present.filter((one) => !found.some(({ existing }) => existing === one));
-  const removed = unmentioned.filter(({ system }) => deleteMissing && !system);
-  const kept = unmentioned.filter((one) => !removed.includes(one));
+  const byId = new Map(present.map((one) => [one.id, one]));
+  const byName = new Map(present.map((one) => [one.name.toLowerCase(), one]));
+  const found = collections.map((raw) => toItem(raw, findExisting(raw, { byId, byName }), deleteMissing));
+  const mentioned = new Set(found.map(({ existing }) => existing));
+  const unmentioned = present.filter((one) => !mentioned.has(one));
+  const isRemoved = ({ system }: Collection): boolean => deleteMissing && !system;
+  const removed = unmentioned.filter(isRemoved);
+  const kept = unmentioned.filter((one) => !isRemoved(one));
   const items = withIds(found, kept);
   if (items.length + kept.length > collectionLimits.collectionsMax)
     throw new AppError('bad_request', FAILED, { details: { collections: tooMany } });
-  const decoded = items.map(({ sketch }) => sketch);
-  const secrets: SavedSecrets[] = [];
-  for (const [at, { raw, existing }] of items.entries()) {
-    const others = [...kept, ...decoded.filter((_, other) => other !== at)];
-    const context = existing === undefined ? { others, now } : { others, now, existing };
-    const problems = new ProblemList();
-    const isTwice = items.findIndex((item) => item.existing === existing) !== at;
-    if (existing !== undefined && isTwice) problems.add('id', twice);
-    const collection = decodeCollection(raw, context, problems);
-    decoded[at] = collection;
-    secrets.push({
-      collection,
-      secrets: givenTokenSecrets(raw, problems),
-      isNew: existing === undefined,
-    });
-    if (!problems.isEmpty) throw refusal(problems, { at, raw });
-  }
+  const { decoded, secrets } = decodeItems(items, kept, now);
   refuseReferred(removed, kept);
   const future = collectionsOf([...kept, ...decoded]);
-  for (const [at, collection] of decoded.entries()) {
-    const problems = new ProblemList();
-    checkRules(collection, { collections: future, names, existing: items[at]?.existing }, problems);
-    if (!problems.isEmpty) throw refusal(problems, { at, raw: items[at]?.raw ?? {} });
-  }
+  checkAllRules(items, decoded, { collections: future, names });
   return {
     removed,
     secrets,
@@ -168,13 +155,56 @@ function planImport(
   };
 }
 
+/** Decodes each definition beside all others: those before it as they will be, those behind it as their sketches. */
+function decodeItems(
+  items: readonly Item[],
+  kept: readonly Collection[],
+  now: Timestamp,
+): { readonly decoded: readonly Collection[]; readonly secrets: readonly SavedSecrets[] } {
+  const names = new CollectionNames([...kept, ...items.map(({ sketch }) => sketch)]);
+  const decoded: Collection[] = [];
+  const secrets: SavedSecrets[] = [];
+  const seen = new Set<Collection>();
+  for (const [at, { raw, existing, sketch }] of items.entries()) {
+    names.remove(sketch);
+    const problems = new ProblemList();
+    if (existing !== undefined && seen.has(existing)) problems.add('id', twice);
+    if (existing !== undefined) seen.add(existing);
+    const context = existing === undefined ? { names, now } : { names, now, existing };
+    const collection = decodeCollection(raw, context, problems);
+    names.add(collection);
+    decoded.push(collection);
+    secrets.push({
+      collection,
+      secrets: givenTokenSecrets(raw, problems),
+      isNew: existing === undefined,
+    });
+    if (!problems.isEmpty) throw refusal(problems, { at, raw });
+  }
+  return { decoded, secrets };
+}
+
+/** Throws bad_request for the first definition with a rule that does not compile beside all others. */
+function checkAllRules(
+  items: readonly Item[],
+  decoded: readonly Collection[],
+  { collections, names }: { readonly collections: Collections; readonly names: Names },
+): void {
+  const accounts = accountsOf(collections);
+  for (const [at, collection] of decoded.entries()) {
+    const problems = new ProblemList();
+    const existing = items[at]?.existing;
+    checkRules(collection, { collections, names, existing, accounts }, problems);
+    if (!problems.isEmpty) throw refusal(problems, { at, raw: items[at]?.raw ?? {} });
+  }
+}
+
 const twice: FieldError = {
   code: 'validation_invalid_or_existing_id',
   message: 'The collection is given more than once.',
 };
 
-function toItem(raw: Definition, present: readonly Collection[], deleteMissing: boolean): Item {
-  const existing = findExisting(raw, present);
+function toItem(raw: Definition, existing: Collection | undefined, deleteMissing: boolean): Item {
   const merged = existing === undefined || deleteMissing ? raw : withMissingFields(raw, existing.fields);
   const name = typeof raw['name'] === 'string' ? raw['name'] : (existing?.name ?? '');
   const type = existing?.type ?? (raw['type'] === 'auth' ? 'auth' : 'base');
@@ -187,22 +217,29 @@ function toItem(raw: Definition, present: readonly Collection[], deleteMissing: 
 
 /** Gives each item whose definition has no id the one that it gets beside all others. */
 function withIds(items: readonly Item[], kept: readonly Collection[]): readonly Item[] {
-  const others = [...kept, ...items.map(({ sketch }) => sketch).filter(({ id }) => id !== '')];
+  const names = new CollectionNames([
+    ...kept,
+    ...items.map(({ sketch }) => sketch).filter(({ id }) => id !== ''),
+  ]);
   return items.map((item) => {
     if (item.sketch.id !== '') return item;
-    const id = defaultCollectionId(item.sketch, others);
+    const id = defaultCollectionId(item.sketch, names);
     const sketch = { ...item.sketch, id };
-    others.push(sketch);
+    names.add(sketch);
     // An id that is no text stays, to be refused.
     return { ...item, sketch, raw: isGiven(item.raw['id']) ? item.raw : { ...item.raw, id } };
   });
 }
 
-function findExisting(raw: Definition, present: readonly Collection[]): Collection | undefined {
-  const { id, name } = raw;
-  if (isGiven(id)) return present.find((one) => one.id === id);
-  if (typeof name !== 'string') return undefined;
-  return present.find((one) => one.name.toLowerCase() === name.toLowerCase());
+interface Present {
+  readonly byId: ReadonlyMap<unknown, Collection>;
+  /** By name in lower case. */
+  readonly byName: ReadonlyMap<string, Collection>;
+}
+
+function findExisting({ id, name }: Definition, { byId, byName }: Present): Collection | undefined {
+  if (isGiven(id)) return byId.get(id);
+  return typeof name === 'string' ? byName.get(name.toLowerCase()) : undefined;
 }
 
 function isGiven(id: unknown): boolean {
@@ -235,8 +272,9 @@ function refusal(problems: ProblemList, item: { readonly at: number; readonly ra
  * were checked when they were decoded.
  */
 function refuseReferred(removed: readonly Collection[], kept: readonly Collection[]): void {
+  const referring = referringById(kept);
   for (const collection of removed) {
-    const [other] = referringTo(collection, kept);
+    const other = referring.get(collection.id);
     if (other === undefined) continue;
     const message = `The collection ${JSON.stringify(collection.name)} cannot be deleted: ${other.name} refers to it.`;
     const failure: FieldError = { code: 'validation_collections_import_failure', message };

@@ -129,6 +129,8 @@ export interface TableDialect {
    * record for one it has seen.
    */
   hiddenColumns(): Sql;
+  /** Their names, separated by commas. */
+  readonly hiddenNames: Sql;
   /** Stands at the end of CREATE TABLE. */
   readonly end: Sql;
   /**
@@ -136,10 +138,18 @@ export interface TableDialect {
    * `hiddenColumns` has them.
    */
   addedKeys(collectionId: string): Sql | undefined;
+  /** Undefined where one ALTER TABLE changes all columns of a table: elsewhere a table is rebuilt for what would take many. */
+  readonly rebuilding: TableRebuilding | undefined;
   /** Returns the keys of an index, some of which the engine may have to shorten or leave out. */
   indexKeys(keys: readonly IndexKey[], isUnique: boolean): readonly Sql[];
   /** Returns the part of a long text that an index holds, with its length in code points; undefined where it holds the whole text. */
   indexedPart(text: Sql): { readonly sql: Sql; readonly length: number } | undefined;
+}
+
+/** What is needed to put another table into the place of one. */
+export interface TableRebuilding {
+  /** Returns the statement that lets a table go on where the positions of another have ended, by their names. */
+  movePositions(from: string, to: string): Sql;
 }
 
 /** A key of an index: an expression, what it holds, and ` DESC` or nothing. A short text has at most 255 bytes. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CollectionNames } from '../../src/collections/collection-names.ts';
 import { decodeCollection } from '../../src/collections/decode-collection.ts';
 import { ProblemList } from '../../src/collections/member-reader.ts';
 import { sql } from '../../src/sql/sql.ts';
@@ -296,7 +297,7 @@ test('A20 S-05 S-06 at most 500 fields, 50 indexes and 1,000 collections; what w
   assert.equal((await stage.change('wide', { indexes: indexes.slice(1) })).status, 200);
   // Past HTTP and many in one transaction, as a thousand synced commits would take long, and all in one longer than a transaction may.
   await stage.service.withInstance('default', async ({ database, collections }) => {
-    const context = { others: [], now: '2026-01-01 00:00:00.000Z' };
+    const context = { names: new CollectionNames([]), now: '2026-01-01 00:00:00.000Z' };
     const createUntil = (count: number): Promise<void> =>
       database.write(
         async (tx) => {

@@ -3,6 +3,13 @@ import type { Mutant } from './mutant.ts';
 /** What the engines promise. */
 export const storageMutants: readonly Mutant[] = [
   {
+    name: 'a table that is made anew goes on with its positions',
+    file: 'src/storage/sqlite/sqlite-names.ts',
+    from: 'UPDATE sqlite_sequence SET name = ${to} WHERE name = ${from}',
+    to: 'UPDATE sqlite_sequence SET name = ${from} WHERE name = ${to}',
+    tests: ['test/api/table-changes.test.ts'],
+  },
+  {
     name: 'a file that is gone is not made anew',
     file: 'src/storage/sqlite/home.ts',
     from: 'if (!(await isMissing(path))) return;',

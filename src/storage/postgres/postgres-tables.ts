@@ -8,10 +8,12 @@ export function postgresTables(bareName: Names['bareName']): TableDialect {
     // those it has seen.
     hiddenColumns: () =>
       sql`"$position" bigint GENERATED ALWAYS AS IDENTITY (START WITH ${literal(Math.ceil(randomUnit() * startMax))}), id text COLLATE "C" NOT NULL, "$revision" bigint NOT NULL`,
+    hiddenNames: sql`"$position", id, "$revision"`,
     end: sql``,
     // With names of their own: those that PostgreSQL would choose, `posts_pkey` and `posts_id_key`, no collection or index could have.
     addedKeys: (collectionId) =>
       sql`ADD CONSTRAINT ${bareName(`$position_${collectionId}`)} PRIMARY KEY ("$position"), ADD CONSTRAINT ${bareName(`$id_${collectionId}`)} UNIQUE (id)`,
+    rebuilding: undefined,
     indexKeys: (keys, isUnique) => (isUnique ? uniqueKeys(keys) : plainKeys(keys)),
     indexedPart: (text) => ({ sql: prefixOf(text), length: prefixLength }),
   };

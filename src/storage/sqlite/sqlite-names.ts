@@ -87,8 +87,13 @@ export const sqliteNames: Names = {
   tables: {
     hiddenColumns: () =>
       sql`"$position" INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "$revision" INTEGER NOT NULL`,
+    hiddenNames: sql`"$position", id, "$revision"`,
     end: sql` STRICT`,
     addedKeys: () => undefined,
+    rebuilding: {
+      // The last position of each table (https://www.sqlite.org/autoinc.html).
+      movePositions: (from, to) => sql`UPDATE sqlite_sequence SET name = ${to} WHERE name = ${from}`,
+    },
     indexKeys: (keys) => keys.map((key) => sql`${key.sql}${key.order}`),
     indexedPart: () => undefined,
   },

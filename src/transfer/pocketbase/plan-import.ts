@@ -9,6 +9,7 @@ import {
   type TokenKind,
   tokenKinds,
 } from '../../collections/collection.ts';
+import { CollectionNames } from '../../collections/collection-names.ts';
 import type { Collections } from '../../collections/collection-store.ts';
 import { collectionsOf } from '../../query/record-scope.ts';
 import { ProblemList } from '../../collections/member-reader.ts';
@@ -61,11 +62,14 @@ export function planImport(source: PocketbaseSource, options: PlanOptions): read
     );
   const decoded = wanted.map((one) => findOwn(one, own) ?? sketchOf(one));
   const unmentioned = own.filter((one) => !decoded.includes(one));
+  const names = new CollectionNames([...unmentioned, ...decoded]);
   const planned = wanted.map((one, at): PlannedCollection => {
     requireTable(one, source);
     const existing = findOwn(one, own);
-    const others = [...unmentioned, ...decoded.filter((_, other) => other !== at)];
-    const { collection, secrets } = adapt(one, { existing, others, options });
+    const sketch = decoded[at];
+    if (sketch !== undefined) names.remove(sketch);
+    const { collection, secrets } = adapt(one, { existing, names, options });
+    names.add(collection);
     tellOfMissingColumns(one, collection, { source, omissions: options.omissions });
     decoded[at] = collection;
     return {
@@ -125,15 +129,15 @@ function adapt(
   { name, definition }: SourceCollection,
   context: {
     readonly existing: Collection | undefined;
-    readonly others: readonly Collection[];
+    readonly names: CollectionNames;
     readonly options: PlanOptions;
   },
 ): ReturnType<typeof adaptDefinition> {
-  const { existing, others, options } = context;
+  const { existing, names, options } = context;
   const now = toTimestamp(options.instance.clock.now());
   const leaveOut = (what: string, why: string): void => options.omissions.add({ of: name, what, why });
   if (existing === undefined) {
-    const adapted = adaptDefinition({ ...definition, system: false }, { others, now }, leaveOut);
+    const adapted = adaptDefinition({ ...definition, system: false }, { names, now }, leaveOut);
     return { ...adapted, collection: { ...adapted.collection, ...timesOf(definition, now) } };
   }
   for (const field of ownFields(definition))
@@ -141,7 +145,7 @@ function adapt(
       leaveOut(`the field ${field}`, 'Collections of the service itself have no fields of others.');
   if (existing.type !== 'auth') return { collection: existing, secrets: new Map() };
   const taken = Object.entries(definition).filter(([option]) => accountOptions.includes(option));
-  return adaptDefinition(Object.fromEntries(taken), { existing, others, now }, leaveOut);
+  return adaptDefinition(Object.fromEntries(taken), { existing, names, now }, leaveOut);
 }
 
 /** Returns the names of a definition's fields. */

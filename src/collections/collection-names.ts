@@ -1,0 +1,75 @@
+import type { Collection } from './collection.ts';
+
+type Named = Pick<Collection, 'id' | 'name' | 'indexes'>;
+
+/**
+ * The names, ids and indexes of an instance's collections: what a definition may not use again, and what its relations may lead to. Each
+ * is found at once, or an import of many definitions would compare each with all others. Letter case is ignored, because the database
+ * ignores it.
+ */
+export class CollectionNames {
+  /** By name in lower case, the ids of the collections that have it: several, while an import is checked. */
+  readonly #names = new Map<string, string[]>();
+  readonly #ids = new Map<string, string[]>();
+  readonly #indexes = new Map<string, string[]>();
+
+  constructor(collections: readonly Named[]) {
+    for (const collection of collections) this.add(collection);
+  }
+
+  add({ id, name, indexes }: Named): void {
+    add(this.#names, name, id);
+    add(this.#ids, id, id);
+    for (const index of indexes) add(this.#indexes, index.name, id);
+  }
+
+  /** Removes one that was added. */
+  remove({ id, name, indexes }: Named): void {
+    remove(this.#names, name, id);
+    remove(this.#ids, id, id);
+    for (const index of indexes) remove(this.#indexes, index.name, id);
+  }
+
+  /** Whether a collection, other than the one with the id `exceptId`, has this name. */
+  hasName(name: string, exceptId?: string): boolean {
+    return has(this.#names, name, exceptId);
+  }
+
+  /** Whether a collection, other than the one with the id `exceptId`, has this id in any letter case. */
+  hasId(id: string, exceptId?: string): boolean {
+    return has(this.#ids, id, exceptId);
+  }
+
+  /** Whether a collection has exactly this id. */
+  hasExactId(id: unknown): boolean {
+    return typeof id === 'string' && this.#ids.get(id.toLowerCase())?.includes(id) === true;
+  }
+
+  /** Whether a collection, other than the one with the id `exceptId`, has an index of this name. */
+  hasIndex(name: string, exceptId?: string): boolean {
+    return has(this.#indexes, name, exceptId);
+  }
+}
+
+function add(ids: Map<string, string[]>, key: string, id: string): void {
+  const lower = key.toLowerCase();
+  const found = ids.get(lower);
+  if (found === undefined) ids.set(lower, [id]);
+  else found.push(id);
+}
+
+function remove(ids: Map<string, string[]>, key: string, id: string): void {
+  const lower = key.toLowerCase();
+  const found = ids.get(lower) ?? [];
+  const at = found.indexOf(id);
+  if (at !== -1) found.splice(at, 1);
+  if (found.length === 0) ids.delete(lower);
+}
+
+function has(
+  ids: ReadonlyMap<string, readonly string[]>,
+  key: string,
+  exceptId: string | undefined,
+): boolean {
+  return ids.get(key.toLowerCase())?.some((id) => id !== exceptId) === true;
+}
