@@ -41,3 +41,8 @@ export const titles = async (page: Page): Promise<readonly string[]> =>
 
 export const cell = (page: Page, row: number, field: string) =>
   rows(page).nth(row).locator(`.cell[data-field="${field}"]`);
+/** Opens the record of a row. It shows where the pointer is. */
+export const handle = (page: Page, row: number) =>
+  rows(page)
+    .nth(row)
+    .getByRole('button', { name: /^Open / });

@@ -5,7 +5,7 @@ import { assertAccessible } from '../support/axe.ts';
 import { startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
-import { cell, drawer, rows, titles, withNotes } from './note-table.ts';
+import { cell, drawer, handle, rows, titles, withNotes } from './note-table.ts';
 
 const skip = withoutChromium;
 
@@ -86,6 +86,75 @@ test('cells are reached and edited by keys alone', { skip }, async (t) => {
   await eventually('it is saved', async () => (await cell(page, 1, 'price').innerText()) === '77');
   const [record] = (await stage.pb.collection('notes').getList(1, 1, { filter: 'price = 77' })).items;
   assert.equal(record?.['title'], 'note 1');
+});
+
+test(
+  'a click selects a cell, a double click edits it, and Space or the handle opens the record',
+  { skip },
+  async (t) => {
+    const stage = await startSignedInStage(t);
+    await withNotes(stage, 4);
+    const page = await stage.openSignedIn('c/notes');
+    const selected = async () => page.locator('.cell[data-active]').allInnerTexts();
+    await cell(page, 1, 'price').click();
+    await assertAccessible(page, 'selected cell');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowLeft');
+    await eventually('the cell below, to the left', async () => (await selected()).join() === 'note 1');
+    const { activeCell, text } = await page.evaluate<{ activeCell: string; text: string }>(
+      `(() => {
+        const cell = document.getElementById(document.activeElement.getAttribute('aria-activedescendant'));
+        return { activeCell: cell.getAttribute('role'), text: cell.innerText };
+      })()`,
+    );
+    assert.deepEqual([activeCell, text], ['gridcell', 'note 1'], 'a screen reader is told the cell');
+    assert.equal(await drawer(page).count(), 0, 'a click opens no drawer');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: /^title of/ }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Space');
+    const title = drawer(page).getByLabel('title');
+    await title.waitFor();
+    assert.equal(await title.inputValue(), 'note 1');
+    // The drawer shows what is selected.
+    await cell(page, 3, 'title').click();
+    await eventually('it follows', async () => (await title.inputValue()) === 'note 0');
+    await cell(page, 0, 'price').dblclick();
+    const editor = page.getByRole('dialog', { name: /^price of/ });
+    await editor.getByLabel('price').fill('30');
+    await page.keyboard.press('Control+Enter');
+    await eventually('it is saved', async () => (await cell(page, 0, 'price').innerText()) === '30');
+    await page.keyboard.press('Space');
+    await drawer(page).waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+    assert.deepEqual(await selected(), [], 'Escape leaves the cell');
+    await handle(page, 2).click();
+    await eventually('the handle opens it', async () => (await title.inputValue()) === 'note 1');
+    await page.keyboard.press('ArrowUp');
+    await eventually('arrows go on from there', async () => (await title.inputValue()) === 'note 2');
+  },
+);
+
+test('a relation is edited by a double click, and followed by its arrow', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await withNotes(stage, 2);
+  const { id: collectionId } = await stage.pb.collections.getOne('notes');
+  await stage.pb.collections.create({
+    name: 'tasks',
+    type: 'base',
+    fields: [{ name: 'note', type: 'relation', collectionId, maxSelect: 1 }],
+  });
+  const note = await stage.pb.collection('notes').getFirstListItem('title = "note 1"');
+  await stage.pb.collection('tasks').create({ note: note.id });
+  const page = await stage.openSignedIn('c/tasks');
+  const chip = cell(page, 0, 'note').getByRole('link', { name: 'note 1' });
+  await chip.dblclick({ position: { x: 8, y: 8 } });
+  const editor = page.getByRole('dialog', { name: /^note of/ });
+  await editor.getByRole('button', { name: /^Cancel/ }).click();
+  await editor.waitFor({ state: 'detached' });
+  assert.equal(new URL(page.url()).pathname, '/_/c/tasks');
+  await chip.locator('.chip-arrow').click();
+  await page.waitForURL(`**/c/notes?record=${note.id}`);
 });
 
 test('the menu of a cell filters by its value, and copies', { skip }, async (t) => {

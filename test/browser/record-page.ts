@@ -5,7 +5,7 @@ import { assertAccessible } from '../support/axe.ts';
 import { startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { serveMain } from '../support/main-process.ts';
-import { cell, drawer, rows, withNotes } from './note-table.ts';
+import { cell, drawer, handle, rows, withNotes } from './note-table.ts';
 
 const skip = withoutChromium;
 
@@ -49,7 +49,7 @@ for (const { name, options } of sizes)
     const box = await page.getByRole('dialog', { name: /^title of/ }).boundingBox();
     assert.ok(box !== null && box.x >= 0 && box.x + box.width <= width, 'the editor is on the screen');
     await page.keyboard.press('Escape');
-    await cell(page, 1, 'title').click();
+    await handle(page, 1).click();
     await drawer(page).getByLabel('title').waitFor();
     assert.ok((await fits()) <= width);
   });

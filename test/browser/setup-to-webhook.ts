@@ -39,7 +39,10 @@ test(
     await drawer.getByRole('button', { name: 'Done' }).click();
     // A change of a record is told as well, and shows where the endpoint is.
     await page.getByRole('navigation').getByRole('link', { name: 'posts' }).click();
-    await page.getByRole('gridcell', { name: 'First' }).click();
+    await page
+      .getByRole('row', { name: 'First' })
+      .getByRole('button', { name: /^Open / })
+      .click();
     await page.getByLabel('title').fill('Second');
     await page.getByRole('button', { name: /^Save/ }).click();
     await page.getByRole('navigation').getByRole('link', { name: 'Webhooks' }).click();

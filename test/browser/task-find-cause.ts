@@ -5,6 +5,7 @@ import { account } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { startDeliveryStage } from '../support/delivery-stage.ts';
 import { countActions } from './count-actions.ts';
+import { handle } from './note-table.ts';
 
 const skip = withoutChromium;
 const actionsMax = 12;
@@ -36,7 +37,7 @@ test(
     await actions.press('/');
     await actions.type('4711');
     await page.getByText('1 record', { exact: true }).waitFor();
-    await actions.click(page.getByRole('gridcell', { name: '4711' }));
+    await actions.click(handle(page, 0));
     await actions.click(page.getByRole('tab', { name: 'Story' }));
     const story = page.getByRole('complementary');
     await story.getByText('1 delivery of 1 did not arrive.').waitFor();

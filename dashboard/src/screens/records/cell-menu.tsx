@@ -3,6 +3,7 @@ import Braces from 'lucide-react/icons/braces';
 import Copy from 'lucide-react/icons/copy';
 import FilterIcon from 'lucide-react/icons/list-filter';
 import FilterX from 'lucide-react/icons/funnel-x';
+import PanelRight from 'lucide-react/icons/panel-right';
 import Pencil from 'lucide-react/icons/pencil';
 import SquareTerminal from 'lucide-react/icons/square-terminal';
 import { apiUrl, type Collection, client, type Field, type RecordModel } from '../../api/client.ts';
@@ -18,13 +19,14 @@ interface CellMenuProps {
   readonly point: { readonly x: number; readonly y: number };
   readonly filter: string;
   readonly onFilter: (filter: string) => void;
+  readonly onOpen: () => void;
   readonly onEdit: () => void;
   readonly onClose: () => void;
 }
 
 /** What can be done with one cell, where the pointer is: edit it, filter by its value, copy it or its record. */
 export function CellMenu(props: CellMenuProps) {
-  const { collection, record, field, point, filter, onFilter, onEdit, onClose } = props;
+  const { collection, record, field, point, filter, onFilter, onOpen, onEdit, onClose } = props;
   const value: unknown = record[field.name];
   const text = typeof value === 'string' ? value : JSON.stringify(value ?? null);
   const url = `${apiUrl}/api/collections/${collection.name}/records/${record.id}`;
@@ -53,6 +55,9 @@ export function CellMenu(props: CellMenuProps) {
         >
           <MenuItem icon={Pencil} end="↵" onSelect={onEdit}>
             Edit
+          </MenuItem>
+          <MenuItem icon={PanelRight} end="space" onSelect={onOpen}>
+            Open the record
           </MenuItem>
           <MenuLine />
           <MenuItem icon={FilterIcon} onSelect={() => condition(false)}>

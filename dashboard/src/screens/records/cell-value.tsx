@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import ArrowUpRight from 'lucide-react/icons/arrow-up-right';
 import Check from 'lucide-react/icons/check';
 import Minus from 'lucide-react/icons/minus';
 import Paperclip from 'lucide-react/icons/paperclip';
+import type { MouseEvent } from 'react';
 import type { Collection, Field, RecordModel } from '../../api/client.ts';
 import { type FieldOf, presentableFields } from '../../api/collections.ts';
 import { fileTokenQuery, fileUrl, isImage } from '../../api/files.ts';
@@ -82,7 +84,7 @@ interface RelationChipProps {
   readonly collections: readonly Collection[];
 }
 
-/** A related record by what presents it, and a link to it. One that was deleted, or came by realtime, shows its id. */
+/** A related record by what presents it, with a link to it. One that was deleted, or came by realtime, shows its id. */
 function RelationChip({ id, record, field, collections }: RelationChipProps) {
   const target = collections.find((collection) => collection.id === field.collectionId);
   const related = [record.expand?.[field.name] ?? []].flat().find((one) => one.id === id);
@@ -96,11 +98,22 @@ function RelationChip({ id, record, field, collections }: RelationChipProps) {
       search={{ record: id }}
       tabIndex={-1}
       title={`${target.name} / ${id}`}
-      onClick={(event) => event.stopPropagation()}
+      onClick={followArrow}
     >
       <span className={label === '' ? 'cut mono' : 'cut'}>{label === '' ? id : label}</span>
+      <span className="chip-arrow">
+        <ArrowUpRight size={13} aria-hidden />
+      </span>
     </Link>
   );
+}
+
+/** A click selects the cell, as everywhere in the table, and a double click edits it; the arrow of the selected one follows the link. */
+function followArrow(event: MouseEvent): void {
+  const isArrow = event.target instanceof Element && event.target.closest('.chip-arrow') !== null;
+  // Where the first of two clicks has brought the arrow below the pointer, the second does not follow it.
+  if ((isArrow && event.detail < 2) || event.metaKey || event.ctrlKey) event.stopPropagation();
+  else event.preventDefault();
 }
 
 /** What presents a record where there is room for a line; empty where nothing does. */

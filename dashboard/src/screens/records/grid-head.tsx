@@ -87,7 +87,7 @@ export function GridHead({ columns, sort, width, choice = 'none', onChooseAll, o
 }
 
 /** The width of what stands before the first column. */
-export const markWidth = 40;
+export const markWidth = 60;
 
 /** Where each pinned column stays while the others scroll. */
 export function pinOffsets({ table, pinned }: Columns): ReadonlyMap<string, number> {

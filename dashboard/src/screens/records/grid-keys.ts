@@ -18,7 +18,7 @@ export interface GridMovement {
 
 const pageStep = 15;
 
-/** Arrows go through rows and cells, Enter opens or edits, `x` selects. What is typed into a control of a cell is not for the table. */
+/** Arrows go through rows and cells, Enter edits a cell, Space opens its record, `x` selects the row. What is typed into a control of a cell is not for the table. */
 export function moveByKey(event: KeyboardEvent, movement: GridMovement): void {
   if (event.target !== event.currentTarget) return;
   const { current, select } = movement;
@@ -57,8 +57,11 @@ export function moveByKey(event: KeyboardEvent, movement: GridMovement): void {
       select(Number.MAX_SAFE_INTEGER);
       break;
     case 'x':
+      movement.toggle(false);
+      break;
     case ' ':
-      movement.toggle(event.shiftKey);
+      if (event.shiftKey) movement.toggle(true);
+      else movement.open();
       break;
     case 'ContextMenu':
     case 'm':

@@ -1,3 +1,4 @@
+import PanelRight from 'lucide-react/icons/panel-right';
 import { memo } from 'react';
 import type { Collection, Field, RecordModel } from '../../api/client.ts';
 import { CellValue, isEndAligned } from './cell-value.tsx';
@@ -12,6 +13,9 @@ export interface GridColumn {
 
 /** What happens at a cell. It is the same object as long as the table is there. */
 export interface RowActions {
+  /** Selects a cell, or where there is none a row. */
+  readonly select: (id: string, field: string | undefined) => void;
+  /** Opens the record beside the table, or closes it where it is open. */
   readonly open: (id: string) => void;
   readonly toggle: (id: string, isRange: boolean) => void;
   readonly edit: (id: string, field: string) => void;
@@ -52,7 +56,7 @@ export const GridRow = memo(function GridRow(props: RowProps) {
         if (event.detail > 1) return;
         if (event.shiftKey) actions.toggle(record.id, true);
         else if (event.metaKey || event.ctrlKey) actions.toggle(record.id, false);
-        else actions.open(record.id);
+        else actions.select(record.id, fieldAt(event.target));
       }}
     >
       <div className="row-mark" role="gridcell" onClick={(event) => event.stopPropagation()}>
@@ -65,10 +69,21 @@ export const GridRow = memo(function GridRow(props: RowProps) {
           onClick={(event) => actions.toggle(record.id, event.shiftKey)}
           onChange={() => {}}
         />
+        <button
+          type="button"
+          className="row-open"
+          tabIndex={-1}
+          aria-label={`Open ${record.id}`}
+          title="Open (space)"
+          onClick={() => actions.open(record.id)}
+        >
+          <PanelRight size={14} aria-hidden />
+        </button>
       </div>
       {columns.map(({ field, width, pin }) => (
         <div
           key={field.id}
+          id={`${id}-${field.name}`}
           className="cell"
           role="gridcell"
           data-field={field.name}
@@ -88,3 +103,7 @@ export const GridRow = memo(function GridRow(props: RowProps) {
     </div>
   );
 });
+
+function fieldAt(target: EventTarget): string | undefined {
+  return target instanceof Element ? target.closest<HTMLElement>('.cell')?.dataset['field'] : undefined;
+}

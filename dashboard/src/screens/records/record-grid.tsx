@@ -3,9 +3,10 @@ import { lazy, Suspense, useEffect, useEffectEvent, useId, useRef, useState, typ
 import type { Collection, RecordModel } from '../../api/client.ts';
 import { rowHeights, useDensity } from '../../browser/theme.ts';
 import type { Columns } from './column-layout.ts';
+import { cellElement, type CellPlace, type Cells, useCells } from './grid-cells.ts';
 import { GridHead } from './grid-head.tsx';
 import { moveByKey } from './grid-keys.ts';
-import { type GridColumn, GridRow, type RowActions } from './grid-row.tsx';
+import { GridRow } from './grid-row.tsx';
 import { pageRows } from './record-search.ts';
 import { useGridColumns } from './use-grid-columns.ts';
 import type { Selection } from './use-selection.ts';
@@ -38,19 +39,10 @@ interface RecordGridProps {
   readonly onClose: () => void;
 }
 
-/** A cell that something is done with, and where. */
-interface CellPlace {
-  readonly id: string;
-  readonly field: string;
-  /** What was typed on it. */
-  readonly text?: string;
-  readonly point?: { readonly x: number; readonly y: number };
-}
-
 /** Rows that are near the end of what is there ask for more. */
 const nearEnd = 60;
 
-/** The table. Only the rows in sight are in the page; arrows move a row that Enter opens, and the focus stays on the whole. */
+/** The table. Only the rows in sight are in the page; arrows move the selected cell, and the focus stays on the whole. */
 export function RecordGrid(props: RecordGridProps) {
   const { collection, collections, columns, rows, openId, gone, selection } = props;
   const id = useId();
@@ -60,8 +52,11 @@ export function RecordGrid(props: RecordGridProps) {
   const shown = virtualizer.getVirtualItems();
   useMore(props, shown.at(-1)?.index ?? 0);
   const { gridColumns, width } = useGridColumns(columns);
-  const cells = useCells(props, setActive);
+  const cells = useCells({ ...props, grid: scroll, setActive });
   const current = rows.findIndex((record) => record.id === (active ?? openId));
+  const hasOpenRecord = openId !== undefined && openId !== 'new';
+  const hasCell = gridColumns.some(({ field }) => field.name === cells.activeField);
+  const activeId = hasCell ? `${id}-${current}-${cells.activeField}` : `${id}-${current}`;
   useBeginning(props, current, virtualizer);
   usePageOfAddress(props, scroll);
   return (
@@ -75,10 +70,8 @@ export function RecordGrid(props: RecordGridProps) {
       aria-colcount={gridColumns.length + 1}
       aria-multiselectable
       // Only a row in sight is in the page.
-      aria-activedescendant={shown.some(({ index }) => index === current) ? `${id}-${current}` : undefined}
-      onKeyDown={(event) =>
-        moveByKey(event, cells.movement({ current, gridColumns, grid: event.currentTarget, virtualizer }))
-      }
+      aria-activedescendant={shown.some(({ index }) => index === current) ? activeId : undefined}
+      onKeyDown={(event) => moveByKey(event, cells.movement({ current, gridColumns, virtualizer }))}
     >
       <GridHead
         columns={columns}
@@ -106,7 +99,7 @@ export function RecordGrid(props: RecordGridProps) {
               record={record}
               columns={gridColumns}
               collections={collections}
-              isActive={record.id === openId || (openId === undefined && record.id === active)}
+              isActive={record.id === openId || (isCurrent && !hasOpenRecord)}
               activeField={isCurrent ? cells.activeField : undefined}
               isChosen={selection.has(record.id)}
               isGone={gone.has(record.id)}
@@ -125,138 +118,6 @@ function choiceOf({ isAll, count }: Selection, loaded: number): 'all' | 'some' |
   return count > 0 ? 'some' : 'none';
 }
 
-/** As record-table.css has it. */
-const coveredBelow = '(max-width: 1100px)';
-const doubleClickMs = 250;
-
-type Cells = ReturnType<typeof useCells>;
-
-interface KeyContext {
-  readonly current: number;
-  readonly gridColumns: readonly GridColumn[];
-  readonly grid: HTMLElement;
-  readonly virtualizer: { scrollToIndex: (index: number, options: { align: 'auto' }) => void };
-}
-
-/** Which cell keys are for, which is being edited, and which has its menu open. */
-function useCells(props: RecordGridProps, setActive: (id: string) => void) {
-  const { rows, openId, onOpen, selection } = props;
-  const [activeField, setActiveField] = useState<string>();
-  const [edited, setEdited] = useState<CellPlace>();
-  const [menu, setMenu] = useState<CellPlace>();
-  const { open, edit } = useCellClicks(props, { setActive, setActiveField, setEdited });
-  const { toggle } = selection;
-  const actions = useSameActions({
-    open,
-    edit,
-    toggle,
-    showMenu: (id, field, point) => setMenu({ id, field, point }),
-  });
-  const movement = ({ current, gridColumns, grid, virtualizer }: KeyContext) => ({
-    current,
-    hasCell: activeField !== undefined,
-    select: (position: number) => {
-      const index = Math.max(0, Math.min(position, rows.length - 1));
-      const record = rows[index];
-      if (record === undefined) return;
-      setActive(record.id);
-      virtualizer.scrollToIndex(index, { align: 'auto' });
-      if (openId !== undefined) onOpen(record.id);
-    },
-    selectColumn: (step: number) => {
-      const at = gridColumns.findIndex(({ field }) => field.name === activeField);
-      const next = gridColumns[Math.max(0, Math.min(at + step, gridColumns.length - 1))];
-      if (current < 0 && rows[0] !== undefined) setActive(rows[0].id);
-      setActiveField(next?.field.name);
-      if (next !== undefined)
-        grid
-          .querySelector(`.cell[data-field="${next.field.name}"]`)
-          ?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-    },
-    leaveCell: () => setActiveField(undefined),
-    open: () => rows[current] && onOpen(rows[current].id),
-    edit: () => rows[current] && setEdited({ id: rows[current].id, field: activeField ?? '' }),
-    begin: (text: string): boolean => {
-      const field = gridColumns.find((column) => column.field.name === activeField)?.field;
-      const record = rows[current];
-      // Letters are keys of the table.
-      if (record === undefined || field?.type !== 'number' || !/^[\d.-]$/.test(text)) return false;
-      setEdited({ id: record.id, field: field.name, text });
-      return true;
-    },
-    toggle: (isRange: boolean) => rows[current] && selection.toggle(rows[current].id, isRange),
-    toggleLoaded: selection.toggleLoaded,
-    showMenu: () => {
-      const record = rows[current];
-      const field = activeField ?? gridColumns[0]?.field.name;
-      if (record === undefined || field === undefined) return;
-      const box = cellElement(grid, current, field)?.getBoundingClientRect();
-      setMenu({ id: record.id, field, point: { x: box?.left ?? 0, y: box?.bottom ?? 0 } });
-    },
-  });
-  /** The cell below is next, as in a spreadsheet. */
-  const goOn = (id: string): void => {
-    const next = rows[rows.findIndex((row) => row.id === id) + 1];
-    if (next !== undefined) setActive(next.id);
-  };
-  return { activeField, edited, menu, actions, movement, setEdited, setMenu, goOn };
-}
-
-interface CellSetters {
-  readonly setActive: (id: string) => void;
-  readonly setActiveField: (field: string | undefined) => void;
-  readonly setEdited: (place: CellPlace) => void;
-}
-
-/** A click opens the record, a double click edits the cell. */
-function useCellClicks(
-  { openId, onOpen, onClose }: RecordGridProps,
-  { setActive, setActiveField, setEdited }: CellSetters,
-) {
-  const live = useRef({ openId, openedByClick: false });
-  const pending = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => () => clearTimeout(pending.current), []);
-  const open = (id: string): void => {
-    live.current.openedByClick = openId === undefined;
-    setActive(id);
-    setActiveField(undefined);
-    clearTimeout(pending.current);
-    // The drawer would come between the two clicks of a double click, where it covers the table.
-    if (window.matchMedia(coveredBelow).matches)
-      pending.current = setTimeout(() => onOpen(id), doubleClickMs);
-    else onOpen(id);
-  };
-  const edit = (id: string, field: string): void => {
-    // The first click of a double click has opened the drawer, which is not what was wanted.
-    clearTimeout(pending.current);
-    if (live.current.openedByClick && !window.matchMedia(coveredBelow).matches) onClose();
-    live.current.openedByClick = false;
-    setActive(id);
-    setActiveField(field);
-    setEdited({ id, field });
-  };
-  return { open, edit };
-}
-
-/** Actions that stay the same object and always do what the last drawing of the table would. */
-function useSameActions(actions: RowActions): RowActions {
-  const latest = useRef(actions);
-  useEffect(() => {
-    latest.current = actions;
-  });
-  const [same] = useState<RowActions>(() => ({
-    open: (id) => latest.current.open(id),
-    edit: (id, field) => latest.current.edit(id, field),
-    toggle: (id, isRange) => latest.current.toggle(id, isRange),
-    showMenu: (id, field, point) => latest.current.showMenu(id, field, point),
-  }));
-  return same;
-}
-
-function cellElement(grid: HTMLElement, index: number, field: string): HTMLElement | null {
-  return grid.querySelector(`[aria-rowindex="${index + 2}"] .cell[data-field="${field}"]`);
-}
-
 interface CellToolsProps extends RecordGridProps {
   readonly cells: Cells;
   readonly grid: RefObject<HTMLDivElement | null>;
@@ -272,7 +133,6 @@ function CellTools({ cells, grid, ...props }: CellToolsProps) {
     return record === undefined || field === undefined ? undefined : { record, field };
   };
   const [editing, pointing] = [placeOf(edited), placeOf(menu)];
-  const focus = (): void => grid.current?.focus({ preventScroll: true });
   return (
     <Suspense fallback={null}>
       {editing !== undefined && (
@@ -283,15 +143,11 @@ function CellTools({ cells, grid, ...props }: CellToolsProps) {
           {...editing}
           text={edited?.text}
           onNext={() => cells.goOn(editing.record.id)}
-          anchorOf={() =>
-            grid.current === null
-              ? null
-              : cellElement(grid.current, rows.indexOf(editing.record), editing.field.name)
-          }
+          anchorOf={() => cellElement(grid.current, rows.indexOf(editing.record), editing.field.name)}
           onOpen={() => props.onOpen(editing.record.id)}
           onClose={() => {
             cells.setEdited(undefined);
-            focus();
+            cells.focus();
           }}
         />
       )}
@@ -302,10 +158,11 @@ function CellTools({ cells, grid, ...props }: CellToolsProps) {
           point={menu.point}
           filter={props.filter}
           onFilter={props.onFilter}
+          onOpen={() => props.onOpen(pointing.record.id)}
           onEdit={() => cells.setEdited({ id: pointing.record.id, field: pointing.field.name })}
           onClose={() => {
             cells.setMenu(undefined);
-            focus();
+            cells.focus();
           }}
         />
       )}

@@ -1,0 +1,161 @@
+import { type RefObject, useEffect, useRef, useState } from 'react';
+import type { RecordModel } from '../../api/client.ts';
+import type { GridMovement } from './grid-keys.ts';
+import type { GridColumn, RowActions } from './grid-row.tsx';
+import type { Selection } from './use-selection.ts';
+
+/** A cell that is being edited or has its menu open. */
+export interface CellPlace {
+  readonly id: string;
+  readonly field: string;
+  /** What was typed on it. */
+  readonly text?: string;
+  readonly point?: { readonly x: number; readonly y: number };
+}
+
+interface CellOptions {
+  readonly rows: readonly RecordModel[];
+  readonly openId: string | undefined;
+  readonly selection: Selection;
+  readonly grid: RefObject<HTMLElement | null>;
+  readonly setActive: (id: string) => void;
+  readonly onOpen: (id: string) => void;
+  readonly onClose: () => void;
+}
+
+interface KeyContext {
+  readonly current: number;
+  readonly gridColumns: readonly GridColumn[];
+  readonly virtualizer: { scrollToIndex: (index: number, options: { align: 'auto' }) => void };
+}
+
+export type Cells = ReturnType<typeof useCells>;
+
+/** Which cell is selected, which is being edited, and which has its menu open. */
+export function useCells(options: CellOptions) {
+  const { rows, openId, selection, grid, setActive, onOpen, onClose } = options;
+  const [activeField, setActiveField] = useState<string>();
+  const [edited, setEdited] = useState<CellPlace>();
+  const [menu, setMenu] = useState<CellPlace>();
+  // A link or a button of a row would keep the focus, and the keys with it.
+  const focus = (): void => grid.current?.focus({ preventScroll: true });
+  const selectRow = (id: string): void => {
+    setActive(id);
+    // An open drawer shows the selected record, but a new one that is being filled in stays.
+    if (openId !== undefined && openId !== 'new' && openId !== id) onOpen(id);
+  };
+  const actions = useSameActions({
+    select: (id, field) => {
+      focus();
+      selectRow(id);
+      setActiveField(field);
+    },
+    open: (id) => {
+      focus();
+      setActive(id);
+      if (openId === id) onClose();
+      else onOpen(id);
+    },
+    edit: (id, field) => {
+      selectRow(id);
+      setActiveField(field);
+      setEdited({ id, field });
+    },
+    toggle: selection.toggle,
+    showMenu: (id, field, point) => setMenu({ id, field, point }),
+  });
+  const movement = (context: KeyContext): GridMovement => ({
+    ...rowKeys(context, { rows, selection, selectRow, open: actions.open }),
+    ...cellKeys(context, { rows, grid, activeField, setActive, setActiveField, setEdited, setMenu }),
+  });
+  /** The cell below is next, as in a spreadsheet. */
+  const goOn = (id: string): void => {
+    const next = rows[rows.findIndex((row) => row.id === id) + 1];
+    if (next !== undefined) selectRow(next.id);
+  };
+  return { activeField, edited, menu, actions, movement, setEdited, setMenu, goOn, focus };
+}
+
+interface RowKeyOptions extends Pick<CellOptions, 'rows' | 'selection'> {
+  readonly selectRow: (id: string) => void;
+  readonly open: (id: string) => void;
+}
+
+function rowKeys({ current, virtualizer }: KeyContext, { rows, selection, selectRow, open }: RowKeyOptions) {
+  return {
+    current,
+    select: (position: number) => {
+      const index = Math.max(0, Math.min(position, rows.length - 1));
+      const record = rows[index];
+      if (record === undefined) return;
+      selectRow(record.id);
+      virtualizer.scrollToIndex(index, { align: 'auto' });
+    },
+    open: () => rows[current] && open(rows[current].id),
+    toggle: (isRange: boolean) => rows[current] && selection.toggle(rows[current].id, isRange),
+    toggleLoaded: selection.toggleLoaded,
+  };
+}
+
+interface CellKeyOptions extends Pick<CellOptions, 'rows' | 'grid' | 'setActive'> {
+  readonly activeField: string | undefined;
+  readonly setActiveField: (field: string | undefined) => void;
+  readonly setEdited: (place: CellPlace) => void;
+  readonly setMenu: (place: CellPlace) => void;
+}
+
+function cellKeys({ current, gridColumns }: KeyContext, options: CellKeyOptions) {
+  const { rows, grid, activeField, setActive, setActiveField, setEdited, setMenu } = options;
+  return {
+    hasCell: activeField !== undefined,
+    selectColumn: (step: number) => {
+      const at = gridColumns.findIndex(({ field }) => field.name === activeField);
+      const next = gridColumns[Math.max(0, Math.min(at + step, gridColumns.length - 1))];
+      if (current < 0 && rows[0] !== undefined) setActive(rows[0].id);
+      setActiveField(next?.field.name);
+      if (next !== undefined)
+        grid.current
+          ?.querySelector(`.cell[data-field="${next.field.name}"]`)
+          ?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    },
+    leaveCell: () => setActiveField(undefined),
+    edit: () => rows[current] && setEdited({ id: rows[current].id, field: activeField ?? '' }),
+    begin: (text: string): boolean => {
+      const field = gridColumns.find((column) => column.field.name === activeField)?.field;
+      const record = rows[current];
+      // Letters are keys of the table.
+      if (record === undefined || field?.type !== 'number' || !/^[\d.-]$/.test(text)) return false;
+      setEdited({ id: record.id, field: field.name, text });
+      return true;
+    },
+    showMenu: () => {
+      const record = rows[current];
+      const field = activeField ?? gridColumns[0]?.field.name;
+      if (record === undefined || field === undefined) return;
+      const box = cellElement(grid.current, current, field)?.getBoundingClientRect();
+      setMenu({ id: record.id, field, point: { x: box?.left ?? 0, y: box?.bottom ?? 0 } });
+    },
+  };
+}
+
+/** Actions that stay the same object and always do what the last drawing of the table would. */
+function useSameActions(actions: RowActions): RowActions {
+  const latest = useRef(actions);
+  useEffect(() => {
+    latest.current = actions;
+  });
+  const [same] = useState<RowActions>(() => ({
+    select: (id, field) => latest.current.select(id, field),
+    open: (id) => latest.current.open(id),
+    edit: (id, field) => latest.current.edit(id, field),
+    toggle: (id, isRange) => latest.current.toggle(id, isRange),
+    showMenu: (id, field, point) => latest.current.showMenu(id, field, point),
+  }));
+  return same;
+}
+
+export function cellElement(grid: HTMLElement | null, index: number, field: string): HTMLElement | null {
+  return (
+    grid?.querySelector<HTMLElement>(`[aria-rowindex="${index + 2}"] .cell[data-field="${field}"]`) ?? null
+  );
+}
