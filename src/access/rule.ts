@@ -1,7 +1,7 @@
 import { GenerationCache } from '../base/cache.ts';
 import { AppError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
-import { type Comparison, type FilterTree, parseFilter } from '../filters/parse.ts';
+import { type Comparison, type FilterTree, type OperandNode, parseFilter } from '../filters/parse.ts';
 import { scanToken } from '../filters/scan.ts';
 import { type Caller, type Reached, reaches, requireReach } from './caller.ts';
 
@@ -56,9 +56,26 @@ export interface RuleTerm {
 /** Returns the comparisons in a rule, in the order in which they are written. Throws a filter error. */
 export function ruleTerms(rule: string): readonly RuleTerm[] {
   return comparisonsOf(parseRule(rule)).map((tree) => {
-    const { position } = tree;
-    return { text: rule.slice(position, endOf(rule, position)), position, tree };
+    return { text: comparisonText(rule, tree), position: tree.position, tree };
   });
+}
+
+/** Returns a comparison of a rule or a filter as it was written. */
+export function comparisonText(rule: string, { position }: Comparison): string {
+  return rule.slice(position, endOf(rule, position));
+}
+
+/** Returns a side of a comparison as it was written. */
+export function operandText(rule: string, { position }: OperandNode): string {
+  let end = position;
+  let depth = 0;
+  do {
+    const token = scanToken(rule, end);
+    if (token.kind === 'call') depth += 1;
+    else if (token.kind === 'close') depth -= 1;
+    end = token.end;
+  } while (depth > 0);
+  return rule.slice(position, end);
 }
 
 function comparisonsOf(tree: FilterTree): readonly Comparison[] {

@@ -1,4 +1,4 @@
-import { assert } from '../base/assert.ts';
+import { assert, unreachable } from '../base/assert.ts';
 import { foldCase, hasFormsBeyondAscii } from '../base/case-folding.ts';
 import { lowerAscii } from '../base/text.ts';
 import { converted, holds, typeOf } from '../sql/slot.ts';
@@ -9,6 +9,7 @@ import { type Constant, isOperand, mayBeSlow, type Operand, type Prefix, type Te
 import { formsExpression, translation } from './forms-expression.ts';
 import {
   isText,
+  jsonText,
   lengthIn,
   noNumber,
   noText,
@@ -60,6 +61,7 @@ export const postgresDialect: Dialect = {
   listOf: (text) => sql`json_build_array(${text})::text`,
   lastOf: (list) => sql`${list}::json ->> -1`,
   numberUnder: (object, name) => sql`(${object}::json ->> ${literal(name)})::double precision`,
+  shown: shownValue,
 };
 
 const columnTypes = {
@@ -78,6 +80,23 @@ const operators: Readonly<Record<Comparator, Sql>> = {
   '>': sql`>`,
   '>=': sql`>=`,
 };
+
+function shownValue(operand: Operand, lengthMax: number): Sql {
+  const { kind, sql: value } = operand;
+  switch (kind) {
+    case 'text':
+    case 'date':
+      return sql`to_json(left(${value}, ${literal(lengthMax)}))::text`;
+    case 'number':
+      return sql`to_json(${value})::text`;
+    case 'bool':
+      return sql`CASE ${value} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END`;
+    case 'json':
+      return sql`left(${jsonText(operand)}, ${literal(lengthMax)})`;
+    default:
+      return unreachable(kind);
+  }
+}
 
 /** `5 < x` is `x > 5`. */
 const mirrored = {

@@ -74,14 +74,23 @@ const columnsOf = {
  * json, because jsonb reorders members and rewrites numbers. OFFSET 0 keeps the planner from merging the SELECTs, which would parse the
  * JSON once for each mention.
  */
-function jsonSource({ sql: column, path = [] }: Operand, side: Side): Sql {
+function jsonSource(operand: Operand, side: Side): Sql {
+  const leaf = leafOf(operand);
+  const parts = sql`json_typeof("$leaf") AS "$type", ("$leaf" #>> '{}') COLLATE "C" AS "$written"`;
+  return sql`(SELECT ${parts} FROM (SELECT ${leaf} AS "$leaf" OFFSET 0) AS "$json" OFFSET 0) AS ${columnsOf[side].name}`;
+}
+
+function leafOf({ sql: column, path = [] }: Operand): Sql {
   // A text step is the name of a member, an integer an index of an array; `->` gives NULL for a name in an array and vice versa.
   const steps = path.map((step) =>
     typeof step === 'number' ? sql`-> ${step}::integer` : sql`-> ${step}::text`,
   );
-  const leaf = sql`(${column})::json ${joinSql(steps, ' ')}`;
-  const parts = sql`json_typeof("$leaf") AS "$type", ("$leaf" #>> '{}') COLLATE "C" AS "$written"`;
-  return sql`(SELECT ${parts} FROM (SELECT ${leaf} AS "$leaf" OFFSET 0) AS "$json" OFFSET 0) AS ${columnsOf[side].name}`;
+  return sql`(${column})::json ${joinSql(steps, ' ')}`;
+}
+
+/** Returns the value of a json operand as JSON. */
+export function jsonText(operand: Operand): Sql {
+  return sql`(${leafOf(operand)})::text`;
 }
 
 /** Writes a number in json: an integer as it stands if it fits into SQLite's 64 bits, else as a REAL. */

@@ -1,10 +1,11 @@
+import { unreachable } from '../base/assert.ts';
 import { foldCase, hasFormsBeyondAscii } from '../base/case-folding.ts';
 import { converted, holds } from '../sql/slot.ts';
 import { foldFunction, identifier, joinSql, likeFunction, literal, sql, type Sql } from '../sql/sql.ts';
 import type { Comparator, Dialect, LikeMatch } from './dialect.ts';
 import { filterLimits } from './filter-error.ts';
 import { isOperand, mayBeSlow, type Operand, type Term } from './operand.ts';
-import { lengthIn, textOf, valueOf } from './sqlite-value.ts';
+import { jsonText, lengthIn, textOf, valueOf } from './sqlite-value.ts';
 
 /** Relies on SQLite's affinities, so operands must be columns of the declared type of their kind: TEXT, REAL or NUMERIC, INTEGER. */
 export const sqliteDialect: Dialect = {
@@ -37,6 +38,7 @@ export const sqliteDialect: Dialect = {
   listOf: (text) => sql`json_array(${text})`,
   lastOf: (list) => sql`json_extract(${list}, '$[#-1]')`,
   numberUnder: (object, name) => sql`${object} ->> ${literal(name)}`,
+  shown: shownValue,
 };
 
 const columnTypes = { text: sql`TEXT`, number: sql`REAL`, bool: sql`INTEGER`, json: sql`TEXT` } as const;
@@ -99,6 +101,23 @@ function matchBySize(subject: Term, pattern: Sql, { likeBytesMax, ascii, isNegat
   if (conditions.length === 0) return byLike;
   const matches = sql`${identifier(likeFunction.name)}(CAST(${text} AS BLOB), ${pattern})`;
   return sql`CASE WHEN ${joinSql(conditions, ' OR ')} THEN ${isNegated ? sql`NOT ${matches}` : matches} ELSE ${byLike} END`;
+}
+
+function shownValue(operand: Operand, lengthMax: number): Sql {
+  const { kind, sql: value } = operand;
+  switch (kind) {
+    case 'text':
+    case 'date':
+      return sql`json_quote(substr(${value}, 1, ${literal(lengthMax)}))`;
+    case 'number':
+      return sql`json_quote(${value})`;
+    case 'bool':
+      return sql`CASE ${value} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END`;
+    case 'json':
+      return sql`substr(${jsonText(operand)}, 1, ${literal(lengthMax)})`;
+    default:
+      return unreachable(kind);
+  }
 }
 
 function lower(operand: Operand): Operand {

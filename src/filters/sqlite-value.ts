@@ -16,6 +16,13 @@ function valueInJson(operand: Operand, extract: (column: Sql, path: string) => S
   return sql`CASE WHEN json_valid(${operand.sql}) THEN ${extract(operand.sql, path)} ELSE ${otherwise} END`;
 }
 
+/** Returns the value of a json operand as JSON. */
+export function jsonText({ sql: column, path }: Operand): Sql {
+  // As in valueInJson: what is no JSON is a text.
+  const otherwise = path === undefined || path.length === 0 ? sql`json_quote(${column})` : sql`NULL`;
+  return sql`CASE WHEN json_valid(${column}) THEN ${column} -> ${jsonPath(path ?? [])} ELSE ${otherwise} END`;
+}
+
 function jsonPath(path: readonly (string | number)[]): string {
   let text = '$';
   for (const step of path) {

@@ -45,7 +45,8 @@ export interface Base {
 export const baseAlias: Sql = identifier('$0');
 
 interface ScopeOptions {
-  readonly joinsOutside?: boolean;
+  /** `all`: those to many rows as well, for a statement that selects what is joined. */
+  readonly joinsOutside?: boolean | 'all';
   /** Shared by scopes of one statement, so that no two joins have the same alias. */
   readonly counter?: { next: number };
   /** For rows that are made of the bodies of events: whoever asks, these have the visible fields alone. */
@@ -97,7 +98,7 @@ export class RecordScope {
   readonly #context: ScopeContext;
   readonly #dialect: Dialect;
   readonly #base: Base;
-  readonly #joinsOutside: boolean;
+  readonly #joinsOutside: boolean | 'all';
   readonly #counter: { next: number };
   readonly #places = new Map<string, Place>();
   readonly #outside: Part = { joins: [], conditions: [] };
@@ -112,6 +113,7 @@ export class RecordScope {
   #rulesSize = 0;
   /** Whether a name in the condition that is being compiled needs a row from inside an EXISTS. */
   #isInside = false;
+  #leadsElsewhere = false;
 
   constructor(context: ScopeContext, base: Base, options: ScopeOptions = {}) {
     const collections = reachableCollections(context.collections, context.facts.caller);
@@ -181,6 +183,11 @@ export class RecordScope {
     };
   }
 
+  /** Whether a name leads to records of another collection, or to others of the same one. */
+  get leadsElsewhere(): boolean {
+    return this.#leadsElsewhere;
+  }
+
   /** What stands behind the base table in FROM: empty, or with a blank before it. */
   get joins(): Sql {
     const { joins } = this.#outside;
@@ -241,6 +248,7 @@ export class RecordScope {
       place = next;
     }
     this.#isInside ||= place.isInside;
+    this.#leadsElsewhere ||= path.steps.some(({ collection }) => collection !== undefined);
     if (last !== undefined) return this.#apart(path, last, { place, scope });
     const { isNeverNull, ...operand } = this.#leaf(path, { from: place.alias, scope });
     if (path.steps.length === 0) return isNeverNull === true ? { ...operand, isNeverNull } : operand;
@@ -264,11 +272,14 @@ export class RecordScope {
         problem: `Expected at most ${filterLimits.joinsMax} related collections; more`,
       };
     }
-    const isInside = from.isInside || step.hasMany || !this.#joinsOutside;
+    const areOutside = this.#joinsOutside === 'all';
+    const isInside = !areOutside && (from.isInside || step.hasMany || !this.#joinsOutside);
     const place = { alias: this.#nextAlias(), isInside };
     this.#places.set(key, place);
     const part = isInside ? this.#inside[scope] : this.#outside;
-    part.joins.push(this.#leftJoin(step, { from: from.alias, to: place.alias, isInside, nameScope: scope }));
+    // Without a table that is listed, only what is joined takes time.
+    const joined = { from: from.alias, to: place.alias, isInside: isInside || areOutside, nameScope: scope };
+    part.joins.push(this.#leftJoin(step, joined));
     return place;
   }
 

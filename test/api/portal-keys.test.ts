@@ -38,6 +38,7 @@ const decisions: Readonly<
   'DELETE /replays/{id}': 'replay',
   'GET /events': 'narrowed',
   'GET /events/{id}': 'narrowed',
+  'GET /events/{id}/why': 'refused',
   'DELETE /events/{id}/body': 'refused',
   'GET /event-types': 'refused',
   'POST /filters/test': 'refused',

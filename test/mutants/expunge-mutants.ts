@@ -84,8 +84,8 @@ export const expungeMutants: readonly Mutant[] = [
   },
   {
     name: 'a filter is not asked about a state before a change that was expunged',
-    file: 'src/webhooks/log/test-filter.ts',
-    from: ' || expungedBefore !== null',
+    file: 'src/webhooks/log/logged-changes.ts',
+    from: ' && expungedBefore === null',
     to: '',
     tests,
   },

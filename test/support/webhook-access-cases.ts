@@ -108,6 +108,13 @@ function eventCases(): readonly AccessCase[] {
       request: async (stage) => ({ path: `/api/webhooks/events/${(await stage.delivery()).split('-')[0]}` }),
     },
     {
+      route: 'GET /api/webhooks/events/{id}/why',
+      of: '',
+      request: async (stage) => ({
+        path: `/api/webhooks/events/${(await stage.delivery()).split('-')[0]}/why`,
+      }),
+    },
+    {
       route: 'DELETE /api/webhooks/events/{id}/body',
       of: '',
       request: async (stage) => ({

@@ -270,6 +270,10 @@ export const parameters: Readonly<Record<string, Schema>> = {
     description: 'The hours or days that are added up; at most 744 of them. Days if it is more than a week.',
     schema: { enum: ['hour', 'day'] },
   }),
+  WhyEndpoint: inQuery('endpoint', {
+    description: 'Only about the endpoint with this id.',
+    schema: { type: 'string' },
+  }),
   RecordStory: inQuery('record', {
     description: 'Only events of this record: `{collection}/{id}`.',
     schema: { type: 'string' },

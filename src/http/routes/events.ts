@@ -1,7 +1,11 @@
 import { eventKinds, operationalEventKinds, recordEventKinds } from '../../events/event.ts';
+import { withCurrentDefinitions } from '../../instances/current-collection.ts';
 import { expungeEvent } from '../../webhooks/log/expunge-event.ts';
 import { listEvents, readEvent } from '../../webhooks/log/list-events.ts';
 import { testFilter } from '../../webhooks/log/test-filter.ts';
+import { deliveryStatuses } from '../../webhooks/delivery.ts';
+import { explainEvent } from '../../webhooks/why/explain-event.ts';
+import { changedMembers, reasons } from '../../webhooks/why/explanation.ts';
 import { nothing } from '../answer.ts';
 import { emptyAnswer, jsonAnswer, listParameters } from '../openapi/operation.ts';
 import { cursorListSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
@@ -36,6 +40,23 @@ export const eventRoutes = [
     answers: { 200: jsonAnswer('The event.', schemaReference('EventWithBody')) },
     handle: async (context) =>
       context.answer(JSON.stringify(await readEvent(context.instance, context.params.id, context.caller))),
+  }),
+  route({
+    ...common,
+    path: '/api/webhooks/events/:id/why',
+    id: 'explainEvent',
+    isCurrent: true,
+    summary: 'Why each endpoint was sent an event, or was not',
+    description:
+      'A page of endpoints in the order in which they were made. It may have fewer than were asked for, where their filters take long. Filters are asked again, about the values that the event has.',
+    parameters: ['EventId', 'WhyEndpoint', 'PerPage', 'Cursor', 'Fields'],
+    answers: { 200: jsonAnswer('The endpoints.', schemaReference('EventExplanation')) },
+    handle: async (context) => {
+      const { instance, params, caller, query, listQuery } = context;
+      const request = { caller, endpoint: query.get('endpoint') || null, query: listQuery };
+      const page = await withCurrentDefinitions(() => explainEvent(instance, params.id, request));
+      return context.answer(JSON.stringify(page));
+    },
   }),
   route({
     ...shared,
@@ -142,6 +163,67 @@ export const eventSchemas: Readonly<Record<string, Schema>> = {
       }),
     },
     met: { type: 'integer', minimum: 0, description: 'How many of them meet the filter.' },
+  }),
+  EventExplanation: objectSchema({
+    items: { type: 'array', items: schemaReference('EndpointExplanation') },
+    perPage: { type: 'integer', minimum: 1 },
+    nextCursor: { type: ['string', 'null'], description: 'Null at the end.' },
+  }),
+  EndpointExplanation: objectSchema({
+    endpoint: { type: 'string', description: 'Its id.' },
+    name: text,
+    status: { enum: ['active', 'paused', 'disabled', 'deleted'] },
+    isSent: { type: 'boolean', description: 'Whether it has a delivery of the event.' },
+    reason: {
+      enum: reasons,
+      description:
+        '`paused` and `disabled` are those of a delivery that waits. docs/webhooks.md explains each.',
+    },
+    message: { type: 'string', description: 'The reason in words.' },
+    delivery: { type: 'string', description: 'The id of its delivery; empty where it has none.' },
+    deliveryStatus: { enum: [...deliveryStatuses, ''] },
+    changed: {
+      type: ['array', 'null'],
+      items: { enum: changedMembers },
+      description:
+        'What of the endpoint was changed after the event: then the reason is that of its settings as they are now. Null where the audit log does not go back so far.',
+    },
+    isOfNow: {
+      type: 'boolean',
+      description: 'Whether other records had a part in it, which are looked up as they are now.',
+    },
+    isWhole: {
+      type: 'boolean',
+      description:
+        'False where the event has no values of some fields, as they were added or renamed since: these are taken for empty.',
+    },
+    comparisons: {
+      type: 'array',
+      description: 'What of its filter was false, at most 20.',
+      items: schemaReference('FalseComparison'),
+    },
+  }),
+  FalseComparison: objectSchema({
+    text: {
+      type: 'string',
+      description:
+        'As it is written. Several with `&&` are each true of one related record, but not of the same one. Empty for what is hidden.',
+    },
+    position: { type: 'integer', minimum: 0, description: 'Where in the filter, in UTF-16 units from 0.' },
+    isHidden: { type: 'boolean', description: 'Whether it stands for all that the caller may not read.' },
+    isOfNow: { type: 'boolean', description: 'Whether a value is that of another record, as it is now.' },
+    sides: {
+      type: 'array',
+      description: 'The sides as they are written, two of each comparison; none where it is hidden.',
+      items: objectSchema({
+        text: { type: 'string', description: 'As it is written.' },
+        values: {
+          type: 'array',
+          items: {},
+          description: 'The values that were compared, at most 10 of many; long ones are cut off.',
+        },
+      }),
+    },
   }),
   EventTypes: objectSchema({
     items: {

@@ -8,8 +8,9 @@ import type { RecordChange } from '../../events/event.ts';
 import type { StoredValue } from '../../fields/field-type.ts';
 import { fieldType } from '../../fields/field-types.ts';
 import { allOf, always } from '../../filters/compile.ts';
+import type { FilterTree } from '../../filters/parse.ts';
 import { inlineColumns } from '../../query/inline-columns.ts';
-import { baseAlias, RecordScope } from '../../query/record-scope.ts';
+import { baseAlias, RecordScope, type ScopeContext } from '../../query/record-scope.ts';
 import { identifier, joinSql, sql, type Sql } from '../../sql/sql.ts';
 import type { Names, Reader } from '../../storage/database.ts';
 import type { EndpointSettings } from './endpoint-options.ts';
@@ -101,15 +102,31 @@ export function filterCondition(
   collection: Collection,
   context: ConditionContext,
 ): Sql | AppError {
-  const { author = operator } = context;
-  const facts = ruleInputOfCaller(owner === '' ? author : ownerOf(owner));
-  const scope = new RecordScope({ ...context, facts, before: beforeAlias }, { collection, alias: baseAlias });
   try {
-    scope.addFilter(parseRule(filter));
+    return treeCondition(parseRule(filter), { collection, scope: filterScope(owner, context) });
   } catch (error) {
     if (error instanceof AppError && error.code === 'bad_request') return error;
     throw error;
   }
+}
+
+/** Returns what the names in an endpoint's filter mean: what its owner may name, or where it has none its author. */
+export function filterScope(owner: string, context: ConditionContext): ScopeContext {
+  const { author = operator } = context;
+  return {
+    ...context,
+    facts: ruleInputOfCaller(owner === '' ? author : ownerOf(owner)),
+    before: beforeAlias,
+  };
+}
+
+/** Returns the condition of a filter, or of a part of one, on changes of records of the collection. Throws a filter error. */
+export function treeCondition(
+  tree: FilterTree,
+  { collection, scope: context }: { readonly collection: Collection; readonly scope: ScopeContext },
+): Sql {
+  const scope = new RecordScope(context, { collection, alias: baseAlias });
+  scope.addFilter(tree);
   return scope.condition ?? always;
 }
 

@@ -200,6 +200,24 @@ export async function readDelivery(reader: Reader, delivery: string | DeliveryKe
   return toView(row, attempts.get(keyText(key)) ?? []);
 }
 
+/** What became of a delivery. */
+export interface DeliveryOutcome {
+  readonly status: DeliveryStatus;
+}
+
+/** Reads what became of the deliveries of an event, by the numbers of their endpoints. */
+export async function readOutcomesOf(
+  reader: Reader,
+  event: number,
+): Promise<ReadonlyMap<number, DeliveryOutcome>> {
+  const { from, status } = partsOf(reader.names);
+  const rows = await reader.tuples(
+    sql`SELECT d.endpoint, ${status} FROM ${from} WHERE ${reader.names.scopeOf('d')} AND d.event = ${event}`,
+  );
+  // The statement makes nothing else.
+  return new Map(rows.map(([endpoint, is]) => [Number(endpoint), { status: String(is) as DeliveryStatus }]));
+}
+
 /** Reads the deliveries of events, by their positions, to endpoints that the caller reaches: with their attempts and without what receivers answered. */
 export async function readDeliveriesOf(
   reader: Reader,

@@ -2,17 +2,15 @@ import { type Caller, reaches } from '../../access/caller.ts';
 import { AppError, type FieldError, type FieldErrors } from '../../base/errors.ts';
 import type { Collection } from '../../collections/collection.ts';
 import { recordEventKinds } from '../../events/event.ts';
-import { eventValues } from '../../events/event-values.ts';
 import { fieldError, invalidValue, unknownMembers } from '../../fields/field-error.ts';
 import type { StoredValue } from '../../fields/field-type.ts';
-import { fieldType } from '../../fields/field-types.ts';
 import { inlineColumns } from '../../query/inline-columns.ts';
 import { baseAlias } from '../../query/record-scope.ts';
 import { joinSql, limit, sql, type Sql } from '../../sql/sql.ts';
-import type { Names, Reader, Tuple } from '../../storage/database.ts';
-import { isOneOf } from '../deliveries.ts';
+import type { Names, Reader } from '../../storage/database.ts';
 import { beforeAlias, filterCondition } from '../endpoints/endpoint-conditions.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
+import { type LoggedChange, readChanges } from './logged-changes.ts';
 
 /** What an endpoint's filter would have let through of the last changes of a collection. */
 export interface FilterTest {
@@ -89,19 +87,11 @@ function decode(
   return { collection, filter };
 }
 
-interface PastEvent extends Omit<TestedEvent, 'isMet'> {
-  readonly position: number;
-  readonly after: readonly StoredValue[];
-  /** Undefined where the log does not have the state before. */
-  readonly before: readonly StoredValue[] | undefined;
-}
-
-async function readLast(reader: Reader, collection: Collection): Promise<readonly PastEvent[]> {
+async function readLast(reader: Reader, collection: Collection): Promise<readonly LoggedChange[]> {
   const { names } = reader;
-  const table = names.table('$event');
   const found = await reader.tuples(sql`
     WITH walked AS MATERIALIZED (
-      SELECT position, kind, collection, length(body) AS bytes, expunged FROM ${table}
+      SELECT position, kind, collection, length(body) AS bytes, expunged FROM ${names.table('$event')}
       WHERE ${names.scope} ORDER BY position DESC${limit(walkMax)})
     SELECT position, bytes FROM walked WHERE collection = ${collection.id} AND kind${names.anyOf(recordEventKinds)} AND expunged IS NULL
     ORDER BY position DESC${limit(eventsMax)}`);
@@ -109,50 +99,13 @@ async function readLast(reader: Reader, collection: Collection): Promise<readonl
   const positions = found
     .filter(([, size], index) => (bytes += Number(size)) <= bytesMax || index === 0)
     .map(([position]) => Number(position));
-  const rows = await reader.tuples(sql`
-    SELECT e.position, e.id, e.kind, e.record, e.revision, e.created, e.body, e.hidden, b.body, b.hidden, b.expunged
-    FROM ${table} e LEFT JOIN ${table} b ON ${names.scopeOf('b')} AND b.record = e.record AND b.collection = e.collection
-      AND b.revision = e.revision - 1 AND b.position < e.position AND b.kind${names.anyOf(recordEventKinds)}
-    WHERE ${names.scopeOf('e')} AND ${isOneOf(names, sql`e.position`, positions)} ORDER BY e.position DESC, b.position DESC`);
-  // A record that was deleted and made again has had the revision before twice: the later one counts, also where its body was expunged.
-  const byPosition = Map.groupBy(rows, ([position]) => Number(position));
-  return [...byPosition.values()].flatMap(([row]) => (row === undefined ? [] : [toEvent(row, collection)]));
-}
-
-function toEvent(
-  [position, id, kind, record, revision, created, ...states]: Tuple,
-  collection: Collection,
-): PastEvent {
-  const [body, hidden, bodyBefore, hiddenBefore, expungedBefore = null] = states;
-  const after = valuesOf(collection, body, hidden);
-  const zero = (): readonly StoredValue[] =>
-    collection.fields.map((field) => fieldType(field).zero(field.options));
-  const told =
-    bodyBefore === null || bodyBefore === undefined || expungedBefore !== null
-      ? undefined
-      : valuesOf(collection, bodyBefore, hiddenBefore);
-  return {
-    position: Number(position),
-    id: String(id),
-    kind: String(kind),
-    record: String(record),
-    revision: Number(revision),
-    created: String(created),
-    after,
-    before: kind === 'record.create' ? zero() : kind === 'record.delete' ? after : told,
-  };
-}
-
-function valuesOf(collection: Collection, body: unknown, hidden: unknown): readonly StoredValue[] {
-  // The column is a BLOB and never null.
-  const state = { body: body as Uint8Array, hidden: typeof hidden === 'string' ? hidden : null };
-  return eventValues(collection, state).values;
+  return readChanges(reader, collection, positions);
 }
 
 /** Returns the positions of those events whose changes meet the condition. */
 async function findMet(
   reader: Reader,
-  events: readonly PastEvent[],
+  events: readonly LoggedChange[],
   { collection, condition }: { readonly collection: Collection; readonly condition: Sql },
 ): Promise<ReadonlySet<number>> {
   const { names } = reader;
@@ -160,7 +113,7 @@ async function findMet(
   const together = Math.max(1, Math.floor(valuesMax / (2 * collection.fields.length + 2)));
   for (let at = 0; at < events.length; at += together) {
     const some = events.slice(at, at + together);
-    const rowsOf = (state: (event: PastEvent) => readonly StoredValue[]): Sql =>
+    const rowsOf = (state: (event: LoggedChange) => readonly StoredValue[]): Sql =>
       joinSql(
         some.map((event) => rowOf(collection, { place: event.position, values: state(event) }, names)),
         ' UNION ALL ',

@@ -1,0 +1,186 @@
+import { reaches } from '../../access/caller.ts';
+import { ruleInputOfCaller } from '../../access/rule-input.ts';
+import { comparisonText, operandText, parseRule } from '../../access/rule.ts';
+import { AppError } from '../../base/errors.ts';
+import { isOperand, type Term } from '../../filters/operand.ts';
+import type { Comparison, FilterTree } from '../../filters/parse.ts';
+import { type ComparedValues, comparedValues } from '../../query/compared-values.ts';
+import { baseAlias, type ScopeContext } from '../../query/record-scope.ts';
+import { limit, sql, type Sql } from '../../sql/sql.ts';
+import type { Tuple } from '../../storage/database.ts';
+import { filterScope, treeCondition } from '../endpoints/endpoint-conditions.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import { type AskedChange, askAll, conditionContext, searchChange } from './asked-change.ts';
+import type { ComparedSide, FalseComparison } from './explanation.ts';
+
+/** Comparisons that are shown of one filter, with the first of many values on a side, and the first characters of each. */
+const comparisonsMax = 20;
+const valuesMax = 10;
+const lengthMax = 200;
+/** Rows that are looked at for them. */
+const rowsMax = 50;
+/** Conditions of one statement, and their text: parts that follow relations of an account repeat list rules. */
+const conditionsMax = 100;
+const textMax = 64 * 1024;
+
+/**
+ * Returns what of an endpoint's filter was false for a change, which did not meet it: of `&&` the parts that are false for themselves, or all of
+ * them where none is, as they share a related record; of `||` all parts. What the caller may not name is one entry without text and values. Empty
+ * where it takes too long to find out.
+ */
+export async function falseComparisons(
+  asked: AskedChange,
+  endpoint: Pick<Endpoint, 'filter' | 'owner'>,
+): Promise<readonly FalseComparison[]> {
+  const tree = parseRule(endpoint.filter);
+  const scope = filterScope(endpoint.owner, conditionContext(asked));
+  const parts = partsOf(tree);
+  const answers = await askParts(asked, scope, parts);
+  if (answers === undefined) return [];
+  const isFalse = (part: FilterTree): boolean => part === tree || answers.get(part) === false;
+  const found = falseParts(tree, isFalse);
+  const context = { asked, scope, filter: endpoint.filter };
+  const isShown = (part: FilterTree): boolean => comparisonsOf(part).every((one) => mayName(context, one));
+  const shown = found.filter(isShown);
+  const comparisons: FalseComparison[] = [];
+  for (const part of shown.slice(0, comparisonsMax)) comparisons.push(await show(context, part));
+  return shown.length < found.length ? [...comparisons, hidden] : comparisons;
+}
+
+const hidden: FalseComparison = { text: '', position: 0, isHidden: true, isOfNow: false, sides: [] };
+
+interface Shown {
+  readonly asked: AskedChange;
+  readonly scope: ScopeContext;
+  readonly filter: string;
+}
+
+/** Returns the parts of a filter, those inside of others too, without itself. */
+function partsOf(tree: FilterTree): readonly FilterTree[] {
+  return tree.kind === 'comparison' ? [] : tree.items.flatMap((item) => [item, ...partsOf(item)]);
+}
+
+/** Asks each part by itself, as if it were a filter of its own. */
+async function askParts(
+  asked: AskedChange,
+  scope: ScopeContext,
+  parts: readonly FilterTree[],
+): Promise<ReadonlyMap<FilterTree, boolean> | undefined> {
+  const answers = new Map<FilterTree, boolean>();
+  let some: { readonly part: FilterTree; readonly condition: Sql }[] = [];
+  let length = 0;
+  const ask = async (): Promise<boolean> => {
+    if (some.length === 0) return true;
+    const results = await askAll(
+      asked,
+      some.map(({ condition }) => condition),
+    );
+    for (const [index, { part }] of some.entries()) answers.set(part, results?.[index] === true);
+    some = [];
+    length = 0;
+    return results !== undefined;
+  };
+  for (const part of parts) {
+    const condition = treeCondition(part, { collection: asked.collection, scope });
+    some.push({ part, condition });
+    length += condition.text.length;
+    if ((some.length === conditionsMax || length > textMax) && !(await ask())) return undefined;
+  }
+  return (await ask()) ? answers : undefined;
+}
+
+/** Returns the parts of a false one that are to be named. */
+function falseParts(tree: FilterTree, isFalse: (part: FilterTree) => boolean): readonly FilterTree[] {
+  if (tree.kind === 'comparison') return [tree];
+  const items = tree.items.filter(isFalse);
+  // Each is true of one related record, but all of none.
+  if (items.length === 0) return [tree];
+  return items.flatMap((item) => falseParts(item, isFalse));
+}
+
+function comparisonsOf(tree: FilterTree): readonly Comparison[] {
+  return tree.kind === 'comparison' ? [tree] : tree.items.flatMap(comparisonsOf);
+}
+
+/** Whether the caller may read by the record API what the comparison names. */
+function mayName({ asked, scope }: Shown, comparison: Comparison): boolean {
+  const { caller, collection } = asked;
+  if (!reaches(caller, collection)) return false;
+  const values = valuesFor({ ...scope, facts: ruleInputOfCaller(caller) }, asked, comparison);
+  return values !== undefined && !values.isGuarded;
+}
+
+function valuesFor(
+  scope: ScopeContext,
+  { collection }: AskedChange,
+  comparison: Comparison,
+): ComparedValues | undefined {
+  try {
+    return comparedValues(scope, { collection, alias: baseAlias }, comparison);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'bad_request') return undefined;
+    throw error;
+  }
+}
+
+/** Returns a part as it is shown, with the values that were compared: those that the filter's own author, or owner, may see. */
+async function show(context: Shown, part: FilterTree): Promise<FalseComparison> {
+  const { asked, scope, filter } = context;
+  const sides: ComparedSide[] = [];
+  let isOfNow = false;
+  for (const comparison of comparisonsOf(part).slice(0, comparisonsMax)) {
+    const values = valuesFor(scope, asked, comparison);
+    if (values === undefined) continue;
+    isOfNow ||= values.isOfOther;
+    const [left = [], right = []] = await readSides(asked, values);
+    sides.push({ text: operandText(filter, comparison.left), values: left });
+    sides.push({ text: operandText(filter, comparison.right), values: right });
+  }
+  return { text: textOf(filter, part), position: part.position, isHidden: false, isOfNow, sides };
+}
+
+/** Reads the values of both sides. */
+async function readSides(
+  asked: AskedChange,
+  { sides, joins }: ComparedValues,
+): Promise<readonly (readonly unknown[])[]> {
+  const { dialect } = asked.database.names;
+  const columns = sides.map((side) => (isOperand(side) ? dialect.shown(side, lengthMax + 1) : sql`NULL`));
+  const rows = sides.some(isOperand)
+    ? await searchChange(asked, { columns, rest: sql`${joins}${limit(rowsMax)}` })
+    : [];
+  return sides.map((side, index) => (isOperand(side) ? valuesIn(rows ?? [], index) : [constantValue(side)]));
+}
+
+function valuesIn(rows: readonly Tuple[], index: number): readonly unknown[] {
+  const texts = new Set(rows.map((row) => row[index]));
+  return [...texts].slice(0, valuesMax).map((text) => (typeof text === 'string' ? toShown(text) : null));
+}
+
+/** Returns the value in JSON text of the database, which may be cut off. */
+function toShown(text: string): unknown {
+  try {
+    const value: unknown = text.length > lengthMax ? text : JSON.parse(text);
+    return typeof value === 'string' ? cut(value) : value;
+  } catch {
+    return cut(text);
+  }
+}
+
+function cut(text: string): string {
+  return text.length > lengthMax ? `${text.slice(0, lengthMax)}…`.toWellFormed() : text;
+}
+
+function constantValue(term: Exclude<Term, { readonly sql: Sql }>): unknown {
+  if (typeof term === 'bigint') return Number(term);
+  return typeof term === 'string' ? cut(term) : term;
+}
+
+/** Returns a part as it is written, but for blanks and comments between its comparisons. */
+function textOf(filter: string, part: FilterTree): string {
+  if (part.kind === 'comparison') return comparisonText(filter, part);
+  const join = part.kind === 'and' ? ' && ' : ' || ';
+  return part.items
+    .map((item) => (item.kind === 'comparison' ? textOf(filter, item) : `(${textOf(filter, item)})`))
+    .join(join);
+}
