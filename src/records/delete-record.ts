@@ -121,7 +121,7 @@ async function referringIds(
   const found = sql`
     SELECT id FROM ${table} WHERE ${mayRefer(tx.names, places, id)}
     ORDER BY "$position" LIMIT CAST(${touchedMax + leaving.size + 1} AS bigint)`;
-  const rows = await tx.search(found);
+  const rows = await tx.search(found, { isExempt: true });
   const ids = rows.map(([each]) => String(each)).filter((each) => !leaving.has(`${collection.id}/${each}`));
   if (touched + ids.length > touchedMax) throw new TooManyReferring();
   return ids;

@@ -181,7 +181,9 @@ async function selectRelated(
   const statement = sql`SELECT ${key}, ${columns} FROM ${source} WHERE ${where} ORDER BY ${baseAlias}."$position"${limit(expandedMax)}`;
   // The names of a request share one query timeout.
   const startMs = instance.clock.monotonic();
-  const rows: readonly Tuple[] = await reader.search(statement, { spentMs: related.spentMs });
+  // Of a superuser no rule is asked.
+  const options = { spentMs: related.spentMs, isExempt: facts.caller.kind === 'superuser' };
+  const rows: readonly Tuple[] = await reader.search(statement, options);
   related.spentMs += instance.clock.monotonic() - startMs;
   return rows.map(([key, ...tuple]) => ({ key: String(key), record: fromTuple(target, tuple) }));
 }

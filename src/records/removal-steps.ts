@@ -105,10 +105,11 @@ async function checkReferring(
   // Of the values only those that refer: a record may be large.
   const columns = places.map(({ field }) => sql`, ${names.column(field.name)}`);
   const selected = columns.reduce((all, column) => sql`${all}${column}`, sql`id, "$position"`);
-  const rows = await tx.search(sql`
+  const referring = sql`
     SELECT ${selected} FROM ${table} WHERE "$position" > ${after} AND ${staysHere(names, collection)}
       AND ${mayRefer(names, places, leaving.record)}
-    ORDER BY "$position" LIMIT CAST(${max} AS bigint)`);
+    ORDER BY "$position" LIMIT CAST(${max} AS bigint)`;
+  const rows = await tx.search(referring, { isExempt: true });
   let count = found;
   for (const row of rows) {
     const id = String(row[0]);
@@ -194,9 +195,10 @@ async function releaseSome(
   let hasMore = false;
   for (const { collection, places } of referringTo(instance, record.collection)) {
     const { table } = recordTable(collection).statements(tx.names);
-    const rows = await tx.search(sql`
+    const referring = sql`
       SELECT id FROM ${table} WHERE ${staysHere(tx.names, collection)} AND ${mayRefer(tx.names, places, idOf(record))}
-      ORDER BY "$position" LIMIT CAST(${max} AS bigint)`);
+      ORDER BY "$position" LIMIT CAST(${max} AS bigint)`;
+    const rows = await tx.search(referring, { isExempt: true });
     for (const [id] of rows) {
       const other = await findRecordToDelete(tx, collection, String(id));
       const change = other && withoutReference(other, places, idOf(record));

@@ -257,6 +257,11 @@ export interface SearchOptions {
   readonly timeoutMs?: number;
   /** The most that the rows may take in memory; by default {@link answerBytesMax}. */
   readonly bytesMax?: number | undefined;
+  /**
+   * In a work: asks no rule or filter for somebody. All others share a budget, as a work stops everybody on SQLite: there one for each
+   * file (write-searches.ts), on PostgreSQL the query timeout for all searches of the work. Rejects with a QueryTimeout when it is used up.
+   */
+  readonly isExempt?: boolean;
 }
 
 /** The brand keeps TypeScript from accepting a Database where a Transaction is required, as for appending an event. */

@@ -63,6 +63,37 @@ test('A15 Q-38 a write whose rule takes too long is ended and answered 503, and 
   assert.equal(written.status, 200);
 });
 
+test('A15 slow rules that use up the time of writes refuse neither quick rules nor superusers', async (t) => {
+  const service = await startService(t, { flags: { 'query-timeout': '0.2' } });
+  const id = await makeSlow(service, { createRule: slowRule });
+  const fields = [{ name: 'title', type: 'text' }];
+  const rules = {
+    createRule: `title != '' && @collection.words.id ?= 'word1'`,
+    updateRule: `title = 'by a guest'`,
+  };
+  const made = await service.request('/api/collections', {
+    method: 'POST',
+    token: true,
+    body: { name: 'quick', fields, ...rules },
+  });
+  assert.equal(made.status, 200, made.text);
+  const ask = async (path: string, body: object, options: object = {}): Promise<number> =>
+    (await service.request(path, { method: 'POST', body, ...options })).status;
+  const flood = async (): Promise<void> => {
+    const slow = Array.from({ length: 10 }, () => ask('/api/records/posts', { title: 'slow' }));
+    assert.deepEqual(new Set(await Promise.all(slow)), new Set([503]));
+  };
+  for (let turn = 0; turn < 3; turn += 1) {
+    const flooded = flood();
+    assert.equal(await ask('/api/records/quick', { title: 'by a guest' }), 201);
+    assert.equal(await ask('/api/records/posts', { title: 'by a superuser' }, { token: true }), 201);
+    const path = `/api/records/posts/${id}`;
+    const changed = await service.request(path, { method: 'PATCH', token: true, body: { title: `${turn}` } });
+    assert.equal(changed.status, 200, changed.text);
+    await flooded;
+  }
+});
+
 test('A15 forty writes with slow rules at once do not keep a view of another instance waiting', async (t) => {
   // On SQLite they run one after the other.
   const flags = { 'query-timeout': testEngine === 'postgres' ? '1' : '0.1' };

@@ -4,6 +4,7 @@ import { addPosts, allSettled, backfill, backfilled, held, posts } from '../supp
 import { EventStream } from '../support/event-stream.ts';
 import { eventually } from '../support/eventually.ts';
 import { answers } from '../support/held-sender.ts';
+import { MovableClock } from '../support/movable-clock.ts';
 import { type Json, listOf, startWebhookService } from '../support/webhook-service.ts';
 
 test('a backfill with a rate takes as many in a second, and a cancelled one sends nothing more', async (t) => {
@@ -42,6 +43,34 @@ test('a rate above what a step takes is kept as well', async (t) => {
   clock.move(500);
   const over = await backfilled(service, begun);
   assert.equal(over.delivered, 250);
+});
+
+/** Passes a millisecond more each time it is read. */
+class HastyClock extends MovableClock {
+  #reads = 0;
+
+  override monotonic(): number {
+    this.#reads += 1;
+    return super.monotonic() + this.#reads;
+  }
+}
+
+test('a step of a backfill under conditions ends when they have taken long, and the next one goes on there', async (t) => {
+  const { service, clock, sender } = await held(t, new HastyClock());
+  await addPosts(service, 100);
+  const { id } = await service.addEndpoint({ filter: 'rank >= 0', collections: ['posts'] });
+  const { id: begun } = await backfill({ service, endpoint: id }, { collection: 'posts', rate: 1_000 });
+  await eventually('a step', () => sender().given.length > 0);
+  const { taken } = await service.call('GET', `/api/webhooks/replays/${begun}`);
+  assert.ok(taken < 60, `${taken} records in a step`);
+  clock.move(1_000);
+  service.look();
+  await eventually('the rest', () => {
+    clock.move(1_000);
+    service.look();
+    return sender().given.length === 100;
+  });
+  assert.equal((await backfilled(service, begun)).delivered, 100);
 });
 
 test('a paused endpoint lets its backfill wait, and one that is deleted ends it, as the collection does', async (t) => {

@@ -291,10 +291,17 @@ export const logMutants: readonly Mutant[] = [
     tests: ['test/api/webhook-backfill.test.ts'],
   },
   {
+    name: 'a step of a backfill ends when its conditions have taken long',
+    file: 'src/webhooks/replays/backfills.ts',
+    from: 'clock.monotonic() - startMs > conditionsMsMax',
+    to: 'clock.monotonic() < startMs',
+    tests: ['test/api/webhook-backfill-ends.test.ts'],
+  },
+  {
     name: 'an endpoint with conditions is sent only what meets them of a backfill',
     file: 'src/webhooks/replays/backfills.ts',
-    from: 'if (meeting.length === 0) continue;',
-    to: '',
+    from: 'if (isMet) ids',
+    to: 'ids',
     tests: ['test/api/webhook-backfill.test.ts'],
   },
   {

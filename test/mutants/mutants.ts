@@ -25,6 +25,7 @@ import { endpointImportMutants } from './endpoint-import-mutants.ts';
 import { endpointMutants } from './endpoint-mutants.ts';
 import { servedFileMutants } from './served-file-mutants.ts';
 import { shippingMutants } from './shipping-mutants.ts';
+import { searchMutants } from './search-mutants.ts';
 import { storageMutants } from './storage-mutants.ts';
 import { tokenMutants } from './token-mutants.ts';
 import { uploadMutants } from './upload-mutants.ts';
@@ -58,6 +59,7 @@ export const mutants: readonly Mutant[] = [
   ...retentionMutants,
   ...servedFileMutants,
   ...shippingMutants,
+  ...searchMutants,
   ...storageMutants,
   ...tokenMutants,
   ...uploadMutants,

@@ -102,10 +102,9 @@ interface Held {
 }
 
 /** A service on a clock of its own, whose webhooks arrive at once and nowhere. */
-export async function held(t: TestContext): Promise<Held> {
+export async function held(t: TestContext, clock = new MovableClock()): Promise<Held> {
   let sender = new HeldSender();
   const wrapSender = (real: SenderPort): SenderPort => (sender = new HeldSender(real));
-  const clock = new MovableClock();
   const service = await startWebhookService(t, { parts: { wrapSender, clock } });
   sender.answer = answers.ok;
   return { service, clock, sender: () => sender };

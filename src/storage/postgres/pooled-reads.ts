@@ -49,7 +49,8 @@ export class PooledReads {
           // A table has changed since the statement was prepared.
           if (isStaleStatement(error)) return run();
           if (!hasNoJoinOrder(error)) throw error;
-          return connection.between(`SET ${joinsInOrder}`, run, 'RESET join_collapse_limit');
+          const inOrder = { before: `SET ${joinsInOrder}`, after: 'RESET join_collapse_limit' };
+          return connection.between(inOrder, run);
         })
         .finally(() => {
           clearTimeout(timer);

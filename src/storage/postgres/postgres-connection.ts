@@ -1,6 +1,7 @@
 import type { PoolClient, QueryArrayConfig, types } from 'pg';
 import { assert } from '../../base/assert.ts';
 import { GenerationCache } from '../../base/cache.ts';
+import { systemClock } from '../../base/clock.ts';
 import { replacePlaceholders, type Sql, type SqlValue } from '../../sql/sql.ts';
 import { answerBytesMax, answerTooLarge, type Row, type Tuple } from '../database.ts';
 import { endsSession, isStaleStatement, toPostgresError } from './postgres-errors.ts';
@@ -92,13 +93,17 @@ export class PostgresConnection {
     return this.#send(query, []);
   }
 
-  /** Sends a question between two commands, in one packet. `after` is run even if the question fails. */
+  /**
+   * Sends a question between two commands, in one packet. `after` is run even if the question fails. `spend` is called with how long the
+   * server took to answer the question, in milliseconds, whatever it had to answer before.
+   */
   async between<Shape>(
-    before: string,
+    { before, after, spend }: AroundQuestion,
     ask: () => Promise<Answer<Shape>>,
-    after: string,
   ): Promise<Answer<Shape>> {
     const steps = [this.command(before), ask(), this.command(after)] as const;
+    const [begunMs, answeredMs] = await Promise.all([settledAt(steps[0]), settledAt(steps[1])]);
+    spend?.(answeredMs - begunMs);
     await Promise.allSettled(steps);
     const [, answer] = await Promise.all(steps);
     return answer;
@@ -206,6 +211,19 @@ export class PostgresConnection {
     // Works whose answers have arrived continue before the tick, and their next statements go out in the same packet.
     queueMicrotask(() => process.nextTick(uncork));
   }
+}
+
+/** What is sent around a question. */
+interface AroundQuestion {
+  readonly before: string;
+  readonly after: string;
+  readonly spend?: (tookMs: number) => void;
+}
+
+/** Resolves to the time when the promise is settled. */
+function settledAt(promise: Promise<unknown>): Promise<number> {
+  const now = (): number => systemClock.monotonic();
+  return promise.then(now, now);
 }
 
 /**

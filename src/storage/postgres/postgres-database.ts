@@ -31,6 +31,7 @@ import { hasNoJoinOrder, isCollision, isStaleStatement, lackedPosition } from '.
 import { QueryTimeout, SkippedStatement } from '../engine-errors.ts';
 import type { StorageCounts } from '../storage-counts.ts';
 import { GRACE_MS, type PostgresPool, WriteGate } from './postgres-pool.ts';
+import { SearchTime } from './search-time.ts';
 import { SpoiledGroup, WriteGroups } from './write-groups.ts';
 import { advisoryKey, collectionTables, postgresNames } from './postgres-names.ts';
 
@@ -107,8 +108,8 @@ class PostgresDatabase implements Database {
       waitMsMax: options.waitMsMax ?? waitMsMax,
     });
     this.#groups = new WriteGroups({
-      alone: (work) => this.#write(work, {}),
-      together: (work, kept) => this.#write(work, { isGroup: true, kept }),
+      alone: (work, searchTime) => this.#write(work, { searchTime }),
+      together: (work, kept) => this.#write(work, { isGroup: true, kept, searchTime: this.#searchTime() }),
       waitingMax: options.waitingMax ?? waitingMax,
     });
     const { pool, definitions, counts } = options;
@@ -165,11 +166,11 @@ class PostgresDatabase implements Database {
   ): Promise<Result> {
     if (this.#isStopped) throw stopping();
     if (options.isAppending === true || options.changes !== undefined)
-      return await this.#groups.add(work, options.changes);
-    return await this.#write(work, options);
+      return await this.#groups.add(work, { changes: options.changes, searchTime: this.#searchTime() });
+    return await this.#write(work, { ...options, searchTime: this.#searchTime() });
   }
 
-  async #write<Result>(work: (tx: Transaction) => Promise<Result>, options: WorkOptions): Promise<Result> {
+  async #write<Result>(work: Work<Result>, options: WorkOptions): Promise<Result> {
     const isExclusive = options.isExclusive ?? false;
     await this.#gate.enter(isExclusive);
     try {
@@ -204,7 +205,7 @@ class PostgresDatabase implements Database {
   }
 
   async #runUntilKept<Result>(
-    work: (tx: Transaction) => Promise<Result>,
+    work: Work<Result>,
     options: Omit<RunOptions, 'isGuarded' | 'isOrdered'>,
   ): Promise<Outcome<Result> & { kind: 'kept' }> {
     let isGuarded = false;
@@ -248,13 +249,13 @@ class PostgresDatabase implements Database {
   /** Usually there is one in time, and this is needed only after a jump of the positions. Not through the gate, in which the work is. */
   async #makePartition(position: number): Promise<void> {
     const make = (tx: Transaction): Promise<number> => makePartitions(tx, { size: positionsMin, position });
-    await this.#runUntilKept(make, { isExclusive: false });
+    await this.#runUntilKept(make, { isExclusive: false, searchTime: this.#searchTime() });
   }
 
   /** Runs the work once, on one connection. Throws when it is lost, or when its commit failed or its outcome is unknown. */
   async #run<Result>(
     connection: PostgresConnection,
-    work: (tx: Transaction) => Promise<Result>,
+    work: Work<Result>,
     options: RunOptions,
   ): Promise<Outcome<Result>> {
     const { definitions, counts } = this.#options;
@@ -265,6 +266,7 @@ class PostgresDatabase implements Database {
       names: this.names,
       isGuarded: options.isGuarded,
       times: statementTimes(this.#pool, options),
+      searchTime: options.searchTime,
       open: () => {
         obstacle = obstacleOf(this.#open(connection, options, known));
       },
@@ -317,13 +319,21 @@ class PostgresDatabase implements Database {
     return isOutdated;
   }
 
+  #searchTime(): SearchTime {
+    return new SearchTime(this.#pool.queryTimeoutMs);
+  }
+
   #deadlineMs(isExclusive: boolean): number {
     if (!isExclusive) return this.#pool.transactionTimeoutMs + GRACE_MS;
     return (this.#options.exclusiveTimeoutMs ?? EXCLUSIVE_TIMEOUT_MS) + GRACE_MS;
   }
 }
 
+type Work<Result> = (tx: PostgresTransaction) => Promise<Result>;
+
 interface WorkOptions extends WriteOptions {
+  /** What the searches of the work share, however often it is run. */
+  readonly searchTime: SearchTime;
   /** The work stands for a group of works, each of which can also be run alone. */
   readonly isGroup?: boolean;
   /** How many works of the group are kept by its commit. */
@@ -337,10 +347,7 @@ interface RunOptions extends WorkOptions {
   readonly isOrdered: boolean;
 }
 
-function settle<Result>(
-  tx: PostgresTransaction,
-  work: (tx: Transaction) => Promise<Result>,
-): Promise<Outcome<Result>> {
+function settle<Result>(tx: PostgresTransaction, work: Work<Result>): Promise<Outcome<Result>> {
   return tx.settle(work).then(
     (value) => ({ kind: 'kept', value, callbacks: tx.callbacks }),
     (error: unknown) => ({ kind: 'failed', error: error instanceof SkippedStatement ? error.cause : error }),

@@ -1,8 +1,8 @@
 import { assert, AssertionFailed } from '../../base/assert.ts';
 import type { Sql, SqlValue } from '../../sql/sql.ts';
-import type { BulkInsert, Names, PlainTuple, Row, Transaction, Tuple } from '../database.ts';
+import type { BulkInsert, Names, PlainTuple, Row, SearchOptions, Transaction, Tuple } from '../database.ts';
 import type { Answer, PostgresConnection } from './postgres-connection.ts';
-import { EngineFailure, SkippedStatement } from '../engine-errors.ts';
+import { EngineFailure, QueryTimeout, SkippedStatement } from '../engine-errors.ts';
 import {
   hasNoJoinOrder,
   isCollision,
@@ -11,6 +11,7 @@ import {
   toCommitError,
 } from './postgres-errors.ts';
 import { CopyQuery } from './prepared-statements.ts';
+import type { SearchTime } from './search-time.ts';
 
 export interface PostgresTransactionOptions {
   readonly names: Names;
@@ -18,6 +19,8 @@ export interface PostgresTransactionOptions {
   readonly isGuarded: boolean;
   /** Undefined where searches have the time of all statements. */
   readonly times: StatementTimes | undefined;
+  /** What the searches of the work share. */
+  readonly searchTime: SearchTime;
   /** Sends what opens the transaction; called with the first statement, and in one packet with it. */
   readonly open: () => void;
 }
@@ -68,7 +71,7 @@ export class PostgresTransaction implements Transaction {
   }
 
   /** Runs the work; settles when it is over and all its statements are answered. */
-  async settle<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+  async settle<Result>(work: (tx: PostgresTransaction) => Promise<Result>): Promise<Result> {
     try {
       return await new Promise<Result>((resolve, reject) => {
         this.#onForeignAwait = reject;
@@ -87,12 +90,31 @@ export class PostgresTransaction implements Transaction {
     return [...(await this.#ask(() => this.#connection.rows(statement))).rows];
   }
 
-  async search(statement: Sql): Promise<Tuple[]> {
+  search(statement: Sql, options?: SearchOptions): Promise<Tuple[]> {
+    return this.searchFor(this.#options.searchTime, statement, options);
+  }
+
+  /** As `search`, for one of the works that share this transaction: each has a time of its own. */
+  async searchFor(
+    time: SearchTime,
+    statement: Sql,
+    { isExempt = false }: SearchOptions = {},
+  ): Promise<Tuple[]> {
     const { times } = this.#options;
     if (times === undefined) return await this.tuples(statement);
+    const timeoutMs = isExempt ? times.searchMs : time.requireMs();
+    const around = {
+      before: limitStatements(timeoutMs),
+      after: limitStatements(times.otherMs),
+      ...(!isExempt && { spend: (tookMs: number) => time.spend(tookMs) }),
+    };
     const ask = (): Promise<Answer<Tuple>> => this.#connection.tuples(statement);
-    const [before, after] = [limitStatements(times.searchMs), limitStatements(times.otherMs)];
-    return [...(await this.#ask(() => this.#connection.between(before, ask, after))).rows];
+    try {
+      return [...(await this.#ask(() => this.#connection.between(around, ask))).rows];
+    } catch (error) {
+      if (!isExempt && error instanceof QueryTimeout) time.end();
+      throw error;
+    }
   }
 
   async get(statement: Sql): Promise<Row | undefined> {

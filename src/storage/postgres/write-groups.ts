@@ -6,23 +6,32 @@ import {
   type Names,
   type PlainTuple,
   type Row,
+  type SearchOptions,
   type Transaction,
   type Tuple,
 } from '../database.ts';
 import { GroupStatements, keyOf } from './batched-statements.ts';
+import type { SearchTime } from './search-time.ts';
 
 export interface WriteGroupsOptions {
-  /** Runs one work in a transaction of its own. */
-  readonly alone: (work: Work<unknown>) => Promise<unknown>;
+  /** Runs one work in a transaction of its own, with what is left of the time of its searches. */
+  readonly alone: (work: Work<unknown>, searchTime: SearchTime) => Promise<unknown>;
   /**
    * As `alone`, for a work that stands for many; `kept` tells how many of them its commit keeps. Rejects with {@link SpoiledGroup} when each
    * of them has to be run alone.
    */
-  readonly together: (work: Work<readonly Outcome[]>, kept: () => number) => Promise<readonly Outcome[]>;
+  readonly together: (work: GroupWork, kept: () => number) => Promise<readonly Outcome[]>;
   readonly waitingMax: number;
 }
 
+/** The transaction of a group. */
+export interface GroupTransaction extends Transaction {
+  /** As `search`, for one of the works, which has a time of its own. */
+  searchFor(time: SearchTime, statement: Sql, options?: SearchOptions): Promise<Tuple[]>;
+}
+
 type Work<Result> = (tx: Transaction) => Promise<Result>;
+type GroupWork = (tx: GroupTransaction) => Promise<readonly Outcome[]>;
 
 type Outcome =
   | { readonly kind: 'kept'; readonly value: unknown; readonly callbacks: readonly (() => void)[] }
@@ -30,10 +39,15 @@ type Outcome =
   /** The row that the work was going to change does not exist, or another transaction has locked it. */
   | { readonly kind: 'missed' };
 
-interface Waiting {
-  readonly work: Work<unknown>;
+interface GroupedWork {
   /** The key of the row that the work looks up to change it, if there is one. */
-  readonly changes: string | undefined;
+  readonly changes?: string | undefined;
+  /** What its searches share. */
+  readonly searchTime: SearchTime;
+}
+
+interface Waiting extends GroupedWork {
+  readonly work: Work<unknown>;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -79,13 +93,13 @@ export class WriteGroups {
     this.#options = options;
   }
 
-  add<Result>(work: Work<Result>, changes?: string): Promise<Result> {
+  add<Result>(work: Work<Result>, options: GroupedWork): Promise<Result> {
     if (this.#waiting.length >= this.#options.waitingMax) {
       return Promise.reject(busy());
     }
     return new Promise<Result>((resolve, reject) => {
       // `resolve` is given only what `work` of the same entry returned.
-      this.#waiting.push({ work, changes, resolve: resolve as (value: unknown) => void, reject });
+      this.#waiting.push({ ...options, work, resolve: resolve as (value: unknown) => void, reject });
       this.#schedule();
     });
   }
@@ -162,8 +176,7 @@ export class WriteGroups {
     if ((isOne && group[0]?.changes === undefined) || this.#ungroupedLeft > 0) return this.#runAlone(group);
     try {
       let outcomes: readonly Outcome[] = [];
-      const work = async (tx: Transaction): Promise<readonly Outcome[]> =>
-        (outcomes = await runAll(tx, group));
+      const work: GroupWork = async (tx) => (outcomes = await runAll(tx, group));
       const kept = (): number => outcomes.filter(({ kind }) => kind === 'kept').length;
       outcomes = await this.#options.together(work, kept);
       for (const [index, one] of group.entries()) this.#settle(one, outcomes[index]);
@@ -185,9 +198,9 @@ export class WriteGroups {
   /** Does not hold up the next group, because these works may have to wait for locks of other transactions. */
   #runAlone(group: readonly Waiting[]): void {
     this.#ungroupedLeft = Math.max(0, this.#ungroupedLeft - group.length);
-    for (const { work, resolve, reject } of group) {
+    for (const { work, searchTime, resolve, reject } of group) {
       const alone = this.#options
-        .alone(work)
+        .alone(work, searchTime)
         .then(resolve, reject)
         .finally(() => this.#runningAlone.delete(alone));
       this.#runningAlone.add(alone);
@@ -195,10 +208,10 @@ export class WriteGroups {
   }
 }
 
-async function runAll(tx: Transaction, group: readonly Waiting[]): Promise<readonly Outcome[]> {
+async function runAll(tx: GroupTransaction, group: readonly Waiting[]): Promise<readonly Outcome[]> {
   const statements = new GroupStatements(tx);
   const outcomes = await Promise.all(
-    group.map(({ work, changes }) => runOne(new SharedTransaction(tx, { statements, changes }), work)),
+    group.map(({ work, ...grouped }) => runOne(new SharedTransaction(tx, statements, grouped), work)),
   );
   for (const outcome of outcomes)
     if (outcome.kind === 'kept') for (const callback of outcome.callbacks) tx.afterCommit(callback);
@@ -232,17 +245,16 @@ class SharedTransaction implements Transaction {
   hasWritten = false;
   /** Whether the lookup of the row to change has failed: the row does not exist or is locked. */
   hasMissed = false;
-  readonly #tx: Transaction;
+  readonly #tx: GroupTransaction;
   readonly #statements: GroupStatements;
   readonly #changes: string | undefined;
+  readonly #searchTime: SearchTime;
 
-  constructor(
-    tx: Transaction,
-    options: { readonly statements: GroupStatements; readonly changes: string | undefined },
-  ) {
+  constructor(tx: GroupTransaction, statements: GroupStatements, { changes, searchTime }: GroupedWork) {
     this.#tx = tx;
-    this.#statements = options.statements;
-    this.#changes = options.changes;
+    this.#statements = statements;
+    this.#changes = changes;
+    this.#searchTime = searchTime;
   }
 
   get names(): Names {
@@ -257,8 +269,9 @@ class SharedTransaction implements Transaction {
     return this.#statements.single(this, statement, () => this.#tx.get(statement));
   }
 
-  async search(statement: Sql): Promise<Tuple[]> {
-    return this.#statements.single(this, statement, () => this.#tx.search(statement));
+  async search(statement: Sql, options?: SearchOptions): Promise<Tuple[]> {
+    const search = (): Promise<Tuple[]> => this.#tx.searchFor(this.#searchTime, statement, options);
+    return this.#statements.single(this, statement, search);
   }
 
   async tuples(statement: Sql): Promise<Tuple[]> {

@@ -2,11 +2,12 @@ import { accessSync, closeSync, constants, fdatasync, fdatasyncSync, openSync, s
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { GenerationCache } from '../../base/cache.ts';
-import { systemClock } from '../../base/clock.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
 import { codeOf } from '../../base/process.ts';
 import { foldFunction, likeFunction, realTextFunction, sql, type Sql } from '../../sql/sql.ts';
 import { answerBytesMax, answerTooLarge, type PlainTuple, type Row, type Tuple } from '../database.ts';
-import { EngineFailure, isBusy, isFailedWrite, QueryTimeout, toEngineError } from '../engine-errors.ts';
+import { EngineFailure, isBusy, isFailedWrite, toEngineError } from '../engine-errors.ts';
+import { Deadline, type SearchTime } from './deadline.ts';
 import { jsonNumber } from './sqlite-names.ts';
 
 /**
@@ -47,7 +48,8 @@ export class SqliteConnection {
 
   constructor(path: string, options: ConnectionOptions) {
     this.#path = path;
-    this.#deadline = new Deadline(options.queryTimeoutMs ?? queryTimeoutMsDefault);
+    const { queryTimeoutMs = queryTimeoutMsDefault, clock = systemClock } = options;
+    this.#deadline = new Deadline(queryTimeoutMs, clock);
     this.isFullySynced = options.synchronous === 'FULL';
     this.#log = new LogSync(path);
     try {
@@ -241,52 +243,13 @@ function bytesOf(tuple: Tuple): number {
   return bytes;
 }
 
-/** The time of a search, and the memory of its rows. */
-export interface SearchTime {
-  /** How much of the query timeout has passed before. */
-  readonly spentMs?: number;
-  /** When it is to be ended before the query timeout, to be run again elsewhere. */
-  readonly budgetMs?: number;
-  readonly bytesMax?: number | undefined;
-}
-
-/** A search has not ended within its budget. */
-export class OverBudget extends Error {}
-
-/** Ends a statement that runs for longer than the time-out or its budget: SQLite calls `check` for its rows, which then throws. */
-class Deadline {
-  readonly #timeoutMs: number;
-  #startMs: number | undefined;
-  #spentMs = 0;
-  #budgetMs = Number.POSITIVE_INFINITY;
-
-  constructor(timeoutMs: number) {
-    this.#timeoutMs = timeoutMs;
-  }
-
-  /** Called when a statement begins. */
-  reset({ spentMs = 0, budgetMs = Number.POSITIVE_INFINITY }: SearchTime = {}): void {
-    this.#startMs = undefined;
-    this.#spentMs = spentMs;
-    this.#budgetMs = budgetMs;
-  }
-
-  check(): number {
-    const nowMs = systemClock.monotonic();
-    this.#startMs ??= nowMs;
-    const tookMs = nowMs - this.#startMs;
-    if (tookMs + this.#spentMs > this.#timeoutMs) throw new QueryTimeout();
-    if (tookMs > this.#budgetMs) throw new OverBudget();
-    return 1;
-  }
-}
-
 export type Synchronous = 'FULL' | 'NORMAL';
 
 interface ConnectionOptions {
   readonly isReadOnly: boolean;
   readonly synchronous: Synchronous;
   readonly queryTimeoutMs?: number;
+  readonly clock?: Clock;
 }
 
 function open(path: string, { isReadOnly }: ConnectionOptions): DatabaseSync {

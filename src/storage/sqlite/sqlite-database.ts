@@ -1,26 +1,25 @@
 import { GenerationCache } from '../../base/cache.ts';
-import { systemClock } from '../../base/clock.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
 import { sql, type Sql } from '../../sql/sql.ts';
 import type { Database, Row, SearchOptions, Transaction, Tuple, WriteOptions } from '../database.ts';
 import { isMissingName, OutdatedDefinitions } from '../engine-errors.ts';
 import type { StatementKind, StorageCounts } from '../storage-counts.ts';
+import { OverBudget } from './deadline.ts';
 import type { LogState } from './log-mark.ts';
 import type { PooledFile, ReaderPool } from './reader-pool.ts';
-import {
-  OverBudget,
-  queryTimeoutMsDefault,
-  SqliteConnection,
-  type Synchronous,
-} from './sqlite-connection.ts';
+import { queryTimeoutMsDefault, SqliteConnection, type Synchronous } from './sqlite-connection.ts';
 import { dataVersion, type SqliteDefinitions } from './sqlite-definitions.ts';
 import { sqliteNames } from './sqlite-names.ts';
 import { WriteQueue } from './write-queue.ts';
+import { WriteSearches } from './write-searches.ts';
 
 export interface SqliteOptions {
   readonly path: string;
   /** `NORMAL` may lose acknowledged writes on power loss: only for data that nobody relies on, as request logs. */
   readonly synchronous?: Synchronous;
   readonly queryTimeoutMs?: number;
+  /** Ends searches that take too long. */
+  readonly clock?: Clock;
   /** How long a group of writes begins works, unless a sync takes longer. */
   readonly groupMs?: number;
   /** For a file whose definitions this process keeps in memory. */
@@ -71,6 +70,10 @@ class SqliteDatabase implements SqliteFile {
     this.#options = options;
     this.#queue = new WriteQueue({
       open: () => this.#open(false),
+      searches: new WriteSearches(
+        options.queryTimeoutMs ?? queryTimeoutMsDefault,
+        options.clock ?? systemClock,
+      ),
       onReopen: () => this.#reopenReader(),
       endView: () => this.#endView(),
       holdView: () => this.#holdView(),
@@ -207,11 +210,12 @@ class SqliteDatabase implements SqliteFile {
   }
 
   #open(isReadOnly: boolean): SqliteConnection {
-    const { queryTimeoutMs } = this.#options;
+    const { queryTimeoutMs, clock } = this.#options;
     return new SqliteConnection(this.#options.path, {
       isReadOnly,
       synchronous: this.#options.synchronous ?? 'FULL',
       ...(queryTimeoutMs !== undefined && { queryTimeoutMs }),
+      ...(clock !== undefined && { clock }),
     });
   }
 

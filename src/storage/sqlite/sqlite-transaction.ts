@@ -11,6 +11,7 @@ import {
 import type { BulkInserts } from '../bulk-inserts.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { sqliteNames } from './sqlite-names.ts';
+import type { WriteSearches } from './write-searches.ts';
 
 /** The `tx` that one work of a group is given. */
 export class SqliteTransaction implements Transaction {
@@ -21,10 +22,12 @@ export class SqliteTransaction implements Transaction {
   hasWritten = false;
   #connection: SqliteConnection | undefined;
   readonly #gathered: BulkInserts;
+  readonly #searches: WriteSearches;
 
-  constructor(connection: SqliteConnection, gathered: BulkInserts) {
+  constructor(connection: SqliteConnection, gathered: BulkInserts, searches: WriteSearches) {
     this.#connection = connection;
     this.#gathered = gathered;
+    this.#searches = searches;
   }
 
   async all(statement: Sql): Promise<Row[]> {
@@ -37,9 +40,13 @@ export class SqliteTransaction implements Transaction {
     return this.#live().get(statement);
   }
 
-  async search(statement: Sql, options?: SearchOptions): Promise<Tuple[]> {
+  async search(statement: Sql, options: SearchOptions = {}): Promise<Tuple[]> {
     if (this.#gathered.concern(statement)) await this.writeGathered();
-    return this.#live().search(statement, options);
+    const connection = this.#live();
+    if (options.isExempt === true) return connection.search(statement, options);
+    return this.#searches.run(statement.text, (budgetMs) =>
+      connection.search(statement, { ...options, budgetMs }),
+    );
   }
 
   async tuples(statement: Sql): Promise<Tuple[]> {

@@ -8,6 +8,7 @@ import { BulkInserts } from '../bulk-inserts.ts';
 import type { StorageCounts } from '../storage-counts.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { SqliteTransaction } from './sqlite-transaction.ts';
+import type { WriteSearches } from './write-searches.ts';
 
 /**
  * Group commit. Works that were asked for in one turn of the event loop share one transaction and are answered after the one
@@ -55,6 +56,8 @@ export interface WriteQueueOptions {
   /** How long a group begins works where a sync takes less, in milliseconds. */
   readonly groupMs?: number;
   readonly open: () => SqliteConnection;
+  /** The budget of the searches in works. */
+  readonly searches: WriteSearches;
   /** Called when the writer is about to reopen its file after the medium failed; readers must do the same. */
   readonly onReopen: () => Promise<void>;
   /** Called before a group and when it is on the disk: a reader's view of the file must end there. */
@@ -297,7 +300,7 @@ export class WriteQueue {
   async #runWork(work: Work, isGuarded: boolean): Promise<Outcome | undefined> {
     const connection = this.#connection;
     if (isGuarded) connection.run(SAVEPOINT);
-    const tx = new SqliteTransaction(connection, this.#gathered);
+    const tx = new SqliteTransaction(connection, this.#gathered, this.#options.searches);
     try {
       const value = await new Promise((resolve, reject) => {
         this.#onForeignAwait = reject;

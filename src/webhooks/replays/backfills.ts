@@ -32,6 +32,8 @@ const lockedMax = 100;
 /** How many of them are read together, and the size of their JSON, about, at which a step ends. */
 const readTogetherMax = 20;
 const jsonLengthMax = 4 * 1024 * 1024;
+/** After how long with conditions a step ends: a view rule may take as long as its owner makes it, and on SQLite everybody waits for a step. */
+const conditionsMsMax = 50;
 
 /**
  * Counts the records of a backfill, a part of the table at a time, with a turn of the event loop between them: where this thread makes the
@@ -194,7 +196,7 @@ interface Telling {
   readonly records: readonly LockedRecord[];
 }
 
-/** Writes the events of those records that meet the endpoint's conditions. Returns their positions, and where the step ends if that is before its end, as the records are large. */
+/** Writes the events of those records that meet the endpoint's conditions. Returns their positions, and where the step ends if that is before its end, as the records are large or their conditions slow. */
 async function tell(
   tx: Transaction,
   { records, events, clock, collections }: BackfillInstance,
@@ -204,6 +206,7 @@ async function tell(
   const before = await lastEvent(tx);
   const isConditional = hasConditions(endpoint);
   const nowMs = clock.now();
+  const startMs = clock.monotonic();
   const common = {
     kind: 'backfill',
     created: toTimestamp(nowMs),
@@ -214,15 +217,19 @@ async function tell(
   let end: number | undefined;
   for (let at = 0; at < untold.length && end === undefined; at += readTogetherMax) {
     const together = untold.slice(at, at + readTogetherMax).map(({ position }) => position);
-    for (const { about, change } of await records.read(tx, what, together)) {
+    for (const [index, { about, change }] of (await records.read(tx, what, together)).entries()) {
       length += about.dataJson.length;
-      if (isConditional) {
-        const meeting = await meetConditions(tx, [endpoint], { change, collections, now: nowMs });
-        if (meeting.length === 0) continue;
+      const isMet =
+        !isConditional ||
+        (await meetConditions(tx, [endpoint], { change, collections, now: nowMs })).length > 0;
+      if (isMet) ids.push((await events.append(tx, { ...common, ...about })).id);
+      if (isConditional && clock.monotonic() - startMs > conditionsMsMax && at + index + 1 < untold.length) {
+        end = together[index];
+        break;
       }
-      ids.push((await events.append(tx, { ...common, ...about })).id);
     }
-    if (length >= jsonLengthMax && at + readTogetherMax < untold.length) end = together.at(-1);
+    if (end === undefined && length >= jsonLengthMax && at + readTogetherMax < untold.length)
+      end = together.at(-1);
   }
   return { events: await positionsOf(tx, before, ids), ...(end !== undefined && { end }) };
 }

@@ -39,6 +39,8 @@ export interface ReplayPlan extends Pick<Replay, 'first' | 'last' | 'isDescendin
 
 /** Rows of the log that are walked together. */
 const walkMax = 16_384;
+/** As many of those whose bodies a filter is asked about: on SQLite everybody waits for that. */
+const filteredMax = 1_024;
 
 /** Returns the range of the log between two times (milliseconds since 1970), both of which may be left out. */
 export async function readRange(
@@ -76,7 +78,7 @@ async function readCount(
   cursor: number,
 ): Promise<{ readonly end: number | undefined; readonly count: number }> {
   const { eventFilter } = plan;
-  const found = candidates(reader, plan, { cursor, walk: walkMax });
+  const found = candidates(reader, plan, { cursor, walk: eventFilter === undefined ? walkMax : filteredMax });
   if (eventFilter !== undefined) {
     const [end] = await readEnd(reader, found);
     const rows = await reader.tuples(foundByKeys(sql`${found.walked} ${found.select}`));
@@ -238,7 +240,8 @@ async function take(
   { cursor, room, now }: { readonly cursor: number; readonly room: number; readonly now: number },
 ): Promise<Advanced> {
   const { isDescending, number } = replay;
-  const found = candidates(tx, { ...replay, endpoint, eventFilter }, { cursor, walk: walkMax });
+  const walk = eventFilter === undefined ? walkMax : filteredMax;
+  const found = candidates(tx, { ...replay, endpoint, eventFilter }, { cursor, walk });
   const order = isDescending ? sql`position DESC` : sql`position`;
   const rows = await tx.tuples(sql`
     ${found.walked} SELECT position, (SELECT ${found.end} FROM walked) FROM (${found.select}) AS wanted ORDER BY ${order}${limit(room)}`);
