@@ -105,7 +105,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     tls: config.tls,
     accessLog: config.accessLog ? new AccessLog(parts.writeAccess ?? writeSoon) : undefined,
     warnings: (instance) => warningsFor(instance, thumbs, ownFiles),
-    readiness: () => (isStopping ? 'stopping' : data.home.isReachable() ? 'ready' : 'degraded'),
+    readiness: () => (isStopping ? 'stopping' : (data.home.fault() ?? 'ready')),
   });
   const running = { ...services, server, delivering, nodes, data, lock, config, logger };
   const url = await listen(running);

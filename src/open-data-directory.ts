@@ -12,12 +12,15 @@ import { uploadFolderIn } from './files/instance-files.ts';
 import { InstanceDirectory, type InstanceEntry } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
 import { type Loan, OpenInstances } from './instances/open-instances.ts';
+import { reportDamage } from './instances/report-damage.ts';
 import { GuardedRequests } from './network/guarded-requests.ts';
 import { openInstance } from './open-instance.ts';
 import { type MasterKey, openMasterKey } from './secrets/master-key.ts';
 import { type DataHome, type DataLock, lockDataDirectory } from './storage/data-home.ts';
 import type { Database } from './storage/database.ts';
 import type { MigrationNotice } from './storage/migrate.ts';
+import { probeFolder } from './storage/probe-folder.ts';
+import { filesPlace } from './storage/storage-health.ts';
 import { DatabaseClock } from './storage/postgres/database-clock.ts';
 import { openSqliteHome, prepareDirectory } from './storage/sqlite/home.ts';
 import { sqliteVersion } from './storage/sqlite/sqlite-database.ts';
@@ -102,6 +105,8 @@ export async function openDataDirectory(config: Config, parts: DataParts): Promi
     findDue: config.postgres && (() => readWaitingInstances(home.background, dueClock.now())),
     logger,
   });
+  home.health.addProbe(filesPlace, () => probeFolder(folder));
+  home.health.onDamage(reportDamage({ borrow: borrowFrom({ directory, instances }), logger }));
   return {
     home,
     dueClock,

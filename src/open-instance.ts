@@ -21,6 +21,7 @@ import { sealerFor } from './secrets/seal.ts';
 import { SettingsStore } from './settings/settings-store.ts';
 import type { DataHome, Memory } from './storage/data-home.ts';
 import type { Database } from './storage/database.ts';
+import { filesPlace } from './storage/storage-health.ts';
 import { EndpointStore } from './webhooks/endpoints/endpoint-store.ts';
 import { addressEvent, fanOut } from './webhooks/fan-out.ts';
 
@@ -120,10 +121,11 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
 }
 
 function filesOf(id: string, settings: SettingsStore, options: InstanceParts): InstanceFiles {
-  const { folder, requests, clock, wrapStore, onFilesNoted } = options;
+  const { folder, requests, clock, wrapStore, onFilesNoted, home } = options;
+  const onFailure = (error: unknown): void => home.health.note(filesPlace, error);
   const onNoted = (due: number): void => onFilesNoted(id, due);
   const remote = { settings, requests, clock };
-  return new InstanceFiles({ folder: join(folder, id), remote, wrapStore, onNoted });
+  return new InstanceFiles({ folder: join(folder, id), remote, wrapStore, onNoted, onFailure });
 }
 
 type Remembered = Pick<Instance, 'collections' | 'settings' | 'endpoints'>;

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { assert } from '../base/assert.ts';
-import { AppError } from '../base/errors.ts';
 import { codeOf, syncDirectory } from '../base/process.ts';
+import { toDiskError } from '../storage/engine-errors.ts';
 import {
   type BlobSource,
   type BlobState,
@@ -38,8 +38,7 @@ export class DiskStore implements BlobStore {
       await this.#move(path, to);
       await syncDirectory(dirname(to));
     } catch (error) {
-      if (codeOf(error) !== 'ENOSPC' && codeOf(error) !== 'EDQUOT') throw error;
-      throw new AppError('storage_full', 'The storage is full.', { cause: error });
+      throw toDiskError(error);
     }
   }
 

@@ -17,6 +17,8 @@ export interface InstanceFilesOptions {
   readonly wrapStore?: ((store: BlobStore) => BlobStore) | undefined;
   /** Called after a commit that has noted files to be removed at this time (milliseconds since 1970). */
   readonly onNoted?: (due: number) => void;
+  /** Called with what a file could not be stored by. */
+  readonly onFailure?: (error: unknown) => void;
 }
 
 export interface RemoteFiles {
@@ -51,6 +53,12 @@ export class InstanceFiles {
     const disk = new DiskStore(join(folder, 'storage'));
     this.disk = wrapStore?.(disk) ?? disk;
     this.noteDue = onNoted ?? (() => undefined);
+  }
+
+  /** Throws what a file could not be stored by, after it has been noted. */
+  fail(error: unknown): never {
+    this.#options.onFailure?.(error);
+    throw error;
   }
 
   /** Where files are kept now. */

@@ -1,12 +1,13 @@
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AppError, busy } from '../base/errors.ts';
+import { busy } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import { type Holding, Ledger } from '../base/ledger.ts';
 import { Pieces } from '../base/pieces.ts';
 import { codeOf, openFilesMax } from '../base/process.ts';
 import { NewFile } from '../fields/new-file.ts';
 import { BytesDigest } from '../secrets/digest.ts';
+import { toDiskError } from '../storage/engine-errors.ts';
 import { dueAt, type FilesInstance, noteRemovals, removalTimes } from './file-removals.ts';
 import { detectType, headBytesMax, isMediaType } from './media-type.ts';
 import { storedName } from './stored-name.ts';
@@ -92,7 +93,9 @@ export class Uploads {
   async receive(file: ReceivedFile): Promise<UploadedFile> {
     const path = join(this.#instance.files.uploadFolder, `${newId()}.upload`);
     this.#paths.push(path);
-    const { size, head, digest } = await this.#write(path, file).catch(explained);
+    const { size, head, digest } = await this.#write(path, file)
+      .catch(explained)
+      .catch((error: unknown) => this.#instance.files.fail(error));
     const { originalName, bytesMax } = file;
     const type = await detectType(head, originalName);
     const isComplete = size <= bytesMax;
@@ -143,7 +146,7 @@ export class Uploads {
     };
     // All have ended before the request is refused: a file that was removed meanwhile would come back.
     const ends = await Promise.allSettled(Array.from({ length: parallelMax }, putNext));
-    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    for (const end of ends) if (end.status === 'rejected') files.fail(end.reason);
   }
 
   /** Lets go of the placed files that no record names: the records were refused, or the request was answered before. */
@@ -215,8 +218,6 @@ async function openNew(path: string): Promise<FileHandle> {
 
 function explained(error: unknown): never {
   const code = codeOf(error);
-  if (code === 'ENOSPC' || code === 'EDQUOT')
-    throw new AppError('storage_full', 'The storage is full.', { cause: error });
   if (code === 'EMFILE' || code === 'ENFILE') throw busy(error);
-  throw error;
+  throw toDiskError(error);
 }

@@ -28,6 +28,7 @@ import type { RecordWrite } from '../records/record-write.ts';
 import type { RemovalRunner } from '../records/removal-runner.ts';
 import type { Realtime } from '../realtime/realtime.ts';
 import type { WriteOptions } from '../storage/database.ts';
+import type { StorageFault } from '../storage/storage-health.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { type Answer, answerMemory, projected } from './answer.ts';
 import type { AnswerMemory } from './answer-memory.ts';
@@ -36,8 +37,8 @@ import { queryOf } from './request.ts';
 import { ruleInput } from './rule-input.ts';
 import type { ServiceMetrics } from './service-metrics.ts';
 
-/** `stopping` once a stop has begun, `degraded` while the data cannot be written: a load balancer must then use another node. */
-export type Readiness = 'ready' | 'stopping' | 'degraded';
+/** `stopping` once a stop has begun, or why the data cannot be used as it should be: a load balancer must then use another node. */
+export type Readiness = 'ready' | 'stopping' | StorageFault;
 
 /** What routes use of the process. */
 export interface Services {

@@ -22,7 +22,7 @@ const countingMs = 1_000;
 
 export interface MetricSources {
   readonly data: {
-    readonly home: Pick<DataHome, 'counts' | 'control'>;
+    readonly home: Pick<DataHome, 'counts' | 'control' | 'health'>;
     readonly directory: InstanceDirectory;
     readonly instances: OpenInstances;
     readonly wakeUp: WakeUp;
@@ -101,7 +101,7 @@ export class ServiceMetrics {
         { name: 'chancery_http_connections', type: 'gauge', help: 'Connections of clients.' },
         () => this.#connections,
       ),
-      ...storageMetrics(home.counts),
+      ...storageMetrics(home.counts, home.health),
       ...webhookMetrics({ dispatcher, backlog: this.#backlog, events: () => wakeUp.events }),
       single(
         { name: 'chancery_realtime_connections', type: 'gauge', help: 'Realtime connections.' },

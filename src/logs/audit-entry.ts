@@ -33,6 +33,7 @@ export const auditActions = [
   'import',
   'instance.create',
   'instance.loss',
+  'instance.damage',
   'superuser.create',
   'superuser.update',
   'superuser.delete',

@@ -1,8 +1,9 @@
 import type { StorageCounts } from '../storage/storage-counts.ts';
+import { storageFaults, type StorageHealth } from '../storage/storage-health.ts';
 import { type Metric, samplesOf, single } from './metric.ts';
 
 /** What is counted of databases. */
-export function storageMetrics(counts: StorageCounts): readonly Metric[] {
+export function storageMetrics(counts: StorageCounts, health: StorageHealth): readonly Metric[] {
   const { commitWrites, commitSeconds, sqlSeconds, pools } = counts;
   const byPool = (read: (pool: (typeof pools)[number]) => ReturnType<Metric['samples']>[number]['value']) =>
     samplesOf('pool', Object.fromEntries(pools.map((pool) => [pool.name, read(pool)])));
@@ -46,6 +47,19 @@ export function storageMetrics(counts: StorageCounts): readonly Metric[] {
       type: 'gauge',
       help: 'Connections or threads that are in use.',
       samples: () => byPool(({ inUse }) => inUse()),
+    },
+    {
+      name: 'chancery_storage_failures_total',
+      type: 'counter',
+      help: 'Reads and writes that failed because of the disk, damage, or a database that is away.',
+      samples: () => samplesOf('kind', health.failures),
+    },
+    {
+      name: 'chancery_storage_faults',
+      type: 'gauge',
+      help: 'Places that fail now: instances, what they share, and the files of records.',
+      samples: () =>
+        samplesOf('kind', Object.fromEntries(storageFaults.map((kind) => [kind, health.count(kind)]))),
     },
   ];
 }

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Database, Reader } from './database.ts';
 import { isBusy } from './engine-errors.ts';
 import type { StorageCounts } from './storage-counts.ts';
+import type { StorageFault, StorageHealth } from './storage-health.ts';
 
 /**
  * Where the data of all instances lives: a directory of SQLite files, or a PostgreSQL database. Databases are migrated when opened.
@@ -29,8 +30,10 @@ export interface DataHome {
   refresh(instanceId: string): Promise<void>;
   /** Begins to poll for definitions that other processes have changed, so that reads do not rest on old ones for long. */
   watch(onError: (error: unknown) => void): void;
-  /** False while the data cannot be written: the last poll of `watch` failed, or the directory's file system is read-only. */
-  isReachable(): boolean;
+  /** What has failed, and whether it does so still. */
+  readonly health: StorageHealth;
+  /** Why data cannot be written now, or not be read as it was; undefined while all is well. */
+  fault(): StorageFault | undefined;
   /** Called after every instance was stopped. */
   stop(): Promise<void>;
 }

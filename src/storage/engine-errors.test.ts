@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../base/errors.ts';
-import { EngineFailure, toEngineError } from './engine-errors.ts';
+import { asCertain, EngineFailure, faultOf, toDiskError, toEngineError } from './engine-errors.ts';
 
 // As SQLite gives them: primary codes, and extended ones whose low byte is the primary code (https://www.sqlite.org/rescode.html).
 const BUSY_SNAPSHOT = 517;
 const IOERR_FSYNC = 1034;
+const IOERR_READ = 266;
 const FULL = 13;
 const IOERR_SHMSIZE = 4874;
 const READONLY_DBMOVED = 1032;
@@ -56,6 +57,44 @@ test('what is a bug of ours, or no error of the engine, stays what it is', () =>
   ]) {
     assert.equal(toEngineError(error), error);
   }
+});
+
+test('what an error says of the storage is disk, damage, unavailable, or nothing', () => {
+  for (const [fault, errcodes] of [
+    ['disk', [FULL, 10, IOERR_FSYNC, 778, IOERR_SHMSIZE, 3, 8, READONLY_DBMOVED]],
+    ['damage', [11, CORRUPT_INDEX, 26, IOERR_READ, 522, 8202, 8458]],
+    ['unavailable', [14]],
+    [undefined, [1, 5, 6, BUSY_SNAPSHOT, 18, CONSTRAINT_NOTNULL]],
+  ] as const)
+    for (const errcode of errcodes) {
+      const error = driverError(errcode);
+      for (const one of [error, toEngineError(error), asCertain(toEngineError(error))])
+        assert.equal(faultOf(one), fault, String(errcode));
+    }
+  for (const code of ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS']) {
+    const error = Object.assign(new Error('a secret path'), { code });
+    const told = toDiskError(error);
+    assert.ok(told instanceof AppError);
+    assert.deepEqual([faultOf(error), faultOf(told), told.retryAfter], ['disk', 'disk', 30], code);
+    assert.equal(told.code, code === 'ENOSPC' || code === 'EDQUOT' ? 'storage_full' : 'unavailable');
+    assert.doesNotMatch(told.message, /secret/);
+  }
+  const missing = Object.assign(new Error('missing'), { code: 'ENOENT' });
+  assert.deepEqual(
+    [toDiskError(missing), faultOf(missing), faultOf(undefined)],
+    [missing, undefined, undefined],
+  );
+});
+
+test('a failure before anything was written has certainly left nothing', () => {
+  for (const errcode of [IOERR_FSYNC, 11]) {
+    const error = asCertain(toEngineError(driverError(errcode)));
+    assert.ok(error instanceof EngineFailure);
+    assert.deepEqual([error.code, error.retryAfter], ['unavailable', 30]);
+    assert.match(String(error.cause), /secret/);
+  }
+  const full = toEngineError(driverError(FULL));
+  assert.equal(asCertain(full), full);
 });
 
 function driverError(errcode: number): Error {

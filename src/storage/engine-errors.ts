@@ -1,5 +1,7 @@
 import { AppError, Busy, busy } from '../base/errors.ts';
+import { codeOf } from '../base/process.ts';
 import { answerTooLarge } from './database.ts';
+import type { StorageFault } from './storage-health.ts';
 
 /** A unique index refused a row. `columns` are the columns of the index; empty where the engine names only the index. */
 export class UniqueViolation extends Error {
@@ -89,6 +91,9 @@ const TOOBIG = 18;
 const CONSTRAINT = 19;
 const NOTADB = 26;
 
+/** Extended codes of what is on the disk and cannot be read: a page, the end of a file, what the file system or a checksum calls wrong. */
+const unreadable: ReadonlySet<number> = new Set([266, 522, 8202, 8458]);
+
 /** Extended code: a write to a file failed. */
 const IOERR_WRITE = 778;
 
@@ -128,8 +133,56 @@ export function toEngineError(error: unknown): unknown {
   }
 }
 
-function storageFull(cause: unknown): AppError {
+export function storageFull(cause: unknown): AppError {
   return new AppError('storage_full', 'The storage is full.', { cause, retryAfter: 30 });
+}
+
+/** Translates an error of a file, or of its sync. One that says nothing of the disk is returned as it is. */
+export function toDiskError(error: unknown): unknown {
+  const code = codeOf(error);
+  if (fullDisk.has(code)) return storageFull(error);
+  return failedDisk.has(code) ? new EngineFailure(error, { isCertain: true }) : error;
+}
+
+const fullDisk: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
+const failedDisk: ReadonlySet<string> = new Set(['EIO', 'EROFS']);
+
+/** Returns the failure of a read, or of a work before its COMMIT: whatever failed, nothing was kept. */
+export function asCertain(error: unknown): unknown {
+  return error instanceof EngineFailure && error.code === 'outcome_unknown'
+    ? new EngineFailure(error.cause, { isCertain: true })
+    : error;
+}
+
+/** Returns what an error of SQLite or of a file says of the storage, however often it has been wrapped; undefined for nothing. */
+export function faultOf(error: unknown): StorageFault | undefined {
+  const code = sqliteCode(error);
+  if (code !== undefined) return sqliteFault(code);
+  if (fullDisk.has(codeOf(error)) || failedDisk.has(codeOf(error))) return 'disk';
+  return error instanceof AppError ? (faultOf(error.cause) ?? faultWithoutCause(error)) : undefined;
+}
+
+function faultWithoutCause(error: AppError): StorageFault | undefined {
+  if (error.code === 'storage_full') return 'disk';
+  return error instanceof EngineFailure ? 'unavailable' : undefined;
+}
+
+function sqliteFault(code: number): StorageFault | undefined {
+  switch (code & 0xff) {
+    case CORRUPT:
+    case NOTADB:
+      return 'damage';
+    case IOERR:
+      return unreadable.has(code) ? 'damage' : 'disk';
+    case FULL:
+    case PERM:
+    case READONLY:
+      return 'disk';
+    case CANTOPEN:
+      return 'unavailable';
+    default:
+      return undefined;
+  }
 }
 
 /** True when a statement named a table or a column that no longer exists. */

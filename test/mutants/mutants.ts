@@ -8,6 +8,7 @@ import { deliveryMutants } from './delivery-mutants.ts';
 import { edgeMutants } from './edge-mutants.ts';
 import { expungeMutants } from './expunge-mutants.ts';
 import { filterMutants } from './filter-mutants.ts';
+import { healthMutants } from './health-mutants.ts';
 import { kitMutants } from './kit-mutants.ts';
 import { limitMutants } from './limit-mutants.ts';
 import { logMutants } from './log-mutants.ts';
@@ -43,6 +44,7 @@ export const mutants: readonly Mutant[] = [
   ...edgeMutants,
   ...expungeMutants,
   ...filterMutants,
+  ...healthMutants,
   ...kitMutants,
   ...limitMutants,
   ...logMutants,

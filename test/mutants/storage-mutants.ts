@@ -19,8 +19,8 @@ export const storageMutants: readonly Mutant[] = [
   {
     name: 'a server that cannot write is not ready',
     file: 'src/storage/sqlite/home.ts',
-    from: 'writingRefusal(directory) === undefined',
-    to: 'writingRefusal(directory) !== directory',
+    from: 'writingRefusal(directory) === undefined ?',
+    to: 'writingRefusal(directory) !== directory ?',
     tests: ['test/faults/disk.test.ts'],
   },
   {

@@ -69,8 +69,8 @@ async function assertAway(group: NodeGroup, node: App): Promise<void> {
     const { status, json, retryAfter } = await group.ask(node, 'GET /api/health/ready');
     if (status === 200) return false;
     assert.deepEqual(
-      [status, json.message, retryAfter],
-      [503, 'The database is away or cannot be written.', '1'],
+      [status, json.message, json.data, retryAfter],
+      [503, 'The database is away.', { reason: 'unavailable' }, '1'],
     );
     return true;
   });

@@ -7,6 +7,7 @@ import { countExhausted, exhaustedCountMax, readOldestPending } from '../../webh
 import { findProxyHeader } from '../client-address.ts';
 import { jsonAnswer } from '../openapi/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { storageFaults } from '../../storage/storage-health.ts';
 import type { Readiness } from '../request-context.ts';
 import { route, serviceRoute } from '../route.ts';
 
@@ -51,14 +52,15 @@ export const healthRoutes = [
     answers: {
       200: jsonAnswer('They should.', healthy),
       // An answer with its own body, not a refusal.
-      503: jsonAnswer('The service is stopping, or its database is away or cannot be written.', healthy, {
+      503: jsonAnswer('The service is stopping, or its data cannot be used as it should be.', healthy, {
         'Retry-After': 'RetryAfter',
       }),
     },
     handle: (context) => {
       const readiness = context.services.readiness();
       const status = readiness === 'ready' ? 200 : 503;
-      const json = JSON.stringify({ code: status, message: readinessMessages[readiness], data: {} });
+      const data = status === 200 ? {} : { reason: readiness };
+      const json = JSON.stringify({ code: status, message: readinessMessages[readiness], data });
       return context.answer(json, { status, ...(status === 503 && { headers: { 'retry-after': '1' } }) });
     },
   }),
@@ -67,7 +69,9 @@ export const healthRoutes = [
 const readinessMessages: Readonly<Record<Readiness, string>> = {
   ready: 'The service is ready.',
   stopping: 'The service is stopping.',
-  degraded: 'The database is away or cannot be written.',
+  disk: 'The disk is full or cannot be written.',
+  damage: 'Some of the stored data is damaged.',
+  unavailable: 'The database is away.',
 };
 
 /** Returns what an operator needs to see whether the right proxies are trusted. */
@@ -103,6 +107,10 @@ export const healthSchemas: Readonly<Record<string, Schema>> = {
     message: { type: 'string' },
     data: objectSchema(
       {
+        reason: {
+          enum: ['stopping', ...storageFaults],
+          description: 'Why the service is not ready.',
+        },
         engine: { enum: ['sqlite', 'postgres'] },
         version: { type: 'string' },
         instanceId: { type: 'string' },
@@ -129,6 +137,7 @@ export const healthSchemas: Readonly<Record<string, Schema>> = {
         },
       },
       [
+        'reason',
         'engine',
         'version',
         'instanceId',

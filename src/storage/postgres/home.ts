@@ -1,14 +1,21 @@
 import { codeOf } from '../../base/process.ts';
 import { AppError, notFound } from '../../base/errors.ts';
 import { Poller } from '../../base/poller.ts';
+import { newId } from '../../base/ids.ts';
 import { identifier, sql } from '../../sql/sql.ts';
 import type { DataHome, Memory } from '../data-home.ts';
 import type { Database, Transaction, WriteOptions } from '../database.ts';
+import { faultOf } from '../engine-errors.ts';
 import { migrate, type MigrateOptions } from '../migrate.ts';
 import { StorageCounts } from '../storage-counts.ts';
+import { type StorageFault, StorageHealth } from '../storage-health.ts';
 import { postgresMigrations } from '../migrations/postgres-migrations.ts';
 import { openPostgresPool, type PostgresPool, type PostgresPoolOptions } from './postgres-pool.ts';
 import { openPostgres } from './postgres-database.ts';
+import { postgresFault } from './postgres-errors.ts';
+
+/** Nobody looks through the pages of the server: damage counts for so long after it was met. */
+const damageMs = 60_000;
 
 /** Reads may use definitions that are outdated by this much; writes never do. */
 const watchIntervalMs = 500;
@@ -52,8 +59,10 @@ async function homeOf(
   how: Pick<MigrateOptions, 'onNotice'>,
 ): Promise<DataHome> {
   const counts = new StorageCounts([pool.counts, backgroundPool.counts]);
-  const control = openPostgres({ pool, instanceId: '', schema: 'chancery', counts });
-  const background = openPostgres({ pool: backgroundPool, instanceId: '', schema: 'chancery', counts });
+  const health = new StorageHealth({ faultOf: faultIn, probe: () => probe(background), damageMs });
+  const ofAll = { instanceId: '', schema: 'chancery', counts, onFailure: noteIn(health, '') };
+  const control = openPostgres({ pool, ...ofAll });
+  const background = openPostgres({ pool: backgroundPool, ...ofAll });
   await migrate(control, postgresMigrations, how);
   const opened = new Map<string, Opened>();
   let watch: Poller | undefined;
@@ -63,7 +72,9 @@ async function homeOf(
     counts,
     // Nothing to create in advance: the instance's data cannot be lost by itself, as it is in the database that lists the instance.
     makeInstance: () => Promise.resolve(() => Promise.resolve()),
-    openInstance: (instanceId, memory) => openInstance({ pool, control, counts, instanceId, memory, opened }),
+    health,
+    openInstance: (instanceId, memory) =>
+      openInstance({ pool, control, counts, health, instanceId, memory, opened }),
     openLogs: (instanceId) =>
       Promise.resolve(
         openPostgres({
@@ -86,13 +97,32 @@ async function homeOf(
       };
       watch = new Poller({ intervalMs: watchIntervalMs, poll: look, onError });
     },
-    isReachable: () => watch?.isWell ?? true,
+    fault: () => (watch?.isWell === false ? 'unavailable' : health.fault),
     stop: async () => {
       await watch?.stop();
+      await health.stop();
       await Promise.all([control.stop(), background.stop()]);
       await Promise.all([pool.stop(), backgroundPool.stop()]);
     },
   };
+}
+
+/** Files of records are on a disk here. */
+function faultIn(error: unknown): StorageFault | undefined {
+  return postgresFault(error) ?? faultOf(error);
+}
+
+function noteIn(health: StorageHealth, place: string): (error: unknown) => void {
+  return (error) => health.note(place, error);
+}
+
+/** Takes a few hundred kilobytes of the server's disk, and gives them back. */
+async function probe(database: Database): Promise<void> {
+  const table = sql`chancery.${identifier(`probe_${newId()}`)}`;
+  await database.write(async (tx) => {
+    await tx.run(sql`CREATE TABLE ${table} AS SELECT repeat('x', 1000) FROM generate_series(1, 300)`);
+    await tx.run(sql`DROP TABLE ${table}`);
+  });
 }
 
 function schemaOf(instanceId: string): string {
@@ -112,13 +142,14 @@ interface Opening {
   readonly pool: PostgresPool;
   readonly control: Database;
   readonly counts: StorageCounts;
+  readonly health: StorageHealth;
   readonly instanceId: string;
   readonly memory: Memory;
   readonly opened: Map<string, Opened>;
 }
 
 async function openInstance(opening: Opening): Promise<Database> {
-  const { pool, control, counts, instanceId, memory, opened } = opening;
+  const { pool, control, counts, health, instanceId, memory, opened } = opening;
   const schema = schemaOf(instanceId);
   const select = sql`SELECT version FROM chancery.instance WHERE id = ${instanceId}`;
   const readVersion = async (): Promise<number> => Number((await control.tuples(select))[0]?.[0]);
@@ -143,7 +174,8 @@ async function openInstance(opening: Opening): Promise<Database> {
     }),
   };
   const definitions = { version: select, known: () => own.version, refresh: own.refresh };
-  const database = announcing(openPostgres({ pool, instanceId, schema, definitions, counts }), {
+  const onFailure = noteIn(health, instanceId);
+  const database = announcing(openPostgres({ pool, instanceId, schema, definitions, counts, onFailure }), {
     instanceId,
     onChange: () => {
       own.changes += 1;

@@ -44,6 +44,8 @@ export interface PostgresOptions {
   readonly definitions?: Definitions;
   /** Where commits and statements are counted; undefined for what nobody asks about. */
   readonly counts?: StorageCounts;
+  /** Called with what a read or a write has failed by. */
+  readonly onFailure?: (error: unknown) => void;
   /** The name of the advisory lock that exclusive works take alone; by default the instance's id. */
   readonly lockName?: string;
   /** For request logs: no write waits for a sync, and the last ones may be lost when the server fails. */
@@ -140,7 +142,7 @@ class PostgresDatabase implements Database {
 
   async tuples(statement: Sql): Promise<Tuple[]> {
     if (statement.form?.kind === 'lookup' && !this.#isStopped)
-      return [...(await this.#questions.lookUp(statement, this.#howToRead(statement)))];
+      return [...(await this.#noting(this.#questions.lookUp(statement, this.#howToRead(statement))))];
     return await this.#read((connection) => connection.tuples(statement), this.#howToRead(statement));
   }
 
@@ -153,7 +155,7 @@ class PostgresDatabase implements Database {
     // A search may take the whole timeout again.
     if (spentMs > timeoutMs) throw new QueryTimeout();
     const how = { ...this.#howToRead(statement, timeoutMs), kind: 'search', bytesMax } as const;
-    return [...(await this.#questions.search(statement, how))];
+    return [...(await this.#noting(this.#questions.search(statement, how)))];
   }
 
   state(): undefined {
@@ -165,9 +167,13 @@ class PostgresDatabase implements Database {
     options: WriteOptions = {},
   ): Promise<Result> {
     if (this.#isStopped) throw stopping();
-    if (options.isAppending === true || options.changes !== undefined)
-      return await this.#groups.add(work, { changes: options.changes, searchTime: this.#searchTime() });
-    return await this.#write(work, { ...options, searchTime: this.#searchTime() });
+    const searchTime = this.#searchTime();
+    const isShared = options.isAppending === true || options.changes !== undefined;
+    return await this.#noting(
+      isShared
+        ? this.#groups.add(work, { changes: options.changes, searchTime })
+        : this.#write(work, { ...options, searchTime }),
+    );
   }
 
   async #write<Result>(work: Work<Result>, options: WorkOptions): Promise<Result> {
@@ -193,7 +199,16 @@ class PostgresDatabase implements Database {
 
   async #read<Shape>(ask: Ask<Shape>, options: ReadOptions): Promise<Shape[]> {
     if (this.#isStopped) throw stopping();
-    return [...(await this.#reads.read(ask, options))];
+    return [...(await this.#noting(this.#reads.read(ask, options)))];
+  }
+
+  async #noting<Result>(asked: Promise<Result>): Promise<Result> {
+    try {
+      return await asked;
+    } catch (error) {
+      this.#options.onFailure?.(error);
+      throw error;
+    }
   }
 
   #howToRead({ tables, form }: Sql, timeoutMs = this.#pool.statementTimeoutMs): ReadOptions {

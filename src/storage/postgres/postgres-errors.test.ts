@@ -6,6 +6,7 @@ import { EngineFailure, UniqueViolation } from '../engine-errors.ts';
 import {
   isCollision,
   isStaleStatement,
+  postgresFault,
   sqlState,
   toCommitError,
   toPostgresError,
@@ -15,7 +16,7 @@ test('what a waiting client can do about it decides how an error is told', () =>
   for (const [code, state] of [
     [
       'unavailable',
-      '57P01 57P02 57P03 57014 08006 53300 53200 25006 25P03 25P04 28P01 3D000 42501 40001 40P01 55P03 58030',
+      '57P01 57P02 57P03 57014 08006 53300 53200 25006 25P03 25P04 28P01 3D000 42501 40001 40P01 55P03 58030 58P01 XX001 XX002',
     ],
     ['storage_full', '53100'],
     ['bad_request', '22021 22003 22P02 22P05 22012 2201B 54000 54001'],
@@ -29,6 +30,20 @@ test('what a waiting client can do about it decides how an error is told', () =>
       assert.equal(sqlState(error), each);
     }
   }
+});
+
+test('what the server says of its storage is disk, damage, unavailable, or nothing', () => {
+  for (const [fault, states] of [
+    ['disk', '53100 58030'],
+    ['damage', 'XX001 XX002 58P01'],
+    ['unavailable', '25006'],
+    [undefined, '57P01 53300 40001 23505 22003 XX000'],
+  ] as const)
+    for (const state of states.split(' ')) {
+      assert.equal(postgresFault(toPostgresError(driverError(state))), fault, state);
+      assert.equal(postgresFault(toCommitError(toPostgresError(driverError(state)))), fault, state);
+    }
+  assert.equal(postgresFault(new Error('timeout expired')), undefined);
 });
 
 test('a connection that is lost or never came about is unavailable', () => {

@@ -1,6 +1,16 @@
 import { DatabaseError } from 'pg';
 import { AppError, busy } from '../../base/errors.ts';
-import { Collision, EngineFailure, NoRoom, QueryTimeout, UniqueViolation } from '../engine-errors.ts';
+import {
+  Collision,
+  EngineFailure,
+  NoRoom,
+  QueryTimeout,
+  storageFull,
+  UniqueViolation,
+  unavailableSeconds,
+  unavailableText,
+} from '../engine-errors.ts';
+import type { StorageFault } from '../storage-health.ts';
 
 /**
  * Translates an error of PostgreSQL by its SQLSTATE (https://www.postgresql.org/docs/18/errcodes-appendix.html). An error that it does
@@ -12,8 +22,9 @@ export function toPostgresError(error: unknown): Error {
   if (!(error instanceof DatabaseError)) return busy(error);
   const state = error.code ?? '';
   if (state === UNIQUE_VIOLATION) return toUniqueViolation(error);
-  if (state === DISK_FULL)
-    return new AppError('storage_full', 'The storage is full.', { cause: error, retryAfter: 30 });
+  if (state === DISK_FULL) return storageFull(error);
+  if (damagedStates.has(state))
+    return new AppError('unavailable', unavailableText, { cause: error, retryAfter: unavailableSeconds });
   if (state === QUERY_CANCELED) return new QueryTimeout(error);
   const advice = noRoomStates.get(state);
   if (advice !== undefined) return new NoRoom(advice, error);
@@ -24,10 +35,18 @@ export function toPostgresError(error: unknown): Error {
   return error;
 }
 
-/** Returns the SQLSTATE of the server's error, even after {@link toPostgresError} has wrapped it. */
+/** Returns the SQLSTATE of the server's error, however often it has been wrapped. */
 export function sqlState(error: unknown): string | undefined {
   if (error instanceof DatabaseError) return error.code;
-  return error instanceof Error && error.cause instanceof DatabaseError ? error.cause.code : undefined;
+  return error instanceof Error ? sqlState(error.cause) : undefined;
+}
+
+/** Returns what the server's error says of its storage. That it is away, its polls show (home.ts). */
+export function postgresFault(error: unknown): StorageFault | undefined {
+  const state = sqlState(error) ?? '';
+  if (damagedStates.has(state)) return 'damage';
+  if (state === DISK_FULL || state === IO_ERROR) return 'disk';
+  return state === READ_ONLY ? 'unavailable' : undefined;
 }
 
 /** True when two transactions could not both go on; the work may succeed when it is run again. */
@@ -89,6 +108,9 @@ const SERIALIZATION_FAILURE = '40001';
 const DEADLOCK_DETECTED = '40P01';
 const QUERY_CANCELED = '57014';
 const DISK_FULL = '53100';
+const IO_ERROR = '58030';
+/** The server is a standby, or a primary that became one. */
+const READ_ONLY = '25006';
 const FEATURE_NOT_SUPPORTED = '0A000';
 const UNDEFINED_TABLE = '42P01';
 const UNDEFINED_COLUMN = '42703';
@@ -122,13 +144,17 @@ const unavailableClasses = new Set(['08', '28', '53', '57', '58']);
 const unavailableStates = new Set([
   SERIALIZATION_FAILURE,
   DEADLOCK_DETECTED,
-  '25006', // read only: a standby, or a primary that became one
+  READ_ONLY,
   '25P03', // idle in transaction for too long
   '25P04', // transaction timeout
   '42501', // a right that the role needs and does not have
   '3D000', // the database is not there (any more)
   '55P03', // lock not available
   '72000', // snapshot too old
+]);
+
+const damagedStates = new Set([
+  '58P01', // a file of the server's is missing
   'XX001', // data corrupted
   'XX002', // index corrupted
 ]);

@@ -4,9 +4,11 @@ import { AppError } from '../../base/errors.ts';
 import { Poller } from '../../base/poller.ts';
 import { codeOf, syncDirectory } from '../../base/process.ts';
 import type { DataHome, OpeningChecks } from '../data-home.ts';
-import { EngineFailure, unavailableSeconds, unavailableText } from '../engine-errors.ts';
+import { EngineFailure, faultOf, unavailableSeconds, unavailableText } from '../engine-errors.ts';
 import { migrate, type MigrateOptions, type Migration, type MigrationNotice } from '../migrate.ts';
 import { StorageCounts } from '../storage-counts.ts';
+import { probeFolder } from '../probe-folder.ts';
+import { type StorageFault, StorageHealth } from '../storage-health.ts';
 import { controlMigrations } from '../migrations/control-migrations.ts';
 import { instanceMigrations } from '../migrations/instance-migrations.ts';
 import { logMigrations } from '../migrations/log-migrations.ts';
@@ -19,6 +21,9 @@ import { UpgradeCopies, type UpgradeCopyOptions } from './upgrade-copies.ts';
 
 /** Reads may use definitions that are outdated by this much when a command has changed them; writes never do. */
 const watchIntervalMs = 250;
+
+/** How long damage counts after it was met. */
+const damageMs = 60_000;
 
 /** How much of its log a file may lose without a word, if the log is removed after a crash. */
 const markIntervalMs = 1_000;
@@ -40,8 +45,11 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
   const readers = new ReaderPool();
   const searched = { queryTimeoutMs, readers };
   const counts = new StorageCounts([readers.counts]);
-  const { database: control, mark } = await openControl(directory, { counts, copies, checks: { onLoss } });
+  const health = new StorageHealth({ faultOf, probe: () => probeFolder(directory), damageMs });
+  const ofControl = { counts, copies, checks: { onLoss }, ...watching(health, '') };
+  const { database: control, mark } = await openControl(directory, ofControl);
   const folderOf = (instanceId: string): string => join(directory, 'instances', instanceId);
+  const dataPath = (instanceId: string): string => join(folderOf(instanceId), 'data.db');
   const opened = new Map<string, Opened>();
   let watch: Poller | undefined;
   let marking: Poller | undefined;
@@ -49,15 +57,16 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
     control,
     background: control,
     counts,
+    health,
     makeInstance: (instanceId) => makeInstance(folderOf(instanceId)),
     openInstance: async (instanceId, memory, checks) => {
-      const path = join(folderOf(instanceId), 'data.db');
+      const path = dataPath(instanceId);
       await requireFile(path);
       const definitions = new SqliteDefinitions(memory);
       const ofInstance = ({ message, members }: MigrationNotice): void =>
         onNotice({ message, members: { instance: instanceId, ...members } });
-      const how = { ...searched, counts, copies, definitions, checks, onNotice: ofInstance };
-      const file = await openFile({ path, ...how, migrations: instanceMigrations });
+      const how = { ...searched, ...watching(health, instanceId), counts, copies, definitions, checks };
+      const file = await openFile({ path, ...how, onNotice: ofInstance, migrations: instanceMigrations });
       opened.set(instanceId, { ...file, definitions });
       return file.database;
     },
@@ -83,7 +92,7 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
       // A mark is only a help. Why it cannot be written, other errors say.
       marking = new Poller({ intervalMs: markIntervalMs, poll: writeMarks, onError: () => undefined });
     },
-    isReachable: () => writingRefusal(directory) === undefined,
+    fault: () => refusedFault(directory) ?? health.fault,
     refresh: async (instanceId) => {
       const found = opened.get(instanceId);
       await found?.definitions.refresh(found.database);
@@ -91,9 +100,26 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
     stop: async () => {
       await watch?.stop();
       await marking?.stop();
+      await health.stop();
       await control.stop();
       await readers.stop();
     },
+  };
+}
+
+/** A file system that has become read-only is known before anything fails: nothing may be written for long. */
+function refusedFault(directory: string): StorageFault | undefined {
+  return writingRefusal(directory) === undefined ? undefined : 'disk';
+}
+
+/** What a file tells of its failures, those at its opening included, and how it is tried again. */
+function watching(
+  health: StorageHealth,
+  place: string,
+): Required<Pick<FileOptions, 'onFailure' | 'onOpened'>> {
+  return {
+    onFailure: (error) => health.note(place, error),
+    onOpened: (file) => health.addProbe(place, () => file.probe()),
   };
 }
 
@@ -144,7 +170,7 @@ async function makeOne(path: string): Promise<void> {
 
 async function openControl(
   directory: string,
-  options: Pick<FileOptions, 'counts' | 'checks'> & { readonly copies: UpgradeCopies },
+  options: Omit<FileOptions, 'path' | 'migrations'> & { readonly copies: UpgradeCopies },
 ): Promise<OpenFile> {
   const path = join(directory, 'control.db');
   // Checked in this order: another process that is creating the directory creates control.db before any instance.
@@ -181,21 +207,25 @@ interface FileOptions extends SqliteOptions, Pick<MigrateOptions, 'onNotice'> {
   readonly copies?: UpgradeCopies;
   /** Left out for a file that may lose changes. */
   readonly checks?: Partial<OpeningChecks> | undefined;
+  /** Called when the file is open; what it returns, when it is closed. */
+  readonly onOpened?: (file: SqliteFile) => () => void;
 }
 
 async function openFile(options: FileOptions): Promise<OpenFile> {
   try {
     return await openMigrated(options);
   } catch (error) {
+    options.onFailure?.(error);
     const isExplained = !(error instanceof AppError) || error.explanation !== undefined;
     throw isExplained ? error : new UnopenedFile(options.path, error);
   }
 }
 
 async function openMigrated(how: FileOptions): Promise<OpenFile> {
-  const { migrations, copies, checks, onNotice, ...options } = how;
+  const { migrations, copies, checks, onNotice, onOpened, ...options } = how;
   const mark = new LogMark(options.path);
-  const database = openSqlite(options);
+  let onStopped: (() => void) | undefined;
+  const database = openSqlite({ ...options, onStopped: () => onStopped?.() });
   try {
     const loss = checks?.onLoss === undefined ? undefined : mark.findLoss(database.logState());
     if (loss !== undefined) checks?.onLoss?.(loss);
@@ -206,6 +236,7 @@ async function openMigrated(how: FileOptions): Promise<OpenFile> {
     await checks?.requireOwn?.(database);
     // Only now: a migration creates the table that holds the version of the definitions.
     options.definitions?.start();
+    onStopped = onOpened?.(database);
     return { database, mark };
   } catch (error) {
     await database.stop();

@@ -2,7 +2,7 @@ import { GenerationCache } from '../../base/cache.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { sql, type Sql } from '../../sql/sql.ts';
 import type { Database, Row, SearchOptions, Transaction, Tuple, WriteOptions } from '../database.ts';
-import { isMissingName, OutdatedDefinitions } from '../engine-errors.ts';
+import { asCertain, isMissingName, OutdatedDefinitions } from '../engine-errors.ts';
 import type { StatementKind, StorageCounts } from '../storage-counts.ts';
 import { OverBudget } from './deadline.ts';
 import type { LogState } from './log-mark.ts';
@@ -28,11 +28,17 @@ export interface SqliteOptions {
   readonly readers?: ReaderPool;
   /** Where commits and statements are counted; undefined for a file about which nobody asks. */
   readonly counts?: StorageCounts;
+  /** Called with what a read or a write has failed by. */
+  readonly onFailure?: (error: unknown) => void;
+  /** Called when the file begins to be closed. */
+  readonly onStopped?: () => void;
 }
 
 export interface SqliteFile extends Database {
   /** How much is in the write-ahead log; undefined while part of it is not on the disk. Called outside of any work. */
   logState(): LogState | undefined;
+  /** Writes something small, and copies the write-ahead log into the file, which may have to grow. Rejects while either fails. */
+  probe(): Promise<void>;
 }
 
 /** Opens one file as a {@link Database}: a writer that groups its commits, and a reader that never sees an open group. */
@@ -45,6 +51,8 @@ const slowTextsLengthMax = 64 * 1024;
 
 const BEGIN = sql`BEGIN`;
 const COMMIT = sql`COMMIT`;
+/** Writes the first page of the file; no program of ours reads the number. */
+const PROBE = sql`PRAGMA user_version = 0`;
 /** Checkpoints nothing: it only says what is in the log. */
 const LOG_STATE = sql`PRAGMA wal_checkpoint(NOOP)`;
 
@@ -78,6 +86,7 @@ class SqliteDatabase implements SqliteFile {
       endView: () => this.#endView(),
       holdView: () => this.#holdView(),
       counts: options.counts,
+      onFailure: options.onFailure,
       ...(options.groupMs !== undefined && { groupMs: options.groupMs }),
       ...(options.definitions !== undefined && {
         isOutdated: (writer) => options.definitions?.isOutdated(writer) === true,
@@ -125,9 +134,16 @@ class SqliteDatabase implements SqliteFile {
     }, options);
   }
 
+  async probe(): Promise<void> {
+    await this.#queue.add((tx) => tx.run(PROBE), { isExclusive: true });
+    this.#endView();
+    this.#queue.copyLog();
+  }
+
   async stop(): Promise<void> {
     const pooled = this.#pooled;
     this.#pooled = undefined;
+    this.#options.onStopped?.();
     // First: the last connection to be closed folds the log into the file, and these can only read.
     if (pooled !== undefined) await this.#options.readers?.close(pooled);
     await this.#queue.drain();
@@ -147,7 +163,9 @@ class SqliteDatabase implements SqliteFile {
       const rows = asked instanceof Promise ? await asked : asked;
       counts?.sqlSeconds[kind].noteMs(systemClock.monotonic() - startMs);
       return rows;
-    } catch (error) {
+    } catch (thrown) {
+      const error = asCertain(thrown);
+      this.#options.onFailure?.(error);
       if (definitions === undefined || !isMissingName(error)) throw error;
       // A thread sees a change of this process before it is on the disk, and remembered here.
       await this.#queue.synced;

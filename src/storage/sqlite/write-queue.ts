@@ -3,7 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import { busy, stopping } from '../../base/errors.ts';
 import { sql } from '../../sql/sql.ts';
 import { callBack, type Transaction, type WriteOptions } from '../database.ts';
-import { EngineFailure, toEngineError } from '../engine-errors.ts';
+import { asCertain, EngineFailure, toEngineError } from '../engine-errors.ts';
 import { BulkInserts } from '../bulk-inserts.ts';
 import type { StorageCounts } from '../storage-counts.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
@@ -69,6 +69,8 @@ export interface WriteQueueOptions {
   /** Called outside a transaction when `isOutdated` was true. May await nothing but reads. */
   readonly refresh?: () => Promise<void>;
   readonly counts?: StorageCounts | undefined;
+  /** Called with what a group or a work has failed by. */
+  readonly onFailure?: ((error: unknown) => void) | undefined;
 }
 
 interface Waiting {
@@ -107,6 +109,8 @@ export class WriteQueue {
   #guardedLeft = 0;
   /** Whether a work of this group has written something. */
   #hasWritten = false;
+  /** Whether the COMMIT of this group has begun: before it, a group that fails has certainly left nothing. */
+  #isCommitting = false;
   /** How long the last sync of the disk took. */
   #syncMs = 0;
   /** The size and duration of the group before. */
@@ -194,6 +198,7 @@ export class WriteQueue {
 
   async #runGroup(): Promise<void> {
     const group = this.#takeGroup();
+    this.#isCommitting = false;
     const startMs = systemClock.monotonic();
     try {
       await this.#reopenIfBroken();
@@ -213,7 +218,9 @@ export class WriteQueue {
       if (this.#hasWritten) this.#noteCommit(run);
       settle(group, run);
       if (this.#hasWritten) this.#connection.copyLongLog();
-    } catch (error) {
+    } catch (thrown) {
+      const error = this.#isCommitting ? thrown : asCertain(thrown);
+      this.#options.onFailure?.(error);
       this.#abandon(error);
       for (const waiting of group) waiting.reject(error);
     } finally {
@@ -247,6 +254,7 @@ export class WriteQueue {
       if (this.#isToSync) this.#options.holdView();
       const committedFromMs = systemClock.monotonic();
       this.#options.counts?.sqlSeconds.write.noteMs(committedFromMs - startMs);
+      this.#isCommitting = true;
       this.#connection.run(COMMIT);
       return { ...run, committedFromMs };
     } finally {
@@ -314,6 +322,7 @@ export class WriteQueue {
       const error = toEngineError(thrown);
       // A full disk or a failed write may have ended the transaction of the whole group.
       if (error instanceof EngineFailure || !connection.isInTransaction) throw error;
+      this.#options.onFailure?.(error);
       if (isGuarded) {
         connection.run(ROLLBACK_TO);
         connection.run(RELEASE);

@@ -1,0 +1,29 @@
+import type { Logger } from '../base/logger.ts';
+import type { DamageListener } from '../storage/storage-health.ts';
+import type { Loan } from './open-instances.ts';
+
+export interface ReportDamageOptions {
+  readonly borrow: (instanceId: string) => Promise<Loan | undefined>;
+  readonly logger: Logger;
+}
+
+/** Returns what tells the operator of damage, by the log of the service, and whoever reads the instance's audit log. */
+export function reportDamage({ borrow, logger }: ReportDamageOptions): DamageListener {
+  return (instance, error) => {
+    logger.error('Stored data is damaged: restore it from a backup.', {
+      ...(instance && { instance }),
+      error,
+    });
+    if (instance !== '') void audit(borrow, instance);
+  };
+}
+
+async function audit(borrow: ReportDamageOptions['borrow'], instance: string): Promise<void> {
+  try {
+    const loan = await borrow(instance);
+    loan?.instance.audit.note('operator', { action: 'instance.damage' });
+    loan?.release();
+  } catch {
+    // What cannot be opened has no audit log. The log of the service has the reason.
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * Why data cannot be written or read as it should be: the disk is full, read-only or fails; something stored is damaged; or the database
+ * is away.
+ */
+export const storageFaults = ['disk', 'damage', 'unavailable'] as const;
+
+export type StorageFault = (typeof storageFaults)[number];
+
+/** How often what has failed is tried again. */
+const probeIntervalMs = 1_000;
+
+export interface StorageHealthOptions {
+  /** Returns what an error says of the storage; undefined for any other error. */
+  readonly faultOf: (error: unknown) => StorageFault | undefined;
+  /** Writes something small, for places without a probe of their own. Rejects while that fails. */
+  readonly probe: () => Promise<void>;
+  /** After this long without any more of it, damage is taken for over: where nobody can look through a whole place. */
+  readonly damageMs?: number;
+}
+
+/** Called when damage is met in a place that was taken for whole. */
+export type DamageListener = (place: string, error: unknown) => void;
+
+/**
+ * What is wrong with the storage now, by place: an instance's id, '' for what all instances share, or `filesPlace`. A place is noted when
+ * something fails there. It is well again when its probe, a small write, succeeds; damage is over only when somebody has looked
+ * through the whole place and calls `noteWhole`.
+ */
+export class StorageHealth {
+  /** How often each has been met. */
+  readonly failures: Record<StorageFault, number> = { disk: 0, damage: 0, unavailable: 0 };
+  readonly #options: StorageHealthOptions;
+  readonly #places: Readonly<Record<StorageFault, Set<string>>> = {
+    disk: new Set(),
+    damage: new Set(),
+    unavailable: new Set(),
+  };
+  readonly #probes = new Map<string, () => Promise<void>>();
+  readonly #forgetting = new Map<string, NodeJS.Timeout>();
+  #onDamage: DamageListener = () => undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #probing: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(options: StorageHealthOptions) {
+    this.#options = options;
+  }
+
+  /** The first of `storageFaults` that is in any place. */
+  get fault(): StorageFault | undefined {
+    return storageFaults.find((fault) => this.#places[fault].size > 0);
+  }
+
+  /** The number of places that have this fault. */
+  count(fault: StorageFault): number {
+    return this.#places[fault].size;
+  }
+
+  get damagedPlaces(): readonly string[] {
+    return [...this.#places.damage];
+  }
+
+  onDamage(listener: DamageListener): void {
+    this.#onDamage = listener;
+  }
+
+  /** Tries this place by its own small write from now on, until the returned function is called. */
+  addProbe(place: string, probe: () => Promise<void>): () => void {
+    this.#probes.set(place, probe);
+    return () => {
+      if (this.#probes.get(place) === probe) this.#probes.delete(place);
+    };
+  }
+
+  /** Notes an error of a place, if it says anything of the storage. */
+  note(place: string, error: unknown): void {
+    const fault = this.#options.faultOf(error);
+    if (fault === undefined) return;
+    this.failures[fault] += 1;
+    const isNew = !this.#places[fault].has(place);
+    this.#places[fault].add(place);
+    if (fault !== 'damage') {
+      this.#probeLater();
+      return;
+    }
+    this.#forgetLater(place);
+    if (isNew) this.#onDamage(place, error);
+  }
+
+  /** Notes that everything in a place was looked at, and nothing is damaged. */
+  noteWhole(place: string): void {
+    this.#places.damage.delete(place);
+    this.#forgetting.delete(place);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    for (const timer of this.#forgetting.values()) clearTimeout(timer);
+    await this.#probing;
+  }
+
+  #forgetLater(place: string): void {
+    const { damageMs } = this.#options;
+    if (damageMs === undefined) return;
+    clearTimeout(this.#forgetting.get(place));
+    this.#forgetting.set(place, setTimeout(() => this.noteWhole(place), damageMs).unref());
+  }
+
+  #probeLater(): void {
+    if (this.#isStopped || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#probing = this.#probeAll().finally(() => {
+        this.#timer = undefined;
+        if (this.#failing.length > 0) this.#probeLater();
+      });
+    }, probeIntervalMs).unref();
+  }
+
+  get #failing(): readonly string[] {
+    return [...new Set([...this.#places.disk, ...this.#places.unavailable])];
+  }
+
+  /** The first place that still fails ends the round: with thousands of instances on a full disk, each try would cost a failed write. */
+  async #probeAll(): Promise<void> {
+    for (const place of this.#failing) {
+      const { disk, unavailable } = this.#places;
+      try {
+        await (this.#probes.get(place) ?? this.#options.probe)();
+      } catch {
+        // Behind the others: what is wrong may be wrong with this one alone.
+        for (const places of [disk, unavailable]) if (places.delete(place)) places.add(place);
+        return;
+      }
+      disk.delete(place);
+      unavailable.delete(place);
+    }
+  }
+}
+
+/** The place of the files of records. */
+export const filesPlace = 'files';
