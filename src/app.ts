@@ -83,8 +83,8 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   const thumbs = new ThumbMaker({ clock, logger, sharp: parts.sharp ?? installedSharp(logger) });
   const realtime = createRealtime(config, { delivering, data, clock, logger });
   const nodes = await joinNodes(config, { delivering, realtime, data, logger });
-  data.wakeUp.onWakeUp((id) => {
-    delivering.wake(id);
+  data.wakeUp.onWakeUp((id, what) => {
+    delivering.wake(id, what);
     if (nodes?.isWatched(id) === true) delivering.tellOthers(id);
   });
   const { dispatcher } = delivering;

@@ -136,21 +136,22 @@ function makeInsert(names: Names): Sql {
  * wake-up may be lost with the process: the listener also polls.
  */
 export class WakeUp {
-  #listener: ((instanceId: string) => void) | undefined;
+  #listener: ((instanceId: string, what: 'log' | 'all') => void) | undefined;
   /** How many events this process has committed. */
   events = 0;
 
-  onWakeUp(listener: (instanceId: string) => void): void {
+  /** `listener` is told whether events were committed, or anything else that has to do with them may have changed. */
+  onWakeUp(listener: (instanceId: string, what: 'log' | 'all') => void): void {
     this.#listener = listener;
   }
 
   /** Called for each event that was committed. */
   noteEvent(instanceId: string): void {
     this.events += 1;
-    this.notify(instanceId);
+    this.#listener?.(instanceId, 'log');
   }
 
   notify(instanceId: string): void {
-    this.#listener?.(instanceId);
+    this.#listener?.(instanceId, 'all');
   }
 }

@@ -6,8 +6,8 @@ import { Janitor, type JanitorOptions, rowByRow } from './janitor.ts';
 /** The delivering side of a server: the dispatcher, and how it learns what there is to deliver. */
 export interface Delivering {
   readonly dispatcher: Dispatcher;
-  /** Tells that something new was committed by this process. Only a hint: it may be lost. */
-  wake(instanceId: string): void;
+  /** Tells that events were committed by this process, or that anything may have changed. Only a hint: it may be lost. */
+  wake(instanceId: string, what?: 'log' | 'all'): void;
   /** Tells other nodes that something new was committed. Only a hint as well. */
   tellOthers(instanceId: string): void;
   /** The id of this node; undefined where there are no others. */

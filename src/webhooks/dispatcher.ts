@@ -11,7 +11,7 @@ import type { Endpoint } from './endpoints/endpoint.ts';
 import { InFlight, type HandOver } from './in-flight.ts';
 import { Handshakes } from './lanes/handshakes.ts';
 import type { LaneState } from './lanes/lane.ts';
-import type { InstanceLanes } from './lanes/lanes.ts';
+import type { InstanceLanes, Wake } from './lanes/lanes.ts';
 import { Claims, readTaken, Scheduler, type Taken } from './lanes/scheduler.ts';
 import type { AttemptRequest, AttemptResult } from './sending/attempt-result.ts';
 import { CatcherAttempts } from './catcher-attempts.ts';
@@ -80,7 +80,7 @@ export class Dispatcher {
     this.#scheduler = new Scheduler(options.clock);
     this.#slots = new Slots(options.slotsMax);
     this.#handshakes = new Handshakes({ ...options, onReached: (id) => this.wake(id) });
-    const onSettled = (instanceId: string): void => this.wake(instanceId);
+    const onSettled = (instanceId: string): void => this.wake(instanceId, 'due');
     this.#inFlight = new InFlight({ ...options, slots: this.#slots, counts: this.counts, onSettled });
     const finish = (results: readonly AttemptResult[]): void => {
       this.#inFlight.finish(results);
@@ -92,7 +92,7 @@ export class Dispatcher {
 
   /** Looks through all instances once: deliveries that an earlier process left pending may be due. */
   start(): void {
-    for (const id of this.#options.instances()) this.#scheduler.wake(id);
+    for (const id of this.#options.instances()) this.#scheduler.wake(id, 'all');
     this.#schedulePump();
     const sweep = (): void => {
       this.shakeHands();
@@ -103,18 +103,18 @@ export class Dispatcher {
 
   /** Asks receivers that could not be reached whether they can be. */
   shakeHands(): void {
-    for (const [id, { lanes }] of this.#claims.knownLanes())
-      if (this.#options.ownership.owns(id)) this.#handshakes.look(id, lanes.values());
+    for (const [id, lanes] of this.#claims.knownLanes())
+      if (this.#options.ownership.owns(id)) this.#handshakes.look(id, lanes.all());
   }
 
   /** Wakes lanes that stand still: there should be none, so each is logged and counted. A look that is under way finds its own. */
   sweep(): void {
     if (this.isLooking || this.#isStopping) return;
     const now = this.#options.clock.now();
-    for (const [id, known] of this.#claims.knownLanes()) {
+    for (const [id, lanes] of this.#claims.knownLanes()) {
       if (!this.#options.ownership.owns(id) || this.#scheduler.isWanted(id)) continue;
       const wakesAt = this.#isTimerSet ? this.#scheduler.nextDue(id) : undefined;
-      const endpoints = this.#claims.stalled([id, known], now, { slots: this.#slots, wakesAt });
+      const endpoints = lanes.stalled(now, { slots: this.#slots, wakesAt });
       for (const endpoint of endpoints)
         this.#options.logger.error('A lane stood still and was woken.', { instance: id, endpoint });
       this.counts.stalled += endpoints.length;
@@ -122,18 +122,19 @@ export class Dispatcher {
     }
   }
 
-  wake(instanceId: string): void {
+  /** Has an instance looked at: by default as anything of it may have changed. */
+  wake(instanceId: string, wake: Wake = 'all'): void {
     if (!this.#options.ownership.owns(instanceId)) return this.#options.onForeign(instanceId);
-    this.#scheduler.wake(instanceId);
+    this.#scheduler.wake(instanceId, wake);
     this.#schedulePump();
   }
 
-  /** Notes that a pending delivery of the instance is due at `due` (milliseconds since 1970). */
-  noteDue(instanceId: string, due: number): void {
+  /** Notes that something of the instance is due at `due` (milliseconds since 1970): a delivery that was pending before, or a new one in the log. */
+  noteDue(instanceId: string, due: number, wake: Wake = 'all'): void {
     if (!this.#options.ownership.owns(instanceId)) return;
     // The poll reports an instance that cannot be read each time it looks: this must not end the instance's rest.
     if (this.#scheduler.isResting(instanceId)) return;
-    if (due <= this.#options.clock.now()) return this.wake(instanceId);
+    if (due <= this.#options.clock.now()) return this.wake(instanceId, wake);
     if (this.#scheduler.noteDue(instanceId, due)) this.#setTimerToNext();
   }
 
@@ -164,7 +165,7 @@ export class Dispatcher {
   /** The instances that this process delivers for and that have something to send, now or later. */
   workingInstances(): ReadonlySet<string> {
     const ids = [
-      ...this.#claims.allLanes().map(({ instance }) => instance.id),
+      ...this.#claims.allLanes().map(({ id }) => id),
       ...this.#scheduler.dueInstances(),
       ...this.#scheduler.waiting,
     ];
@@ -174,9 +175,8 @@ export class Dispatcher {
   /** How many lanes of endpoints that this process delivers to are in each state. */
   countLanes(): Readonly<Record<LaneState, number>> {
     const counts = { closed: 0, open: 0, probing: 0, slow: 0, blocked: 0 };
-    for (const [id, known] of this.#claims.knownLanes())
-      if (this.#options.ownership.owns(id))
-        for (const { lane } of known.lanes.values()) counts[lane.state] += 1;
+    for (const [id, lanes] of this.#claims.knownLanes())
+      if (this.#options.ownership.owns(id)) for (const { lane } of lanes.all()) counts[lane.state] += 1;
     return counts;
   }
 
@@ -187,7 +187,7 @@ export class Dispatcher {
   sendNow(loan: WebhookInstanceLoan, endpoint: Endpoint, pending: PendingDelivery): Promise<AttemptResult> {
     const test = Promise.withResolvers<AttemptResult>();
     const lanes = this.#claims.add(loan);
-    lanes.noteTest(1);
+    lanes.noteUse(1);
     this.#inFlight.add({ lanes, endpoint, pending, test });
     const request = this.#requestOf(loan.instance, endpoint, pending);
     if (!this.#catcherAttempts.take(loan.instance, request)) this.#options.sender.send([request]);
@@ -246,7 +246,7 @@ export class Dispatcher {
     const { ownership } = this.#options;
     const safe = this.safeEnd.safePosition;
     for (const lanes of this.#claims.allLanes()) {
-      const { id } = lanes.instance;
+      const { id } = lanes;
       const decisions = this.#decisionPort(id);
       const look = { now, safe, epoch: ownership.epochOf(id), decisions };
       if (ownership.owns(id)) await this.#orRest(lanes, () => lanes.refill(look));
@@ -265,8 +265,7 @@ export class Dispatcher {
   #decisionPort(id: string): DecisionPort {
     const { ownership, mailer } = this.#options;
     const isOver = (): boolean => this.#isStopping || !ownership.owns(id);
-    const [onDecided, onIdle] = [() => this.wake(id), () => this.#schedulePump()];
-    return { safeEnd: this.safeEnd, mailer, isOver, onDecided, onIdle };
+    return { safeEnd: this.safeEnd, mailer, isOver, onStep: () => this.wake(id, 'due') };
   }
 
   /** Runs a step on an instance. One whose file cannot be read must not hold up the others: it rests until it is woken. */
@@ -274,7 +273,7 @@ export class Dispatcher {
     try {
       return await step();
     } catch (error) {
-      const instance = lanes.instance.id;
+      const instance = lanes.id;
       const message = 'Deliveries could not be read; trying again.';
       this.#options.logger.error(message, { instance, error, delayMs: backOffMs });
       lanes.rest();
@@ -285,22 +284,22 @@ export class Dispatcher {
 
   async #openWoken(): Promise<void> {
     let opened = 0;
-    for (const id of this.#scheduler.takeWoken()) {
+    for (const [id, wake] of this.#scheduler.takeWoken()) {
       let lanes = this.#claims.lanesOf(id);
       if (lanes === undefined && opened === openedAtOnceMax) {
-        this.#scheduler.wake(id);
+        this.#scheduler.wake(id, wake);
         continue;
       }
       this.#scheduler.clearDue(id);
       if (lanes === undefined && !this.#claims.hasRoom(id, this.#options.clock.now())) {
-        this.#scheduler.wait(id);
+        this.#scheduler.wait(id, wake);
         continue;
       }
       if (lanes === undefined) {
         opened += 1;
-        lanes = await this.#claims.open(id, this.#scheduler, this.#options);
+        lanes = await this.#claims.open([id, wake], this.#scheduler, this.#options);
       }
-      lanes?.markChanged();
+      lanes?.note(wake);
     }
   }
 
@@ -321,7 +320,7 @@ export class Dispatcher {
     now: number,
   ): AttemptRequest | undefined {
     // Checked again: the instance may have been handed over to another node during the read.
-    const isOurs = this.#options.ownership.owns(lanes.instance.id);
+    const isOurs = this.#options.ownership.owns(lanes.id);
     const endpoint = isOurs ? lanes.claim(turn, pending, now) : undefined;
     if (endpoint === undefined || pending === undefined) {
       this.#slots.release(turn);
@@ -363,8 +362,8 @@ export class Dispatcher {
   /** Gives back instances that have nothing to do now, and notes when each of them next will. */
   #letGo(now: number): void {
     for (const lanes of this.#claims.allLanes()) {
-      const { id } = lanes.instance;
-      const due = lanes.nextDue(now);
+      const { id } = lanes;
+      const due = lanes.endLook(now);
       if (due !== undefined) this.#scheduler.setDue(id, due);
       if (!lanes.isBusy(now) && !this.#scheduler.isWoken(id)) this.#claims.release(id);
     }

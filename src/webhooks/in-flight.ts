@@ -99,9 +99,7 @@ export class InFlight {
   prepareHandOver(isGoing: (instanceId: string) => boolean): Promise<HandOver> {
     const { ownership, clock } = this.#options;
     const going = (): readonly Flight[] =>
-      [...this.#flights.values()].filter(
-        ({ lanes, test }) => test === undefined && isGoing(lanes.instance.id),
-      );
+      [...this.#flights.values()].filter(({ lanes, test }) => test === undefined && isGoing(lanes.id));
     return prepareHandOver(going, { ownership, clock, settling: this.#settling });
   }
 
@@ -121,8 +119,11 @@ export class InFlight {
       this.#landed.delete(lanes);
       return;
     }
+    lanes.noteUse(1);
     const settling = this.#settle(lanes).finally(() => {
+      lanes.noteUse(-1);
       this.#settling.delete(settling);
+      this.#options.onSettled(lanes.id);
       this.#settleLanded(lanes);
     });
     this.#settling.add(settling);
@@ -131,15 +132,19 @@ export class InFlight {
   async #settle(lanes: InstanceLanes): Promise<void> {
     const results = await this.#store(lanes);
     const landed = this.#landedOf(results);
+    const settled = new Set(
+      results.map(({ deliveryId }) => this.#flights.get(deliveryId)?.endpoint.number ?? 0),
+    );
     for (const result of results) this.#finish(lanes, result);
     for (const { flight, result } of landed) await this.#follow(flight, result);
-    this.#options.onSettled(lanes.instance.id);
+    // When they are due again, and what has waited for them, is read by their own lanes.
+    lanes.noteDue(settled);
   }
 
   /** Stores results in one write, which shares its commit with concurrent writes. Retries until it succeeds. */
   async #store(lanes: InstanceLanes): Promise<readonly AttemptResult[]> {
     const { clock, logger } = this.#options;
-    const { id } = lanes.instance;
+    const { id } = lanes;
     const results: AttemptResult[] = [];
     while (true) {
       // Also what has landed since the last try, so that a test is told that results cannot be stored.
@@ -235,7 +240,7 @@ export class InFlight {
     const isAborted = result.kind === 'aborted' && flight.left === undefined;
     if (flight.test === undefined) lanes.settled(flight.pending, isAborted);
     else {
-      lanes.noteTest(-1);
+      lanes.noteUse(-1);
       flight.test.resolve(result);
     }
     if (flight.slot !== undefined) this.#options.slots.release(flight.slot);

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { toTimestamp } from '../base/timestamp.ts';
-import { sql, type Sql } from '../sql/sql.ts';
+import { foundByKeys, sql, type Sql } from '../sql/sql.ts';
 import type { Database, Names, Reader, Transaction } from '../storage/database.ts';
 import { type DeliveryKey, isOneOf, keyText, type PendingDelivery } from './deliveries.ts';
 import type { DeliveryStatus } from './delivery.ts';
@@ -31,6 +31,25 @@ export async function insertPending(
   await tx.run(sql`
     INSERT INTO ${names.table('$outcome')} (${names.scopeColumn}${outcomeColumns})
     VALUES (${names.scopeValue}${event}, ${endpoint}, 'pending', 0, ${due}, 0, NULL, '', NULL, ${toTimestamp(now)})`);
+}
+
+/**
+ * Returns the numbers of the endpoints for which something is due, of what was attempted or decided before. It goes from endpoint to endpoint by their
+ * index, however much waits for each.
+ */
+export async function readDueEndpoints(reader: Reader, now: number): Promise<ReadonlySet<number>> {
+  const { names } = reader;
+  const pending = sql`FROM ${names.table('$outcome')} WHERE ${names.scope} AND status = 'pending' AND due IS NOT NULL`;
+  const rows = await reader.tuples(
+    foundByKeys(sql`
+      WITH RECURSIVE lane(number) AS (
+        SELECT * FROM (SELECT endpoint ${pending} ORDER BY endpoint LIMIT 1) AS first
+        UNION ALL
+        SELECT (SELECT endpoint ${pending} AND endpoint > lane.number ORDER BY endpoint LIMIT 1) FROM lane WHERE lane.number IS NOT NULL)
+      SELECT number FROM lane WHERE number IS NOT NULL
+        AND (SELECT due ${pending} AND endpoint = lane.number ORDER BY due LIMIT 1) <= CAST(${now} AS bigint)`),
+  );
+  return new Set(rows.map(([number]) => Number(number)));
 }
 
 /** Returns which of these deliveries are exhausted. */

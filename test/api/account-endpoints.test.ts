@@ -1,82 +1,14 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
 import { trimLog } from '../../src/webhooks/log/trim-log.ts';
-import { type Account, Accounts } from '../support/accounts.ts';
+import { add, endpoints, makeSlow, openAccountStage, posts } from '../support/account-stage.ts';
 import { eventually } from '../support/eventually.ts';
 import { MovableClock } from '../support/movable-clock.ts';
-import {
-  type Json,
-  listOf,
-  startWebhookService,
-  type WebhookService,
-  type WebhookServiceOptions,
-} from '../support/webhook-service.ts';
-
-const endpoints = '/api/webhooks/endpoints';
-const posts = '/api/collections/posts/records';
-/** Enough rows that no machine goes through their pairs in a second. */
-const rowsMax = 20_000;
-/** Who is called slow may view nothing, but only a look at every pair tells. */
-const slow =
-  'isPublic = true && (@request.auth.name != "slow" || @collection.words.note ?> @collection.words:other.word)';
-
-interface Stage {
-  readonly service: WebhookService;
-  readonly accounts: Accounts;
-  readonly account: (name: string, more?: object) => Promise<Account>;
-  readonly own: (account: Account, settings?: object) => Promise<Json>;
-  /** Titles in the order in which they came, by the path of the endpoint. */
-  readonly told: (path?: string) => readonly string[];
-}
-
-async function open(t: TestContext, options: WebhookServiceOptions = {}): Promise<Stage> {
-  const service = await startWebhookService(t, options);
-  const accounts = new Accounts(service);
-  await accounts.define({ webhooks: { enabled: true }, createRule: '' });
-  const rules = { viewRule: 'isPublic = true || title = @request.auth.id', createRule: '' };
-  await service.call('PATCH', '/api/collections/posts', { body: rules });
-  return {
-    service,
-    accounts,
-    account: (name, more) => accounts.account(name, more),
-    own: async ({ token }, settings = {}) => {
-      const body = { url: service.receiver.url, collections: ['posts'], ...settings };
-      const made = await service.request(endpoints, { method: 'POST', token, body });
-      assert.equal(made.status, 201, made.text);
-      return made.json;
-    },
-    told: (path = '/hook') =>
-      service.receiver.requests.flatMap((request) =>
-        request.path === path ? [String(JSON.parse(request.body.toString()).data.title)] : [],
-      ),
-  };
-}
-
-async function add({ service }: Stage, title: string, more: object = {}): Promise<string> {
-  const body = { title, isPublic: true, ...more };
-  return (await service.call('POST', posts, { body, status: 201 })).id;
-}
-
-/** Gives the posts a slow rule, which goes through a collection with many rows. */
-async function makeSlow({ service }: Stage): Promise<void> {
-  const text = (name: string): object => ({ name, type: 'text' });
-  await service.call('POST', '/api/collections', {
-    body: { name: 'words', type: 'base', viewRule: '', listRule: '', fields: [text('note'), text('word')] },
-  });
-  await service.withInstance('default', async ({ database }) => {
-    const table = database.names.collectionTable('words');
-    const numbers = sql`WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${rowsMax})`;
-    await database.write((tx) =>
-      tx.run(sql`INSERT INTO ${table} (id, note, word, "$revision")
-        ${numbers} SELECT 'word' || n, 'note ' || n, 'word ' || n, 1 FROM n`),
-    );
-  });
-  await service.call('PATCH', '/api/collections/posts', { body: { viewRule: slow } });
-}
+import { type Json, listOf } from '../support/webhook-service.ts';
 
 test('endpoints of accounts take no places of those of superusers, and no account those of all others', async (t) => {
-  const stage = await open(t);
+  const stage = await openAccountStage(t);
   const { service, account, own } = stage;
   const set = (accountEndpointsMax: unknown, status = 200): Promise<Json> =>
     service.call('PATCH', '/api/settings', { body: { webhooks: { accountEndpointsMax } }, status });
@@ -123,7 +55,7 @@ test('endpoints of accounts take no places of those of superusers, and no accoun
 });
 
 test('an account is told of each change that it may view, once and in order, from the time when its endpoint is made', async (t) => {
-  const stage = await open(t);
+  const stage = await openAccountStage(t);
   const { account, own, told, service } = stage;
   await add(stage, 'before');
   const ann = await account('ann');
@@ -145,7 +77,7 @@ test('an account is told of each change that it may view, once and in order, fro
 });
 
 test('a filter of an account that asks what has changed is met by what has changed', async (t) => {
-  const stage = await open(t);
+  const stage = await openAccountStage(t);
   const { account, own, service } = stage;
   await own(await account('ann'), { order: 'strict', filter: 'rank:changed = true' });
   const id = await add(stage, 'a', { rank: 1 });
@@ -161,7 +93,7 @@ test('a filter of an account that asks what has changed is met by what has chang
 });
 
 test('while an account has an endpoint, every event of its collections is in the log, whatever webhooks.events says', async (t) => {
-  const stage = await open(t);
+  const stage = await openAccountStage(t);
   const { account, own, service } = stage;
   await service.call('PATCH', '/api/settings', { body: { webhooks: { events: 'when told' } } });
   const count = async (): Promise<number> => (await service.call('GET', '/api/webhooks/events')).totalItems;
@@ -179,7 +111,7 @@ test('while an account has an endpoint, every event of its collections is in the
 
 test('a slow rule of an account refuses no write, holds up no other endpoint, is shown, and loses nothing', async (t) => {
   const clock = new MovableClock();
-  const stage = await open(t, { parts: { clock } });
+  const stage = await openAccountStage(t, { parts: { clock } });
   const { account, own, told, service } = stage;
   await makeSlow(stage);
   const [ann, bob] = [await account('ann', { name: 'slow' }), await account('bob')];
@@ -229,7 +161,7 @@ test('a slow rule of an account refuses no write, holds up no other endpoint, is
 
 test('an endpoint that is given to superusers is told of what was undecided, and one that skips is not', async (t) => {
   const clock = new MovableClock();
-  const stage = await open(t, { parts: { clock } });
+  const stage = await openAccountStage(t, { parts: { clock } });
   const { account, own, told, service } = stage;
   await makeSlow(stage);
   const ann = await account('ann', { name: 'slow' });

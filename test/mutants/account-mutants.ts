@@ -117,4 +117,32 @@ export const accountMutants: readonly Mutant[] = [
     to: 'if (has.owned > accountEndpointsMax * 100 &&',
     tests: decisions,
   },
+  {
+    name: 'a write wakes no lane of an account',
+    file: 'src/webhooks/lanes/lanes.ts',
+    from: "if (wake === 'log') return;",
+    to: '',
+    tests: ['test/api/account-lanes.test.ts'],
+  },
+  {
+    name: 'what is decided for an account wakes its lane',
+    file: 'src/webhooks/lanes/lanes.ts',
+    from: 'this.noteDue(told);',
+    to: '',
+    tests: ['test/api/account-lanes.test.ts'],
+  },
+  {
+    name: 'decisions that failed have a time at which they go on',
+    file: 'src/webhooks/lanes/lanes.ts',
+    from: 'this.#replays.nextAt, this.#decisions.nextAt(now)',
+    to: 'this.#replays.nextAt',
+    tests: ['test/api/account-lanes.test.ts'],
+  },
+  {
+    name: 'a lane of an account is read when something of it was attempted or decided by others',
+    file: 'src/webhooks/lanes/lanes.ts',
+    from: 'this.noteDue(await readDueEndpoints(database, now));',
+    to: 'await readDueEndpoints(database, now);',
+    tests: ['test/api/account-lanes.test.ts'],
+  },
 ];

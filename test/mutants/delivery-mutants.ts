@@ -11,10 +11,24 @@ export const deliveryMutants: readonly Mutant[] = [
   },
   {
     name: 'a look reads for some of many lanes',
-    file: 'src/webhooks/lanes/lanes.ts',
-    from: 'count < lanes.length && rows < rowsOfLookMax',
-    to: 'count < lanes.length',
+    file: 'src/webhooks/lanes/read-lanes.ts',
+    from: 'if (rows >= rowsOfLookMax) return;',
+    to: '',
     tests: ['src/webhooks/lanes/lanes.test.ts'],
+  },
+  {
+    name: 'an instance stays open while lanes are still to be read',
+    file: 'src/webhooks/lanes/lanes.ts',
+    from: ' || isReadable(state, now));',
+    to: ');',
+    tests: ['src/webhooks/lanes/lanes.test.ts'],
+  },
+  {
+    name: 'a lane is read again when what it sent is settled',
+    file: 'src/webhooks/in-flight.ts',
+    from: 'lanes.noteDue(settled);',
+    to: '',
+    tests: ['src/webhooks/lanes/never-still.test.ts'],
   },
   {
     name: 'a lane reads its own deliveries and not those of others',
@@ -67,7 +81,7 @@ export const deliveryMutants: readonly Mutant[] = [
   },
   {
     name: 'a lane that stands still is found by the sweep',
-    file: 'src/webhooks/lanes/borrowed-lane.ts',
+    file: 'src/webhooks/lanes/endpoint-lane.ts',
     from: "if (source.isDropped && source.claimedCount === 0) return { kind: 'look' };",
     to: '',
     tests: ['src/webhooks/lanes/never-still.test.ts'],
@@ -215,15 +229,15 @@ export const deliveryMutants: readonly Mutant[] = [
   {
     name: 'lanes are read again when another owned them',
     file: 'src/webhooks/lanes/lanes.ts',
-    from: 'const isOurs = this.#known.epoch === epoch;',
-    to: 'const isOurs = this.#known.epoch !== undefined;',
+    from: 'const isOurs = this.#epoch === epoch;',
+    to: 'const isOurs = this.#epoch !== undefined;',
     tests: ['src/webhooks/lanes/breaker.test.ts'],
   },
   {
     name: 'lanes are remembered while their instance is not on loan',
     file: 'src/webhooks/lanes/scheduler.ts',
-    from: 'this.#known.findOrAdd(loan.instance.id, newKnownLanes)',
-    to: 'newKnownLanes()',
+    from: 'this.#known.findOrAdd(loan.instance.id, (id) => new InstanceLanes(id))',
+    to: 'new InstanceLanes(loan.instance.id)',
     tests: ['src/webhooks/lanes/breaker.test.ts'],
   },
   {

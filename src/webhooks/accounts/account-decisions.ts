@@ -25,13 +25,13 @@ export interface DecisionPort {
   readonly mailer?: AlertMailer | undefined;
   /** Whether the instance is another node's by now, or this one stops. */
   readonly isOver: () => boolean;
-  /** Called when deliveries were made. */
-  readonly onDecided: () => void;
-  /** Called when nothing is asked any more. */
-  readonly onIdle: () => void;
+  /** Called when there is something to look at: deliveries that were made, or nothing is under way any more. */
+  readonly onStep: () => void;
 }
 
 export interface DecisionContext extends DecisionPort {
+  /** Called with the numbers of the endpoints for which deliveries were made. */
+  readonly onDecided: (endpoints: ReadonlySet<number>) => void;
   readonly endpoints: readonly Endpoint[];
   /** In another one than before, another node may have gone on. */
   readonly epoch: string;
@@ -66,13 +66,11 @@ export class AccountDecisions {
     return this.#together !== undefined || this.#apart !== undefined;
   }
 
-  /** When it goes on by itself. */
+  /** When it goes on by itself, after `now`: what is due by then goes on with this look, or at the end of what is under way, which is told. */
   nextAt(now: number): number | undefined {
-    if (this.#failedUntil > now) return this.#failedUntil;
-    // The end of what is under way is told.
-    if (this.#apart !== undefined) return undefined;
     const waits = this.#behind().map((number) => this.#waits.get(number)?.at ?? now);
-    return waits.length === 0 ? undefined : Math.min(...waits);
+    const later = [this.#failedUntil, ...waits].filter((at) => at > now);
+    return later.length === 0 ? undefined : Math.min(...later);
   }
 
   /** Notes that something was committed. */
@@ -110,20 +108,21 @@ export class AccountDecisions {
 
   async #run(
     instance: WebhookInstance,
-    { onIdle, onDecided }: DecisionContext,
+    { onStep }: DecisionContext,
     work: () => Promise<void>,
   ): Promise<void> {
     try {
       await work();
     } catch (error) {
       this.#isStale = true;
+      this.#hasMore = true;
       // They are read again by now.
-      if (error instanceof OutdatedDefinitions) return onDecided();
+      if (error instanceof OutdatedDefinitions) return onStep();
       this.#failedUntil = instance.dueClock.now() + failedMs;
       const about = { instance: instance.id, error, delayMs: failedMs };
       instance.logger.error('What endpoints of accounts are told could not be decided; trying again.', about);
     }
-    onIdle();
+    onStep();
   }
 
   async #decideTogether(instance: WebhookInstance, context: DecisionContext): Promise<void> {
@@ -136,7 +135,7 @@ export class AccountDecisions {
         { ...instance, conditions: this.#conditions },
         { state, safe: safeEnd.safePosition },
       );
-      if (step.made > 0) onDecided();
+      if (step.told.size > 0) onDecided(step.told);
       this.#isStale = true;
       if (step.next === 'unsafe') await safeEnd.nextSafe(safeMs);
       if (step.next !== 'nothing') this.#hasMore = true;
@@ -158,7 +157,7 @@ export class AccountDecisions {
         return this.#giveUp(instance, context, { endpoint, cause: behind.cause });
       step = await decideApart({ ...instance, conditions: this.#conditions }, { state }, endpoint.number);
       this.#isStale = true;
-      if (step.made > 0) context.onDecided();
+      if (step.told.size > 0) context.onDecided(step.told);
     }
     if (step !== undefined) this.#noteFailed(instance, context, step);
     await this.#load(instance);

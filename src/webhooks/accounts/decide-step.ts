@@ -24,8 +24,8 @@ export type StepInstance = DecidingInstance & Pick<WebhookInstance, 'endpoints' 
 
 /** What a step of decisions has done. */
 export interface Step {
-  /** Deliveries that were made. */
-  readonly made: number;
+  /** The numbers of the endpoints for which deliveries were made. */
+  readonly told: ReadonlySet<number>;
   /** Nothing follows · more may follow · more follows once it is safe · somebody else has gone on, or endpoints have changed meanwhile. */
   readonly next: 'nothing' | 'more' | 'unsafe' | 'again';
   /** Endpoints for which it could not be decided, by their numbers, and why. */
@@ -56,7 +56,7 @@ export async function decideTogether(instance: StepInstance, { state, safe }: St
       owned.filter((one) => !isBehind(one) && !failed.has(one.number) && isAt(one, position)),
     onFailed: ({ position }, number, cause) => failed.set(number, { at: position - 1, cause }),
   });
-  if (asked.to === cursor) return { made: 0, next: asked.next, failed: new Map() };
+  if (asked.to === cursor) return { told: new Set(), next: asked.next, failed: new Map() };
   const now = instance.dueClock.now();
   const isStored = await database.write(
     async (tx) => {
@@ -70,8 +70,8 @@ export async function decideTogether(instance: StepInstance, { state, safe }: St
   );
   const causes = new Map([...failed].map(([number, { cause }]) => [number, cause] as const));
   return isStored
-    ? { made: asked.pairs.length, next: asked.next, failed: causes }
-    : { made: 0, next: 'again', failed: new Map() };
+    ? { told: toldIn(asked), next: asked.next, failed: causes }
+    : { told: new Set(), next: 'again', failed: new Map() };
 }
 
 /**
@@ -86,7 +86,8 @@ export async function decideApart(
   const { database, endpoints } = instance;
   const behind = state.apart.get(number);
   const endpoint = (await endpoints.byOwner(database)).owned.find((one) => one.number === number);
-  if (behind === undefined || endpoint === undefined) return { made: 0, next: 'nothing', failed: new Map() };
+  if (behind === undefined || endpoint === undefined)
+    return { told: new Set(), next: 'nothing', failed: new Map() };
   let failure: { readonly at: number; readonly cause: string } | undefined;
   const asked = await decideNext(instance, {
     from: behind.at,
@@ -113,9 +114,9 @@ export async function decideApart(
     },
     { findsByKey: true },
   );
-  if (!isStored) return { made: 0, next: 'again', failed: new Map() };
+  if (!isStored) return { told: new Set(), next: 'again', failed: new Map() };
   const failed = new Map(failure === undefined ? [] : [[number, failure.cause]]);
-  return { made: asked.pairs.length, next: failure === undefined ? 'again' : 'nothing', failed };
+  return { told: toldIn(asked), next: failure === undefined ? 'again' : 'nothing', failed };
 }
 
 /**
@@ -148,6 +149,10 @@ interface Asked {
   /** Up to where the log is decided now. */
   readonly to: number;
   readonly next: 'nothing' | 'more' | 'unsafe';
+}
+
+function toldIn({ pairs }: Asked): ReadonlySet<number> {
+  return new Set(pairs.map(([, endpoint]) => endpoint));
 }
 
 interface Asking {

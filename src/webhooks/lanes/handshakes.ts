@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Sender } from '../sending/sender.ts';
-import type { LaneMemory } from './borrowed-lane.ts';
+import type { EndpointLane } from './endpoint-lane.ts';
 
 /** How many are open at once; the others wait for the next sweep. */
 const openMax = 64;
@@ -21,15 +21,15 @@ export class Handshakes {
     this.#options = options;
   }
 
-  look(instanceId: string, lanes: Iterable<LaneMemory>): void {
+  look(instanceId: string, lanes: Iterable<EndpointLane>): void {
     const { clock } = this.#options;
-    for (const memory of lanes) {
+    for (const state of lanes) {
       if (this.#open >= openMax) return;
-      if (memory.lane.asksHandshake(clock.now())) void this.#ask(instanceId, memory);
+      if (state.lane.asksHandshake(clock.now())) void this.#ask(instanceId, state);
     }
   }
 
-  async #ask(instanceId: string, { lane, url }: LaneMemory): Promise<void> {
+  async #ask(instanceId: string, { lane, endpoint: { url } }: EndpointLane): Promise<void> {
     const { sender, clock, onReached } = this.#options;
     this.#open += 1;
     try {

@@ -1,42 +1,26 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { assert } from '../../base/assert.ts';
 import { type PendingDelivery, readPendings, sendAnyway, type SendPolicy } from '../deliveries.ts';
 import { AccountDecisions, type DecisionPort } from '../accounts/account-decisions.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { ReplayRunner } from '../replays/replay-runner.ts';
 import type { AttemptResult } from '../sending/attempt-result.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
+import { readDueEndpoints } from '../outcomes.ts';
 import {
-  type BorrowedLane,
+  type EndpointLane,
+  followEndpoint,
   hasSendable,
   hasSlot,
   isReadable,
-  type LaneMemory,
-  newLaneMemory,
-  originOf,
+  newEndpointLane,
   roomAt,
   toCandidate,
   waitOf,
-} from './borrowed-lane.ts';
+} from './endpoint-lane.ts';
+import { readLanesAhead } from './read-lanes.ts';
 import { closedLane, type LaneChange } from './lane.ts';
 import { type AlertState, type LaneAlerts, type LaneRow, noAlerts, readLanes } from './lane-store.ts';
 import { type Candidate, type Slots, SlotTime, type Turn } from './slots.ts';
-
-/** What is remembered of an instance's lanes for longer than the instance is on loan. */
-export interface KnownLanes {
-  /** The ownership in which it was learned: if that has been another's since, the stored lanes are read again. */
-  epoch: string | undefined;
-  /** What the instance has used of slots. */
-  readonly time: SlotTime;
-  readonly replays: ReplayRunner;
-  readonly decisions: AccountDecisions;
-  /** By endpoint id. */
-  readonly lanes: Map<string, LaneMemory>;
-}
-
-export function newKnownLanes(): KnownLanes {
-  const [replays, decisions] = [new ReplayRunner(), new AccountDecisions()];
-  return { epoch: undefined, time: new SlotTime(), replays, decisions, lanes: new Map() };
-}
 
 /** When a look is made, and what it may rely on. */
 export interface LookContext {
@@ -57,79 +41,139 @@ export interface Wakes {
 
 /** A cursor is stored with the settlements that follow, at most this often. */
 const cursorEveryMs = 1_000;
-/** Reads for one lane in one look: others wait meanwhile. */
-const readsMax = 16;
-/** Rows of an instance that are read in one look, and in one turn of the event loop: about 3 ms of them. A statement takes the time of some. */
-const rowsOfLookMax = 8_192;
-const rowsOfTurnMax = 2_048;
-const rowsOfStatement = 64;
 /** Cursors that are stored with one settlement; the others wait for the next. */
 const cursorsTogetherMax = 64;
 
-/** One instance as the dispatcher sees it: a lane for each active endpoint, and what is claimed. */
-export class InstanceLanes {
-  readonly instance: WebhookInstance;
-  readonly #lanes = new Map<string, BorrowedLane>();
-  readonly #known: KnownLanes;
-  /** Tests under way: they are of no lane. */
-  #tests = 0;
-  #safe = 0;
-  /** Which of the lanes is read next. */
-  #next = 0;
+/** Why lanes are looked at: as something is due by now · as events were committed · as anything may have changed. Each includes those before it. */
+export type Wake = 'due' | 'log' | 'all';
 
-  constructor(instance: WebhookInstance, known: KnownLanes) {
-    this.instance = instance;
-    this.#known = known;
+/**
+ * One instance as the dispatcher sees it: a lane for each active endpoint, and what is claimed. It is remembered while the instance is not on loan. Most
+ * lanes wait for a commit most of the time: a look goes through those alone that are awake, as there may be a thousand others.
+ */
+export class InstanceLanes {
+  readonly id: string;
+  /** While it is on loan. */
+  #instance: WebhookInstance | undefined;
+  /** By endpoint id. */
+  readonly #lanes = new Map<string, EndpointLane>();
+  /** Those without owner: a commit may have something for each of them. */
+  #unowned: readonly EndpointLane[] = [];
+  /** Those that wait for something else than a commit, or were not looked at since. */
+  readonly #awake = new Set<EndpointLane>();
+  /** Whether something may be due for lanes of accounts that is not known here. */
+  #isOwnedUnknown = false;
+  /** Whether what was read ahead was dropped, and nothing has changed since. */
+  #isResting = false;
+  #followed: { readonly all: readonly Endpoint[]; readonly epoch: string } | undefined;
+  /** The ownership in which it was learned: if that has been another's since, the stored lanes are read again. */
+  #epoch: string | undefined;
+  /** What the instance has used of slots. */
+  readonly #time = new SlotTime();
+  readonly #replays = new ReplayRunner();
+  readonly #decisions = new AccountDecisions();
+  /** Tests and settlements under way: they need the instance, and are of no lane. */
+  #uses = 0;
+
+  constructor(id: string) {
+    this.id = id;
   }
 
-  /** Makes every lane read again, as something new was committed. */
-  markChanged(): void {
-    this.#known.decisions.noteChange();
-    for (const { memory } of this.#lanes.values()) memory.source.noteChange();
+  get instance(): WebhookInstance {
+    assert(this.#instance !== undefined, 'the instance is on loan');
+    return this.#instance;
+  }
+
+  /** Begins a loan, or ends it (undefined). */
+  lend(instance: WebhookInstance | undefined): void {
+    this.#instance = instance;
+  }
+
+  /** Makes lanes read again that something may be due for. */
+  note(wake: Wake): void {
+    if (wake !== 'due') this.#decisions.noteChange();
+    if (this.#isResting) {
+      this.#isResting = false;
+      for (const state of this.#lanes.values()) this.#wake(state);
+      return;
+    }
+    if (wake === 'due') return;
+    for (const state of this.#unowned) this.#wake(state);
+    if (wake === 'log') return;
+    this.#isOwnedUnknown = true;
+    for (const state of this.#lanes.values()) this.#awake.add(state);
+  }
+
+  /** Makes the lanes of these endpoints read again, by their numbers. */
+  noteDue(numbers: ReadonlySet<number>): void {
+    for (const state of this.#lanes.values()) if (numbers.has(state.endpoint.number)) this.#wake(state);
+  }
+
+  #wake(state: EndpointLane): void {
+    state.source.noteChange();
+    this.#awake.add(state);
   }
 
   /** Stops sending and reading until something changes. What was read ahead is dropped and read again then. */
   rest(): void {
-    for (const { memory } of this.#lanes.values()) memory.source.drop();
+    this.#isResting = true;
+    for (const { source } of this.#lanes.values()) source.drop();
   }
 
   /** Follows the endpoints as they are now, and reads due deliveries for lanes that have room and nothing read ahead. */
   async refill({ now, safe, epoch, decisions }: LookContext): Promise<void> {
     const { endpoints, database } = this.instance;
-    this.#safe = safe;
     const all = await endpoints.all(database);
     await this.#follow(all, epoch);
-    this.#known.decisions.advance(this.instance, { ...decisions, endpoints: all, epoch });
-    if (await this.#known.replays.advance(this.instance, all, now)) this.markChanged();
-    await this.#readSome(now);
+    if (this.#isOwnedUnknown) {
+      this.#isOwnedUnknown = false;
+      if (this.#unowned.length < this.#lanes.size) this.noteDue(await readDueEndpoints(database, now));
+    }
+    for (const state of this.#awake) if ((state.source.nextDue ?? now + 1) <= now) state.source.noteChange();
+    this.#decisions.advance(this.instance, {
+      ...decisions,
+      endpoints: all,
+      epoch,
+      onDecided: (told) => {
+        this.noteDue(told);
+        decisions.onStep();
+      },
+    });
+    const taking = await this.#replays.advance(this.instance, all, now);
+    if (taking.size > 0) this.noteDue(taking);
+    await readLanesAhead(database, this.#awake, { now, safe });
+  }
+
+  all(): Iterable<EndpointLane> {
+    return this.#lanes.values();
   }
 
   /** What takes part in the choice of turns at `now`. */
   candidate(now: number): Candidate {
-    const lanes = [...this.#lanes.values()].filter((state) => hasSendable(state, now));
+    const lanes = [...this.#awake].filter((state) => hasSendable(state, now));
     return {
-      instanceId: this.instance.id,
-      usedMs: this.#known.time.usedAt(now),
+      instanceId: this.id,
+      usedMs: this.#time.usedAt(now),
       lanes: lanes.map((state) => toCandidate(state, now)),
     };
   }
 
-  /** True while the instance must stay open even if nothing changes. */
+  /** True while the instance must stay open even if nothing changes: also while a lane is to be read that others left no turn for. */
   isBusy(now: number): boolean {
-    if (this.#tests > 0 || this.#known.decisions.isRunning) return true;
-    return this.#lanes
+    if (this.#uses > 0 || this.#decisions.isRunning) return true;
+    return this.#awake
       .values()
-      .some((state) => state.memory.source.claimedCount > 0 || hasSendable(state, now));
+      .some((state) => state.source.claimedCount > 0 || hasSendable(state, now) || isReadable(state, now));
   }
 
   /** Resolves when nothing is being decided for endpoints of accounts. */
   decided(): Promise<void> {
-    return this.#known.decisions.settled();
+    return this.#decisions.settled();
   }
 
   /** Whether a lane has not read all that it could send. */
   hasUnread(now: number): boolean {
-    return this.#lanes.values().some((state) => isReadable(state, now));
+    return this.#awake.values().some((state) => isReadable(state, now));
   }
 
   /**
@@ -150,7 +194,7 @@ export class InstanceLanes {
     const areKnown = pendings.every(
       ({ endpointId, endpointUpdated }) => this.#lanes.get(endpointId)?.endpoint.updated === endpointUpdated,
     );
-    if (!areKnown) await this.#follow(await endpoints.stored(database), this.#known.epoch ?? '');
+    if (!areKnown) await this.#follow(await endpoints.stored(database), this.#epoch ?? '');
     return pendings;
   }
 
@@ -158,7 +202,7 @@ export class InstanceLanes {
   claim(turn: Turn, pending: PendingDelivery | undefined, now: number): Endpoint | undefined {
     const state = this.#lanes.get(turn.endpointId);
     if (state === undefined) return undefined;
-    const { lane, source, time, bucket } = state.memory;
+    const { lane, source, time, bucket } = state;
     if (!state.isActive || source.isClaimed(turn.event)) return undefined;
     if (pending === undefined) {
       source.release(turn.event);
@@ -182,7 +226,7 @@ export class InstanceLanes {
     lane.send(pending.id, now);
     bucket.take(now, state.endpoint.rateLimit);
     time.note(1, now);
-    this.#known.time.note(1, now);
+    this.#time.note(1, now);
     return state.endpoint;
   }
 
@@ -192,28 +236,28 @@ export class InstanceLanes {
     result: AttemptResult,
     context: { readonly now: number; readonly random: number },
   ): LaneChange | undefined {
-    this.#known.time.note(-1, context.now);
-    const known = this.#known.lanes.get(endpointId);
-    known?.time.note(-1, context.now);
-    const maxInFlight = this.#lanes.get(endpointId)?.endpoint.maxInFlight ?? 1;
-    return known?.lane.end(result.deliveryId, result, { ...context, maxInFlight });
+    this.#time.note(-1, context.now);
+    const state = this.#lanes.get(endpointId);
+    state?.time.note(-1, context.now);
+    const maxInFlight = state?.endpoint.maxInFlight ?? 1;
+    return state?.lane.end(result.deliveryId, result, { ...context, maxInFlight });
   }
 
   /** Ends a claim, as its settlement is committed; an aborted first attempt has none and is made again. */
   settled({ endpointId, key, state }: PendingDelivery, isAborted: boolean): void {
-    const source = this.#known.lanes.get(endpointId)?.source;
+    const source = this.#lanes.get(endpointId)?.source;
     if (isAborted && state.due === undefined) source?.abort(key.event);
     else source?.release(key.event);
   }
 
   /** Sends nothing more to an endpoint of a strict order whose delivery is exhausted, until it is resumed. */
   block(endpointId: string, cause: string): void {
-    this.#known.lanes.get(endpointId)?.lane.block(cause);
+    this.#lanes.get(endpointId)?.lane.block(cause);
   }
 
-  /** Notes that a test is under way (1), or is over (-1). */
-  noteTest(by: 1 | -1): void {
-    this.#tests += by;
+  /** Notes that a test or a settlement is under way (1), or is over (-1): the instance stays on loan for it. */
+  noteUse(by: 1 | -1): void {
+    this.#uses += by;
   }
 
   /** Whether an endpoint is sent one delivery after the other, in the order of the log. */
@@ -224,49 +268,56 @@ export class InstanceLanes {
   /** Returns the lanes that have changed since they were stored. */
   changedLanes(now: number): readonly LaneRow[] {
     let cursors = 0;
-    return [...this.#known.lanes.values()].flatMap((known) => {
-      const { lane, stored, updated, source, number } = known;
+    return [...this.#lanes.values()].flatMap((state) => {
+      const { lane, stored, updated, source, endpoint } = state;
       if (updated === undefined) return [];
       const isStored = lane.stored === stored;
-      const isCursorDue = Math.abs(now - known.cursorStoredAt) >= cursorEveryMs;
-      const cursor = isStored && !isCursorDue ? known.storedCursor : source.low;
-      if (isStored && (cursor <= known.storedCursor || cursors >= cursorsTogetherMax)) return [];
+      const isCursorDue = Math.abs(now - state.cursorStoredAt) >= cursorEveryMs;
+      const cursor = isStored && !isCursorDue ? state.storedCursor : source.low;
+      if (isStored && (cursor <= state.storedCursor || cursors >= cursorsTogetherMax)) return [];
       if (isStored) cursors += 1;
-      return [{ endpoint: number, updated, lane: lane.stored, cursor }];
+      return [{ endpoint: endpoint.number, updated, lane: lane.stored, cursor }];
     });
   }
 
   /** Notes that changed lanes are stored. */
   noteStored(rows: readonly LaneRow[], now: number): void {
     const byEndpoint = new Map(rows.map((row) => [row.endpoint, row]));
-    for (const known of this.#known.lanes.values()) {
-      const row = byEndpoint.get(known.number);
+    for (const state of this.#lanes.values()) {
+      const row = byEndpoint.get(state.endpoint.number);
       if (row === undefined) continue;
-      known.stored = row.lane;
-      known.storedCursor = row.cursor;
-      known.cursorStoredAt = now;
+      state.stored = row.lane;
+      state.storedCursor = row.cursor;
+      state.cursorStoredAt = now;
     }
   }
 
   /** Returns what decides about alerts of an endpoint; undefined while what is stored of it is not known here. */
   alertState(endpointId: string): AlertState | undefined {
-    const { updated, alerts, lane } = this.#known.lanes.get(endpointId) ?? {};
+    const { updated, alerts, lane } = this.#lanes.get(endpointId) ?? {};
     if (updated === undefined || alerts === undefined || lane === undefined) return undefined;
     return { updated, alerts, lane: lane.stored };
   }
 
   /** Notes that an alert is stored. */
   noteAlerts(endpointId: string, alerts: LaneAlerts): void {
-    const known = this.#known.lanes.get(endpointId);
-    if (known !== undefined) known.alerts = alerts;
+    const state = this.#lanes.get(endpointId);
+    if (state !== undefined) state.alerts = alerts;
   }
 
-  /** Returns when a lane may next begin an attempt that it must not begin `now`. */
-  nextDue(now: number): number | undefined {
-    const waits = [...this.#lanes.values()].map((state) => waitOf(state, now));
-    const dues = waits.flatMap((wait) => (wait.kind === 'time' ? [wait.at] : []));
-    if (this.#known.replays.nextAt !== undefined) dues.push(this.#known.replays.nextAt);
-    return dues.length === 0 ? undefined : Math.min(...dues);
+  /** Ends a look: lanes that wait for a commit are left alone until there is one. Returns when a lane may next begin an attempt that it must not begin `now`. */
+  endLook(now: number): number | undefined {
+    const dues: (number | undefined)[] = [this.#replays.nextAt, this.#decisions.nextAt(now)];
+    for (const state of this.#awake) {
+      const wait = waitOf(state, now);
+      if (wait.kind === 'time') dues.push(wait.at);
+      const isQuiet = wait.kind === 'commit' || wait.kind === 'resume';
+      if (isQuiet && state.source.claimedCount === 0) this.#awake.delete(state);
+    }
+    return dues.reduce(
+      (first, due) => (first === undefined || (due ?? first) < first ? due : first),
+      undefined,
+    );
   }
 
   /**
@@ -285,94 +336,52 @@ export class InstanceLanes {
   }
 
   async #follow(all: readonly Endpoint[], epoch: string): Promise<void> {
+    if (this.#followed?.all === all && this.#followed.epoch === epoch) return;
     const endpoints = all.filter((endpoint) => endpoint.status === 'active');
     const active = new Set(endpoints.map((endpoint) => endpoint.id));
     for (const [id, state] of this.#lanes) if (!active.has(id)) this.#leave(id, state);
-    for (const id of this.#known.lanes.keys())
-      if (!active.has(id) && !this.#lanes.has(id)) this.#known.lanes.delete(id);
     for (const endpoint of endpoints) this.#keep(endpoint);
+    this.#unowned = [...this.#lanes.values()].filter(({ endpoint }) => endpoint.owner === '');
     await this.#restore(endpoints, epoch);
+    this.#followed = { all, epoch };
   }
 
   /** Takes over what is stored of lanes that are new here, or whose endpoint or owner has changed. */
   async #restore(endpoints: readonly Endpoint[], epoch: string): Promise<void> {
-    const isOurs = this.#known.epoch === epoch;
+    const isOurs = this.#epoch === epoch;
     const unknown = endpoints.filter(
-      ({ id, updated }) => !isOurs || this.#known.lanes.get(id)?.updated !== updated,
+      ({ id, updated }) => !isOurs || this.#lanes.get(id)?.updated !== updated,
     );
     if (unknown.length === 0) return;
-    await this.#known.replays.reload(this.instance.database);
+    await this.#replays.reload(this.instance.database);
     const stored = await readLanes(this.instance.database);
     for (const { id, number, updated } of unknown) {
-      const known = this.#known.lanes.get(id);
-      if (known === undefined) continue;
+      const state = this.#lanes.get(id);
+      if (state === undefined) continue;
       const { lane = closedLane, cursor = 0, alerts = noAlerts } = stored.get(number) ?? {};
-      known.alerts = alerts;
-      known.stored = lane;
-      known.storedCursor = cursor;
-      known.lane.restore(lane);
-      known.source.restart(cursor);
-      known.updated = updated;
+      state.alerts = alerts;
+      state.stored = lane;
+      state.storedCursor = cursor;
+      state.lane.restore(lane);
+      state.source.restart(cursor);
+      state.updated = updated;
+      this.#awake.add(state);
     }
-    this.#known.epoch = epoch;
+    this.#epoch = epoch;
   }
 
   /** Ends a lane, but keeps it while attempts are open: a new one made on resuming could let more than `maxInFlight` be open. */
-  #leave(id: string, state: BorrowedLane): void {
-    const { source } = state.memory;
-    source.drop();
+  #leave(id: string, state: EndpointLane): void {
+    state.source.drop();
     state.isActive = false;
-    if (source.claimedCount > 0) return;
+    if (state.source.claimedCount > 0) return;
     this.#lanes.delete(id);
-    this.#known.lanes.delete(id);
+    this.#awake.delete(state);
   }
 
   #keep(endpoint: Endpoint): void {
     const state = this.#lanes.get(endpoint.id);
-    if (state !== undefined) {
-      state.isActive = true;
-      if (state.endpoint.url !== endpoint.url) state.origin = originOf(endpoint.url);
-      state.memory.url = endpoint.url;
-      state.endpoint = endpoint;
-      return;
-    }
-    let known = this.#known.lanes.get(endpoint.id);
-    if (known === undefined) {
-      known = newLaneMemory(endpoint, this.instance);
-      this.#known.lanes.set(endpoint.id, known);
-    }
-    known.url = endpoint.url;
-    // It may have been told of something since the lane was on loan before.
-    known.source.noteChange();
-    this.#lanes.set(endpoint.id, { endpoint, origin: originOf(endpoint.url), memory: known, isActive: true });
-  }
-
-  /**
-   * Reads for some of the lanes, in turns: with a thousand of them, one look at all would hold up this thread and the webhooks of all other
-   * instances. The others are read by the looks that follow, as there is more to read.
-   */
-  async #readSome(now: number): Promise<void> {
-    const lanes = [...this.#lanes.values()];
-    let [rows, turnEnds] = [0, rowsOfTurnMax];
-    for (let count = 0; count < lanes.length && rows < rowsOfLookMax; count += 1) {
-      this.#next = (this.#next + 1) % lanes.length;
-      const state = lanes[this.#next];
-      if (state !== undefined) rows += await this.#read(state, now);
-      if (rows < turnEnds) continue;
-      turnEnds = rows + rowsOfTurnMax;
-      await nextTurn();
-    }
-  }
-
-  /** Returns how many rows that took. */
-  async #read(state: BorrowedLane, now: number): Promise<number> {
-    const { endpoint, memory } = state;
-    const { database } = this.instance;
-    const { number, order } = endpoint;
-    const look = { endpoint: number, now, safe: this.#safe, order };
-    let rows = 0;
-    for (let reads = 0; reads < readsMax && isReadable(state, now); reads += 1)
-      rows += rowsOfStatement + (await memory.source.read(database, look));
-    return rows;
+    if (state === undefined) this.#lanes.set(endpoint.id, newEndpointLane(endpoint, this.instance));
+    else followEndpoint(state, endpoint);
   }
 }

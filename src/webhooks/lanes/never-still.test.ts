@@ -103,8 +103,11 @@ test('a lane that stands still is woken by the sweep, counted and logged', async
   await trial.addPosts(2);
   trial.wake();
   await eventually('the first is sent', () => sender.given.length === 1);
+  await service.addEndpoint();
+  trial.wake();
+  await trial.tick();
   assert.equal(sweep(), 0);
-  // It has no owner during the look that follows, and nobody tells it when it has one again.
+  // They have no owner during the look that follows, and nobody tells them when they have one again.
   trial.setOwned(false);
   sender.succeed(sender.given);
   await eventually(
@@ -114,9 +117,9 @@ test('a lane that stands still is woken by the sweep, counted and logged', async
   assert.equal(sweep(), 0);
   trial.setOwned(true);
   assert.equal(sender.given.length, 1);
-  assert.equal(sweep(), 1);
+  assert.equal(sweep(), 2);
   await eventually('the second is sent', () => sender.given.length === 2);
   sender.succeed(sender.given.slice(1));
   await trial.idle();
-  assert.equal(sweep(), 1);
+  assert.equal(sweep(), 2);
 });

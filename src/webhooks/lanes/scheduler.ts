@@ -4,16 +4,19 @@ import { Busy } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { PendingDelivery } from '../deliveries.ts';
 import type { Ownership } from '../delivery.ts';
-import { InstanceLanes, type KnownLanes, newKnownLanes, type Wakes } from './lanes.ts';
+import { InstanceLanes, type Wake } from './lanes.ts';
 import type { Turn } from './slots.ts';
 import type { WebhookInstanceLoan } from '../webhook-instance.ts';
 
 /** Tells which instances the dispatcher should look at, and when: woken ones at once, others when a delivery of theirs is due. */
 export class Scheduler {
   readonly #clock: Clock;
-  readonly #woken = new Set<string>();
+  /** Each with what is to be looked at. */
+  readonly #woken = new Map<string, Wake>();
   /** Instances that were woken and wait for others to be released. */
-  readonly #waiting = new Set<string>();
+  readonly #waiting = new Map<string, Wake>();
+  /** What is to be looked at as well when they are woken next. */
+  readonly #later = new Map<string, Wake>();
   /** When an instance's next delivery is due, in milliseconds since 1970. */
   readonly #nextDue = new Map<string, number>();
   /** Until when an instance that could not be read is left alone, by the monotonic clock. */
@@ -36,34 +39,39 @@ export class Scheduler {
     return this.#woken.has(instanceId) || this.#waiting.has(instanceId);
   }
 
-  wake(instanceId: string): void {
-    this.#woken.add(instanceId);
+  wake(instanceId: string, wake: Wake): void {
+    raise(this.#woken, instanceId, wake);
   }
 
   /** Lets an instance wait that there is no room for. It keeps its place in the queue when it is woken meanwhile. */
-  wait(instanceId: string): void {
-    this.#waiting.add(instanceId);
+  wait(instanceId: string, wake: Wake): void {
+    raise(this.#waiting, instanceId, wake);
   }
 
   get waiting(): Iterable<string> {
-    return this.#waiting;
+    return this.#waiting.keys();
   }
 
   /** Wakes the instances that wait and for which there is room, the first first. */
   wakeWaiting(hasRoom: (instanceId: string) => boolean): void {
-    for (const id of this.#waiting) {
+    for (const [id, wake] of this.#waiting) {
       if (!hasRoom(id)) continue;
       this.#waiting.delete(id);
-      this.#woken.add(id);
+      this.wake(id, wake);
     }
   }
 
-  /** Returns and forgets the instances to look at now. A caller that skips one must wake it again. */
-  takeWoken(): readonly string[] {
+  /** Returns and forgets the instances to look at now, each with why. A caller that skips one must wake it again. */
+  takeWoken(): ReadonlyMap<string, Wake> {
     const now = this.#clock.now();
-    for (const [id, due] of this.#nextDue) if (due <= now) this.#woken.add(id);
-    const woken = [...this.#woken];
+    for (const [id, due] of this.#nextDue) if (due <= now) this.wake(id, 'due');
+    const woken = new Map(this.#woken);
     this.#woken.clear();
+    for (const id of woken.keys()) {
+      const later = this.#later.get(id);
+      this.#later.delete(id);
+      if (later !== undefined) raise(woken, id, later);
+    }
     return woken;
   }
 
@@ -80,11 +88,17 @@ export class Scheduler {
     this.#nextDue.set(instanceId, due);
   }
 
-  /** Returns whether `due` is earlier than what was known, and remembers it if so. */
+  /** Returns whether `due` is earlier than what was known, and remembers it if so: its lane may not know of it. */
   noteDue(instanceId: string, due: number): boolean {
     if (due >= (this.#nextDue.get(instanceId) ?? Number.POSITIVE_INFINITY)) return false;
-    this.#nextDue.set(instanceId, due);
+    this.postpone(instanceId, due, 'all');
     return true;
+  }
+
+  /** Has an instance woken at a time, in milliseconds since 1970, for what it could not be looked at before. */
+  postpone(instanceId: string, due: number, wake: Wake): void {
+    this.#nextDue.set(instanceId, due);
+    raise(this.#later, instanceId, wake);
   }
 
   clearDue(instanceId: string): void {
@@ -110,6 +124,14 @@ export class Scheduler {
   }
 }
 
+const wakes: readonly Wake[] = ['due', 'log', 'all'];
+
+/** Each kind of wake includes those before it. */
+function raise(woken: Map<string, Wake>, instanceId: string, wake: Wake): void {
+  const before = woken.get(instanceId);
+  if (before === undefined || wakes.indexOf(before) < wakes.indexOf(wake)) woken.set(instanceId, wake);
+}
+
 /** When an instance is tried again that could not be opened because others leave no room. */
 const roomRetryMs = 100;
 /** When one is tried again that could not be opened for another reason. */
@@ -130,7 +152,7 @@ interface Opening {
 /** The instances that the dispatcher has borrowed, each with its lanes. */
 export class Claims {
   readonly #loans = new Map<string, { readonly lanes: InstanceLanes; readonly loan: WebhookInstanceLoan }>();
-  readonly #known = new GenerationCache<string, KnownLanes>(knownMax);
+  readonly #known = new GenerationCache<string, InstanceLanes>(knownMax);
   readonly #loansMax: number;
 
   constructor(loansMax = Number.POSITIVE_INFINITY) {
@@ -147,13 +169,13 @@ export class Claims {
 
   /** Whether lanes of the instance are known, and none has delivered lately. */
   #isFailing(instanceId: string, now: number): boolean {
-    const all = [...(this.#known.find(instanceId)?.lanes.values() ?? [])];
+    const all = [...(this.#known.find(instanceId)?.all() ?? [])];
     return all.some(({ lane }) => lane.hasFailed) && all.every(({ lane }) => !lane.isProven(now));
   }
 
   /** Opens an instance to deliver its webhooks. Returns undefined where that cannot be done now; `scheduler` has it tried again later. */
   async open(
-    id: string,
+    [id, wake]: readonly [id: string, wake: Wake],
     scheduler: Scheduler,
     { ownership, borrowAtOnce, clock, logger }: Opening,
   ): Promise<InstanceLanes | undefined> {
@@ -165,7 +187,7 @@ export class Claims {
       const isRoomTaken = error instanceof Busy;
       if (!isRoomTaken)
         logger.error('An instance could not be opened to deliver its webhooks.', { instance: id, error });
-      scheduler.setDue(id, clock.now() + (isRoomTaken ? roomRetryMs : failedRetryMs));
+      scheduler.postpone(id, clock.now() + (isRoomTaken ? roomRetryMs : failedRetryMs), wake);
       return undefined;
     }
   }
@@ -177,14 +199,17 @@ export class Claims {
       if (known.loan !== loan) loan.release();
       return known.lanes;
     }
-    const lanes = new InstanceLanes(loan.instance, this.#known.findOrAdd(loan.instance.id, newKnownLanes));
+    const lanes = this.#known.findOrAdd(loan.instance.id, (id) => new InstanceLanes(id));
+    lanes.lend(loan.instance);
     this.#loans.set(loan.instance.id, { lanes, loan });
     return lanes;
   }
 
   release(instanceId: string): void {
-    this.#loans.get(instanceId)?.loan.release();
+    const lent = this.#loans.get(instanceId);
     this.#loans.delete(instanceId);
+    lent?.lanes.lend(undefined);
+    lent?.loan.release();
   }
 
   releaseAll(): void {
@@ -195,17 +220,9 @@ export class Claims {
     return this.#loans.get(instanceId)?.lanes;
   }
 
-  /** What is remembered of lanes, by instance. */
-  knownLanes(): ReadonlyMap<string, KnownLanes> {
+  /** The lanes that are remembered, by instance. */
+  knownLanes(): ReadonlyMap<string, InstanceLanes> {
     return this.#known.entries();
-  }
-
-  /** Returns the endpoints of an instance whose lanes stand still. Of one that is not on loan, all that can be due has a time or is forgotten. */
-  stalled([instanceId, known]: readonly [string, KnownLanes], now: number, wakes: Wakes): readonly string[] {
-    const lanes = this.lanesOf(instanceId);
-    if (lanes !== undefined) return lanes.stalled(now, wakes);
-    if (wakes.wakesAt !== undefined) return [];
-    return [...known.lanes].flatMap(([id, { source }]) => (source.isDropped ? [id] : []));
   }
 
   /** A live view: it follows what is added and released during the iteration. */

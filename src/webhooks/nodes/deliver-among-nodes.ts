@@ -28,8 +28,12 @@ export function deliverAmongNodes(
 ): Delivering {
   const { logger } = parts;
   const hints = new NodeHints(database, logger);
-  const onPending = (id: string, due: number): void => dispatcher.noteDue(id, due);
-  const poll = new WorkPoll({ database, clock, logger, onPending });
+  const poll = new WorkPoll({
+    database,
+    clock,
+    logger,
+    onPending: (id, due, what) => dispatcher.noteDue(id, due, what),
+  });
   const ownership = new LeasedOwnership({
     database,
     clock,
@@ -60,7 +64,7 @@ export function deliverAmongNodes(
   const running: { stop(): Promise<void> }[] = [];
   return {
     dispatcher,
-    wake: (instanceId) => dispatcher.wake(instanceId),
+    wake: (instanceId, what) => dispatcher.wake(instanceId, what),
     tellOthers: (instanceId) => hints.add(instanceId),
     node: ownership.node,
     start: async () => {

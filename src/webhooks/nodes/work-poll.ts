@@ -20,8 +20,8 @@ export interface WorkPollOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called for every instance with something to deliver, with the time when that is due (milliseconds since 1970). */
-  readonly onPending: (instanceId: string, due: number) => void;
+  /** Called for every instance with something to deliver, with the time when that is due (milliseconds since 1970): new in the log, or anything. */
+  readonly onPending: (instanceId: string, due: number, what: 'log' | 'all') => void;
 }
 
 /**
@@ -154,7 +154,7 @@ export class WorkPoll implements SafeEnd {
             SELECT 1 FROM chancery.event e WHERE e.instance_id = s.instance_id AND e.position > ${from})`);
     this.#last = state.last;
     if (from === this.#sure) this.#sure = this.#safe.value;
-    for (const [instanceId] of rows) onPending(String(instanceId), now);
+    for (const [instanceId] of rows) onPending(String(instanceId), now, isFromStart ? 'all' : 'log');
   }
 
   /** Returns where a look begins. While one transaction has been open for long, that is not always where nothing can have appeared. */
@@ -182,6 +182,6 @@ export class WorkPoll implements SafeEnd {
     const rows = await database.tuples(foundByKeys(first));
     // The listener remembers what is due for each instance, so the next look need not find the same again.
     this.#floor.note(now, undefined);
-    for (const [instanceId, due] of rows) onPending(String(instanceId), Number(due));
+    for (const [instanceId, due] of rows) onPending(String(instanceId), Number(due), 'all');
   }
 }

@@ -34,9 +34,13 @@ export class ReplayRunner {
     this.#nextAt.clear();
   }
 
-  /** Makes deliveries due of those that may go on now. Returns whether there are any. */
-  async advance(instance: RunnerInstance, endpoints: readonly Endpoint[], now: number): Promise<boolean> {
-    let hasTaken = false;
+  /** Makes deliveries due of those that may go on now. Returns the numbers of the endpoints for which there are any. */
+  async advance(
+    instance: RunnerInstance,
+    endpoints: readonly Endpoint[],
+    now: number,
+  ): Promise<ReadonlySet<number>> {
+    const taking = new Set<number>();
     for (const replay of this.#running) {
       if (this.#at(replay) > now) continue;
       const endpoint = endpoints.find(({ number }) => number === replay.endpoint);
@@ -49,11 +53,11 @@ export class ReplayRunner {
         continue;
       }
       const advanced = await advanceOne(instance, { replay, endpoint }, now);
-      hasTaken ||= advanced.taken > 0;
+      if (advanced.taken > 0) taking.add(endpoint.number);
       if (advanced.isOver) this.#running = this.#running.filter((one) => one !== replay);
       else this.#nextAt.set(replay.number, now + delayOf(replay, advanced));
     }
-    return hasTaken;
+    return taking;
   }
 
   #at({ number }: Replay): number {

@@ -6,11 +6,13 @@ import { type LaneAlerts, noAlerts } from './lane-store.ts';
 import { type LaneCandidate, type Slots, SlotTime } from './slots.ts';
 import { TokenBucket } from './token-bucket.ts';
 
-/** What is remembered of a lane for longer than its instance is on loan. */
-export interface LaneMemory {
-  /** That of the endpoint. */
-  readonly number: number;
-  url: string;
+/** The lane of one endpoint. It is remembered while its instance is not on loan, and may be forgotten at any time: the rows are the truth. */
+export interface EndpointLane {
+  endpoint: Endpoint;
+  /** Scheme, host and port of its URL. */
+  origin: string;
+  /** False while the endpoint is paused or gone but has attempts in flight. */
+  isActive: boolean;
   readonly lane: Lane;
   readonly source: LaneSource;
   readonly time: SlotTime;
@@ -24,14 +26,15 @@ export interface LaneMemory {
   cursorStoredAt: number;
 }
 
-export function newLaneMemory(
-  { number, url, maxInFlight }: Endpoint,
-  { database }: WebhookInstance,
-): LaneMemory {
+export function newEndpointLane(
+  endpoint: Endpoint,
+  { database }: Pick<WebhookInstance, 'database'>,
+): EndpointLane {
   return {
-    number,
-    url,
-    lane: new Lane(maxInFlight),
+    endpoint,
+    origin: originOf(endpoint.url),
+    isActive: true,
+    lane: new Lane(endpoint.maxInFlight),
     source: new LaneSource(0, database.names),
     time: new SlotTime(),
     bucket: new TokenBucket(),
@@ -43,14 +46,11 @@ export function newLaneMemory(
   };
 }
 
-/** The lane of one endpoint while its instance is on loan. None of it must survive: the rows are the truth. */
-export interface BorrowedLane {
-  endpoint: Endpoint;
-  /** Scheme, host and port of its URL. */
-  origin: string;
-  readonly memory: LaneMemory;
-  /** False while the endpoint is paused or gone but has attempts in flight. */
-  isActive: boolean;
+/** Follows a change of the endpoint. */
+export function followEndpoint(state: EndpointLane, endpoint: Endpoint): void {
+  if (state.endpoint.url !== endpoint.url) state.origin = originOf(endpoint.url);
+  state.endpoint = endpoint;
+  state.isActive = true;
 }
 
 /** Why a lane sends nothing more at some time, which is also what makes it go on. */
@@ -72,9 +72,8 @@ export type LaneWait =
  * Returns what a lane waits for. Every lane waits for one of these: one that has room and something due must be looked at again, or it
  * stands still. All of it is of the same `now`: what becomes due between two readings of a clock would be in neither of them.
  */
-export function waitOf(state: BorrowedLane, now: number): LaneWait {
-  const { endpoint, memory, isActive } = state;
-  const { lane, source, bucket } = memory;
+export function waitOf(state: EndpointLane, now: number): LaneWait {
+  const { endpoint, lane, source, bucket, isActive } = state;
   if (!isActive || lane.state === 'blocked') return { kind: 'resume' };
   // Nothing is known of what is due.
   if (source.isDropped && source.claimedCount === 0) return { kind: 'look' };
@@ -94,7 +93,7 @@ export function waitOf(state: BorrowedLane, now: number): LaneWait {
 
 /** Whether the lane could be sent something by these slots. */
 export function hasSlot(
-  { endpoint, origin, memory: { lane } }: BorrowedLane,
+  { endpoint, origin, lane }: EndpointLane,
   { slots, instanceId, now }: { readonly slots: Slots; readonly instanceId: string; readonly now: number },
 ): boolean {
   const { inFlight, hasFailed } = lane;
@@ -102,10 +101,9 @@ export function hasSlot(
   return endpoint.status === 'active' && slots.hasRoomForRetry && slots.roomFor(wanted) > 0;
 }
 
-export function roomAt({ isActive, memory, endpoint }: BorrowedLane, now: number): number {
+export function roomAt({ isActive, lane, bucket, source, endpoint }: EndpointLane, now: number): number {
   if (!isActive) return 0;
   const { order, maxInFlight, rateLimit } = endpoint;
-  const { lane, bucket, source } = memory;
   // A delivery of a strict order that is not to be sent is open in no lane, but claimed until that is stored.
   if (order === 'strict' && source.claimedCount > 0) return 0;
   const room = lane.roomAt(now, order === 'strict' ? 1 : maxInFlight);
@@ -113,18 +111,16 @@ export function roomAt({ isActive, memory, endpoint }: BorrowedLane, now: number
 }
 
 /** True when a read could find deliveries that the lane can send. */
-export function isReadable(state: BorrowedLane, now: number): boolean {
-  const { source } = state.memory;
-  return source.mayHaveMore && source.isEmpty && roomAt(state, now) > 0;
+export function isReadable(state: EndpointLane, now: number): boolean {
+  return state.source.mayHaveMore && state.source.isEmpty && roomAt(state, now) > 0;
 }
 
-export function hasSendable(state: BorrowedLane, now: number): boolean {
-  return !state.memory.source.isEmpty && roomAt(state, now) > 0;
+export function hasSendable(state: EndpointLane, now: number): boolean {
+  return !state.source.isEmpty && roomAt(state, now) > 0;
 }
 
-export function toCandidate(state: BorrowedLane, now: number): LaneCandidate {
-  const { endpoint, origin, memory } = state;
-  const { lane, source, time } = memory;
+export function toCandidate(state: EndpointLane, now: number): LaneCandidate {
+  const { endpoint, origin, lane, source, time } = state;
   return {
     endpointId: endpoint.id,
     origin,
@@ -137,6 +133,6 @@ export function toCandidate(state: BorrowedLane, now: number): LaneCandidate {
   };
 }
 
-export function originOf(url: string): string {
+function originOf(url: string): string {
   return URL.parse(url)?.origin ?? url;
 }
