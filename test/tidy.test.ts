@@ -232,6 +232,12 @@ describe('what is at hand without an import', () => {
     assertClean({ 'bench/main.ts': 'performance.now();\n', 'test/support/wait.ts': 'new Date();\n' });
   });
 
+  test('only print.ts of the commands writes to a terminal', () => {
+    assertRed('terminal', inRecords('process.stdout.write(a);'));
+    assertRed('terminal', inRecords('io.stderr.write(a);'));
+    assertRed('terminal', inRecords('stdout.write(a);'));
+  });
+
   test('randomness comes from base', () => {
     assertRed('randomness', inRecords('Math.random();'));
     assertRed('randomness', inRecords('crypto.randomUUID();'));

@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { printableLines } from './printable.ts';
 import { LineOutput, type Logger, type LogMembers } from './logger.ts';
 
 type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -28,7 +29,8 @@ function writeText(level: string, message: string, members: LogMembers): void {
     const text = value instanceof Error ? (value.stack ?? value.message) : String(value);
     return ` ${name}=${text}`;
   });
-  process.stdout.write(`${level === 'info' ? '' : `${level}: `}${message}${texts.join('')}\n`);
+  const line = `${level === 'info' ? '' : `${level}: `}${message}${texts.join('')}`;
+  process.stdout.write(`${printableLines(line)}\n`);
 }
 
 let waiting = '';
@@ -40,6 +42,6 @@ export function writeSoon(line: string): void {
 }
 
 function writeWaiting(): void {
-  output.write(waiting);
+  output.write(process.stdout.isTTY ? printableLines(waiting) : waiting);
   waiting = '';
 }

@@ -8,7 +8,7 @@ import { CommandError, exitCodes } from './command-error.ts';
 import { confirm } from './confirm.ts';
 import { endpointsPath } from './find-endpoint.ts';
 import { addFlags, isSet, textOf } from './flags.ts';
-import { type CommandIo, print } from './print.ts';
+import { type CommandIo, note, print, printStyled } from './print.ts';
 import { changesText, type SchemaChange, type SchemaPart } from './schema-changes.ts';
 import { replaceFile } from './schema-files.ts';
 import { colorsOf, jsonText, showItem, showJson } from './show.ts';
@@ -41,7 +41,7 @@ function addExport(parent: Command, io: CommandIo): void {
     }
     const left = all.length - named.length;
     if (left > 0)
-      io.stderr.write(`chancery: ${countOf(left)} without a name ${left === 1 ? 'is' : 'are'} left out.\n`);
+      note(io, `chancery: ${countOf(left)} without a name ${left === 1 ? 'is' : 'are'} left out.\n`);
   });
 }
 
@@ -119,7 +119,7 @@ async function applyDefinitions(api: Api, command: Command, { definitions, io }:
   const plan = await request(true);
   const before = plan['updated'] === undefined ? [] : await readEndpoints(api);
   const changes = changesOf(plan, { before, definitions });
-  if (!isJson) await print(io, changesText(changes, colorsOf(io)));
+  if (!isJson) await printStyled(io, changesText(changes, colorsOf(io)));
   const isApplied = !isDryRun && changes.length > 0;
   const lost = changes.filter(({ change }) => change === 'delete').map(({ name }) => name);
   if (isApplied && lost.length > 0) {
@@ -182,8 +182,8 @@ async function showSecrets(io: CommandIo, { created }: JsonObject): Promise<void
   for (const { name, secret } of made) secrets[`secret of ${String(name)}`] = secret;
   await showItem(io, secrets, { isJson: false });
   for (const { warnings } of made)
-    for (const warning of Array.isArray(warnings) ? warnings : []) io.stderr.write(`chancery: ${warning}\n`);
-  if (io.stdout.isTTY === true) io.stderr.write('Keep the secrets: no other command shows them again.\n');
+    for (const warning of Array.isArray(warnings) ? warnings : []) note(io, `chancery: ${warning}\n`);
+  if (io.stdout.isTTY === true) note(io, 'Keep the secrets: no other command shows them again.\n');
 }
 
 function countOf(count: number): string {

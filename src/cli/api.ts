@@ -1,6 +1,6 @@
+import { printable } from '../base/printable.ts';
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { CommandError, exitCodes } from './command-error.ts';
-import { printable } from './print.ts';
 
 /**
  * The service as commands use it. Every command works on one that runs elsewhere (remote-api.ts) and on data of this machine

@@ -1,4 +1,5 @@
-import { type CommandIo, print, printable } from './print.ts';
+import { printable } from '../base/printable.ts';
+import { type CommandIo, printStyled } from './print.ts';
 import { colorsOf, showJson } from './show.ts';
 
 /** One thing that a command has looked at, and how it is. */
@@ -28,7 +29,7 @@ export async function showChecks(
     const line = `${start}${printable(message)}\n`;
     return advice === undefined ? [line] : [line, `${below}${printable(advice)}\n`];
   });
-  await print(io, lines.join(''));
+  await printStyled(io, lines.join(''));
 }
 
 export function hasNoFailure(checks: readonly Check[]): boolean {

@@ -12,7 +12,7 @@ import { addSettings, headersShown, readSecret, settingsOf } from './endpoint-se
 import { endpointPath, endpointsPath, withEndpoint } from './find-endpoint.ts';
 import { addFlags, isSet, numberOf, textOf } from './flags.ts';
 import { addListOptions, listQuery } from './list-options.ts';
-import { type CommandIo, print } from './print.ts';
+import { type CommandIo, note, print } from './print.ts';
 import { type Column, showItem, showJson, showList } from './show.ts';
 import { addApiFlags, withApi } from './with-api.ts';
 
@@ -183,8 +183,8 @@ function addRotate(parent: Command, io: CommandIo): void {
 }
 
 function warn(io: CommandIo, warnings: unknown): void {
-  for (const warning of Array.isArray(warnings) ? warnings : []) io.stderr.write(`chancery: ${warning}\n`);
-  if (io.stdout.isTTY === true) io.stderr.write('Keep the secret: no other command shows it again.\n');
+  for (const warning of Array.isArray(warnings) ? warnings : []) note(io, `chancery: ${warning}\n`);
+  if (io.stdout.isTTY === true) note(io, 'Keep the secret: no other command shows it again.\n');
 }
 
 function addPause(parent: Command, io: CommandIo): void {

@@ -1,3 +1,4 @@
+import { printable } from '../base/printable.ts';
 import { AppError, type ErrorCode } from '../base/errors.ts';
 import { ConfigError } from '../config.ts';
 import { S3Failure } from '../files/s3-client.ts';
@@ -5,7 +6,6 @@ import { StartError } from '../open-data-directory.ts';
 import { SecretError } from '../secrets/master-key.ts';
 import { EngineFailure } from '../storage/engine-errors.ts';
 import { CommandError, exitCodes } from './command-error.ts';
-import { printable } from './print.ts';
 
 /** Returns one line for errors that the operator can fix, and the whole stack for bugs. */
 export function operatorMessage(error: unknown): string {

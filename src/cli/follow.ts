@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { printable } from '../base/printable.ts';
 import type { JsonObject } from '../base/json.ts';
 import { type Api, ApiRefusal, itemsOf, Unreachable } from './api.ts';
-import { type CommandIo, printable } from './print.ts';
+import { type CommandIo, note } from './print.ts';
 
 /** A list whose newest items are shown as they come. */
 export interface FollowedList {
@@ -38,8 +39,7 @@ export async function follow(
       if (items !== undefined && items.length > 0) isRead = await list.show(items);
     } catch (error) {
       if (!isPassing(error)) throw error;
-      if (!isAway)
-        io.stderr.write(`chancery: ${printable(error.message)} It is asked again until it answers.\n`);
+      if (!isAway) note(io, `chancery: ${printable(error.message)} It is asked again until it answers.\n`);
       isAway = true;
     }
   }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { printable } from '../base/printable.ts';
 import type { DataDirectory } from '../open-data-directory.ts';
 import { dataFlags } from '../config-flags.ts';
 import type {
@@ -10,7 +11,7 @@ import type {
 import type { Omission } from '../transfer/pocketbase/omissions.ts';
 import type { Instance } from '../instances/instance.ts';
 import { addFlags, flagsOf } from './flags.ts';
-import { type CommandIo, print, printable, showLine } from './print.ts';
+import { type CommandIo, print, showLine } from './print.ts';
 import { placeOf, withInstance } from './with-instance.ts';
 
 /** `import pocketbase DIR` */

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
+import { printable } from '../base/printable.ts';
 import { fromTimestamp } from '../base/timestamp.ts';
 import { ConfigError } from '../config.ts';
 import { recordEventKinds } from '../events/event.ts';
@@ -11,7 +12,7 @@ import { CommandError, exitCodes } from './command-error.ts';
 import { endpointIdOf } from './find-endpoint.ts';
 import { isSet, textOf } from './flags.ts';
 import { type HeardEvent, hearEvents } from './hear-events.ts';
-import { type CommandIo, print, printable, untilInterrupted } from './print.ts';
+import { type CommandIo, note, print, printStyled, untilInterrupted } from './print.ts';
 import { colorsOf, jsonText } from './show.ts';
 import { addApiFlags, withApi } from './with-api.ts';
 
@@ -36,18 +37,18 @@ export function listenCommand(io: CommandIo): Command {
   command.action(async () => {
     const options = await readOptions(command);
     const isJson = isSet(command, 'json');
-    const note = (text: string): void => void io.stderr.write(`${printable(text)}\n`);
+    const tell = (text: string): void => note(io, `${printable(text)}\n`);
     const show = (event: HeardEvent): Promise<boolean> =>
-      print(io, isJson ? `${jsonText(event)}\n` : lineOf(io, event));
+      isJson ? print(io, `${jsonText(event)}\n`) : printStyled(io, lineOf(io, event));
     await untilInterrupted(io, (interrupt) =>
       withApi(command, io, async (api) => {
         const { endpoint: text } = options;
         const endpoint = text === undefined ? undefined : await endpointIdOf(api, text);
         const start = await startOf(api, options, interrupt);
-        note(`Listening to ${api.place}. Ctrl-C ends it.`);
-        if (options.isNewSecret) note(`Signed with ${options.secret}, a secret for this run alone.`);
-        const end = await hearEvents(api, { ...options, endpoint, start, interrupt, show, note });
-        note(`Go on from here with --since ${end}`);
+        tell(`Listening to ${api.place}. Ctrl-C ends it.`);
+        if (options.isNewSecret) tell(`Signed with ${options.secret}, a secret for this run alone.`);
+        const end = await hearEvents(api, { ...options, endpoint, start, interrupt, show, note: tell });
+        tell(`Go on from here with --since ${end}`);
       }).catch((error: unknown) => {
         // Ended while it was still connecting.
         if (!interrupt.aborted) throw error;
@@ -139,16 +140,16 @@ function lineOf(io: CommandIo, event: HeardEvent): string {
   const { dim, green, red, bold } = colorsOf(io);
   const parts = [
     dim(printable(time)),
-    bold(kind.padEnd('record.create'.length)),
+    bold(printable(kind).padEnd('record.create'.length)),
     printable(`${collection}/${record}`),
-    dim(id),
+    dim(printable(id)),
   ];
   if (signature !== null)
     parts.push(signature === 'ok' ? green('signature ok') : red(printable(`signature: ${signature}`)));
   if (forward !== null) {
     const isWell = forward.status !== null && forward.status >= 200 && forward.status < 300;
     const text = `→ ${forward.status ?? forward.error} in ${forward.ms} ms`;
-    parts.push(isWell ? green(text) : red(printable(text)));
+    parts.push((isWell ? green : red)(printable(text)));
   }
   return `${parts.join('  ')}\n`;
 }

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
+import { printable, printableLines, printableStyled } from '../base/printable.ts';
 import { codeOf } from '../base/process.ts';
 import type { Environment } from '../config.ts';
 import { CommandError, exitCodes } from './command-error.ts';
@@ -19,9 +20,24 @@ export interface CommandIo {
 
 /**
  * Writes to standard output and waits for it: the process ends with the command, so a later failure would go unnoticed. A reader
- * that has closed the pipe, as `head` does, is no failure; it resolves to false then.
+ * that has closed the pipe, as `head` does, is no failure; it resolves to false then. What a terminal would obey is escaped, as texts
+ * come from others.
  */
-export async function print({ stdout }: CommandIo, text: string): Promise<boolean> {
+export function print(io: CommandIo, text: string): Promise<boolean> {
+  return write(io, printableLines(text));
+}
+
+/** As {@link print}, for a text with colours. Each part of it that others have written went through `printable` before. */
+export function printStyled(io: CommandIo, text: string): Promise<boolean> {
+  return write(io, printableStyled(text));
+}
+
+/** As {@link print}, for what another program reads: without a terminal, it is written as it is. */
+export function printForPrograms(io: CommandIo, text: string): Promise<boolean> {
+  return io.stdout.isTTY === true ? print(io, text.replaceAll('\r\n', '\n')) : write(io, text);
+}
+
+async function write({ stdout }: CommandIo, text: string): Promise<boolean> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   // A failure is also emitted as an event, which without a listener would end the process with a stack.
   stdout.once('error', reject);
@@ -37,9 +53,14 @@ export async function print({ stdout }: CommandIo, text: string): Promise<boolea
   }
 }
 
-/** Replaces control characters: names come from others, and a terminal would obey escape sequences in them. */
-export function printable(line: string): string {
-  return line.replaceAll(/\p{C}/gu, '?');
+/** Writes to standard output without waiting. */
+export function printSoon({ stdout }: CommandIo, text: string): void {
+  stdout.write(printableLines(text));
+}
+
+/** Writes a text to standard error: questions and notes, which are no part of what the command answers. */
+export function note({ stderr }: Pick<CommandIo, 'stderr'>, text: string): void {
+  stderr.write(printableLines(text));
 }
 
 /** Shows progress on a terminal, each line in place of the one before. */

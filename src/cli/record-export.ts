@@ -6,7 +6,7 @@ import { type Api, itemsOf, objectOf, recordsPath } from './api.ts';
 import { CommandError, exitCodes } from './command-error.ts';
 import { csvLine } from './csv.ts';
 import { isSet, textOf } from './flags.ts';
-import { type CommandIo, print, showLine, untilInterrupted } from './print.ts';
+import { type CommandIo, print, printForPrograms, showLine, untilInterrupted } from './print.ts';
 import { formatOf, readShapes, type RowFormat, rowFormats } from './record-rows.ts';
 import { cellText, type FieldShape } from './record-values.ts';
 import { jsonText } from './show.ts';
@@ -62,7 +62,7 @@ async function writingTo<Result>(
   io: CommandIo,
   work: (write: Write) => Promise<Result>,
 ): Promise<Result> {
-  if (file === '-') return work((text) => print(io, text));
+  if (file === '-') return work((text) => printForPrograms(io, text));
   const part = `${file}.${newId()}.part`;
   const handle = await open(part, 'wx', 0o600);
   try {

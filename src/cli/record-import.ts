@@ -1,11 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { Command, Option } from 'commander';
+import { printable } from '../base/printable.ts';
 import { ConfigError } from '../config.ts';
 import { ApiRefusal, refusedValues } from './api.ts';
 import { CommandError, exitCodes } from './command-error.ts';
 import { isSet, textOf } from './flags.ts';
-import { type CommandIo, print, printable, showLine, untilInterrupted } from './print.ts';
+import { type CommandIo, note, print, showLine, untilInterrupted } from './print.ts';
 import { formatOf, type InputRow, readRows, readShapes, type RowFormat, rowFormats } from './record-rows.ts';
 import { failedRow, RecordSender, type SenderOptions } from './record-sender.ts';
 import { showJson } from './show.ts';
@@ -86,7 +87,7 @@ async function importRows(
     counts.refused += 1;
     if (refusals.length < refusalsKept) refusals.push({ place, reason });
     showLine(io, '');
-    io.stderr.write(printable(`${place}: ${reason}`) + '\n');
+    note(io, `${printable(`${place}: ${reason}`)}\n`);
   };
   const send = async (batch: readonly InputRow[]): Promise<void> => {
     counts.imported += await sender.send(batch, refuse);

@@ -3,7 +3,7 @@ import { version } from '../app.ts';
 import { nearestName } from '../fields/field-error.ts';
 import { exitCodes } from './command-error.ts';
 import { exitCodeOf, operatorMessage } from './exit-code.ts';
-import type { CommandIo } from './print.ts';
+import { type CommandIo, note, printSoon } from './print.ts';
 import { serveCommand } from './serve-command.ts';
 
 type MakeCommand = (io: CommandIo) => Command;
@@ -57,7 +57,7 @@ export async function runCommand(line: readonly string[], io: CommandIo): Promis
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     const message = operatorMessage(error);
-    if (message !== '') io.stderr.write(`chancery: ${message}\n`);
+    if (message !== '') note(io, `chancery: ${message}\n`);
     return exitCodeOf(error);
   }
 }
@@ -73,8 +73,8 @@ function isServing([first]: readonly string[]): boolean {
 function prepare(command: Command, io: CommandIo): void {
   command.exitOverride();
   command.configureOutput({
-    writeOut: (text) => void io.stdout.write(text),
-    writeErr: (text) => void io.stderr.write(text),
+    writeOut: (text) => printSoon(io, text),
+    writeErr: (text) => note(io, text),
     outputError: (text, write) =>
       write(
         `${withHint(text.trimEnd())

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import { printable } from '../base/printable.ts';
 import { isJsonObject, type JsonObject } from '../base/json.ts';
-import { printable } from './print.ts';
 import { jsonText, type Colors } from './show.ts';
 
 /** What becomes of a collection when definitions are applied. */

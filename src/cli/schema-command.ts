@@ -1,11 +1,12 @@
 import { Command } from 'commander';
+import { printable } from '../base/printable.ts';
 import type { JsonObject } from '../base/json.ts';
 import { type Api, objectOf } from './api.ts';
 import { readCollections } from './collection-command.ts';
 import { CommandError, exitCodes } from './command-error.ts';
 import { confirm } from './confirm.ts';
 import { isSet } from './flags.ts';
-import { type CommandIo, print, printable } from './print.ts';
+import { type CommandIo, print, printStyled } from './print.ts';
 import { changesOf, changesText, lossOf, type SchemaChange, type SchemaLoss } from './schema-changes.ts';
 import { type DumpedFile, readSchema, type SchemaFile, writeSchema } from './schema-files.ts';
 import { colorsOf, showJson } from './show.ts';
@@ -61,7 +62,7 @@ function addDiff(parent: Command, io: CommandIo): void {
     const files = await readSchema(folder);
     const changes = await withApi(command, io, (api) => planOf(api, files, { deleteMissing: true }));
     if (isSet(command, 'json')) await showJson(io, changes);
-    else await print(io, `${changesText(changes, colorsOf(io))}${diffText(files, changes)}\n`);
+    else await printStyled(io, `${changesText(changes, colorsOf(io))}${diffText(files, changes)}\n`);
     if (changes.length > 0) throw new CommandError(exitCodes.no, '');
   });
 }
@@ -98,7 +99,7 @@ async function applyFiles(api: Api, command: Command, { files, io }: Application
   const deleteMissing = isSet(command, 'delete-missing');
   const [isDryRun, isJson] = [isSet(command, 'dry-run'), isSet(command, 'json')];
   const changes = await planOf(api, files, { deleteMissing });
-  if (!isJson) await print(io, changesText(changes, colorsOf(io)));
+  if (!isJson) await printStyled(io, changesText(changes, colorsOf(io)));
   const isApplied = !isDryRun && changes.length > 0;
   if (isApplied) {
     const loss = lossText(lossOf(changes));

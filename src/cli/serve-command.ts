@@ -10,7 +10,7 @@ import type { Logger } from '../base/logger.ts';
 import { defaultSlug } from '../instances/instance-directory.ts';
 import { operatorMessage } from './exit-code.ts';
 import { addFlags, configOf } from './flags.ts';
-import type { CommandIo } from './print.ts';
+import { type CommandIo, printSoon } from './print.ts';
 
 /** `serve` */
 export function serveCommand(io: CommandIo): Command {
@@ -30,7 +30,7 @@ async function serve(config: Config, io: CommandIo): Promise<void> {
   const readyMs = Math.round(process.uptime() * 1_000);
   const token = await findSetupToken(app, config, logger);
   const start = { app, config, token, readyMs };
-  if (io.stdout.isTTY === true) io.stdout.write(banner(start));
+  if (io.stdout.isTTY === true) printSoon(io, banner(start));
   else logStart(start, logger);
   releaseMemoryWhenIdle();
   const signal = await stopAsked;

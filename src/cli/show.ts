@@ -1,6 +1,7 @@
 import picocolors from 'picocolors';
+import { printable, printableLines } from '../base/printable.ts';
 import type { JsonObject } from '../base/json.ts';
-import { type CommandIo, print, printable } from './print.ts';
+import { type CommandIo, print, printStyled } from './print.ts';
 
 /** How a list is shown: a member of its items by name, or what is made of an item. */
 export type Column =
@@ -34,7 +35,7 @@ export async function showList(
   const rows = items.map((item) => columns.map((column) => cellOf(item, column)));
   const isTable = io.stdout.isTTY === true;
   const lines = (): string => rows.map((row) => `${row.join('\t')}\n`).join('');
-  await print(io, isTable ? tableText(io, columns.map(titleOf), rows) : lines());
+  await printStyled(io, isTable ? tableText(io, columns.map(titleOf), rows) : lines());
 }
 
 /**
@@ -55,7 +56,7 @@ export function streamOf(
     const titles = columns.map(titleOf);
     widths ??= widthsOf(titles, rows, columns);
     const { head, lines } = tableLines(io, { titles, rows, widths });
-    return print(io, [...(isFirst ? [head] : []), ...lines].map((line) => `${line}\n`).join(''));
+    return printStyled(io, [...(isFirst ? [head] : []), ...lines].map((line) => `${line}\n`).join(''));
   };
 }
 
@@ -66,26 +67,24 @@ export async function showItem(
   { isJson }: Pick<ShowOptions, 'isJson'>,
 ): Promise<void> {
   if (isJson) return showJson(io, item);
-  const names = Object.keys(item);
+  const members = Object.entries(item).map(([name, value]) => [printable(name), cellText(value)] as const);
   if (io.stdout.isTTY !== true) {
-    await print(io, names.map((name) => `${name}\t${cellText(item[name])}\n`).join(''));
+    await print(io, members.map((member) => `${member.join('\t')}\n`).join(''));
     return;
   }
-  const width = Math.max(...names.map((name) => name.length));
+  const width = Math.max(...members.map(([name]) => name.length));
   const { bold } = colorsOf(io);
-  await print(io, names.map((name) => `${bold(name.padEnd(width))}${gap}${cellText(item[name])}\n`).join(''));
+  const lines = members.map(([name, text]) => `${bold(name.padEnd(width))}${gap}${text}\n`);
+  await printStyled(io, lines.join(''));
 }
 
 export async function showJson(io: CommandIo, json: unknown): Promise<void> {
   await print(io, `${jsonText(json, 2)}\n`);
 }
 
-/** Returns JSON without the control characters that JSON itself would leave as they are: a terminal would obey them. */
+/** Returns JSON without the characters that JSON itself would leave as they are, and a terminal would obey or hide: the escapes mean the same. */
 export function jsonText(json: unknown, indent?: number): string {
-  return JSON.stringify(json, null, indent).replaceAll(
-    /[\u007F-\u009F]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return printableLines(JSON.stringify(json, null, indent));
 }
 
 /** Colors for a terminal whose user wants them, and none elsewhere (https://no-color.org). */

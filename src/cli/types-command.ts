@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { Command, Option } from 'commander';
 import { codeOf } from '../base/process.ts';
+import { printableLines } from '../base/printable.ts';
 import { ConfigError } from '../config.ts';
 import { readCollections } from './collection-command.ts';
 import { CommandError, exitCodes } from './command-error.ts';
@@ -28,7 +29,8 @@ export function typesCommand(io: CommandIo): Command {
     if (isCheck && file === undefined) throw new ConfigError('--check needs the file: give it by --out.');
     const isForWebhooks = textOf(command, 'for') === 'webhooks';
     const definitions = await withApi(command, io, readCollections);
-    const types = isForWebhooks ? typedWebhooks(definitions) : typedClient(definitions);
+    // In literals, escapes mean the same; otherwise a value of a select could make the code look like another.
+    const types = printableLines(isForWebhooks ? typedWebhooks(definitions) : typedClient(definitions));
     if (file === undefined) {
       await print(io, types);
       return;

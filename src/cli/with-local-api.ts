@@ -5,7 +5,7 @@ import { openDataDirectory } from '../open-data-directory.ts';
 import { type Api, apiOver, type Transport } from './api.ts';
 import { operatorMessage } from './exit-code.ts';
 import { openLocalService } from './local-service.ts';
-import type { CommandIo } from './print.ts';
+import { type CommandIo, note } from './print.ts';
 import { type InstancePlace, requireDataDirectory } from './with-instance.ts';
 
 /** Runs `work` with the Api of an instance in data of this machine. Throws StartError where there is none. */
@@ -38,9 +38,9 @@ export async function withLocalApi<Result>(
 }
 
 /** Tells of failures on standard error: standard output is what the command has to say. */
-function errorLogger({ stderr }: CommandIo): Logger {
+function errorLogger(io: CommandIo): Logger {
   const nothing = (): void => undefined;
   const error = (message: string, { error: cause }: LogMembers = {}): void =>
-    void stderr.write(`chancery: ${message}${cause === undefined ? '' : ` ${operatorMessage(cause)}`}\n`);
+    note(io, `chancery: ${message}${cause === undefined ? '' : ` ${operatorMessage(cause)}`}\n`);
   return { debug: nothing, info: nothing, warn: nothing, error };
 }

@@ -67,7 +67,7 @@ describePlaces('delivery and event', (start) => {
     );
     assert.match(stdout, /^attempt 1\t\d{4}-\S+ \S+Z: 500 in \d+ ms \(.*first byte \d+ ms\)$/m);
     // What a receiver answers is not obeyed by a terminal.
-    assert.match(stdout, /^answer 1\tNo \?\[31mroom $/m);
+    assert.match(stdout, /^answer 1\tNo \\u001b\[31mroom $/m);
     const json = JSON.parse((await run(['delivery', 'show', failed.id, '--json'])).stdout);
     assert.equal(json.attempts[0].responseBody, 'No \u001b[31mroom\n');
     await run(['endpoint', 'delete', ids.endpoint, '--yes']);

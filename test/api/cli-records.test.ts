@@ -62,7 +62,7 @@ describePlaces('record', (start) => {
     });
     const rows = table.stdout.split('\n');
     assert.match(rows[0]!, /^id {15}title$/);
-    assert.match(rows[1]!, /^\w{15} {2}\?\[31mred\?$/);
+    assert.match(rows[1]!, /^\w{15} {2}\\u001b\[31mred\\u009b$/);
     assert.match(rows[2]!, /^\w{15} {2}A long title title .*…$/);
     assert.equal(rows[3], 'and pages, isDraft, tags, meta, created, updated: see --json');
     assert.ok(rows.every((row) => row.length <= 60));

@@ -65,4 +65,25 @@ export const commandMutants: readonly Mutant[] = [
     to: "/^'?[=+\\-@\\t\\r]/.test(text)",
     tests: ['src/cli/csv.test.ts'],
   },
+  {
+    name: 'a terminal does not obey what a command writes',
+    file: 'src/cli/print.ts',
+    from: 'return write(io, printableLines(text));',
+    to: 'return write(io, text);',
+    tests: ['test/api/cli-unseen.test.ts'],
+  },
+  {
+    name: 'a terminal does not obey the error of a command',
+    file: 'src/cli/print.ts',
+    from: '  stderr.write(printableLines(text));',
+    to: '  stderr.write(text);',
+    tests: ['test/api/cli-unseen.test.ts'],
+  },
+  {
+    name: 'marks that turn the direction of text are escaped',
+    file: 'src/base/printable.ts',
+    from: '[\\p{C}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]',
+    to: '[\\p{Cc}]',
+    tests: ['src/base/printable.test.ts', 'test/api/cli-unseen.test.ts'],
+  },
 ];
