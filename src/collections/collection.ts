@@ -183,6 +183,8 @@ export const collectionLimits = {
   collectionsMax: 1_000,
   fieldsMax: 500,
   indexesMax: 50,
+  /** Collections, fields, indexes and rules in one import: many changes take long, in which the instance's other writes wait. */
+  importPartsMax: 10_000,
   /** The text as a client writes it. What is stored may be longer: names get quotes, and the collection may be renamed. */
   indexTextLengthMax: 2_000,
   nameLengthMax: 255,

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { AppError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
+import type { Field } from '../fields/field.ts';
 import { sqliteNames } from '../storage/sqlite/sqlite-names.ts';
-import { readImportPlan } from './import-collections.ts';
+import { readImportPlan } from './import-plan.ts';
 import { scaffoldCollection } from './list-collections.ts';
 
 /** Returns how often an import of as many new definitions looks at the collections that are there. */
@@ -34,4 +36,27 @@ test('twice as many definitions look twice as often at twice as many collections
   const looks = looksOf(20);
   assert.ok(looks > 0);
   assert.equal(looksOf(40), 2 * looks);
+});
+
+test('fields that an import keeps without naming them count like those that it names', () => {
+  const text = (name: string): Field => ({
+    id: `id_${name}`,
+    name,
+    type: 'text',
+    system: false,
+    hidden: false,
+    presentable: false,
+    help: '',
+    options: {},
+  });
+  const present = Array.from({ length: 21 }, (_, at): Collection => {
+    const scaffold = scaffoldCollection('base');
+    const fields = Array.from({ length: 490 }, (_, number) => text(`f${number}`));
+    return { ...scaffold, id: `id_${at}`, name: `wide_${at}`, fields: [...scaffold.fields, ...fields] };
+  });
+  const collections = present.map(({ name }) => ({ name, fields: [{ name: 'one_more', type: 'text' }] }));
+  const planWith = (deleteMissing: boolean): number =>
+    readImportPlan(present, { collections, deleteMissing }, { now: 0, names: sqliteNames }).changed.length;
+  assert.throws(() => planWith(false), AppError);
+  assert.equal(planWith(true), 21);
 });

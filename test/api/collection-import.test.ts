@@ -362,3 +362,37 @@ test('a plan tells what an import would do, refuses what it would refuse, and ch
   assert.deepEqual([status, problems], [400, (await stage.import(refused)).json]);
   assert.deepEqual(await stage.all(), before);
 });
+
+test('an import is about at most 10,000 collections, fields, indexes and rules', async (t) => {
+  const stage = await setUp(t);
+  const rule = {
+    listRule: 'f0 != ""',
+    viewRule: 'f0 != ""',
+    createRule: null,
+    updateRule: '',
+    deleteRule: 'id != ""',
+  };
+  const wide = Array.from({ length: 20 }, (_, at) => ({
+    name: `wide_${at}`,
+    ...rule,
+    fields: Array.from({ length: 492 }, (_, field) => text(`f${field}`)),
+    indexes: Array.from(
+      { length: 4 },
+      (_, field) => `CREATE INDEX i_${at}_${field} ON wide_${at} (f${field})`,
+    ),
+  }));
+  const ask = (method: string, at: string, collections: readonly object[]): Promise<TestAnswer> =>
+    stage.service.request(`${path}/import${at}`, { method, token: true, body: { collections } });
+  const whole = await ask('POST', '/plan', wide);
+  assert.equal(whole.json.created?.length, 20, whole.text);
+  const before = await stage.all();
+  const more = [...wide, { name: 'one_more' }];
+  for (const refused of [await ask('PUT', '', more), await ask('POST', '/plan', more)]) {
+    assert.equal(refused.status, 400);
+    const { code, message, params } = refused.json.data.collections;
+    assert.equal(code, 'validation_length_too_long');
+    assert.match(message, /at most 10000 .* about 10001:/);
+    assert.deepEqual(params, { max: 10_000, count: 10_001 });
+  }
+  assert.deepEqual(await stage.all(), before);
+});

@@ -7,6 +7,20 @@ const tests = ['src/limits/shared-counter.test.ts'];
 /** Guards of how much clients may ask at once, and how often where several nodes count together. */
 export const limitMutants: readonly Mutant[] = [
   {
+    name: 'an import is about so many parts at most',
+    file: 'src/definitions/import-plan.ts',
+    from: 'if (count <= importPartsMax) return;',
+    to: 'if (count >= 0) return;',
+    tests: ['test/api/collection-import.test.ts'],
+  },
+  {
+    name: 'fields that an import keeps count',
+    file: 'src/definitions/import-plan.ts',
+    from: 'Math.max(fields ?? 0, kept)',
+    to: '(fields ?? 0)',
+    tests: ['src/definitions/import-plan.test.ts'],
+  },
+  {
     name: 'deliveries leave room for requests to other instances',
     file: 'src/webhooks/lanes/scheduler.ts',
     from: 'if (this.#loans.size >= this.#loansMax) return false;',

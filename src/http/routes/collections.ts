@@ -1,6 +1,6 @@
 import { hasScope, requireReach } from '../../access/caller.ts';
 import type { RuleInput } from '../../access/rule-input.ts';
-import { type Collection, collectionToJson } from '../../collections/collection.ts';
+import { type Collection, collectionLimits, collectionToJson } from '../../collections/collection.ts';
 import {
   type CollectionChange,
   type CollectionDeletion,
@@ -10,7 +10,8 @@ import {
   getCollection,
   updateCollection,
 } from '../../definitions/change-collection.ts';
-import { importCollections, readImportPlan } from '../../definitions/import-collections.ts';
+import { importCollections } from '../../definitions/import-collections.ts';
+import { readImportPlan } from '../../definitions/import-plan.ts';
 import { listCollections, scaffoldCollection } from '../../definitions/list-collections.ts';
 import { noteLostFiles } from '../../files/file-removals.ts';
 import type { Instance } from '../../instances/instance.ts';
@@ -91,6 +92,7 @@ export const collectionRoutes = [
     path: '/api/collections/import',
     id: 'importCollections',
     summary: 'Make, change and delete collections, all or none',
+    description: `About at most ${collectionLimits.importPartsMax} collections, fields, indexes and rules in all.`,
     body: schemaReference('CollectionImport'),
     answers: { 204: emptyAnswer('The collections are as they were given.') },
     handle: async ({ instance, input, body }) => {

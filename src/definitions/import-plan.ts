@@ -1,0 +1,282 @@
+import { AppError, type FieldError } from '../base/errors.ts';
+import { isJsonObject } from '../base/json.ts';
+import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
+import { fieldError, invalidValue } from '../fields/field-error.ts';
+import { decodeField, type Field } from '../fields/field.ts';
+import type { Names } from '../storage/database.ts';
+import type { SavedSecrets } from './change-collection.ts';
+import { accountsOf, checkRules } from './check-rules.ts';
+import { CollectionNames } from '../collections/collection-names.ts';
+import type { Collections } from '../collections/collection-store.ts';
+import { collectionsOf } from '../query/record-scope.ts';
+import {
+  type Collection,
+  collectionLimits,
+  collectionToJson,
+  referringById,
+  ruleNames,
+} from '../collections/collection.ts';
+import { givenTokenSecrets } from '../collections/decode-auth-options.ts';
+import { decodeCollection, defaultCollectionId } from '../collections/decode-collection.ts';
+import { ProblemList } from '../collections/member-reader.ts';
+import { scaffoldCollection } from './list-collections.ts';
+
+export const importFailed = 'Failed to import collections.';
+
+export type Definition = Readonly<Record<string, unknown>>;
+
+export interface CollectionImport {
+  readonly collections: readonly Definition[];
+  /** Whether to delete collections that are not given, and fields that the given ones do not mention. System ones are never deleted. */
+  readonly deleteMissing: boolean;
+}
+
+/** What an import would do to the collections. */
+export interface ImportPlan {
+  readonly created: readonly Collection[];
+  readonly changed: readonly { readonly before: Collection; readonly after: Collection }[];
+  readonly removed: readonly Collection[];
+  /** Token secrets that definitions bring, and those of new collections. */
+  readonly secrets: readonly SavedSecrets[];
+}
+
+/**
+ * Returns what {@link importCollections} would do with the same body, and does nothing. Throws bad_request for all that it would refuse by
+ * the definitions alone: whether the records allow it shows only when it is done.
+ */
+export function readImportPlan(
+  present: readonly Collection[],
+  body: Definition,
+  { now, names }: { readonly now: number; readonly names: Names },
+): ImportPlan {
+  return planImport(present, decodeImport(body), { now: toTimestamp(now), names });
+}
+
+export function decodeImport(body: Definition): CollectionImport {
+  const { collections, deleteMissing } = body;
+  const problems = new ProblemList();
+  if (collections === undefined || collections === null || (isList(collections) && collections.length === 0))
+    problems.add('collections', fieldError('validation_required'));
+  else if (!isList(collections) || !collections.every(isJsonObject))
+    problems.add('collections', invalidValue('Must be an array of collections.'));
+  else if (collections.length > collectionLimits.collectionsMax) problems.add('collections', tooMany);
+  if (deleteMissing !== undefined && deleteMissing !== null && typeof deleteMissing !== 'boolean')
+    problems.add('deleteMissing', invalidValue('Must be true or false.'));
+  problems.throwIfAny('An error occurred while validating the submitted data.');
+  // Checked above; the compiler cannot see that through the list of problems.
+  return { collections: collections as readonly Definition[], deleteMissing: deleteMissing === true };
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+const tooMany: FieldError = {
+  code: 'validation_length_too_long',
+  message: `There can be at most ${collectionLimits.collectionsMax} collections.`,
+  params: { max: collectionLimits.collectionsMax },
+};
+
+/** A definition on its way to a collection. */
+interface Item {
+  readonly raw: Definition;
+  readonly existing: Collection | undefined;
+  /** Stands for this collection among the others until it is decoded: it has its future id and name. */
+  readonly sketch: Collection;
+}
+
+export function planImport(
+  present: readonly Collection[],
+  { collections, deleteMissing }: CollectionImport,
+  { now, names }: { readonly now: Timestamp; readonly names: Names },
+): ImportPlan {
+  const byId = new Map(present.map((one) => [one.id, one]));
+  const byName = new Map(present.map((one) => [one.name.toLowerCase(), one]));
+  const given = collections.map((raw) => ({ raw, existing: findExisting(raw, { byId, byName }) }));
+  requirePartsMax(given, deleteMissing);
+  const found = given.map((one) => toItem(one, deleteMissing));
+  const mentioned = new Set(found.map(({ existing }) => existing));
+  const unmentioned = present.filter((one) => !mentioned.has(one));
+  const isRemoved = ({ system }: Collection): boolean => deleteMissing && !system;
+  const removed = unmentioned.filter(isRemoved);
+  const kept = unmentioned.filter((one) => !isRemoved(one));
+  const items = withIds(found, kept);
+  if (items.length + kept.length > collectionLimits.collectionsMax)
+    throw new AppError('bad_request', importFailed, { details: { collections: tooMany } });
+  const { decoded, secrets } = decodeItems(items, kept, now);
+  refuseReferred(removed, kept);
+  const future = collectionsOf([...kept, ...decoded]);
+  checkAllRules(items, decoded, { collections: future, names });
+  return {
+    removed,
+    secrets,
+    changed: items.flatMap(({ existing }, at) => {
+      const after = decoded[at];
+      return existing === undefined || after === undefined || isSame(existing, after)
+        ? []
+        : [{ before: existing, after }];
+    }),
+    created: decoded.filter((_, at) => items[at]?.existing === undefined),
+  };
+}
+
+/** Decodes each definition beside all others: those before it as they will be, those behind it as their sketches. */
+function decodeItems(
+  items: readonly Item[],
+  kept: readonly Collection[],
+  now: Timestamp,
+): { readonly decoded: readonly Collection[]; readonly secrets: readonly SavedSecrets[] } {
+  const names = new CollectionNames([...kept, ...items.map(({ sketch }) => sketch)]);
+  const decoded: Collection[] = [];
+  const secrets: SavedSecrets[] = [];
+  const seen = new Set<Collection>();
+  for (const [at, { raw, existing, sketch }] of items.entries()) {
+    names.remove(sketch);
+    const problems = new ProblemList();
+    if (existing !== undefined && seen.has(existing)) problems.add('id', twice);
+    if (existing !== undefined) seen.add(existing);
+    const context = existing === undefined ? { names, now } : { names, now, existing };
+    const collection = decodeCollection(raw, context, problems);
+    names.add(collection);
+    decoded.push(collection);
+    secrets.push({
+      collection,
+      secrets: givenTokenSecrets(raw, problems),
+      isNew: existing === undefined,
+    });
+    if (!problems.isEmpty) throw refusal(problems, { at, raw });
+  }
+  return { decoded, secrets };
+}
+
+/** Throws bad_request for the first definition with a rule that does not compile beside all others. */
+function checkAllRules(
+  items: readonly Item[],
+  decoded: readonly Collection[],
+  { collections, names }: { readonly collections: Collections; readonly names: Names },
+): void {
+  const accounts = accountsOf(collections);
+  for (const [at, collection] of decoded.entries()) {
+    const problems = new ProblemList();
+    const existing = items[at]?.existing;
+    checkRules(collection, { collections, names, existing, accounts }, problems);
+    if (!problems.isEmpty) throw refusal(problems, { at, raw: items[at]?.raw ?? {} });
+  }
+}
+
+const twice: FieldError = {
+  code: 'validation_invalid_or_existing_id',
+  message: 'The collection is given more than once.',
+};
+
+/** A definition, and the collection that it is about if there is one. */
+type Given = Pick<Item, 'raw' | 'existing'>;
+
+/**
+ * Throws bad_request when there is more to check and to change than one request may: all else that the process does would wait. An import
+ * that names some fields of a collection keeps the others, which count as well.
+ */
+function requirePartsMax(given: readonly Given[], deleteMissing: boolean): void {
+  const { importPartsMax } = collectionLimits;
+  const count = given.reduce((sum, one) => sum + partsOf(one, deleteMissing), 0);
+  if (count <= importPartsMax) return;
+  const failure: FieldError = {
+    code: 'validation_length_too_long',
+    message: `One import can be about at most ${importPartsMax} collections, fields, indexes and rules in all, and this one is about ${count}: import them in several steps.`,
+    params: { max: importPartsMax, count },
+  };
+  throw new AppError('bad_request', importFailed, { details: { collections: failure } });
+}
+
+function partsOf({ raw, existing }: Given, deleteMissing: boolean): number {
+  const [fields, indexes] = [raw['fields'], raw['indexes']].map((list) => (isList(list) ? list.length : 0));
+  const kept = isList(raw['fields']) && !deleteMissing ? (existing?.fields.length ?? 0) : 0;
+  const rules = [...ruleNames, 'authRule', 'manageRule'].filter((name) => isRule(raw[name])).length;
+  return 1 + Math.max(fields ?? 0, kept) + (indexes ?? 0) + rules;
+}
+
+function isRule(rule: unknown): boolean {
+  return typeof rule === 'string' && rule !== '';
+}
+
+function toItem({ raw, existing }: Given, deleteMissing: boolean): Item {
+  const merged = existing === undefined || deleteMissing ? raw : withMissingFields(raw, existing.fields);
+  const name = typeof raw['name'] === 'string' ? raw['name'] : (existing?.name ?? '');
+  const type = existing?.type ?? (raw['type'] === 'auth' ? 'auth' : 'base');
+  const given = raw['id'];
+  // An id that is no text is refused when it is decoded. To convert an object here would run what it calls its `toString`.
+  const id = existing?.id ?? (typeof given === 'string' ? given : '');
+  // The sketch has no indexes: they are compared with those of the others when the item itself is decoded.
+  return { raw: merged, existing, sketch: { ...scaffoldCollection(type), id, name, type } };
+}
+
+/** Gives each item whose definition has no id the one that it gets beside all others. */
+function withIds(items: readonly Item[], kept: readonly Collection[]): readonly Item[] {
+  const names = new CollectionNames([
+    ...kept,
+    ...items.map(({ sketch }) => sketch).filter(({ id }) => id !== ''),
+  ]);
+  return items.map((item) => {
+    if (item.sketch.id !== '') return item;
+    const id = defaultCollectionId(item.sketch, names);
+    const sketch = { ...item.sketch, id };
+    names.add(sketch);
+    // An id that is no text stays, to be refused.
+    return { ...item, sketch, raw: isGiven(item.raw['id']) ? item.raw : { ...item.raw, id } };
+  });
+}
+
+interface Present {
+  readonly byId: ReadonlyMap<unknown, Collection>;
+  /** By name in lower case. */
+  readonly byName: ReadonlyMap<string, Collection>;
+}
+
+function findExisting({ id, name }: Definition, { byId, byName }: Present): Collection | undefined {
+  if (isGiven(id)) return byId.get(id);
+  return typeof name === 'string' ? byName.get(name.toLowerCase()) : undefined;
+}
+
+function isGiven(id: unknown): boolean {
+  return id !== undefined && id !== null && id !== '';
+}
+
+/** Appends the existing fields that are not given. Standard ones are left out: decoding puts them in their places. */
+function withMissingFields(raw: Definition, fields: readonly Field[]): Definition {
+  const given = raw['fields'];
+  if (!isList(given)) return raw;
+  const ids = new Set(given.map((item) => decodeField(item, { add: () => undefined })?.id));
+  const missing = fields
+    .filter(({ id, name, system }) => !ids.has(id) && !system && !['created', 'updated'].includes(name))
+    .map(({ options, ...common }) => ({ ...options, ...common }));
+  return { ...raw, fields: [...given, ...missing] };
+}
+
+/** Returns the error for one definition: its problems, as if it had been sent alone, and its index. */
+function refusal(problems: ProblemList, item: { readonly at: number; readonly raw: Definition }): AppError {
+  const name = typeof item.raw['name'] === 'string' ? item.raw['name'] : '';
+  const message = `The collection at index ${item.at}, ${JSON.stringify(name)}, is refused.`;
+  const failure: FieldError = { code: 'validation_collections_import_failure', message };
+  return new AppError('bad_request', importFailed, {
+    details: { collections: failure, ...problems.toErrors() },
+  });
+}
+
+/**
+ * Throws bad_request when a collection that stays, and is not given, refers to one that is removed. Relations of the given ones
+ * were checked when they were decoded.
+ */
+function refuseReferred(removed: readonly Collection[], kept: readonly Collection[]): void {
+  const referring = referringById(kept);
+  for (const collection of removed) {
+    const other = referring.get(collection.id);
+    if (other === undefined) continue;
+    const message = `The collection ${JSON.stringify(collection.name)} cannot be deleted: ${other.name} refers to it.`;
+    const failure: FieldError = { code: 'validation_collections_import_failure', message };
+    throw new AppError('bad_request', importFailed, { details: { collections: failure } });
+  }
+}
+
+function isSame(before: Collection, after: Collection): boolean {
+  return collectionToJson(before) === collectionToJson({ ...after, updated: before.updated });
+}
