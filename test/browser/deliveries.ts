@@ -30,7 +30,7 @@ test(
     const page = await stage.openSignedIn(`deliveries/${id}`);
     await attempts(page).first().waitFor();
     assert.deepEqual(await statuses(page), ['500', '500', '200']);
-    await page.getByText('Taken at attempt 3.').waitFor();
+    await page.getByText('Accepted at attempt 3.').waitFor();
     assert.ok((await page.locator('.waterfall').first().innerText()).includes('in total'));
     await page.getByText('Answer to attempt 3: 200').waitFor();
     await page.getByRole('button', { name: '500 attempt 2' }).click();
@@ -78,7 +78,7 @@ test(
     await page.getByText('1 delivery to 1 endpoint').waitFor();
     assert.equal(stage.receiver.requests.length, 1, 'nothing is sent before the count was seen');
     await page.getByRole('button', { name: 'Send 1 delivery', exact: true }).click();
-    await page.locator('.delivery-row').getByText('Delivered').waitFor();
+    await page.getByText('1 delivery delivered').waitFor();
     const ids = stage.receiver.requests.map(({ headers }) => headers['webhook-id']);
     assert.deepEqual(ids, [event, event]);
     await assertAccessible(page, 'event');
@@ -279,7 +279,7 @@ test('on a phone nothing is wider than the screen', { skip }, async (t) => {
   const tabs = ['request', 'event', 'signature'].map((tab) => `deliveries/${id}?tab=${tab}`);
   for (const path of [...places, ...tabs]) {
     await page.goto(`${stage.url}/_/${path}`);
-    await page.locator('.event-row .badge, .facts, .delivery-row').first().waitFor();
+    await page.locator('.event-row .badge, .facts, .endpoint-line').first().waitFor();
     const widths = await page.evaluate<readonly number[]>(
       "[document.documentElement, ...document.querySelectorAll('.drawer-body, .detail, .events-scroll')].map(({ scrollWidth }) => scrollWidth)",
     );

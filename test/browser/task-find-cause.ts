@@ -40,13 +40,13 @@ test(
     await actions.click(handle(page, 0));
     await actions.click(page.getByRole('tab', { name: 'Story' }));
     const story = page.getByRole('complementary');
-    await story.getByText('1 delivery of 1 did not arrive.').waitFor();
+    await story.getByText('The delivery did not arrive.').waitFor();
     await story.getByText('Gave up').waitFor();
     await story.getByText('404', { exact: true }).waitFor();
     t.diagnostic(`the cause is found with ${actions.count()} clicks and keys`);
     await actions.click(story.getByRole('button', { name: 'Resend 1 …' }));
     await actions.press('Enter');
-    await story.getByText('Everything was delivered: 1 delivery.').waitFor();
+    await story.getByText('The delivery arrived.').waitFor();
     t.diagnostic(`it is mended with ${actions.count()}`);
     assert.ok(actions.count() <= actionsMax, `${actions.count()} clicks and keys`);
     assert.equal(stage.receiver.requests.length, 4);

@@ -1,4 +1,4 @@
-import { type Delivery, type Endpoint, type Event, type Lane, type Surroundings } from '../api/events.ts';
+import type { Delivery, Endpoint, Event, Lane, Surroundings } from '../api/events.ts';
 import { duration, parseTime } from './time.tsx';
 
 export type DeliveryTone = 'ok' | 'failed' | 'retrying' | 'waiting';
@@ -8,6 +8,8 @@ export interface Explanation {
   readonly tone: DeliveryTone;
   /** In a few words: `Delivered`, `Gave up`. */
   readonly title: string;
+  /** The cause alone, where there is room for a line; empty where the title says it all. */
+  readonly brief: string;
   /** In a sentence or two; empty where the title says it all. */
   readonly reason: string;
   /** When it goes on by itself; empty when it does not. */
@@ -22,47 +24,53 @@ export function explainDelivery(delivery: Delivery, surroundings: Surroundings |
       return {
         tone: 'ok',
         title: 'Delivered',
-        reason: made > 1 ? `Taken at attempt ${made}.` : '',
+        brief: '',
+        reason: made > 1 ? `Accepted at attempt ${made}.` : '',
         next: '',
       };
     case 'exhausted':
       return {
         tone: 'failed',
         title: 'Gave up',
-        reason: `${lastFailure(delivery)} Nothing more is sent until somebody sends it again.`,
+        brief: cause,
+        reason: `${lastFailure(delivery)} No more retries: resend it once the cause is fixed.`,
         next: '',
       };
     case 'expired':
-      return { tone: 'failed', title: 'Expired', reason: cause, next: '' };
+      return { tone: 'failed', title: 'Expired', brief: cause, reason: cause, next: '' };
     case 'cancelled':
-      return { tone: 'waiting', title: 'Cancelled', reason: cause, next: '' };
+      return { tone: 'waiting', title: 'Cancelled', brief: cause, reason: cause, next: '' };
     default:
       return explainPending(delivery, surroundings);
   }
 }
 
 function explainPending(delivery: Delivery, surroundings: Surroundings | undefined): Explanation {
+  const { attempts, cause, nextAttempt } = delivery;
   const endpoint = surroundings?.endpoints.get(delivery.endpoint);
   const lane = surroundings?.lanes.get(delivery.endpoint);
-  const failed = delivery.attempts.length === 0 ? '' : ` ${lastFailure(delivery)}`;
+  const failed = attempts.length === 0 ? '' : ` ${lastFailure(delivery)}`;
   if (endpoint !== undefined && endpoint.status !== 'active')
     return {
       tone: endpoint.status === 'disabled' ? 'failed' : 'waiting',
-      title: `Waits: endpoint ${endpoint.status}`,
-      reason: `${stoppedReason(endpoint)} It is sent once the endpoint is resumed.${failed}`,
+      title: `Waiting: endpoint ${endpoint.status}`,
+      brief: endpoint.statusReason,
+      reason: `${stoppedReason(endpoint)} Queued deliveries go out once it is resumed.${failed}`,
       next: '',
     };
-  if (lane !== undefined && lane.state !== 'closed') return explainLane(lane, failed);
+  if (lane !== undefined && lane.state !== 'closed')
+    return { ...explainLane(lane, failed), brief: lane.cause };
   if (lane !== undefined && lane.heldUntil !== '')
     return {
       tone: 'waiting',
-      title: 'Waits as the receiver wished',
-      reason: `The receiver has answered with Retry-After.${failed}`,
+      title: 'Waiting (Retry-After)',
+      brief: cause,
+      reason: `The endpoint answered with Retry-After.${failed}`,
       next: lane.heldUntil,
     };
-  if (delivery.attempts.length > 0)
-    return { tone: 'retrying', title: 'Retrying', reason: failed.trim(), next: delivery.nextAttempt };
-  return { tone: 'waiting', title: 'Waiting', reason: waitingReason(endpoint), next: '' };
+  if (attempts.length > 0)
+    return { tone: 'retrying', title: 'Retrying', brief: cause, reason: failed.trim(), next: nextAttempt };
+  return { tone: 'waiting', title: 'Waiting', brief: '', reason: waitingReason(endpoint), next: '' };
 }
 
 function lastFailure({ cause }: Delivery): string {
@@ -70,23 +78,23 @@ function lastFailure({ cause }: Delivery): string {
 }
 
 function stoppedReason({ status, statusReason }: Endpoint): string {
-  const reason = statusReason === '' ? 'somebody has paused it.' : statusReason;
-  return `The endpoint is ${status}: ${reason}${/[.!?]$/.test(reason) ? '' : '.'}`;
+  if (statusReason === '') return `The endpoint is ${status}.`;
+  return `The endpoint is ${status}: ${statusReason}${/[.!?]$/.test(statusReason) ? '' : '.'}`;
 }
 
-function explainLane({ state, cause, since, probeAt }: Lane, failed: string): Explanation {
+function explainLane({ state, cause, since, probeAt }: Lane, failed: string): Omit<Explanation, 'brief'> {
   if (state === 'blocked')
     return {
       tone: 'failed',
-      title: 'Waits behind another',
-      reason: `The endpoint has a strict order, and a delivery before this one failed for good. ${cause}`,
+      title: 'Blocked by a failed delivery',
+      reason: `The endpoint has strict order, and an earlier delivery was exhausted. ${cause}`,
       next: '',
     };
   if (state === 'slow')
     return {
       tone: 'retrying',
-      title: 'Waits its turn',
-      reason: `The receiver was down and is back: it is sent one delivery at a time.${failed}`,
+      title: 'Waiting: endpoint recovering',
+      reason: `The endpoint was down and answers again: it is sent one delivery at a time.${failed}`,
       next: '',
     };
   const began = parseTime(since);
@@ -94,42 +102,17 @@ function explainLane({ state, cause, since, probeAt }: Lane, failed: string): Ex
   const lasting = seconds === undefined ? '' : ` for ${duration(Math.max(1, seconds))}`;
   return {
     tone: 'retrying',
-    title: 'Waits: receiver down',
-    reason: `The receiver has failed${lasting}: ${cause} It is tried again now and then, and gets everything that waits once it answers.${failed}`,
+    title: 'Waiting: endpoint down',
+    reason: `The endpoint has been failing${lasting}: ${cause} We'll keep retrying. Queued deliveries go out once it recovers.${failed}`,
     next: probeAt,
   };
 }
 
 function waitingReason(endpoint: Endpoint | undefined): string {
-  if (endpoint === undefined || endpoint.order === 'none') return 'It is about to be sent.';
+  if (endpoint === undefined || endpoint.order === 'none') return 'About to be sent.';
   return endpoint.order === 'record'
-    ? 'It is sent when the changes of this record before it are delivered or given up.'
-    : 'It is sent when what the endpoint got before it is delivered or given up.';
-}
-
-/** An endpoint that was not told of an event, and why. */
-export interface NotTold {
-  readonly endpoint: Endpoint;
-  readonly reason: string;
-}
-
-/** What endpoints say of an event as they are now; they may have been others when it happened. `collection`: the id of its collection. */
-export function notTold(event: Event, collection: string, endpoints: Iterable<Endpoint>): readonly NotTold[] {
-  const told = new Set(event.deliveries.map(({ endpoint }) => endpoint));
-  return [...endpoints].flatMap((endpoint) => {
-    // What one endpoint is told of alone.
-    if (told.has(endpoint.id) || event.collection === '' || event.kind === 'backfill') return [];
-    return [{ endpoint, reason: reasonOf(endpoint, event, collection) }];
-  });
-}
-
-function reasonOf({ created, events, collections }: Endpoint, event: Event, collection: string): string {
-  if (created > event.created) return 'was made after this event';
-  const wantsKind = events.some((kind) => kind === event.kind);
-  const wantsCollection = collections.length === 0 || collections.includes(collection);
-  if (!wantsKind) return `does not subscribe to ${event.kind}`;
-  if (!wantsCollection) return `does not subscribe to ${event.collection}`;
-  return 'did not subscribe to this when it happened';
+    ? 'Sent after earlier changes of this record.'
+    : 'Sent after earlier deliveries to this endpoint.';
 }
 
 /** What somebody reads instead of `record.update`. */
@@ -139,8 +122,8 @@ export const kindNames = {
   'record.delete': 'Deleted',
   backfill: 'Backfilled',
   'endpoint.disabled': 'Endpoint disabled',
-  'endpoint.recovered': 'Endpoint is back',
-  'delivery.exhausted': 'Delivery given up',
+  'endpoint.recovered': 'Endpoint recovered',
+  'delivery.exhausted': 'Delivery exhausted',
   ping: 'Test',
   test: 'Record test',
 } as const;

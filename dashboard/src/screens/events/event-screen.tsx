@@ -2,17 +2,15 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import SearchX from 'lucide-react/icons/search-x';
 import { Failure } from '../../api/client.ts';
-import { findCollection, useLoadedCollections } from '../../api/collections.ts';
 import { eventQuery, useSurroundings } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
-import { DeliveryRow } from '../../parts/delivery-row.tsx';
 import { deliveries as countOf, eventTitle } from '../../parts/delivery-words.ts';
 import { Empty } from '../../parts/empty.tsx';
+import { EventEndpoints } from '../../parts/event-endpoints.tsx';
 import { JsonView } from '../../parts/json-view.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
-import { NotToldList } from '../../parts/not-told-list.tsx';
 import { RecordLink } from '../../parts/record-link.tsx';
 import { Resend } from '../../parts/resend.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -74,21 +72,14 @@ function EventPage({ event }: { readonly event: Schemas['EventWithBody'] }) {
           </>
         )}
       </dl>
-      <section className="section" aria-labelledby="told">
+      <section className="section" aria-labelledby="endpoints">
         <div className="section-head section-head-actions">
-          <h2 id="told">{deliveries.length === 0 ? 'Nobody was told' : countOf(deliveries.length)}</h2>
+          <h2 id="endpoints">{deliveries.length === 0 ? 'Not sent' : countOf(deliveries.length)}</h2>
           {deliveries.length > 1 && (
             <Resend deliveries={deliveries} surroundings={surroundings} label="Resend all …" />
           )}
         </div>
-        {deliveries.length > 0 && (
-          <ul className="panel delivery-rows">
-            {deliveries.map((delivery) => (
-              <DeliveryRow key={delivery.id} delivery={delivery} surroundings={surroundings} />
-            ))}
-          </ul>
-        )}
-        <NotTold event={event} />
+        <EventEndpoints event={event} surroundings={surroundings} />
       </section>
       <section className="section" aria-labelledby="body">
         <div className="section-head section-head-actions">
@@ -109,14 +100,6 @@ function EventPage({ event }: { readonly event: Schemas['EventWithBody'] }) {
       </section>
     </div>
   );
-}
-
-function NotTold({ event }: { readonly event: Schemas['EventWithBody'] }) {
-  const surroundings = useSurroundings();
-  const collections = useLoadedCollections();
-  if (surroundings === undefined || collections === undefined) return null;
-  const collection = findCollection(collections, event.collection)?.id ?? event.collection;
-  return <NotToldList event={event} collection={collection} surroundings={surroundings} />;
 }
 
 function NoEvent({ id }: { readonly id: string }) {

@@ -11,14 +11,16 @@ import {
   type Surroundings,
   useSurroundings,
 } from '../../api/events.ts';
+import { explanationQuery } from '../../api/explanations.ts';
 import { useLiveChanges } from '../../api/live-changes.ts';
-import { DeliveryRow } from '../../parts/delivery-row.tsx';
 import { deliveries as countOf, explainDelivery, kindNames } from '../../parts/delivery-words.ts';
+import { endpointLabel } from '../../parts/endpoint-words.ts';
+import { EventEndpoints } from '../../parts/event-endpoints.tsx';
 import { MoreRows } from '../../parts/more-rows.tsx';
-import { NotToldList } from '../../parts/not-told-list.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
 import { Resend } from '../../parts/resend.tsx';
-import { Time } from '../../parts/time.tsx';
+import { plural, Time } from '../../parts/time.tsx';
+import { isUnexpected, unsentTitle } from '../../parts/unsent-words.ts';
 import { PlaceholderTab } from './placeholder-tab.tsx';
 import { changesBetween, type FieldChange, valuesOf } from './story-changes.ts';
 
@@ -27,7 +29,7 @@ interface StoryTabProps {
   readonly id: string;
 }
 
-/** A record's own story, the last first: what changed, who was told of it, and what each receiver said. */
+/** A record's own story, the last first: what changed, and what became of it at each endpoint. */
 export function StoryTab({ collection, id }: StoryTabProps) {
   const story = useInfiniteQuery(storyQuery(collection, id));
   const surroundings = useSurroundings();
@@ -39,8 +41,9 @@ export function StoryTab({ collection, id }: StoryTabProps) {
         <FailureNotice error={story.error} onRetry={() => void story.refetch()} />
       </div>
     );
-  const events = story.data.pages.flatMap(({ items }) => items);
-  if (events.length === 0) return <NoStory />;
+  const [last, ...earlier] = story.data.pages.flatMap(({ items }) => items);
+  if (last === undefined) return <NoStory />;
+  const events = [last, ...earlier] as const;
   return (
     <div className="drawer-body">
       <div className="story">
@@ -67,30 +70,49 @@ export function StoryTab({ collection, id }: StoryTabProps) {
   );
 }
 
-/** The answer before the details: whether everybody has got what they were to get. */
-function Verdict({
-  events,
-  surroundings,
-}: {
-  readonly events: readonly Event[];
+interface VerdictProps {
+  readonly events: readonly [Event, ...(readonly Event[])];
   readonly surroundings: Surroundings | undefined;
-}) {
+}
+
+/** The answer before the details: whether every delivery arrived, and whether the last change was sent to everybody who may have expected it. */
+function Verdict({ events, surroundings }: VerdictProps) {
   const deliveries = events.flatMap((event) => event.deliveries);
   const open = deliveries.filter(({ status }) => status !== 'delivered');
   const reasons = open.map((delivery) => explainDelivery(delivery, surroundings));
   const worst = reasons.find(({ tone }) => tone === 'failed') ?? reasons[0];
+  const unsent = useUnsent(events[0], surroundings);
+  if (open.length > 0)
+    return (
+      <Notice tone={worst?.tone === 'failed' ? 'failed' : 'retrying'}>
+        {deliveries.length === 1 ? 'The delivery' : `${open.length} of ${countOf(deliveries.length)}`} did not
+        arrive. {worst?.brief || worst?.reason} {unsent}
+        <div className="notice-actions">
+          <Resend deliveries={open} surroundings={surroundings} label={`Resend ${open.length} …`} />
+        </div>
+      </Notice>
+    );
   if (deliveries.length === 0)
-    return <Notice>No endpoint was told of this record. Each event says why.</Notice>;
-  if (open.length === 0)
-    return <Notice tone="ok">Everything was delivered: {countOf(deliveries.length)}.</Notice>;
+    return (
+      <Notice tone={unsent === '' ? 'plain' : 'retrying'}>No change of this record was sent. {unsent}</Notice>
+    );
   return (
-    <Notice tone={worst?.tone === 'failed' ? 'failed' : 'retrying'}>
-      {countOf(open.length)} of {deliveries.length} did not arrive. {worst?.reason}
-      <div className="notice-actions">
-        <Resend deliveries={open} surroundings={surroundings} label={`Resend ${open.length} …`} />
-      </div>
+    <Notice tone={unsent === '' ? 'ok' : 'retrying'}>
+      {deliveries.length === 1 ? 'The delivery' : `All ${countOf(deliveries.length)}`} arrived. {unsent}
     </Notice>
   );
+}
+
+/** Says which endpoint was not sent the last change although somebody may have expected it; empty where there is none. */
+function useUnsent(event: Event, surroundings: Surroundings | undefined): string {
+  const { data: why } = useInfiniteQuery(explanationQuery(event));
+  const unsent = why?.pages.flatMap(({ items }) => items).filter(isUnexpected) ?? [];
+  const [first] = unsent;
+  if (first === undefined) return '';
+  const names =
+    unsent.length === 1 ? endpointLabel(first.endpoint, surroundings) : plural(unsent.length, 'endpoint');
+  const [title = '', ...titles] = new Set(unsent.map((one) => unsentTitle(one, event).toLowerCase()));
+  return `The last change was not sent to ${names}${titles.length === 0 ? `: ${title}` : ''}.`;
 }
 
 const icons: Readonly<Partial<Record<Event['kind'], typeof Plus>>> = {
@@ -129,16 +151,7 @@ function StoryEvent({ event, before, collection, surroundings }: StoryEventProps
         </span>
       </div>
       <Changes event={event} before={before} collection={collection} />
-      {event.deliveries.length > 0 && (
-        <ul className="delivery-rows panel" aria-label="Deliveries">
-          {event.deliveries.map((delivery) => (
-            <DeliveryRow key={delivery.id} delivery={delivery} surroundings={surroundings} />
-          ))}
-        </ul>
-      )}
-      {surroundings !== undefined && (
-        <NotToldList event={event} collection={collection.id} surroundings={surroundings} />
-      )}
+      <EventEndpoints event={event} surroundings={surroundings} />
     </li>
   );
 }

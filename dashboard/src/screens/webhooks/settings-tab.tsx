@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
-import { useState, type FormEvent } from 'react';
+import { useLocation, useNavigate } from '@tanstack/react-router';
+import { useEffect, useState, type FormEvent } from 'react';
 import { Failure } from '../../api/client.ts';
 import { endpointActions } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
@@ -17,6 +17,7 @@ import { RotateSecret } from './rotate-secret.tsx';
 
 /** Everything of an endpoint that can be changed. */
 export function SettingsTab({ endpoint }: { readonly endpoint: Endpoint }) {
+  useFocusOfAddress();
   return (
     <div className="endpoint-settings">
       {/* Another copy of the form once its values were changed, here or elsewhere. */}
@@ -42,6 +43,15 @@ export function SettingsTab({ endpoint }: { readonly endpoint: Endpoint }) {
       {mayChangeWebhooks() && !isBoundToEndpoints() && <DeleteEndpoint endpoint={endpoint} />}
     </div>
   );
+}
+
+/** A link may be about one control: the one whose id is the fragment of the address. */
+function useFocusOfAddress(): void {
+  const { hash } = useLocation();
+  useEffect(() => {
+    const label = hash === '' ? null : document.getElementById(`${hash}-label`);
+    label?.closest('.field')?.querySelector<HTMLElement>('input, textarea, button')?.focus();
+  }, [hash]);
 }
 
 function Options({ endpoint }: { readonly endpoint: Endpoint }) {
