@@ -105,6 +105,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     tls: config.tls,
     accessLog: config.accessLog ? new AccessLog(parts.writeAccess ?? writeSoon) : undefined,
     warnings: (instance) => warningsFor(instance, thumbs, ownFiles),
+    reserve: data.home.reserve,
     readiness: () => (isStopping ? 'stopping' : (data.home.fault() ?? 'ready')),
   });
   const running = { ...services, server, delivering, nodes, data, lock, config, logger };

@@ -80,6 +80,7 @@ export async function openLocalService(
     tls: undefined,
     isForOperator: true,
     warnings: () => [],
+    reserve: data.home.reserve,
     readiness: () => 'ready',
   });
   return {

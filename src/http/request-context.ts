@@ -27,6 +27,7 @@ import {
 import type { RecordWrite } from '../records/record-write.ts';
 import type { RemovalRunner } from '../records/removal-runner.ts';
 import type { Realtime } from '../realtime/realtime.ts';
+import type { Reserve } from '../storage/data-home.ts';
 import type { WriteOptions } from '../storage/database.ts';
 import type { StorageFault } from '../storage/storage-health.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
@@ -55,6 +56,7 @@ export interface Services {
   /** Every request is the operator's: only this process can send one, for a command over the data itself. */
   readonly isForOperator?: boolean;
   readonly readiness: () => Readiness;
+  readonly reserve: Reserve | undefined;
   /** What superusers are told of the process: a sentence each. */
   readonly warnings: (instance: Instance) => readonly string[];
 }

@@ -4,7 +4,7 @@ import { authenticate, tokenRequired } from '../auth/authenticate.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Instance } from '../instances/instance.ts';
-import { checkFields, sendAnswer } from './answer.ts';
+import { type Answer, checkFields, sendAnswer } from './answer.ts';
 import { requireReached, withOwnEndpoints } from './endpoint-keys.ts';
 import { logFailure, logRequest } from './log-request.ts';
 import { receiveForm } from './receive-form.ts';
@@ -99,7 +99,8 @@ async function serve(route: InstanceRoute, services: Services, { request, reply 
     checkFields(queryOf(request));
     if (route.isForSuperusers === true) requireSuperuser(caller);
     if (route.isCurrent === true) await instance.refresh();
-    const answer = await route.handle(new RequestContext(services, request, { instance, caller }));
+    const context = new RequestContext(services, request, { instance, caller });
+    const answer = await handleOnFullDisk(route, context);
     const sent = sendAnswer(request, reply, answer);
     if (sent !== undefined) await sent;
     logRequest(request, { instance, caller, status: answer.status });
@@ -111,6 +112,24 @@ async function serve(route: InstanceRoute, services: Services, { request, reply 
     request.releaseBody?.();
     if (request.uploads !== null) await request.uploads.discard();
     loan.release();
+  }
+}
+
+/**
+ * Handles a request. A delete of a superuser for which the disk has no room is handled again in the room that is kept for it: nothing was
+ * done, and deleting is what makes room. Writes that come meanwhile wait until it is over.
+ */
+async function handleOnFullDisk(route: InstanceRoute, context: RequestContext): Promise<Answer> {
+  const { services, instance, caller } = context;
+  const { reserve } = services;
+  if (reserve?.whole !== undefined && route.method !== 'GET') await reserve.whole;
+  try {
+    return await route.handle(context);
+  } catch (error) {
+    const isFull = error instanceof AppError && error.code === 'storage_full';
+    const mayUseReserve = route.method === 'DELETE' && caller.kind === 'superuser';
+    if (reserve === undefined || !isFull || !mayUseReserve) throw error;
+    return reserve.lend(instance.id, async () => route.handle(context));
   }
 }
 

@@ -32,10 +32,23 @@ export interface DataHome {
   watch(onError: (error: unknown) => void): void;
   /** What has failed, and whether it does so still. */
   readonly health: StorageHealth;
+  /** Undefined where the disk is the database server's. */
+  readonly reserve: Reserve | undefined;
   /** Why data cannot be written now, or not be read as it was; undefined while all is well. */
   fault(): StorageFault | undefined;
   /** Called after every instance was stopped. */
   stop(): Promise<void>;
+}
+
+/** Room on the disk for what makes room, once there is no other. */
+export interface Reserve {
+  /**
+   * Runs a work for an instance while the reserve is free, and takes back what is left of it. One work at a time. Whoever else writes
+   * waits for `whole` first, or would use it up.
+   */
+  lend<Result>(instanceId: string, work: () => Promise<Result>): Promise<Result>;
+  /** Resolves when no work has the reserve; undefined while none has. */
+  readonly whole: Promise<void> | undefined;
 }
 
 /** What an engine whose files can be removed or exchanged checks when it opens an instance's data. */

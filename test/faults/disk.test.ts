@@ -199,6 +199,7 @@ test(
     assert.equal(await readinessOf(server), 'ready');
     disk.fail({ call: 'write', error: 'EROFS' });
     disk.fail({ call: 'open', error: 'EROFS' });
+    assert.equal(await readinessOf(server), 'disk', 'before anything has failed');
     // The first finds the file open, the second opens it again.
     for (let n = 0; n < 3; n += 1)
       assert.equal((await create(place, 503)).headers.get('retry-after'), '30', `write ${n}`);

@@ -12,7 +12,7 @@ export const healthMutants: readonly Mutant[] = [
   {
     name: 'a read that meets damage is noted, and refused as not done',
     file: 'src/storage/sqlite/sqlite-database.ts',
-    from: 'const error = asCertain(thrown);\n      this.#options.onFailure?.(error);',
+    from: 'const error = asCertain(thrown);',
     to: 'const error = thrown;',
     tests: ['test/faults/damage.test.ts'],
   },
@@ -44,5 +44,29 @@ export const healthMutants: readonly Mutant[] = [
     from: "if (instance !== '') void audit(borrow, instance);",
     to: "if (instance === 'none') void audit(borrow, instance);",
     tests: ['test/faults/damage.test.ts'],
+  },
+  {
+    name: 'a delete of a superuser has the reserve of a full disk',
+    file: 'src/http/serve-route.ts',
+    from: 'if (reserve === undefined || !isFull || !mayUseReserve) throw error;',
+    to: 'if (reserve === undefined || isFull || !mayUseReserve) throw error;',
+    tests: ['test/faults/full-disk.test.ts'],
+    engine: 'sqlite',
+  },
+  {
+    name: 'the reserve takes room while there is some',
+    file: 'src/storage/sqlite/disk-reserve.ts',
+    from: 'at < bytes;',
+    to: 'at < 1;',
+    tests: ['test/faults/full-disk.test.ts'],
+    engine: 'sqlite',
+  },
+  {
+    name: 'the log is folded while the reserve is free',
+    file: 'src/storage/sqlite/disk-reserve.ts',
+    from: 'this.#foldLog(instanceId);',
+    to: 'void this.#foldLog;',
+    tests: ['test/faults/full-disk.test.ts'],
+    engine: 'sqlite',
   },
 ];

@@ -73,6 +73,7 @@ async function homeOf(
     // Nothing to create in advance: the instance's data cannot be lost by itself, as it is in the database that lists the instance.
     makeInstance: () => Promise.resolve(() => Promise.resolve()),
     health,
+    reserve: undefined,
     openInstance: (instanceId, memory) =>
       openInstance({ pool, control, counts, health, instanceId, memory, opened }),
     openLogs: (instanceId) =>

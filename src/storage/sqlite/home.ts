@@ -12,6 +12,7 @@ import { type StorageFault, StorageHealth } from '../storage-health.ts';
 import { controlMigrations } from '../migrations/control-migrations.ts';
 import { instanceMigrations } from '../migrations/instance-migrations.ts';
 import { logMigrations } from '../migrations/log-migrations.ts';
+import { DiskReserve } from './disk-reserve.ts';
 import { LogMark } from './log-mark.ts';
 import { ReaderPool } from './reader-pool.ts';
 import { writingRefusal } from './sqlite-connection.ts';
@@ -51,13 +52,14 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
   const folderOf = (instanceId: string): string => join(directory, 'instances', instanceId);
   const dataPath = (instanceId: string): string => join(folderOf(instanceId), 'data.db');
   const opened = new Map<string, Opened>();
-  let watch: Poller | undefined;
-  let marking: Poller | undefined;
+  const reserve = new DiskReserve(directory, (id) => opened.get(id)?.database.foldLog());
+  let watches: readonly Poller[] = [];
   return {
     control,
     background: control,
     counts,
     health,
+    reserve,
     makeInstance: (instanceId) => makeInstance(folderOf(instanceId)),
     openInstance: async (instanceId, memory, checks) => {
       const path = dataPath(instanceId);
@@ -77,20 +79,8 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
       return file.database;
     },
     watch: (onError) => {
-      const look = async (): Promise<void> => {
-        for (const [instanceId, { definitions, database }] of opened) {
-          if (definitions.hasEnded) opened.delete(instanceId);
-          else await definitions.refresh(database);
-        }
-      };
-      watch = new Poller({ intervalMs: watchIntervalMs, poll: look, onError });
-      const writeMarks = async (): Promise<void> => {
-        await mark.update(() => control.logState());
-        for (const file of opened.values())
-          if (!file.definitions.hasEnded) await file.mark.update(() => file.database.logState());
-      };
-      // A mark is only a help. Why it cannot be written, other errors say.
-      marking = new Poller({ intervalMs: markIntervalMs, poll: writeMarks, onError: () => undefined });
+      reserve.start();
+      watches = watchFiles({ database: control, mark }, opened, onError);
     },
     fault: () => refusedFault(directory) ?? health.fault,
     refresh: async (instanceId) => {
@@ -98,13 +88,36 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
       await found?.definitions.refresh(found.database);
     },
     stop: async () => {
-      await watch?.stop();
-      await marking?.stop();
+      for (const watch of watches) await watch.stop();
       await health.stop();
+      await reserve.stop();
       await control.stop();
       await readers.stop();
     },
   };
+}
+
+function watchFiles(
+  control: OpenFile,
+  opened: Map<string, Opened>,
+  onError: (error: unknown) => void,
+): readonly Poller[] {
+  const look = async (): Promise<void> => {
+    for (const [instanceId, { definitions, database }] of opened) {
+      if (definitions.hasEnded) opened.delete(instanceId);
+      else await definitions.refresh(database);
+    }
+  };
+  const writeMarks = async (): Promise<void> => {
+    await control.mark.update(() => control.database.logState());
+    for (const file of opened.values())
+      if (!file.definitions.hasEnded) await file.mark.update(() => file.database.logState());
+  };
+  return [
+    new Poller({ intervalMs: watchIntervalMs, poll: look, onError }),
+    // A mark is only a help. Why it cannot be written, other errors say.
+    new Poller({ intervalMs: markIntervalMs, poll: writeMarks, onError: () => undefined }),
+  ];
 }
 
 /** A file system that has become read-only is known before anything fails: nothing may be written for long. */

@@ -1,6 +1,5 @@
-import { accessSync, closeSync, constants, fdatasync, fdatasyncSync, openSync, statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { promisify } from 'node:util';
 import { GenerationCache } from '../../base/cache.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { codeOf } from '../../base/process.ts';
@@ -8,6 +7,7 @@ import { foldFunction, likeFunction, realTextFunction, sql, type Sql } from '../
 import { answerBytesMax, answerTooLarge, type PlainTuple, type Row, type Tuple } from '../database.ts';
 import { EngineFailure, isBusy, isFailedWrite, toEngineError } from '../engine-errors.ts';
 import { Deadline, type SearchTime } from './deadline.ts';
+import { LogSync } from './log-sync.ts';
 import { jsonNumber } from './sqlite-names.ts';
 
 /**
@@ -150,6 +150,16 @@ export class SqliteConnection {
   /** Copies the log into the file, so that the next write begins it anew if nobody reads from it. Waits for no other process. */
   copyLog(): void {
     this.get(sql`PRAGMA wal_checkpoint(PASSIVE)`);
+  }
+
+  /** As {@link emptyLog}, but waits for nobody: where another connection reads from the log, it is only copied. */
+  foldLog(): void {
+    this.#database.exec('PRAGMA busy_timeout = 0');
+    try {
+      this.get(sql`PRAGMA wal_checkpoint(TRUNCATE)`);
+    } finally {
+      this.#database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    }
   }
 
   /** Copies the log into the file when much of it is not there yet. What cannot be copied stays in the log, for the next time. */
@@ -296,48 +306,6 @@ function writeAhead(database: DatabaseSync): void {
       if (!isBusy(error) || tries === writeAheadTriesMax) throw error;
       database.exec('BEGIN IMMEDIATE; COMMIT');
     }
-}
-
-const syncAside = promisify(fdatasync);
-
-/** A sync that takes longer blocks nobody again soon. Crossing to another thread and back costs a fifth of a create (decision 18). */
-const quickSyncMs = 1;
-
-/** So many quick syncs in a row show that the disk is a quick one, or has become one again. */
-const quickSyncs = 64;
-
-/**
- * Syncs the write-ahead log of a file: on this thread while the disk is quick, otherwise from a thread of libuv's pool, so that this
- * thread goes on meanwhile.
- */
-class LogSync {
-  readonly #path: string;
-  #descriptor: number | undefined;
-  #quickInRow = 0;
-
-  /** `path` is that of the database; its log stays the same file for as long as a connection is open. */
-  constructor(path: string) {
-    this.#path = `${path}-wal`;
-  }
-
-  /** Resolves when all earlier commits are on the disk. Rejects with the system's error; it is then unknown what is on the disk. */
-  async sync(): Promise<void> {
-    this.#descriptor ??= openSync(this.#path, 'r+');
-    const startMs = systemClock.monotonic();
-    if (this.#quickInRow >= quickSyncs) fdatasyncSync(this.#descriptor);
-    else await syncAside(this.#descriptor);
-    this.#quickInRow = systemClock.monotonic() - startMs > quickSyncMs ? 0 : this.#quickInRow + 1;
-  }
-
-  close(): void {
-    const descriptor = this.#descriptor;
-    this.#descriptor = undefined;
-    try {
-      if (descriptor !== undefined) closeSync(descriptor);
-    } catch {
-      // It is closed all the same.
-    }
-  }
 }
 
 /** Identifies the file at a path, until it is removed: another one in its place has another. Undefined where there is none. */

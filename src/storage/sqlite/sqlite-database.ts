@@ -1,5 +1,6 @@
 import { GenerationCache } from '../../base/cache.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
+import { AppError } from '../../base/errors.ts';
 import { sql, type Sql } from '../../sql/sql.ts';
 import type { Database, Row, SearchOptions, Transaction, Tuple, WriteOptions } from '../database.ts';
 import { asCertain, isMissingName, OutdatedDefinitions } from '../engine-errors.ts';
@@ -39,6 +40,8 @@ export interface SqliteFile extends Database {
   logState(): LogState | undefined;
   /** Writes something small, and copies the write-ahead log into the file, which may have to grow. Rejects while either fails. */
   probe(): Promise<void>;
+  /** Copies the write-ahead log into the file, and gives the room that it takes back to the disk, as far as nobody reads from it. */
+  foldLog(): void;
 }
 
 /** Opens one file as a {@link Database}: a writer that groups its commits, and a reader that never sees an open group. */
@@ -86,7 +89,7 @@ class SqliteDatabase implements SqliteFile {
       endView: () => this.#endView(),
       holdView: () => this.#holdView(),
       counts: options.counts,
-      onFailure: options.onFailure,
+      onFailure: (error) => this.#noteFailure(error),
       ...(options.groupMs !== undefined && { groupMs: options.groupMs }),
       ...(options.definitions !== undefined && {
         isOutdated: (writer) => options.definitions?.isOutdated(writer) === true,
@@ -140,6 +143,11 @@ class SqliteDatabase implements SqliteFile {
     this.#queue.copyLog();
   }
 
+  foldLog(): void {
+    if (!this.#isHeld) this.#endView();
+    this.#queue.copyLog('foldLog');
+  }
+
   async stop(): Promise<void> {
     const pooled = this.#pooled;
     this.#pooled = undefined;
@@ -165,12 +173,26 @@ class SqliteDatabase implements SqliteFile {
       return rows;
     } catch (thrown) {
       const error = asCertain(thrown);
-      this.#options.onFailure?.(error);
+      this.#noteFailure(error);
       if (definitions === undefined || !isMissingName(error)) throw error;
       // A thread sees a change of this process before it is on the disk, and remembered here.
       await this.#queue.synced;
       await definitions.refresh(this);
       throw definitions.version === known ? error : new OutdatedDefinitions(error);
+    }
+  }
+
+  #noteFailure(error: unknown): void {
+    this.#options.onFailure?.(error);
+    // The next write can begin the log anew, in the room that it has, when all of it is copied into the file.
+    if (error instanceof AppError && error.code === 'storage_full') setImmediate(() => this.#copyFullLog());
+  }
+
+  #copyFullLog(): void {
+    try {
+      this.#queue.copyLog();
+    } catch {
+      // The file would have to grow. The probe tries again.
     }
   }
 

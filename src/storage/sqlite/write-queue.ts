@@ -158,10 +158,10 @@ export class WriteQueue {
     return this.#connection.logBytes;
   }
 
-  /** Copies the log into the file, unless a group is being committed. */
-  copyLog(): void {
+  /** Copies the log into the file, or folds it, unless a group is being committed. */
+  copyLog(how: 'copyLog' | 'foldLog' = 'copyLog'): void {
     if (!this.#isBroken && this.#sync === undefined && !this.#connection.isInTransaction)
-      this.#connection.copyLog();
+      this.#connection[how]();
   }
 
   close(): void {

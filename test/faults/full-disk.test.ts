@@ -1,0 +1,176 @@
+// One engine is enough: the disk of PostgreSQL is its server's.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { codeOf } from '../../src/base/process.ts';
+import { eventually } from '../support/eventually.ts';
+import { endWith, main, MainProcess } from '../support/main-process.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const diskMiB = 24;
+const account = { identity: 'root@example.com', password: 'correct horse' };
+const posts = '/api/collections/posts/records';
+
+/** A file system of its own for the server, which any user may have where the system lets them. */
+const missing =
+  spawnSync('unshare', ['-Urm', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0
+    ? false
+    : 'no file system can be mounted here (unshare -Urm)';
+
+const script = `
+  mount -t tmpfs -o size=${diskMiB}m none "$DISK" &&
+  "$0" "$1" superuser upsert '${account.identity}' '${account.password}' --data "$DISK" >/dev/null &&
+  exec "$0" "$@"`;
+
+interface Place {
+  readonly server: MainProcess;
+  readonly url: string;
+  /** The disk, as this process reaches it. */
+  readonly disk: string;
+  readonly token: string;
+}
+
+interface Answer {
+  readonly status: number;
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly json: any;
+}
+
+async function startPlace(t: TestContext): Promise<Place> {
+  const folder = temporaryFolder(t);
+  const program = ['unshare', '-Urm', 'sh', '-c', script, process.execPath, main];
+  const args = ['serve', '--port', '0', '--data', folder];
+  const server = endWith(t, new MainProcess(args, { DISK: folder }, { program }));
+  const listens = /listens on (http:[^"\s]+)/;
+  await eventually('it listens', () => server.hasEnded || listens.test(server.stdout));
+  const url = listens.exec(server.stdout)?.[1] ?? '';
+  assert.notEqual(url, '', server.stderr);
+  const place = { server, url, disk: join('/proc', String(server.pid), 'root', folder), token: '' };
+  const token = await signIn(place);
+  const open = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
+  const fields = [
+    { name: 'title', type: 'text' },
+    { name: 'paper', type: 'file', maxSelect: 1 },
+  ];
+  const made = { ...place, token };
+  const { status } = await ask(made, 'POST /api/collections', {
+    name: 'posts',
+    type: 'base',
+    fields,
+    ...open,
+  });
+  assert.equal(status, 200);
+  return made;
+}
+
+async function ask(
+  { url, token }: Pick<Place, 'url' | 'token'>,
+  what: string,
+  body?: object,
+): Promise<Answer> {
+  const [method = 'GET', path = '/'] = what.split(' ');
+  const isForm = body instanceof FormData;
+  const headers = {
+    ...(token !== '' && { authorization: token }),
+    ...(body !== undefined && !isForm && { 'content-type': 'application/json' }),
+  };
+  const sent = body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) };
+  const answer = await fetch(url + path, { method, headers, ...sent });
+  const text = await answer.text();
+  return { status: answer.status, json: text === '' ? undefined : JSON.parse(text) };
+}
+
+async function signIn(place: Pick<Place, 'url' | 'token'>): Promise<string> {
+  const path = '/api/collections/_superusers/auth-with-password';
+  const { status, json } = await ask({ ...place, token: '' }, `POST ${path}`, account);
+  assert.equal(status, 200);
+  return String(json.token);
+}
+
+/** Takes all that is left. */
+function fill(disk: string): void {
+  const file = openSync(join(disk, 'filler'), 'w');
+  try {
+    for (let bytes = 1024 * 1024; bytes >= 4096;)
+      try {
+        writeSync(file, Buffer.alloc(bytes, 1));
+      } catch (error) {
+        assert.equal(codeOf(error), 'ENOSPC');
+        bytes /= 2;
+      }
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Creates records until the disk takes no more of them. Returns the ids of those that it took. */
+async function createUntilFull(place: Place): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (;;) {
+    const title = 'x'.repeat(3_000);
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, () => ask({ ...place, token: '' }, `POST ${posts}`, { title })),
+    );
+    for (const { status, json } of answers) {
+      if (status === 201) ids.push(String(json.id));
+      else assert.deepEqual([status, json.message], [507, 'The storage is full.']);
+    }
+    if (answers.every(({ status }) => status === 507)) return ids;
+  }
+}
+
+async function readinessOf(place: Place): Promise<string> {
+  const { status, json } = await ask(place, 'GET /api/health/ready');
+  return status === 200 ? 'ready' : String(json.data.reason);
+}
+
+test(
+  'a full disk lets a superuser sign in and delete, refuses what takes room, and is left behind when it has room',
+  { skip: missing },
+  async (t) => {
+    const place = await startPlace(t);
+    await eventually('the reserve is there', () => readdirSync(place.disk).includes('reserve'));
+    const ids: string[] = [];
+    for (let n = 0; n < 100; n += 1) {
+      const { status, json } = await ask({ ...place, token: '' }, `POST ${posts}`, { title: `post ${n}` });
+      assert.equal(status, 201);
+      ids.push(String(json.id));
+    }
+    fill(place.disk);
+    const more = await createUntilFull(place);
+    const all = ids.length + more.length;
+    assert.equal(await readinessOf(place), 'disk');
+    assert.equal((await ask(place, `GET ${posts}?perPage=1`)).json.totalItems, all);
+    const form = new FormData();
+    form.append('paper', new Blob(['x'.repeat(100_000)]), 'paper.txt');
+    assert.equal((await ask(place, `POST ${posts}`, form)).status, 507);
+
+    const token = await signIn(place);
+    const over = new AbortController();
+    const late: Answer[] = [];
+    const writers = Array.from({ length: 4 }, async () => {
+      while (!over.signal.aborted)
+        late.push(await ask({ ...place, token: '' }, `POST ${posts}`, { title: 'y'.repeat(3_000) }));
+    });
+    const deleted: number[] = [];
+    for (const id of ids) deleted.push((await ask({ ...place, token }, `DELETE ${posts}/${id}`)).status);
+    over.abort();
+    await Promise.all(writers);
+    assert.deepEqual(new Set(deleted), new Set([204]));
+    assert.deepEqual(
+      late.filter(({ status }) => status !== 201 && status !== 507),
+      [],
+    );
+    t.diagnostic(`${all} records before, ${late.length} writes meanwhile`);
+    const made = late.filter(({ status }) => status === 201).length;
+    const left = all - deleted.length + made;
+    assert.equal((await ask(place, `GET ${posts}?perPage=1`)).json.totalItems, left);
+
+    rmSync(join(place.disk, 'filler'));
+    await eventually('it is ready', async () => (await readinessOf(place)) === 'ready');
+    assert.equal((await ask(place, `POST ${posts}`, { title: 'after' })).status, 201);
+    assert.equal((await ask(place, `GET ${posts}?perPage=1`)).json.totalItems, left + 1);
+  },
+);
