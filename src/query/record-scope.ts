@@ -344,11 +344,13 @@ export class RecordScope {
     const listRule = collection?.rules.listRule ?? '';
     if (collection === undefined || listRule === '') return undefined;
     const rule = parseRule(listRule);
-    const before = this.#counter.next;
-    const scope = new RecordScope(this.#context, { collection, alias }, { counter: this.#counter });
+    const first = this.#counter.next;
+    // The rule is about the related record as it is, and asks who the caller is.
+    const { before: _, ...context } = this.#context;
+    const scope = new RecordScope(context, { collection, alias }, { counter: this.#counter });
     scope.addRule(rule);
     const { condition } = scope;
-    this.#rulesSize += comparisonsIn(rule) + this.#counter.next - before;
+    this.#rulesSize += comparisonsIn(rule) + this.#counter.next - first;
     return condition;
   }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { allDecided } from '../support/all-decided.ts';
 import type { TestAnswer } from '../support/service.ts';
 import { type Json, listOf, startWebhookService, type WebhookService } from '../support/webhook-service.ts';
 
@@ -187,4 +188,33 @@ test('an account does not name its endpoints, so that no definition of a superus
   const { data } = await send(secret.id, 400);
   assert.equal(data.recordId.message, 'The owner of the endpoint may not view this record.');
   assert.equal((await send(open.id, 200)).status, 'delivered');
+});
+
+test('the filter of an account follows relations to what list rules show to it', async (t) => {
+  const service = await startWithOwners(t);
+  const [mia, leo] = [await signUp(service, 'mia'), await signUp(service, 'leo')];
+  const body = {
+    name: 'teams',
+    type: 'base',
+    listRule: 'members ?= @request.auth.id',
+    fields: [
+      { name: 'name', type: 'text' },
+      { name: 'members', type: 'relation', collectionId: '_pb_users_auth_', maxSelect: 9 },
+    ],
+  };
+  const { id: collectionId } = await service.call('POST', '/api/collections', { body });
+  const { fields } = await service.call('GET', '/api/collections/posts');
+  await service.call('PATCH', '/api/collections/posts', {
+    body: { fields: [...fields, { name: 'team', type: 'relation', collectionId }], viewRule: '' },
+  });
+  const filter = 'team.name = "red"';
+  const own = { url: service.receiver.url, collections: ['posts'], filter };
+  for (const account of [mia, leo]) assert.equal((await account.ask('POST', endpoints, own)).status, 201);
+  const { id: team } = await service.call('POST', '/api/collections/teams/records', {
+    body: { name: 'red', members: [mia.id] },
+  });
+  await service.call('POST', posts, { body: { team } });
+  await allDecided(service);
+  assert.equal((await mia.ask('GET', '/api/webhooks/deliveries')).json.totalItems, 1);
+  assert.equal((await leo.ask('GET', '/api/webhooks/deliveries')).json.totalItems, 0);
 });
