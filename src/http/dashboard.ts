@@ -151,12 +151,13 @@ async function readFrameAncestors(
 
 /**
  * Nothing comes from elsewhere and nothing is inline, so that a text of a record can never become a script. Images may also be `blob:`: the
- * previews of files that are still to be sent.
+ * previews of files that are still to be sent. No text can be assigned to what would run or parse it (`innerHTML`, `src` of a script), and no code may
+ * make a policy of trusted types that would allow it.
  */
 function pageHeaders(frameAncestors: readonly string[]): Readonly<Record<string, string>> {
   const sites = frameAncestors.length === 0 ? "'none'" : frameAncestors.join(' ');
   return {
-    'content-security-policy': `default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors ${sites}`,
+    'content-security-policy': `default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'self'; form-action 'self'; require-trusted-types-for 'script'; trusted-types 'none'; frame-ancestors ${sites}`,
     'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',
     'referrer-policy': 'no-referrer',

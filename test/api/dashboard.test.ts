@@ -41,6 +41,8 @@ test('every path is the page, with a base for its depth, and none of it may be i
     const policy = answer.headers.get('content-security-policy') ?? '';
     assert.match(policy, /^default-src 'self';.*frame-ancestors 'none'$/);
     assert.doesNotMatch(policy, /unsafe/);
+    // No text becomes a script, whoever assigns it to what.
+    assert.match(policy, /; require-trusted-types-for 'script'; trusted-types 'none';/);
     assert.equal(answer.headers.get('cache-control'), 'no-cache');
     assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
     const again = { 'if-none-match': answer.headers.get('etag') ?? '' };

@@ -62,6 +62,26 @@ test('what the dashboard loads to show a table stays within its budget', { skip 
     assert.ok(path.includes('/index-') || bytes <= 150 * kilobyte, `${path}: ${bytes}`);
 });
 
+test('no text can be assigned to what would make a script of it', { skip }, async (t) => {
+  const stage = await startStage(t);
+  const page = await stage.open({ breaksPolicy: true });
+  await page.goto(`${stage.url}/_/`);
+  await page.getByRole('heading').first().waitFor();
+  const outcomeOf = (code: string): Promise<string> =>
+    page.evaluate<string>(
+      `(() => { try { ${code}; return 'done'; } catch (error) { return error.name; } })()`,
+    );
+  for (const code of [
+    `document.createElement('div').innerHTML = '<b>x</b>'`,
+    `document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=alert(1)>')`,
+    `document.createElement('script').src = '/x.js'`,
+    `document.createElement('iframe').srcdoc = '<script>alert(1)</script>'`,
+    `trustedTypes.createPolicy('any', { createHTML: (text) => text })`,
+  ])
+    assert.equal(await outcomeOf(code), 'TypeError', code);
+  assert.equal(await outcomeOf(`document.createElement('div').textContent = '<b>x</b>'`), 'done');
+});
+
 test('the dashboard works below a path', { skip }, async (t) => {
   const stage = await startStage(t);
   const page = await stage.open();

@@ -132,6 +132,13 @@ export const portalMutants: readonly Mutant[] = [
     tests: ['test/api/api-keys.test.ts'],
   },
   {
+    name: 'no text becomes a script in the dashboard',
+    file: 'src/http/dashboard.ts',
+    from: " require-trusted-types-for 'script'; trusted-types 'none';",
+    to: '',
+    tests: ['test/api/dashboard.test.ts'],
+  },
+  {
     name: 'the dashboard is in no frame unless the settings name the site',
     file: 'src/http/dashboard.ts',
     from: `const sites = frameAncestors.length === 0 ? "'none'" : frameAncestors.join(' ');`,

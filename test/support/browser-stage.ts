@@ -36,6 +36,8 @@ export interface PageOptions extends BrowserContextOptions {
   readonly embedder?: string;
   /** The test stops the server: that a connection fails is no error of the page. */
   readonly hasOutage?: boolean;
+  /** The test does what the policy of the page forbids: reports of that are no error of the page. */
+  readonly breaksPolicy?: boolean;
 }
 
 export async function startStage(t: TestContext): Promise<BrowserStage> {
@@ -95,14 +97,21 @@ function watchPages(t: TestContext) {
   return {
     open: async (
       url: string,
-      { refusals = [], hasOutage = false, origin = url, embedder, ...options }: PageOptions,
+      {
+        refusals = [],
+        hasOutage = false,
+        breaksPolicy = false,
+        origin = url,
+        embedder,
+        ...options
+      }: PageOptions,
     ): Promise<Page> => {
       const browser = await openChromium();
       const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
       contexts.push(context);
       const page = await context.newPage();
       const origins = [origin, ...(embedder === undefined ? [] : [embedder])];
-      await watchPage(page, { origins, refusals, hasOutage, problems });
+      await watchPage(page, { origins, refusals, hasOutage, breaksPolicy, problems });
       return page;
     },
   };
@@ -118,15 +127,20 @@ interface Watch {
   readonly origins: readonly string[];
   readonly refusals: readonly number[];
   readonly hasOutage: boolean;
+  readonly breaksPolicy: boolean;
   readonly problems: string[];
 }
 
-async function watchPage(page: Page, { origins, refusals, hasOutage, problems }: Watch): Promise<void> {
+async function watchPage(
+  page: Page,
+  { origins, refusals, hasOutage, breaksPolicy, problems }: Watch,
+): Promise<void> {
   page.on('console', (message) => {
     const text = message.text();
     const [, status] = /the server responded with a status of (\d+)/.exec(text) ?? [];
     const isRefusal = status !== undefined && refusals.includes(Number(status));
-    const isExpected = isRefusal || (hasOutage && text.includes('net::ERR_'));
+    const isReport = /^policy: |Trusted|trusted/.test(text);
+    const isExpected = isRefusal || (hasOutage && text.includes('net::ERR_')) || (breaksPolicy && isReport);
     if ((message.type() === 'error' || message.type() === 'warning') && !isExpected)
       problems.push(`console: ${text} (${message.location().url})`);
   });
