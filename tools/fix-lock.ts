@@ -4,15 +4,20 @@
  * npm writes the optional packages of platforms it could not resolve (the native halves of a linter, say) nowhere,
  * and `npm ci` then refuses the lockfile: "Missing: @oxlint/binding-darwin-arm64@ from lock file". This adds an
  * entry for each. Operating system, processor and C library are read from the package's name, which is how native
- * packages are named everywhere; a name that says neither stops the run, so that nothing wrong is guessed.
+ * packages are named everywhere; a name that says neither stops the run, so that nothing wrong is guessed. The registry says the checksum of each,
+ * by which `npm ci` recognises what it gets.
  *
  * Run it after every change of dependencies: `npm install --package-lock-only && npm run fix-lock`.
  */
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 
 interface LockEntry {
   readonly version?: string;
   readonly resolved?: string;
+  /** True for a folder of this repository, which has no checksum. */
+  readonly link?: boolean;
+  readonly integrity?: string;
   readonly optional?: boolean;
   readonly dev?: boolean;
   readonly os?: readonly string[] | string;
@@ -33,10 +38,11 @@ const lockPath = new URL('../package-lock.json', import.meta.url);
 // The cast holds: npm alone writes the lockfile, and version 3 has this shape.
 const lock = JSON.parse(readFileSync(lockPath, 'utf8')) as Lock;
 const added = addMissing(lock);
+const summed = addChecksums(lock);
 removeHosts(lock);
 lock.packages = sortByPath(lock.packages);
 writeFileSync(lockPath, `${JSON.stringify(lock, null, 2)}\n`);
-console.log(`${added} platform packages added to package-lock.json`);
+console.log(`${added} platform packages and ${summed} checksums added to package-lock.json`);
 
 function addMissing(lock: Lock): number {
   let added = 0;
@@ -82,6 +88,24 @@ function missingEntry(name: string, version: string, owner: LockEntry): LockEntr
     optional: true,
     os,
   };
+}
+
+/** Asks the registry for the checksum of each package that has none. */
+function addChecksums(lock: Lock): number {
+  let added = 0;
+  for (const [path, entry] of Object.entries(lock.packages)) {
+    const [, name] = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path) ?? [];
+    if (name === undefined || entry.link === true || entry.integrity !== undefined) continue;
+    const { version = '', ...rest } = entry;
+    const view = ['view', `${name}@${version}`, 'dist.integrity'];
+    const integrity = execFileSync('npm', view, { encoding: 'utf8' }).trim();
+    if (!/^sha512-[\w+/]+=*$/.test(integrity))
+      throw new Error(`expected a checksum of ${name}@${version}, found "${integrity}"`);
+    // Where npm itself writes it.
+    lock.packages[path] = { version, integrity, ...rest };
+    added += 1;
+  }
+  return added;
 }
 
 function libcOf(words: readonly string[]): string | undefined {
