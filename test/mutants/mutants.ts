@@ -31,6 +31,7 @@ import { storageMutants } from './storage-mutants.ts';
 import { tokenMutants } from './token-mutants.ts';
 import { uploadMutants } from './upload-mutants.ts';
 import { upgradeMutants } from './upgrade-mutants.ts';
+import { whyMutants } from './why-mutants.ts';
 
 /** All of them; new ones go to the file of their subject. */
 export const mutants: readonly Mutant[] = [
@@ -66,4 +67,5 @@ export const mutants: readonly Mutant[] = [
   ...tokenMutants,
   ...uploadMutants,
   ...upgradeMutants,
+  ...whyMutants,
 ];

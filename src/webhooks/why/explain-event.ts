@@ -254,8 +254,8 @@ function toExplanation(
   { reason: found, isOfNow, comparisons }: Verdict,
 ): Explanation {
   const changed = endpoint === undefined || outcome !== undefined ? [] : changedOf(endpoint, event, changes);
-  const reason = found ?? reasonIfMet(event, endpoint, changed);
-  const isByConditions = ['filter', 'owner', 'unknown'].includes(reason);
+  const reason = found ?? reasonIfMet(event, endpoint, { changed, isOfNow });
+  const isByConditions = ['filter', 'owner', 'related-changed', 'unknown'].includes(reason);
   return {
     endpoint: id,
     name,
@@ -276,12 +276,16 @@ function toExplanation(
 function reasonIfMet(
   event: ExplainedEvent,
   endpoint: Endpoint | undefined,
-  changed: readonly ChangedMember[] | null,
+  { changed, isOfNow }: { readonly changed: readonly ChangedMember[] | null; readonly isOfNow: boolean },
 ): Reason {
   if (changed === null || changed.length > 0) return 'changed';
-  const isAbout =
-    endpoint !== undefined && fromTimestamp(endpoint.created) > fromTimestamp(event.created) - apartMs;
-  return isAbout ? 'made-later' : 'unknown';
+  if (isOfNow) return 'related-changed';
+  // One without conditions that was there is always told, by whichever node.
+  const wasMadeThen =
+    endpoint !== undefined &&
+    !hasConditions(endpoint) &&
+    fromTimestamp(endpoint.created) > fromTimestamp(event.created) - apartMs;
+  return wasMadeThen ? 'made-later' : 'unknown';
 }
 
 function changedOf(

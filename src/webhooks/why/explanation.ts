@@ -27,6 +27,7 @@ export const reasons = [
   'filter-unfit',
   'owner',
   'changed',
+  'related-changed',
   'expunged',
   'collection-deleted',
   'state-trimmed',
@@ -97,7 +98,7 @@ export interface ExplainedEvent {
 
 /** Returns why an endpoint without a delivery has none, as far as that follows from its settings; undefined where its conditions decide. */
 export function reasonOfSettings(
-  endpoint: Endpoint,
+  endpoint: Pick<Endpoint, 'id' | 'created' | 'events' | 'collections' | 'owner'>,
   event: ExplainedEvent,
   { undecidedAfter }: { readonly undecidedAfter: number | undefined },
 ): Reason | undefined {
@@ -126,11 +127,13 @@ const messages: Readonly<Record<Reason, string>> = {
   'filter-unfit': 'Its filter does not fit this collection.',
   owner: 'Its owner may not view the record, or is gone.',
   changed: 'It was changed since, and would be sent this event now.',
+  'related-changed':
+    'It would be sent this event now: its filter, or what its owner may view, depends on other records or a rule, which have changed since.',
   expunged: 'The body of the event was expunged: what its filter would say cannot be found out any more.',
   'collection-deleted':
     'The collection was deleted since: what its filter would say cannot be found out any more.',
   'state-trimmed': 'Its filter asks about the state before, which the log does not have any more.',
-  unknown: 'It could not be found out.',
+  unknown: 'It could not be found out, or took too long to find out.',
 };
 
 export function messageOf(reason: Reason): string {

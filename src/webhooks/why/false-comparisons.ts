@@ -1,8 +1,7 @@
-import { reaches } from '../../access/caller.ts';
 import { ruleInputOfCaller } from '../../access/rule-input.ts';
 import { comparisonText, operandText, parseRule } from '../../access/rule.ts';
 import { AppError } from '../../base/errors.ts';
-import { isOperand, type Term } from '../../filters/operand.ts';
+import { isOperand, type Operand, type Term } from '../../filters/operand.ts';
 import type { Comparison, FilterTree } from '../../filters/parse.ts';
 import { type ComparedValues, comparedValues } from '../../query/compared-values.ts';
 import { baseAlias, type ScopeContext } from '../../query/record-scope.ts';
@@ -104,9 +103,8 @@ function comparisonsOf(tree: FilterTree): readonly Comparison[] {
 
 /** Whether the caller may read by the record API what the comparison names. */
 function mayName({ asked, scope }: Shown, comparison: Comparison): boolean {
-  const { caller, collection } = asked;
-  if (!reaches(caller, collection)) return false;
-  const values = valuesFor({ ...scope, facts: ruleInputOfCaller(caller) }, asked, comparison);
+  const facts = ruleInputOfCaller(asked.caller);
+  const values = valuesFor({ ...scope, facts }, asked, comparison);
   return values !== undefined && !values.isGuarded;
 }
 
@@ -132,24 +130,27 @@ async function show(context: Shown, part: FilterTree): Promise<FalseComparison> 
     const values = valuesFor(scope, asked, comparison);
     if (values === undefined) continue;
     isOfNow ||= values.isOfOther;
-    const [left = [], right = []] = await readSides(asked, values);
-    sides.push({ text: operandText(filter, comparison.left), values: left });
-    sides.push({ text: operandText(filter, comparison.right), values: right });
+    const texts = [operandText(filter, comparison.left), operandText(filter, comparison.right)] as const;
+    sides.push(...(await readSides(asked, values, texts)));
   }
   return { text: textOf(filter, part), position: part.position, isHidden: false, isOfNow, sides };
 }
 
-/** Reads the values of both sides. */
 async function readSides(
   asked: AskedChange,
   { sides, joins }: ComparedValues,
-): Promise<readonly (readonly unknown[])[]> {
+  texts: readonly [left: string, right: string],
+): Promise<readonly ComparedSide[]> {
   const { dialect } = asked.database.names;
   const columns = sides.map((side) => (isOperand(side) ? dialect.shown(side, lengthMax + 1) : sql`NULL`));
   const rows = sides.some(isOperand)
     ? await searchChange(asked, { columns, rest: sql`${joins}${limit(rowsMax)}` })
     : [];
-  return sides.map((side, index) => (isOperand(side) ? valuesIn(rows ?? [], index) : [constantValue(side)]));
+  return texts.map((text, index) => {
+    const side = sides[index] ?? null;
+    const values = isOperand(side) ? valuesIn(rows ?? [], index) : [constantValue(side, text)];
+    return { text, values };
+  });
 }
 
 function valuesIn(rows: readonly Tuple[], index: number): readonly unknown[] {
@@ -159,11 +160,16 @@ function valuesIn(rows: readonly Tuple[], index: number): readonly unknown[] {
 
 /** Returns the value in JSON text of the database, which may be cut off. */
 function toShown(text: string): unknown {
+  const value = parsed(text);
+  if (typeof value === 'string') return cut(value);
+  return value === undefined || text.length > lengthMax ? cut(text) : value;
+}
+
+function parsed(text: string): unknown {
   try {
-    const value: unknown = text.length > lengthMax ? text : JSON.parse(text);
-    return typeof value === 'string' ? cut(value) : value;
+    return JSON.parse(text);
   } catch {
-    return cut(text);
+    return undefined;
   }
 }
 
@@ -171,8 +177,9 @@ function cut(text: string): string {
   return text.length > lengthMax ? `${text.slice(0, lengthMax)}…`.toWellFormed() : text;
 }
 
-function constantValue(term: Exclude<Term, { readonly sql: Sql }>): unknown {
-  if (typeof term === 'bigint') return Number(term);
+function constantValue(term: Exclude<Term, Operand>, text: string): unknown {
+  // The words are integers, as are some macros.
+  if (typeof term === 'bigint') return text.startsWith('@') ? Number(term) : term === 1n;
   return typeof term === 'string' ? cut(term) : term;
 }
 

@@ -1,0 +1,49 @@
+import type { Mutant } from './mutant.ts';
+
+const tests = ['test/api/webhook-why.test.ts'];
+
+/** Guards of what is told of why an endpoint was sent an event, or was not. */
+export const whyMutants: readonly Mutant[] = [
+  {
+    name: 'a key that is bound to endpoints is not told why others were sent an event',
+    file: 'src/http/routes/events.ts',
+    from: "id: 'explainEvent',",
+    to: "id: 'explainEvent', endpointKeys: 'narrowed',",
+    tests,
+  },
+  {
+    name: 'of what was false in a filter, a key is told what it may name alone',
+    file: 'src/webhooks/why/false-comparisons.ts',
+    from: 'return values !== undefined && !values.isGuarded;',
+    to: 'return true;',
+    tests,
+  },
+  {
+    name: 'a key that reads no records is not shown what an address was compared with',
+    file: 'src/webhooks/why/false-comparisons.ts',
+    from: ' && !values.isGuarded',
+    to: '',
+    tests,
+  },
+  {
+    name: 'the values of an account’s filter are those that the account may see',
+    file: 'src/webhooks/why/false-comparisons.ts',
+    from: 'const values = valuesFor(scope, asked, comparison);',
+    to: 'const values = valuesFor({ ...scope, facts: ruleInputOfCaller(asked.caller) }, asked, comparison);',
+    tests,
+  },
+  {
+    name: 'an address that is hidden has no value in why an endpoint was not sent an event',
+    file: 'src/query/compared-values.ts',
+    from: 'return guard === undefined ? operand :',
+    to: 'return guard !== undefined ? operand :',
+    tests,
+  },
+  {
+    name: 'a body that was expunged is no state before',
+    file: 'src/webhooks/log/logged-changes.ts',
+    from: ' && expungedBefore === null',
+    to: '',
+    tests,
+  },
+];
