@@ -28,6 +28,7 @@ const titles: Readonly<Record<Exclude<Reason, 'other-events' | 'other-collection
   'filter-unfit': 'Filter does not fit collection',
   owner: 'Owner may not view record',
   changed: 'Matches only since its change',
+  'related-changed': 'Matches only since related changes',
   expunged: 'Event body was removed',
   'collection-deleted': 'Collection was deleted',
   'state-trimmed': 'Previous state not kept',
@@ -36,7 +37,7 @@ const titles: Readonly<Record<Exclude<Reason, 'other-events' | 'other-collection
 
 /** The first are those that somebody may not expect. */
 const ranks: readonly (readonly Reason[])[] = [
-  ['filter', 'filter-unfit', 'owner', 'changed'],
+  ['filter', 'filter-unfit', 'owner', 'changed', 'related-changed'],
   ['undecided', 'expunged', 'collection-deleted', 'state-trimmed', 'unknown'],
   ['other-events', 'other-collections'],
   ['made-later', 'about-itself', 'other-endpoint', 'sent', 'paused', 'disabled', 'deleted'],

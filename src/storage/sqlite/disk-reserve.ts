@@ -15,6 +15,8 @@ const diskParts = 8;
 /** Left free when the reserve is taken back, for logs that are begun anew. */
 const spareBytes = 4 * pieceBytes;
 const lookIntervalMs = 60_000;
+/** A start is not held up by it, and a server that runs for a moment needs none. */
+const firstLookMs = 2_000;
 
 /**
  * A file that takes room while the disk has some, and is removed for as long as somebody is to write who makes room. SQLite cannot
@@ -27,6 +29,7 @@ export class DiskReserve implements Reserve {
   readonly #turns = new Turns(1);
   #lent: PromiseWithResolvers<void> | undefined;
   #poller: Poller | undefined;
+  #first: NodeJS.Timeout | undefined;
 
   /** `foldLog` gives back to the disk what the log of an instance takes. */
   constructor(directory: string, foldLog: (instanceId: string) => void) {
@@ -44,10 +47,11 @@ export class DiskReserve implements Reserve {
     // Without a reserve everything works that works with it, until the disk is full.
     const poll = (): Promise<void> => this.#turns.run(() => this.#grow());
     this.#poller = new Poller({ intervalMs: lookIntervalMs, poll, onError: () => undefined });
-    void this.#poller.look();
+    this.#first = setTimeout(() => void this.#poller?.look(), firstLookMs).unref();
   }
 
   async stop(): Promise<void> {
+    clearTimeout(this.#first);
     await this.#poller?.stop();
   }
 
