@@ -12,6 +12,7 @@ import { createServer, type HttpServer } from './http/server.ts';
 import { ServiceMetrics } from './http/service-metrics.ts';
 import { openTls, type TlsFiles, watchTls } from './http/tls.ts';
 import type { Instance } from './instances/instance.ts';
+import { PageChecks } from './instances/page-checks.ts';
 import { watchWrites } from './instances/write-notes.ts';
 import { startSweeping } from './limits/window-store.ts';
 import { Mailer } from './mail/mailer.ts';
@@ -288,6 +289,15 @@ async function startBackground({
   );
   if (config.postgres !== undefined)
     running.push(await startSweeping({ database: data.home.background, clock: data.dueClock, logger }));
+  running.push(
+    new PageChecks({
+      home: data.home,
+      instances: () => data.directory.all().map(({ id }) => id),
+      intervalMs: config.checkIntervalMs,
+      clock: systemClock,
+      logger,
+    }),
+  );
   if (config.tls !== undefined) running.push(watchTls(server.server, config.tls, logger));
   return {
     metricsUrl: metricsServer?.url,

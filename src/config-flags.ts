@@ -152,6 +152,12 @@ export const serverFlags: readonly FlagDefinition[] = [
     fallback: '30',
   },
   {
+    name: 'check-hours',
+    value: 'HOURS',
+    description: 'how often everything that is stored is searched for damage, 0 for never',
+    fallback: '24',
+  },
+  {
     name: 'audit-days',
     value: 'DAYS',
     description: 'how long the audit log is kept, 0 for ever',

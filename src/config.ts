@@ -26,6 +26,8 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   readonly stopTimeoutMs: number;
   readonly queryTimeoutMs: number;
+  /** How often everything that is stored is searched for damage; 0 for never. */
+  readonly checkIntervalMs: number;
   /** How many copies of each file are kept as it was before an upgrade. */
   readonly upgradeCopiesMax: number;
   /** Days that audit entries are kept; 0 keeps them for ever. */
@@ -148,6 +150,7 @@ function decodeConfig(sources: Sources): Config {
     masterKey: readMasterKey(sources),
     corsOrigins: readOrigins(read('cors-origins')),
     upgradeCopiesMax: readInteger('keep-upgrade-copies', read('keep-upgrade-copies'), { max: 100 }),
+    checkIntervalMs: readHours('check-hours', read('check-hours'), 8_760) * 3_600_000,
     stopTimeoutMs: readInteger('stop-timeout', read('stop-timeout'), { max: 3_600 }) * 1_000,
     queryTimeoutMs: readSeconds('query-timeout', read('query-timeout'), 60) * 1_000,
     webhookSlots: readInteger('webhook-slots', read('webhook-slots'), { min: webhookSlotsMin, max: 65_536 }),
@@ -227,6 +230,13 @@ function readSeconds(name: string, text: string | undefined, max: number): numbe
   const seconds = /^\d{1,6}(?:\.\d{1,3})?$/.test(text ?? '') ? Number(text) : 0;
   if (seconds > 0 && seconds <= max) return seconds;
   throw new ConfigError(`--${name} takes seconds, up to ${max}, not ${JSON.stringify(text)}.`);
+}
+
+/** Reads hours with up to four decimals, 0 included. */
+function readHours(name: string, text: string | undefined, max: number): number {
+  const hours = /^\d{1,6}(?:\.\d{1,4})?$/.test(text ?? '') ? Number(text) : Number.NaN;
+  if (hours <= max) return hours;
+  throw new ConfigError(`--${name} takes hours, from 0 to ${max}, not ${JSON.stringify(text)}.`);
 }
 
 function readSwitch(name: string, text: string | undefined): boolean {

@@ -1,4 +1,5 @@
 import type { Logger } from '../base/logger.ts';
+import { FoundDamage } from '../storage/engine-errors.ts';
 import type { DamageListener } from '../storage/storage-health.ts';
 import type { Loan } from './open-instances.ts';
 
@@ -14,14 +15,16 @@ export function reportDamage({ borrow, logger }: ReportDamageOptions): DamageLis
       ...(instance && { instance }),
       error,
     });
-    if (instance !== '') void audit(borrow, instance);
+    if (instance !== '') void audit(borrow, instance, error);
   };
 }
 
-async function audit(borrow: ReportDamageOptions['borrow'], instance: string): Promise<void> {
+async function audit(borrow: ReportDamageOptions['borrow'], instance: string, error: unknown): Promise<void> {
+  // A request that meets damage tells the log of the service more: its error may name the file.
+  const details = error instanceof FoundDamage ? { problems: error.problems } : {};
   try {
     const loan = await borrow(instance);
-    loan?.instance.audit.note('operator', { action: 'instance.damage' });
+    loan?.instance.audit.note('operator', { action: 'instance.damage', details });
     loan?.release();
   } catch {
     // What cannot be opened has no audit log. The log of the service has the reason.

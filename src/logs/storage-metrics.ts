@@ -48,6 +48,12 @@ export function storageMetrics(counts: StorageCounts, health: StorageHealth): re
       help: 'Connections or threads that are in use.',
       samples: () => byPool(({ inUse }) => inUse()),
     },
+    ...healthMetrics(health),
+  ];
+}
+
+function healthMetrics(health: StorageHealth): readonly Metric[] {
+  return [
     {
       name: 'chancery_storage_failures_total',
       type: 'counter',
@@ -61,5 +67,19 @@ export function storageMetrics(counts: StorageCounts, health: StorageHealth): re
       samples: () =>
         samplesOf('kind', Object.fromEntries(storageFaults.map((kind) => [kind, health.count(kind)]))),
     },
+    {
+      name: 'chancery_page_checks_total',
+      type: 'counter',
+      help: 'Searches for damage in what is stored, of one instance each or of what they share.',
+      samples: () => samplesOf('outcome', health.checks),
+    },
+    single(
+      {
+        name: 'chancery_page_check_timestamp_seconds',
+        type: 'gauge',
+        help: 'When everything was searched for damage for the last time; 0 for never.',
+      },
+      () => health.checkedAt / 1_000,
+    ),
   ];
 }

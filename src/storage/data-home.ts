@@ -32,11 +32,23 @@ export interface DataHome {
   watch(onError: (error: unknown) => void): void;
   /** What has failed, and whether it does so still. */
   readonly health: StorageHealth;
+  openDamageSearch(): DamageSearch;
   /** Undefined where the disk is the database server's. */
   readonly reserve: Reserve | undefined;
   /** Why data cannot be written now, or not be read as it was; undefined while all is well. */
   fault(): StorageFault | undefined;
   /** Called after every instance was stopped. */
+  stop(): Promise<void>;
+}
+
+/** Looks for damage that nobody has met. */
+export interface DamageSearch {
+  /**
+   * Looks through what is stored of an instance, or with '' of what all share, at leisure. Returns what is damaged, in words of the engine;
+   * nothing when all is whole. `isWhole` where it is to miss nothing, however long that takes.
+   */
+  find(place: string, how: { readonly isWhole: boolean }): Promise<readonly string[]>;
+  /** Ends what is running, which then rejects. */
   stop(): Promise<void>;
 }
 

@@ -137,6 +137,17 @@ export function storageFull(cause: unknown): AppError {
   return new AppError('storage_full', 'The storage is full.', { cause, retryAfter: 30 });
 }
 
+/** A search for damage has found some: `problems`, in words of the engine. */
+export class FoundDamage extends Error {
+  override readonly name = 'FoundDamage';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join(' '));
+    this.problems = problems;
+  }
+}
+
 /** Translates an error of a file, or of its sync. One that says nothing of the disk is returned as it is. */
 export function toDiskError(error: unknown): unknown {
   const code = codeOf(error);
@@ -156,6 +167,7 @@ export function asCertain(error: unknown): unknown {
 
 /** Returns what an error of SQLite or of a file says of the storage, however often it has been wrapped; undefined for nothing. */
 export function faultOf(error: unknown): StorageFault | undefined {
+  if (error instanceof FoundDamage) return 'damage';
   const code = sqliteCode(error);
   if (code !== undefined) return sqliteFault(code);
   if (fullDisk.has(codeOf(error)) || failedDisk.has(codeOf(error))) return 'disk';

@@ -29,6 +29,10 @@ export type DamageListener = (place: string, error: unknown) => void;
 export class StorageHealth {
   /** How often each has been met. */
   readonly failures: Record<StorageFault, number> = { disk: 0, damage: 0, unavailable: 0 };
+  /** How many searches for damage have ended in each way. */
+  readonly checks = { whole: 0, damaged: 0, failed: 0 };
+  /** When everything was looked through for the last time, in milliseconds since 1970; 0 for never. */
+  checkedAt = 0;
   readonly #options: StorageHealthOptions;
   readonly #places: Readonly<Record<StorageFault, Set<string>>> = {
     disk: new Set(),

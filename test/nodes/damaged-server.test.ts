@@ -3,6 +3,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { App } from '../../src/app.ts';
+import type { Flags } from '../../src/config.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, startTestPostgres } from '../support/postgres.ts';
 import { NodeGroup, posts } from './node-group.ts';
@@ -11,8 +12,8 @@ const records = '/api/collections/posts/records';
 const notes = '/api/collections/notes/records';
 const pageBytes = 8192;
 
-async function startNode(group: NodeGroup, url: string): Promise<App> {
-  const node = await group.start(url);
+async function startNode(group: NodeGroup, url: string, flags: Flags = {}): Promise<App> {
+  const node = await group.start(url, flags);
   await group.signIn(node);
   for (const name of ['posts', 'notes']) await group.get(node, 'POST /api/collections', { ...posts, name });
   await group.get(node, `POST ${records}`, { title: 'before' });
@@ -38,7 +39,7 @@ test('a damaged page of the server is a 503 that names nothing, an entry of the 
   t.after(() => server.stop());
   const group = await NodeGroup.open(t);
   const url = await server.createDatabase();
-  const node = await startNode(group, url);
+  const node = await startNode(group, url, { 'check-hours': '0.0005' });
   const table = await tableOf(url);
   // Reads the page, which changes it, and writes it out.
   await ask(url, `SELECT count(*) FROM ${table}; CHECKPOINT`);
@@ -55,6 +56,12 @@ test('a damaged page of the server is a 503 that names nothing, an entry of the 
     return status === 200 && (await readinessOf(group, node)) === 'ready';
   });
 
+  // Somebody else meets it first.
+  const { health } = node.data.home;
+  const checkedAt = Date.now();
+  await eventually('the node has looked', () => health.checkedAt > checkedAt);
+  await assert.rejects(ask(url, `SELECT * FROM ${table}`));
+  await eventually('the node knows', async () => (await readinessOf(group, node)) === 'damage');
   const { status, json, retryAfter } = await group.ask(node, `GET ${records}`);
   assert.deepEqual([status, retryAfter], [503, '30']);
   assert.deepEqual([json.data, json.message], [{}, 'The service is not available, try again later.']);

@@ -24,6 +24,21 @@ export function damagePageOf(file: string, name: string): () => void {
   };
 }
 
+/** Adds an index to a table that lacks the entries of all its rows. Returns what adds them. */
+export function addIndexWithoutEntries(file: string, table: string): () => void {
+  const index = `${table}_without_entries`;
+  const run = (statements: string): void => {
+    const database = new DatabaseSync(file, { timeout: 10_000, defensive: false });
+    database.exec(statements);
+    database.close();
+  };
+  run(`
+    CREATE INDEX ${index} ON ${table} (title) WHERE title IS NULL;
+    PRAGMA writable_schema = ON;
+    UPDATE sqlite_schema SET sql = 'CREATE INDEX ${index} ON ${table} (title)' WHERE name = '${index}';`);
+  return () => run(`REINDEX ${index}`);
+}
+
 /** Folds the write-ahead log into the file first, or the page of the log would be read in its place. */
 function findPage(file: string, name: string): { readonly root: number; readonly size: number } {
   const database = new DatabaseSync(file, { timeout: 10_000 });

@@ -3,13 +3,14 @@ import { AppError, notFound } from '../../base/errors.ts';
 import { Poller } from '../../base/poller.ts';
 import { newId } from '../../base/ids.ts';
 import { identifier, sql } from '../../sql/sql.ts';
-import type { DataHome, Memory } from '../data-home.ts';
+import type { DamageSearch, DataHome, Memory } from '../data-home.ts';
 import type { Database, Transaction, WriteOptions } from '../database.ts';
 import { faultOf } from '../engine-errors.ts';
 import { migrate, type MigrateOptions } from '../migrate.ts';
 import { StorageCounts } from '../storage-counts.ts';
 import { type StorageFault, StorageHealth } from '../storage-health.ts';
 import { postgresMigrations } from '../migrations/postgres-migrations.ts';
+import { countChecksumFailures } from './count-checksum-failures.ts';
 import { openPostgresPool, type PostgresPool, type PostgresPoolOptions } from './postgres-pool.ts';
 import { openPostgres } from './postgres-database.ts';
 import { postgresFault } from './postgres-errors.ts';
@@ -74,6 +75,7 @@ async function homeOf(
     makeInstance: () => Promise.resolve(() => Promise.resolve()),
     health,
     reserve: undefined,
+    openDamageSearch: () => searchByChecksums(background),
     openInstance: (instanceId, memory) =>
       openInstance({ pool, control, counts, health, instanceId, memory, opened }),
     openLogs: (instanceId) =>
@@ -115,6 +117,21 @@ function faultIn(error: unknown): StorageFault | undefined {
 
 function noteIn(health: StorageHealth, place: string): (error: unknown) => void {
   return (error) => health.note(place, error);
+}
+
+/** The server compares checksums whenever it reads a page. More is for its own tools: it alone reads its files. */
+function searchByChecksums(database: Database): DamageSearch {
+  let known: number | undefined;
+  return {
+    find: async (place) => {
+      if (place !== '') return [];
+      const found = (await countChecksumFailures(database)) ?? 0;
+      const isMore = known !== undefined && found > known;
+      known = found;
+      return isMore ? [`The server has met ${found} pages with wrong checksums.`] : [];
+    },
+    stop: () => Promise.resolve(),
+  };
 }
 
 /** Takes a few hundred kilobytes of the server's disk, and gives them back. */

@@ -14,6 +14,7 @@ import { instanceMigrations } from '../migrations/instance-migrations.ts';
 import { logMigrations } from '../migrations/log-migrations.ts';
 import { DiskReserve } from './disk-reserve.ts';
 import { LogMark } from './log-mark.ts';
+import { PageSearch } from './page-search.ts';
 import { ReaderPool } from './reader-pool.ts';
 import { writingRefusal } from './sqlite-connection.ts';
 import { openSqlite, type SqliteFile, type SqliteOptions } from './sqlite-database.ts';
@@ -22,9 +23,6 @@ import { UpgradeCopies, type UpgradeCopyOptions } from './upgrade-copies.ts';
 
 /** Reads may use definitions that are outdated by this much when a command has changed them; writes never do. */
 const watchIntervalMs = 250;
-
-/** How long damage counts after it was met. */
-const damageMs = 60_000;
 
 /** How much of its log a file may lose without a word, if the log is removed after a crash. */
 const markIntervalMs = 1_000;
@@ -46,7 +44,7 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
   const readers = new ReaderPool();
   const searched = { queryTimeoutMs, readers };
   const counts = new StorageCounts([readers.counts]);
-  const health = new StorageHealth({ faultOf, probe: () => probeFolder(directory), damageMs });
+  const health = new StorageHealth({ faultOf, probe: () => probeFolder(directory) });
   const ofControl = { counts, copies, checks: { onLoss }, ...watching(health, '') };
   const { database: control, mark } = await openControl(directory, ofControl);
   const folderOf = (instanceId: string): string => join(directory, 'instances', instanceId);
@@ -60,6 +58,8 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
     counts,
     health,
     reserve,
+    openDamageSearch: () =>
+      new PageSearch((place) => (place === '' ? join(directory, 'control.db') : dataPath(place))),
     makeInstance: (instanceId) => makeInstance(folderOf(instanceId)),
     openInstance: async (instanceId, memory, checks) => {
       const path = dataPath(instanceId);

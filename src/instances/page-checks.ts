@@ -1,0 +1,102 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import type { DamageSearch, DataHome } from '../storage/data-home.ts';
+import { FoundDamage } from '../storage/engine-errors.ts';
+
+/** A process that is started again every day still comes to look. */
+const firstMsMax = 10 * 60_000;
+/** How often damaged places are looked through again: the file may have been restored, or the disk only have failed for a moment. */
+const againMsMax = 60_000;
+/** A place that is damaged is looked through for no more than a tenth of the time. */
+const againFactor = 10;
+
+export interface PageChecksOptions {
+  readonly home: Pick<DataHome, 'health' | 'openDamageSearch'>;
+  /** The ids of all instances. */
+  readonly instances: () => readonly string[];
+  /** How often everything is looked through; 0 for never. */
+  readonly intervalMs: number;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly logger: Logger;
+}
+
+/**
+ * Looks for damage that nobody has met yet: through all that is stored, one instance after the other, again and again. What is found is noted as
+ * if a request had met it. Whatever is damaged is looked through more often, until it is whole.
+ */
+export class PageChecks {
+  readonly #options: PageChecksOptions;
+  readonly #search: DamageSearch;
+  readonly #ended = new AbortController();
+  readonly #running: Promise<unknown>;
+
+  constructor(options: PageChecksOptions) {
+    this.#options = options;
+    this.#search = options.home.openDamageSearch();
+    const { intervalMs } = options;
+    const rounds = intervalMs === 0 ? Promise.resolve() : this.#lookRoundByRound(intervalMs);
+    this.#running = Promise.allSettled([rounds, this.#lookAgain()]);
+  }
+
+  async stop(): Promise<void> {
+    this.#ended.abort();
+    await this.#search.stop();
+    await this.#running;
+  }
+
+  async #lookRoundByRound(intervalMs: number): Promise<void> {
+    const { home, instances, clock, logger } = this.#options;
+    await this.#pause(Math.min(intervalMs, firstMsMax));
+    for (;;) {
+      const startMs = clock.monotonic();
+      const ids = instances();
+      for (const place of ['', ...ids]) await this.#check(place, { isWhole: false });
+      const tookMs = clock.monotonic() - startMs;
+      home.health.checkedAt = clock.now();
+      const seconds = Math.round(tookMs / 1_000);
+      logger.info('All that is stored was looked through.', { instances: ids.length, seconds });
+      await this.#pause(Math.max(0, intervalMs - tookMs));
+    }
+  }
+
+  async #lookAgain(): Promise<void> {
+    const { home, intervalMs, clock, logger } = this.#options;
+    let tookMs = 0;
+    for (;;) {
+      const leastMs = intervalMs === 0 ? againMsMax : Math.min(againMsMax, intervalMs);
+      await this.#pause(Math.max(leastMs, tookMs * againFactor));
+      const startMs = clock.monotonic();
+      for (const place of home.health.damagedPlaces) {
+        if (!(await this.#check(place, { isWhole: true }))) continue;
+        home.health.noteWhole(place);
+        logger.info('Stored data was damaged, and is whole again.', place === '' ? {} : { instance: place });
+      }
+      tookMs = clock.monotonic() - startMs;
+    }
+  }
+
+  /** Returns whether all was looked at, and is whole. */
+  async #check(place: string, how: { readonly isWhole: boolean }): Promise<boolean> {
+    const { health } = this.#options.home;
+    try {
+      const problems = await this.#search.find(place, how);
+      this.#ended.signal.throwIfAborted();
+      health.checks[problems.length === 0 ? 'whole' : 'damaged'] += 1;
+      if (problems.length > 0) health.note(place, new FoundDamage(problems));
+      return problems.length === 0;
+    } catch (error) {
+      this.#ended.signal.throwIfAborted();
+      health.checks.failed += 1;
+      this.#options.logger.warn('Stored data could not be looked through.', {
+        ...(place !== '' && { instance: place }),
+        error,
+      });
+      return false;
+    }
+  }
+
+  #pause(delayMs: number): Promise<void> {
+    return pause(delayMs, undefined, { signal: this.#ended.signal, ref: false });
+  }
+}
