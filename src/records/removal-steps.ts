@@ -32,6 +32,11 @@ import { eraseRecord } from './save-record.ts';
 /** Rows that one step looks at, and records that it changes or deletes. All other writers wait for a step on SQLite. */
 const rowsMax = 1_000;
 const touchedMax = 200;
+/**
+ * After how long a step ends on SQLite, where everybody waits for it: without an index on a relation, each record is looked for in the whole
+ * table that refers to it.
+ */
+const stepMsMax = 50;
 
 /**
  * Does a part of a job, in one transaction, and returns the job as it is then. Throws bad_request for what refuses the delete: the
@@ -59,6 +64,7 @@ export function runStep(scope: WriteScope, job: RemovalJob): Promise<RemovalJob>
  */
 async function check(scope: WriteScope, job: RemovalJob): Promise<RemovalJob> {
   const { tx, instance } = scope;
+  const isLate = lateAfter(scope);
   let { found, checked, atCollection, atPosition } = job;
   let rows = 0;
   const next = await leavingFrom(tx, job.id, { position: checked, max: rowsMax });
@@ -82,6 +88,7 @@ async function check(scope: WriteScope, job: RemovalJob): Promise<RemovalJob> {
     }
     if (collection?.name === superusersName) await requireSuperuserThatStays(scope);
     [checked, atCollection, atPosition] = [leaving.position + 1, '', 0];
+    if (isLate()) break;
   }
   const state = checked === found ? 'running' : 'checking';
   return { ...job, state, found, checked, atCollection, atPosition };
@@ -158,10 +165,10 @@ async function requireSuperuserThatStays({ tx, instance }: WriteScope): Promise<
 async function deleteSome(scope: WriteScope, job: RemovalJob): Promise<RemovalJob> {
   const { tx, instance } = scope;
   const progress = { found: job.found, deleted: job.deleted, changed: job.changed };
-  const isFull = (): boolean =>
-    progress.deleted + progress.changed + progress.found - job.deleted - job.changed - job.found >=
-    touchedMax;
-  while (!isFull()) {
+  const isLate = lateAfter(scope);
+  const touched = (): number =>
+    progress.deleted + progress.changed + progress.found - job.deleted - job.changed - job.found;
+  while (touched() < touchedMax && !(touched() > 0 && isLate())) {
     const [leaving] = await lastLeaving(tx, job.id, 1);
     if (leaving === undefined) return { ...job, ...progress, state: 'done' };
     const collection = instance.collections.find(leaving.collection);
@@ -177,6 +184,12 @@ async function deleteSome(scope: WriteScope, job: RemovalJob): Promise<RemovalJo
     await removeLeaving(tx, leaving);
   }
   return { ...job, ...progress };
+}
+
+/** Returns what tells whether a step that begins now has taken long. */
+function lateAfter({ instance: { clock }, tx }: WriteScope): () => boolean {
+  const startMs = clock.monotonic();
+  return () => !tx.names.isConcurrent && clock.monotonic() - startMs > stepMsMax;
 }
 
 interface ReleasePart {

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { RemovalRunner } from '../../src/records/removal-runner.ts';
-import { insertJob, readJob } from '../../src/records/removal-store.ts';
+import { runStep } from '../../src/records/removal-steps.ts';
+import { insertJob, readJob, saveJob } from '../../src/records/removal-store.ts';
+import type { Instance } from '../../src/instances/instance.ts';
 import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
 import { operator } from '../../src/access/caller.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { eventually } from '../support/eventually.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';
+import { testEngine } from '../support/test-config.ts';
 
 const open = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
 const author = 'author000000001';
@@ -176,6 +179,50 @@ test('A25 a delete whose process has died goes on in the next, and meanwhile not
   assert.deepEqual([await stage.total('authors'), await stage.total('posts')], [0, 0]);
   const { 'record.delete posts': posts } = await stage.events();
   assert.deepEqual(posts, [450, 450]);
+});
+
+test('A25 a step that has taken long on SQLite ends after the record that it is at', async (t) => {
+  const stage = await setUp(t, [{ ...relation, ...cascade }]);
+  await stage.fill('a', 3, () => ({ author }));
+  const facts = ruleInputOfCaller(operator);
+  const progress = await stage.service.withInstance('default', async (instance) => {
+    let readMs = 0;
+    const monotonic = (): number => (readMs += 1_000);
+    const hurried: Instance = Object.create(instance, {
+      clock: { value: { now: () => instance.clock.now(), monotonic } },
+    });
+    const { database, collections } = instance;
+    const id = await database.write((tx) =>
+      insertJob(
+        tx,
+        { instance, facts },
+        { collection: collections.get('authors'), record: author, lease: { holder: 'one/1', until: 0 } },
+      ),
+    );
+    const steps: (readonly [state: string, checked: number, deleted: number])[] = [];
+    for (let state = ''; state !== 'done' && steps.length < 20;) {
+      const job = await database.write(async (tx) => {
+        const before = await readJob(tx, id);
+        assert.ok(before);
+        const after = await runStep({ instance: hurried, facts, tx }, before);
+        await saveJob(tx, after, instance.clock.now());
+        return after;
+      });
+      steps.push([job.state, job.checked, job.deleted]);
+      ({ state } = job);
+    }
+    return steps;
+  });
+  const one = [1, 2, 3].map((checked) => ['checking', checked, 0]);
+  const other = [1, 2, 3, 4].map((deleted) => ['running', 4, deleted]);
+  const slowly = [...one, ['running', 4, 0], ...other, ['done', 4, 4]];
+  // On PostgreSQL nobody waits for a step.
+  const atOnce = [
+    ['checking', 1, 0],
+    ['running', 4, 0],
+    ['done', 4, 4],
+  ];
+  assert.deepEqual(progress, testEngine === 'sqlite' ? slowly : atOnce);
 });
 
 test('A25 a delete that nobody waits for goes on behind its answer, and only one process at a time works on it', async (t) => {

@@ -17,6 +17,22 @@ export const requestMutants: readonly Mutant[] = [
     tests: ['test/api/removal-jobs.test.ts'],
   },
   {
+    name: 'a step of a delete that has looked for long ends',
+    file: 'src/records/removal-steps.ts',
+    from: 'if (isLate()) break;',
+    to: '',
+    engine: 'sqlite',
+    tests: ['test/api/removal-jobs.test.ts'],
+  },
+  {
+    name: 'a step of a delete that has deleted for long ends',
+    file: 'src/records/removal-steps.ts',
+    from: '!(touched() > 0 && isLate())',
+    to: '!(touched() < 0 && isLate())',
+    engine: 'sqlite',
+    tests: ['test/api/removal-jobs.test.ts'],
+  },
+  {
     name: 'a delete in steps is refused before anything is changed',
     file: 'src/records/removal-steps.ts',
     from: "if (fate !== 'goes') throw await",
