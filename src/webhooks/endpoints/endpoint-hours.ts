@@ -72,13 +72,24 @@ function byKey([e1, h1, r1, l1]: HourRow, [e2, h2, r2, l2]: HourRow): number {
   return e1 - e2 || h1 - h2 || (r1 < r2 ? -1 : r1 > r2 ? 1 : l1 - l2);
 }
 
-/** Attempts of one kind and range of latencies, of the step of time with this number. */
-export interface HourCount {
+/** Attempts of one kind, of the step of time with this number. */
+export interface StepCount {
   readonly step: number;
   readonly result: string;
-  readonly latency: number;
   readonly count: number;
 }
+
+/** The ranges of latencies below or in which half, 95 % and 99 % of the attempts lie that have succeeded. */
+export type Percentiles = readonly [p50: number, p95: number, p99: number];
+
+/** What became of the attempts of some hours. */
+export interface HourCounts {
+  readonly counts: readonly StepCount[];
+  /** By the number of the step; under {@link allSteps} those of all together. There are none where no attempt has succeeded. */
+  readonly percentiles: ReadonlyMap<number, Percentiles>;
+}
+
+export const allSteps = -1;
 
 /** Hours since 1970, from `start` on and before `end`, by steps of so many. */
 export interface HourRange {
@@ -88,12 +99,8 @@ export interface HourRange {
 }
 
 /** Reads the counts of an endpoint by steps. */
-export async function readHours(
-  reader: Reader,
-  endpoint: number,
-  range: HourRange,
-): Promise<readonly HourCount[]> {
-  return toCounts(await reader.tuples(selectHours(reader, sql`endpoint = ${endpoint}`, range)));
+export function readHours(reader: Reader, endpoint: number, range: HourRange): Promise<HourCounts> {
+  return readCounts(reader, sql`endpoint = ${endpoint}`, range);
 }
 
 /** An endpoint that has taken nothing. */
@@ -122,31 +129,49 @@ export async function readFailing(
 }
 
 /** Reads the counts of all endpoints together by steps, of deleted ones as long as they are kept. */
-export async function readAllHours(reader: Reader, range: HourRange): Promise<readonly HourCount[]> {
+export function readAllHours(reader: Reader, range: HourRange): Promise<HourCounts> {
   const { names } = reader;
   // An index leads to the hours of each endpoint, and to none of them without its number.
-  const isAny = sql`endpoint IN (SELECT position FROM ${names.table('$endpoint')} WHERE ${names.scope})`;
-  return toCounts(await reader.search(selectHours(reader, withinTime(names, isAny, sql`hour`), range)));
+  return readCounts(
+    reader,
+    sql`endpoint IN (SELECT position FROM ${names.table('$endpoint')} WHERE ${names.scope})`,
+    range,
+  );
+}
+
+/** The engine adds up and sorts: a month of hours has hundreds of ranges of latencies each, which would hold up this thread. */
+async function readCounts(reader: Reader, where: Sql, range: HourRange): Promise<HourCounts> {
+  const { names } = reader;
+  const { start, end, hours } = range;
+  const step = sql`CAST((hour - ${start}) / ${hours} AS bigint)`;
+  const from = sql`FROM ${names.table('$endpoint_hour')}
+    WHERE ${names.scope} AND ${withinTime(names, where, sql`hour`)} AND hour >= ${start} AND hour < ${end}`;
+  const counts = await reader.search(
+    sql`SELECT ${step}, result, CAST(sum(count) AS bigint) ${from} GROUP BY 1, result`,
+  );
+  const percentiles = await reader.search(sql`
+    WITH ranges AS (SELECT ${step} AS step, latency, sum(count) AS count ${from} AND result = 'success' GROUP BY 1, latency),
+    all_ranges AS (SELECT step, latency, count FROM ranges UNION ALL SELECT ${allSteps}, latency, sum(count) FROM ranges GROUP BY latency),
+    ranked AS (
+      SELECT step, latency, sum(count) OVER (PARTITION BY step ORDER BY latency) AS counted, sum(count) OVER (PARTITION BY step) AS total
+      FROM all_ranges)
+    SELECT CAST(step AS bigint), min(CASE WHEN counted >= total * 0.5 THEN latency END), min(CASE WHEN counted >= total * 0.95 THEN latency END),
+      min(CASE WHEN counted >= total * 0.99 THEN latency END)
+    FROM ranked GROUP BY step`);
+  return {
+    counts: counts.map(([at, result, count]) => ({
+      step: Number(at),
+      result: String(result),
+      count: Number(count),
+    })),
+    percentiles: new Map(
+      percentiles.map(([at, p50, p95, p99]) => [Number(at), [Number(p50), Number(p95), Number(p99)]]),
+    ),
+  };
 }
 
 /** Adds to a condition on hours that the query timeout has not passed, where the engine does not end the statement itself. */
 function withinTime(names: Names, condition: Sql, hour: Sql): Sql {
   const isInTime = names.isInTime(hour, 'for some');
   return isInTime === undefined ? condition : sql`${condition} AND ${isInTime}`;
-}
-
-function selectHours({ names }: Reader, where: Sql, { start, end, hours }: HourRange): Sql {
-  const step = sql`(hour - ${start}) / ${hours}`;
-  return sql`
-    SELECT CAST(${step} AS bigint), result, latency, CAST(sum(count) AS bigint) FROM ${names.table('$endpoint_hour')}
-    WHERE ${names.scope} AND ${where} AND hour >= ${start} AND hour < ${end} GROUP BY 1, result, latency`;
-}
-
-function toCounts(rows: readonly Tuple[]): readonly HourCount[] {
-  return rows.map(([at, result, latency, count]) => ({
-    step: Number(at),
-    result: String(result),
-    latency: Number(latency),
-    count: Number(count),
-  }));
 }

@@ -5,13 +5,16 @@ import { timeParameter } from '../../query/time-parameter.ts';
 import { countEventsBySteps } from '../log/count-events.ts';
 import { backlogMax, countWaitingOf, readBacklog, waitingCountMax } from '../log/count-waiting.ts';
 import {
+  allSteps,
   bucketMs,
   type FailingEndpoint,
-  type HourCount,
+  type HourCounts,
   type HourRange,
+  type Percentiles,
   readAllHours,
   readFailing,
   readHours,
+  type StepCount,
 } from './endpoint-hours.ts';
 import { readEndpoint } from './endpoint-store.ts';
 import { readLane } from '../lanes/list-lanes.ts';
@@ -46,7 +49,7 @@ export function parseStatsQuery(query: QueryReader, now: number): StatsRange {
   return { start, end, step };
 }
 
-/** Of attempts between two times. A latency is that of attempts that succeeded, null where there are none. */
+/** Of attempts between two times. A latency is that of attempts that succeeded, to two digits, and null where there are none. */
 interface Figures {
   readonly attempts: number;
   readonly delivered: number;
@@ -167,11 +170,13 @@ function hoursOf({ start, end, step }: StatsRange): HourRange {
   return { start, end, hours: stepHours[step] };
 }
 
-function statsOf(counts: readonly HourCount[], { start, end, step }: StatsRange): Stats {
+function statsOf({ counts, percentiles }: HourCounts, { start, end, step }: StatsRange): Stats {
   const hours = stepHours[step];
   const byStep = Map.groupBy(counts, (count) => count.step);
-  const steps = Array.from({ length: (end - start) / hours }, (_, at) => figuresOf(byStep.get(at) ?? []));
-  const total = figuresOf(counts);
+  const steps = Array.from({ length: (end - start) / hours }, (_, at) =>
+    figuresOf(byStep.get(at) ?? [], percentiles.get(at)),
+  );
+  const total = figuresOf(counts, percentiles.get(allSteps));
   const { attempts, delivered } = total;
   return {
     step,
@@ -193,36 +198,28 @@ function statsOf(counts: readonly HourCount[], { start, end, step }: StatsRange)
   };
 }
 
-function figuresOf(counts: readonly HourCount[]): Figures {
+function figuresOf(counts: readonly StepCount[], percentiles: Percentiles | undefined): Figures {
   const sumOf = (isCounted: (result: string) => boolean): number =>
     counts.reduce((sum, { result, count }) => sum + (isCounted(result) ? count : 0), 0);
   const exhausted = sumOf((result) => result === 'exhausted');
   const delivered = sumOf((result) => result === 'success');
   const attempts = sumOf((result) => result !== 'exhausted');
-  const latencies = counts.filter(({ result }) => result === 'success');
+  const [p50, p95, p99] = (percentiles ?? []).map((bucket) => Number(bucketMs(bucket).toPrecision(2)));
   return {
     attempts,
     delivered,
     failed: attempts - delivered,
     exhausted,
-    latencyP50Ms: percentile(latencies, 0.5),
-    latencyP95Ms: percentile(latencies, 0.95),
-    latencyP99Ms: percentile(latencies, 0.99),
+    latencyP50Ms: p50 ?? null,
+    latencyP95Ms: p95 ?? null,
+    latencyP99Ms: p99 ?? null,
   };
 }
 
-function failuresOf(counts: readonly HourCount[]): Readonly<Record<string, number>> {
+function failuresOf(counts: readonly StepCount[]): Readonly<Record<string, number>> {
   const failures = new Map<string, number>();
   for (const { result, count } of counts)
     if (result !== 'success' && result !== 'exhausted')
       failures.set(result, (failures.get(result) ?? 0) + count);
   return Object.fromEntries([...failures].toSorted(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/** Returns the latency below or at which this share of attempts lies, to two digits. */
-function percentile(counts: readonly HourCount[], share: number): number | null {
-  let left = counts.reduce((sum, { count }) => sum + count, 0) * share;
-  const sorted = counts.toSorted((a, b) => a.latency - b.latency);
-  const found = sorted.find(({ count }) => (left -= count) <= 0);
-  return found === undefined ? null : Number(bucketMs(found.latency).toPrecision(2));
 }

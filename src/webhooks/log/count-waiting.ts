@@ -1,9 +1,15 @@
 import type { Timestamp } from '../../base/timestamp.ts';
-import { foundByKeys, limit, sql } from '../../sql/sql.ts';
-import type { Reader } from '../../storage/database.ts';
+import { foundByKeys, limit, sql, type Sql } from '../../sql/sql.ts';
+import type { Names, Reader } from '../../storage/database.ts';
 
 /** How many rows of the log are walked for one that waits: they are few, as the janitor moves the cursors on. */
 const walkMax = 65_536;
+
+/** What lets SQLite leave a long walk to a thread. */
+function inTime(names: Names): Sql {
+  const isInTime = names.isInTime(sql`event`, 'for some');
+  return isInTime === undefined ? sql`` : sql` AND ${isInTime}`;
+}
 
 /** Returns when the oldest event was made that waits for an endpoint, paused or not; undefined when none does. */
 export async function readOldestPending(reader: Reader): Promise<Timestamp | undefined> {
@@ -60,7 +66,7 @@ export async function countWaitingOf(
     WITH walked AS (
       SELECT event, endpoint FROM ${names.table('$delivery')}
       WHERE ${names.scope} AND endpoint = ${endpoint} AND event > (
-        SELECT cursor FROM ${names.table('$lane')} WHERE ${names.scope} AND endpoint = ${endpoint})
+        SELECT cursor FROM ${names.table('$lane')} WHERE ${names.scope} AND endpoint = ${endpoint})${inTime(names)}
       ORDER BY event${limit(walkMax)}),
     waiting AS (
       SELECT * FROM (
@@ -71,7 +77,7 @@ export async function countWaitingOf(
         SELECT event FROM ${outcome} WHERE ${names.scope} AND endpoint = ${endpoint} AND status = 'pending'${limit(waitingCountMax + 1)}) AS failed)
     SELECT (SELECT count(*) FROM waiting), (
       SELECT created FROM ${names.table('$event')} WHERE ${names.scope} AND position = (SELECT min(event) FROM waiting))`;
-  const [row] = await reader.tuples(foundByKeys(ofLane));
+  const [row] = await reader.search(foundByKeys(ofLane), { isQuick: true });
   const [waiting, oldest] = row ?? [];
   return {
     waiting: Math.min(waitingCountMax, Number(waiting)),
@@ -111,7 +117,7 @@ export async function readBacklog(
     WITH active AS (${active}),
     walked AS (
       SELECT event, endpoint FROM ${names.table('$delivery')}
-      WHERE ${names.scope} AND event > (SELECT min(cursor) FROM active) ORDER BY event${limit(walkMax)}),
+      WHERE ${names.scope} AND event > (SELECT min(cursor) FROM active)${inTime(names)} ORDER BY event${limit(walkMax)}),
     waiting AS (
       SELECT * FROM (
         SELECT w.event FROM walked w JOIN active a ON a.endpoint = w.endpoint AND w.event > a.cursor
@@ -123,7 +129,7 @@ export async function readBacklog(
         WHERE ${names.scopeOf('o')} AND o.status = 'pending' AND o.status <> 'delivered' ORDER BY o.event${limit(backlogMax + 1)}) AS failed)
     SELECT (SELECT count(*) FROM waiting), (
       SELECT created FROM ${names.table('$event')} WHERE ${names.scope} AND position = (SELECT min(event) FROM waiting))`;
-  const [row] = await reader.tuples(foundByKeys(backlog));
+  const [row] = await reader.search(foundByKeys(backlog), { isQuick: true });
   const [waiting, oldest] = row ?? [];
   return { waiting: Number(waiting), oldest: typeof oldest === 'string' ? oldest : undefined };
 }
