@@ -91,6 +91,27 @@ export const searchMutants: readonly Mutant[] = [
     tests: ['src/storage/postgres/postgres-transaction.test.ts'],
   },
   {
+    name: 'a message of a thread that reads has a limited size',
+    file: 'src/storage/sqlite/row-pieces.ts',
+    from: ' && size < sizeMax',
+    to: '',
+    tests: ['src/storage/sqlite/row-pieces.test.ts'],
+  },
+  {
+    name: 'a message of a thread that reads has a limited number of rows',
+    file: 'src/storage/sqlite/row-pieces.ts',
+    from: ' && this.#at - from < rowsMax',
+    to: '',
+    tests: ['src/storage/sqlite/row-pieces.test.ts'],
+  },
+  {
+    name: 'a thread that reads sends all of its rows',
+    file: 'src/storage/sqlite/reader-thread.ts',
+    from: 'while (!piece.isLast) {',
+    to: 'while (rows.length === 0 && !piece.isLast) {',
+    tests: ['src/storage/sqlite/slow-searches.test.ts'],
+  },
+  {
     name: 'slow searches in writes take from a budget of their file',
     file: 'src/storage/sqlite/write-searches.ts',
     from: 'if (tookMs > quickMs) this.#leftMs -= tookMs;',

@@ -51,7 +51,7 @@ const allowed: SharedPlaces = {
   'src/storage/postgres/postgres-pool.ts': { '#onEmpty': 'ofProcess' },
   'src/storage/postgres/read-batches.ts': { '#onIdle': 'ofProcess' },
   'src/storage/sqlite/reader-thread.ts': { '#waiting': 'ofProcess' },
-  'src/storage/sqlite/reader-worker.ts': { connections: 'ofProcess' },
+  'src/storage/sqlite/reader-worker.ts': { connections: 'ofProcess', found: 'ofProcess' },
   'src/storage/sqlite/sqlite-names.ts': { tables: 'compiled', combined: 'compiled' },
   'src/webhooks/endpoints/endpoint-warnings.ts': { lines: 'counts', failing: 'counts' },
   'src/webhooks/sending/sender-worker.ts': { agent: 'ofProcess', unsent: 'ofProcess' },

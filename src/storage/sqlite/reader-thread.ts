@@ -27,10 +27,19 @@ export interface ReaderSearch {
 
 export type ToReader =
   | { readonly kind: 'search'; readonly search: ReaderSearch }
+  /** Asks for the next rows of the last search. */
+  | { readonly kind: 'more' }
   | { readonly kind: 'close'; readonly fileNumber: number };
 
 export type FromReader =
-  (ReaderRows & { readonly kind: 'rows' }) | { readonly kind: 'closed' } | ReaderFailure;
+  | {
+      readonly kind: 'rows';
+      readonly rows: readonly Tuple[];
+      readonly isLast: boolean;
+      readonly tookMs: number;
+    }
+  | { readonly kind: 'closed' }
+  | ReaderFailure;
 
 /** What a search has found, and how long that took. */
 export interface ReaderRows {
@@ -72,23 +81,15 @@ export class ReaderThread {
   }
 
   async search(search: ReaderSearch): Promise<ReaderRows> {
-    const answer = await this.#ask({ kind: 'search', search });
-    switch (answer.kind) {
-      case 'rows':
-        return answer;
-      case 'late':
-        throw new QueryTimeout();
-      case 'too large':
-        throw answerTooLarge();
-      case 'replaced':
-        throw new EngineFailure(new Error(`${answer.path} was replaced by another file while it was open.`), {
-          isCertain: true,
-        });
-      case 'engine':
-        throw toEngineError(Object.assign(new Error(answer.message), { errcode: answer.errcode }));
-      default:
-        throw new Error(answer.kind === 'other' ? answer.message : 'A thread that reads gave no answer.');
+    const rows: Tuple[] = [];
+    let piece = requireRows(await this.#ask({ kind: 'search', search }));
+    rows.push(...piece.rows);
+    while (!piece.isLast) {
+      // Not all at once: messages that have arrived are received in one turn of the event loop.
+      piece = requireRows(await this.#ask({ kind: 'more' }));
+      rows.push(...piece.rows);
     }
+    return { rows, tookMs: piece.tookMs };
   }
 
   /** Closes a file, once the search is over that runs now. */
@@ -119,5 +120,25 @@ export class ReaderThread {
   #end(error: Error): void {
     this.#endError ??= error;
     for (const { reject } of this.#waiting.splice(0)) reject(this.#endError);
+  }
+}
+
+/** Throws what a search has failed with. */
+function requireRows(answer: FromReader): Extract<FromReader, { kind: 'rows' }> {
+  switch (answer.kind) {
+    case 'rows':
+      return answer;
+    case 'late':
+      throw new QueryTimeout();
+    case 'too large':
+      throw answerTooLarge();
+    case 'replaced':
+      throw new EngineFailure(new Error(`${answer.path} was replaced by another file while it was open.`), {
+        isCertain: true,
+      });
+    case 'engine':
+      throw toEngineError(Object.assign(new Error(answer.message), { errcode: answer.errcode }));
+    default:
+      throw new Error(answer.kind === 'other' ? answer.message : 'A thread that reads gave no answer.');
   }
 }

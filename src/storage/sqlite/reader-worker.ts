@@ -6,6 +6,7 @@ import { systemClock } from '../../base/clock.ts';
 import { AppError } from '../../base/errors.ts';
 import { QueryTimeout, sqliteCode } from '../engine-errors.ts';
 import type { FromReader, ReaderFailure, ReaderFile, ReaderSearch, ToReader } from './reader-thread.ts';
+import { RowPieces } from './row-pieces.ts';
 import { inodeOf, SqliteConnection } from './sqlite-connection.ts';
 
 assert(parentPort !== null, 'reader-worker.ts runs as a worker thread only');
@@ -20,7 +21,11 @@ const connections = new Map<number, SqliteConnection>();
 // Only reader-thread.ts holds the other end of the port.
 port.on('message', (message: ToReader) => port.postMessage(answerOf(message)));
 
+/** What is left to be sent of the last search. */
+let found = { pieces: new RowPieces([]), tookMs: 0 };
+
 function answerOf(message: ToReader): FromReader {
+  if (message.kind === 'more') return nextPiece();
   if (message.kind === 'close') {
     close(message.fileNumber);
     return { kind: 'closed' };
@@ -39,7 +44,15 @@ function search({ file, statement, timeoutMs, spentMs, bytesMax }: ReaderSearch)
   connections.set(file.number, connection);
   const startMs = systemClock.monotonic();
   const rows = connection.search(statement, { spentMs, bytesMax });
-  return { kind: 'rows', rows, tookMs: systemClock.monotonic() - startMs };
+  found = { pieces: new RowPieces(rows), tookMs: systemClock.monotonic() - startMs };
+  return nextPiece();
+}
+
+function nextPiece(): FromReader {
+  const { pieces, tookMs } = found;
+  const piece = pieces.next();
+  if (piece.isLast) found = { pieces: new RowPieces([]), tookMs: 0 };
+  return { kind: 'rows', ...piece, tookMs };
 }
 
 /** Returns undefined when another file is in its place: it may be another instance's. */

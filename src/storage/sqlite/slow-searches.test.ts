@@ -109,6 +109,26 @@ test('a search sees what was written before, and nothing that was not committed'
   assert.equal(pool.searches, 18);
 });
 
+test('a thread sends many and large rows whole and in their order', async (t) => {
+  const { database, pool } = await setUp(t);
+  const count = 12_345;
+  const many = sql`
+    WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${slowRows} AND ${inTime})
+    SELECT n, CASE WHEN n % 1000 = 0 THEN hex(zeroblob(200000)) ELSE '' END FROM n ORDER BY n LIMIT ${count}`;
+  const [rows, others] = await Promise.all([database.search(many), database.search(many)]);
+  assert.equal(pool.searches, 2);
+  for (const found of [rows, others]) {
+    assert.deepEqual(
+      found.map(([n]) => n),
+      Array.from({ length: count }, (_, at) => at + 1),
+    );
+    assert.equal(
+      found.reduce((sum, [, text]) => sum + String(text).length, 0),
+      Math.floor(count / 1_000) * 400_000,
+    );
+  }
+});
+
 test('rows that are too large to hold in memory are refused in a thread as well', async (t) => {
   const { pool, search } = await setUp(t);
   const sizeBytes = 150 * 1024 * 1024;

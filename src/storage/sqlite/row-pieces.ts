@@ -1,0 +1,34 @@
+import type { Tuple } from '../database.ts';
+
+/** A message of so many characters and bytes, or of so many rows, is received in less than 10 ms. */
+const sizeMax = 256 * 1024;
+const rowsMax = 1_000;
+
+/** The rows of a search, to be sent from one thread to another a piece at a time: a message is received in one go, while all else waits. */
+export class RowPieces {
+  readonly #rows: readonly Tuple[];
+  #at = 0;
+
+  constructor(rows: readonly Tuple[]) {
+    this.#rows = rows;
+  }
+
+  /** Returns the next rows, one at least where there is one, and whether they are the last. */
+  next(): { readonly rows: readonly Tuple[]; readonly isLast: boolean } {
+    const from = this.#at;
+    let size = 0;
+    do {
+      size += sizeOf(this.#rows[this.#at] ?? []);
+      this.#at += 1;
+    } while (this.#at < this.#rows.length && this.#at - from < rowsMax && size < sizeMax);
+    return { rows: this.#rows.slice(from, this.#at), isLast: this.#at >= this.#rows.length };
+  }
+}
+
+function sizeOf(row: Tuple): number {
+  let size = 0;
+  for (const value of row)
+    if (typeof value === 'string') size += value.length;
+    else if (value instanceof Uint8Array) size += value.byteLength;
+  return size;
+}
