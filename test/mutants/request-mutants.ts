@@ -17,6 +17,13 @@ export const requestMutants: readonly Mutant[] = [
     tests: ['test/api/removal-jobs.test.ts'],
   },
   {
+    name: 'a form of many fields is read in pieces',
+    file: 'src/http/parse-multipart.ts',
+    from: 'if (!hasManyEdges(chunk))',
+    to: 'if (!hasManyEdges(chunk) || chunk.length > 0)',
+    tests: ['src/http/parse-multipart.test.ts'],
+  },
+  {
     name: 'a step of a delete that has looked for long ends',
     file: 'src/records/removal-steps.ts',
     from: 'if (isLate()) break;',
