@@ -114,6 +114,22 @@ export const endpointStatsSchemas: Readonly<Record<string, Schema>> = {
     total: objectSchema({ ...figures, ...summary }),
     state,
     ...waiting,
+    lastMatch: {
+      type: 'string',
+      description:
+        'When the last change happened that it was told of, whatever became of the delivery; empty where the log has none.',
+    },
+    matches: {
+      ...count,
+      description: 'Changes of the last 24 hours that it was told of, at most `matchesMax`.',
+    },
+    matchesMax: count,
+    matchesIsAtLeast: { type: 'boolean', description: 'Whether there are more than were counted.' },
+    isNeverMatched: {
+      type: 'boolean',
+      description:
+        'Whether its filter was true of no change of its collections since it was made, although there were some. Never of the endpoint of an account.',
+    },
   }),
   WebhookStats: objectSchema({
     from: { type: 'string', description: 'When the first step begins.' },

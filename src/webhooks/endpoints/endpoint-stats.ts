@@ -16,6 +16,7 @@ import {
   readHours,
   type StepCount,
 } from './endpoint-hours.ts';
+import { type EndpointMatches, readMatches } from '../log/endpoint-matches.ts';
 import { readEndpoint } from './endpoint-store.ts';
 import { readLane } from '../lanes/list-lanes.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
@@ -91,7 +92,7 @@ interface Waiting {
   readonly oldestWaiting: string;
 }
 
-export interface EndpointStats extends Stats, Waiting {
+export interface EndpointStats extends Stats, Waiting, EndpointMatches {
   readonly endpoint: string;
   readonly state: string;
 }
@@ -102,8 +103,9 @@ export async function endpointStats(
   id: string,
   range: StatsRange,
 ): Promise<EndpointStats> {
-  const { database } = instance;
-  const { number } = await readEndpoint(instance, id);
+  const { database, clock } = instance;
+  const endpoint = await readEndpoint(instance, id);
+  const { number } = endpoint;
   const counts = await readHours(database, number, hoursOf(range));
   const { state } = await readLane(database, number);
   const { waiting, isAtLeast, oldest } = await countWaitingOf(database, number);
@@ -115,6 +117,7 @@ export async function endpointStats(
     waitingMax: waitingCountMax,
     waitingIsAtLeast: isAtLeast,
     oldestWaiting: oldest ?? '',
+    ...(await readMatches(database, endpoint, { now: clock.now() })),
   };
 }
 
