@@ -18,6 +18,8 @@ export interface Operand {
   readonly prefix?: Prefix;
   /** A condition that every comparison with the operand also requires: an e-mail address counts only if its owner shows it. */
   readonly guard?: Sql;
+  /** The only texts that the field may have besides the empty one; absent where it may have any. */
+  readonly choices?: readonly string[];
   /** Set where a row may have many of these values: `sql` is then one of them, while `many` selects all of them by itself. */
   readonly many?: Many;
   /** Set for values that `?=` and its kin compare apart from all other comparisons: of a list with `a` and `b` both are true. */

@@ -240,6 +240,7 @@ function leafOf(
   const kind = operandKind(field);
   if (kind === undefined || (path.length > 0 && !isJson)) return undefined;
   const column = (alias: Sql): Sql => sql`${alias}.${names.column(field.name)}`;
+  const choices = isMultiple(field) ? undefined : choicesOf(field);
   const plain = (alias: Sql): Operand => {
     const guard = guardOf(context, collection, field)?.(alias);
     const operand = { sql: column(alias), kind, ...(guard && { guard }) };
@@ -247,7 +248,7 @@ function leafOf(
     // Only json knows null; every other zero value is stored.
     if (field.type === 'json') return operand;
     const prefix = indexedPrefix(collection, field, { column: operand.sql, names });
-    return { ...operand, isNeverNull: true, ...prefix };
+    return { ...operand, isNeverNull: true, ...prefix, ...choices };
   };
   if (modifier === undefined) return { steps: [], leaf: plain };
   if (modifier === 'lower') {
@@ -260,7 +261,8 @@ function leafOf(
   const isList = ['select', 'relation', 'file'].includes(field.type);
   if (modifier === 'each' && isList) {
     if (!isMultiple(field)) return { steps: [], leaf: plain };
-    return { steps: [eachStep(names, dialect, field)], leaf: dialect.valueOfEach };
+    const each = (alias: Sql): Operand => ({ ...dialect.valueOfEach(alias), ...choicesOf(field) });
+    return { steps: [eachStep(names, dialect, field)], leaf: each };
   }
   if (modifier === 'length' && isList) {
     return {
@@ -299,6 +301,12 @@ function guardOf(
 ): ((alias: Sql) => Sql) | undefined {
   if (mayUseHidden || collection.type !== 'auth' || field.name !== 'email') return undefined;
   return (alias) => sql`${alias}.${names.column('emailVisibility')} = 1`;
+}
+
+/** Returns the values of a select, for whoever checks what they are compared with. */
+function choicesOf({ type, options }: Field): Pick<Operand, 'choices'> | undefined {
+  const { values } = options;
+  return type === 'select' && Array.isArray(values) ? { choices: values.map(String) } : undefined;
 }
 
 function lengthOfOne(column: Sql): Operand {

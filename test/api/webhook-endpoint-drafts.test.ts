@@ -13,6 +13,7 @@ test('a check of an endpoint shows what it would be sent and when it would be tr
     problems: {},
     url: { isAllowed: true, reason: '' },
     eventsPerDay: 1,
+    warnings: [],
     retries: [5, 35],
   });
   assert.equal((await check({ url, events: ['record.delete'] })).eventsPerDay, 0);
@@ -57,6 +58,7 @@ test('a check of a change is about the endpoint as it would be', async (t) => {
     problems: {},
     url: { isAllowed: true, reason: '' },
     eventsPerDay: 0,
+    warnings: [],
     retries: [7],
   });
   const shown = await service.call('GET', `/api/webhooks/endpoints/${id}`);

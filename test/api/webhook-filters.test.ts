@@ -261,7 +261,7 @@ test('a filter is tested with the last changes of a collection, as an endpoint w
   const service = await startWebhookService(t);
   const run = (filter: string, collection = 'posts'): Promise<Json> =>
     service.call('POST', '/api/webhooks/filters/test', { body: { filter, collection } });
-  assert.deepEqual(await run('rank > 1'), { items: [], met: 0 });
+  assert.deepEqual(await run('rank > 1'), { items: [], met: 0, warnings: [] });
   const { id } = await service.call('POST', posts, { body: { title: 'new', rank: 2, note: 'a' } });
   await service.call('PATCH', `${posts}/${id}`, { body: { title: 'paid' } });
   await service.call('PATCH', `${posts}/${id}`, { body: { note: 'b' } });

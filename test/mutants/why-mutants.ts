@@ -40,6 +40,13 @@ export const whyMutants: readonly Mutant[] = [
     tests,
   },
   {
+    name: 'warnings of a filter say nothing of fields that the author of a change may not name',
+    file: 'src/http/routes/endpoints.ts',
+    from: 'now: clock.now(), author: caller });',
+    to: 'now: clock.now() });',
+    tests: ['test/api/webhook-filter-warnings.test.ts'],
+  },
+  {
     name: 'a body that was expunged is no state before',
     file: 'src/webhooks/log/logged-changes.ts',
     from: ' && expungedBefore === null',

@@ -6,7 +6,7 @@ import { collectionSchemas } from '../routes/collection-schemas.ts';
 import { deliverySchemas } from '../routes/deliveries.ts';
 import { endpointStatsSchemas } from '../routes/endpoint-stats.ts';
 import { endpointImportSchemas } from '../routes/endpoint-import.ts';
-import { endpointSchemas } from '../routes/endpoints.ts';
+import { endpointSchemas } from '../routes/endpoint-schemas.ts';
 import { eventSchemas } from '../routes/events.ts';
 import { catcherSchemas } from '../routes/catchers.ts';
 import { feedSchemas } from '../routes/feed.ts';

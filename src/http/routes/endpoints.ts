@@ -2,7 +2,6 @@ import { reachedEndpoints } from '../../access/caller.ts';
 import { assert } from '../../base/assert.ts';
 import { AppError } from '../../base/errors.ts';
 import { invalidValue } from '../../fields/field-error.ts';
-import { recordEventKinds } from '../../events/event.ts';
 import { changedPaths } from '../../logs/audit-entry.ts';
 import { readTestEvent } from '../../records/read-test-event.ts';
 import { testEndpoint, type TestParts } from '../../webhooks/test-endpoint.ts';
@@ -17,13 +16,13 @@ import {
 } from '../../webhooks/endpoints/change-endpoint.ts';
 import { checkEndpoint } from '../../webhooks/endpoints/check-endpoint.ts';
 import { listEndpoints, readEndpoint } from '../../webhooks/endpoints/endpoint-store.ts';
-import { namedOptions } from '../../webhooks/endpoints/endpoint-options.ts';
+import { filterWarnings } from '../../webhooks/endpoints/filter-warnings.ts';
 import { type Endpoint, endpointView } from '../../webhooks/endpoints/endpoint.ts';
 import { secretWarnings } from '../../webhooks/sending/signature.ts';
 import { nothing, notStored } from '../answer.ts';
 import { isFromOperator } from '../client-address.ts';
 import { emptyAnswer, jsonAnswer, listParameters } from '../openapi/operation.ts';
-import { listSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { objectSchema, schemaReference } from '../openapi/schema.ts';
 import type { RequestContext } from '../request-context.ts';
 import { route } from '../route.ts';
 import { traceOf } from '../rule-input.ts';
@@ -75,7 +74,8 @@ export const endpointRoutes = [
       const endpoint = await createEndpoint(savingOf(context), context.body, context.services.policy);
       // Apart from the secret's own route, no other answer shows it.
       const { secret } = endpoint;
-      const json = JSON.stringify({ ...endpointView(endpoint), secret, warnings: secretWarnings(secret) });
+      const warnings = [...secretWarnings(secret), ...warningsOf(context, endpoint)];
+      const json = JSON.stringify({ ...endpointView(endpoint), secret, warnings });
       return context.answer(json, { status: 201, headers: notStored });
     },
   }),
@@ -116,13 +116,17 @@ export const endpointRoutes = [
     summary: 'Change members of an endpoint',
     body: schemaReference('EndpointUpdate'),
     isBodyOptional: true,
+    answers: { 200: jsonAnswer('The endpoint.', schemaReference('EndpointWithWarnings')) },
     refusals: [409, 507],
     handle: async (context) => {
       const { services, instance } = context;
       const change = { id: context.params.id, body: context.body };
       const endpoint = await updateEndpoint(savingOf(context), change, services.policy);
       services.dispatcher.wake(instance.id);
-      return context.answer(toJson(endpoint));
+      const warnings = warningsOf(context, endpoint);
+      return context.answer(
+        JSON.stringify({ ...endpointView(endpoint), ...(warnings.length > 0 && { warnings }) }),
+      );
     },
   }),
   route({
@@ -229,6 +233,15 @@ function toJson(endpoint: Endpoint): string {
   return JSON.stringify(endpointView(endpoint));
 }
 
+/** Returns what of the filter of an endpoint is hardly meant, as far as the caller may name it. */
+function warningsOf(
+  { instance, caller }: Pick<RequestContext, 'instance' | 'caller'>,
+  endpoint: Endpoint,
+): readonly string[] {
+  const { collections, database, clock } = instance;
+  return filterWarnings(endpoint, { collections, names: database.names, now: clock.now(), author: caller });
+}
+
 /** Audits each change in its transaction. Only names of members are recorded, as headers and the query of a URL may be secret. */
 export function savingOf({ instance, request, caller, input }: RequestContext): EndpointSaving {
   const { database, endpoints, clock, dueClock, collections, sealer, settings } = instance;
@@ -273,126 +286,3 @@ function decodeBacklog({ backlog = 'drain' }: Readonly<Record<string, unknown>>)
     details: { backlog: invalidValue(`Must be one of ${backlogs.join(', ')}.`) },
   });
 }
-
-const text: Schema = { type: 'string' };
-const texts: Schema = { type: 'array', items: text };
-
-/** Members of an endpoint that its owner sets. */
-const settings: Readonly<Record<string, Schema>> = Object.fromEntries(
-  namedOptions.map(([name, { schema }]) => [name, schema]),
-);
-
-const initialNames = namedOptions.flatMap(([name, { initial }]) => (initial === undefined ? [] : [name]));
-
-const shown: Readonly<Record<string, Schema>> = {
-  id: text,
-  ...settings,
-  status: {
-    enum: ['active', 'paused', 'disabled'],
-    description: 'The service disables an endpoint that has taken nothing for five days.',
-  },
-  statusReason: {
-    type: 'string',
-    description: 'Why the service paused or disabled it; empty when its owner paused it.',
-  },
-  previousSecretUntil: {
-    type: 'string',
-    description:
-      'Until when the secret before the last rotation signs as well; it may have passed. Empty without one.',
-  },
-  created: text,
-  updated: text,
-};
-
-const secret: Schema = { type: 'string', description: 'What signs: `whsec_…`.' };
-
-const warnings: Schema = {
-  ...texts,
-  description: 'What to know of the secret, in words; empty for one of the form `whsec_…`.',
-};
-
-/** Members of an endpoint that is to be made. */
-const initially: Readonly<Record<string, Schema>> = {
-  ...settings,
-  status: {
-    enum: ['active', 'paused'],
-    description: 'A paused one is sent nothing before it is resumed.',
-  },
-  secret: { ...secret, description: 'Made by the service when it is left out.' },
-};
-
-const draft: Readonly<Record<string, Schema>> = {
-  id: { type: 'string', description: 'Of the endpoint that is to be changed; left out for a new one.' },
-  ...initially,
-};
-
-/** Endpoints, which say where webhooks go. */
-export const endpointSchemas: Readonly<Record<string, Schema>> = {
-  Endpoint: objectSchema(shown),
-  EndpointWithSecret: objectSchema({
-    ...shown,
-    secret,
-    warnings,
-  }),
-  EndpointSecret: objectSchema({ secret }),
-  EndpointSecretRotation: objectSchema(
-    {
-      secret: { ...secret, description: 'Made by the service when it is left out.' },
-      overlapSeconds: {
-        type: 'integer',
-        minimum: 0,
-        maximum: 604_800,
-        default: 86_400,
-        description: 'How long the secret before it signs as well.',
-      },
-    },
-    ['secret', 'overlapSeconds'],
-  ),
-  EndpointSecretRotated: objectSchema({
-    secret,
-    previousSecretUntil: shown['previousSecretUntil'] ?? text,
-    warnings,
-  }),
-  EndpointList: listSchema(schemaReference('Endpoint')),
-  EndpointCreate: objectSchema(initially, [...initialNames, 'status', 'secret']),
-  EndpointUpdate: objectSchema(settings, Object.keys(settings)),
-  EndpointTest: objectSchema(
-    {
-      event: {
-        enum: ['ping', ...recordEventKinds],
-        description: 'With a record, what is told of it: `record.update` where this is left out.',
-      },
-      recordId: { type: 'string', description: 'The record that is sent, as it is now.' },
-      collection: {
-        type: 'string',
-        description:
-          'The id or the name of its collection; may be left out where the endpoint has one alone.',
-      },
-    },
-    ['event', 'recordId', 'collection'],
-  ),
-  EndpointDraft: objectSchema(draft, Object.keys(draft)),
-  EndpointCheck: objectSchema({
-    problems: schemaReference('FieldErrors'),
-    url: objectSchema(
-      {
-        isAllowed: { type: 'boolean' },
-        reason: { type: 'string', description: 'Why it is not allowed; empty where it is.' },
-        remedy: { type: 'string', description: 'What of the server would allow it; for its operator alone.' },
-      },
-      ['remedy'],
-    ),
-    eventsPerDay: {
-      type: ['number', 'null'],
-      minimum: 0,
-      description:
-        'How many events of a day it would have been sent, on the average of the last week; null while its events or collections have a problem.',
-    },
-    retries: {
-      type: 'array',
-      items: { type: 'integer', minimum: 1 },
-      description:
-        'Seconds from the first attempt to each that follows, give or take a quarter of each delay.',
-    },
-  }),
-};

@@ -163,6 +163,7 @@ export const eventSchemas: Readonly<Record<string, Schema>> = {
       }),
     },
     met: { type: 'integer', minimum: 0, description: 'How many of them meet the filter.' },
+    warnings: { type: 'array', items: text, description: 'What of the filter is hardly meant, in words.' },
   }),
   EventExplanation: objectSchema({
     items: { type: 'array', items: schemaReference('EndpointExplanation') },

@@ -7,6 +7,7 @@ import { standardSchedule } from '../delivery.ts';
 import { contextOf, type EndpointSaving } from './change-endpoint.ts';
 import { checkTarget, type EndpointSettings, type OptionContext } from './endpoint-options.ts';
 import { ownedBody, refusedMembers, requireEndpoint } from './endpoint-reach.ts';
+import { filterWarnings } from './filter-warnings.ts';
 import { decodeSecret, decodeStatus, type Endpoint, readSettings, refuseFixed } from './endpoint.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -21,6 +22,8 @@ export interface EndpointCheck {
    * owner, who is to learn nothing of what there is beside.
    */
   readonly eventsPerDay: number | null;
+  /** What of its filter is hardly meant, in words. */
+  readonly warnings: readonly string[];
   /** Seconds from the first attempt to each that would follow; empty while its schedule has a problem. */
   readonly retries: readonly number[];
 }
@@ -64,6 +67,7 @@ export async function checkEndpoint(
       has('events') || has('collections') || settings.owner !== ''
         ? null
         : await averageEventsPerDay(database, settings, { now: clock.now() }),
+    warnings: has('filter') || has('collections') || has('owner') ? [] : filterWarnings(settings, context),
     retries: has('schedule') || has('maxAgeSeconds') ? [] : retriesOf(settings),
   };
 }

@@ -9,6 +9,7 @@ import { baseAlias } from '../../query/record-scope.ts';
 import { joinSql, limit, sql, type Sql } from '../../sql/sql.ts';
 import type { Names, Reader } from '../../storage/database.ts';
 import { beforeAlias, filterCondition } from '../endpoints/endpoint-conditions.ts';
+import { filterWarnings } from '../endpoints/filter-warnings.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
 import { type LoggedChange, readChanges } from './logged-changes.ts';
 
@@ -16,6 +17,8 @@ import { type LoggedChange, readChanges } from './logged-changes.ts';
 export interface FilterTest {
   readonly items: readonly TestedEvent[];
   readonly met: number;
+  /** What of the filter is hardly meant, in words. */
+  readonly warnings: readonly string[];
 }
 
 export interface FilterTestRequest {
@@ -51,7 +54,8 @@ export async function testFilter(
   const { database, collections, clock } = instance;
   const { collection, filter } = decode(instance, { caller, body });
   const context = { collections, names: database.names, now: clock.now(), author: caller };
-  const condition = filterCondition({ filter, owner: '', collections: [] }, collection, context);
+  const tested = { filter, owner: '', collections: [collection.id] };
+  const condition = filterCondition(tested, collection, context);
   if (condition instanceof AppError) throw condition;
   const events = await readLast(database, collection);
   const asksBefore = /@old\.|:changed\b/.test(filter);
@@ -65,7 +69,7 @@ export async function testFilter(
     created,
     isMet: asksBefore && before === undefined ? null : met.has(position),
   }));
-  return { items, met: met.size };
+  return { items, met: met.size, warnings: filterWarnings(tested, context) };
 }
 
 function decode(
