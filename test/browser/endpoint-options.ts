@@ -29,7 +29,13 @@ test(
     await drawer.getByLabel('Filter').fill("stat = 'paid'");
     await drawer.getByText('Unknown field "stat" at position 0.').waitFor();
     await drawer.getByLabel('Filter').fill("state:changed = true && state = 'paid'");
-    await drawer.getByText('Of the last 2 changes, 1 would have been sent.').waitFor();
+    await drawer.getByText('Matches 1 of 2 changes in the last 24 hours.').waitFor();
+    await drawer.getByText(/less than one event a day before the filter/).waitFor();
+    await drawer.getByLabel('Filter').fill("state = 'Paid'");
+    await drawer.getByText('Matches none of 2 changes in the last 24 hours.').waitFor();
+    await drawer.getByText('no events', { exact: true }).waitFor();
+    await assertAccessible(page, 'filter without a match');
+    await drawer.getByLabel('Filter').fill("state:changed = true && state = 'paid'");
     await drawer.getByText('Name, owner, headers, payload, order and limits').click();
     await drawer.getByLabel('Name', { exact: true }).fill('shop');
     await drawer.getByLabel('Payload').selectOption('previous');
@@ -47,7 +53,7 @@ test(
     await page.getByRole('tab', { name: 'Settings' }).click();
     await page.getByLabel('Description').fill('all that is paid');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('Saved').waitFor();
+    await page.getByRole('status').getByText('Saved.').waitFor();
     const { items } = await stage.pb.send<{ items: readonly Record<string, unknown>[] }>(
       '/api/webhooks/endpoints',
       {},

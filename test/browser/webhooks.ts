@@ -54,7 +54,7 @@ test(
     await drawer.getByLabel('Retries after').fill('5 s, 1 min, 1 h');
     await drawer.getByText('4 attempts, the last one after about 1 h:').waitFor();
     await drawer.getByText('At once, then after 5 s, 1.1 min, 1 h.').waitFor();
-    await drawer.getByText('no events at present').waitFor();
+    await drawer.getByText('no events', { exact: true }).waitFor();
     await assertAccessible(page, 'new endpoint');
     await drawer.getByRole('button', { name: 'Create endpoint' }).click();
     await page.locator('.secret code').waitFor();

@@ -49,16 +49,6 @@ export const webhookStatsQuery = queryOptions({
   refetchInterval: statsRefreshMs,
 });
 
-/** Tries the filter of an endpoint on the last changes of a collection. */
-export function filterTestQuery(filter: string, collection: string) {
-  return queryOptions({
-    queryKey: ['filter-test', filter, collection],
-    queryFn: () => call('POST /api/webhooks/filters/test', { body: { filter, collection } }),
-    placeholderData: keepPreviousData,
-    retry: false,
-  });
-}
-
 /** What the service says of an endpoint before it is saved. */
 export function endpointCheckQuery(draft: EndpointDraft) {
   return queryOptions({

@@ -12,6 +12,7 @@ import {
   encodeValues,
   eventKinds,
   type EndpointValues,
+  kindLabels,
   operationalKinds,
 } from './endpoint-values.ts';
 import { EndpointLimits } from './endpoint-limits.tsx';
@@ -74,7 +75,7 @@ export function EndpointForm({ values, onChange, id, refused, urlAside }: Endpoi
       </LabelledField>
       <ToldFields values={values} onChange={onChange} problems={problems} isChecked={isCurrent} />
       <ScheduleFields values={values} onChange={onChange} error={problems.get('schedule')} />
-      <Forecast check={check} />
+      <Forecast check={check} values={values} isChecked={isCurrent && !problems.has('filter')} />
       {error !== null && <FailureNotice error={error} />}
       <details
         className="endpoint-more"
@@ -162,15 +163,6 @@ interface PartProps {
   readonly onChange: EndpointFormProps['onChange'];
   readonly error: string | undefined;
 }
-
-const kindLabels = {
-  'record.create': 'Created',
-  'record.update': 'Updated',
-  'record.delete': 'Deleted',
-  'endpoint.disabled': 'Endpoint disabled',
-  'endpoint.recovered': 'Endpoint is back',
-  'delivery.exhausted': 'Delivery given up',
-};
 
 function EventChoice({ error, ...part }: PartProps) {
   return (

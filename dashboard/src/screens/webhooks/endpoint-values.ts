@@ -55,6 +55,15 @@ export const eventKinds = ['record.create', 'record.update', 'record.delete'] as
 /** Those about other endpoints. */
 export const operationalKinds = ['endpoint.disabled', 'endpoint.recovered', 'delivery.exhausted'] as const;
 
+export const kindLabels: Readonly<Record<Endpoint['events'][number], string>> = {
+  'record.create': 'Created',
+  'record.update': 'Updated',
+  'record.delete': 'Deleted',
+  'endpoint.disabled': 'Endpoint disabled',
+  'endpoint.recovered': 'Endpoint recovered',
+  'delivery.exhausted': 'Delivery exhausted',
+};
+
 /** The defaults of docs/webhooks.md. */
 export const newValues: EndpointValues = {
   url: '',

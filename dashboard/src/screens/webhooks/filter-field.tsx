@@ -1,7 +1,10 @@
-import { useQuery } from '@tanstack/react-query';
-import { filterTestQuery } from '../../api/endpoints.ts';
+import TriangleAlert from 'lucide-react/icons/triangle-alert';
+import type { ReactNode } from 'react';
+import type { FilterTrial } from '../../api/filter-trial.ts';
 import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
+import { plural, Time } from '../../parts/time.tsx';
 import type { EndpointValues } from './endpoint-values.ts';
+import { useFilterTrial } from './use-filter-trial.ts';
 
 interface FilterFieldProps {
   readonly values: EndpointValues;
@@ -11,46 +14,66 @@ interface FilterFieldProps {
   readonly isChecked: boolean;
 }
 
-/** A condition on what the endpoint is told. With one collection it is tried on what has happened there last, while one types. */
+/** A condition on what the endpoint is sent, tried on the last changes while one types. */
 export function FilterField({ values, onChange, error, isChecked }: FilterFieldProps) {
-  const { filter, collections } = values;
-  const [only, ...others] = collections;
-  const isTried = only !== undefined && others.length === 0 && filter.trim() !== '';
+  const trial = useFilterTrial(values, isChecked && error === undefined);
   return (
     <LabelledField
       id="endpoint-filter"
       label="Filter"
       error={error}
-      help="Sends only changes after which the record matches; empty for all. @old.state is the value before, state:changed = true means it is a new one."
+      help="Send only changes where the updated record matches. Leave empty to send all. @old.state is the value before; state:changed = true means it is a new one."
     >
       <textarea
         id="endpoint-filter"
         className="input mono"
         rows={1}
         placeholder="state = 'paid' && state:changed = true"
-        value={filter}
+        value={values.filter}
         spellCheck={false}
         onChange={(event) => onChange({ filter: event.target.value })}
         {...errorAttributes('endpoint-filter', error)}
       />
-      {isTried && isChecked && error === undefined && (
-        <FilterTrial filter={filter.trim()} collection={only} />
-      )}
+      {trial !== undefined && <TrialNote trial={trial} />}
     </LabelledField>
   );
 }
 
-function FilterTrial({ filter, collection }: { readonly filter: string; readonly collection: string }) {
-  const { data } = useQuery(filterTestQuery(filter, collection));
-  if (data === undefined) return null;
-  const { items, met } = data;
-  const unknown = items.filter(({ isMet }) => isMet === null).length;
+interface TrialNoteProps {
+  readonly trial: FilterTrial;
+  /** What follows. */
+  readonly children?: ReactNode;
+}
+
+/** How much a filter lets through: so that a wrong one does not look like a right one. */
+export function TrialNote({ trial, children }: TrialNoteProps) {
+  const { changes, matches, unknown } = trial;
+  if (changes === 0)
+    return (
+      <p className="field-help" role="status">
+        No changes yet to try the filter on.
+      </p>
+    );
+  const isDoubtful = matches === 0 && unknown === 0;
   return (
-    <p className="field-help" role="status">
-      {items.length === 0
-        ? 'Nothing has happened there yet, to try it on.'
-        : `Of the last ${items.length} changes, ${met} would have been sent.`}
-      {unknown > 0 && ` Of ${unknown} it is not known what was before.`}
+    <p className="filter-trial" data-doubtful={isDoubtful ? '' : undefined} role="status">
+      {isDoubtful && <TriangleAlert size={13} aria-hidden />}
+      <span>
+        Matches {matches === 0 ? 'none' : matches} of {changesText(trial)}.
+        {trial.lastMatch !== undefined && (
+          <>
+            {' Last match '}
+            <Time value={trial.lastMatch} />.
+          </>
+        )}
+        {unknown > 0 && ` ${unknown} unknown: the state before is no longer in the log.`} {children}
+      </span>
     </p>
   );
+}
+
+/** `the last 100 changes`, `12 changes in the last 24 hours`. */
+function changesText({ changes, isDay }: FilterTrial): string {
+  if (isDay) return `${plural(changes, 'change')} in the last 24 hours`;
+  return changes === 1 ? 'the last change' : `the last ${changes} changes`;
 }

@@ -11,6 +11,7 @@ import { Plot } from '../../parts/plot.tsx';
 import { plural } from '../../parts/time.tsx';
 import { FailureGroups } from './failure-groups.tsx';
 import { TryNow } from './pause-resume.tsx';
+import { SentCard } from './sent-card.tsx';
 import { ageOf, milliseconds, percent, waitingCount } from '../../parts/percent.ts';
 
 interface OverviewTabProps {
@@ -21,11 +22,12 @@ interface OverviewTabProps {
 
 const spanNames = { '24h': '24 hours', '7d': '7 days', '30d': '30 days' } as const;
 
-/** How an endpoint stands, how it has done, and why what failed has failed. */
+/** What an endpoint is sent, how it stands, how it has done, and why what failed has failed. */
 export function OverviewTab({ endpoint, span, onSpan }: OverviewTabProps) {
   const stats = useQuery(endpointStatsQuery(endpoint.id, span));
   return (
     <>
+      <SentCard endpoint={endpoint} />
       <Standing endpoint={endpoint} />
       <Figures endpoint={endpoint} />
       <section className="section" aria-labelledby="attempts">

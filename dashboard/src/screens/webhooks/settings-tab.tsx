@@ -68,7 +68,7 @@ function Options({ endpoint }: { readonly endpoint: Endpoint }) {
     setError(undefined);
     try {
       await endpointActions(queries).update(endpoint.id, encoded.body);
-      showToast('Saved. It holds from the next request on.');
+      showToast('Saved.');
     } catch (failure) {
       setError(failure);
     } finally {
