@@ -7,10 +7,11 @@ import { mayChangeWebhooks } from '../api/session.ts';
 import { DeliveryLine } from './delivery-line.tsx';
 import { deliveries as countOf, type DeliveryTone, explainDelivery } from './delivery-words.ts';
 import { MoreRows } from './more-rows.tsx';
-import { FailureNotice } from './notice.tsx';
+import { endpointLabel } from './endpoint-words.ts';
+import { FailureNotice, Notice } from './notice.tsx';
 import { plural } from './time.tsx';
 import { UnsentLine } from './unsent-line.tsx';
-import { unsentRank } from './unsent-words.ts';
+import { isUnexpected, unsentRank, unsentTitle } from './unsent-words.ts';
 import { useSeen } from './use-seen.ts';
 
 interface EventEndpointsProps {
@@ -107,6 +108,23 @@ function Lines({ lines, event, surroundings }: EventEndpointsProps & { readonly 
         </button>
       )}
     </>
+  );
+}
+
+/** Names who was not sent an event although somebody may have expected it; nothing where there is no such endpoint. */
+export function UnsentNotice({ event, surroundings }: EventEndpointsProps) {
+  const { data: why } = useInfiniteQuery(explanationQuery(event));
+  const unsent = why?.pages.flatMap(({ items }) => items).filter(isUnexpected) ?? [];
+  const [first] = unsent;
+  if (first === undefined) return null;
+  const names =
+    unsent.length === 1 ? endpointLabel(first.endpoint, surroundings) : plural(unsent.length, 'endpoint');
+  const [title = '', ...titles] = new Set(unsent.map((one) => unsentTitle(one, event).toLowerCase()));
+  return (
+    <Notice tone="retrying">
+      The last change was not sent to {names}
+      {titles.length === 0 && `: ${title}`}.
+    </Notice>
   );
 }
 

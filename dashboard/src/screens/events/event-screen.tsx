@@ -8,7 +8,7 @@ import { Bar } from '../../parts/bar.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { deliveries as countOf, eventTitle } from '../../parts/delivery-words.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { EventEndpoints } from '../../parts/event-endpoints.tsx';
+import { EventEndpoints } from '../../parts/lazy-event-endpoints.tsx';
 import { JsonView } from '../../parts/json-view.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
 import { RecordLink } from '../../parts/record-link.tsx';

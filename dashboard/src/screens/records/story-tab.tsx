@@ -11,16 +11,13 @@ import {
   type Surroundings,
   useSurroundings,
 } from '../../api/events.ts';
-import { explanationQuery } from '../../api/explanations.ts';
 import { useLiveChanges } from '../../api/live-changes.ts';
 import { deliveries as countOf, explainDelivery, kindNames } from '../../parts/delivery-words.ts';
-import { endpointLabel } from '../../parts/endpoint-words.ts';
-import { EventEndpoints } from '../../parts/event-endpoints.tsx';
+import { EventEndpoints, UnsentNotice } from '../../parts/lazy-event-endpoints.tsx';
 import { MoreRows } from '../../parts/more-rows.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
 import { Resend } from '../../parts/resend.tsx';
-import { plural, Time } from '../../parts/time.tsx';
-import { isUnexpected, unsentTitle } from '../../parts/unsent-words.ts';
+import { Time } from '../../parts/time.tsx';
 import { PlaceholderTab } from './placeholder-tab.tsx';
 import { changesBetween, type FieldChange, valuesOf } from './story-changes.ts';
 
@@ -75,44 +72,42 @@ interface VerdictProps {
   readonly surroundings: Surroundings | undefined;
 }
 
+interface VerdictProps {
+  readonly events: readonly [Event, ...(readonly Event[])];
+  readonly surroundings: Surroundings | undefined;
+}
+
 /** The answer before the details: whether every delivery arrived, and whether the last change was sent to everybody who may have expected it. */
 function Verdict({ events, surroundings }: VerdictProps) {
+  return (
+    <>
+      <DeliveryVerdict events={events} surroundings={surroundings} />
+      <UnsentNotice event={events[0]} surroundings={surroundings} />
+    </>
+  );
+}
+
+function DeliveryVerdict({ events, surroundings }: VerdictProps) {
   const deliveries = events.flatMap((event) => event.deliveries);
   const open = deliveries.filter(({ status }) => status !== 'delivered');
   const reasons = open.map((delivery) => explainDelivery(delivery, surroundings));
   const worst = reasons.find(({ tone }) => tone === 'failed') ?? reasons[0];
-  const unsent = useUnsent(events[0], surroundings);
-  if (open.length > 0)
+  if (deliveries.length === 0) return <Notice>No change of this record was sent.</Notice>;
+  if (open.length === 0)
     return (
-      <Notice tone={worst?.tone === 'failed' ? 'failed' : 'retrying'}>
-        {deliveries.length === 1 ? 'The delivery' : `${open.length} of ${countOf(deliveries.length)}`} did not
-        arrive. {worst?.brief || worst?.reason} {unsent}
-        <div className="notice-actions">
-          <Resend deliveries={open} surroundings={surroundings} label={`Resend ${open.length} …`} />
-        </div>
+      <Notice tone="ok">
+        {deliveries.length === 1 ? 'The delivery' : `All ${countOf(deliveries.length)}`} arrived.
       </Notice>
     );
-  if (deliveries.length === 0)
-    return (
-      <Notice tone={unsent === '' ? 'plain' : 'retrying'}>No change of this record was sent. {unsent}</Notice>
-    );
   return (
-    <Notice tone={unsent === '' ? 'ok' : 'retrying'}>
-      {deliveries.length === 1 ? 'The delivery' : `All ${countOf(deliveries.length)}`} arrived. {unsent}
+    <Notice tone={worst?.tone === 'failed' ? 'failed' : 'retrying'}>
+      {deliveries.length === 1 ? 'The delivery' : `${open.length} of ${countOf(deliveries.length)}`} did not
+      arrive. {worst?.brief || worst?.reason}
+      <div className="notice-actions">
+        <Resend deliveries={open} surroundings={surroundings} label={`Resend ${open.length} …`} />
+      </div>
     </Notice>
   );
-}
-
-/** Says which endpoint was not sent the last change although somebody may have expected it; empty where there is none. */
-function useUnsent(event: Event, surroundings: Surroundings | undefined): string {
-  const { data: why } = useInfiniteQuery(explanationQuery(event));
-  const unsent = why?.pages.flatMap(({ items }) => items).filter(isUnexpected) ?? [];
-  const [first] = unsent;
-  if (first === undefined) return '';
-  const names =
-    unsent.length === 1 ? endpointLabel(first.endpoint, surroundings) : plural(unsent.length, 'endpoint');
-  const [title = '', ...titles] = new Set(unsent.map((one) => unsentTitle(one, event).toLowerCase()));
-  return `The last change was not sent to ${names}${titles.length === 0 ? `: ${title}` : ''}.`;
 }
 
 const icons: Readonly<Partial<Record<Event['kind'], typeof Plus>>> = {
