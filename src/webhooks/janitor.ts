@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
+import { readSafeFor } from './accounts/decision-cursor.ts';
 import { Poller } from '../base/poller.ts';
 import type { SafeEnd } from '../events/safe-position.ts';
 import type { Trimmed } from '../events/trimmed.ts';
@@ -124,7 +125,7 @@ export class Janitor {
       if (await releaseStrays(instance)) this.#options.wake(id);
       await tidyDeleted(instance);
       await moveCursors(instance.database, {
-        safe: this.#options.safeEnd.safePosition,
+        safeFor: await readSafeFor(instance, this.#options.safeEnd.safePosition),
         isEnding: () => this.#isStopping,
       });
     } finally {

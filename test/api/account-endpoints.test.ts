@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
+import { readSafeFor } from '../../src/webhooks/accounts/decision-cursor.ts';
+import { moveCursors } from '../../src/webhooks/log/move-cursors.ts';
 import { trimLog } from '../../src/webhooks/log/trim-log.ts';
 import { add, endpoints, makeSlow, openAccountStage, posts } from '../support/account-stage.ts';
 import { eventually } from '../support/eventually.ts';
@@ -134,7 +136,9 @@ test('a slow rule of an account refuses no write, holds up no other endpoint, is
   assert.match(lane.undecided, /longer than 1000 ms/);
   assert.deepEqual(told('/slow'), []);
   // The log is kept for it.
-  await service.withInstance('default', async ({ database, dueClock }) => {
+  await service.withInstance('default', async ({ database, dueClock, endpoints: stored }) => {
+    const safeFor = await readSafeFor({ database, endpoints: stored }, Number.MAX_SAFE_INTEGER);
+    await moveCursors(database, { safeFor, isEnding: () => false });
     const tomorrow = clock.now() + 86_400_000;
     const { last } = await trimLog({ database, dueClock }, { before: tomorrow, from: 0 });
     const [first] = await database.tuples(
@@ -145,6 +149,14 @@ test('a slow rule of an account refuses no write, holds up no other endpoint, is
       sql`SELECT count(*) FROM ${database.names.table('$event')} WHERE ${database.names.scope}`,
     );
     assert.equal(Number(left?.[0]), titles.length);
+    // Its lane has passed nothing that is decided later, and the others have passed all.
+    const cursors = await database.tuples(
+      sql`SELECT cursor FROM ${database.names.table('$lane')} WHERE ${database.names.scope} ORDER BY endpoint`,
+    );
+    assert.deepEqual(
+      cursors.map(([cursor]) => Number(cursor) >= Number(first?.[0])),
+      [false, true, true],
+    );
   });
   // When it is quick again, it catches up.
   assert.equal((await stage.accounts.update(ann.id, { name: 'quick' }, true)).status, 200);

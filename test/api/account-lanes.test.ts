@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { add, openAccountStage } from '../support/account-stage.ts';
+import { LaneSource } from '../../src/webhooks/lanes/lane-source.ts';
+import { add, makeSlow, openAccountStage } from '../support/account-stage.ts';
 import { allDecided } from '../support/all-decided.ts';
 import { eventually } from '../support/eventually.ts';
 import { faultyDatabases } from '../support/faulty-databases.ts';
+import { MovableClock } from '../support/movable-clock.ts';
 
 /** What a lane is read by, and what tells for which of many lanes something is due. */
 const readsOfLanes = ['WITH walked AS', 'WITH RECURSIVE lane'];
@@ -50,11 +52,64 @@ test('a delivery to an account that is retried by hand is sent at once', async (
   await eventually('it is sent again', () => told().length === 2);
 });
 
+test('a backlog of an account is sent the newest first where that is asked for', async (t) => {
+  const stage = await openAccountStage(t);
+  const { account, own, service, told } = stage;
+  const { id } = await own(await account('ann'), { maxInFlight: 1, status: 'paused' });
+  for (const title of ['a', 'b', 'c', 'd']) await add(stage, title);
+  await allDecided(service);
+  assert.equal((await service.deliveries("status = 'pending'")).length, 4);
+  await service.call('POST', `/api/webhooks/endpoints/${id}/resume`, { body: { backlog: 'newest-first' } });
+  await eventually('all are sent', () => told().length === 4);
+  assert.deepEqual(told(), ['d', 'c', 'b', 'a']);
+});
+
+test('what is undecided when an account resumes with the newest first is sent as well', async (t) => {
+  const clock = new MovableClock();
+  const stage = await openAccountStage(t, { parts: { clock } });
+  const { account, own, service, told } = stage;
+  await makeSlow(stage);
+  const ann = await account('ann', { name: 'slow' });
+  const { id } = await own(ann, { status: 'paused' });
+  for (const title of ['a', 'b']) await add(stage, title);
+  await eventually('it is behind', async () => {
+    const { items } = await service.call('GET', '/api/webhooks/lanes');
+    return items[0].undecided !== '';
+  });
+  await service.call('POST', `/api/webhooks/endpoints/${id}/resume`, { body: { backlog: 'newest-first' } });
+  assert.equal((await stage.accounts.update(ann.id, { name: 'quick' }, true)).status, 200);
+  await eventually('all are sent', async () => {
+    clock.move(60_000);
+    service.look();
+    return told().length === 2;
+  });
+});
+
+test('what an account is sent for the first time takes no slot of retries', async (t) => {
+  const stage = await openAccountStage(t);
+  const { account, own, service } = stage;
+  await own(await account('ann'), { status: 'paused' });
+  await add(stage, 'open');
+  await allDecided(service);
+  await service.withInstance('default', async ({ database, endpoints, dueClock }) => {
+    const [endpoint] = await endpoints.all(database);
+    assert.ok(endpoint);
+    const source = new LaneSource(0, database.names);
+    await source.read(database, {
+      endpoint: endpoint.number,
+      now: dueClock.now(),
+      safe: Number.MAX_SAFE_INTEGER,
+    });
+    assert.equal(source.take(false)?.isRetry, false);
+  });
+});
+
 test('decisions that failed are made again while nothing else happens', async (t) => {
   const { databases, wrapDatabase } = faultyDatabases();
   const stage = await openAccountStage(t, { parts: { wrapDatabase } });
-  const { account, own, told } = stage;
+  const { account, own, service, told } = stage;
   await own(await account('ann'));
+  await service.addEndpoint({ url: service.receiver.urlAt('127.0.0.1', '/all') });
   let failures = 0;
   for (const database of databases)
     database.searchFault = ({ text }) => {

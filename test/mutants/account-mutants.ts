@@ -145,4 +145,25 @@ export const accountMutants: readonly Mutant[] = [
     to: 'await readDueEndpoints(database, now);',
     tests: ['test/api/account-lanes.test.ts'],
   },
+  {
+    name: 'the lane of an account does not pass what is decided later',
+    file: 'src/webhooks/lanes/lane-source.ts',
+    from: 'Math.min(end, safe, decided ?? safe)',
+    to: 'Math.min(end, safe)',
+    tests: ['test/api/account-lanes.test.ts'],
+  },
+  {
+    name: 'the stored cursor of an account does not pass what is decided later',
+    file: 'src/webhooks/accounts/decision-cursor.ts',
+    from: 'owned.has(endpoint) ? Math.min(safe, apart.get(endpoint)?.at ?? cursor) : safe',
+    to: 'owned.has(endpoint) ? safe : safe',
+    tests: decisions,
+  },
+  {
+    name: 'an account that resumes with the newest first is sent what is decided later',
+    file: 'src/webhooks/replays/replays.ts',
+    from: 'Math.min(Number(row?.[1]), decided ?? Number.POSITIVE_INFINITY)',
+    to: 'Math.min(Number(row?.[1]), Number.POSITIVE_INFINITY)',
+    tests: ['test/api/account-lanes.test.ts'],
+  },
 ];

@@ -73,6 +73,11 @@ export class AccountDecisions {
     return later.length === 0 ? undefined : Math.min(...later);
   }
 
+  /** Returns up to where it is decided what an endpoint is told of, by its number; it may be further by now. */
+  decidedFor(endpoint: number): number {
+    return this.#state?.apart.get(endpoint)?.at ?? this.#state?.cursor ?? 0;
+  }
+
   /** Notes that something was committed. */
   noteChange(): void {
     this.#hasMore = true;
@@ -108,7 +113,7 @@ export class AccountDecisions {
 
   async #run(
     instance: WebhookInstance,
-    { onStep }: DecisionContext,
+    { endpoints, onStep, onDecided }: DecisionContext,
     work: () => Promise<void>,
   ): Promise<void> {
     try {
@@ -116,6 +121,8 @@ export class AccountDecisions {
     } catch (error) {
       this.#isStale = true;
       this.#hasMore = true;
+      // It may have been committed, and nobody was told of whom that concerns.
+      onDecided(new Set(endpoints.flatMap(({ owner, number }) => (owner === '' ? [] : [number]))));
       // They are read again by now.
       if (error instanceof OutdatedDefinitions) return onStep();
       this.#failedUntil = instance.dueClock.now() + failedMs;

@@ -61,7 +61,7 @@ export async function decideTogether(instance: StepInstance, { state, safe }: St
   const isStored = await database.write(
     async (tx) => {
       if (!(await isUnchanged(tx, instance, { state, owned }))) return false;
-      await insertDecided(tx, asked.pairs, now);
+      await insertDecided(tx, asked.pairs);
       await moveTogether(tx, { from: cursor, to: asked.to });
       for (const [number, { at, cause }] of failed) await moveApart(tx, number, { at, cause, since: now });
       return true;
@@ -104,7 +104,7 @@ export async function decideApart(
       const stored = await readDecisions(tx, tx.names.forUpdate);
       const current = (await endpoints.byOwner(tx)).owned.find((one) => one.number === number);
       if (stored.apart.get(number)?.at !== behind.at || current?.updated !== endpoint.updated) return false;
-      await insertDecided(tx, asked.pairs, now);
+      await insertDecided(tx, asked.pairs);
       const isThere = to >= (stored.cursor ?? 0);
       const since = behind.since === 0 ? now : behind.since;
       const cause = failure?.cause ?? behind.cause;

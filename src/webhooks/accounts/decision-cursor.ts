@@ -1,9 +1,8 @@
-import { toTimestamp } from '../../base/timestamp.ts';
 import { isOperational } from '../../events/event.ts';
 import { sql, type Sql } from '../../sql/sql.ts';
 import type { InlineColumn, Names, Reader, Transaction } from '../../storage/database.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import { recordKey } from '../record-order.ts';
+import type { WebhookInstance } from '../webhook-instance.ts';
 
 /**
  * Up to where the log of an instance is decided for endpoints of accounts (account-decisions.ts), as it is stored:
@@ -13,7 +12,7 @@ import { recordKey } from '../record-order.ts';
  *   and is told of nothing that lies before it
  *
  * Deliveries are inserted in the transaction that moves a position on, so each event is decided once for each endpoint, whatever dies in between.
- * The log is not trimmed behind the positions.
+ * The log is not trimmed behind the positions, and the cursor of a lane does not pass that of its endpoint.
  */
 const name = 'decided';
 
@@ -67,6 +66,19 @@ export async function undecidedFor(reader: Reader, endpoint: number): Promise<nu
   return apart.get(endpoint)?.at ?? cursor;
 }
 
+/**
+ * Returns what tells at or before which position no delivery to an endpoint can appear any more, by its number: where events are safe, and of an
+ * endpoint of an account, decided.
+ */
+export async function readSafeFor(
+  { database, endpoints }: Pick<WebhookInstance, 'database' | 'endpoints'>,
+  safe: number,
+): Promise<(endpoint: number) => number> {
+  const owned = new Set((await endpoints.byOwner(database)).owned.map(({ number }) => number));
+  const { cursor = 0, apart } = await readDecisions(database);
+  return (endpoint) => (owned.has(endpoint) ? Math.min(safe, apart.get(endpoint)?.at ?? cursor) : safe);
+}
+
 /** A delivery that was decided: the position of the event, and the number of the endpoint. */
 export type DecidedPair = readonly [event: number, endpoint: number];
 
@@ -75,41 +87,27 @@ const pairColumns: readonly InlineColumn[] = [
   ['endpoint', 'number'],
 ];
 
-/**
- * Inserts deliveries, due now: what reads the log onwards may have passed their events. So they need no order of the log, and are sent in that of
- * their events.
- */
-export async function insertDecided(
-  tx: Transaction,
-  pairs: readonly DecidedPair[],
-  now: number,
-): Promise<void> {
+/** Inserts deliveries, which lanes read in the order of the log as all others: their cursors are never beyond what is decided. */
+export async function insertDecided(tx: Transaction, pairs: readonly DecidedPair[]): Promise<void> {
   if (pairs.length === 0) return;
   const { names } = tx;
   const given = names.valuesTable(pairColumns, pairs);
-  const events = pairs.map(([event]) => event);
-  const between = sql`e.position BETWEEN ${Math.min(...events)} AND ${Math.max(...events)}`;
-  await insertFrom(tx, now, {
+  await insertDeliveries(tx, {
+    event: sql`CAST(given.event AS bigint)`,
     endpoint: sql`CAST(given.endpoint AS bigint)`,
-    from: sql`${given} JOIN ${names.table('$event')} e ON ${names.scopeOf('e')} AND ${between} AND e.position = CAST(given.event AS bigint)`,
+    from: given,
   });
 }
 
-async function insertFrom(
+async function insertDeliveries(
   tx: Transaction,
-  now: number,
-  { endpoint, from }: { readonly endpoint: Sql; readonly from: Sql },
+  { event, endpoint, from }: { readonly event: Sql; readonly endpoint: Sql; readonly from: Sql },
 ): Promise<void> {
   const { names } = tx;
   const { scopeColumn, scopeValue } = names;
   // Nodes of an older version have made some of them by the write itself.
   await tx.run(sql`
-    INSERT INTO ${names.table('$delivery')} (${scopeColumn}event, endpoint) SELECT ${scopeValue}e.position, ${endpoint} FROM ${from} WHERE TRUE
-    ON CONFLICT (${scopeColumn}event, endpoint) DO NOTHING`);
-  await tx.run(sql`
-    INSERT INTO ${names.table('$outcome')} (${scopeColumn}event, endpoint, status, attempts, due, is_wide, record, cause, updated)
-    SELECT ${scopeValue}e.position, ${endpoint}, 'pending', 0, CAST(${now} AS bigint), 0, ${recordKey(sql`e`)}, '', ${toTimestamp(now)}
-    FROM ${from} WHERE TRUE
+    INSERT INTO ${names.table('$delivery')} (${scopeColumn}event, endpoint) SELECT ${scopeValue}${event}, ${endpoint} FROM ${from} WHERE TRUE
     ON CONFLICT (${scopeColumn}event, endpoint) DO NOTHING`);
 }
 
@@ -159,12 +157,11 @@ function logEnd(names: Names): Sql {
 export async function followOwner(
   tx: Transaction,
   { before, after }: { readonly before: Endpoint | undefined; readonly after: Endpoint | undefined },
-  now: number,
 ): Promise<void> {
   const [was, is] = [(before?.owner ?? '') !== '', (after?.owner ?? '') !== ''];
   if (after !== undefined && is && !was) await beginDecisions(tx, after.number);
   if (before === undefined || !was || is) return;
-  if (after !== undefined) await tellUndecided(tx, after, now);
+  if (after !== undefined) await tellUndecided(tx, after);
   await moveApart(tx, before.number, { at: undefined, cause: '', since: 0 });
   const { names } = tx;
   await tx.run(sql`
@@ -184,14 +181,15 @@ async function beginDecisions(tx: Transaction, endpoint: number): Promise<void> 
 }
 
 /** An endpoint that belongs to superusers from now on is told of all that was still undecided, whatever its filter: nothing is lost. */
-async function tellUndecided(tx: Transaction, endpoint: Endpoint, now: number): Promise<void> {
+async function tellUndecided(tx: Transaction, endpoint: Endpoint): Promise<void> {
   const { cursor, apart } = await readDecisions(tx);
   if (cursor === undefined) return;
   const { names } = tx;
   const { number, events, collections } = endpoint;
   const kinds = events.filter((kind) => !isOperational(kind));
   const ofCollections = collections.length === 0 ? sql`` : sql` AND e.collection${names.anyOf(collections)}`;
-  await insertFrom(tx, now, {
+  await insertDeliveries(tx, {
+    event: sql`e.position`,
     endpoint: sql`CAST(${number} AS bigint)`,
     from: sql`(SELECT * FROM ${names.table('$event')} e WHERE ${names.scopeOf('e')} AND e.position > ${apart.get(number)?.at ?? cursor}
       AND e.kind${names.anyOf(kinds)}${ofCollections}) AS e`,

@@ -102,7 +102,7 @@ export async function insertEndpoint(
   };
   const endpoint = await endpoints.insert(tx, given);
   await openLane(tx, endpoint.number);
-  await followOwner(tx, { before: undefined, after: endpoint }, clock.now());
+  await followOwner(tx, { before: undefined, after: endpoint });
   await onChange?.(tx, { before: undefined, after: endpoint });
   return endpoint;
 }
@@ -139,7 +139,7 @@ export async function changeSettings(
 ): Promise<Endpoint> {
   const after = { ...before, ...settings, updated: timeOfChange(before, clock) };
   await onChange?.(tx, { before, after });
-  if (before.owner !== after.owner) await followOwner(tx, { before, after }, clock.now());
+  if (before.owner !== after.owner) await followOwner(tx, { before, after });
   await endpoints.update(tx, after);
   await reopenLane(tx, { dueClock }, { before, after });
   return after;
@@ -301,7 +301,7 @@ export async function removeEndpoint(
 ): Promise<void> {
   await onChange?.(tx, { before: endpoint, after: undefined });
   const now = toTimestamp(clock.now());
-  await followOwner(tx, { before: endpoint, after: undefined }, clock.now());
+  await followOwner(tx, { before: endpoint, after: undefined });
   await endLane(tx, endpoint.number, now);
   await endpoints.delete(tx, endpoint.id, now);
 }

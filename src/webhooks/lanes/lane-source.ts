@@ -196,8 +196,10 @@ export class LaneSource {
    * reads begin where that is ruled out. If that lies far back, as one transaction has been open for long, the events behind it are swept
    * through now and then, in turns with the other reads.
    */
-  #begin({ now }: Look): number {
-    const nearest = Math.min(this.#seen, Math.max(this.#sure, this.#seen - behindMax));
+  #begin({ now, decided }: Look): number {
+    // What is decided for an account comes in the order of the log, but may lie far behind its end.
+    const behind = decided === undefined ? Math.max(this.#sure, this.#seen - behindMax) : this.#sure;
+    const nearest = Math.min(this.#seen, behind);
     const isSweepDue = now < this.#sweptAt || now >= this.#sweptAt + sweepEveryMs;
     if (this.#sure >= nearest) this.#sweepFrom = undefined;
     else if (isSweepDue) this.#sweepFrom ??= this.#sure;
@@ -208,10 +210,10 @@ export class LaneSource {
   /** Notes that everything was read from one position to another. */
   #goOn(
     { from, end, hasRest }: { readonly from: number; readonly end: number; readonly hasRest: boolean },
-    { now, safe }: Look,
+    { now, safe, decided }: Look,
   ): void {
     // What is safe was so before the read. What becomes safe later may have appeared since, so it is read once more.
-    if (from <= this.#sure) this.#sure = Math.max(this.#sure, Math.min(end, safe));
+    if (from <= this.#sure) this.#sure = Math.max(this.#sure, Math.min(end, safe, decided ?? safe));
     if (this.#isSweep) {
       this.#sweepFrom = hasRest && end < this.#seen - behindMax ? end : undefined;
       if (this.#sweepFrom === undefined) this.#sweptAt = now;
@@ -220,7 +222,7 @@ export class LaneSource {
       this.#seen = Math.max(this.#seen, end);
     }
     const nextSweep = Math.max(now, this.#sweptAt + sweepEveryMs);
-    const isUnsure = this.#sure < this.#seen - behindMax;
+    const isUnsure = decided === undefined && this.#sure < this.#seen - behindMax;
     // Nothing else would come back for what is far behind: others look for work by clocks of their own.
     if (isUnsure) this.nextDue = Math.min(this.nextDue ?? nextSweep, nextSweep);
   }
@@ -232,6 +234,8 @@ export interface Look {
   readonly now: number;
   /** No event at or before this position can appear any more. */
   readonly safe: number;
+  /** Up to where it was decided before which events an endpoint of an account is told of; undefined for one without owner. */
+  readonly decided?: number | undefined;
   readonly order?: Endpoint['order'];
 }
 

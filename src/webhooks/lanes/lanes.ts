@@ -141,7 +141,8 @@ export class InstanceLanes {
     });
     const taking = await this.#replays.advance(this.instance, all, now);
     if (taking.size > 0) this.noteDue(taking);
-    await readLanesAhead(database, this.#awake, { now, safe });
+    const decidedFor = (number: number): number => this.#decisions.decidedFor(number);
+    await readLanesAhead(database, this.#awake, { now, safe, decidedFor });
   }
 
   all(): Iterable<EndpointLane> {

@@ -10,7 +10,10 @@ const rowsOfLookMax = 8_192;
 const rowsOfTurnMax = 2_048;
 const rowsOfStatement = 64;
 
-type LanesLook = Pick<Look, 'now' | 'safe'>;
+interface LanesLook extends Pick<Look, 'now' | 'safe'> {
+  /** Returns up to where it is decided what an endpoint of an account is told of, by its number. */
+  readonly decidedFor: (endpoint: number) => number;
+}
 
 /**
  * Reads ahead for some of the lanes that are awake, in turns: with a thousand of them, one look at all would hold up this thread and the webhooks of all
@@ -36,10 +39,16 @@ export async function readLanesAhead(
 }
 
 /** Returns how many rows that took. */
-async function readAhead(reader: Reader, state: EndpointLane, { now, safe }: LanesLook): Promise<number> {
-  const { number, order } = state.endpoint;
+async function readAhead(
+  reader: Reader,
+  state: EndpointLane,
+  { now, safe, decidedFor }: LanesLook,
+): Promise<number> {
+  const { number, order, owner } = state.endpoint;
+  const decided = owner === '' ? undefined : decidedFor(number);
+  const look = { endpoint: number, now, safe, decided, order };
   let rows = 0;
   for (let reads = 0; reads < readsMax && isReadable(state, now); reads += 1)
-    rows += rowsOfStatement + (await state.source.read(reader, { endpoint: number, now, safe, order }));
+    rows += rowsOfStatement + (await state.source.read(reader, look));
   return rows;
 }

@@ -14,13 +14,20 @@ interface MovedCursor {
 }
 
 /**
- * Moves the cursors of lanes on that are told of little, or send nothing: over what has an outcome already, up to what is at or before `safe`.
- * So nothing has to walk the same part of the log again and again. Each step reads some of the deliveries of one lane, by their index; others
+ * Moves the cursors of lanes on that are told of little, or send nothing: over what has an outcome already, as far as
+ * `safeFor` allows. So nothing has to walk the same part of the log again and again. Each step reads some of the deliveries of one lane, by their index; others
  * have their turn after it.
  */
 export async function moveCursors(
   database: Database,
-  { safe, isEnding }: { readonly safe: number; readonly isEnding: () => boolean },
+  {
+    safeFor,
+    isEnding,
+  }: {
+    /** Returns the position at or before which no delivery to an endpoint can appear any more, by its number. */
+    readonly safeFor: (endpoint: number) => number;
+    readonly isEnding: () => boolean;
+  },
 ): Promise<void> {
   const { names } = database;
   const lanes = await database.tuples(
@@ -30,7 +37,7 @@ export async function moveCursors(
   for (const [endpoint, cursor] of lanes) {
     if (isEnding()) return;
     const lane = { endpoint: Number(endpoint), cursor: Number(cursor) };
-    const to = Math.min(safe, await findCursor(database, lane));
+    const to = Math.min(safeFor(lane.endpoint), await findCursor(database, lane));
     if (to > lane.cursor) moved.push({ ...lane, cursor: to });
     if (moved.length < togetherMax) continue;
     await store(database, moved);

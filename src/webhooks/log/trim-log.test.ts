@@ -183,7 +183,7 @@ describeEngines('trimming the log', (open) => {
 describeEngines('moving cursors', (open) => {
   const openLog = (t: TestContext): Promise<Database> => openLogDatabase(t, open);
   const move = (database: Database, safe = Number.MAX_SAFE_INTEGER): Promise<void> =>
-    moveCursors(database, { safe, isEnding: () => false });
+    moveCursors(database, { safeFor: () => safe, isEnding: () => false });
 
   test('goes over what is told to others, or has an outcome, up to the first that waits', async (t) => {
     const database = await openLog(t);
@@ -210,7 +210,7 @@ describeEngines('moving cursors', (open) => {
     await openLanes(database, { 1: 0 });
     await insertDeliveries(database, 1, events);
     await insertOutcomes(database, { endpoint: 1, events });
-    await moveCursors(database, { safe: Number.MAX_SAFE_INTEGER, isEnding: () => true });
+    await moveCursors(database, { safeFor: () => Number.MAX_SAFE_INTEGER, isEnding: () => true });
     assert.deepEqual(await cursors(database), { 1: 0 });
     await move(database);
     assert.deepEqual(await cursors(database), { 1: 16_384 });

@@ -18,6 +18,7 @@ import {
   readRoom,
   type Replay,
 } from './replay-store.ts';
+import { undecidedFor } from '../accounts/decision-cursor.ts';
 import { insertGap } from '../skip-waiting.ts';
 
 /**
@@ -167,7 +168,10 @@ export async function planWaiting(reader: Reader, endpoint: Endpoint): Promise<R
   const [row] = await reader.tuples(sql`
     SELECT cursor, (SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.scope})
     FROM ${names.table('$lane')} WHERE ${names.scope} AND endpoint = ${endpoint.number}`);
-  const range = { first: Number(row?.[0]) + 1, last: Number(row?.[1]), isDescending: true };
+  // What is decided later for an account comes from now on.
+  const decided = endpoint.owner === '' ? undefined : await undecidedFor(reader, endpoint.number);
+  const last = Math.min(Number(row?.[1]), decided ?? Number.POSITIVE_INFINITY);
+  const range = { first: Number(row?.[0]) + 1, last, isDescending: true };
   const what = { endpoint, scope: 'waiting', rate: 0, filter: '', eventFilter: undefined } as const;
   return range.last < range.first ? undefined : { ...what, ...range };
 }
