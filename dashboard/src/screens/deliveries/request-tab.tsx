@@ -50,13 +50,7 @@ function SignedRequestView({ event, endpoint, attempt }: SignedRequestViewProps)
   const shown = hideSecrets(request, endpoint);
   return (
     <>
-      <p className="soft">
-        As it would be sent now, as the first attempt. The body has the same bytes on each attempt
-        {attempt !== undefined &&
-          attempt.number > 1 &&
-          '; only the number, the time and the signature differ'}
-        .
-      </p>
+      <p className="soft">As it would be sent now, as the first attempt. {sameBytes(endpoint, attempt)}</p>
       <section className="section" aria-label="Request headers">
         <h3>
           POST <span className="mono">{endpoint.url}</span>
@@ -79,6 +73,14 @@ function SignedRequestView({ event, endpoint, attempt }: SignedRequestViewProps)
       </section>
     </>
   );
+}
+
+/** How the attempts differ. What an account is sent again is what it may still view. */
+function sameBytes({ owner }: Schemas['Endpoint'], attempt: Attempt | undefined): string {
+  if (owner !== '') return 'An account is sent again what it may view by then.';
+  const isLater = attempt !== undefined && attempt.number > 1;
+  const differing = isLater ? '; only the number, the time and the signature differ' : '';
+  return `The body has the same bytes on each attempt${differing}.`;
 }
 
 /** Why there are no headers. */
