@@ -73,8 +73,21 @@ export async function insertJob(
     VALUES (${names.scopeValue}${id}, ${origin}, ${collection.id}, ${record}, 'checking', 1, 0, '', 0, 0, 0, '', ${lease.holder},
       ${lease.until}, ${now}, ${now})`);
   const isAdded = await addLeaving(tx, id, { collection: collection.id, record, position: 0 });
-  if (!isAdded) throw new AppError('conflict', 'The record is being deleted already.');
+  if (!isAdded) throw leavingAlready();
   return id;
+}
+
+function leavingAlready(): AppError {
+  return new AppError('conflict', 'The record is being deleted already.');
+}
+
+/** Throws conflict where a record is leaving: a step that deletes it has it locked now and then, and whoever waits for that is told so. */
+export async function requireNotLeaving(
+  reader: Reader,
+  { id: collection }: Pick<Collection, 'id'>,
+  record: string,
+): Promise<void> {
+  if ((await leavingAmong(reader, collection, [record])).size > 0) throw leavingAlready();
 }
 
 /** Who works on a job, and until when no other process does (milliseconds since 1970). */
@@ -239,13 +252,13 @@ export async function removeLeaving(
 
 /** Returns which of these records are leaving. */
 export async function leavingAmong(
-  tx: Transaction,
+  reader: Reader,
   collection: string,
   records: readonly string[],
 ): Promise<ReadonlySet<string>> {
   if (records.length === 0) return new Set();
-  const { names } = tx;
-  const rows = await tx.tuples(sql`
+  const { names } = reader;
+  const rows = await reader.tuples(sql`
     SELECT record FROM ${names.table('$leaving')}
     WHERE ${names.scope} AND collection = ${collection} AND record${names.anyOf(records)}`);
   return new Set(rows.map(([record]) => String(record)));

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Client } from 'pg';
+import { operator } from '../../src/access/caller.ts';
+import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
+import { insertJob } from '../../src/records/removal-store.ts';
 import { findRecordToChange, findRecordToDelete } from '../../src/records/find-record.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { longId, startBlog } from '../support/blog.ts';
@@ -42,6 +45,36 @@ test('a batch locks the records that it names in one order, whatever its own', {
   const { status, text } = await batch;
   assert.equal(status, 200, text);
 });
+
+test(
+  'A25 a delete that waits for a step of another one of the same record is refused',
+  { skip },
+  async (t) => {
+    const service = await startBatchService(t, { flags: { 'query-timeout': '0.3' } });
+    const at = '/api/collections/posts/records';
+    const id = longId('a');
+    await service.request(at, { method: 'POST', body: { id, title: '' } });
+    const facts = ruleInputOfCaller(operator);
+    const lease = { holder: 'a/1', until: Number.MAX_SAFE_INTEGER };
+    const { client, lock } = await openClient(t, service);
+    const remove = async (): Promise<unknown> => {
+      await client.query('BEGIN');
+      // As a step has it that deletes the record.
+      await lock('posts', id);
+      const { status, json } = await service.request(`${at}/${id}`, { method: 'DELETE', token: true });
+      await client.query('ROLLBACK');
+      return [status, json.message];
+    };
+    assert.deepEqual(await remove(), [503, 'The query took too long.']);
+    await service.withInstance('default', (instance) =>
+      instance.database.write((tx) => {
+        const removed = { collection: instance.collections.get('posts'), record: id, lease };
+        return insertJob(tx, { instance, facts }, removed);
+      }),
+    );
+    assert.deepEqual(await remove(), [409, 'The record is being deleted already.']);
+  },
+);
 
 test('two works that lock the same records in opposite order are both done', { skip }, async (t) => {
   // Less than the second after which the server notices that they wait for each other.

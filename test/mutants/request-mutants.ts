@@ -3,6 +3,14 @@ import type { Mutant } from './mutant.ts';
 /** Guards of what comes in over HTTP, and of what its answers say to caches. */
 export const requestMutants: readonly Mutant[] = [
   {
+    name: 'whoever waits for a step that deletes the same record is told that it is leaving',
+    file: 'src/records/removal-store.ts',
+    from: 'if ((await leavingAmong(reader, collection, [record])).size > 0) throw leavingAlready();',
+    to: '',
+    engine: 'postgres',
+    tests: ['test/api/record-locks.test.ts'],
+  },
+  {
     name: 'a record that is being deleted in steps can no longer be referred to',
     file: 'src/records/removal-store.ts',
     from: 'l.record = id)`',

@@ -1,9 +1,11 @@
+import { AppError } from '../../base/errors.ts';
 import type { Access } from '../../query/explain-list.ts';
 import { prepareCreate } from '../../records/create-record.ts';
 import { prepareDelete, TooManyReferring } from '../../records/delete-record.ts';
 import { listRecords } from '../../records/list-records.ts';
 import { readRecord } from '../../records/read-record.ts';
 import { prepareUpdate } from '../../records/update-record.ts';
+import { requireNotLeaving } from '../../records/removal-store.ts';
 import { recordForm } from '../form-plans.ts';
 import { nothing } from '../answer.ts';
 import { emptyAnswer, jsonAnswer, listParameters, type OperationParts } from '../openapi/operation.ts';
@@ -211,6 +213,8 @@ export const recordRoutes = [
           return nothing;
         });
       } catch (error) {
+        if (error instanceof AppError && error.code === 'unavailable')
+          await requireNotLeaving(instance.database, instance.collections.get(params.collection), params.id);
         if (!(error instanceof TooManyReferring)) throw error;
       }
       const { removals, isForOperator } = context.services;
