@@ -87,7 +87,8 @@ async function readNew(
     if (isFirst || unseen.length < pageSize) break;
   }
   for (const [id, item] of fresh) remember(seen, id, stateOf(item));
-  return [...fresh.values()].toSorted((one, other) => (timeOf(one) < timeOf(other) ? -1 : 1));
+  // The service answers the newest first, also of one millisecond, which the sort leaves in their order.
+  return [...fresh.values()].toReversed().toSorted((one, other) => compare(timeOf(one), timeOf(other)));
 }
 
 function remember(seen: Map<string, string>, id: string, state: string): void {
@@ -96,6 +97,10 @@ function remember(seen: Map<string, string>, id: string, state: string): void {
   if (seen.size <= seenMax) return;
   const [oldest] = seen.keys();
   if (oldest !== undefined) seen.delete(oldest);
+}
+
+function compare(one: string, other: string): number {
+  return one === other ? 0 : one < other ? -1 : 1;
 }
 
 function timeOf({ updated, created }: JsonObject): string {

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { describePlaces, posts } from '../support/command-stage.ts';
 import { eventually } from '../support/eventually.ts';
 import type { TestService } from '../support/service.ts';
-
-// A file with a hook has a process of its own: beside the tests of logins, the log was followed in vain.
-after(() => undefined);
 
 describePlaces('logs', (start) => {
   test('the newest entries are shown, the newest last', async (t) => {
@@ -46,6 +43,32 @@ describePlaces('logs', (start) => {
       assert.match(ended.stderr, says);
       assert.deepEqual([ended.code, ended.stdout], [code, '']);
     }
+  });
+
+  test('entries of one millisecond are in the order in which they were noted, and --limit shows the last of them', async (t) => {
+    const noted = ['a', 'b', 'c', 'd', 'e'];
+    const prepareAtOnce = (service: TestService): Promise<void> =>
+      service.withInstance('default', async ({ logs, clock }) => {
+        const at = clock.now();
+        for (const message of noted) logs.note({ at, level: 4, message, data: { type: 'log' } });
+      });
+    const { run } = await start(t, { collections: [posts], prepare: prepareAtOnce });
+    const filter = ['--filter', "data.type = 'log'", '--json'];
+    const messages = (text: string): readonly string[] =>
+      [...text.matchAll(/"message": ?"(\w)"/g)].map(([, one = '']) => one);
+    assert.deepEqual(messages((await run(['logs', ...filter])).stdout), noted);
+    const interrupts = new EventEmitter();
+    t.after(() => interrupts.emit('SIGINT'));
+    let text = '';
+    const ended = run(['logs', '--follow', '--limit', '2', ...filter], {
+      interrupts,
+      onOutput: (piece) => {
+        text += piece;
+        interrupts.emit('SIGINT');
+      },
+    });
+    assert.equal((await ended).code, 0);
+    assert.deepEqual(messages(text), noted.slice(-2));
   });
 
   test('with --follow it goes on until Ctrl-C, without what it looks for itself', async (t) => {
