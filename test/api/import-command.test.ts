@@ -79,7 +79,7 @@ test('what is left out, and what is to look at, is said in lines that a terminal
   const { stderr } = await runCommandOver(temporaryFolder(t), ['import', 'pocketbase', refused]);
   assert.match(
     stderr,
-    /^chancery: [^\n]+ has a collection "n\\u001b\?\?" and no table of that name with ids\.\n$/,
+    /^chancery: [^\n]+ has a collection "n\\u001b\\u009b\\u202e" and no table of that name with ids\.\n$/,
   );
   const left = stdout.slice(stdout.indexOf('Left out:\n'));
   const examples = 'aaaaaaaaaaaaaaa, bbbbbbbbbbbbbbb, ccccccccccccccc, ddddddddddddddd, eeeeeeeeeeeeeee, …';
@@ -87,7 +87,7 @@ test('what is left out, and what is to look at, is said in lines that a terminal
     left,
     [
       'Left out:',
-      '  v?[2J?: the collection: Collections of type view are not supported yet.',
+      '  v\\u001b[2J\\u202e: the collection: Collections of type view are not supported yet.',
       `  notes: due (6 times): It is no date. [${examples}]`,
       'To look at:',
       '  the settings: superuserIPs: From now on superusers are let in from 192.0.2.1 only: see that these are addresses that you come from.',
