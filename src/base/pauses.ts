@@ -6,10 +6,13 @@ const sizeMax = 256 * 1024;
 /** Divides work into turns of the event loop, so that a large answer or body does not hold up all others. */
 export class Pauses {
   readonly #sizeMax: number;
+  readonly #pause: () => Promise<void>;
   #size = 0;
 
-  constructor(pieceSizeMax = sizeMax) {
+  /** `pause` lets the event loop turn: inside a transaction, only the transaction itself may do that. */
+  constructor(pieceSizeMax = sizeMax, pause: () => Promise<void> = nextTurn) {
     this.#sizeMax = pieceSizeMax;
+    this.#pause = pause;
   }
 
   /** Notes work on so many characters. Returns a promise to await when that was enough for this turn; most work needs none. */
@@ -17,7 +20,7 @@ export class Pauses {
     this.#size += size;
     if (this.#size < this.#sizeMax) return undefined;
     this.#size = 0;
-    return nextTurn();
+    return this.#pause();
   }
 }
 

@@ -66,7 +66,7 @@ type Definition = Readonly<Record<string, unknown>>;
 /** Makes a collection and its table; throws `bad_request` with every problem of the definition. */
 export function createCollection(change: CollectionSaving, definition: Definition): Promise<Collection> {
   const failed = 'Failed to create collection.';
-  return changeTables(change, failed, async (tx) => {
+  return changeTables(change, { failed }, async (tx) => {
     const problems = new ProblemList();
     const others = change.collections.all();
     if (others.length >= collectionLimits.collectionsMax) {
@@ -96,7 +96,7 @@ export function updateCollection(
   definition: Definition,
 ): Promise<Collection> {
   const failed = 'Failed to update collection.';
-  return changeTables(change, failed, async (tx) => {
+  return changeTables(change, { failed, alteredTables: 1 }, async (tx) => {
     const existing = getCollection(change.collections, nameOrId);
     const problems = new ProblemList();
     const all = change.collections.all();
@@ -155,7 +155,7 @@ export interface CollectionDeletion extends CollectionSaving {
  */
 export function deleteCollection(change: CollectionDeletion, nameOrId: string): Promise<void> {
   const failed = 'Failed to delete collection.';
-  return changeTables(change, failed, async (tx) => {
+  return changeTables(change, { failed, alteredTables: 1 }, async (tx) => {
     const collection = getCollection(change.collections, nameOrId);
     if (collection.system) throw new AppError('bad_request', failed);
     const referring = referringTo(collection, change.collections.all());
@@ -183,14 +183,18 @@ export function getCollection(collections: CollectionStore, nameOrId: string): C
   return found;
 }
 
-/** Runs a change of tables alone in its commit. Throws bad_request when existing records violate a new unique index. */
+/**
+ * Runs a change of tables alone in its commit. `alteredTables` is how many of those that exist it may alter or drop. Throws bad_request
+ * when existing records violate a new unique index.
+ */
 export async function changeTables<Result>(
   change: CollectionChange,
-  failed: string,
+  { failed, alteredTables }: { readonly failed: string; readonly alteredTables?: number },
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
+  const options = alteredTables === undefined ? {} : { alteredTables };
   try {
-    return await change.database.write(work, { isExclusive: true });
+    return await change.database.write(work, { isExclusive: true, ...options });
   } catch (error) {
     // Elsewhere NoRoom asks for a retry; a change of tables would fail again.
     if (error instanceof NoRoom)

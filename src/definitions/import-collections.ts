@@ -1,7 +1,15 @@
+import { inTurns, Pauses } from '../base/pauses.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Collection } from '../collections/collection.ts';
 import { changeTables, type CollectionDeletion, saveSecrets, tellOfNames } from './change-collection.ts';
-import { decodeImport, type Definition, importFailed, type ImportPlan, planImport } from './import-plan.ts';
+import {
+  decodeImport,
+  type Definition,
+  importFailed,
+  type ImportPlan,
+  partsPerTurn,
+  planImport,
+} from './import-plan.ts';
 
 /**
  * Makes the collections what the definitions say: all of them or, when anything is refused, none. An existing collection is found
@@ -10,11 +18,12 @@ import { decodeImport, type Definition, importFailed, type ImportPlan, planImpor
  */
 export function importCollections(change: CollectionDeletion, body: Definition): Promise<void> {
   const wanted = decodeImport(body);
-  return changeTables(change, importFailed, async (tx) => {
-    const plan = planImport(change.collections.all(), wanted, {
-      now: toTimestamp(change.now),
-      names: tx.names,
-    });
+  const alteredTables =
+    wanted.collections.length + (wanted.deleteMissing ? change.collections.all().length : 0);
+  return changeTables(change, { failed: importFailed, alteredTables }, async (tx) => {
+    const parts = { now: toTimestamp(change.now), names: tx.names };
+    const planning = planImport(change.collections.all(), wanted, parts);
+    const plan = await inTurns(planning, new Pauses(partsPerTurn, () => tx.pause()));
     for (const before of plan.removed) await change.onChange?.(tx, { before, after: undefined });
     for (const changed of plan.changed) await change.onChange?.(tx, changed);
     for (const made of plan.created) await change.onChange?.(tx, { before: undefined, after: made });

@@ -1,11 +1,13 @@
 import { AppError, type FieldError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
+import { inTurns, Pauses } from '../base/pauses.ts';
 import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import { fieldError, invalidValue } from '../fields/field-error.ts';
 import { decodeField, type Field } from '../fields/field.ts';
 import type { Names } from '../storage/database.ts';
 import type { SavedSecrets } from './change-collection.ts';
-import { accountsOf, checkRules } from './check-rules.ts';
+import { accountsOf, checkRules, filterRules } from './check-rules.ts';
+import type { TableChange } from '../collections/alter-tables.ts';
 import { CollectionNames } from '../collections/collection-names.ts';
 import type { Collections } from '../collections/collection-store.ts';
 import { collectionsOf } from '../query/record-scope.ts';
@@ -34,7 +36,7 @@ export interface CollectionImport {
 /** What an import would do to the collections. */
 export interface ImportPlan {
   readonly created: readonly Collection[];
-  readonly changed: readonly { readonly before: Collection; readonly after: Collection }[];
+  readonly changed: readonly TableChange[];
   readonly removed: readonly Collection[];
   /** Token secrets that definitions bring, and those of new collections. */
   readonly secrets: readonly SavedSecrets[];
@@ -44,13 +46,20 @@ export interface ImportPlan {
  * Returns what {@link importCollections} would do with the same body, and does nothing. Throws bad_request for all that it would refuse by
  * the definitions alone: whether the records allow it shows only when it is done.
  */
-export function readImportPlan(
+export async function readImportPlan(
   present: readonly Collection[],
   body: Definition,
   { now, names }: { readonly now: number; readonly names: Names },
-): ImportPlan {
-  return planImport(present, decodeImport(body), { now: toTimestamp(now), names });
+): Promise<ImportPlan> {
+  const planning = planImport(present, decodeImport(body), { now: toTimestamp(now), names });
+  return await inTurns(planning, new Pauses(partsPerTurn));
 }
+
+/** How many parts of an import are planned in one turn of the event loop: some milliseconds. */
+export const partsPerTurn = 200;
+
+/** A rule is compiled for a guest and for the accounts of several collections. */
+const partsPerRule = 10;
 
 export function decodeImport(body: Definition): CollectionImport {
   const { collections, deleteMissing } = body;
@@ -85,11 +94,12 @@ interface Item {
   readonly sketch: Collection;
 }
 
-export function planImport(
+/** Plans an import in steps, which yield of how many parts each of them was. */
+export function* planImport(
   present: readonly Collection[],
   { collections, deleteMissing }: CollectionImport,
   { now, names }: { readonly now: Timestamp; readonly names: Names },
-): ImportPlan {
+): Generator<number, ImportPlan> {
   const byId = new Map(present.map((one) => [one.id, one]));
   const byName = new Map(present.map((one) => [one.name.toLowerCase(), one]));
   const given = collections.map((raw) => ({ raw, existing: findExisting(raw, { byId, byName }) }));
@@ -103,29 +113,31 @@ export function planImport(
   const items = withIds(found, kept);
   if (items.length + kept.length > collectionLimits.collectionsMax)
     throw new AppError('bad_request', importFailed, { details: { collections: tooMany } });
-  const { decoded, secrets } = decodeItems(items, kept, now);
+  const { decoded, secrets } = yield* decodeItems(items, kept, now);
   refuseReferred(removed, kept);
   const future = collectionsOf([...kept, ...decoded]);
-  checkAllRules(items, decoded, { collections: future, names });
+  yield* checkAllRules(items, decoded, { collections: future, names });
+  const changed: TableChange[] = [];
+  for (const [at, { existing }] of items.entries()) {
+    const after = decoded[at];
+    if (existing === undefined || after === undefined) continue;
+    yield after.fields.length;
+    if (!isSame(existing, after)) changed.push({ before: existing, after });
+  }
   return {
     removed,
     secrets,
-    changed: items.flatMap(({ existing }, at) => {
-      const after = decoded[at];
-      return existing === undefined || after === undefined || isSame(existing, after)
-        ? []
-        : [{ before: existing, after }];
-    }),
+    changed,
     created: decoded.filter((_, at) => items[at]?.existing === undefined),
   };
 }
 
 /** Decodes each definition beside all others: those before it as they will be, those behind it as their sketches. */
-function decodeItems(
+function* decodeItems(
   items: readonly Item[],
   kept: readonly Collection[],
   now: Timestamp,
-): { readonly decoded: readonly Collection[]; readonly secrets: readonly SavedSecrets[] } {
+): Generator<number, { readonly decoded: readonly Collection[]; readonly secrets: readonly SavedSecrets[] }> {
   const names = new CollectionNames([...kept, ...items.map(({ sketch }) => sketch)]);
   const decoded: Collection[] = [];
   const secrets: SavedSecrets[] = [];
@@ -145,22 +157,24 @@ function decodeItems(
       isNew: existing === undefined,
     });
     if (!problems.isEmpty) throw refusal(problems, { at, raw });
+    yield 1 + collection.fields.length;
   }
   return { decoded, secrets };
 }
 
 /** Throws bad_request for the first definition with a rule that does not compile beside all others. */
-function checkAllRules(
+function* checkAllRules(
   items: readonly Item[],
   decoded: readonly Collection[],
   { collections, names }: { readonly collections: Collections; readonly names: Names },
-): void {
+): Generator<number, void> {
   const accounts = accountsOf(collections);
   for (const [at, collection] of decoded.entries()) {
     const problems = new ProblemList();
     const existing = items[at]?.existing;
     checkRules(collection, { collections, names, existing, accounts }, problems);
     if (!problems.isEmpty) throw refusal(problems, { at, raw: items[at]?.raw ?? {} });
+    yield partsPerRule * filterRules(collection).length;
   }
 }
 

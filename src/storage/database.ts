@@ -11,7 +11,8 @@ import type { Sql, SqlValue } from '../sql/sql.ts';
  *   waits for the commit, because it may have read rows that another work of the group wrote.
  * - A work may run more than once before its promise settles (another work of its group failed, two nodes collided). It has
  *   side effects only through its `tx`; what must happen exactly once belongs in `afterCommit`.
- * - A work awaits nothing but its `tx`: it would hold the file's lock or a connection meanwhile. A breach fails the work.
+ * - A work awaits nothing but its `tx`: it would hold the file's lock or a connection meanwhile. A breach fails the work. The event loop
+ *   may turn while a statement of an exclusive work runs, as on PostgreSQL it does for all.
  * - Reads outside a work see committed rows only, and everything a resolved `write` wrote.
  * - Text compares bytewise, and positions grow in commit order.
  *
@@ -19,7 +20,8 @@ import type { Sql, SqlValue } from '../sql/sql.ts';
  *
  * The map of this folder. data-home.ts: where a process keeps its data; migrate.ts: brings the tables up to date.
  * - SQLite: home.ts, then sqlite-database.ts. write-queue.ts does the group commit on the one sqlite-connection.ts that
- *   writes; a work gets a sqlite-transaction.ts. Searches that take long are left to the threads of a reader-pool.ts.
+ *   writes; a work gets a sqlite-transaction.ts. Searches that take long are left to the threads of a reader-pool.ts, works that alter
+ *   large tables to a writer-thread.ts.
  * - PostgreSQL: home.ts, then postgres-database.ts, on connections of a postgres-pool.ts, which also limits the writers. A work gets
  *   a postgres-transaction.ts, a read a connection by pooled-reads.ts. write-groups.ts lets works share a transaction, read-batches.ts
  *   lets reads share a statement. batched-statements.ts makes one statement of many. The log's tables have partitions (log-partitions.ts).
@@ -43,6 +45,11 @@ export type Engine = 'sqlite' | 'postgres';
 export interface WriteOptions {
   /** The work shares its commit with no other: for changes of tables, after which compiled statements are stale. */
   readonly isExclusive?: boolean;
+  /**
+   * How many tables an exclusive work alters or drops. SQLite may take seconds for them, and then does so in another thread: only the other
+   * works of this instance wait.
+   */
+  readonly alteredTables?: number;
   /** The longest that one statement of the work may take. Only for PostgreSQL, where statements wait for locks of other works. */
   readonly statementMsMax?: number;
   /** The work inserts rows and changes none that exist: on PostgreSQL it may then share a transaction with others. */
@@ -287,6 +294,11 @@ export interface Transaction extends Reader {
    * one. Rejects with the error of the first step that failed.
    */
   inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void>;
+  /**
+   * Lets the event loop turn in the middle of a work that alters tables ({@link WriteOptions.alteredTables}) and takes long. Elsewhere it
+   * does nothing: other works would wait.
+   */
+  pause(): Promise<void>;
   /** Called after the commit, in order, before the work's promise resolves. Must not throw; lost when the process dies. */
   afterCommit(callback: () => void): void;
 }

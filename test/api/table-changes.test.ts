@@ -41,6 +41,8 @@ test('the statements of an import follow from the number of its collections, how
       await importCollections(definitions, {
         collections: named.map((name) => ({ name, fields: texts(fields) })),
       });
+      // A pause after at most 200 parts, and a collection more; rules and fields are looked at several times.
+      assert.ok(definitions.pauses >= Math.floor((collections * fields) / 300));
       return definitions.texts.length;
     };
     const made = await count('few', 5, 1);

@@ -115,6 +115,25 @@ describeEngines('one work among others', (open, engine) => {
     await first;
   });
 
+  test('a work that alters tables may let the event loop turn by its transaction, in which nothing is lost', async (t) => {
+    const database = await openNotes(t, open);
+    await database.write(
+      async (tx) => {
+        await tx.pause();
+        await insert(tx, 'a');
+        await tx.pause();
+        await tx.pause();
+        await insert(tx, 'b');
+      },
+      { isExclusive: true, alteredTables: 100 },
+    );
+    await database.write(async (tx) => {
+      await insert(tx, 'c');
+      await tx.pause();
+    });
+    assert.deepEqual((await ids(database)).toSorted(), ['a', 'b', 'c']);
+  });
+
   test('a work that awaits something else fails alone, at once, and its transaction is dead from then on', async (t) => {
     const database = await openNotes(t, open);
     const never = Promise.withResolvers<void>();

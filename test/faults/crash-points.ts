@@ -152,6 +152,7 @@ function crashingTransaction(tx: Transaction, trace: Trace, reach: Reach): Trans
     all: (statement) => tx.all(statement),
     get: (statement) => tx.get(statement),
     afterCommit: (callback) => tx.afterCommit(callback),
+    pause: () => tx.pause(),
     tuples: (statement) => tx.tuples(statement),
     search: (statement) => tx.search(statement),
     returning: (statement) => tx.returning(statement),

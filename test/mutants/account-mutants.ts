@@ -92,7 +92,7 @@ export const accountMutants: readonly Mutant[] = [
   {
     name: 'an endpoint that is given to superusers is told of what was undecided',
     file: 'src/webhooks/accounts/decision-cursor.ts',
-    from: 'if (after !== undefined) await tellUndecided(tx, after, now);',
+    from: 'if (after !== undefined) await tellUndecided(tx, after);',
     to: '',
     tests: decisions,
   },

@@ -153,8 +153,8 @@ export const logMutants: readonly Mutant[] = [
   {
     name: 'what becomes safe after a read is read once more',
     file: 'src/webhooks/lanes/lane-source.ts',
-    from: 'Math.min(end, safe));',
-    to: 'end);',
+    from: 'Math.min(end, safe, decided ?? safe)',
+    to: 'Math.min(end, decided ?? end)',
     tests: ['src/webhooks/lanes/lane-source.test.ts'],
   },
   {

@@ -28,6 +28,7 @@ import { servedFileMutants } from './served-file-mutants.ts';
 import { shippingMutants } from './shipping-mutants.ts';
 import { searchMutants } from './search-mutants.ts';
 import { storageMutants } from './storage-mutants.ts';
+import { tableMutants } from './table-mutants.ts';
 import { tokenMutants } from './token-mutants.ts';
 import { uploadMutants } from './upload-mutants.ts';
 import { upgradeMutants } from './upgrade-mutants.ts';
@@ -64,6 +65,7 @@ export const mutants: readonly Mutant[] = [
   ...shippingMutants,
   ...searchMutants,
   ...storageMutants,
+  ...tableMutants,
   ...tokenMutants,
   ...uploadMutants,
   ...upgradeMutants,

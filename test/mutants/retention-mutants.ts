@@ -90,7 +90,7 @@ export const retentionMutants: readonly Mutant[] = [
   {
     name: 'a cursor does not pass a position at which an event may still appear',
     file: 'src/webhooks/log/move-cursors.ts',
-    from: 'Math.min(safe, await findCursor(database, lane))',
+    from: 'Math.min(safeFor(lane.endpoint), await findCursor(database, lane))',
     to: 'await findCursor(database, lane)',
     tests: ['src/webhooks/log/trim-log.test.ts'],
   },

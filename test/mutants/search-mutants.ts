@@ -156,8 +156,8 @@ export const searchMutants: readonly Mutant[] = [
   {
     name: 'a write on SQLite asks its rules within the budget',
     file: 'src/storage/sqlite/sqlite-transaction.ts',
-    from: 'if (options.isExempt === true)',
-    to: 'if (options.isExempt !== null)',
+    from: 'if (options.isExempt === true || this.#searches === undefined)',
+    to: 'if (options.isExempt !== null || this.#searches === undefined)',
     tests: ['src/storage/sqlite/write-searches.test.ts'],
   },
   {

@@ -3,13 +3,6 @@ import type { Mutant } from './mutant.ts';
 /** What the engines promise. */
 export const storageMutants: readonly Mutant[] = [
   {
-    name: 'a table that is made anew goes on with its positions',
-    file: 'src/storage/sqlite/sqlite-names.ts',
-    from: 'UPDATE sqlite_sequence SET name = ${to} WHERE name = ${from}',
-    to: 'UPDATE sqlite_sequence SET name = ${from} WHERE name = ${to}',
-    tests: ['test/api/table-changes.test.ts'],
-  },
-  {
     name: 'a file that is gone is not made anew',
     file: 'src/storage/sqlite/home.ts',
     from: 'if (!(await isMissing(path))) return;',
@@ -132,7 +125,7 @@ export const storageMutants: readonly Mutant[] = [
   {
     name: 'a commit is on the disk before it is answered',
     file: 'src/storage/sqlite/write-queue.ts',
-    from: 'this.#sync = this.#connection.syncLog();',
+    from: 'this.#sync = (thread ?? this.#connection).syncLog();',
     to: 'this.#sync = Promise.resolve();',
     tests: ['test/faults/sync.test.ts'],
   },
@@ -146,15 +139,15 @@ export const storageMutants: readonly Mutant[] = [
   {
     name: 'the log begins anew while it is written to all the time',
     file: 'src/storage/sqlite/write-queue.ts',
-    from: 'if (this.#hasWritten) this.#connection.copyLongLog();',
+    from: 'if (this.#hasWritten) await (thread ?? this.#connection).copyLongLog();',
     to: '',
     tests: ['src/storage/sqlite/sqlite-database.test.ts'],
   },
   {
     name: 'a commit is on the disk before anybody sees it',
     file: 'src/storage/sqlite/write-queue.ts',
-    from: 'if (this.#isToSync) this.#options.holdView();',
-    to: '',
+    from: 'if (this.#isToSync) this.#options.holdView();\n      const committedFromMs',
+    to: 'const committedFromMs',
     tests: ['test/faults/disk.test.ts'],
   },
   {

@@ -7,12 +7,13 @@ import type { CollectionDeletion } from '../../src/definitions/change-collection
 export interface CountedDefinitions extends CollectionDeletion {
   /** The texts of the statements of the last change. */
   readonly texts: string[];
+  /** How often the last change has let the event loop turn. */
+  pauses: number;
 }
 
 export function countStatements({ database, collections, clock }: Instance): CountedDefinitions {
-  const texts: string[] = [];
-  return {
-    texts,
+  const counted: Pick<CountedDefinitions, 'texts' | 'pauses'> = { texts: [], pauses: 0 };
+  return Object.assign(counted, {
     collections,
     now: clock.now(),
     onDeleted: () => Promise.resolve(),
@@ -20,22 +21,27 @@ export function countStatements({ database, collections, clock }: Instance): Cou
       write: (work: (tx: Transaction) => Promise<unknown>, options: object) =>
         database.write((tx) => {
           // A work may be run again.
-          texts.length = 0;
-          return work(noting(tx, texts));
+          counted.texts.length = 0;
+          counted.pauses = 0;
+          return work(noting(tx, counted));
         }, options),
     }),
-  };
+  });
 }
 
 /** Returns the same transaction, whose statements are noted. */
-function noting(tx: Transaction, texts: string[]): Transaction {
+function noting(tx: Transaction, counted: Pick<CountedDefinitions, 'texts' | 'pauses'>): Transaction {
   const note = (statement: Sql): Sql => {
-    texts.push(statement.text);
+    counted.texts.push(statement.text);
     return statement;
   };
   return Object.assign(Object.create(tx), {
     names: tx.names,
     afterCommit: (callback: () => void) => tx.afterCommit(callback),
+    pause: () => {
+      counted.pauses += 1;
+      return tx.pause();
+    },
     run: (statement: Sql) => tx.run(note(statement)),
     returning: (statement: Sql) => tx.returning(note(statement)),
     get: (statement: Sql) => tx.get(note(statement)),

@@ -11,6 +11,7 @@ import { root } from './root.ts';
 const threads = [
   'src/secrets/bcrypt-worker.ts',
   'src/storage/sqlite/reader-worker.ts',
+  'src/storage/sqlite/writer-worker.ts',
   'src/webhooks/sending/sender-worker.ts',
 ];
 

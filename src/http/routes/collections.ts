@@ -110,11 +110,11 @@ export const collectionRoutes = [
     description: 'Refuses what an import would refuse by the definitions alone; records are not looked at.',
     body: schemaReference('CollectionImport'),
     answers: { 200: jsonAnswer('The changes.', schemaReference('ImportPlan')) },
-    handle: (context) => {
+    handle: async (context) => {
       const { instance, caller, body } = context;
       const { collections, clock, database } = instance;
       const parts = { now: clock.now(), names: database.names };
-      const { created, changed, removed } = readImportPlan(collections.all(), body, parts);
+      const { created, changed, removed } = await readImportPlan(collections.all(), body, parts);
       for (const { before } of changed) requireReach(caller, before);
       const pairs = changed.map(
         ({ before, after }) => `{"before":${collectionToJson(before)},"after":${collectionToJson(after)}}`,

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { assert, AssertionFailed } from '../../base/assert.ts';
 import type { Sql, SqlValue } from '../../sql/sql.ts';
 import type { BulkInsert, Names, PlainTuple, Row, SearchOptions, Transaction, Tuple } from '../database.ts';
@@ -147,6 +148,13 @@ export class PostgresTransaction implements Transaction {
 
   insertLater<Given>(gathering: BulkInsert<Given>, row: Given): Promise<void> {
     return gathering.write(this, [row]);
+  }
+
+  async pause(): Promise<void> {
+    this.#pending += 1;
+    await nextTurn();
+    this.#pending -= 1;
+    this.#watch();
   }
 
   afterCommit(callback: () => void): void {

@@ -314,6 +314,9 @@ class SharedTransaction implements Transaction {
     return this.#statements.gather(gathering, row);
   }
 
+  /** Other works of the group would wait. */
+  async pause(): Promise<void> {}
+
   afterCommit(callback: () => void): void {
     this.callbacks.push(callback);
   }

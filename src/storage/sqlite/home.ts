@@ -19,6 +19,7 @@ import { ReaderPool } from './reader-pool.ts';
 import { writingRefusal } from './sqlite-connection.ts';
 import { openSqlite, type SqliteFile, type SqliteOptions } from './sqlite-database.ts';
 import { SqliteDefinitions } from './sqlite-definitions.ts';
+import { WriterThreads } from './writer-thread.ts';
 import { UpgradeCopies, type UpgradeCopyOptions } from './upgrade-copies.ts';
 
 /** Reads may use definitions that are outdated by this much when a command has changed them; writes never do. */
@@ -42,6 +43,7 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
   const copies = new UpgradeCopies(directory, { ...options.upgradeCopies, steps });
   await copies.copyAll();
   const readers = new ReaderPool();
+  const writers = new WriterThreads();
   const searched = { queryTimeoutMs, readers };
   const counts = new StorageCounts([readers.counts]);
   const health = new StorageHealth({ faultOf, probe: () => probeFolder(directory) });
@@ -67,7 +69,15 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
       const definitions = new SqliteDefinitions(memory);
       const ofInstance = ({ message, members }: MigrationNotice): void =>
         onNotice({ message, members: { instance: instanceId, ...members } });
-      const how = { ...searched, ...watching(health, instanceId), counts, copies, definitions, checks };
+      const how = {
+        ...searched,
+        ...watching(health, instanceId),
+        writers,
+        counts,
+        copies,
+        definitions,
+        checks,
+      };
       const file = await openFile({ path, ...how, onNotice: ofInstance, migrations: instanceMigrations });
       opened.set(instanceId, { ...file, definitions });
       return file.database;
@@ -93,6 +103,7 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
       await reserve.stop();
       await control.stop();
       await readers.stop();
+      await writers.stop();
     },
   };
 }

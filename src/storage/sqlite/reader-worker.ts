@@ -3,9 +3,8 @@
 import { parentPort } from 'node:worker_threads';
 import { assert } from '../../base/assert.ts';
 import { systemClock } from '../../base/clock.ts';
-import { AppError } from '../../base/errors.ts';
-import { QueryTimeout, sqliteCode } from '../engine-errors.ts';
-import type { FromReader, ReaderFailure, ReaderFile, ReaderSearch, ToReader } from './reader-thread.ts';
+import { toFailure } from './answering-thread.ts';
+import type { FromReader, ReaderFile, ReaderSearch, ToReader } from './reader-thread.ts';
 import { RowPieces } from './row-pieces.ts';
 import { inodeOf, SqliteConnection } from './sqlite-connection.ts';
 
@@ -68,14 +67,4 @@ function open({ path, inode }: ReaderFile, queryTimeoutMs: number): SqliteConnec
 function close(fileNumber: number): void {
   connections.get(fileNumber)?.close();
   connections.delete(fileNumber);
-}
-
-function toFailure(error: unknown): ReaderFailure {
-  if (error instanceof QueryTimeout) return { kind: 'late' };
-  // Most of the engine's errors are the cause of one of ours.
-  const cause = error instanceof AppError ? error.cause : error;
-  const errcode = sqliteCode(cause);
-  if (errcode === undefined && error instanceof AppError) return { kind: 'too large' };
-  const message = cause instanceof Error ? cause.message : String(cause);
-  return errcode === undefined ? { kind: 'other', message } : { kind: 'engine', errcode, message };
 }

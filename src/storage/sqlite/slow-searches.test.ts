@@ -182,7 +182,7 @@ test('a thread that dies fails what it does with a clear error', async () => {
   const thread = new ReaderThread(new URL('data:text/javascript,throw new Error("no memory")'));
   const source = { number: 1, path: 'none', inode: '1' };
   const search = thread.search({ file: source, statement: sql`SELECT 1`, timeoutMs: 1, spentMs: 0 });
-  await assert.rejects(search, /^Error: A thread that reads has died/);
+  await assert.rejects(search, /^Error: The reader thread has died/);
   assert.equal(thread.hasEnded, true);
   await thread.close(source.number);
 });

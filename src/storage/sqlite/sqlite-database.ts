@@ -8,11 +8,12 @@ import type { StatementKind, StorageCounts } from '../storage-counts.ts';
 import { OverBudget } from './deadline.ts';
 import type { LogState } from './log-mark.ts';
 import type { PooledFile, ReaderPool } from './reader-pool.ts';
-import { queryTimeoutMsDefault, SqliteConnection, type Synchronous } from './sqlite-connection.ts';
+import { inodeOf, queryTimeoutMsDefault, SqliteConnection, type Synchronous } from './sqlite-connection.ts';
 import { dataVersion, type SqliteDefinitions } from './sqlite-definitions.ts';
 import { sqliteNames } from './sqlite-names.ts';
 import { WriteQueue } from './write-queue.ts';
 import { WriteSearches } from './write-searches.ts';
+import type { WriterThreads } from './writer-thread.ts';
 
 export interface SqliteOptions {
   readonly path: string;
@@ -27,6 +28,8 @@ export interface SqliteOptions {
   readonly definitions?: SqliteDefinitions;
   /** For a file that clients search: what takes long is then left to threads. */
   readonly readers?: ReaderPool;
+  /** For a file whose tables are altered: what takes long is then done by threads. */
+  readonly writers?: WriterThreads;
   /** Where commits and statements are counted; undefined for a file about which nobody asks. */
   readonly counts?: StorageCounts;
   /** Called with what a read or a write has failed by. */
@@ -52,10 +55,15 @@ export function openSqlite(options: SqliteOptions): SqliteFile {
 /** The size of a generation of the texts of slow searches, in characters. */
 const slowTextsLengthMax = 64 * 1024;
 
+/** What changes of so many tables, in a file of so many pages of 4 KiB and a schema of so many characters, do in some milliseconds. */
+const quick = { tablesMax: 8, pagesMax: 512, schemaLengthMax: 32 * 1024 } as const;
+
 const BEGIN = sql`BEGIN`;
 const COMMIT = sql`COMMIT`;
 /** Writes the first page of the file; no program of ours reads the number. */
 const PROBE = sql`PRAGMA user_version = 0`;
+/** The pages of a file, and the characters of its schema, which is read again after each change of it. */
+const SIZES = sql`SELECT (SELECT page_count FROM pragma_page_count()), (SELECT sum(length(sql)) FROM sqlite_schema)`;
 /** Checkpoints nothing: it only says what is in the log. */
 const LOG_STATE = sql`PRAGMA wal_checkpoint(NOOP)`;
 
@@ -72,6 +80,11 @@ class SqliteDatabase implements SqliteFile {
   #isViewing = false;
   /** Whether the view outlives its turn: what was committed since is not on the disk yet. */
   #isHeld = false;
+  /** The number of the file in its file system. */
+  #inode: string | undefined;
+  /** Works for which a thread was asked. */
+  readonly #lent = new Set<Promise<unknown>>();
+  readonly #stopping = new AbortController();
   readonly #state = new SqliteState();
   readonly #endViewLater = (): void => {
     if (!this.#isHeld) this.#endView();
@@ -97,6 +110,7 @@ class SqliteDatabase implements SqliteFile {
       }),
     });
     this.#reader = this.#openReader();
+    this.#inode = inodeOf(options.path);
     this.#pooled = this.#openPooled();
   }
 
@@ -128,13 +142,42 @@ class SqliteDatabase implements SqliteFile {
   }
 
   write<Result>(work: (tx: Transaction) => Promise<Result>, options: WriteOptions = {}): Promise<Result> {
-    const { definitions } = this.#options;
-    if (definitions === undefined || options.isExclusive !== true) return this.#queue.add(work, options);
-    return this.#queue.add(async (tx) => {
+    const { definitions, writers } = this.#options;
+    if (options.isExclusive !== true) return this.#queue.add(work, options);
+    const announced = async (tx: Transaction): Promise<Result> => {
       const result = await work(tx);
-      await definitions.announce(tx);
+      await definitions?.announce(tx);
       return result;
-    }, options);
+    };
+    if (writers === undefined || options.alteredTables === undefined)
+      return this.#queue.add(announced, options);
+    return this.#alter(announced, options, writers);
+  }
+
+  /** Runs a work that alters tables in a thread, where that may take long. */
+  async #alter<Result>(
+    work: (tx: Transaction) => Promise<Result>,
+    options: WriteOptions,
+    writers: WriterThreads,
+  ): Promise<Result> {
+    if (!this.#takesLong(options)) return await this.#queue.add(work, options);
+    const { path, synchronous = 'FULL', queryTimeoutMs = queryTimeoutMsDefault } = this.#options;
+    const file = { path, inode: this.#inode, synchronous, queryTimeoutMs };
+    const lent = writers.lend(file, this.#stopping.signal, (thread) =>
+      this.#queue.add(work, { ...options, thread }),
+    );
+    this.#lent.add(lent);
+    try {
+      return await lent;
+    } finally {
+      this.#lent.delete(lent);
+    }
+  }
+
+  #takesLong({ alteredTables = 0 }: WriteOptions): boolean {
+    if (alteredTables > quick.tablesMax) return true;
+    const [pages = 0, schemaLength = 0] = (this.#view().tuples(SIZES)[0] ?? []).map(Number);
+    return pages > quick.pagesMax || schemaLength > quick.schemaLengthMax;
   }
 
   async probe(): Promise<void> {
@@ -149,11 +192,13 @@ class SqliteDatabase implements SqliteFile {
   }
 
   async stop(): Promise<void> {
+    this.#stopping.abort();
     const pooled = this.#pooled;
     this.#pooled = undefined;
     this.#options.onStopped?.();
     // First: the last connection to be closed folds the log into the file, and these can only read.
     if (pooled !== undefined) await this.#options.readers?.close(pooled);
+    await Promise.allSettled(this.#lent);
     await this.#queue.drain();
     this.#options.definitions?.end();
     this.#endView();
@@ -312,6 +357,7 @@ class SqliteDatabase implements SqliteFile {
     this.#isHeld = false;
     this.#reader.close();
     this.#reader = reader;
+    this.#inode = inodeOf(this.#options.path);
     this.#state.forget();
     if (this.#pooled !== undefined) this.#pooled = this.#openPooled();
   }

@@ -9,9 +9,23 @@ import {
   type Tuple,
 } from '../database.ts';
 import type { BulkInserts } from '../bulk-inserts.ts';
-import type { SqliteConnection } from './sqlite-connection.ts';
 import { sqliteNames } from './sqlite-names.ts';
 import type { WriteSearches } from './write-searches.ts';
+
+/** What runs the statements of a transaction: a connection, or one in another thread, which answers later. */
+export interface SqliteWriter {
+  all(statement: Sql): Row[] | Promise<Row[]>;
+  get(statement: Sql): Row | undefined | Promise<Row | undefined>;
+  tuples(statement: Sql): Tuple[] | Promise<Tuple[]>;
+  search(
+    statement: Sql,
+    options?: SearchOptions & { readonly budgetMs?: number },
+  ): Tuple[] | Promise<Tuple[]>;
+  run(statement: Sql): number | Promise<number>;
+  insertRows(into: Sql, rows: readonly PlainTuple[]): void | Promise<void>;
+  /** Lets the event loop turn. Absent where a work is over before it does. */
+  pause?(): Promise<void>;
+}
 
 /** The `tx` that one work of a group is given. */
 export class SqliteTransaction implements Transaction {
@@ -20,11 +34,12 @@ export class SqliteTransaction implements Transaction {
   readonly callbacks: (() => void)[] = [];
   /** Whether a statement that may have changed something has succeeded; a statement that failed has changed nothing. */
   hasWritten = false;
-  #connection: SqliteConnection | undefined;
+  #connection: SqliteWriter | undefined;
   readonly #gathered: BulkInserts;
-  readonly #searches: WriteSearches;
+  readonly #searches: WriteSearches | undefined;
 
-  constructor(connection: SqliteConnection, gathered: BulkInserts, searches: WriteSearches) {
+  /** `searches` is absent where another thread runs the searches: they hold up nobody. */
+  constructor(connection: SqliteWriter, gathered: BulkInserts, searches?: WriteSearches) {
     this.#connection = connection;
     this.#gathered = gathered;
     this.#searches = searches;
@@ -43,7 +58,8 @@ export class SqliteTransaction implements Transaction {
   async search(statement: Sql, options: SearchOptions = {}): Promise<Tuple[]> {
     if (this.#gathered.concern(statement)) await this.writeGathered();
     const connection = this.#live();
-    if (options.isExempt === true) return connection.search(statement, options);
+    if (options.isExempt === true || this.#searches === undefined)
+      return connection.search(statement, options);
     return this.#searches.run(statement.text, (budgetMs) =>
       connection.search(statement, { ...options, budgetMs }),
     );
@@ -71,7 +87,7 @@ export class SqliteTransaction implements Transaction {
     if (this.#gathered.concern(into)) await this.writeGathered();
     // Set first: a row that fails leaves the rows before it.
     this.hasWritten = true;
-    this.#live().insertRows(into, rows);
+    await this.#live().insertRows(into, rows);
   }
 
   async insertLater<Given>(gathering: BulkInsert<Given>, row: Given): Promise<void> {
@@ -91,6 +107,10 @@ export class SqliteTransaction implements Transaction {
     for (const step of steps) await step();
   }
 
+  async pause(): Promise<void> {
+    await this.#live().pause?.();
+  }
+
   afterCommit(callback: () => void): void {
     this.callbacks.push(callback);
   }
@@ -99,7 +119,7 @@ export class SqliteTransaction implements Transaction {
     this.#connection = undefined;
   }
 
-  #live(): SqliteConnection {
+  #live(): SqliteWriter {
     assert(this.#connection, 'a transaction was used after it had ended');
     return this.#connection;
   }

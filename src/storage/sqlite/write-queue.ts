@@ -1,14 +1,24 @@
-import { assert, AssertionFailed } from '../../base/assert.ts';
+import { assert } from '../../base/assert.ts';
 import { systemClock } from '../../base/clock.ts';
 import { busy, stopping } from '../../base/errors.ts';
 import { sql } from '../../sql/sql.ts';
-import { callBack, type Transaction, type WriteOptions } from '../database.ts';
+import type { Transaction, WriteOptions } from '../database.ts';
 import { asCertain, EngineFailure, toEngineError } from '../engine-errors.ts';
 import { BulkInserts } from '../bulk-inserts.ts';
-import type { StorageCounts } from '../storage-counts.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
-import { SqliteTransaction } from './sqlite-transaction.ts';
-import type { WriteSearches } from './write-searches.ts';
+import { settleLong } from './settle-long.ts';
+import { SqliteTransaction, type SqliteWriter } from './sqlite-transaction.ts';
+import {
+  type CommittedRun,
+  type GroupRun,
+  type Outcome,
+  runWhole,
+  settle,
+  type Waiting,
+  watchForeignAwaits,
+  type WriteQueueOptions,
+} from './write-group.ts';
+import type { WriterThread } from './writer-thread.ts';
 
 /**
  * Group commit. Works that were asked for in one turn of the event loop share one transaction and are answered after the one
@@ -28,6 +38,9 @@ import type { WriteSearches } from './write-searches.ts';
  * fails later, the group is rolled back and run again with a SAVEPOINT around each work. Savepoints are not used from the start, as
  * they cost a third of an insert: every page that a work touches is copied first. So a work may run twice, and may have side effects
  * only through its `tx`.
+ *
+ * A work that alters tables may take seconds for a single statement. It is a group by itself, and its transaction is that of a connection
+ * in another thread: this thread serves everybody else meanwhile, and readers see the state before (decision 31).
  */
 
 /** A larger group would make its first member wait for too many others. */
@@ -52,47 +65,6 @@ const SAVEPOINT = sql`SAVEPOINT work`;
 const RELEASE = sql`RELEASE work`;
 const ROLLBACK_TO = sql`ROLLBACK TO work`;
 
-export interface WriteQueueOptions {
-  /** How long a group begins works where a sync takes less, in milliseconds. */
-  readonly groupMs?: number;
-  readonly open: () => SqliteConnection;
-  /** The budget of the searches in works. */
-  readonly searches: WriteSearches;
-  /** Called when the writer is about to reopen its file after the medium failed; readers must do the same. */
-  readonly onReopen: () => Promise<void>;
-  /** Called before a group and when it is on the disk: a reader's view of the file must end there. */
-  readonly endView: () => void;
-  /** Called before COMMIT: until `endView`, readers must see the state before the commit, which is not on the disk yet. */
-  readonly holdView: () => void;
-  /** Called in each group before its works: true when another process has changed the definitions that they would use. */
-  readonly isOutdated?: (writer: SqliteConnection) => boolean;
-  /** Called outside a transaction when `isOutdated` was true. May await nothing but reads. */
-  readonly refresh?: () => Promise<void>;
-  readonly counts?: StorageCounts | undefined;
-  /** Called with what a group or a work has failed by. */
-  readonly onFailure?: ((error: unknown) => void) | undefined;
-}
-
-interface Waiting {
-  readonly work: (tx: Transaction) => Promise<unknown>;
-  readonly isExclusive: boolean;
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-type Outcome =
-  | { readonly kind: 'kept'; readonly value: unknown; readonly callbacks: readonly (() => void)[] }
-  | { readonly kind: 'rolled_back'; readonly error: unknown };
-
-/** What a group has done: the outcomes of the works that it has begun, and what is called after the commit for rows of several works. */
-interface GroupRun {
-  readonly outcomes: readonly Outcome[];
-  readonly callbacks: readonly (() => void)[];
-}
-
-/** When the COMMIT began, by the monotonic clock. */
-type CommittedRun = GroupRun & { readonly committedFromMs: number };
-
 type Work = (tx: SqliteTransaction) => Promise<unknown>;
 
 export class WriteQueue {
@@ -106,6 +78,8 @@ export class WriteQueue {
    * end there, and all later commits would be lost.
    */
   #sync: Promise<void> | undefined;
+  /** Resolves when the commit of another thread has been settled here; undefined while none commits. */
+  #longCommit: Promise<void> | undefined;
   #guardedLeft = 0;
   /** Whether a work of this group has written something. */
   #hasWritten = false;
@@ -124,7 +98,11 @@ export class WriteQueue {
     this.#connection = options.open();
   }
 
-  add<Result>(work: (tx: Transaction) => Promise<Result>, options: WriteOptions): Promise<Result> {
+  /** `thread` is for an exclusive work that takes long, and has the file open. */
+  add<Result>(
+    work: (tx: Transaction) => Promise<Result>,
+    options: WriteOptions & { readonly thread?: WriterThread },
+  ): Promise<Result> {
     if (this.#isClosed) return Promise.reject(stopping());
     if (this.#waiting.length >= waitingMax) {
       return Promise.reject(busy());
@@ -133,6 +111,7 @@ export class WriteQueue {
       this.#waiting.push({
         work,
         isExclusive: options.isExclusive ?? false,
+        thread: options.thread,
         // The queue hands back to `resolve` only what `work` of the same entry returned.
         resolve: resolve as (value: unknown) => void,
         reject,
@@ -151,7 +130,7 @@ export class WriteQueue {
    * file was opened again.
    */
   get synced(): Promise<void> | undefined {
-    return this.#sync;
+    return this.#longCommit?.then(() => this.#sync) ?? this.#sync;
   }
 
   get logBytes(): number {
@@ -200,31 +179,75 @@ export class WriteQueue {
     const group = this.#takeGroup();
     this.#isCommitting = false;
     const startMs = systemClock.monotonic();
+    const settled = Promise.withResolvers<void>();
+    const [first] = group;
+    const thread = first?.thread;
     try {
       await this.#reopenIfBroken();
       this.#options.endView();
-      const run = await this.#commitGroup(group);
+      const run = await (first !== undefined && thread !== undefined
+        ? this.#commitLong(first, thread, settled.promise)
+        : this.#commitGroup(group));
       // Those that this group has not begun are the first of the next one.
       this.#waiting.unshift(...group.splice(run.outcomes.length));
       if (this.#isToSync) {
         const syncedFromMs = systemClock.monotonic();
-        this.#sync = this.#connection.syncLog();
+        this.#sync = (thread ?? this.#connection).syncLog();
         // Who waits for the sync as well goes on only after what follows: it finds readers and memory as they are after the group.
         await this.#sync;
         this.#sync = undefined;
-        this.#syncMs = systemClock.monotonic() - syncedFromMs;
+        // That of a thread says nothing about how long a group may take in this one.
+        if (thread === undefined) this.#syncMs = systemClock.monotonic() - syncedFromMs;
       }
       this.#options.endView();
       if (this.#hasWritten) this.#noteCommit(run);
       settle(group, run);
-      if (this.#hasWritten) this.#connection.copyLongLog();
+      settled.resolve();
+      if (this.#hasWritten) await (thread ?? this.#connection).copyLongLog();
     } catch (thrown) {
+      await thread?.stop();
       const error = this.#isCommitting ? thrown : asCertain(thrown);
       this.#options.onFailure?.(error);
       this.#abandon(error);
       for (const waiting of group) waiting.reject(error);
     } finally {
-      this.#last = { works: group.length, tookMs: systemClock.monotonic() - startMs };
+      this.#longCommit = undefined;
+      settled.resolve();
+      this.#last = {
+        works: group.length,
+        tookMs: thread === undefined ? systemClock.monotonic() - startMs : 0,
+      };
+    }
+  }
+
+  /**
+   * Runs and commits a work in another thread. Throws when it is lost, or when it is unknown whether it is. `settled` resolves when the commit
+   * is on the disk and shown here.
+   */
+  async #commitLong({ work }: Waiting, thread: WriterThread, settled: Promise<void>): Promise<CommittedRun> {
+    await this.#begin(thread);
+    const startMs = systemClock.monotonic();
+    const tx = new SqliteTransaction(thread, this.#gathered);
+    let committedFromMs = startMs;
+    try {
+      const value = await settleLong(thread, () => runWhole(tx, work));
+      this.#hasWritten = tx.hasWritten;
+      if (this.#isToSync) this.#options.holdView();
+      committedFromMs = systemClock.monotonic();
+      this.#options.counts?.sqlSeconds.write.noteMs(committedFromMs - startMs);
+      this.#longCommit = settled;
+      this.#isCommitting = true;
+      await thread.commit(COMMIT);
+      return { outcomes: [{ kind: 'kept', value, callbacks: tx.callbacks }], callbacks: [], committedFromMs };
+    } catch (error) {
+      if (error instanceof EngineFailure || this.#longCommit !== undefined) throw error;
+      this.#hasWritten = false;
+      this.#options.onFailure?.(error);
+      // Rolls back. A full disk may have ended the transaction already.
+      await thread.stop();
+      return { outcomes: [{ kind: 'rolled_back', error }], callbacks: [], committedFromMs };
+    } finally {
+      tx.end();
     }
   }
 
@@ -240,7 +263,7 @@ export class WriteQueue {
 
   /** Throws when nothing of the group was kept, or when it is unknown what was. */
   async #commitGroup(group: readonly Waiting[]): Promise<CommittedRun> {
-    const watch = this.#watchForeignAwaits();
+    const watch = watchForeignAwaits((error) => this.#onForeignAwait?.(error));
     const startMs = systemClock.monotonic();
     try {
       let run: GroupRun | undefined;
@@ -264,7 +287,7 @@ export class WriteQueue {
 
   /** Returns undefined when, without savepoints, a work failed that had already written: the group has to be run again. */
   async #runWorks(group: readonly Waiting[], isGuarded: boolean): Promise<GroupRun | undefined> {
-    await this.#begin();
+    await this.#begin(this.#connection);
     const outcomes: Outcome[] = [];
     const groupMs = Math.max(this.#options.groupMs ?? groupMsDefault, this.#syncMs);
     const startMs = systemClock.monotonic();
@@ -285,16 +308,17 @@ export class WriteQueue {
     return undefined;
   }
 
-  async #begin(): Promise<void> {
+  async #begin(writer: SqliteWriter): Promise<void> {
     this.#gathered.clear();
     this.#hasWritten = false;
-    this.#connection.run(BEGIN);
+    await writer.run(BEGIN);
+    // Nobody can commit from now on, so that this connection sees what the transaction sees, even if that is another one's.
     while (this.#options.isOutdated?.(this.#connection) === true) {
-      this.#connection.run(ROLLBACK);
+      await writer.run(ROLLBACK);
       // A view that began in this turn may be too old to see the change.
       this.#options.endView();
       await this.#options.refresh?.();
-      this.#connection.run(BEGIN);
+      await writer.run(BEGIN);
     }
   }
 
@@ -336,22 +360,6 @@ export class WriteQueue {
   }
 
   /**
-   * Everything that a work may await is answered in microtasks, so a group is over before the event loop turns. If the loop turns
-   * nevertheless, the running work has awaited something else, and is failed: others must not wait for it with the file locked.
-   */
-  #watchForeignAwaits(): { stop(): void } {
-    let immediate = setImmediate(onTurn);
-    const fail = (): void => {
-      this.#onForeignAwait?.(new AssertionFailed('a transaction awaited something else than its tx'));
-    };
-    function onTurn(): void {
-      fail();
-      immediate = setImmediate(onTurn);
-    }
-    return { stop: () => clearImmediate(immediate) };
-  }
-
-  /**
    * Cleans up after a failed COMMIT or sync, or a lost transaction: nothing is retried, and after a failed medium the file is reopened.
    * Until then, readers keep to the last state that is on the disk.
    */
@@ -380,21 +388,5 @@ export class WriteQueue {
     if (this.#sync !== undefined) this.#connection.emptyLog();
     this.#sync = undefined;
     this.#isBroken = false;
-  }
-}
-
-/** Runs a work and writes its gathered rows, so that the savepoint covers both. */
-async function runWhole(tx: SqliteTransaction, work: Work): Promise<unknown> {
-  const value = await work(tx);
-  await tx.writeGathered();
-  return value;
-}
-
-function settle(group: readonly Waiting[], { outcomes, callbacks }: GroupRun): void {
-  const kept = outcomes.flatMap((outcome) => (outcome.kind === 'kept' ? outcome.callbacks : []));
-  for (const callback of [...kept, ...callbacks]) callBack(callback);
-  for (const [index, outcome] of outcomes.entries()) {
-    if (outcome.kind === 'kept') group[index]?.resolve(outcome.value);
-    else group[index]?.reject(outcome.error);
   }
 }

@@ -1,0 +1,95 @@
+import type { Worker } from 'node:worker_threads';
+import { AppError, busy } from '../../base/errors.ts';
+import { startThread } from '../../base/thread.ts';
+import { AnswerTooLarge } from '../database.ts';
+import { EngineFailure, QueryTimeout, sqliteCode, toEngineError, UniqueViolation } from '../engine-errors.ts';
+
+/** A thread that answers questions about files, one after the other. It keeps the process alive only while it works. */
+export class AnsweringThread<Question, Answer> {
+  readonly #worker: Worker;
+  /** Those who wait for an answer, in the order in which they asked. */
+  readonly #waiting: PromiseWithResolvers<Answer>[] = [];
+  #endError: Error | undefined;
+
+  /** `name` is that of the thread, for debuggers. */
+  constructor(url: URL, name: string) {
+    this.#worker = startThread(url, { name });
+    this.#worker.unref();
+    // Only the thread's own file holds the other end.
+    this.#worker.on('message', (message: Answer) => {
+      this.#waiting.shift()?.resolve(message);
+      if (this.#waiting.length === 0) this.#worker.unref();
+    });
+    this.#worker.on('error', (cause) => this.#end(new Error(`The ${name} thread has died.`, { cause })));
+    this.#worker.on('exit', () => this.#end(new Error(`The ${name} thread has ended.`)));
+  }
+
+  /** Why it answers no more, once it has ended. */
+  get endError(): Error | undefined {
+    return this.#endError;
+  }
+
+  /** Rejects with `endError` when the thread ends before it has answered. */
+  ask(question: Question): Promise<Answer> {
+    if (this.#endError !== undefined) return Promise.reject(this.#endError);
+    const answer = Promise.withResolvers<Answer>();
+    this.#waiting.push(answer);
+    this.#worker.ref();
+    this.#worker.postMessage(question, []);
+    return answer.promise;
+  }
+
+  /** Ends the thread, and what it does now. */
+  async stop(): Promise<void> {
+    this.#end(busy());
+    await this.#worker.terminate();
+  }
+
+  #end(error: Error): void {
+    this.#endError ??= error;
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#endError);
+  }
+}
+
+/** What a thread has failed with. Errors would lose their class and their codes on the way. */
+export type ThreadFailure =
+  | { readonly kind: 'late' }
+  | { readonly kind: 'too large' }
+  | { readonly kind: 'replaced'; readonly path: string }
+  | { readonly kind: 'broken'; readonly message: string; readonly isCertain: boolean }
+  | { readonly kind: 'engine'; readonly errcode: number; readonly message: string }
+  | { readonly kind: 'other'; readonly message: string };
+
+/** Called in the thread. */
+export function toFailure(error: unknown): ThreadFailure {
+  if (error instanceof QueryTimeout) return { kind: 'late' };
+  if (error instanceof AnswerTooLarge) return { kind: 'too large' };
+  // The engine's own error is the cause of one of ours.
+  const isOurs = error instanceof AppError || error instanceof UniqueViolation;
+  const cause = isOurs ? error.cause : error;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  if (error instanceof EngineFailure)
+    return { kind: 'broken', message, isCertain: error.code === 'unavailable' };
+  const errcode = sqliteCode(cause);
+  return errcode === undefined ? { kind: 'other', message } : { kind: 'engine', errcode, message };
+}
+
+/** Called where the thread was asked: returns the error as a connection of this thread would have thrown it. */
+export function toError(failure: ThreadFailure): unknown {
+  switch (failure.kind) {
+    case 'late':
+      return new QueryTimeout();
+    case 'too large':
+      return new AnswerTooLarge();
+    case 'replaced':
+      return new EngineFailure(new Error(`${failure.path} was replaced by another file while it was open.`), {
+        isCertain: true,
+      });
+    case 'broken':
+      return new EngineFailure(new Error(failure.message), { isCertain: failure.isCertain });
+    case 'engine':
+      return toEngineError(Object.assign(new Error(failure.message), { errcode: failure.errcode }));
+    default:
+      return new Error(failure.message);
+  }
+}
