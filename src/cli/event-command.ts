@@ -11,11 +11,12 @@ import { addApiFlags, withApi } from './with-api.ts';
 
 const path = '/api/webhooks/events';
 
-/** `event list|show|expunge` */
+/** `event list|show|why|expunge` */
 export function eventCommand(io: CommandIo): Command {
   const command = new Command('event').description('the log of events, each with who was sent it');
   addList(command, io);
   addShow(command, io);
+  addWhy(command, io);
   addExpunge(command, io);
   return command;
 }
@@ -84,6 +85,51 @@ function storyOf(event: JsonObject): JsonObject {
     ...Object.fromEntries(deliveries),
     ...(body === null ? { expunged } : { body: jsonText(body) }),
   };
+}
+
+const whyColumns: readonly Column[] = [
+  'endpoint',
+  'name',
+  'reason',
+  { title: 'what was false', of: falseOf },
+  { title: 'changed since', of: ({ changed }) => (Array.isArray(changed) ? changed.join(', ') : '?') },
+];
+
+function addWhy(parent: Command, io: CommandIo): void {
+  const command = parent.command('why').description('show why each endpoint was sent an event, or was not');
+  command.argument('<event>', 'its id, which receivers see as webhook-id');
+  command.option('--endpoint <ID>', 'only this one');
+  addApiFlags(command);
+  command.action(async (id: string) => {
+    const lines = await withApi(command, io, async (api) => {
+      const found: JsonObject[] = [];
+      let cursor: unknown = '';
+      while (typeof cursor === 'string') {
+        const query = { endpoint: textOf(command, 'endpoint'), perPage: '500', cursor };
+        const answer = await api.request('GET', `${path}/${encodeURIComponent(id)}/why`, { query });
+        found.push(...itemsOf(answer));
+        cursor = objectOf(answer)['nextCursor'];
+      }
+      return found;
+    });
+    await showList(io, lines, { columns: whyColumns, isJson: isSet(command, 'json') });
+  });
+}
+
+/** Returns what of a filter was false, as `rank > 5 (0, 5)`. */
+function falseOf({ comparisons }: JsonObject): string {
+  const all = Array.isArray(comparisons) ? comparisons.filter(isJsonObject) : [];
+  return all
+    .map(({ text, isHidden, sides }) => {
+      if (isHidden === true) return 'hidden';
+      const values = Array.isArray(sides) ? sides.filter(isJsonObject).map((side) => side['values']) : [];
+      return `${String(text)} (${values.map(valuesText).join(', ')})`;
+    })
+    .join('; ');
+}
+
+function valuesText(values: unknown): string {
+  return Array.isArray(values) && values.length === 1 ? jsonText(values[0]) : jsonText(values);
 }
 
 function addExpunge(parent: Command, io: CommandIo): void {

@@ -125,6 +125,13 @@ describePlaces('delivery and event', (start) => {
     assert.match(stdout, /^body\t\{"event":"record\.create",.*"title":"First"/m);
     const json = JSON.parse((await run(['event', 'show', created, '--json'])).stdout);
     assert.equal(json.body.data.title, 'First');
+    const why = (await run(['event', 'why', created])).stdout;
+    assert.match(why, new RegExp(`^${ids.endpoint}\\t\\S*\\tsent\\t\\t\\n`, 'm'));
+    const one = await run(['event', 'why', created, '--endpoint', ids.endpoint, '--json']);
+    const [line, ...others]: readonly { readonly isSent: boolean }[] = JSON.parse(one.stdout);
+    assert.deepEqual([line?.isSent, others], [true, []]);
+    const none = await run(['event', 'why', 'nope']);
+    assert.equal(none.code, 65);
     const gone = await run(['event', 'show', 'nope']);
     assert.deepEqual([gone.code, gone.stderr], [65, 'chancery: There is no event nope.\n']);
   });
