@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Database } from '../../src/storage/database.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { QueryTimeout } from '../../src/storage/engine-errors.ts';
+import { sql } from '../../src/sql/sql.ts';
 import { stopEndpoint } from '../../src/webhooks/endpoints/change-endpoint.ts';
 import type { reasons } from '../../src/webhooks/why/explanation.ts';
 import { allDecided } from '../support/all-decided.ts';
@@ -323,7 +324,43 @@ test('an address that its owner hides and what the owner of an endpoint may not 
     ['keeps.name = "none"', [null], ['none']],
   ]);
   assert.deepEqual(falseIn(await stage.whyOf(own.id)), [['email = "none"', [leo.email], ['none']]]);
+  assert.equal((await stage.whyOf(own.id)).isWhole, true);
   const { key: token } = await makeKey(stage, ['webhooks:read']);
   const { json } = await stage.request(path, { token });
   assert.deepEqual(listOf(json.items).map(falseIn), [[['?']], [['?']]]);
+});
+
+test('what was changed since is named, as far as the audit log and the event go back', async (t) => {
+  const stage = await startWhyStage(t);
+  const { id } = await stage.addEndpoint({ filter: 'rank > 5' });
+  await stage.addPost();
+  const ask = async (): Promise<readonly unknown[]> => {
+    const { reason, changed, isWhole, comparisons } = await stage.whyOf(id);
+    return [reason, changed, isWhole, listOf(comparisons).length];
+  };
+  assert.deepEqual(await ask(), ['filter', [], true, 1]);
+  const change = (body: object): Promise<Json> => stage.call('PATCH', `${endpoints}/${id}`, { body });
+  await change({ description: 'of no matter' });
+  assert.deepEqual(await ask(), ['filter', [], true, 1]);
+  await change({ filter: 'rank > 7', events: ['record.create'] });
+  assert.deepEqual(await ask(), ['filter', ['events', 'filter'], true, 1]);
+  await change({ collections: ['users'], filter: '' });
+  assert.deepEqual(await ask(), ['other-collections', ['events', 'collections', 'filter'], true, 0]);
+  const { fields } = await stage.call('GET', '/api/collections/posts');
+  await stage.call('PATCH', '/api/collections/posts', {
+    body: { fields: [...fields, { name: 'level', type: 'text' }] },
+  });
+  await change({ collections: ['posts'], filter: 'rank = 0 && level = "high"' });
+  const line = await stage.whyOf(id);
+  assert.deepEqual([line.reason, line.isWhole], ['filter', false]);
+  assert.deepEqual(falseIn(line), [['level = "high"', [''], ['high']]]);
+  await stage.withInstance('default', ({ database }) =>
+    database.write((tx) => tx.run(sql`DELETE FROM ${tx.names.table('$audit')} WHERE ${tx.names.scope}`)),
+  );
+  assert.equal((await stage.whyOf(id)).changed, null);
+  await change({ filter: 'rank = 0' });
+  await stage.withInstance('default', ({ database }) =>
+    database.write((tx) => tx.run(sql`DELETE FROM ${tx.names.table('$audit')} WHERE ${tx.names.scope}`)),
+  );
+  assert.deepEqual((await ask()).slice(0, 2), ['changed', null]);
 });

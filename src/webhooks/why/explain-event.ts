@@ -22,6 +22,7 @@ import type { AskedChange, TimeBudget } from './asked-change.ts';
 import { explainConditions, type Verdict } from './explain-conditions.ts';
 import {
   type ChangedMember,
+  changedMembers,
   type ExplainedEvent,
   type Explanation,
   messageOf,
@@ -295,6 +296,6 @@ function changedOf(
 ): readonly ChangedMember[] | null {
   if (updated === created || updated <= event.created) return [];
   const changed = members.get(id);
-  if (changed !== undefined) return [...changed];
+  if (changed !== undefined) return changedMembers.filter((name) => changed.has(name));
   return isWhole ? [] : null;
 }

@@ -125,7 +125,7 @@ const messages: Readonly<Record<Reason, string>> = {
   undecided: 'It is the endpoint of an account, and was not decided yet.',
   filter: 'Its filter is false for this change.',
   'filter-unfit': 'Its filter does not fit this collection.',
-  owner: 'Its owner may not view the record, or is gone.',
+  owner: 'Its owner may not view the record by the view rule of the collection as it is now, or is gone.',
   changed: 'It was changed since, and would be sent this event now.',
   'related-changed':
     'It would be sent this event now: its filter, or what its owner may view, depends on other records or a rule, which have changed since.',
