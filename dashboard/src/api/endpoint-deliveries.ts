@@ -97,42 +97,6 @@ export function failureGroupsQuery(endpoint: string) {
 }
 
 const dayMs = 86_400_000;
-const matchesRefreshMs = 15_000;
-
-/** The changes that were for an endpoint: each has made a delivery, whatever became of that. */
-export interface EndpointMatches {
-  /** Of the last 24 hours. */
-  readonly lastDay: number;
-  /** Only the last ones were looked at, so there may be more. */
-  readonly isPart: boolean;
-  /** The delivery of the last one; undefined where the log has none. */
-  readonly last: Pick<Delivery, 'id' | 'created'> | undefined;
-}
-
-export function matchesQuery(endpoint: string) {
-  return queryOptions({
-    queryKey: ['deliveries', 'matches', endpoint],
-    queryFn: async ({ signal }): Promise<EndpointMatches> => {
-      const filter = client.filter(
-        "endpoint = {:endpoint} && (kind = 'record.create' || kind = 'record.update' || kind = 'record.delete')",
-        { endpoint },
-      );
-      const query = {
-        filter,
-        sort: '-created',
-        perPage: looked,
-        skipTotal: true,
-        fields: 'id,created',
-      };
-      const { items } = await call('GET /api/webhooks/deliveries', { query, signal });
-      const since = new Date(Date.now() - dayMs).toISOString().replace('T', ' ');
-      const lastDay = items.filter(({ created }) => created >= since).length;
-      return { lastDay, isPart: lastDay === looked, last: items[0] };
-    },
-    refetchInterval: matchesRefreshMs,
-  });
-}
-
 /** How many deliveries of the last day failed for good, by the ids of their endpoints; at most the last 1,000 of them. */
 export const exhaustedQuery = queryOptions({
   queryKey: ['deliveries', 'exhausted'],

@@ -3,8 +3,9 @@ import { Link } from '@tanstack/react-router';
 import TriangleAlert from 'lucide-react/icons/triangle-alert';
 import { Fragment } from 'react';
 import { useLoadedCollections } from '../../api/collections.ts';
-import { type EndpointMatches, matchesQuery } from '../../api/endpoint-deliveries.ts';
+import { endpointStatsQuery } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
+import type { Schemas } from '../../api/schema.ts';
 import { isBoundToEndpoints, mayChangeWebhooks } from '../../api/session.ts';
 import { plural, Time } from '../../parts/time.tsx';
 import { kindLabels } from './endpoint-values.ts';
@@ -14,10 +15,8 @@ import { useFilterTrial } from './use-filter-trial.ts';
 /** Which changes an endpoint is sent, and whether there have been any: one that never matches would look well otherwise. */
 export function SentCard({ endpoint }: { readonly endpoint: Endpoint }) {
   const { events, filter } = endpoint;
-  const { data: matches } = useQuery(matchesQuery(endpoint.id));
-  const isNever = matches !== undefined && matches.last === undefined;
-  const trial = useFilterTrial(endpoint, isNever);
-  const isDoubtful = isNever && trial !== undefined && trial.changes > 0 && trial.matches === 0;
+  const { data: stats } = useQuery(endpointStatsQuery(endpoint.id, '24h'));
+  const trial = useFilterTrial(endpoint, stats !== undefined && stats.lastMatch === '');
   return (
     <section className="section" aria-labelledby="sent">
       <div className="section-head section-head-actions">
@@ -34,7 +33,7 @@ export function SentCard({ endpoint }: { readonly endpoint: Endpoint }) {
           </Link>
         )}
       </div>
-      <div className="sent-card panel" data-doubtful={isDoubtful ? '' : undefined}>
+      <div className="sent-card panel" data-doubtful={stats?.isNeverMatched === true ? '' : undefined}>
         <dl className="facts">
           <dt>Events</dt>
           <dd>{events.map((kind) => kindLabels[kind]).join(', ')}</dd>
@@ -47,17 +46,11 @@ export function SentCard({ endpoint }: { readonly endpoint: Endpoint }) {
             {filter === '' ? <span className="soft">None</span> : <code className="mono">{filter}</code>}
           </dd>
           <dt>Matches, 24 h</dt>
-          <dd>{matches === undefined ? <Placeholder /> : matchCount(matches)}</dd>
+          <dd>{stats === undefined ? <Placeholder /> : matchCount(stats)}</dd>
           <dt>Last match</dt>
-          <dd>
-            {matches === undefined ? (
-              <Placeholder />
-            ) : (
-              <LastMatch matches={matches} isDoubtful={isDoubtful} />
-            )}
-          </dd>
+          <dd>{stats === undefined ? <Placeholder /> : <LastMatch stats={stats} />}</dd>
         </dl>
-        {isNever && trial !== undefined && (
+        {trial !== undefined && (
           <TrialNote trial={trial}>
             {trial.matches === 0 && trial.lastMiss !== undefined && (
               <Link className="link" to="/events/$id" params={{ id: trial.lastMiss }}>
@@ -71,18 +64,21 @@ export function SentCard({ endpoint }: { readonly endpoint: Endpoint }) {
   );
 }
 
-function matchCount({ lastDay, isPart }: EndpointMatches): string {
-  return `${lastDay.toLocaleString('en')}${isPart ? '+' : ''}`;
+type Stats = Schemas['EndpointStats'];
+
+/** `12`, or `10,000+` where the service has stopped counting. */
+function matchCount({ matches, matchesIsAtLeast }: Stats): string {
+  return `${matches.toLocaleString('en')}${matchesIsAtLeast ? '+' : ''}`;
 }
 
-function LastMatch({ matches: { last }, isDoubtful }: { matches: EndpointMatches; isDoubtful: boolean }) {
-  if (last !== undefined)
+function LastMatch({ stats: { endpoint, lastMatch, isNeverMatched } }: { readonly stats: Stats }) {
+  if (lastMatch !== '')
     return (
-      <Link className="link" to="/deliveries/$id" params={{ id: last.id }}>
-        <Time value={last.created} />
+      <Link className="link" to="/webhooks/$id" params={{ id: endpoint }} search={{ tab: 'deliveries' }}>
+        <Time value={lastMatch} />
       </Link>
     );
-  if (!isDoubtful) return <span className="soft">None yet</span>;
+  if (!isNeverMatched) return <span className="soft">None yet</span>;
   return (
     <span className="badge" data-tone="retrying">
       <TriangleAlert size={14} aria-hidden />
