@@ -16,7 +16,9 @@ export interface MadeDashboard {
   readonly folders: readonly string[];
 }
 
-const sharedParts = /dashboard\/src\/(?:parts|browser)\/|lucide-react/;
+/** With what every screen asks for, and what lists are made with: each would be a file of its own beside the lazy parts. */
+const sharedParts =
+  /dashboard\/src\/(?:parts|browser|api\/(?:last-day|logs|live-changes))|lucide-react|useInfiniteQuery/;
 /** Of the records, what the table has, but not the work on many of them at once, which few ask for. */
 const sharedByRecords = /dashboard\/src\/screens\/records\/(?!bulk|csv|export|use-work|work-)/;
 
