@@ -79,3 +79,26 @@ test('a new endpoint that no change was for has no match yet, and is no concern'
     return card.locator('dd time').isVisible();
   });
 });
+
+test('a select that is compared with none of its values is a warning', { skip }, async (t) => {
+  const stage = await startDeliveryStage(t, { modes: [ok], schedule: [] });
+  const { pb, receiver } = stage;
+  await pb.collections.create({
+    name: 'invoices',
+    type: 'base',
+    fields: [{ name: 'status', type: 'select', values: ['open', 'paid'], maxSelect: 1 }],
+  });
+  const { id } = await pb.send<{ id: string }>('/api/webhooks/endpoints', {
+    method: 'POST',
+    body: { url: receiver.url, collections: ['invoices'], filter: "status = 'Paid'" },
+  });
+  const page = await stage.openSignedIn(`webhooks/${id}`);
+  const warning = page.getByText('"Paid" is not a value of this field of invoices.');
+  await page.getByRole('region', { name: 'What it is sent' }).getByText('None yet').waitFor();
+  await warning.waitFor();
+  await page.getByRole('link', { name: 'Edit filter' }).click();
+  await warning.waitFor();
+  await assertAccessible(page, 'filter with a warning');
+  await page.locator('#endpoint-filter').fill("status = 'paid'");
+  await warning.waitFor({ state: 'detached' });
+});

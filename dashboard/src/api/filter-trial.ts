@@ -1,6 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { call, Failure } from './client.ts';
 import type { Endpoint } from './events.ts';
+import type { Schemas } from './schema.ts';
 
 /** What an endpoint's filter lets through of the last changes of its collections. */
 export interface FilterTrial {
@@ -14,6 +15,8 @@ export interface FilterTrial {
   readonly lastMatch: string | undefined;
   /** The event of the last change that does not match. */
   readonly lastMiss: string | undefined;
+  /** What is allowed and yet hardly meant, in words. */
+  readonly warnings: readonly string[];
 }
 
 export interface TriedFilter extends Pick<Endpoint, 'filter' | 'events'> {
@@ -36,10 +39,10 @@ export function filterTrialQuery({ filter, events, collections }: TriedFilter) {
       );
       const since = new Date(Date.now() - dayMs).toISOString().replace('T', ' ');
       const isDayWhole = answers.every(
-        (items) => items.length < changesMax || (items.at(-1)?.created ?? '') < since,
+        ({ items }) => items.length < changesMax || (items.at(-1)?.created ?? '') < since,
       );
       const all = answers
-        .flat()
+        .flatMap(({ items }) => items)
         .filter(({ kind }) => events.includes(kind))
         .toSorted((one, other) => (one.created < other.created ? 1 : -1));
       const ofDay = all.filter(({ created }) => created >= since);
@@ -52,6 +55,7 @@ export function filterTrialQuery({ filter, events, collections }: TriedFilter) {
         unknown: tried.filter(({ isMet }) => isMet === null).length,
         lastMatch: all.find(({ isMet }) => isMet === true)?.created,
         lastMiss: all.find(({ isMet }) => isMet === false)?.id,
+        warnings: [...new Set(answers.flatMap(({ warnings }) => warnings))],
       };
     },
     placeholderData: keepPreviousData,
@@ -60,12 +64,14 @@ export function filterTrialQuery({ filter, events, collections }: TriedFilter) {
   });
 }
 
-async function test(filter: string, collection: string, isOneOfMany: boolean) {
+type Answer = Pick<Schemas['FilterTest'], 'items' | 'warnings'>;
+
+async function test(filter: string, collection: string, isOneOfMany: boolean): Promise<Answer> {
   try {
-    return (await call('POST /api/webhooks/filters/test', { body: { filter, collection } })).items;
+    return await call('POST /api/webhooks/filters/test', { body: { filter, collection } });
   } catch (error) {
     // Where an endpoint is for several collections, its filter need not fit each of them.
-    if (isOneOfMany && error instanceof Failure && error.status === 400) return [];
+    if (isOneOfMany && error instanceof Failure && error.status === 400) return { items: [], warnings: [] };
     throw error;
   }
 }

@@ -73,7 +73,13 @@ export function EndpointForm({ values, onChange, id, refused, urlAside }: Endpoi
           {...errorAttributes('endpoint-description', problems.get('description'))}
         />
       </LabelledField>
-      <ToldFields values={values} onChange={onChange} problems={problems} isChecked={isCurrent} />
+      <ToldFields
+        values={values}
+        onChange={onChange}
+        problems={problems}
+        isChecked={isCurrent}
+        warnings={(isCurrent && check?.warnings) || []}
+      />
       <ScheduleFields values={values} onChange={onChange} error={problems.get('schedule')} />
       <Forecast check={check} values={values} isChecked={isCurrent && !problems.has('filter')} />
       {error !== null && <FailureNotice error={error} />}
@@ -143,17 +149,18 @@ interface ToldFieldsProps {
   readonly onChange: EndpointFormProps['onChange'];
   readonly problems: ReadonlyMap<string, string>;
   readonly isChecked: boolean;
+  readonly warnings: readonly string[];
 }
 
 /** What the endpoint is told of. */
-function ToldFields({ values, onChange, problems, isChecked }: ToldFieldsProps) {
+function ToldFields({ values, onChange, problems, isChecked, warnings }: ToldFieldsProps) {
   if (isBoundToEndpoints()) return <ToldFacts values={values} />;
   const shared = { values, onChange };
   return (
     <>
       <EventChoice {...shared} error={problems.get('events')} />
       <CollectionChoice {...shared} error={problems.get('collections')} />
-      <FilterField {...shared} error={problems.get('filter')} isChecked={isChecked} />
+      <FilterField {...shared} error={problems.get('filter')} isChecked={isChecked} warnings={warnings} />
     </>
   );
 }

@@ -12,10 +12,12 @@ interface FilterFieldProps {
   readonly error: string | undefined;
   /** Whether the service has said that nothing is wrong with what the form has now, or what. */
   readonly isChecked: boolean;
+  /** What is allowed and yet hardly meant. */
+  readonly warnings: readonly string[];
 }
 
 /** A condition on what the endpoint is sent, tried on the last changes while one types. */
-export function FilterField({ values, onChange, error, isChecked }: FilterFieldProps) {
+export function FilterField({ values, onChange, error, isChecked, warnings }: FilterFieldProps) {
   const trial = useFilterTrial(values, isChecked && error === undefined);
   return (
     <LabelledField
@@ -34,9 +36,19 @@ export function FilterField({ values, onChange, error, isChecked }: FilterFieldP
         onChange={(event) => onChange({ filter: event.target.value })}
         {...errorAttributes('endpoint-filter', error)}
       />
+      <FilterWarnings warnings={warnings} />
       {trial !== undefined && <TrialNote trial={trial} />}
     </LabelledField>
   );
+}
+
+export function FilterWarnings({ warnings }: Pick<FilterFieldProps, 'warnings'>) {
+  return warnings.map((text) => (
+    <p key={text} className="filter-trial" data-doubtful>
+      <TriangleAlert size={13} aria-hidden />
+      <span>{text}</span>
+    </p>
+  ));
 }
 
 interface TrialNoteProps {

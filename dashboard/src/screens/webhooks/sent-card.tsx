@@ -9,7 +9,7 @@ import type { Schemas } from '../../api/schema.ts';
 import { isBoundToEndpoints, mayChangeWebhooks } from '../../api/session.ts';
 import { plural, Time } from '../../parts/time.tsx';
 import { kindLabels } from './endpoint-values.ts';
-import { TrialNote } from './filter-field.tsx';
+import { FilterWarnings, TrialNote } from './filter-field.tsx';
 import { useFilterTrial } from './use-filter-trial.ts';
 
 /** Which changes an endpoint is sent, and whether there have been any: one that never matches would look well otherwise. */
@@ -59,6 +59,7 @@ export function SentCard({ endpoint }: { readonly endpoint: Endpoint }) {
             )}
           </TrialNote>
         )}
+        <FilterWarnings warnings={trial?.warnings ?? []} />
       </div>
     </section>
   );
