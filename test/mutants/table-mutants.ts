@@ -28,7 +28,7 @@ export const tableMutants: readonly Mutant[] = [
     file: 'src/storage/sqlite/write-queue.ts',
     from: 'this.#longCommit = settled;',
     to: '',
-    tests: ['test/faults/long-changes.test.ts'],
+    tests: ['src/storage/sqlite/long-works.test.ts'],
   },
   {
     name: 'readers see the state before while a thread commits',

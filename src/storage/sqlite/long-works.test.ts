@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, renameSync } from 'node:fs';
+import { copyFileSync, existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { AssertionFailed } from '../../base/assert.ts';
 import { AppError } from '../../base/errors.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Database, Transaction } from '../database.ts';
 import { UniqueViolation } from '../engine-errors.ts';
+import { ReaderPool } from './reader-pool.ts';
 import { openSqlite, type SqliteFile } from './sqlite-database.ts';
 import { WriterThread, WriterThreads } from './writer-thread.ts';
 
@@ -22,16 +24,35 @@ interface Stage {
   readonly alter: <Result>(work: (tx: Transaction) => Promise<Result>) => Promise<Result>;
 }
 
-async function setUp(t: TestContext, writers = new WriterThreads()): Promise<Stage> {
+async function setUp(t: TestContext, writers = new WriterThreads(), readers?: ReaderPool): Promise<Stage> {
   const path = join(temporaryFolder(t), 'data.db');
-  const database = openSqlite({ path, writers });
+  const database = openSqlite({ path, writers, queryTimeoutMs: 60_000, ...(readers && { readers }) });
   t.after(async () => {
     await database.stop().catch(() => undefined);
+    await readers?.stop();
     await writers.stop();
   });
   await database.write((tx) => tx.run(sql`CREATE TABLE note (id TEXT, size INTEGER, bytes BLOB)`));
   const alter: Stage['alter'] = (work) => database.write(work, { isExclusive: true, alteredTables });
   return { database, path, alter };
+}
+
+/** Returns the URL of a thread that has also run this code before it is asked anything. */
+function wrappedWriter(code: string): URL {
+  const own = new URL('writer-worker.ts', import.meta.url).href;
+  const whole = `import ${JSON.stringify(own)}; import { parentPort } from 'node:worker_threads'; ${code}`;
+  return new URL(`data:text/javascript,${encodeURIComponent(whole)}`);
+}
+
+/** Counts what its threads have answered. */
+class NotingPool extends ReaderPool {
+  answers = 0;
+
+  override async search(...search: Parameters<ReaderPool['search']>): ReturnType<ReaderPool['search']> {
+    const found = await super.search(...search);
+    this.answers += 1;
+    return found;
+  }
 }
 
 function add(tx: Transaction, id: string): Promise<number> {
@@ -181,11 +202,8 @@ test('a thread writes no file that has taken the place of another', async (t) =>
 });
 
 test('a thread that dies fails its work, of which nothing is kept, and the next one has another thread', async (t) => {
-  const own = new URL('writer-worker.ts', import.meta.url).href;
-  const dying = `import { parentPort } from 'node:worker_threads';
-    parentPort.on('message', ({ statement }) => { if (statement?.text === 'SELECT die') process.exit(1); });
-    await import(${JSON.stringify(own)});`;
-  const url = new URL(`data:text/javascript,${encodeURIComponent(dying)}`);
+  const url = wrappedWriter(`
+    parentPort.on('message', ({ statement }) => { if (statement?.text === 'SELECT die') process.exit(1); });`);
   const { database, alter } = await setUp(t, new WriterThreads(() => new WriterThread(url)));
   const died = alter(async (tx) => {
     await add(tx, 'lost');
@@ -195,6 +213,43 @@ test('a thread that dies fails its work, of which nothing is kept, and the next 
   await alter((tx) => add(tx, 'kept'));
   await database.write((tx) => add(tx, 'kept'));
   assert.deepEqual(await ids(database), ['kept', 'kept']);
+});
+
+test('a slow search shows no commit of a thread before this thread knows of it', async (t) => {
+  const folder = temporaryFolder(t);
+  const [committed, released] = ['committed', 'released'].map((name) => join(folder, name));
+  assert.ok(committed !== undefined && released !== undefined);
+  // Holds back what the thread answers to COMMIT.
+  const url = wrappedWriter(`
+    import { existsSync, writeFileSync } from 'node:fs';
+    const post = parentPort.postMessage.bind(parentPort);
+    let isCommit = false;
+    parentPort.on('message', ({ statement }) => (isCommit = statement?.text === 'COMMIT'));
+    parentPort.postMessage = (answer) => {
+      if (isCommit) writeFileSync(${JSON.stringify(committed)}, '');
+      // Or until the folder is gone, when the test has failed.
+      while (isCommit && existsSync(${JSON.stringify(committed)}) && !existsSync(${JSON.stringify(released)}))
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+      post(answer);
+    };`);
+  const readers = new NotingPool({ threads: 1 });
+  const { database, alter } = await setUp(t, new WriterThreads(() => new WriterThread(url)), readers);
+  await database.write((tx) => add(tx, 'before'));
+  const altered = alter((tx) => add(tx, 'new'));
+  await eventually('the thread has committed', () => existsSync(committed));
+  let isReleased = false;
+  const found = database
+    .search(
+      sql`WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 100000 AND "$in_time"(n))
+        SELECT id FROM note WHERE (SELECT count(*) FROM n) > 0 ORDER BY rowid`,
+    )
+    .then((rows) => [isReleased, rows]);
+  await eventually('a thread has searched', () => readers.answers > 0);
+  for (let turns = 0; turns < 20; turns += 1) await nextTurn();
+  isReleased = true;
+  writeFileSync(released, '');
+  await altered;
+  assert.deepEqual(await found, [true, [['before'], ['new']]]);
 });
 
 test('a file is closed after the long work that runs, and without those that wait for a thread', async (t) => {
