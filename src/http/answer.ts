@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Share } from '../base/fair-line.ts';
 import type { Ledger } from '../base/ledger.ts';
 import type { QueryReader } from '../query/list-query.ts';
+import { projectTexts } from '../query/project-texts.ts';
 import { parseFields, pickFields, type Projection } from '../query/projection.ts';
 import { clientKey } from '../limits/rate-limiter.ts';
 import { AnswerMemory } from './answer-memory.ts';
@@ -41,6 +42,16 @@ export function checkFields(query: QueryReader): void {
 export function projected(query: QueryReader, json: string): string {
   const projection = projectionOf(query);
   return projection === undefined ? json : JSON.stringify(pickFields(JSON.parse(json), projection));
+}
+
+/** A shorter text is read and written in less than a turn of the event loop may take. */
+const longLength = 64 * 1024;
+
+/** As {@link projected}; other work goes on between the pieces of a long text. */
+export function projectedInTurns(query: QueryReader, json: string): string | Promise<string> {
+  if (json.length < longLength) return projected(query, json);
+  const projection = projectionOf(query);
+  return projection === undefined ? json : projectTexts([json], projection).then(([text = '']) => text);
 }
 
 function projectionOf(query: QueryReader): Projection | undefined {

@@ -7,7 +7,7 @@ import type { RecordText } from '../records/read-record.ts';
 import type { ExpectedRevision } from '../records/record-write.ts';
 import { recordIdsJson, type StoredRecord } from '../records/record.ts';
 import type { WriteAnswer } from './request-context.ts';
-import { projected } from './answer.ts';
+import { projected, projectedInTurns } from './answer.ts';
 
 interface RecordAnswer extends WriteAnswer {
   readonly json: string;
@@ -27,8 +27,11 @@ export async function recordAnswer(
 }
 
 /** A record that was read as text, with the same ETag as in the answer to its last write. */
-export function textAnswer(query: QueryReader, record: RecordText): Omit<RecordAnswer, 'idsJson'> {
-  const json = projected(query, record.json);
+export async function textAnswer(
+  query: QueryReader,
+  record: RecordText,
+): Promise<Omit<RecordAnswer, 'idsJson'>> {
+  const json = await projectedInTurns(query, record.json);
   const etag = entityTag(record.revision, textDigest(json));
   return { status: 200, json, headers: { etag } };
 }

@@ -31,7 +31,7 @@ import type { Reserve } from '../storage/data-home.ts';
 import type { WriteOptions } from '../storage/database.ts';
 import type { StorageFault } from '../storage/storage-health.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
-import { type Answer, answerMemory, projected } from './answer.ts';
+import { type Answer, answerMemory, projectedInTurns } from './answer.ts';
 import type { AnswerMemory } from './answer-memory.ts';
 import { bodyOf } from './body.ts';
 import { queryOf } from './request.ts';
@@ -76,10 +76,14 @@ export class ServiceContext {
   }
 
   /** Answers JSON text, of which `fields` of the query may ask for some members only. */
-  answer(json: string, { status = 200, headers }: Omit<Partial<Answer>, 'json'> = {}): Answer {
+  answer(
+    json: string,
+    { status = 200, headers }: Omit<Partial<Answer>, 'json'> = {},
+  ): Answer | Promise<Answer> {
     // A sign-in that asks for a second factor is no success, and its client needs the whole answer to go on.
-    const shown = status < 300 ? projected(this.query, json) : json;
-    return { status, json: shown, ...(headers && { headers }) };
+    const shown = status < 300 ? projectedInTurns(this.query, json) : json;
+    const toAnswer = (text: string): Answer => ({ status, json: text, ...(headers && { headers }) });
+    return typeof shown === 'string' ? toAnswer(shown) : shown.then(toAnswer);
   }
 }
 

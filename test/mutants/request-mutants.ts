@@ -25,6 +25,13 @@ export const requestMutants: readonly Mutant[] = [
     tests: ['test/api/removal-jobs.test.ts'],
   },
   {
+    name: 'the fields of a long answer are picked in pieces',
+    file: 'src/http/answer.ts',
+    from: 'if (json.length < longLength) return projected(query, json);',
+    to: 'if (json.length > 0) return projected(query, json);',
+    tests: ['src/http/record-answer.test.ts'],
+  },
+  {
     name: 'a form of many fields is read in pieces',
     file: 'src/http/parse-multipart.ts',
     from: 'if (!hasManyEdges(chunk))',

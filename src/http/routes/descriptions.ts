@@ -1,5 +1,5 @@
 import { hasScope } from '../../access/caller.ts';
-import { projected } from '../answer.ts';
+import { projectedInTurns } from '../answer.ts';
 import type { Descriptions } from '../openapi/descriptions.ts';
 import { emptyAnswer, jsonAnswer } from '../openapi/operation.ts';
 import { describe, type Description } from '../openapi/schema.ts';
@@ -32,7 +32,7 @@ export function descriptionRoute(allRoutes: () => readonly Route[]): Route {
       // Concurrent requests share this promise, and with it the documents that are already made.
       descriptions ??= loadDescriptions(context.services, allRoutes());
       const whole = await describeFor(context, await descriptions);
-      const part = projected(context.query, whole.json);
+      const part = await projectedInTurns(context.query, whole.json);
       const { json, etag } = part === whole.json ? whole : describe(part);
       // Also for guests: the document changes with each version.
       const headers = { etag, 'cache-control': 'private, no-cache' };

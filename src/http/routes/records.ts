@@ -173,7 +173,7 @@ export const recordRoutes = [
     scope: 'records:read',
     actions: ['view'],
     handle: async ({ instance, request, input, params }) => {
-      const shown = textAnswer(input.query, await readRecord(instance, input, params));
+      const shown = await textAnswer(input.query, await readRecord(instance, input, params));
       // With `expand` a full answer is sent: expanded records have revisions of their own, which the tag does not cover.
       const isFresh =
         !input.query.get('expand') && isAlreadyKnown(request.headers['if-none-match'], shown.headers.etag);
