@@ -7,8 +7,10 @@ import type { Config } from './config.ts';
 import { installedSharp, type SharpPort } from './files/load-sharp.ts';
 import { ThumbMaker } from './files/thumb-maker.ts';
 import { AccessLog } from './http/access-log.ts';
+import { WaitingServer } from './http/waiting-server.ts';
 import { type MetricsServer, serveMetrics } from './http/metrics-server.ts';
 import { createServer, type HttpServer } from './http/server.ts';
+import type { Readiness } from './http/request-context.ts';
 import { ServiceMetrics } from './http/service-metrics.ts';
 import { openTls, type TlsFiles, watchTls } from './http/tls.ts';
 import type { Instance } from './instances/instance.ts';
@@ -31,7 +33,8 @@ import {
   StartError,
   takeLock,
 } from './open-data-directory.ts';
-import type { DataLock } from './storage/data-home.ts';
+import type { DataHome, DataLock } from './storage/data-home.ts';
+import type { UpgradeWait } from './storage/postgres/wait-for-nodes.ts';
 import { DatabaseClock } from './storage/postgres/database-clock.ts';
 import { deliverAlone, type Delivering } from './webhooks/delivering.ts';
 import type { DispatcherOptions } from './webhooks/dispatcher.ts';
@@ -43,11 +46,15 @@ export const { version } = build;
 /** How long requests in flight may take once the service is to stop. */
 const requestsStopMs = 10_000;
 const idleCloseMs = 20;
+/** How often it is told that older nodes are waited for. */
+const waitLogMs = 10_000;
 
 /** Parts of the service that tests replace or wrap. */
 export interface AppParts extends DataParts {
   /** What makes thumbs. */
   readonly sharp?: SharpPort;
+  /** Ends a start that waits for older nodes. */
+  readonly stopSignal?: AbortSignal;
   /** Takes the lines of the access log, in place of the standard output. */
   readonly writeAccess?: (line: string) => void;
   /** Wraps the sending thread. */
@@ -73,7 +80,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   const logger = parts.logger ?? createLogger(config);
   const clock = parts.clock ?? systemClock;
   const lock = config.postgres === undefined ? await takeLock(config.data) : undefined;
-  const data = await openDataDirectory(config, { ...parts, logger });
+  const data = await openOrWait(config, { ...parts, logger });
   const { policy, dev: isDevelopment } = config;
   const mailer = new Mailer({ policy, clock, logger, isDevelopment });
   const delivering = await createDelivering(config, { ...parts, logger, mailer }, data);
@@ -107,7 +114,8 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     accessLog: config.accessLog ? new AccessLog(parts.writeAccess ?? writeSoon) : undefined,
     warnings: (instance) => warningsFor(instance, thumbs, ownFiles),
     reserve: data.home.reserve,
-    readiness: () => (isStopping ? 'stopping' : (data.home.fault() ?? 'ready')),
+    isOutdated: () => data.home.isOutdated,
+    readiness: () => (isStopping ? 'stopping' : readinessOf(data.home)),
   });
   const running = { ...services, server, delivering, nodes, data, lock, config, logger };
   const url = await listen(running);
@@ -126,6 +134,40 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
       await Promise.all([background.stop(), stopApp(running)]);
     },
   };
+}
+
+/** Opens the data. While nodes of an older version keep it from that, it answers that it is not ready. */
+async function openOrWait(
+  config: Config,
+  parts: AppParts & { readonly logger: Logger },
+): Promise<DataDirectory> {
+  const { host, port, tls, upgradeWaitMs: maxMs } = config;
+  const waiting = new WaitingServer({ host, port, tls });
+  let toldMs = Number.NEGATIVE_INFINITY;
+  const onWait: UpgradeWait['onWait'] = async (nodes) => {
+    await waiting.open().catch((error: unknown) => {
+      throw new StartError(`Cannot listen on ${host}:${port}: ${messageOf(error)}.`, { cause: error });
+    });
+    const nowMs = systemClock.monotonic();
+    if (nowMs - toldMs < waitLogMs) return;
+    toldMs = nowMs;
+    parts.logger.warn('Waiting for nodes of an older version to stop, which the new tables do not admit.', {
+      nodes,
+    });
+  };
+  const { stopSignal: signal } = parts;
+  try {
+    return await openDataDirectory(config, {
+      ...parts,
+      upgradeWait: { maxMs, onWait, ...(signal && { signal }) },
+    });
+  } finally {
+    await waiting.close();
+  }
+}
+
+function readinessOf(home: DataHome): Readiness {
+  return home.isOutdated ? 'outdated' : (home.fault() ?? 'ready');
 }
 
 function createRealtime(

@@ -152,6 +152,12 @@ export const serverFlags: readonly FlagDefinition[] = [
     fallback: '30',
   },
   {
+    name: 'upgrade-wait',
+    value: 'SECONDS',
+    description: 'how long a newer version waits for nodes that its tables do not admit',
+    fallback: '300',
+  },
+  {
     name: 'check-hours',
     value: 'HOURS',
     description: 'how often everything that is stored is searched for damage, 0 for never',

@@ -26,6 +26,8 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   readonly stopTimeoutMs: number;
   readonly queryTimeoutMs: number;
+  /** How long a start waits for nodes of an older version to stop. */
+  readonly upgradeWaitMs: number;
   /** How often everything that is stored is searched for damage; 0 for never. */
   readonly checkIntervalMs: number;
   /** How many copies of each file are kept as it was before an upgrade. */
@@ -150,6 +152,7 @@ function decodeConfig(sources: Sources): Config {
     masterKey: readMasterKey(sources),
     corsOrigins: readOrigins(read('cors-origins')),
     upgradeCopiesMax: readInteger('keep-upgrade-copies', read('keep-upgrade-copies'), { max: 100 }),
+    upgradeWaitMs: readInteger('upgrade-wait', read('upgrade-wait'), { max: 86_400 }) * 1_000,
     checkIntervalMs: readHours('check-hours', read('check-hours'), 8_760) * 3_600_000,
     stopTimeoutMs: readInteger('stop-timeout', read('stop-timeout'), { max: 3_600 }) * 1_000,
     queryTimeoutMs: readSeconds('query-timeout', read('query-timeout'), 60) * 1_000,

@@ -22,6 +22,7 @@ import type { MigrationNotice } from './storage/migrate.ts';
 import { probeFolder } from './storage/probe-folder.ts';
 import { filesPlace } from './storage/storage-health.ts';
 import { DatabaseClock } from './storage/postgres/database-clock.ts';
+import type { UpgradeWait } from './storage/postgres/wait-for-nodes.ts';
 import { openSqliteHome, prepareDirectory } from './storage/sqlite/home.ts';
 import { sqliteVersion } from './storage/sqlite/sqlite-database.ts';
 import { requireNoMove } from './transfer/move-mark.ts';
@@ -42,6 +43,8 @@ export interface DataParts {
   readonly wrapDatabase?: (database: Database) => Database;
   /** Wraps the place of every instance's files. */
   readonly wrapStore?: (store: BlobStore) => BlobStore;
+  /** How long a server waits for nodes of older versions; without it, nothing waits. */
+  readonly upgradeWait?: UpgradeWait;
   /** How many instances may be open at once, for tests in which more are wanted. */
   readonly openInstancesMax?: number;
 }
@@ -64,7 +67,7 @@ export interface DataDirectory {
 export async function openDataDirectory(config: Config, parts: DataParts): Promise<DataDirectory> {
   const clock = parts.clock ?? systemClock;
   const logger = parts.logger ?? createLogger(config);
-  const home = await openHome(config, logger);
+  const home = await openHome(config, { ...parts, logger });
   const dueClock =
     config.postgres === undefined ? clock : new DatabaseClock(clock, { isGiven: parts.clock !== undefined });
   const { masterKey, directory } = await openControl(home, config, clock);
@@ -182,7 +185,7 @@ function checkSqlite(): void {
 
 async function openHome(
   { data, postgres, masterKey, queryTimeoutMs, upgradeCopiesMax: copiesMax }: Config,
-  logger: Logger,
+  { logger, upgradeWait }: DataParts & { readonly logger: Logger },
 ): Promise<DataHome> {
   const onNotice = ({ message, members }: MigrationNotice): void => logger.warn(message, members);
   if (postgres === undefined) {
@@ -200,7 +203,7 @@ async function openHome(
   // Imported on demand: most servers never need the driver.
   const { openPostgresHome } = await import('./storage/postgres/home.ts');
   const { url, allowUnsafe: isLossAllowed } = postgres;
-  return openPostgresHome({ url, isLossAllowed, queryTimeoutMs }, { onNotice });
+  return openPostgresHome({ url, isLossAllowed, queryTimeoutMs }, { onNotice, upgradeWait });
 }
 
 async function prepareOrExplain(path: string): Promise<void> {

@@ -33,6 +33,7 @@ const everyOption: Required<StartOptions> = {
   realtimeConnections: 1,
   realtimeConnectionsPerAddress: 1,
   answerMemory: 64,
+  upgradeWait: 300,
   checkHours: 24,
   auditDays: 1,
   metricsPort: 0,

@@ -54,6 +54,8 @@ export interface StartOptions {
   readonly realtimeConnections?: number;
   readonly realtimeConnectionsPerAddress?: number;
   readonly auditDays?: number;
+  /** In seconds: how long a newer version waits for nodes on the same PostgreSQL database that its tables do not admit. */
+  readonly upgradeWait?: number;
   /** How often everything that is stored is searched for damage; 0 for never. */
   readonly checkHours?: number;
   /** Serves metrics for Prometheus on a port of their own; 0 takes a free one. On 127.0.0.1 unless `metricsHost` is given. */

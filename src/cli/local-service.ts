@@ -80,6 +80,7 @@ export async function openLocalService(
     tls: undefined,
     isForOperator: true,
     warnings: () => [],
+    isOutdated: () => data.home.isOutdated,
     reserve: data.home.reserve,
     readiness: () => 'ready',
   });

@@ -25,7 +25,16 @@ async function serve(config: Config, io: CommandIo): Promise<void> {
   const logger = createLogger(config);
   // Listens first: a signal during the start would otherwise end the process without a stop.
   const stopAsked = stopSignal();
-  const app = await startApp(config, { logger });
+  const stopped = new AbortController();
+  void stopAsked.then(() => stopped.abort());
+  const app = await startApp(config, { logger, stopSignal: stopped.signal }).catch((error: unknown) => {
+    if (!stopped.signal.aborted) throw error;
+    return undefined;
+  });
+  if (app === undefined) {
+    logger.info('Stopped before it had started.');
+    return;
+  }
   // Since the process began, whose start is most of it.
   const readyMs = Math.round(process.uptime() * 1_000);
   const token = await findSetupToken(app, config, logger);

@@ -148,6 +148,11 @@ export const httpLimits = {
  */
 export const nodeHttp = process.getBuiltinModule('node:http');
 
+/** Loaded when it is called: hardly any process needs it. */
+export function nodeHttps(): ReturnType<typeof process.getBuiltinModule<'node:https'>> {
+  return process.getBuiltinModule('node:https');
+}
+
 /**
  * Returns how many connections clients may have when the process may have this many files open: at most half of them. The rest is for
  * databases, webhooks and mails, which would all fail once idle clients had taken the last file.

@@ -39,7 +39,7 @@ import { ruleInput } from './rule-input.ts';
 import type { ServiceMetrics } from './service-metrics.ts';
 
 /** `stopping` once a stop has begun, or why the data cannot be used as it should be: a load balancer must then use another node. */
-export type Readiness = 'ready' | 'stopping' | StorageFault;
+export type Readiness = 'ready' | 'stopping' | 'outdated' | StorageFault;
 
 /** What routes use of the process. */
 export interface Services {
@@ -56,6 +56,8 @@ export interface Services {
   /** Every request is the operator's: only this process can send one, for a command over the data itself. */
   readonly isForOperator?: boolean;
   readonly readiness: () => Readiness;
+  /** Whether this process can no longer work on the data, which a newer version has changed. */
+  readonly isOutdated: () => boolean;
   readonly reserve: Reserve | undefined;
   /** What superusers are told of the process: a sentence each. */
   readonly warnings: (instance: Instance) => readonly string[];

@@ -4,6 +4,7 @@ import { authenticate, tokenRequired } from '../auth/authenticate.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Instance } from '../instances/instance.ts';
+import { unavailableText } from '../storage/engine-errors.ts';
 import { type Answer, checkFields, sendAnswer } from './answer.ts';
 import { requireReached, withOwnEndpoints } from './endpoint-keys.ts';
 import { logFailure, logRequest } from './log-request.ts';
@@ -76,6 +77,8 @@ async function serve(route: InstanceRoute, services: Services, { request, reply 
   const entry = request.instanceEntry;
   if (entry === null) throw notFound();
   const { instances } = services;
+  // Also for what could be answered from memory.
+  if (services.isOutdated()) throw outdated();
   const loan = instances.borrowOpen(entry.id) ?? (await instances.borrow(entry));
   const { instance } = loan;
   let caller: Caller = guest;
@@ -113,6 +116,10 @@ async function serve(route: InstanceRoute, services: Services, { request, reply 
     if (request.uploads !== null) await request.uploads.discard();
     loan.release();
   }
+}
+
+function outdated(): AppError {
+  return new AppError('unavailable', unavailableText, { retryAfter: 1 });
 }
 
 /**

@@ -37,6 +37,8 @@ export interface DataHome {
   readonly reserve: Reserve | undefined;
   /** Why data cannot be written now, or not be read as it was; undefined while all is well. */
   fault(): StorageFault | undefined;
+  /** Whether a newer version has changed the schema so that this process can no longer work on it. */
+  readonly isOutdated: boolean;
   /** Called after every instance was stopped. */
   stop(): Promise<void>;
 }

@@ -27,6 +27,8 @@ export interface MigrationNotice {
 export interface MigrateOptions {
   /** Awaited before a database is changed that is not new, with the number of its steps. */
   readonly beforeUpgrade?: (steps: number) => Promise<void>;
+  /** Awaited before a step is taken that needs versions to know more steps than they had to. Rejects where such a version runs. */
+  readonly requireAdmitted?: (reader: Reader, needed: number) => Promise<void>;
   /** Called after the commit. */
   readonly onNotice?: (notice: MigrationNotice) => void;
 }
@@ -38,7 +40,7 @@ export interface MigrateOptions {
 export async function migrate(
   database: Database,
   migrations: readonly Migration[],
-  { beforeUpgrade, onNotice }: MigrateOptions = {},
+  { beforeUpgrade, requireAdmitted, onNotice }: MigrateOptions = {},
 ): Promise<void> {
   const table = logTable(database.engine);
   if (await isDone(database, table, migrations)) return;
@@ -51,8 +53,14 @@ export async function migrate(
       if (await isDone(tx, table, migrations)) return [];
       const applied = await appliedCount(tx, table);
       const all: MigrationNotice[] = [];
-      for (const [index, step] of migrations.slice(applied).entries())
-        all.push(...(await apply(tx, step, { table, number: applied + index + 1 })));
+      let needed = await neededSteps(tx, table);
+      for (const [index, step] of migrations.slice(applied).entries()) {
+        const number = applied + index + 1;
+        const admits = await admittedBy(step, number, tx);
+        if (applied > 0 && admits > needed) await requireAdmitted?.(tx, admits);
+        needed = Math.max(needed, admits);
+        all.push(...(await apply(tx, step, { table, number, admits })));
+      }
       return all;
     },
     { isExclusive: true },
@@ -60,17 +68,19 @@ export async function migrate(
   for (const notice of notices) onNotice?.(notice);
 }
 
+/** Returns how many steps a version must know at least once this one is taken. */
+async function admittedBy({ admits }: Migration, number: number, reader: Reader): Promise<number> {
+  return (typeof admits === 'function' ? await admits(reader) : admits) ?? number;
+}
+
 async function apply(
   tx: Transaction,
-  { name, statements, change, admits }: Migration,
-  { table, number }: { readonly table: Sql; readonly number: number },
+  { name, statements, change }: Migration,
+  { table, number, admits }: { readonly table: Sql; readonly number: number; readonly admits: number },
 ): Promise<readonly MigrationNotice[]> {
-  const admitted = typeof admits === 'function' ? await admits(tx) : admits;
   for (const statement of statements(tx.names.engine)) await tx.run(statement);
   const notices = (await change?.(tx)) ?? [];
-  await tx.run(
-    sql`INSERT INTO ${table} (number, name, admits) VALUES (${number}, ${name}, ${admitted ?? number})`,
-  );
+  await tx.run(sql`INSERT INTO ${table} (number, name, admits) VALUES (${number}, ${name}, ${admits})`);
   return notices;
 }
 
@@ -80,11 +90,20 @@ async function isDone(reader: Reader, table: Sql, migrations: readonly Migration
   const applied = await appliedCount(reader, table);
   await requireSameKind(reader, table, { applied, first: migrations[0]?.name });
   if (applied <= known) return applied === known;
-  // A version that knows more steps than this one also writes `admits`.
-  const row = await reader.get(sql`SELECT max(admits) AS admits FROM ${table}`);
-  const needed = Number(row?.['admits']);
+  const needed = await neededSteps(reader, table);
   if (known < needed) throw new AppError('unavailable', newerSchema(applied, needed, known));
   return true;
+}
+
+/** A version that knows more steps than this one also writes `admits`. */
+async function neededSteps(reader: Reader, table: Sql): Promise<number> {
+  const row = await reader.get(sql`SELECT max(admits) AS admits FROM ${table}`);
+  return Number(row?.['admits'] ?? 0);
+}
+
+/** Returns how many steps the schema of a PostgreSQL database needs its nodes to know now. */
+export function stepsNeeded(reader: Reader): Promise<number> {
+  return neededSteps(reader, logTable('postgres'));
 }
 
 /** Throws when the schema began with another step: a file of another kind is in this place, and would be made unusable for its own. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Flags } from '../../src/config.ts';
 import { FoundDamage } from '../../src/storage/engine-errors.ts';
-import { addIndexWithoutEntries, damagePageOf, onlyDataFile } from '../support/damage-table.ts';
+import { addIndexOfOtherColumn, damagePageOf, onlyDataFile } from '../support/damage-table.ts';
 import { eventually } from '../support/eventually.ts';
 import { Scrape } from '../support/exposition.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -101,7 +101,7 @@ test('damage of an index alone is not forgotten before the index is whole', asyn
   const service = await startBlog(t, often);
   assert.equal((await create(service, notes)).status, 201);
   const file = onlyDataFile(service.data);
-  const repair = addIndexWithoutEntries(file, 'notes');
+  const repair = addIndexOfOtherColumn(file, 'notes');
   const [{ id } = { id: '' }] = service.app.data.directory.all();
   // As a request meets it that deletes the record.
   service.app.data.home.health.note(id, new FoundDamage(['an entry of an index is missing']));

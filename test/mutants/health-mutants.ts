@@ -101,4 +101,28 @@ export const healthMutants: readonly Mutant[] = [
     tests: ['test/nodes/damaged-server.test.ts'],
     engine: 'postgres',
   },
+  {
+    name: 'a newer version does not change tables under older nodes',
+    file: 'src/storage/migrate.ts',
+    from: 'if (applied > 0 && admits > needed)',
+    to: 'if (applied < 0 && admits > needed)',
+    tests: ['test/nodes/upgrade-wait.test.ts'],
+    engine: 'postgres',
+  },
+  {
+    name: 'an outdated node answers nothing',
+    file: 'src/http/serve-route.ts',
+    from: 'if (services.isOutdated()) throw outdated();',
+    to: 'if (!services.isOutdated) throw outdated();',
+    tests: ['test/nodes/rolling-upgrade.test.ts'],
+    engine: 'postgres',
+  },
+  {
+    name: 'an outdated node writes nothing',
+    file: 'src/storage/postgres/postgres-pool.ts',
+    from: 'if (this.#refusal !== undefined) throw this.#refusal();',
+    to: 'void this.#refusal;',
+    tests: ['test/nodes/rolling-upgrade.test.ts'],
+    engine: 'postgres',
+  },
 ];

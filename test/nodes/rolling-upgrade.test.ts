@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { eventually } from '../support/eventually.ts';
 import { ask } from '../support/postgres.ts';
 import { NodeGroup, posts } from './node-group.ts';
 
@@ -27,5 +28,24 @@ test('a node works beside newer ones on a schema that admits it, and refuses to 
   await assert.rejects(group.start(), /written by a newer version of Chancery/);
   assert.deepEqual(await ask(group.postgres, nodes), before);
   assert.equal(before.length, 2);
-  assert.deepEqual(group.log, []);
+
+  // Those that run are outdated, and say so. What they might remember is not answered either.
+  for (const node of [running, restarted]) {
+    await eventually('it is not ready', async () => {
+      const { status, json } = await group.ask(node, 'GET /api/health/ready');
+      return status === 503 && json.data.reason === 'outdated';
+    });
+    for (const what of ['GET /api/health', `GET ${records}`, `POST ${records}`, 'POST /api/batch']) {
+      const { status, retryAfter, json } = await group.ask(node, what, what.startsWith('P') ? {} : undefined);
+      assert.deepEqual([status, retryAfter, json.data], [503, '1', {}], what);
+    }
+    assert.equal((await group.ask(node, 'GET /api/health/live')).status, 200);
+  }
+  const told = group.log.filter((line) => /replace this process/.test(line));
+  assert.ok(told.length >= 2, group.log.join('\n'));
+  // Their leases end: nothing of theirs is written any more.
+  const signs = 'SELECT id, seen::text FROM chancery.node ORDER BY id';
+  const [first, pause] = [await ask(group.postgres, signs), 'SELECT pg_sleep(4)'];
+  await ask(group.postgres, pause);
+  assert.deepEqual(await ask(group.postgres, signs), first);
 });

@@ -24,16 +24,16 @@ export function damagePageOf(file: string, name: string): () => void {
   };
 }
 
-/** Adds an index to a table that lacks the entries of all its rows. Returns what adds them. */
-export function addIndexWithoutEntries(file: string, table: string): () => void {
-  const index = `${table}_without_entries`;
+/** Adds an index on the column `title` whose entries are those of another column: only who compares both notices. Returns what mends it. */
+export function addIndexOfOtherColumn(file: string, table: string): () => void {
+  const index = `${table}_of_other_column`;
   const run = (statements: string): void => {
     const database = new DatabaseSync(file, { timeout: 10_000, defensive: false });
     database.exec(statements);
     database.close();
   };
   run(`
-    CREATE INDEX ${index} ON ${table} (title) WHERE title IS NULL;
+    CREATE INDEX ${index} ON ${table} (updated);
     PRAGMA writable_schema = ON;
     UPDATE sqlite_schema SET sql = 'CREATE INDEX ${index} ON ${table} (title)' WHERE name = '${index}';`);
   return () => run(`REINDEX ${index}`);

@@ -69,6 +69,7 @@ export const healthRoutes = [
 const readinessMessages: Readonly<Record<Readiness, string>> = {
   ready: 'The service is ready.',
   stopping: 'The service is stopping.',
+  outdated: 'A newer version has changed the data: this process is to be replaced.',
   disk: 'The disk is full or cannot be written.',
   damage: 'Some of the stored data is damaged.',
   unavailable: 'The database is away.',
@@ -108,7 +109,7 @@ export const healthSchemas: Readonly<Record<string, Schema>> = {
     data: objectSchema(
       {
         reason: {
-          enum: ['stopping', ...storageFaults],
+          enum: ['stopping', 'outdated', 'upgrade', ...storageFaults],
           description: 'Why the service is not ready.',
         },
         engine: { enum: ['sqlite', 'postgres'] },

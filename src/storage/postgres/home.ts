@@ -5,14 +5,15 @@ import { newId } from '../../base/ids.ts';
 import { identifier, sql } from '../../sql/sql.ts';
 import type { DamageSearch, DataHome, Memory } from '../data-home.ts';
 import type { Database, Transaction, WriteOptions } from '../database.ts';
-import { faultOf } from '../engine-errors.ts';
-import { migrate, type MigrateOptions } from '../migrate.ts';
+import { faultOf, unavailableText } from '../engine-errors.ts';
+import { migrate, type MigrateOptions, stepsNeeded } from '../migrate.ts';
 import { StorageCounts } from '../storage-counts.ts';
 import { type StorageFault, StorageHealth } from '../storage-health.ts';
 import { postgresMigrations } from '../migrations/postgres-migrations.ts';
 import { countChecksumFailures } from './count-checksum-failures.ts';
 import { openPostgresPool, type PostgresPool, type PostgresPoolOptions } from './postgres-pool.ts';
 import { openPostgres } from './postgres-database.ts';
+import { migrateWithoutOlderNodes, requireNoOlderNodes, type UpgradeWait } from './wait-for-nodes.ts';
 import { postgresFault } from './postgres-errors.ts';
 
 /** Nobody looks through the pages of the server: damage counts for so long after it was met. */
@@ -25,10 +26,17 @@ const backgroundMax = 3;
 /** How far back versions are polled: they are drawn before their commit, so one below the newest seen may still appear. */
 const versionsBack = 1_000;
 
+export interface PostgresHomeOptions extends Pick<MigrateOptions, 'onNotice'> {
+  /** Without it, nothing waits for older nodes. */
+  readonly upgradeWait?: UpgradeWait | undefined;
+}
+
+const noWait: UpgradeWait = { maxMs: 0, onWait: () => Promise.resolve() };
+
 /** One PostgreSQL database: shared internal tables in `chancery`, a schema for the collections of each instance. */
 export async function openPostgresHome(
   options: PostgresPoolOptions,
-  how: Pick<MigrateOptions, 'onNotice'> = {},
+  how: PostgresHomeOptions = {},
 ): Promise<DataHome> {
   const pools: PostgresPool[] = [];
   try {
@@ -57,14 +65,17 @@ function explained(error: unknown, url: string): unknown {
 async function homeOf(
   pool: PostgresPool,
   backgroundPool: PostgresPool,
-  how: Pick<MigrateOptions, 'onNotice'>,
+  { upgradeWait = noWait, ...how }: PostgresHomeOptions,
 ): Promise<DataHome> {
   const counts = new StorageCounts([pool.counts, backgroundPool.counts]);
   const health = new StorageHealth({ faultOf: faultIn, probe: () => probe(background), damageMs });
   const ofAll = { instanceId: '', schema: 'chancery', counts, onFailure: noteIn(health, '') };
   const control = openPostgres({ pool, ...ofAll });
   const background = openPostgres({ pool: backgroundPool, ...ofAll });
-  await migrate(control, postgresMigrations, how);
+  const migrateNow = (): Promise<void> =>
+    migrate(control, postgresMigrations, { ...how, requireAdmitted: requireNoOlderNodes });
+  await migrateWithoutOlderNodes(control, migrateNow, upgradeWait);
+  let isOutdated = false;
   const opened = new Map<string, Opened>();
   let watch: Poller | undefined;
   return {
@@ -96,9 +107,15 @@ async function homeOf(
     },
     watch: (onError) => {
       const look = async (): Promise<void> => {
+        if (isOutdated) return;
+        isOutdated = (await stepsNeeded(background)) > postgresMigrations.length;
+        if (isOutdated) return refuseAll([pool, backgroundPool], onError);
         for (const changed of await findChanged(background, opened)) changed.refresh().catch(onError);
       };
       watch = new Poller({ intervalMs: watchIntervalMs, poll: look, onError });
+    },
+    get isOutdated() {
+      return isOutdated;
     },
     fault: () => (watch?.isWell === false ? 'unavailable' : health.fault),
     stop: async () => {
@@ -133,6 +150,17 @@ function searchByChecksums(database: Database): DamageSearch {
     stop: () => Promise.resolve(),
   };
 }
+
+/** From now on neither requests nor deliveries read or write anything: its tables mean what only newer versions know. */
+function refuseAll(pools: readonly PostgresPool[], onError: (error: unknown) => void): void {
+  const refusal = (): AppError =>
+    new AppError('unavailable', unavailableText, { retryAfter: 1, explanation: outdatedText });
+  for (const pool of pools) pool.refuse(refusal);
+  onError(new AppError('unavailable', outdatedText));
+}
+
+const outdatedText =
+  'A newer version has changed the tables so that this one can no longer use them: replace this process.';
 
 /** Takes a few hundred kilobytes of the server's disk, and gives them back. */
 async function probe(database: Database): Promise<void> {

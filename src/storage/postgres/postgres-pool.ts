@@ -37,6 +37,8 @@ export interface PostgresPool {
   readonly transactionTimeoutMs: number;
   /** Lends a connection to an instance, whose turn it is. Throws `unavailable` when none is free in time. */
   lend<Result>(use: (connection: PostgresConnection) => Promise<Result>, instance?: string): Promise<Result>;
+  /** Lends nothing any more, and throws what this returns instead. */
+  refuse(error: () => AppError): void;
   /** Waits for borrowed connections, then closes all. */
   stop(): Promise<void>;
 }
@@ -79,6 +81,7 @@ class SessionPool implements PostgresPool {
   readonly #turns: FairQueue;
   readonly #connections = new WeakMap<PoolClient, PostgresConnection>();
   #stopped: Promise<void> | undefined;
+  #refusal: (() => AppError) | undefined;
 
   constructor(options: PostgresPoolOptions) {
     this.#options = options;
@@ -122,6 +125,7 @@ class SessionPool implements PostgresPool {
     instance = '',
   ): Promise<Result> {
     if (this.#stopped !== undefined) throw stopping();
+    if (this.#refusal !== undefined) throw this.#refusal();
     const startMs = systemClock.monotonic();
     const lent = this.#turns.run({ instance, address: '' }, () => this.#lend(use, startMs));
     if (lent === undefined) throw busy();
@@ -143,6 +147,10 @@ class SessionPool implements PostgresPool {
         client.release();
       } else client.release(true);
     }
+  }
+
+  refuse(error: () => AppError): void {
+    this.#refusal = error;
   }
 
   stop(): Promise<void> {

@@ -92,6 +92,8 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
       reserve.start();
       watches = watchFiles({ database: control, mark }, opened, onError);
     },
+    // Nobody else changes the schema: this process has locked the directory.
+    isOutdated: false,
     fault: () => refusedFault(directory) ?? health.fault,
     refresh: async (instanceId) => {
       const found = opened.get(instanceId);

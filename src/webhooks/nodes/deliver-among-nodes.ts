@@ -2,6 +2,7 @@ import type { Logger } from '../../base/logger.ts';
 import { Poller } from '../../base/poller.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Database } from '../../storage/database.ts';
+import { postgresMigrations } from '../../storage/migrations/postgres-migrations.ts';
 import type { DatabaseClock } from '../../storage/postgres/database-clock.ts';
 import { listenPostgres } from '../../storage/postgres/listen-postgres.ts';
 import type { Delivering, DeliveringParts } from '../delivering.ts';
@@ -39,6 +40,7 @@ export function deliverAmongNodes(
     clock,
     logger,
     version: parts.version,
+    steps: postgresMigrations.length,
     prepareHandOver: (isGoing) => dispatcher.prepareHandOver(isGoing),
     onGain: () => poll.lookAgain(),
   });

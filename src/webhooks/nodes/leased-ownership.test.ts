@@ -16,6 +16,7 @@ test('a node that could not renew its leases in time looks again at what it stil
     clock,
     logger,
     version: '0',
+    steps: 1,
     prepareHandOver: () => Promise.resolve(() => Promise.resolve()),
     onGain: () => void (gains += 1),
   });

@@ -18,6 +18,8 @@ export interface LeasedOwnershipOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
+  /** How many steps of the schema this version knows. */
+  readonly steps: number;
   /** Called before shards are given away, when no more of them is claimed; its result then runs in that transaction. */
   readonly prepareHandOver: (isGoing: (instanceId: string) => boolean) => Promise<HandOver>;
   /** Called when shards were gained. */
@@ -97,13 +99,13 @@ export class LeasedOwnership implements Ownership {
   }
 
   async #renew(): Promise<void> {
-    const { database, clock, version } = this.#options;
+    const { database, clock, version, steps } = this.#options;
     // Taken before the statement is sent: the database starts the leases later, so they last at least as long as counted here.
     const askedMs = clock.monotonic();
     const haveLapsed = askedMs > this.#validUntilMs && this.#epochs.size > 0;
     const rows = await database.write(async (tx) => {
       await tx.run(sql`
-        INSERT INTO chancery.node (id, version, started, seen) VALUES (${this.node}, ${version}, now(), now())
+        INSERT INTO chancery.node (id, version, steps, started, seen) VALUES (${this.node}, ${version}, ${steps}, now(), now())
         ON CONFLICT (id) DO UPDATE SET seen = now()`);
       return tx.returning(sql`
         UPDATE chancery.shard_lease SET expires = now() + make_interval(secs => ${leaseSeconds})
