@@ -20,8 +20,8 @@ import type { Sql, SqlValue } from '../sql/sql.ts';
  *
  * The map of this folder. data-home.ts: where a process keeps its data; migrate.ts: brings the tables up to date.
  * - SQLite: home.ts, then sqlite-database.ts. write-queue.ts does the group commit on the one sqlite-connection.ts that
- *   writes; a work gets a sqlite-transaction.ts. Searches that take long are left to the threads of a reader-pool.ts, works that alter
- *   large tables to a writer-thread.ts.
+ *   writes; a work gets a sqlite-transaction.ts, and its searches the budget of write-searches.ts. Works that alter large tables are left
+ *   to a writer-thread.ts, searches outside of works that take long to the threads of a reader-pool.ts.
  * - PostgreSQL: home.ts, then postgres-database.ts, on connections of a postgres-pool.ts, which also limits the writers. A work gets
  *   a postgres-transaction.ts, a read a connection by pooled-reads.ts. write-groups.ts lets works share a transaction, read-batches.ts
  *   lets reads share a statement. batched-statements.ts makes one statement of many. The log's tables have partitions (log-partitions.ts).

@@ -46,6 +46,7 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
   const writers = new WriterThreads();
   const searched = { queryTimeoutMs, readers };
   const counts = new StorageCounts([readers.counts]);
+  const altered = { ...searched, writers, counts, copies };
   const health = new StorageHealth({ faultOf, probe: () => probeFolder(directory) });
   const ofControl = { counts, copies, checks: { onLoss }, ...watching(health, '') };
   const { database: control, mark } = await openControl(directory, ofControl);
@@ -69,15 +70,7 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
       const definitions = new SqliteDefinitions(memory);
       const ofInstance = ({ message, members }: MigrationNotice): void =>
         onNotice({ message, members: { instance: instanceId, ...members } });
-      const how = {
-        ...searched,
-        ...watching(health, instanceId),
-        writers,
-        counts,
-        copies,
-        definitions,
-        checks,
-      };
+      const how = { ...altered, ...watching(health, instanceId), definitions, checks };
       const file = await openFile({ path, ...how, onNotice: ofInstance, migrations: instanceMigrations });
       opened.set(instanceId, { ...file, definitions });
       return file.database;

@@ -102,7 +102,8 @@ async function openTwice(
   const open = async (): Promise<Handle> => {
     let reads = 0;
     const definitions = new SqliteDefinitions({ read: async () => () => void (reads += 1) });
-    const database = openSqlite({ path, definitions, ...(readers && { readers }) });
+    // On a busy machine a search may wait long for its thread.
+    const database = openSqlite({ path, definitions, queryTimeoutMs: 60_000, ...(readers && { readers }) });
     t.after(() => database.stop());
     await migrate(database, instanceMigrations);
     definitions.start();
