@@ -17,12 +17,12 @@ export function filterWarnings(endpoint: Conditional, context: ConditionContext)
   const { filter, owner, collections: only } = endpoint;
   if (filter === '') return [];
   const terms = ruleTerms(filter).filter(({ tree }) => tree.operator === '=' || tree.operator === '!=');
-  const asked = context.collections
+  const collections = context.collections
     .all()
     .filter((one) => (only.length === 0 ? emitsEvents(one) : only.includes(one.id)));
   const scope = filterScope(owner, { ...context, isStored: true });
   const warnings = new Set<string>();
-  for (const collection of asked)
+  for (const collection of collections)
     for (const term of terms) {
       const warning = warningOf(term, { collection, scope });
       if (warning !== undefined) warnings.add(warning);

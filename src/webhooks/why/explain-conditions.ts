@@ -8,7 +8,7 @@ import {
   ownerCondition,
 } from '../endpoints/endpoint-conditions.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import { askAll, type AskedChange, conditionContext } from './asked-change.ts';
+import { askAll, type ChangeQuery, conditionContext } from './change-query.ts';
 import type { FalseComparison, Reason } from './explanation.ts';
 import { falseComparisons } from './false-comparisons.ts';
 
@@ -30,19 +30,19 @@ const unknown: Verdict = { reason: 'unknown', isOfNow: false, comparisons: [] };
  * what an owner may view, are looked up as they are now. What takes too long is unknown.
  */
 export async function explainConditions(
-  asked: AskedChange,
+  query: ChangeQuery,
   endpoints: readonly Endpoint[],
 ): Promise<ReadonlyMap<Endpoint, Verdict>> {
-  const questions = endpoints.map((endpoint) => questionOf(asked, endpoint));
+  const questions = endpoints.map((endpoint) => questionOf(query, endpoint));
   const open = questions.filter(({ verdict }) => verdict === undefined);
-  const answers = await askTogether(asked, open);
+  const answers = await askTogether(query, open);
   const verdicts = new Map<Endpoint, Verdict>();
   for (const question of questions) {
     const { endpoint, verdict } = question;
     const answer = answers.get(question);
     verdicts.set(
       endpoint,
-      verdict ?? (answer === undefined ? unknown : await conclude(asked, question, answer)),
+      verdict ?? (answer === undefined ? unknown : await conclude(query, question, answer)),
     );
   }
   return verdicts;
@@ -64,8 +64,8 @@ interface Answer {
 /** Whether a filter asks about the state before a change. */
 const asksBefore = /@old\.|:changed\b/;
 
-function questionOf(asked: AskedChange, endpoint: Endpoint): Question {
-  const { collection, change } = asked;
+function questionOf(query: ChangeQuery, endpoint: Endpoint): Question {
+  const { collection, change } = query;
   const known = (reason: Reason | undefined): Question => ({
     endpoint,
     verdict: { reason, isOfNow: false, comparisons: [] },
@@ -73,7 +73,7 @@ function questionOf(asked: AskedChange, endpoint: Endpoint): Question {
     filter: always,
   });
   if (!hasConditions(endpoint)) return known(undefined);
-  const context = conditionContext(asked);
+  const context = conditionContext(query);
   const owner =
     endpoint.owner === '' ? always : (ownerCondition(endpoint.owner, collection, context) ?? never);
   const filter = endpoint.filter === '' ? always : filterCondition(endpoint, collection, context);
@@ -87,13 +87,13 @@ function questionOf(asked: AskedChange, endpoint: Endpoint): Question {
 }
 
 async function askTogether(
-  asked: AskedChange,
+  query: ChangeQuery,
   questions: readonly Question[],
 ): Promise<ReadonlyMap<Question, Answer>> {
   const answers = new Map<Question, Answer>();
   const ask = async (some: readonly Question[], timeoutMs?: number): Promise<boolean> => {
     const results = await askAll(
-      asked,
+      query,
       some.flatMap(({ owner, filter }) => [owner, filter]),
       timeoutMs,
     );
@@ -106,18 +106,18 @@ async function askTogether(
     return true;
   };
   if (questions.length === 0 || (await ask(questions))) return answers;
-  for (const question of questions) if (asked.budget.leftMs() > 0) await ask([question], aloneMs);
+  for (const question of questions) if (query.budget.leftMs() > 0) await ask([question], aloneMs);
   return answers;
 }
 
 async function conclude(
-  asked: AskedChange,
+  query: ChangeQuery,
   { endpoint, filter }: Question,
   { isOwners, isMet }: Answer,
 ): Promise<Verdict> {
   if (!isOwners) return { reason: 'owner', isOfNow: true, comparisons: [] };
   const isOfNow = endpoint.owner !== '' || filter.tables.length > 0;
   if (isMet) return { reason: undefined, isOfNow, comparisons: [] };
-  const comparisons = await falseComparisons(asked, endpoint);
+  const comparisons = await falseComparisons(query, endpoint);
   return { reason: 'filter', isOfNow: comparisons.some((one) => one.isOfNow), comparisons };
 }

@@ -18,7 +18,7 @@ import { type DeliveryOutcome, readOutcomesOf } from '../log/delivery-log.ts';
 import { readChanges } from '../log/logged-changes.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
 import { type EndpointChanges, noChanges, readEndpointChanges } from './endpoint-changes.ts';
-import type { AskedChange, TimeBudget } from './asked-change.ts';
+import type { ChangeQuery, TimeBudget } from './change-query.ts';
 import { explainConditions, type Verdict } from './explain-conditions.ts';
 import {
   type ChangedMember,
@@ -165,7 +165,7 @@ interface Explaining {
   readonly decisions: DecisionState;
   readonly changes: EndpointChanges;
   /** Undefined where conditions cannot be asked about the event. */
-  readonly asked: AskedChange | undefined;
+  readonly query: ChangeQuery | undefined;
 }
 
 /** Reads what the explanations of a page need together. */
@@ -192,18 +192,18 @@ async function startExplaining(
   const collection = collections.find(event.collection);
   const isAsked = !event.isExpunged && collection !== undefined && unsent.some(hasConditions);
   const [change] = isAsked ? await readChanges(database, collection, [event.position]) : [];
-  const asked =
+  const query =
     collection === undefined || change === undefined
       ? undefined
       : { database, collections, collection, change, caller, budget };
-  return { event, decisions, changes, asked };
+  return { event, decisions, changes, query };
 }
 
 async function explainSome(
   explaining: Explaining,
   subjects: readonly Subject[],
 ): Promise<readonly Explanation[]> {
-  const { event, decisions, asked } = explaining;
+  const { event, decisions, query } = explaining;
   const bySettings = new Map<Subject, Reason>();
   const open: Endpoint[] = [];
   for (const subject of subjects) {
@@ -216,7 +216,7 @@ async function explainSome(
     else if (endpoint !== undefined) open.push(endpoint);
   }
   const verdicts =
-    asked === undefined || isOperational(event.kind) ? new Map() : await explainConditions(asked, open);
+    query === undefined || isOperational(event.kind) ? new Map() : await explainConditions(query, open);
   return subjects.map((subject) => {
     const reason = bySettings.get(subject);
     const verdict: Verdict =
@@ -234,7 +234,7 @@ function sentReason({ endpoint, outcome }: Subject): Reason | undefined {
 }
 
 function verdictOf(
-  { event, asked }: Explaining,
+  { event, query }: Explaining,
   endpoint: Endpoint | undefined,
   verdicts: ReadonlyMap<Endpoint, Verdict>,
 ): Verdict {
@@ -243,14 +243,14 @@ function verdictOf(
   const isAsked = endpoint !== undefined && hasConditions(endpoint) && !isOperational(event.kind);
   const cannotAsk = event.isExpunged ? 'expunged' : 'collection-deleted';
   return {
-    reason: isAsked && asked === undefined ? cannotAsk : undefined,
+    reason: isAsked && query === undefined ? cannotAsk : undefined,
     isOfNow: false,
     comparisons: [],
   };
 }
 
 function toExplanation(
-  { event, changes, asked }: Explaining,
+  { event, changes, query }: Explaining,
   { id, name, endpoint, outcome }: Subject,
   { reason: found, isOfNow, comparisons }: Verdict,
 ): Explanation {
@@ -268,7 +268,7 @@ function toExplanation(
     deliveryStatus: outcome?.status ?? '',
     changed,
     isOfNow,
-    isWhole: !isByConditions || (asked?.change.isWhole ?? true),
+    isWhole: !isByConditions || (query?.change.isWhole ?? true),
     comparisons,
   };
 }

@@ -8,6 +8,7 @@ import { type Endpoint, wants } from '../endpoints/endpoint.ts';
  *   explain-event       the endpoints of a page, in the order in which they were made, and one explanation for each
  *   explanation         the reasons, and those that follow from an endpoint's settings alone
  *   explain-conditions  asks filters and owners again, about the event's own values; false-comparisons: what of a filter was false
+ *   change-query        one statement about the rows before and after a change, within the time of the answer
  *   endpoint-changes    what of endpoints was changed since, by the audit log
  */
 export const reasons = [
@@ -113,7 +114,7 @@ export function reasonOfSettings(
 }
 
 const messages: Readonly<Record<Reason, string>> = {
-  sent: 'It was sent this event.',
+  sent: 'It has a delivery of this event, whose status says what became of it.',
   paused: 'It is paused: the delivery waits until it is resumed.',
   disabled: 'It was disabled, as it took nothing for five days: the delivery waits until it is resumed.',
   'made-later': 'It was made after the event.',

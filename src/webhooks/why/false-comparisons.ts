@@ -9,7 +9,7 @@ import { limit, sql, type Sql } from '../../sql/sql.ts';
 import type { Tuple } from '../../storage/database.ts';
 import { filterScope, treeCondition } from '../endpoints/endpoint-conditions.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import { type AskedChange, askAll, conditionContext, searchChange } from './asked-change.ts';
+import { type ChangeQuery, askAll, conditionContext, searchChange } from './change-query.ts';
 import type { ComparedSide, FalseComparison } from './explanation.ts';
 
 /** Comparisons that are shown of one filter, with the first of many values on a side, and the first characters of each. */
@@ -28,17 +28,17 @@ const textMax = 64 * 1024;
  * where it takes too long to find out.
  */
 export async function falseComparisons(
-  asked: AskedChange,
+  query: ChangeQuery,
   endpoint: Pick<Endpoint, 'filter' | 'owner'>,
 ): Promise<readonly FalseComparison[]> {
   const tree = parseRule(endpoint.filter);
-  const scope = filterScope(endpoint.owner, conditionContext(asked));
+  const scope = filterScope(endpoint.owner, conditionContext(query));
   const parts = partsOf(tree);
-  const answers = await askParts(asked, scope, parts);
+  const answers = await askParts(query, scope, parts);
   if (answers === undefined) return [];
   const isFalse = (part: FilterTree): boolean => part === tree || answers.get(part) === false;
   const found = falseParts(tree, isFalse);
-  const context = { asked, scope, filter: endpoint.filter };
+  const context = { query, scope, filter: endpoint.filter };
   const isShown = (part: FilterTree): boolean => comparisonsOf(part).every((one) => mayName(context, one));
   const shown = found.filter(isShown);
   const comparisons: FalseComparison[] = [];
@@ -49,7 +49,7 @@ export async function falseComparisons(
 const hidden: FalseComparison = { text: '', position: 0, isHidden: true, isOfNow: false, sides: [] };
 
 interface Shown {
-  readonly asked: AskedChange;
+  readonly query: ChangeQuery;
   readonly scope: ScopeContext;
   readonly filter: string;
 }
@@ -61,7 +61,7 @@ function partsOf(tree: FilterTree): readonly FilterTree[] {
 
 /** Asks each part by itself, as if it were a filter of its own. */
 async function askParts(
-  asked: AskedChange,
+  query: ChangeQuery,
   scope: ScopeContext,
   parts: readonly FilterTree[],
 ): Promise<ReadonlyMap<FilterTree, boolean> | undefined> {
@@ -71,7 +71,7 @@ async function askParts(
   const ask = async (): Promise<boolean> => {
     if (some.length === 0) return true;
     const results = await askAll(
-      asked,
+      query,
       some.map(({ condition }) => condition),
     );
     for (const [index, { part }] of some.entries()) answers.set(part, results?.[index] === true);
@@ -80,7 +80,7 @@ async function askParts(
     return results !== undefined;
   };
   for (const part of parts) {
-    const condition = treeCondition(part, { collection: asked.collection, scope });
+    const condition = treeCondition(part, { collection: query.collection, scope });
     some.push({ part, condition });
     length += condition.text.length;
     if ((some.length === conditionsMax || length > textMax) && !(await ask())) return undefined;
@@ -102,15 +102,15 @@ function comparisonsOf(tree: FilterTree): readonly Comparison[] {
 }
 
 /** Whether the caller may read by the record API what the comparison names. */
-function mayName({ asked, scope }: Shown, comparison: Comparison): boolean {
-  const facts = ruleInputOfCaller(asked.caller);
-  const values = valuesFor({ ...scope, facts }, asked, comparison);
+function mayName({ query, scope }: Shown, comparison: Comparison): boolean {
+  const facts = ruleInputOfCaller(query.caller);
+  const values = valuesFor({ ...scope, facts }, query, comparison);
   return values !== undefined && !values.isGuarded;
 }
 
 function valuesFor(
   scope: ScopeContext,
-  { collection }: AskedChange,
+  { collection }: ChangeQuery,
   comparison: Comparison,
 ): ComparedValues | undefined {
   try {
@@ -123,28 +123,28 @@ function valuesFor(
 
 /** Returns a part as it is shown, with the values that were compared: those that the filter's own author, or owner, may see. */
 async function show(context: Shown, part: FilterTree): Promise<FalseComparison> {
-  const { asked, scope, filter } = context;
+  const { query, scope, filter } = context;
   const sides: ComparedSide[] = [];
   let isOfNow = false;
   for (const comparison of comparisonsOf(part).slice(0, comparisonsMax)) {
-    const values = valuesFor(scope, asked, comparison);
+    const values = valuesFor(scope, query, comparison);
     if (values === undefined) continue;
     isOfNow ||= values.isOfOther;
     const texts = [operandText(filter, comparison.left), operandText(filter, comparison.right)] as const;
-    sides.push(...(await readSides(asked, values, texts)));
+    sides.push(...(await readSides(query, values, texts)));
   }
   return { text: textOf(filter, part), position: part.position, isHidden: false, isOfNow, sides };
 }
 
 async function readSides(
-  asked: AskedChange,
+  query: ChangeQuery,
   { sides, joins }: ComparedValues,
   texts: readonly [left: string, right: string],
 ): Promise<readonly ComparedSide[]> {
-  const { dialect } = asked.database.names;
+  const { dialect } = query.database.names;
   const columns = sides.map((side) => (isOperand(side) ? dialect.shown(side, lengthMax + 1) : sql`NULL`));
   const rows = sides.some(isOperand)
-    ? await searchChange(asked, { columns, rest: sql`${joins}${limit(rowsMax)}` })
+    ? await searchChange(query, { columns, rest: sql`${joins}${limit(rowsMax)}` })
     : [];
   return texts.map((text, index) => {
     const side = sides[index] ?? null;

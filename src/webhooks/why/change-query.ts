@@ -17,7 +17,7 @@ export interface TimeBudget {
 }
 
 /** A change about which conditions are asked again. */
-export interface AskedChange {
+export interface ChangeQuery {
   readonly database: Reader;
   readonly collections: Collections;
   readonly collection: Collection;
@@ -34,25 +34,25 @@ export function conditionContext({
   database,
   collections,
   change,
-}: Pick<AskedChange, 'database' | 'collections' | 'change'>): ConditionContext {
+}: Pick<ChangeQuery, 'database' | 'collections' | 'change'>): ConditionContext {
   const now = fromTimestamp(change.created);
   return { collections, names: database.names, now, isStored: true };
 }
 
 /** Returns which of these conditions the change meets; undefined where that takes too long, or cannot be asked. */
 export async function askAll(
-  asked: AskedChange,
+  query: ChangeQuery,
   conditions: readonly Sql[],
   timeoutMs: number = statementMs,
 ): Promise<readonly boolean[] | undefined> {
   const columns = conditions.map((condition) => sql`CASE WHEN ${condition} THEN 1 ELSE 0 END`);
-  const rows = await searchChange(asked, { columns, rest: sql``, timeoutMs });
+  const rows = await searchChange(query, { columns, rest: sql``, timeoutMs });
   return rows?.[0]?.map((value) => Number(value) === 1);
 }
 
 /** Selects columns from the rows before and after a change, and from what follows them. Undefined where it takes too long. */
 export async function searchChange(
-  { database, collection, change, budget }: AskedChange,
+  { database, collection, change, budget }: ChangeQuery,
   {
     columns,
     rest,
