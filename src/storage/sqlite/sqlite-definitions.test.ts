@@ -102,8 +102,9 @@ async function openTwice(
   const open = async (): Promise<Handle> => {
     let reads = 0;
     const definitions = new SqliteDefinitions({ read: async () => () => void (reads += 1) });
-    // On a busy machine a search may wait long for its thread.
-    const database = openSqlite({ path, definitions, queryTimeoutMs: 60_000, ...(readers && { readers }) });
+    // A busy machine must not end what is slow on purpose.
+    const queryTimeoutMs = 60_000;
+    const database = openSqlite({ path, definitions, queryTimeoutMs, ...(readers && { readers }) });
     t.after(() => database.stop());
     await migrate(database, instanceMigrations);
     definitions.start();
