@@ -302,6 +302,7 @@ async function listen(running: Running): Promise<string> {
 async function startBackground({
   data,
   delivering,
+  realtime,
   nodes,
   server,
   metrics,
@@ -309,7 +310,12 @@ async function startBackground({
   logger,
 }: Running): Promise<Background> {
   const metricsServer = await openMetrics(config, metrics, logger);
-  data.home.watch((error) => logger.error('Definitions could not be read again.', { error }));
+  data.home.watch((error) => {
+    if (!data.home.isOutdated) return logger.error('Definitions could not be read again.', { error });
+    logger.error('This process answers no more requests.', { error });
+    // Its clients would be told of nothing more: they are to connect to another node.
+    void endClients(realtime, logger);
+  });
   data.directory.watch((error) => logger.error('The directory of instances could not be read.', { error }));
   data.instances.startSweeping();
   data.fileSweeper.start();
@@ -347,6 +353,14 @@ async function startBackground({
       for (const one of running) await one.stop();
     },
   };
+}
+
+async function endClients(realtime: Realtime, logger: Logger): Promise<void> {
+  try {
+    await realtime.stop();
+  } catch (error) {
+    logger.warn('Realtime connections could not be ended.', { error });
+  }
 }
 
 interface Background {

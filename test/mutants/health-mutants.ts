@@ -125,4 +125,12 @@ export const healthMutants: readonly Mutant[] = [
     tests: ['test/nodes/rolling-upgrade.test.ts'],
     engine: 'postgres',
   },
+  {
+    name: 'an outdated node ends its realtime connections',
+    file: 'src/app.ts',
+    from: 'void endClients(realtime, logger);',
+    to: 'void endClients;',
+    tests: ['test/nodes/rolling-upgrade.test.ts'],
+    engine: 'postgres',
+  },
 ];

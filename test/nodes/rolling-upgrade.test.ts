@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { EventStream } from '../support/event-stream.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask } from '../support/postgres.ts';
 import { NodeGroup, posts } from './node-group.ts';
@@ -22,6 +23,7 @@ test('a node works beside newer ones on a schema that admits it, and refuses to 
   for (const node of [running, restarted]) await group.get(node, `POST ${records}`, { title: 'x' });
   await group.receiver.waitForRequests(2);
 
+  const stream = await EventStream.open(t, running.url);
   await apply(known + 2, known + 1);
   const nodes = 'SELECT id FROM chancery.node ORDER BY id';
   const before = await ask(group.postgres, nodes);
@@ -39,8 +41,11 @@ test('a node works beside newer ones on a schema that admits it, and refuses to 
       const { status, retryAfter, json } = await group.ask(node, what, what.startsWith('P') ? {} : undefined);
       assert.deepEqual([status, retryAfter, json.data], [503, '1', {}], what);
     }
+    // Nothing has to be read for a guest.
+    assert.equal((await fetch(`${node.url}/api/health`)).status, 503);
     assert.equal((await group.ask(node, 'GET /api/health/live')).status, 200);
   }
+  await eventually('its realtime connections have ended', () => stream.isOver);
   const told = group.log.filter((line) => /replace this process/.test(line));
   assert.ok(told.length >= 2, group.log.join('\n'));
   // Their leases end: nothing of theirs is written any more.
