@@ -115,7 +115,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     warnings: (instance) => warningsFor(instance, thumbs, ownFiles),
     reserve: data.home.reserve,
     isOutdated: () => data.home.isOutdated,
-    readiness: () => (isStopping ? 'stopping' : readinessOf(data.home)),
+    readiness: (instance) => (isStopping ? 'stopping' : readinessOf(data.home, instance)),
   });
   const running = { ...services, server, delivering, nodes, data, lock, config, logger };
   const url = await listen(running);
@@ -166,8 +166,8 @@ async function openOrWait(
   }
 }
 
-function readinessOf(home: DataHome): Readiness {
-  return home.isOutdated ? 'outdated' : (home.fault() ?? 'ready');
+function readinessOf(home: DataHome, instance: string | undefined): Readiness {
+  return home.isOutdated ? 'outdated' : (home.fault(instance) ?? 'ready');
 }
 
 function createRealtime(

@@ -55,7 +55,8 @@ export interface Services {
   readonly version: string;
   /** Every request is the operator's: only this process can send one, for a command over the data itself. */
   readonly isForOperator?: boolean;
-  readonly readiness: () => Readiness;
+  /** Whether requests should be sent to this process; those to an instance where its id is given. */
+  readonly readiness: (instance?: string) => Readiness;
   /** Whether this process can no longer work on the data, which a newer version has changed. */
   readonly isOutdated: () => boolean;
   readonly reserve: Reserve | undefined;

@@ -35,8 +35,8 @@ export interface DataHome {
   openDamageSearch(): DamageSearch;
   /** Undefined where the disk is the database server's. */
   readonly reserve: Reserve | undefined;
-  /** Why data cannot be written now, or not be read as it was; undefined while all is well. */
-  fault(): StorageFault | undefined;
+  /** Why data that an instance needs cannot be written now, or not be read as it was; undefined while all is well. */
+  fault(instance?: string): StorageFault | undefined;
   /** Whether a newer version has changed the schema so that this process can no longer work on it. */
   readonly isOutdated: boolean;
   /** Called after every instance was stopped. */

@@ -50,9 +50,16 @@ export class StorageHealth {
     this.#options = options;
   }
 
-  /** The first of `storageFaults` that is in any place. */
-  get fault(): StorageFault | undefined {
-    return storageFaults.find((fault) => this.#places[fault].size > 0);
+  /**
+   * The first of `storageFaults` that concerns an instance: a disk that fails anywhere, and what is wrong with what all share or with its own
+   * place. Damage in another instance is none of its business.
+   */
+  faultFor(instance: string | undefined): StorageFault | undefined {
+    const concerned = ['', filesPlace, instance ?? ''];
+    return storageFaults.find((fault) => {
+      const places = this.#places[fault];
+      return fault === 'disk' ? places.size > 0 : concerned.some((place) => places.has(place));
+    });
   }
 
   /** The number of places that have this fault. */

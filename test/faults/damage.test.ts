@@ -53,7 +53,9 @@ test('damage that a request meets is a 503 that names nothing, an entry of the a
   const ready = await service.request('/api/health/ready');
   assert.equal(ready.status, 503);
   assert.deepEqual(ready.json.data, { reason: 'damage' });
-  // What is whole is served.
+  // What is whole is served, and other instances are none the worse.
+  await service.app.data.directory.create('whole', null);
+  assert.equal((await service.request('/i/whole/api/health/ready')).status, 200);
   assert.equal((await create(service, notes)).status, 201);
   assert.equal((await service.request(notes)).json.totalItems, 2);
 

@@ -3,6 +3,13 @@ import type { Mutant } from './mutant.ts';
 /** What the service says of storage that fails. */
 export const healthMutants: readonly Mutant[] = [
   {
+    name: 'damage in one instance leaves the others ready',
+    file: 'src/storage/storage-health.ts',
+    from: "return fault === 'disk' ? places.size > 0",
+    to: "return fault !== 'unavailable' ? places.size > 0",
+    tests: ['test/faults/damage.test.ts'],
+  },
+  {
     name: 'a failed group of writes is noted',
     file: 'src/storage/sqlite/write-queue.ts',
     from: 'this.#options.onFailure?.(error);\n      this.#abandon(error);',

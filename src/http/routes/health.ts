@@ -57,7 +57,7 @@ export const healthRoutes = [
       }),
     },
     handle: (context) => {
-      const readiness = context.services.readiness();
+      const readiness = context.services.readiness(context.request.instanceEntry?.id);
       const status = readiness === 'ready' ? 200 : 503;
       const data = status === 200 ? {} : { reason: readiness };
       const json = JSON.stringify({ code: status, message: readinessMessages[readiness], data });

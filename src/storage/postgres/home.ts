@@ -117,7 +117,7 @@ async function homeOf(
     get isOutdated() {
       return isOutdated;
     },
-    fault: () => (watch?.isWell === false ? 'unavailable' : health.fault),
+    fault: (instance) => (watch?.isWell === false ? 'unavailable' : health.faultFor(instance)),
     stop: async () => {
       await watch?.stop();
       await health.stop();

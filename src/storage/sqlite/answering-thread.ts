@@ -56,7 +56,12 @@ export type ThreadFailure =
   | { readonly kind: 'late' }
   | { readonly kind: 'too large' }
   | { readonly kind: 'replaced'; readonly path: string }
-  | { readonly kind: 'broken'; readonly message: string; readonly isCertain: boolean }
+  | {
+      readonly kind: 'broken';
+      readonly errcode: number | undefined;
+      readonly message: string;
+      readonly isCertain: boolean;
+    }
   | { readonly kind: 'engine'; readonly errcode: number; readonly message: string }
   | { readonly kind: 'other'; readonly message: string };
 
@@ -68,9 +73,9 @@ export function toFailure(error: unknown): ThreadFailure {
   const isOurs = error instanceof AppError || error instanceof UniqueViolation;
   const cause = isOurs ? error.cause : error;
   const message = cause instanceof Error ? cause.message : String(cause);
-  if (error instanceof EngineFailure)
-    return { kind: 'broken', message, isCertain: error.code === 'unavailable' };
   const errcode = sqliteCode(cause);
+  if (error instanceof EngineFailure)
+    return { kind: 'broken', errcode, message, isCertain: error.code === 'unavailable' };
   return errcode === undefined ? { kind: 'other', message } : { kind: 'engine', errcode, message };
 }
 
@@ -86,10 +91,21 @@ export function toError(failure: ThreadFailure): unknown {
         isCertain: true,
       });
     case 'broken':
-      return new EngineFailure(new Error(failure.message), { isCertain: failure.isCertain });
+      return new EngineFailure(driverError(failure), { isCertain: failure.isCertain });
     case 'engine':
-      return toEngineError(Object.assign(new Error(failure.message), { errcode: failure.errcode }));
+      return toEngineError(driverError(failure));
     default:
       return new Error(failure.message);
   }
+}
+
+/** Returns the error as the driver would have thrown it: its code says what failed. */
+function driverError({
+  errcode,
+  message,
+}: {
+  readonly errcode: number | undefined;
+  readonly message: string;
+}): Error {
+  return errcode === undefined ? new Error(message) : Object.assign(new Error(message), { errcode });
 }

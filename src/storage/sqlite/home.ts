@@ -87,7 +87,7 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
     },
     // Nobody else changes the schema: this process has locked the directory.
     isOutdated: false,
-    fault: () => refusedFault(directory) ?? health.fault,
+    fault: (instance) => refusedFault(directory) ?? health.faultFor(instance),
     refresh: async (instanceId) => {
       const found = opened.get(instanceId);
       await found?.definitions.refresh(found.database);
