@@ -210,6 +210,17 @@ test('a page of the address is where the table begins', { skip }, async (t) => {
   await eventually('the address follows', async () => !page.url().includes('page='));
 });
 
+test('HTML shows as its texts in one line', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await withNotes(stage);
+  const body =
+    '<h1 class="a">Fish &amp; <b>ch</b>ips</h1><style>p { color: red }</style><p>3 &lt; 4&#33;<br>done</p><!-- no -->';
+  await stage.pb.collection('notes').create({ title: 'one', body });
+  const page = await stage.openSignedIn('c/notes');
+  await cell(page, 0, 'body').waitFor();
+  assert.equal(await cell(page, 0, 'body').innerText(), 'Fish & chips 3 < 4! done');
+});
+
 test('a script in any field shows as text', { skip }, async (t) => {
   const stage = await startSignedInStage(t);
   await withNotes(stage);

@@ -9,6 +9,7 @@ import type { Collection, Field, RecordModel } from '../../api/client.ts';
 import { type FieldOf, presentableFields } from '../../api/collections.ts';
 import { fileTokenQuery, fileUrl, isImage } from '../../api/files.ts';
 import { Time } from '../../parts/time.tsx';
+import { plainText } from './plain-text.ts';
 
 interface CellValueProps {
   readonly record: RecordModel;
@@ -151,11 +152,4 @@ function FileValues({ record, field, names }: FileValuesProps) {
       </span>
     ),
   );
-}
-
-/** The texts of HTML. Parsed without ever being part of the page: no script of it runs, no image of it loads. */
-function plainText(html: string): string {
-  // Handlers would not run either, but the browser reports each of them against the policy of the page.
-  const inert = html.replaceAll(/([\s"'/])on(\w+\s*=)/gi, '$1no$2');
-  return new DOMParser().parseFromString(inert, 'text/html').body.textContent;
 }
