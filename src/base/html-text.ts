@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as HtmlParser from 'htmlparser2';
-import { atOnce } from './pauses.ts';
+import { atOnce } from './pieces.ts';
 
 export interface HtmlTag {
   /** The element's name in lower case. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { AppError } from './errors.ts';
 import { JsonOutline } from './json-outline.ts';
-import { atOnce, inTurns } from './pauses.ts';
+import { atOnce, inTurns } from './pieces.ts';
 
 /** What http-api A14 and A20 allow. Positions in messages count UTF-16 units of the text from 0. */
 export interface JsonLimits {

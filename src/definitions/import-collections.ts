@@ -1,4 +1,4 @@
-import { inTurns, Pauses } from '../base/pauses.ts';
+import { inTurns, Pauses } from '../base/pieces.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Collection } from '../collections/collection.ts';
 import { changeTables, type CollectionDeletion, saveSecrets, tellOfNames } from './change-collection.ts';

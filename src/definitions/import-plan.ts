@@ -1,6 +1,6 @@
 import { AppError, type FieldError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
-import { inTurns, Pauses } from '../base/pauses.ts';
+import { inTurns, Pauses } from '../base/pieces.ts';
 import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import { fieldError, invalidValue } from '../fields/field-error.ts';
 import { decodeField, type Field } from '../fields/field.ts';

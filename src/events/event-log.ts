@@ -1,5 +1,4 @@
 import { newTimeOrderedId } from '../base/ids.ts';
-import { Signal } from '../base/signal.ts';
 import { fromTimestamp } from '../base/timestamp.ts';
 import { type Trace, traceText } from '../base/trace-context.ts';
 import { insertInto, sql, type Sql, withValues } from '../sql/sql.ts';
@@ -153,5 +152,27 @@ export class WakeUp {
 
   notify(instanceId: string): void {
     this.#listener?.(instanceId, 'all');
+  }
+}
+
+/** Tells whoever waits that something has happened. What happened before the wait is not told. */
+export class Signal {
+  readonly #waiting = new Set<() => void>();
+
+  /** Resolves at the next {@link notify}, or after `delayMs`. */
+  wait(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, delayMs);
+      this.#waiting.add(end);
+    });
+  }
+
+  notify(): void {
+    for (const end of this.#waiting) end();
   }
 }

@@ -14,7 +14,7 @@ import type { Mailer } from '../mail/mailer.ts';
 import type { NetworkPolicy } from '../network/address-guard.ts';
 import { type ListQuery, parseListQuery, type QueryReader } from '../query/list-query.ts';
 import { parseFields } from '../query/projection.ts';
-import { Pauses } from '../base/pauses.ts';
+import { Pauses } from '../base/pieces.ts';
 import { projectTexts } from '../query/project-texts.ts';
 import { listTexts, type ListPage } from '../query/run-list.ts';
 import {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { Pauses } from '../base/pauses.ts';
+import { Pauses } from '../base/pieces.ts';
 import type { AnswerMemory } from './answer-memory.ts';
 
 /** Characters of one write to a connection. */

@@ -1,5 +1,5 @@
 import { parseJsonInTurns } from '../base/json.ts';
-import { inTurns, Pauses } from '../base/pauses.ts';
+import { inTurns, Pauses } from '../base/pieces.ts';
 import { pickInSteps, type Projection } from './projection.ts';
 
 /** Numbers, depth and repeated keys were checked when the value was written. */

@@ -1,5 +1,5 @@
 import { type HtmlReader, type HtmlTag, readHtmlInSteps } from '../base/html-text.ts';
-import { atOnce } from '../base/pauses.ts';
+import { atOnce } from '../base/pieces.ts';
 import { quote } from '../filters/filter-error.ts';
 import { booleanOf, listLimits, parameterError } from './list-parameters.ts';
 

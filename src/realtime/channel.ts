@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Caller, guest } from '../access/caller.ts';
-import { Signal } from '../base/signal.ts';
+import { Signal } from '../events/event-log.ts';
 import { Turns } from '../base/turns.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { SafeEnd } from '../events/safe-position.ts';

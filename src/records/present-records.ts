@@ -1,5 +1,5 @@
 import { parseRule, unlessBroken } from '../access/rule.ts';
-import { Pauses } from '../base/pauses.ts';
+import { Pauses } from '../base/pieces.ts';
 import type { Collection } from '../collections/collection.ts';
 import { baseAlias, type ScopeContext } from '../query/record-scope.ts';
 import { sql } from '../sql/sql.ts';

@@ -141,7 +141,7 @@ export const limitMutants: readonly Mutant[] = [
   },
   {
     name: 'a large body is parsed in turns with other work',
-    file: 'src/base/pauses.ts',
+    file: 'src/base/pieces.ts',
     from: 'if (this.#size < this.#sizeMax) return undefined;',
     to: 'if (this.#size >= 0) return undefined;',
     tests: ['src/base/json-outline.test.ts', 'src/query/project-texts.test.ts'],

@@ -131,7 +131,7 @@ export const storageMutants: readonly Mutant[] = [
   },
   {
     name: 'a disk that was slow is synced by another thread',
-    file: 'src/storage/sqlite/log-sync.ts',
+    file: 'src/storage/sqlite/sqlite-connection.ts',
     from: 'this.#quickInRow = systemClock.monotonic() - startMs > quickSyncMs ? 0 : this.#quickInRow + 1;',
     to: 'this.#quickInRow += 1;',
     tests: ['test/faults/disk.test.ts'],

@@ -1,5 +1,6 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, fdatasync, fdatasyncSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { promisify } from 'node:util';
 import { GenerationCache } from '../../base/cache.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { codeOf } from '../../base/process.ts';
@@ -7,7 +8,6 @@ import { foldFunction, likeFunction, realTextFunction, sql, type Sql } from '../
 import { answerBytesMax, answerTooLarge, type PlainTuple, type Row, type Tuple } from '../database.ts';
 import { EngineFailure, isBusy, isFailedWrite, toEngineError } from '../engine-errors.ts';
 import { Deadline, type SearchTime } from './deadline.ts';
-import { LogSync } from './log-sync.ts';
 import { jsonNumber } from './sqlite-names.ts';
 
 /**
@@ -323,5 +323,47 @@ export function writingRefusal(path: string): string | undefined {
     return undefined;
   } catch (error) {
     return codeOf(error);
+  }
+}
+
+const syncAside = promisify(fdatasync);
+
+/** A sync that takes longer blocks nobody again soon. Crossing to another thread and back costs a fifth of a create (decision 18). */
+const quickSyncMs = 1;
+
+/** So many quick syncs in a row show that the disk is a quick one, or has become one again. */
+const quickSyncs = 64;
+
+/**
+ * Syncs the write-ahead log of a file: on this thread while the disk is quick, otherwise from a thread of libuv's pool, so that this
+ * thread goes on meanwhile.
+ */
+class LogSync {
+  readonly #path: string;
+  #descriptor: number | undefined;
+  #quickInRow = 0;
+
+  /** `path` is that of the database; its log stays the same file for as long as a connection is open. */
+  constructor(path: string) {
+    this.#path = `${path}-wal`;
+  }
+
+  /** Resolves when all earlier commits are on the disk. Rejects with the system's error; it is then unknown what is on the disk. */
+  async sync(): Promise<void> {
+    this.#descriptor ??= openSync(this.#path, 'r+');
+    const startMs = systemClock.monotonic();
+    if (this.#quickInRow >= quickSyncs) fdatasyncSync(this.#descriptor);
+    else await syncAside(this.#descriptor);
+    this.#quickInRow = systemClock.monotonic() - startMs > quickSyncMs ? 0 : this.#quickInRow + 1;
+  }
+
+  close(): void {
+    const descriptor = this.#descriptor;
+    this.#descriptor = undefined;
+    try {
+      if (descriptor !== undefined) closeSync(descriptor);
+    } catch {
+      // It is closed all the same.
+    }
   }
 }

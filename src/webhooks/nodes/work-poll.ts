@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { Poller } from '../../base/poller.ts';
-import { Signal } from '../../base/signal.ts';
+import { Signal } from '../../events/event-log.ts';
 import { systemClock } from '../../base/clock.ts';
 import { type LogState, readLogState, type SafeEnd, SafePosition } from '../../events/safe-position.ts';
 import { foundByKeys, sql } from '../../sql/sql.ts';
