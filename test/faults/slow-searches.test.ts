@@ -45,7 +45,7 @@ test('a slow search fails like others when the sync of what it may have seen has
   disk.fail({ call: 'sync', error: 'EIO', suffix: log, times: 1 });
   assert.equal(await create(), 500);
   assert.deepEqual(await list('posts/records?perPage=1'), [200, rowsMax]);
-  assert.deepEqual(await list(slow), [500, 'Something went wrong while processing your request.']);
+  assert.deepEqual(await list(slow), [503, 'The service is not available, try again later.']);
   // Opens the file again, and saves what was not synced.
   assert.equal(await create(), 201);
   assert.deepEqual(await list(slow), [200, rowsMax + 2]);

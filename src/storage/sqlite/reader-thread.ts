@@ -1,6 +1,7 @@
 import type { Sql } from '../../sql/sql.ts';
 import type { Tuple } from '../database.ts';
-import { AnsweringThread, type ThreadFailure, toError } from './answering-thread.ts';
+import { AnsweringThread } from './answering-thread.ts';
+import { type ThreadFailure, toError } from './thread-failure.ts';
 
 /** A file as threads read it. */
 export interface ReaderFile {

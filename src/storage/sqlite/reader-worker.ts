@@ -3,7 +3,7 @@
 import { parentPort } from 'node:worker_threads';
 import { assert } from '../../base/assert.ts';
 import { systemClock } from '../../base/clock.ts';
-import { toFailure } from './answering-thread.ts';
+import { toFailure } from './thread-failure.ts';
 import type { FromReader, ReaderFile, ReaderSearch, ToReader } from './reader-thread.ts';
 import { RowPieces } from './row-pieces.ts';
 import { inodeOf, SqliteConnection } from './sqlite-connection.ts';

@@ -5,7 +5,8 @@ import { FairQueue } from '../../base/fair-queue.ts';
 import type { Sql } from '../../sql/sql.ts';
 import type { PlainTuple, Row, SearchOptions, Tuple } from '../database.ts';
 import { EngineFailure } from '../engine-errors.ts';
-import { AnsweringThread, type ThreadFailure, toError } from './answering-thread.ts';
+import { AnsweringThread } from './answering-thread.ts';
+import { type ThreadFailure, toError } from './thread-failure.ts';
 import type { Synchronous } from './sqlite-connection.ts';
 import type { SqliteWriter } from './sqlite-transaction.ts';
 

@@ -2,7 +2,7 @@
 
 import { parentPort } from 'node:worker_threads';
 import { assert } from '../../base/assert.ts';
-import { toFailure } from './answering-thread.ts';
+import { toFailure } from './thread-failure.ts';
 import { inodeOf, SqliteConnection } from './sqlite-connection.ts';
 import type { FromWriter, ToWriter } from './writer-thread.ts';
 
