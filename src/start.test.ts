@@ -38,6 +38,7 @@ const everyOption: Required<StartOptions> = {
   auditDays: 1,
   metricsPort: 0,
   metricsHost: '',
+  metricsNames: [],
   accessLog: true,
   logLevel: 'error',
   superuser: { email: '', password: '' },

@@ -61,6 +61,8 @@ export interface StartOptions {
   /** Serves metrics for Prometheus on a port of their own; 0 takes a free one. On 127.0.0.1 unless `metricsHost` is given. */
   readonly metricsPort?: number;
   readonly metricsHost?: string;
+  /** Names of hosts by which metrics may be asked for, besides addresses, localhost and names without a dot. */
+  readonly metricsNames?: readonly string[];
   /** Writes a line of JSON to the standard output for each request. */
   readonly accessLog?: boolean;
   /** Lines go to the standard output of the process; from `info` on unless given. */

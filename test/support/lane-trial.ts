@@ -68,6 +68,8 @@ export async function startLaneTrial(
   const open = (): Dispatcher =>
     startDispatcher({ ...parts, ownership, instances: () => [entry.id], borrowAtOnce, sender, clock });
   let dispatcher = open();
+  // Events about endpoints are appended while deliveries are settled.
+  service.app.data.wakeUp.onWakeUp((id, what) => dispatcher.wake(id, what));
   atEnd(t, () => dispatcher.stop(0));
   const trial: LaneTrial = {
     service,
