@@ -82,6 +82,7 @@ export class PageChecks {
     try {
       const problems = await this.#search.find(place, how);
       this.#ended.signal.throwIfAborted();
+      if (problems === undefined) return false;
       health.checks[problems.length === 0 ? 'whole' : 'damaged'] += 1;
       if (problems.length > 0) health.note(place, new FoundDamage(problems));
       return problems.length === 0;

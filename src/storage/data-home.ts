@@ -47,9 +47,9 @@ export interface DataHome {
 export interface DamageSearch {
   /**
    * Looks through what is stored of an instance, or with '' of what all share, at leisure. Returns what is damaged, in words of the engine;
-   * nothing when all is whole. `isWhole` where it is to miss nothing, however long that takes.
+   * nothing when all is whole. `isWhole` where it is to miss nothing, however long that takes; undefined then where that cannot be told.
    */
-  find(place: string, how: { readonly isWhole: boolean }): Promise<readonly string[]>;
+  find(place: string, how: { readonly isWhole: boolean }): Promise<readonly string[] | undefined>;
   /** Ends what is running, which then rejects. */
   stop(): Promise<void>;
 }

@@ -85,8 +85,8 @@ async function takeBack(tx: Transaction): Promise<void> {
   // A table that a later migration parts was made by two of them, and its parts go with it.
   for (const table of after.flatMap(tablesMade(names.engine)))
     await tx.run(sql`DROP TABLE IF EXISTS ${table}`);
-  for (const column of after.flatMap(columnsOfKeys(names.engine)))
-    await tx.run(sql`ALTER TABLE ${names.table('$api_key')} DROP COLUMN ${column}`);
+  for (const { table, column } of after.flatMap(columnsOfOthers(names.engine)))
+    await tx.run(sql`ALTER TABLE ${table} DROP COLUMN ${column}`);
   for (const statement of before.flatMap(statementsOfWebhooks(names.engine))) await tx.run(statement);
   for (const [index, { table, columns }] of kept.entries())
     for (const row of rows[index] ?? []) {
@@ -123,12 +123,22 @@ function tablesMade(engine: Engine): (migration: Migration) => readonly Sql[] {
     });
 }
 
-/** Returns what finds the columns that a migration adds to API keys, which stay. */
-function columnsOfKeys(engine: Engine): (migration: Migration) => readonly Sql[] {
+interface AddedColumn {
+  readonly table: Sql;
+  readonly column: Sql;
+}
+
+/** Returns what finds the columns that a migration adds to API keys and nodes, which stay. */
+function columnsOfOthers(engine: Engine): (migration: Migration) => readonly AddedColumn[] {
   return ({ statements }) =>
     statements(engine).flatMap(({ text }) => {
-      if (!/^ALTER TABLE (?:chancery\.)?"?\$?api_key\b/.test(text)) return [];
-      return [...text.matchAll(/ADD COLUMN (\w+)/g)].map(([, name = '']) => identifier(name));
+      const [, name] = /^ALTER TABLE (?:chancery\.)?"?(\$?(?:api_key|node))\b/.exec(text) ?? [];
+      if (name === undefined) return [];
+      const table = engine === 'sqlite' ? identifier(name) : sql`chancery.${identifier(name)}`;
+      return [...text.matchAll(/ADD COLUMN (\w+)/g)].map(([, column = '']) => ({
+        table,
+        column: identifier(column),
+      }));
     });
 }
 

@@ -140,7 +140,8 @@ function noteIn(health: StorageHealth, place: string): (error: unknown) => void 
 function searchByChecksums(database: Database): DamageSearch {
   let known: number | undefined;
   return {
-    find: async (place) => {
+    find: async (place, { isWhole }) => {
+      if (isWhole) return undefined;
       if (place !== '') return [];
       const found = (await countChecksumFailures(database)) ?? 0;
       const isMore = known !== undefined && found > known;
