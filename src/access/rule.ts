@@ -1,7 +1,13 @@
 import { GenerationCache } from '../base/cache.ts';
 import { AppError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
-import { type Comparison, type FilterTree, type OperandNode, parseFilter } from '../filters/parse.ts';
+import {
+  type Comparison,
+  comparisonsOf,
+  type FilterTree,
+  type OperandNode,
+  parseFilter,
+} from '../filters/parse.ts';
 import { scanToken } from '../filters/scan.ts';
 import { type Caller, type Reached, reaches, requireReach } from './caller.ts';
 
@@ -76,10 +82,6 @@ export function operandText(rule: string, { position }: OperandNode): string {
     end = token.end;
   } while (depth > 0);
   return rule.slice(position, end);
-}
-
-function comparisonsOf(tree: FilterTree): readonly Comparison[] {
-  return tree.kind === 'comparison' ? [tree] : tree.items.flatMap(comparisonsOf);
 }
 
 /**

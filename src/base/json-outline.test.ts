@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { countTurns } from '../../test/support/count-turns.ts';
 import { jsonLimits, parseJson, parseJsonInTurns } from './json.ts';
 import { JsonOutline } from './json-outline.ts';
 
@@ -85,15 +86,7 @@ const large: readonly (readonly [name: string, text: string])[] = [
 
 for (const [name, text] of large)
   test(`${name}: no step is longer than a piece, and other work goes on in between`, async () => {
-    let turns = 0;
-    let isOver = false;
-    const count = (): void => {
-      turns += 1;
-      if (!isOver) setImmediate(count);
-    };
-    setImmediate(count);
-    const value = await parseJsonInTurns(text);
-    isOver = true;
+    const [value, turns] = await countTurns(() => parseJsonInTurns(text));
     assert.ok(turns >= text.length / (4 * pieceMax), `${turns} turns`);
     assert.deepEqual(value, JSON.parse(text));
     const steps: number[] = [];

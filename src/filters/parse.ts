@@ -256,3 +256,8 @@ export interface CallNode {
   readonly arguments: readonly OperandNode[];
   readonly position: number;
 }
+
+/** Returns the comparisons in a filter, in the order in which they are written. */
+export function comparisonsOf(tree: FilterTree): readonly Comparison[] {
+  return tree.kind === 'comparison' ? [tree] : tree.items.flatMap(comparisonsOf);
+}

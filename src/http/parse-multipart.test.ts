@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { countTurns } from '../../test/support/count-turns.ts';
 import { parseMultipart } from './parse-multipart.ts';
 
 const boundary = 'b';
@@ -15,22 +16,12 @@ function formOf(values: readonly string[]): Buffer {
 
 test('a form of many fields is read in several turns of the event loop, with few fields in each', async () => {
   const values = Array.from({ length: 1_000 }, (_, number) => `value ${number}`);
-  let turn = 0;
-  let isOver = false;
-  const count = (): void => {
-    turn += 1;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
   const fieldsOfTurn = new Map<number, number>();
-  const entries = await parseMultipart(
-    Readable.from([formOf(values)]),
-    `multipart/form-data; boundary=${boundary}`,
-    {
-      onHeld: () => fieldsOfTurn.set(turn, (fieldsOfTurn.get(turn) ?? 0) + 1),
-    },
+  const [entries] = await countTurns((turn) =>
+    parseMultipart(Readable.from([formOf(values)]), `multipart/form-data; boundary=${boundary}`, {
+      onHeld: () => fieldsOfTurn.set(turn(), (fieldsOfTurn.get(turn()) ?? 0) + 1),
+    }),
   );
-  isOver = true;
   assert.deepEqual(
     entries,
     values.map((value, number) => [`f${number}`, value]),

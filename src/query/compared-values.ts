@@ -1,3 +1,4 @@
+import { AppError } from '../base/errors.ts';
 import { isOperand, type Operand, type Term } from '../filters/operand.ts';
 import type { Comparison, OperandNode } from '../filters/parse.ts';
 import { resolveTerm } from '../filters/resolve.ts';
@@ -18,8 +19,21 @@ export interface ComparedValues {
   readonly isGuarded: boolean;
 }
 
-/** Resolves the sides of a comparison in a filter of the caller. Throws a filter error for what the caller may not name. */
-export function comparedValues(context: ScopeContext, base: Base, node: Comparison): ComparedValues {
+/** Resolves the sides of a comparison in a filter of the caller. Undefined where a name does not exist, or not for the caller. */
+export function findComparedValues(
+  context: ScopeContext,
+  base: Base,
+  node: Comparison,
+): ComparedValues | undefined {
+  try {
+    return comparedValues(context, base, node);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'bad_request') return undefined;
+    throw error;
+  }
+}
+
+function comparedValues(context: ScopeContext, base: Base, node: Comparison): ComparedValues {
   const { now, names, isStored = false } = context;
   const scope = new RecordScope(context, base, { joinsOutside: 'all' });
   const filterContext = { resolve: scope.resolve, dialect: names.dialect, now, isStored };

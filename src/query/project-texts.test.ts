@@ -1,21 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { countTurns } from '../../test/support/count-turns.ts';
 import { parseFields, pickFields } from './projection.ts';
 import { projectTexts } from './project-texts.ts';
-
-/** Runs work, and returns its result with how often other work went on meanwhile. */
-async function countTurns<Result>(work: () => Promise<Result>): Promise<readonly [Result, number]> {
-  let turns = 0;
-  let isOver = false;
-  const count = (): void => {
-    turns += 1;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
-  const result = await work();
-  isOver = true;
-  return [result, turns];
-}
 
 const texts = (count: number, html: string): readonly string[] =>
   Array.from({ length: count }, (_, id) => JSON.stringify({ id, html, more: { a: 1, b: [1, 2] } }));

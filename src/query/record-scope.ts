@@ -8,7 +8,7 @@ import { allOf, compileFilter } from '../filters/compile.ts';
 import type { Dialect } from '../filters/dialect.ts';
 import { filterLimits } from '../filters/filter-error.ts';
 import type { Misuse, Operand, Resolve } from '../filters/operand.ts';
-import type { FilterTree } from '../filters/parse.ts';
+import { comparisonsOf, type FilterTree } from '../filters/parse.ts';
 import type { FilterContext, FilterSlots } from '../filters/resolve.ts';
 import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Names } from '../storage/database.ts';
@@ -350,7 +350,7 @@ export class RecordScope {
     const scope = new RecordScope(context, { collection, alias }, { counter: this.#counter });
     scope.addRule(rule);
     const { condition } = scope;
-    this.#rulesSize += comparisonsIn(rule) + this.#counter.next - first;
+    this.#rulesSize += comparisonsOf(rule).length + this.#counter.next - first;
     return condition;
   }
 
@@ -364,11 +364,6 @@ export class RecordScope {
 /** Returns the conditions that all have to hold. Each is placed where its joins are. */
 function conjunctsOf(tree: FilterTree): readonly FilterTree[] {
   return tree.kind === 'and' ? tree.items.flatMap(conjunctsOf) : [tree];
-}
-
-function comparisonsIn(tree: FilterTree): number {
-  if (tree.kind === 'comparison') return 1;
-  return tree.items.reduce((count, item) => count + comparisonsIn(item), 0);
 }
 
 function isPath(found: ReturnType<Resolve> | Path): found is Path {

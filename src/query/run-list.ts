@@ -5,6 +5,7 @@ import {
   answerBytesMax,
   AnswerTooLarge,
   answerTooLarge,
+  bytesOfTuple,
   type Reader,
   type SearchOptions,
   type Tuple,
@@ -138,12 +139,7 @@ async function readAdmitted(
 
 /** What rows take in memory, as engines count it. */
 export function bytesOf(rows: readonly Tuple[]): number {
-  let bytes = 0;
-  for (const row of rows)
-    for (const value of row)
-      if (typeof value === 'string') bytes += value.length;
-      else if (value instanceof Uint8Array) bytes += value.byteLength;
-  return bytes;
+  return rows.reduce((bytes, row) => bytes + bytesOfTuple(row), 0);
 }
 
 /** Returns what the rows of a page tell about the list. */

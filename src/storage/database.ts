@@ -315,6 +315,15 @@ export interface BulkInsert<Row> {
 
 export type Row = Readonly<Record<string, SqlValue>>;
 export type Tuple = readonly SqlValue[];
+
+/** What a row takes in memory, in bytes. A lower bound: counting the UTF-8 bytes of texts is not worth the time. */
+export function bytesOfTuple(tuple: Tuple): number {
+  let bytes = 0;
+  for (const value of tuple)
+    if (typeof value === 'string') bytes += value.length;
+    else if (value instanceof Uint8Array) bytes += value.byteLength;
+  return bytes;
+}
 export type PlainTuple = readonly (string | number | null)[];
 
 /** The limit for the rows of one query, or an answer made of them: several of the largest bodies, and a bearable part of memory. */

@@ -28,8 +28,8 @@ export const whyMutants: readonly Mutant[] = [
   {
     name: 'the values of an account’s filter are those that the account may see',
     file: 'src/webhooks/why/false-comparisons.ts',
-    from: 'const values = valuesFor(scope, query, comparison);',
-    to: 'const values = valuesFor({ ...scope, facts: ruleInputOfCaller(query.caller) }, query, comparison);',
+    from: 'const values = findComparedValues(scope, base, comparison);',
+    to: 'const values = findComparedValues({ ...scope, facts: ruleInputOfCaller(query.caller) }, base, comparison);',
     tests,
   },
   {

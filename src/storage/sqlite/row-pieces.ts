@@ -1,4 +1,4 @@
-import type { Tuple } from '../database.ts';
+import { bytesOfTuple, type Tuple } from '../database.ts';
 
 /** A message of so many characters and bytes, or of so many rows, is received in less than 10 ms. */
 const sizeMax = 256 * 1024;
@@ -18,17 +18,9 @@ export class RowPieces {
     const from = this.#at;
     let size = 0;
     do {
-      size += sizeOf(this.#rows[this.#at] ?? []);
+      size += bytesOfTuple(this.#rows[this.#at] ?? []);
       this.#at += 1;
     } while (this.#at < this.#rows.length && this.#at - from < rowsMax && size < sizeMax);
     return { rows: this.#rows.slice(from, this.#at), isLast: this.#at >= this.#rows.length };
   }
-}
-
-function sizeOf(row: Tuple): number {
-  let size = 0;
-  for (const value of row)
-    if (typeof value === 'string') size += value.length;
-    else if (value instanceof Uint8Array) size += value.byteLength;
-  return size;
 }

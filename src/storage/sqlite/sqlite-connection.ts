@@ -5,7 +5,14 @@ import { GenerationCache } from '../../base/cache.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { codeOf } from '../../base/process.ts';
 import { foldFunction, likeFunction, realTextFunction, sql, type Sql } from '../../sql/sql.ts';
-import { answerBytesMax, answerTooLarge, type PlainTuple, type Row, type Tuple } from '../database.ts';
+import {
+  answerBytesMax,
+  answerTooLarge,
+  bytesOfTuple,
+  type PlainTuple,
+  type Row,
+  type Tuple,
+} from '../database.ts';
 import { EngineFailure, isBusy, isFailedWrite, toEngineError } from '../engine-errors.ts';
 import { Deadline, type SearchTime } from './deadline.ts';
 import { jsonNumber } from './sqlite-names.ts';
@@ -237,20 +244,11 @@ function takeAll(found: Iterable<unknown>, bytesMax = answerBytesMax): Tuple[] {
   for (const row of found) {
     // The statement was set to return rows as arrays.
     const tuple = row as Tuple;
-    bytes += bytesOf(tuple);
+    bytes += bytesOfTuple(tuple);
     if (bytes > bytesMax) throw answerTooLarge();
     rows.push(tuple);
   }
   return rows;
-}
-
-/** A lower bound: counting the UTF-8 bytes of texts is not worth the time. */
-function bytesOf(tuple: Tuple): number {
-  let bytes = 0;
-  for (const value of tuple)
-    if (typeof value === 'string') bytes += value.length;
-    else if (value instanceof Uint8Array) bytes += value.byteLength;
-  return bytes;
 }
 
 export type Synchronous = 'FULL' | 'NORMAL';

@@ -1,8 +1,7 @@
 import { type RuleTerm, ruleTerms } from '../../access/rule.ts';
-import { AppError } from '../../base/errors.ts';
 import { type Collection, emitsEvents } from '../../collections/collection.ts';
 import { isOperand, type Term } from '../../filters/operand.ts';
-import { comparedValues } from '../../query/compared-values.ts';
+import { findComparedValues } from '../../query/compared-values.ts';
 import { baseAlias, type ScopeContext } from '../../query/record-scope.ts';
 import { type Conditional, type ConditionContext, filterScope } from './endpoint-conditions.ts';
 
@@ -35,25 +34,12 @@ function warningOf(
   { text, tree }: RuleTerm,
   { collection, scope }: { readonly collection: Collection; readonly scope: ScopeContext },
 ): string | undefined {
-  const [left, right] = sidesOf(tree, { collection, scope }) ?? [];
+  const [left, right] = findComparedValues(scope, { collection, alias: baseAlias }, tree)?.sides ?? [];
   const found = unknownChoice(left, right) ?? unknownChoice(right, left);
   if (found === undefined) return undefined;
   const { value, choices } = found;
   const shown = choices.slice(0, valuesMax).join(', ') + (choices.length > valuesMax ? ', …' : '');
   return `${text}: ${JSON.stringify(value)} is not a value of this field of ${collection.name}. Its values are ${shown}.`;
-}
-
-/** Returns the sides of a comparison; undefined where the collection has no such field, or the author may not name it. */
-function sidesOf(
-  tree: RuleTerm['tree'],
-  { collection, scope }: { readonly collection: Collection; readonly scope: ScopeContext },
-): readonly Term[] | undefined {
-  try {
-    return comparedValues(scope, { collection, alias: baseAlias }, tree).sides;
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'bad_request') return undefined;
-    throw error;
-  }
 }
 
 function unknownChoice(

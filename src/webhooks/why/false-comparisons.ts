@@ -1,9 +1,8 @@
 import { ruleInputOfCaller } from '../../access/rule-input.ts';
 import { comparisonText, operandText, parseRule } from '../../access/rule.ts';
-import { AppError } from '../../base/errors.ts';
 import { isOperand, type Operand, type Term } from '../../filters/operand.ts';
-import type { Comparison, FilterTree } from '../../filters/parse.ts';
-import { type ComparedValues, comparedValues } from '../../query/compared-values.ts';
+import { type Comparison, comparisonsOf, type FilterTree } from '../../filters/parse.ts';
+import { type ComparedValues, findComparedValues } from '../../query/compared-values.ts';
 import { baseAlias, type ScopeContext } from '../../query/record-scope.ts';
 import { limit, sql, type Sql } from '../../sql/sql.ts';
 import type { Tuple } from '../../storage/database.ts';
@@ -97,37 +96,22 @@ function falseParts(tree: FilterTree, isFalse: (part: FilterTree) => boolean): r
   return items.flatMap((item) => falseParts(item, isFalse));
 }
 
-function comparisonsOf(tree: FilterTree): readonly Comparison[] {
-  return tree.kind === 'comparison' ? [tree] : tree.items.flatMap(comparisonsOf);
-}
-
 /** Whether the caller may read by the record API what the comparison names. */
 function mayName({ query, scope }: Shown, comparison: Comparison): boolean {
   const facts = ruleInputOfCaller(query.caller);
-  const values = valuesFor({ ...scope, facts }, query, comparison);
+  const base = { collection: query.collection, alias: baseAlias };
+  const values = findComparedValues({ ...scope, facts }, base, comparison);
   return values !== undefined && !values.isGuarded;
-}
-
-function valuesFor(
-  scope: ScopeContext,
-  { collection }: ChangeQuery,
-  comparison: Comparison,
-): ComparedValues | undefined {
-  try {
-    return comparedValues(scope, { collection, alias: baseAlias }, comparison);
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'bad_request') return undefined;
-    throw error;
-  }
 }
 
 /** Returns a part as it is shown, with the values that were compared: those that the filter's own author, or owner, may see. */
 async function show(context: Shown, part: FilterTree): Promise<FalseComparison> {
   const { query, scope, filter } = context;
+  const base = { collection: query.collection, alias: baseAlias };
   const sides: ComparedSide[] = [];
   let isOfNow = false;
   for (const comparison of comparisonsOf(part).slice(0, comparisonsMax)) {
-    const values = valuesFor(scope, query, comparison);
+    const values = findComparedValues(scope, base, comparison);
     if (values === undefined) continue;
     isOfNow ||= values.isOfOther;
     const texts = [operandText(filter, comparison.left), operandText(filter, comparison.right)] as const;
