@@ -43,21 +43,33 @@ export class WaitingServer {
   }
 }
 
+interface FixedAnswer {
+  readonly status: number;
+  readonly body: object;
+}
+
+const answers: ReadonlyMap<string, FixedAnswer> = new Map([
+  ['/api/health/live', { status: 200, body: { code: 200, message: 'The service is alive.', data: {} } }],
+  [
+    '/api/health/ready',
+    {
+      status: 503,
+      body: {
+        code: 503,
+        message: 'The service waits for nodes of an older version to stop.',
+        data: { reason: 'upgrade' },
+      },
+    },
+  ],
+]);
+const starting: FixedAnswer = {
+  status: 503,
+  body: { data: {}, message: 'The service is starting.', status: 503 },
+};
+
 function answer({ url = '' }: IncomingMessage, response: ServerResponse): void {
-  const [path] = url.split('?');
-  const [status, body] =
-    path === '/api/health/live'
-      ? [200, { code: 200, message: 'The service is alive.', data: {} }]
-      : path === '/api/health/ready'
-        ? [
-            503,
-            {
-              code: 503,
-              message: 'The service waits for nodes of an older version to stop.',
-              data: { reason: 'upgrade' },
-            },
-          ]
-        : [503, { data: {}, message: 'The service is starting.', status: 503 }];
+  const [path = ''] = url.split('?');
+  const { status, body } = answers.get(path) ?? starting;
   response.writeHead(status, {
     ...standardHeaders(newId()),
     'content-type': 'application/json; charset=utf-8',
