@@ -8,6 +8,7 @@ import { openPosition } from '../secrets/seal-position.ts';
 import { checkFilter } from './audience.ts';
 import type { Channel } from './channel.ts';
 import type { Client, Subscription } from './client.ts';
+import { lastPosition } from './read-changes.ts';
 import { parseTopic, type Topic } from './topic.ts';
 
 /** What a request asks for, and who makes it. */
@@ -111,13 +112,17 @@ export async function applySubscriptions(
   const fromNow = added.filter(({ position }) => position === Number.MAX_SAFE_INTEGER);
   if (fromNow.length > 0) await channel.passPresent();
   for (const subscription of fromNow) await channel.join(subscription);
-  for (const subscription of added)
-    if (!fromNow.includes(subscription)) void catchUp({ instance, channel, client }, subscription);
+  const resumed = added.filter((one) => !fromNow.includes(one));
+  const askedAt = resumed.length > 0 ? await lastPosition(instance.database) : 0;
+  for (const subscription of resumed) {
+    subscription.askedAt = askedAt;
+    void catchUp({ instance, channel, client }, subscription);
+  }
 }
 
 function newSubscription({ sealer }: Instance, client: Client, topic: Topic): Subscription {
   const position = topic.since ? openPosition(sealer, topic.since) : undefined;
-  return { client, topic, position: position ?? Number.MAX_SAFE_INTEGER, isOver: false };
+  return { client, topic, position: position ?? Number.MAX_SAFE_INTEGER, askedAt: 0, isOver: false };
 }
 
 /** Tells a subscription what it has missed, then all that comes. */

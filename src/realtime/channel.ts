@@ -232,8 +232,12 @@ export class Channel {
   /** Tells a change to those of the subscriptions whose clients may see it. Nobody is told anything else meanwhile. */
   async #tell(change: Change, subscriptions: readonly Subscription[]): Promise<void> {
     if (subscriptions.length === 0) return;
+    // The reading may be behind what was there when somebody asked.
+    const late = subscriptions.filter(({ askedAt }) => askedAt >= change.position);
+    const live = late.length === 0 ? subscriptions : subscriptions.filter((one) => !late.includes(one));
     try {
-      await withCurrentDefinitions(() => this.#tellAll(change, subscriptions));
+      for (const subscription of late) await this.#tellEarlier(change, subscription);
+      if (live.length > 0) await withCurrentDefinitions(() => this.#tellAll(change, live));
     } catch (error) {
       // They miss this change, and must not take what follows for all there is: connected again, they ask for the present state.
       for (const { client } of subscriptions) client.cut();

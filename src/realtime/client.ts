@@ -121,6 +121,8 @@ export interface Subscription {
   readonly topic: Topic;
   /** Up to where in the log it was told; the largest number for one that is told of what comes from now on. */
   position: number;
+  /** The end of the log when it was asked for: what lies before that is told as it may be seen now. */
+  askedAt: number;
   /** Set when its client has given it up. */
   isOver: boolean;
 }

@@ -222,6 +222,14 @@ export const realtimeMutants: readonly Mutant[] = [
     engine: 'postgres',
   },
   {
+    name: 'what lies before a resume is told as it is now, however late it is read',
+    file: 'src/realtime/channel.ts',
+    from: 'askedAt >= change.position',
+    to: 'askedAt < 0 * change.position',
+    tests: nodes,
+    engine: 'postgres',
+  },
+  {
     name: 'a client that comes from another node is told nothing twice',
     file: 'src/realtime/channel.ts',
     from: 'return about.filter(({ position }) => position < change.position);',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { Client as PostgresClient } from 'pg';
 import type { App } from '../../src/app.ts';
 import { Channel } from '../../src/realtime/channel.ts';
 import { Client } from '../../src/realtime/client.ts';
@@ -8,6 +9,7 @@ import { atEnd } from '../support/at-end.ts';
 import { EventStream } from '../support/event-stream.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask } from '../support/postgres.ts';
+import { withOptions } from '../support/realtime-stage.ts';
 import { type Answer, NodeGroup, posts } from './node-group.ts';
 
 const records = '/api/collections/posts/records';
@@ -58,6 +60,42 @@ test('a client of one node is told of what every node writes, in one order, each
   const [first, second] = streams.map(({ told }) => told);
   assert.deepEqual(first, second);
   assert.deepEqual(new Set(first), new Set(titles.map((title) => `create ${title}`)));
+});
+
+test('who comes back is told of what lies before as it is now, also while an open transaction holds the reading up', async (t) => {
+  const { group, nodes, create } = await open(t);
+  const [node] = nodes;
+  const resumed = async (since: string): Promise<EventStream> => {
+    const stream = await EventStream.open(t, node.url);
+    const topic = withOptions('posts/*', { query: { since } });
+    const answer = await subscribe(node, { clientId: stream.clientId, subscriptions: [topic] });
+    assert.equal(answer.status, 204);
+    return stream;
+  };
+  const stream = await resumed('');
+  const id = await create(node, 'first');
+  const cursor = String((await stream.received(1))[0]?.data.cursor);
+  const other = new PostgresClient({ connectionString: group.postgres });
+  await other.connect();
+  atEnd(t, () => other.end());
+  await other.query('BEGIN');
+  await other.query('SELECT pg_current_xact_id()');
+  await group.get(node, `PATCH ${records}/${id}`, { title: 'between' });
+  await group.get(node, `PATCH ${records}/${id}`, { title: 'redacted' });
+  await group.get(node, `DELETE ${records}/${await create(node, 'deleted')}`);
+  const away = await resumed(cursor);
+  await group.get(node, `PATCH ${records}/${id}`, { title: 'after' });
+  await other.query('COMMIT');
+  await create(node, 'last');
+  await away.receivedWhere(({ data }) => data.record.title === 'last');
+  assert.deepEqual(
+    away.messages.map(({ data: { action, record } }) => [action, record.title]),
+    [
+      ['delete', undefined],
+      ['update', 'after'],
+      ['create', 'last'],
+    ],
+  );
 });
 
 test('a request for a client of another node is carried out there, with its refusals, and one for no client is refused', async (t) => {
@@ -194,7 +232,7 @@ test('a client that was told more by another node than is known to be safe here 
     nowMs: 0,
     counts,
   });
-  await channel.join({ client, topic: parseTopic('posts/*'), position: third, isOver: false });
+  await channel.join({ client, topic: parseTopic('posts/*'), position: third, askedAt: 0, isOver: false });
   await create(app, '4');
   safeEnd.safePosition = Number.MAX_SAFE_INTEGER;
   await eventually('the fourth', () => told.includes('4'));
