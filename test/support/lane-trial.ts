@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readOldestPending } from '../../src/webhooks/log/count-waiting.ts';
 import { soleOwnership } from '../../src/webhooks/delivery.ts';
 import { Dispatcher, type DispatcherOptions } from '../../src/webhooks/dispatcher.ts';
+import { WorkPoll, type WorkPollOptions } from '../../src/webhooks/nodes/work-poll.ts';
 import { testEndpoint } from '../../src/webhooks/test-endpoint.ts';
 import { atEnd } from './at-end.ts';
 import { eventually } from './eventually.ts';
@@ -65,8 +66,10 @@ export async function startLaneTrial(
     return { instance: loan.instance, release };
   };
   const ownership = { ...soleOwnership, owns: () => isOwned, epochOf: () => `${epoch}` };
+  const poll = startPoll(t, { service, clock, onPending: (...due) => dispatcher.noteDue(...due) });
+  const options = { ...parts, sender, clock, ...(poll && { safeEnd: poll }) };
   const open = (): Dispatcher =>
-    startDispatcher({ ...parts, ownership, instances: () => [entry.id], borrowAtOnce, sender, clock });
+    startDispatcher({ ...options, ownership, instances: () => [entry.id], borrowAtOnce });
   let dispatcher = open();
   // Events about endpoints are appended while deliveries are settled.
   service.app.data.wakeUp.onWakeUp((id, what) => dispatcher.wake(id, what));
@@ -132,9 +135,23 @@ function timerOf(
   return { tick, sweep, shakeHands: () => dispatcher().shakeHands() };
 }
 
+/** Where several transactions write the log, an event may appear behind later ones. */
+function startPoll(
+  t: TestContext,
+  { service, ...options }: Pick<LaneTrial, 'service' | 'clock'> & Pick<WorkPollOptions, 'onPending'>,
+): WorkPoll | undefined {
+  const { background: database, control } = service.app.data.home;
+  if (!control.names.isConcurrent) return undefined;
+  const poll = new WorkPoll({ ...options, database, logger: silent });
+  atEnd(t, () => poll.stop());
+  poll.start();
+  return poll;
+}
+
+const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
 function startDispatcher(options: Omit<DispatcherOptions, 'onForeign' | 'logger' | 'version'>): Dispatcher {
-  const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-  const dispatcher = new Dispatcher({ ...options, onForeign: () => undefined, logger, version: '0' });
+  const dispatcher = new Dispatcher({ ...options, onForeign: () => undefined, logger: silent, version: '0' });
   dispatcher.start();
   return dispatcher;
 }
