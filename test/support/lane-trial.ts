@@ -66,7 +66,12 @@ export async function startLaneTrial(
     return { instance: loan.instance, release };
   };
   const ownership = { ...soleOwnership, owns: () => isOwned, epochOf: () => `${epoch}` };
-  const poll = startPoll(t, { service, clock, onPending: (...due) => dispatcher.noteDue(...due) });
+  const poll = startPoll(t, {
+    service,
+    clock,
+    // What is due later the lanes know by themselves, and also when they may send it.
+    onPending: (id, due, what) => void (due <= clock.now() && dispatcher.wake(id, what)),
+  });
   const options = { ...parts, sender, clock, ...(poll && { safeEnd: poll }) };
   const open = (): Dispatcher =>
     startDispatcher({ ...options, ownership, instances: () => [entry.id], borrowAtOnce });
