@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readTap } from '../tools/read-tap.ts';
+import { readTap } from '../tools/gate/read-tap.ts';
 
 const tests = `
 import assert from 'node:assert/strict';
@@ -26,6 +26,7 @@ test('the gate ends with what failed and where, as Node tells it', (t) => {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const { stdout } = spawnSync(process.execPath, ['--test', '--test-reporter=tap', file], { env });
   assert.deepEqual(readTap(String(stdout)), {
+    isWhole: true,
     passed: 1,
     skipped: 1,
     failures: [

@@ -4,7 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readOldestPending } from '../../src/webhooks/log/count-waiting.ts';
 import { soleOwnership } from '../../src/webhooks/delivery.ts';
 import { Dispatcher, type DispatcherOptions } from '../../src/webhooks/dispatcher.ts';
-import { WorkPoll, type WorkPollOptions } from '../../src/webhooks/nodes/work-poll.ts';
+import { WorkPoll } from '../../src/webhooks/nodes/work-poll.ts';
+import type { Wake } from '../../src/webhooks/lanes/lanes.ts';
 import { testEndpoint } from '../../src/webhooks/test-endpoint.ts';
 import { atEnd } from './at-end.ts';
 import { eventually } from './eventually.ts';
@@ -66,12 +67,7 @@ export async function startLaneTrial(
     return { instance: loan.instance, release };
   };
   const ownership = { ...soleOwnership, owns: () => isOwned, epochOf: () => `${epoch}` };
-  const poll = startPoll(t, {
-    service,
-    clock,
-    // What is due later the lanes know by themselves, and also when they may send it.
-    onPending: (id, due, what) => void (due <= clock.now() && dispatcher.wake(id, what)),
-  });
+  const poll = startPoll(t, { service, clock, onDue: (id, what) => dispatcher.wake(id, what) });
   const options = { ...parts, sender, clock, ...(poll && { safeEnd: poll }) };
   const open = (): Dispatcher =>
     startDispatcher({ ...options, ownership, instances: () => [entry.id], borrowAtOnce });
@@ -143,11 +139,19 @@ function timerOf(
 /** Where several transactions write the log, an event may appear behind later ones. */
 function startPoll(
   t: TestContext,
-  { service, ...options }: Pick<LaneTrial, 'service' | 'clock'> & Pick<WorkPollOptions, 'onPending'>,
+  {
+    service,
+    clock,
+    onDue,
+  }: Pick<LaneTrial, 'service' | 'clock'> & { onDue: (id: string, what: Wake) => void },
 ): WorkPoll | undefined {
   const { background: database, control } = service.app.data.home;
   if (!control.names.isConcurrent) return undefined;
-  const poll = new WorkPoll({ ...options, database, logger: silent });
+  // What is due later the lanes know by themselves, and also when they may send it.
+  const onPending = (id: string, due: number, what: Wake): void => {
+    if (due <= clock.now()) onDue(id, what);
+  };
+  const poll = new WorkPoll({ database, clock, logger: silent, onPending });
   atEnd(t, () => poll.stop());
   poll.start();
   return poll;

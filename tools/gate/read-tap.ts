@@ -1,5 +1,7 @@
 /** What a run of tests came to, as Node's reporter `tap` tells it (https://testanything.org). */
 export interface TestRun {
+  /** Whether it came to its end: a process that ends before its tests may do so without an error. */
+  readonly isWhole: boolean;
   readonly passed: number;
   readonly skipped: number;
   readonly failures: readonly TestFailure[];
@@ -25,7 +27,8 @@ export function readTap(tap: string): TestRun {
     const place = valueIn(details, 'location');
     return [{ title: title.replaceAll(/\\(.)/g, '$1'), place, error: valueIn(details, 'error') }];
   });
-  return { passed: countOf(lines, 'pass'), skipped: countOf(lines, 'skipped'), failures };
+  const isWhole = lines.some((line) => line.startsWith('# pass '));
+  return { isWhole, passed: countOf(lines, 'pass'), skipped: countOf(lines, 'skipped'), failures };
 }
 
 function valueIn(details: readonly string[], name: string): string {

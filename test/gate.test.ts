@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { type Job, type JobEnd, runJob } from '../tools/gate/job.ts';
+import { LastTimes } from '../tools/gate/last-times.ts';
+import { runPool } from '../tools/gate/pool.ts';
+import { smokeTests } from '../tools/gate/smoke-tests.ts';
+import { findTests, isForEachEngine, testsOf } from '../tools/gate/test-files.ts';
+
+function folderOf(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'chancery-gate-test-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+function script(name: string, text: string): Job {
+  return { name, command: process.execPath, args: ['--eval', text] };
+}
+
+/** A process of tests: those of this text. */
+function testScript(t: TestContext, text: string): Job {
+  const folder = folderOf(t);
+  const entry = join(folder, 'some.test.mjs');
+  const tap = join(folder, 'some.tap');
+  writeFileSync(entry, `import { test } from 'node:test';\n${text}`);
+  const args = ['--test-reporter=tap', `--test-reporter-destination=${tap}`, '--test-force-exit', entry];
+  // Without NODE_TEST_CONTEXT, which would make it a part of this run.
+  return { name: 'some', command: process.execPath, args, tap, env: { NODE_TEST_CONTEXT: '' } };
+}
+
+test('jobs begin in their order, and none after one that ends the run', async () => {
+  const ends: JobEnd[] = [];
+  const jobs = ['0', '0', '1', '0'].map((code, at) => script(String(at), `process.exit(${code})`));
+  await runPool(jobs, {
+    atOnce: 1,
+    onEnd: (end) => {
+      ends.push(end);
+      return end.passed;
+    },
+  });
+  assert.deepEqual(
+    ends.map(({ job, passed }) => [job.name, passed]),
+    [
+      ['0', true],
+      ['1', true],
+      ['2', false],
+    ],
+  );
+});
+
+test('a job fails that cannot be started, that is killed, and whose process ends before its tests', async (t) => {
+  const missing = await runJob({ name: 'missing', command: '/missing', args: [] });
+  assert.equal(missing.passed, false);
+  assert.match(missing.output, /could not start \/missing/);
+  const killed = await runJob(script('killed', "process.kill(process.pid, 'SIGKILL')"));
+  assert.equal(killed.passed, false);
+  assert.match(killed.output, /ended by SIGKILL/);
+  const early = await runJob(
+    testScript(t, "test('ends', () => process.exit(0)); test('never runs', () => { throw new Error(); });"),
+  );
+  assert.equal(early.passed, false);
+});
+
+test('what a failed test leaves running ends with its process, and what many tests report is whole', async (t) => {
+  const end = await runJob(
+    testScript(
+      t,
+      "for (let n = 0; n < 1_000; n += 1) test(`${n}`, () => {}); test('leaks', () => { setInterval(() => {}, 1_000); throw new Error(); });",
+    ),
+  );
+  assert.equal(end.passed, false);
+  assert.equal(end.tests?.passed, 1_000);
+  assert.deepEqual(
+    end.tests.failures.map(({ title }) => title),
+    ['leaks'],
+  );
+});
+
+test('those begin first that took longest last time, and those of which nothing is known before them', (t) => {
+  const path = join(folderOf(t), 'cache', 'times.json');
+  const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => script(name, '')) as [Job, Job, Job, Job];
+  const names = (): readonly string[] =>
+    new LastTimes(path).longestFirst([a, b, c, d]).map(({ name }) => name);
+  assert.deepEqual(names(), ['a', 'b', 'c', 'd']);
+  const times = new LastTimes(path);
+  for (const [job, seconds] of [
+    [a, 1],
+    [b, 20.04],
+    [d, 3],
+  ] as const)
+    times.note({ job, seconds, passed: true, output: '', tests: undefined });
+  times.save();
+  assert.deepEqual(names(), ['c', 'b', 'd', 'a']);
+  writeFileSync(path, '{"a":');
+  assert.deepEqual(names(), ['a', 'b', 'c', 'd']);
+});
+
+test('a quick run has the tests of what was changed, and some of everything', () => {
+  const tests = findTests([]);
+  const ofParser = testsOf(['src/filters/parse.ts'], tests);
+  assert.ok(ofParser.includes('src/filters/parse.test.ts'));
+  // It is a part of every service, and a test of the API would be one of each file.
+  assert.ok(!ofParser.includes('test/api/records.test.ts'), ofParser.join(' '));
+  assert.deepEqual(testsOf(['test/api/records.test.ts'], tests), ['test/api/records.test.ts']);
+  assert.deepEqual(
+    smokeTests.filter((file) => !tests.includes(file)),
+    [],
+  );
+});
+
+test('tests that start a service run on each engine, others once', () => {
+  assert.equal(isForEachEngine('test/api/records.test.ts'), true);
+  assert.equal(isForEachEngine('src/filters/parse.test.ts'), false);
+});

@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readTap, type TestRun } from './read-tap.ts';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A process of the gate. */
+export interface Job {
+  /** What it is called in the output, and by which its time is remembered. */
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Where it writes what became of its tests, if it runs any. */
+  readonly tap?: string;
+}
+
+export interface JobEnd {
+  readonly job: Job;
+  /** What became of its tests; undefined for one without. */
+  readonly tests: TestRun | undefined;
+  readonly passed: boolean;
+  /** What it has printed. */
+  readonly output: string;
+  readonly seconds: number;
+}
+
+/** A limit for hangs only: many times what the longest job takes on a slow and busy machine. */
+const timeoutMs = 900_000;
+
+/** Runs a job to its end. It never rejects: a command that cannot be started has failed. */
+export async function runJob(job: Job): Promise<JobEnd> {
+  const startedMs = performance.now();
+  // The tools start with "env node": this makes it the Node of the repository.
+  const binaries = join(root, 'node_modules', '.bin');
+  const env = { ...process.env, ...job.env, PATH: `${binaries}${delimiter}${process.env['PATH'] ?? ''}` };
+  const child = spawn(job.command, job.args, {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env,
+    timeout: timeoutMs,
+    killSignal: 'SIGKILL',
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  try {
+    // Not `close`: what a failed test has left running may keep the streams open.
+    await once(child, 'exit');
+    await new Promise(setImmediate);
+  } catch (error) {
+    output += `could not start ${job.command}: ${String(error)}\n`;
+  }
+  if (child.signalCode !== null) output += `ended by ${child.signalCode}\n`;
+  const seconds = (performance.now() - startedMs) / 1_000;
+  const tests = job.tap === undefined ? undefined : readRun(job.tap);
+  return { job, tests, passed: child.exitCode === 0 && tests?.isWhole !== false, output, seconds };
+}
+
+function readRun(path: string): TestRun {
+  return readTap(existsSync(path) ? readFileSync(path, 'utf8') : '');
+}

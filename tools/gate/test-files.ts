@@ -1,0 +1,74 @@
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { root } from './job.ts';
+
+/** Returns the test files in these folders, or with these names; all for none. */
+export function findTests(paths: readonly string[]): readonly string[] {
+  const starts = paths.length === 0 ? ['src', 'kit', 'test'] : paths;
+  const files = starts.flatMap((start) => {
+    const found = statSync(join(root, start), { throwIfNoEntry: false });
+    return found?.isDirectory() === true
+      ? globSync(`${start}/**/*.test.ts`, { cwd: root })
+      : globSync(start, { cwd: root });
+  });
+  return [...new Set(files)].toSorted();
+}
+
+/** The file that reads the engine of a run. */
+const engineOfRun = join('test', 'support', 'test-config.ts');
+
+/**
+ * True for test files that use the engine of the run, themselves or through an import. Others would do the same twice, and may depend on
+ * having a process for themselves.
+ */
+export function isForEachEngine(file: string): boolean {
+  return closureOf(file, (one) => one.startsWith('test')).has(engineOfRun);
+}
+
+/** True for a test file that says in its first line why it would find the same on the other engine. */
+export function isOneEngineEnough(file: string): boolean {
+  return readFileSync(join(root, file), 'utf8').startsWith('// One engine is enough: ');
+}
+
+/** The whole service, and its commands: what starts one of them would be about every file. */
+const isWhole = (file: string): boolean =>
+  file === join('src', 'app.ts') || file.startsWith(join('src', 'cli'));
+
+/**
+ * Returns those of the tests that are, or use, one of these files: a unit test all that its unit imports, a test of test/ the helpers of
+ * tests, and of the service only what it imports itself.
+ */
+export function testsOf(changed: readonly string[], tests: readonly string[]): readonly string[] {
+  return tests.filter((test) => {
+    const isOfUnit = !test.startsWith('test');
+    const used = closureOf(test, (file) => file.startsWith('test') || (isOfUnit && !isWhole(file)));
+    return changed.some((file) => used.has(file) || importsOf(test).includes(file));
+  });
+}
+
+/** Returns a file with all that it imports, directly or not, through files for which `isEntered` is true. */
+function closureOf(file: string, isEntered: (file: string) => boolean): ReadonlySet<string> {
+  const reached = new Set([file]);
+  // Iterating over a set also visits members that are added meanwhile. Helpers of tests import parts of the service to start it.
+  for (const one of reached)
+    for (const imported of importsOf(one))
+      if (isEntered(imported) && (one === file || !one.startsWith('test') || imported.startsWith('test')))
+        reached.add(imported);
+  return reached;
+}
+
+function importsOf(file: string): readonly string[] {
+  const known = imports.get(file);
+  if (known !== undefined) return known;
+  const matches = readFileSync(join(root, file), 'utf8').matchAll(importPattern);
+  const files = [...matches].map(([, specifier = '']) => join(dirname(file), specifier));
+  // A string in a test may look like an import, so the file must exist.
+  const found = files.filter((one) => existsSync(join(root, one)));
+  imports.set(file, found);
+  return found;
+}
+
+/** Matches imports of more than types. */
+const importPattern = /^import\b(?!\s+type\b)[^;'"]*'(\.[^']+\.ts)';$/gm;
+
+const imports = new Map<string, readonly string[]>();

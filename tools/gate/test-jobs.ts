@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import { groupTests } from './group-tests.ts';
+import { type Job, root } from './job.ts';
+import { isForEachEngine, isOneEngineEnough } from './test-files.ts';
+
+const engines = ['sqlite', 'postgres'] as const;
+export type Engine = (typeof engines)[number];
+
+export interface TestChoice {
+  /** Where files for the run are made. */
+  readonly folder: string;
+  /** Whether each test runs on its first engine only. */
+  readonly isQuick: boolean;
+  /** Whether long tests run a sample of what they do. */
+  readonly isSample: boolean;
+}
+
+/** A limit for hangs only: the longest test takes half a minute, and several times that on a slow and busy machine. */
+const testTimeoutMs = 600_000;
+
+/** Returns the processes that run these test files, on each engine that they are about. */
+export function testJobs(files: readonly string[], choice: TestChoice): readonly Job[] {
+  const isOnBoth = (file: string): boolean => isForEachEngine(file) && !isOneEngineEnough(file);
+  const onEach = engines.flatMap((engine) => {
+    const chosen = engine === 'sqlite' ? files : choice.isQuick ? [] : files.filter(isOnBoth);
+    const folder = join(choice.folder, engine);
+    return groupTests(chosen, { folder, isSharing: isForEachEngine }).map((group) =>
+      testJob(group, engine, choice),
+    );
+  });
+  return onEach;
+}
+
+function testJob(
+  { name, entry }: ReturnType<typeof groupTests>[number],
+  engine: Engine,
+  { isSample }: TestChoice,
+): Job {
+  const tap = entry.replace(/\.test\.mjs$/, '.tap');
+  const options = [
+    '--test-reporter=spec',
+    '--test-reporter-destination=stdout',
+    '--test-reporter=tap',
+    `--test-reporter-destination=${tap}`,
+    `--test-timeout=${testTimeoutMs}`,
+    // What a failed test has left running would keep its process.
+    '--test-force-exit',
+  ];
+  return {
+    name: `${name} (${engine})`,
+    command: process.execPath,
+    args: [...options, entry],
+    tap,
+    // Loading the service takes as long as some tests, so test processes use the compile cache of the product.
+    env: {
+      CHANCERY_TEST_ENGINE: engine,
+      CHANCERY_TEST_SAMPLE: isSample ? '1' : '0',
+      NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'compiled'),
+    },
+  };
+}
