@@ -80,17 +80,16 @@ test('what a failed test leaves running ends with its process, and what many tes
 
 test('those begin first that took longest last time, and those of which nothing is known before them', (t) => {
   const path = join(folderOf(t), 'cache', 'times.json');
-  const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => script(name, '')) as [Job, Job, Job, Job];
-  const names = (): readonly string[] =>
-    new LastTimes(path).longestFirst([a, b, c, d]).map(({ name }) => name);
+  const jobs = ['a', 'b', 'c', 'd'].map((name) => script(name, ''));
+  const names = (): readonly string[] => new LastTimes(path).longestFirst(jobs).map(({ name }) => name);
   assert.deepEqual(names(), ['a', 'b', 'c', 'd']);
   const times = new LastTimes(path);
-  for (const [job, seconds] of [
-    [a, 1],
-    [b, 20.04],
-    [d, 3],
+  for (const [name, seconds] of [
+    ['a', 1],
+    ['b', 20.04],
+    ['d', 3],
   ] as const)
-    times.note({ job, seconds, passed: true, output: '', tests: undefined });
+    times.note({ job: script(name, ''), seconds, passed: true, output: '', tests: undefined });
   times.save();
   assert.deepEqual(names(), ['c', 'b', 'd', 'a']);
   writeFileSync(path, '{"a":');
