@@ -178,7 +178,7 @@ function isIdentity(
 }
 
 /** The account that a client tries to sign in to. */
-export interface SignInAttempt {
+export interface SignInAccount {
   readonly facts: RuleInput;
   readonly collection: AuthCollection;
   /** Id of the record; empty when there is no such account. */
@@ -188,7 +188,7 @@ export interface SignInAttempt {
 /** Runs a sign-in and audits its outcome; the sign-in does not wait for the audit log. */
 export async function recordSignIn(
   instance: Instance,
-  { facts, collection, id }: SignInAttempt,
+  { facts, collection, id }: SignInAccount,
   signIn: () => Promise<SignInResult>,
 ): Promise<SignInResult> {
   const audit = instance.audit;

@@ -8,7 +8,7 @@ import { CommandError, exitCodes } from './command-error.ts';
 import { isSet, textOf } from './flags.ts';
 import { type CommandIo, note, print, showLine, untilInterrupted } from './print.ts';
 import { formatOf, type InputRow, readRows, readShapes, type RowFormat, rowFormats } from './record-rows.ts';
-import { failedRow, RecordSender, type SenderOptions } from './record-sender.ts';
+import { failedRow, RecordSender, type RecordSenderOptions } from './record-sender.ts';
 import { showJson } from './show.ts';
 import { addApiFlags, withApi } from './with-api.ts';
 
@@ -140,7 +140,10 @@ function withProgress(error: unknown, imported: number, last: string): unknown {
 }
 
 /** Imports all rows in one transaction, or none of them. */
-async function importAtOnce(rows: AsyncIterable<InputRow>, options: SenderOptions): Promise<ImportSummary> {
+async function importAtOnce(
+  rows: AsyncIterable<InputRow>,
+  options: RecordSenderOptions,
+): Promise<ImportSummary> {
   const all: InputRow[] = [];
   for await (const row of rows) {
     if (row.problem !== undefined) throw nothingImported(`${row.place}: ${row.problem}`);

@@ -20,7 +20,7 @@ const retryMs = 250;
 /** Records sent at a time where batches are not allowed. */
 const parallelMax = 8;
 
-export interface SenderOptions {
+export interface RecordSenderOptions {
   readonly api: Api;
   readonly collection: string;
   readonly isUpsert: boolean;
@@ -28,10 +28,10 @@ export interface SenderOptions {
 
 /** Sends the records of an import. One that is refused does not keep the others of its batch from being imported. */
 export class RecordSender {
-  readonly #options: SenderOptions;
+  readonly #options: RecordSenderOptions;
   #hasBatches = true;
 
-  constructor(options: SenderOptions) {
+  constructor(options: RecordSenderOptions) {
     this.#options = options;
   }
 

@@ -1,6 +1,6 @@
 import type { FieldError } from '../base/errors.ts';
 import { fieldError } from './field-error.ts';
-import type { Change, ColumnKind, FieldOptions, StoredValue } from './field-type.ts';
+import type { FieldChange, ColumnKind, FieldOptions, StoredValue } from './field-type.ts';
 import { toText } from './option-reader.ts';
 import type { JsonSchema, ValueSchema } from './value-schema.ts';
 
@@ -31,7 +31,11 @@ export const chosenTexts = {
     return typeof stored === 'string' && stored !== '' ? stored : '[]';
   },
   modifiers: ['f+', '+f', 'f-'],
-  modify: (stored: StoredValue, { modifier, value }: Change, options: ChosenTextsOptions): StoredValue => {
+  modify: (
+    stored: StoredValue,
+    { modifier, value }: FieldChange,
+    options: ChosenTextsOptions,
+  ): StoredValue => {
     const given = givenItems(value, options);
     if (given === undefined || hasTooMany(stored, options)) return TOO_MANY;
     if (stored === null || given.some(isNoText)) return null;

@@ -54,7 +54,7 @@ export interface FieldType<Options extends FieldOptions = FieldOptions> {
   readonly modifiers?: readonly Modifier[];
 
   /** Applies a modifier to a stored value. Never throws; the result is checked like any other value. */
-  readonly modify?: (stored: StoredValue, change: Change, options: Options) => StoredValue;
+  readonly modify?: (stored: StoredValue, change: FieldChange, options: Options) => StoredValue;
 
   /** Returns the JSON text of a stored value. */
   readonly toJson: (stored: StoredValue, options: Options) => string;
@@ -104,7 +104,7 @@ export interface SentFiles {
 /** Keys of a body that change the value of the field `f` instead of replacing it (http-api.md section 10). */
 export type Modifier = 'f+' | '+f' | 'f-' | 'f:autogenerate';
 
-export interface Change {
+export interface FieldChange {
   readonly modifier: Modifier;
   /** What the client sent under that key. */
   readonly value: unknown;

@@ -42,11 +42,11 @@ export interface S3Request {
   readonly key?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | FilePart;
+  readonly body?: string | FileRange;
 }
 
 /** A part of a file on the local disk, which is read anew for each try. */
-export interface FilePart extends ByteRange {
+export interface FileRange extends ByteRange {
   readonly path: string;
 }
 
@@ -149,7 +149,7 @@ async function digestOf(body: S3Request['body']): Promise<string> {
 }
 
 /** Returns the range as `createReadStream` takes it. */
-function rangeOf({ first, last }: FilePart): { readonly start: number; readonly end: number } {
+function rangeOf({ first, last }: FileRange): { readonly start: number; readonly end: number } {
   return { start: first, end: last };
 }
 

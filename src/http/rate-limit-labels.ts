@@ -1,7 +1,7 @@
 import type { CollectionFinder } from '../collections/collection-store.ts';
 import { fillPath, type InstanceRoute } from './route.ts';
 
-export interface LimitedRequest {
+export interface RoutedRequest {
   readonly method: string;
   readonly params: Readonly<Record<string, string>>;
 }
@@ -12,7 +12,7 @@ export interface LimitedRequest {
  */
 export function rateLimitLabels(
   { paths, actions = [] }: Pick<InstanceRoute, 'paths' | 'actions'>,
-  { method, params }: LimitedRequest,
+  { method, params }: RoutedRequest,
   collections: CollectionFinder,
 ): readonly string[] {
   const given = params['collection'] ?? '';

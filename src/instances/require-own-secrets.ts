@@ -10,7 +10,7 @@ import { tokenSecretPlace } from './token-secrets.ts';
 /** How many instances are tried as the owner of misplaced data: each takes 10 µs, and each request to such an instance does it again. */
 const triedMax = 1_000;
 
-export interface Ownership {
+export interface OwnershipCheck {
   readonly masterKey: MasterKey;
   /** The instance whose data this should be. */
   readonly entry: InstanceEntry;
@@ -24,7 +24,7 @@ export interface Ownership {
  */
 export async function requireOwnSecrets(
   reader: Reader,
-  { masterKey, entry, entries }: Ownership,
+  { masterKey, entry, entries }: OwnershipCheck,
 ): Promise<void> {
   const { names } = reader;
   const [row] = await reader.tuples(

@@ -15,7 +15,7 @@ import { type Collection, superusersName } from '../collections/collection.ts';
 import { findPath, isMultiple, type Path, type PathContext, type Step } from './path.ts';
 import type { PlanSlots } from './plan-slots.ts';
 
-export interface RequestContext extends PathContext {
+export interface RequestNamesContext extends PathContext {
   readonly facts: RuleInput;
   /** The collection that the rule is about, and the alias of its table. */
   readonly collection: Collection;
@@ -27,7 +27,7 @@ export interface RequestContext extends PathContext {
 type Resolved = ReturnType<Resolve> | Path;
 
 /** Resolves names that begin with `@request.` or `@collection.` (http-api 8.2). What a request does not have is NULL, never an error. */
-export function resolveRequest(name: string, context: RequestContext): Resolved {
+export function resolveRequest(name: string, context: RequestNamesContext): Resolved {
   const [, other, alias, rest] = /^@collection\.(\w+)(?::(\w+))?\.(.+)$/.exec(name) ?? [];
   if (other !== undefined && rest !== undefined)
     return resolveOther(`${other}:${alias ?? ''}`, rest, context);
@@ -62,7 +62,7 @@ function resolveWord(name: string, part: string, facts: RuleInput): Resolved {
 /**
  * Resolves a name to all rows of another collection. The same name and alias mean the same row, another alias means another row.
  */
-function resolveOther(key: string, rest: string, context: RequestContext): Resolved {
+function resolveOther(key: string, rest: string, context: RequestNamesContext): Resolved {
   const target = context.collections.find(key.slice(0, key.indexOf(':')));
   if (target === undefined) return undefined;
   const [path = '', modifier, ...more] = rest.split(':');
@@ -94,7 +94,7 @@ function resolveText(
     : value;
 }
 
-function resolveBody({ segments, modifier }: Asked, context: RequestContext): Resolved {
+function resolveBody({ segments, modifier }: Asked, context: RequestNamesContext): Resolved {
   const [first = '', ...rest] = segments;
   const { body } = context.facts;
   const isSet = Object.hasOwn(body, first);
@@ -121,7 +121,7 @@ function resolveBody({ segments, modifier }: Asked, context: RequestContext): Re
 }
 
 /** Resolves a path that leads on from the records whose ids were sent for a relation. */
-function relationOf(field: Field, { segments, modifier }: Asked, context: RequestContext): Resolved {
+function relationOf(field: Field, { segments, modifier }: Asked, context: RequestNamesContext): Resolved {
   const target = context.collections.find(String(field.options['collectionId']));
   if (target === undefined) return null;
   const given = context.facts.body[field.name];
@@ -152,7 +152,7 @@ function relationOf(field: Field, { segments, modifier }: Asked, context: Reques
   );
 }
 
-function resolveCaller(asked: Asked, context: RequestContext): Resolved {
+function resolveCaller(asked: Asked, context: RequestNamesContext): Resolved {
   const { facts, slots } = context;
   const { caller } = facts;
   const { modifier } = asked;
@@ -202,7 +202,7 @@ function valueOfCaller({ leaf }: Path, table: Sql, id: string | Slot): Operand {
 }
 
 /** Returns whether the stored value differs from the given one, as `!=` understands it. */
-function changed(given: PlainConstant, context: RequestContext, field: Field): Operand {
+function changed(given: PlainConstant, context: RequestNamesContext, field: Field): Operand {
   const column = sql`${context.alias}.${context.names.column(field.name)}`;
   const kind = ['number', 'bool'].includes(fieldColumn(field) ?? '') ? 'number' : 'text';
   const value = given === null ? null : kind === 'number' ? Number(given) : String(given);

@@ -12,7 +12,7 @@ import type {
   RangePart,
   RecordChoice,
   RecordRange,
-  RecordState,
+  BackfilledRecord,
 } from '../webhooks/replays/backfill-records.ts';
 import { findRecord } from './find-record.ts';
 import { stateOf } from './note-change.ts';
@@ -89,7 +89,7 @@ export function backfillRecords(instance: Parts): BackfillRecords {
   };
 }
 
-function toState(record: StoredRecord): RecordState {
+function toState(record: StoredRecord): BackfilledRecord {
   return { about: stateOf(record), change: { collection: record.collection, after: record.values } };
 }
 

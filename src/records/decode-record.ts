@@ -3,7 +3,7 @@ import { newRecordId } from '../base/ids.ts';
 import { fromTimestamp, type Timestamp } from '../base/timestamp.ts';
 import type { Collection } from '../collections/collection.ts';
 import { invalidValue } from '../fields/field-error.ts';
-import type { Change, Modifier, StoredValue } from '../fields/field-type.ts';
+import type { FieldChange, Modifier, StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { Field } from '../fields/field.ts';
 import { type NewFile, newFilesIn } from '../fields/new-file.ts';
@@ -167,7 +167,7 @@ export interface ReadModificationsOptions {
 }
 
 /** Changes to the values of fields, by field name: `views+`, `+tags`, `name:autogenerate`. */
-type Modifications = ReadonlyMap<string, readonly Change[]>;
+type Modifications = ReadonlyMap<string, readonly FieldChange[]>;
 
 // No field's name holds one of these characters.
 const MODIFIED = /^\+|[+-]$|:autogenerate$/;
@@ -182,7 +182,7 @@ function readModifications(
   body: Readonly<Record<string, unknown>>,
   options: ReadModificationsOptions,
 ): Modifications {
-  let found: Map<string, Change[]> | undefined;
+  let found: Map<string, FieldChange[]> | undefined;
   for (const key in body) {
     if (!MODIFIED.test(key) || !Object.hasOwn(body, key)) continue;
     const { name, modifier } = parseKey(key);

@@ -155,7 +155,7 @@ function refusal(name: string, message: string): AppError {
 /** A question about a rule, decoded without looking anything up. */
 interface RuleTest {
   /** The name of a rule of the collection; undefined where the text of a rule was sent instead. */
-  readonly name: RuleName | undefined;
+  readonly name: TestedRuleName | undefined;
   readonly rule: string | null;
   readonly caller: TestedCaller;
   /** The id of a record, or the members of one that could be made. */
@@ -169,14 +169,14 @@ interface RuleTest {
   readonly body: RecordBody;
 }
 
-export type RuleName = (typeof ruleNames)[number] | 'authRule' | 'manageRule';
+export type TestedRuleName = (typeof ruleNames)[number] | 'authRule' | 'manageRule';
 
 type TestedCaller =
   | { readonly kind: 'guest' }
   | { readonly kind: 'superuser' }
   | { readonly kind: 'record'; readonly collection: string; readonly id: string };
 
-const allNames: readonly RuleName[] = [...ruleNames, 'authRule', 'manageRule'];
+const allNames: readonly TestedRuleName[] = [...ruleNames, 'authRule', 'manageRule'];
 const contexts: readonly RuleContext[] = Object.keys({
   default: true,
   expand: true,
@@ -279,7 +279,7 @@ function toFactName(header: string): string {
   return header.toLowerCase().replaceAll('-', '_');
 }
 
-function methodOf(name: RuleName | undefined): string {
+function methodOf(name: TestedRuleName | undefined): string {
   switch (name) {
     case 'createRule':
     case 'authRule':

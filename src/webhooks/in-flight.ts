@@ -15,7 +15,7 @@ import { putOff, sendWaiting } from './outcomes.ts';
 import type { InstanceLanes } from './lanes/lanes.ts';
 import { abortedResult, type AttemptResult } from './sending/attempt-result.ts';
 import { settle, type Settlement } from './settle.ts';
-import type { Slot, Slots } from './lanes/slots.ts';
+import type { DeliverySlot, Slots } from './lanes/slots.ts';
 import type { StopReason, WebhookCounts } from './webhook-counts.ts';
 
 /** The wait after results could not be stored; receivers that fail have their own schedule. */
@@ -319,7 +319,7 @@ interface Flight {
   readonly endpoint: Endpoint;
   readonly pending: PendingDelivery;
   /** Taken for it, unless it is a test: those take no delivery's place. */
-  readonly slot?: Slot;
+  readonly slot?: DeliverySlot;
   /** Set for a test, whose caller waits for the result. This process settles it even if another node owns the instance. */
   readonly test?: PromiseWithResolvers<AttemptResult>;
   /** Set when the instance is handed over to another node during the attempt; see in-flight.ts. */

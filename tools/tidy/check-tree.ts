@@ -13,6 +13,7 @@ import { checkPlainText } from './plain-text.ts';
 import { isSource, sourceFile, type TextFile } from './source-file.ts';
 import { checkSharedState } from './shared-state.ts';
 import { checkTestFunctions } from './test-functions.ts';
+import { checkTypeNames } from './type-names.ts';
 import type { Violation } from './violation.ts';
 
 const sourceRules = [
@@ -25,6 +26,7 @@ const sourceRules = [
   checkImportCycles,
   checkBarrels,
   checkNames,
+  checkTypeNames,
   checkBannedSyntax,
   checkEngineBranches,
   checkSharedState,

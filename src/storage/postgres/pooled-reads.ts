@@ -2,7 +2,7 @@ import { systemClock } from '../../base/clock.ts';
 import type { SqlValue } from '../../sql/sql.ts';
 import { OutdatedDefinitions } from '../engine-errors.ts';
 import type { StatementKind, StorageCounts } from '../storage-counts.ts';
-import type { Answer, PostgresConnection } from './postgres-connection.ts';
+import type { StatementResult, PostgresConnection } from './postgres-connection.ts';
 import { hasNoJoinOrder, isOutdatedName, isStaleStatement } from './postgres-errors.ts';
 import { GRACE_MS, type PostgresPool } from './postgres-pool.ts';
 import { areOutdated, type Definitions, joinsInOrder } from './postgres-transaction.ts';
@@ -15,7 +15,7 @@ export interface PooledReadsOptions {
   readonly counts: StorageCounts | undefined;
 }
 
-export type Ask<Shape> = (connection: PostgresConnection) => Promise<Answer<Shape>>;
+export type Ask<Shape> = (connection: PostgresConnection) => Promise<StatementResult<Shape>>;
 
 /** Reads outside of transactions, each on a connection of the pool, so that a slow one holds up no other. */
 export class PooledReads {
@@ -43,7 +43,7 @@ export class PooledReads {
       connection.planByKeys(isKeyed);
       connection.limitRows(bytesMax);
       const timer = connection.expireAfter(pool.statementTimeoutMs + GRACE_MS);
-      const run = (): Promise<Answer<Shape>> => this.#runCurrent(connection, ask, known);
+      const run = (): Promise<StatementResult<Shape>> => this.#runCurrent(connection, ask, known);
       return await run()
         .catch((error: unknown) => {
           // A table has changed since the statement was prepared.
@@ -79,7 +79,7 @@ export class PooledReads {
     connection: PostgresConnection,
     ask: Ask<Shape>,
     known: SqlValue | undefined,
-  ): Promise<Answer<Shape>> {
+  ): Promise<StatementResult<Shape>> {
     const { definitions } = this.#options;
     if (definitions === undefined || known === undefined) return ask(connection);
     const [asked, outdated] = await Promise.allSettled([

@@ -13,7 +13,7 @@ const configLength = 4_096;
 /** How many configs of commands a generation holds: commands are few and short. */
 const commandsMax = 256;
 
-export interface Answer<Shape> {
+export interface StatementResult<Shape> {
   readonly rows: readonly Shape[];
   readonly changed: number;
   readonly command: string;
@@ -76,20 +76,20 @@ export class PostgresConnection {
     return !this.#isLost && isIdle && !this.#names.isExhausted;
   }
 
-  rows(statement: Sql): Promise<Answer<Row>> {
+  rows(statement: Sql): Promise<StatementResult<Row>> {
     return this.#ask(statement, false);
   }
 
-  tuples(statement: Sql): Promise<Answer<Tuple>> {
+  tuples(statement: Sql): Promise<StatementResult<Tuple>> {
     return this.#ask(statement, true);
   }
 
   /** Sends statements without values by the simple query protocol; several are separated by semicolons. */
-  command(text: string): Promise<Answer<Row>> {
+  command(text: string): Promise<StatementResult<Row>> {
     return this.#send(commandConfig(text), []);
   }
 
-  copy(query: CopyQuery): Promise<Answer<Row>> {
+  copy(query: CopyQuery): Promise<StatementResult<Row>> {
     return this.#send(query, []);
   }
 
@@ -99,8 +99,8 @@ export class PostgresConnection {
    */
   async between<Shape>(
     { before, after, spend }: AroundQuestion,
-    ask: () => Promise<Answer<Shape>>,
-  ): Promise<Answer<Shape>> {
+    ask: () => Promise<StatementResult<Shape>>,
+  ): Promise<StatementResult<Shape>> {
     const steps = [this.command(before), ask(), this.command(after)] as const;
     const [begunMs, answeredMs] = await Promise.all([settledAt(steps[0]), settledAt(steps[1])]);
     spend?.(answeredMs - begunMs);
@@ -151,7 +151,7 @@ export class PostgresConnection {
     this.command(text).catch(() => this.close());
   }
 
-  async #ask<Shape>(statement: Sql, isArray: boolean): Promise<Answer<Shape>> {
+  async #ask<Shape>(statement: Sql, isArray: boolean): Promise<StatementResult<Shape>> {
     const prepared = this.#names.nameOf(statement.text);
     try {
       const config = this.#configOf(statement, { name: prepared, isArray });
@@ -177,7 +177,10 @@ export class PostgresConnection {
     return this.#configs.findOrAdd(name, () => reusable({ text: numbered, name, rowMode: 'array', types }));
   }
 
-  #send<Shape>(config: QueryArrayConfig | CopyQuery, values: readonly SqlValue[]): Promise<Answer<Shape>> {
+  #send<Shape>(
+    config: QueryArrayConfig | CopyQuery,
+    values: readonly SqlValue[],
+  ): Promise<StatementResult<Shape>> {
     this.#cork();
     this.#asked += 1;
     return new Promise((resolve, reject) => {

@@ -22,7 +22,7 @@ import {
   commit,
   type Definitions,
   obstacleOf,
-  type Outcome,
+  type RunResult,
   PostgresTransaction,
   statementTimes,
 } from './postgres-transaction.ts';
@@ -222,12 +222,12 @@ class PostgresDatabase implements Database {
   async #runUntilKept<Result>(
     work: Work<Result>,
     options: Omit<RunOptions, 'isGuarded' | 'isOrdered'>,
-  ): Promise<Outcome<Result> & { kind: 'kept' }> {
+  ): Promise<RunResult<Result> & { kind: 'kept' }> {
     let isGuarded = false;
     let isOrdered = false;
     const overtakenUntilMs = systemClock.monotonic() + (this.#options.waitMsMax ?? waitMsMax);
     for (let retries = 0, partitions = 0; ;) {
-      const run = (connection: PostgresConnection): Promise<Outcome<Result>> =>
+      const run = (connection: PostgresConnection): Promise<RunResult<Result>> =>
         this.#run(connection, work, { ...options, isGuarded, isOrdered });
       const outcome = await this.#pool.lend(run, this.#options.instanceId);
       if (outcome.kind === 'kept') return outcome;
@@ -272,11 +272,11 @@ class PostgresDatabase implements Database {
     connection: PostgresConnection,
     work: Work<Result>,
     options: RunOptions,
-  ): Promise<Outcome<Result>> {
+  ): Promise<RunResult<Result>> {
     const { definitions, counts } = this.#options;
     // Read before the work uses the memory: if that is refreshed meanwhile, the work is at worst run again needlessly.
     const known = definitions?.known();
-    let obstacle: Promise<Outcome<never> | undefined> | undefined;
+    let obstacle: Promise<RunResult<never> | undefined> | undefined;
     const tx = new PostgresTransaction(connection, {
       names: this.names,
       isGuarded: options.isGuarded,
@@ -362,7 +362,7 @@ interface RunOptions extends WorkOptions {
   readonly isOrdered: boolean;
 }
 
-function settle<Result>(tx: PostgresTransaction, work: Work<Result>): Promise<Outcome<Result>> {
+function settle<Result>(tx: PostgresTransaction, work: Work<Result>): Promise<RunResult<Result>> {
   return tx.settle(work).then(
     (value) => ({ kind: 'kept', value, callbacks: tx.callbacks }),
     (error: unknown) => ({ kind: 'failed', error: error instanceof SkippedStatement ? error.cause : error }),
@@ -370,7 +370,7 @@ function settle<Result>(tx: PostgresTransaction, work: Work<Result>): Promise<Ou
 }
 
 /** Decides what became of a work whose connection is not lost. */
-function judge<Result>(tx: PostgresTransaction, settled: Outcome<Result>): Outcome<Result> {
+function judge<Result>(tx: PostgresTransaction, settled: RunResult<Result>): RunResult<Result> {
   if (tx.collision !== undefined) return { kind: 'collided', error: tx.collision };
   if (settled.kind === 'failed' && isCollision(settled.error))
     return { kind: 'collided', error: settled.error };
@@ -381,7 +381,7 @@ function pause(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));
 }
 
-function lost(outcome: Outcome<unknown>): unknown {
+function lost(outcome: RunResult<unknown>): unknown {
   const error = 'error' in outcome ? outcome.error : undefined;
   if (error instanceof AppError && error.code === 'unavailable') return error;
   return busy(error);

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { assert, AssertionFailed } from '../../base/assert.ts';
 import type { Sql, SqlValue } from '../../sql/sql.ts';
 import type { BulkInsert, Names, PlainTuple, Row, SearchOptions, Transaction, Tuple } from '../database.ts';
-import type { Answer, PostgresConnection } from './postgres-connection.ts';
+import type { StatementResult, PostgresConnection } from './postgres-connection.ts';
 import { EngineFailure, QueryTimeout, SkippedStatement } from '../engine-errors.ts';
 import {
   hasNoJoinOrder,
@@ -109,7 +109,7 @@ export class PostgresTransaction implements Transaction {
       after: limitStatements(times.otherMs),
       ...(!isExempt && { spend: (tookMs: number) => time.spend(tookMs) }),
     };
-    const ask = (): Promise<Answer<Tuple>> => this.#connection.tuples(statement);
+    const ask = (): Promise<StatementResult<Tuple>> => this.#connection.tuples(statement);
     try {
       return [...(await this.#ask(() => this.#connection.between(around, ask))).rows];
     } catch (error) {
@@ -166,7 +166,7 @@ export class PostgresTransaction implements Transaction {
     await this.#ask(() => this.#connection.copy(query));
   }
 
-  async #ask<Shape>(send: () => Promise<Answer<Shape>>): Promise<Answer<Shape>> {
+  async #ask<Shape>(send: () => Promise<StatementResult<Shape>>): Promise<StatementResult<Shape>> {
     assert(!this.#hasEnded, 'a transaction was used after it had ended');
     if (this.#failure !== undefined) {
       this.#hasGoneOn = true;
@@ -197,7 +197,7 @@ export class PostgresTransaction implements Transaction {
   }
 
   /** Runs guarded statements one after the other: what follows a statement depends on how it ended. */
-  #guard<Shape>(send: () => Promise<Answer<Shape>>): Promise<Answer<Shape>> {
+  #guard<Shape>(send: () => Promise<StatementResult<Shape>>): Promise<StatementResult<Shape>> {
     const answer = this.#last.then(async () => {
       const opened = this.#connection.command('SAVEPOINT statement');
       try {
@@ -309,7 +309,7 @@ export interface Definitions {
 }
 
 /** The result of running a work once. */
-export type Outcome<Result> =
+export type RunResult<Result> =
   | { readonly kind: 'kept'; readonly value: Result; readonly callbacks: readonly (() => void)[] }
   | { readonly kind: 'collided'; readonly error: unknown }
   | { readonly kind: 'needs_guards' }
@@ -328,7 +328,7 @@ export async function areOutdated(
 }
 
 /** Returns what keeps a work from being committed, if anything does, by the answers to what opened its transaction. */
-export async function obstacleOf(isOutdated: Promise<boolean>): Promise<Outcome<never> | undefined> {
+export async function obstacleOf(isOutdated: Promise<boolean>): Promise<RunResult<never> | undefined> {
   try {
     return (await isOutdated) ? { kind: 'outdated' } : undefined;
   } catch (error) {

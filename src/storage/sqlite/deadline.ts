@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import { QueryTimeout } from '../engine-errors.ts';
 
 /** The time of a search, and the memory of its rows. */
-export interface SearchTime {
+export interface SearchBudget {
   /** How much of the query timeout has passed before. */
   readonly spentMs?: number;
   /** When it is to be ended before the query timeout. */
@@ -27,7 +27,7 @@ export class Deadline {
   }
 
   /** Called when a statement begins. */
-  reset({ spentMs = 0, budgetMs = Number.POSITIVE_INFINITY }: SearchTime = {}): void {
+  reset({ spentMs = 0, budgetMs = Number.POSITIVE_INFINITY }: SearchBudget = {}): void {
     this.#startMs = undefined;
     this.#spentMs = spentMs;
     this.#budgetMs = budgetMs;

@@ -2,7 +2,7 @@ import { readFileSync, rmSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 
 /** What is in a write-ahead log: the number of its committed pages, and how many of them were copied into the file. */
-export interface LogState {
+export interface WalState {
   readonly pages: number;
   readonly copied: number;
 }
@@ -32,7 +32,7 @@ export class LogMark {
   }
 
   /** Returns what to tell the operator if the log lacks pages. Called once the file is open, before anything is written. */
-  findLoss(log: LogState | undefined): string | undefined {
+  findLoss(log: WalState | undefined): string | undefined {
     if (log === undefined || log.pages >= this.#pages) return undefined;
     rmSync(markOf(this.#path), { force: true });
     return (
@@ -42,7 +42,7 @@ export class LogMark {
   }
 
   /** Writes the mark if it has changed. Other processes may write to file and log meanwhile. */
-  async update(readLog: () => LogState | undefined): Promise<void> {
+  async update(readLog: () => WalState | undefined): Promise<void> {
     // Read first: if the log is copied in between, the mark counts for nothing.
     const fileTime = timeOf(this.#path);
     const log = readLog();

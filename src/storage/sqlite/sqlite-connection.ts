@@ -14,7 +14,7 @@ import {
   type Tuple,
 } from '../database.ts';
 import { EngineFailure, isBusy, isFailedWrite, toEngineError } from '../engine-errors.ts';
-import { Deadline, type SearchTime } from './deadline.ts';
+import { Deadline, type SearchBudget } from './deadline.ts';
 import { jsonNumber } from './sqlite-names.ts';
 
 /**
@@ -108,7 +108,7 @@ export class SqliteConnection {
   }
 
   /** As `tuples`, but steps row by row, to stop when the rows get too large. That is slower. Throws QueryTimeout, OverBudget. */
-  search(statement: Sql, time: SearchTime = {}): Tuple[] {
+  search(statement: Sql, time: SearchBudget = {}): Tuple[] {
     try {
       const prepared = this.#prepareTuples(statement.text);
       this.#deadline.reset(time);

@@ -6,7 +6,7 @@ import type { Database, Row, SearchOptions, Transaction, Tuple, WriteOptions } f
 import { asCertain, isMissingName, OutdatedDefinitions } from '../engine-errors.ts';
 import type { StatementKind, StorageCounts } from '../storage-counts.ts';
 import { OverBudget } from './deadline.ts';
-import type { LogState } from './log-mark.ts';
+import type { WalState } from './log-mark.ts';
 import type { PooledFile, ReaderPool } from './reader-pool.ts';
 import { inodeOf, queryTimeoutMsDefault, SqliteConnection, type Synchronous } from './sqlite-connection.ts';
 import { dataVersion, type SqliteDefinitions } from './sqlite-definitions.ts';
@@ -40,7 +40,7 @@ export interface SqliteOptions {
 
 export interface SqliteFile extends Database {
   /** How much is in the write-ahead log; undefined while part of it is not on the disk. Called outside of any work. */
-  logState(): LogState | undefined;
+  logState(): WalState | undefined;
   /** Writes something small, and copies the write-ahead log into the file, which may have to grow. Rejects while either fails. */
   probe(): Promise<void>;
   /** Copies the write-ahead log into the file, and gives the room that it takes back to the disk, as far as nobody reads from it. */
@@ -134,7 +134,7 @@ class SqliteDatabase implements SqliteFile {
     return this.#state.now(this.#view());
   }
 
-  logState(): LogState | undefined {
+  logState(): WalState | undefined {
     if (this.#isHeld) return undefined;
     this.#endView();
     const row = this.#reader.get(LOG_STATE);

@@ -37,13 +37,13 @@ export interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-export type Outcome =
+export type WorkResult =
   | { readonly kind: 'kept'; readonly value: unknown; readonly callbacks: readonly (() => void)[] }
   | { readonly kind: 'rolled_back'; readonly error: unknown };
 
 /** What a group has done: the outcomes of the works that it has begun, and what is called after the commit for rows of several works. */
 export interface GroupRun {
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly WorkResult[];
   readonly callbacks: readonly (() => void)[];
 }
 

@@ -11,7 +11,7 @@ import { SqliteTransaction, type SqliteWriter } from './sqlite-transaction.ts';
 import {
   type CommittedRun,
   type GroupRun,
-  type Outcome,
+  type WorkResult,
   runWhole,
   settle,
   type Waiting,
@@ -288,7 +288,7 @@ export class WriteQueue {
   /** Returns undefined when, without savepoints, a work failed that had already written: the group has to be run again. */
   async #runWorks(group: readonly Waiting[], isGuarded: boolean): Promise<GroupRun | undefined> {
     await this.#begin(this.#connection);
-    const outcomes: Outcome[] = [];
+    const outcomes: WorkResult[] = [];
     const groupMs = Math.max(this.#options.groupMs ?? groupMsDefault, this.#syncMs);
     const startMs = systemClock.monotonic();
     for (const waiting of group) {
@@ -329,7 +329,7 @@ export class WriteQueue {
   }
 
   /** Returns undefined when the work failed after it had written and there is no savepoint. Throws only when the whole group is lost. */
-  async #runWork(work: Work, isGuarded: boolean): Promise<Outcome | undefined> {
+  async #runWork(work: Work, isGuarded: boolean): Promise<WorkResult | undefined> {
     const connection = this.#connection;
     if (isGuarded) connection.run(SAVEPOINT);
     const tx = new SqliteTransaction(connection, this.#gathered, this.#options.searches);

@@ -15,7 +15,7 @@ import type { PocketbaseSource } from './pocketbase-source.ts';
 import { RecordInserter } from './record-inserter.ts';
 import { type ImportedRecord, RecordReader } from './record-reader.ts';
 
-export interface CollectionImport {
+export interface CollectionImportOptions {
   readonly instance: Instance;
   readonly source: PocketbaseSource;
   readonly planned: PlannedCollection;
@@ -34,7 +34,7 @@ export interface ImportedCollection {
  * Creates a collection with all its records in one transaction: definition, table, secrets, records and its mark in the import state.
  * Writes no events. Throws bad_request when a unique index of the collection refuses records.
  */
-export async function importCollection(options: CollectionImport): Promise<ImportedCollection> {
+export async function importCollection(options: CollectionImportOptions): Promise<ImportedCollection> {
   const { instance, planned } = options;
   try {
     return await instance.database.write((tx) => importInside(tx, options), { isExclusive: true });
@@ -49,7 +49,7 @@ export async function importCollection(options: CollectionImport): Promise<Impor
   }
 }
 
-async function importInside(tx: Transaction, options: CollectionImport): Promise<ImportedCollection> {
+async function importInside(tx: Transaction, options: CollectionImportOptions): Promise<ImportedCollection> {
   const { instance, planned, state } = options;
   const { collection, existing, secrets } = planned;
   await requireImportState(tx, state);
@@ -73,7 +73,7 @@ async function importInside(tx: Transaction, options: CollectionImport): Promise
 /** Inserts the records; resolves to their number. */
 async function importRecords(
   tx: Transaction,
-  options: CollectionImport,
+  options: CollectionImportOptions,
   omissions: Omissions,
 ): Promise<number> {
   const { collection } = options.planned;
@@ -97,7 +97,10 @@ async function importRecords(
 }
 
 /** Throws bad_request unless every row that the source counts was read and nothing has been written to it meanwhile. */
-function requireAll({ source: { database }, planned: { source } }: CollectionImport, read: number): void {
+function requireAll(
+  { source: { database }, planned: { source } }: CollectionImportOptions,
+  read: number,
+): void {
   const counted = database.count(source.name);
   database.requireUnchanged();
   if (read === counted) return;
@@ -117,7 +120,7 @@ const stepRecords = 1_000;
 
 /** Yields the readable records of a collection, in order. */
 export function* readRecords(
-  { instance, source, planned, onRecords }: Omit<CollectionImport, 'state'>,
+  { instance, source, planned, onRecords }: Omit<CollectionImportOptions, 'state'>,
   omissions: Omissions,
 ): Generator<ImportedRecord> {
   const { name } = planned.source;

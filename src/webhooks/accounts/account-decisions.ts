@@ -6,7 +6,7 @@ import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
 import { type DecisionState, moveApart, readDecisions } from './decision-cursor.ts';
 import { OwnerConditions } from './owner-conditions.ts';
-import { decideApart, decideTogether, type Step } from './decide-step.ts';
+import { decideApart, decideTogether, type StepResult } from './decide-step.ts';
 
 /*
  * What endpoints of accounts are told. The map of this folder:
@@ -152,7 +152,7 @@ export class AccountDecisions {
   }
 
   async #decideApart(instance: WebhookInstance, context: DecisionContext, endpoint: Endpoint): Promise<void> {
-    let step: Step | undefined;
+    let step: StepResult | undefined;
     while (!context.isOver() && step?.next !== 'nothing') {
       const state = await this.#load(instance);
       const behind = state?.apart.get(endpoint.number);
@@ -213,7 +213,7 @@ export class AccountDecisions {
   #noteFailed(
     { id, dueClock, logger }: WebhookInstance,
     { endpoints }: DecisionContext,
-    { failed }: Step,
+    { failed }: StepResult,
   ): void {
     for (const [number, cause] of failed) {
       const before = this.#waits.get(number);

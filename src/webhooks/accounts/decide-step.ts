@@ -23,7 +23,7 @@ const stepMs = 50;
 export type StepInstance = DecidingInstance & Pick<WebhookInstance, 'endpoints' | 'dueClock'>;
 
 /** What a step of decisions has done. */
-export interface Step {
+export interface StepResult {
   /** The numbers of the endpoints for which deliveries were made. */
   readonly told: ReadonlySet<number>;
   /** Nothing follows · more may follow · more follows once it is safe · somebody else has gone on, or endpoints have changed meanwhile. */
@@ -41,7 +41,10 @@ export interface StepContext {
 /**
  * Decides the next events for all endpoints of accounts that are not behind. One for which it cannot be decided falls behind the others, which go on.
  */
-export async function decideTogether(instance: StepInstance, { state, safe }: StepContext): Promise<Step> {
+export async function decideTogether(
+  instance: StepInstance,
+  { state, safe }: StepContext,
+): Promise<StepResult> {
   const { database, endpoints } = instance;
   const { cursor, apart } = state;
   const { owned } = await endpoints.byOwner(database);
@@ -82,7 +85,7 @@ export async function decideApart(
   instance: StepInstance,
   { state }: Pick<StepContext, 'state'>,
   number: number,
-): Promise<Step> {
+): Promise<StepResult> {
   const { database, endpoints } = instance;
   const behind = state.apart.get(number);
   const endpoint = (await endpoints.byOwner(database)).owned.find((one) => one.number === number);

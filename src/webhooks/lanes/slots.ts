@@ -24,7 +24,7 @@ export class Slots {
 
   /** Returns how many of these slots are free. They are not all free together with those of others. */
   roomFor(
-    wanted: Omit<Slot, 'isRetry'> & { readonly inFlight: number; readonly hasFailed: boolean },
+    wanted: Omit<DeliverySlot, 'isRetry'> & { readonly inFlight: number; readonly hasFailed: boolean },
   ): number {
     const { instanceId, origin, isProven, inFlight, hasFailed } = wanted;
     const room = Math.min(
@@ -48,15 +48,15 @@ export class Slots {
     return this.#retries < part(this.max, retryShare);
   }
 
-  take(slot: Slot): void {
+  take(slot: DeliverySlot): void {
     this.#count(slot, 1);
   }
 
-  release(slot: Slot): void {
+  release(slot: DeliverySlot): void {
     this.#count(slot, -1);
   }
 
-  #count({ instanceId, origin, isProven, isRetry }: Slot, by: 1 | -1): void {
+  #count({ instanceId, origin, isProven, isRetry }: DeliverySlot, by: 1 | -1): void {
     this.#taken += by;
     this.#ofInstance.add(instanceId, by);
     this.#ofOrigin.add(origin, by);
@@ -68,7 +68,7 @@ export class Slots {
 }
 
 /** What a slot counts for, from the moment it is taken. */
-export interface Slot {
+export interface DeliverySlot {
   readonly instanceId: string;
   /** Scheme, host and port: over all instances, it gets no more than 64. */
   readonly origin: string;
@@ -154,7 +154,7 @@ export interface DueDelivery {
 }
 
 /** A delivery whose turn it is, with the slot that is taken for it. */
-export interface Turn extends Slot, DueDelivery {
+export interface Turn extends DeliverySlot, DueDelivery {
   readonly endpointId: string;
 }
 

@@ -15,9 +15,13 @@ export interface BackfillRecords {
   /** Locks those of the records at these positions that exist and meet the filter. Throws as `next`. */
   lock(tx: Transaction, what: RecordChoice, positions: readonly number[]): Promise<readonly LockedRecord[]>;
   /** Returns what events tell of records that are locked. */
-  read(tx: Transaction, what: RecordChoice, positions: readonly number[]): Promise<readonly RecordState[]>;
+  read(
+    tx: Transaction,
+    what: RecordChoice,
+    positions: readonly number[],
+  ): Promise<readonly BackfilledRecord[]>;
   /** Returns the record of a collection with this id as it is stored now; undefined when there is none. Throws not_found (the collection). */
-  present(collection: string, id: string): Promise<RecordState | undefined>;
+  present(collection: string, id: string): Promise<BackfilledRecord | undefined>;
 }
 
 /** Which records of a collection. */
@@ -54,7 +58,7 @@ export interface LockedRecord {
 }
 
 /** A record as it is: what its events tell of it, and its values as those of a change that has made it. */
-export interface RecordState {
+export interface BackfilledRecord {
   readonly about: Pick<NewEvent, 'collection' | 'collectionName' | 'record' | 'revision' | 'dataJson'>;
   readonly change: RecordChange;
 }

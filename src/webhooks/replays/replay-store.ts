@@ -158,7 +158,7 @@ export async function lockCursor(tx: Transaction, number: number): Promise<numbe
   return row?.[1] === 'running' ? Number(row[0]) : undefined;
 }
 
-export interface Step {
+export interface ReplayStep {
   readonly cursor: number;
   readonly taken: number;
   readonly isOver: boolean;
@@ -166,7 +166,7 @@ export interface Step {
 }
 
 /** Notes how far a replay has come. */
-export async function noteStep(tx: Transaction, number: number, step: Step): Promise<void> {
+export async function noteStep(tx: Transaction, number: number, step: ReplayStep): Promise<void> {
   const { names } = tx;
   const { cursor, taken, isOver, now } = step;
   await tx.run(sql`
