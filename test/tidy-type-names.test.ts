@@ -51,3 +51,15 @@ test('the kit, the dashboard and tests have names of their own', () => {
   ])
     assert.deepEqual(breaches('export type Position = 1;\n', other), [], other);
 });
+
+test('the types of a package are extended in one file of src/ only', () => {
+  const augmentation = (name: string): string => `declare module '${name}' { interface Request { a: 1 } }\n`;
+  const tree = (second: string, other = 'src/http/second.ts'): readonly string[] =>
+    checkTree([
+      { path: 'src/http/first.ts', text: `${augmentation('fastify')}export const first = 1;\n` },
+      { path: other, text: `export const second = 1;\n${second}` },
+    ]).map((violation) => `${violation.path}:${violation.line} ${violation.rule}`);
+  assert.deepEqual(tree(augmentation('fastify')), ['src/http/second.ts:2 augmentation']);
+  assert.deepEqual(tree(augmentation('pino')), []);
+  assert.deepEqual(tree(augmentation('fastify'), 'test/api/second.ts'), []);
+});

@@ -7,13 +7,6 @@ import { cutText, logLimits, maskUrl } from '../logs/request-log.ts';
 import { peerAddress } from './client-address.ts';
 import { traceOf } from './rule-input.ts';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Who makes the request; null until that is known. */
-    caller: Caller | null;
-  }
-}
-
 /** Writes a line for each request, for the operator. Instances have logs of their own, for their superusers (logs/request-log.ts). */
 export class AccessLog {
   readonly #write: (line: string) => void;

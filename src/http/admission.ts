@@ -15,13 +15,6 @@ import { rateLimitLabels } from './rate-limit-labels.ts';
 import type { InstanceRoute } from './route.ts';
 import { ruleInput } from './rule-input.ts';
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** Asked before every operation. */
-    admission: Admission;
-  }
-}
-
 /** Longer identities are cut: a sign-in refuses more than 255 characters anyway. */
 const identityLengthMax = 256;
 

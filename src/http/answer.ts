@@ -1,14 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Share } from '../base/fair-line.ts';
-import type { Ledger } from '../base/ledger.ts';
 import type { QueryReader } from '../query/list-query.ts';
 import { projectTexts } from '../query/project-texts.ts';
 import { parseFields, pickFields, type Projection } from '../query/projection.ts';
 import { clientKey } from '../limits/rate-limiter.ts';
 import { AnswerMemory } from './answer-memory.ts';
 import { httpLimits } from './connections.ts';
-import type { CorsHeaders } from './cors.ts';
 import { type Content, sendContent } from './send-content.ts';
 import { byteLengthOf, lengthOf, sendTexts } from './send-texts.ts';
 
@@ -57,21 +55,6 @@ export function projectedInTurns(query: QueryReader, json: string): string | Pro
 function projectionOf(query: QueryReader): Projection | undefined {
   const fields = query.get('fields');
   return fields === null || fields === '' ? undefined : parseFields(fields);
-}
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** The memory of the bodies and answers of all clients. */
-    memory: Ledger;
-  }
-  interface FastifyRequest {
-    /** CORS headers of the answer; null for a request that no web page sent, or one whose origin is not allowed. */
-    corsHeaders: CorsHeaders | null;
-    /** Null until it is needed. */
-    answerMemory: AnswerMemory | null;
-    /** How many requests the client has left; null where no rule limits it. */
-    rateLimitHeaders: Readonly<Record<string, string>> | null;
-  }
 }
 
 /** Returns the headers that every answer to this request carries. */

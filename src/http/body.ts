@@ -6,7 +6,6 @@ import { Pieces } from '../base/pieces.ts';
 import {
   decodeUtf8,
   isJsonObject,
-  type JsonLimits,
   type JsonObject,
   parseJsonInTurns,
   withoutByteOrderMark,
@@ -17,40 +16,10 @@ import { parseForm } from './parse-form.ts';
 import { checkCharset } from './parse-multipart.ts';
 import type { UnfinishedBodies } from './unfinished-bodies.ts';
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    bodies: UnfinishedBodies;
-  }
-  interface FastifyContextConfig {
-    /** For a route whose bodies have other limits than the default. */
-    readonly jsonLimits?: JsonLimits | undefined;
-    /** For a route whose members are texts: a password of digits in a form is no number there. */
-    readonly formValues?: 'texts' | undefined;
-    /** For a route that takes bodies of any kind as they are. */
-    readonly takesBytes?: boolean | undefined;
-    /** For a route that reads forms itself, as they may hold files. */
-    readonly takesFiles?: boolean;
-  }
-  interface FastifyRequest {
-    /** Length of the body, once it is parsed. */
-    bodyBytes: number;
-    /** Why the body is malformed, or null. Thrown only once caller and collection are known, whose refusals come first. */
-    bodyProblem: AppError | null;
-    /** Whether the body is a form that the route has still to read. */
-    isFormWaiting: boolean;
-    /** Ends the memory of the body; null where there is none. */
-    releaseBody: (() => void) | null;
-  }
-}
-
 type Parse = (bytes: Buffer, request: FastifyRequest) => unknown;
 
 /** Makes `app` accept JSON and forms, decoded strictly. Other types are refused before the body is read. */
 export function acceptBodies(app: FastifyInstance): void {
-  app.decorateRequest('bodyBytes', 0);
-  app.decorateRequest('bodyProblem', null);
-  app.decorateRequest('isFormWaiting', false);
-  app.decorateRequest('releaseBody', null);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(/^application\/json\b/i, (request: FastifyRequest, payload: IncomingMessage) =>
     readAndParse(request, payload, parseJsonBody),

@@ -10,15 +10,6 @@ import { type Caller, guest, type KeyBounds, type Superuser } from '../access/ca
 import { toErrorAnswer } from './error-response.ts';
 import { peerAddress } from './client-address.ts';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** When the request came, to tell how long it took: milliseconds from an arbitrary start. */
-    startedMs: number;
-    /** Whether the request is already in the log of its instance. */
-    isNoted: boolean;
-  }
-}
-
 interface Answered {
   readonly instance: Instance;
   readonly caller: Caller;

@@ -10,13 +10,6 @@ import { formObject, parametersOf } from './parse-form.ts';
 import { checkCharset, parseMultipart } from './parse-multipart.ts';
 import type { UnfinishedBodies, UnfinishedBody } from './unfinished-bodies.ts';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The files of the request; null where there are none. */
-    uploads: Uploads | null;
-  }
-}
-
 /** What a route takes of a form with files. */
 export interface FormPlan {
   /** Of the whole form. */

@@ -2,20 +2,6 @@ import type { FastifyRequest } from 'fastify';
 import { systemClock } from '../base/clock.ts';
 import { Histogram, secondsBounds } from '../base/histogram.ts';
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    requestCounts: RequestCounts;
-  }
-  interface FastifyRequest {
-    /** What counts the request; null until its route is called. */
-    routeCounts: RouteCounts | null;
-  }
-  interface FastifyContextConfig {
-    /** The path by which all paths of a route are counted. */
-    pattern?: string;
-  }
-}
-
 /** Requests of one route by one method. */
 export interface RouteCounts {
   readonly route: string;

@@ -8,13 +8,6 @@ import type { FactReader, RuleInput, RequestOrigin } from '../access/rule-input.
 import { clientKey } from '../limits/rate-limiter.ts';
 import { queryOf } from './request.ts';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Null until somebody has asked for it. */
-    trace: Trace | null;
-  }
-}
-
 /** What rules may know of a request. */
 export function ruleInput(request: FastifyRequest<object>, caller: Caller): RuleInput {
   const { method, body } = request;

@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Caller, guest, hasScope, operator, reachedEndpoints } from '../access/caller.ts';
 import { authenticate, tokenRequired } from '../auth/authenticate.ts';
 import { AppError, notFound } from '../base/errors.ts';
-import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Instance } from '../instances/instance.ts';
 import { unavailableText } from '../storage/engine-errors.ts';
 import { type Answer, checkFields, sendAnswer } from './answer.ts';
@@ -14,15 +13,6 @@ import { patternOf } from './request-counts.ts';
 import { RequestContext, ServiceContext, type Services } from './request-context.ts';
 import type { InstanceRoute, Route } from './route.ts';
 import { ruleInput } from './rule-input.ts';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The instance that the host or the path addresses; null when they address none. */
-    instanceEntry: InstanceEntry | null;
-    /** The same instance once it is open; null before. */
-    instance: Instance | null;
-  }
-}
 
 /** Registers a route under all of its paths. */
 export function serveRoute(app: FastifyInstance, services: Services, route: Route): void {

@@ -35,6 +35,7 @@ import {
 } from './connections.ts';
 import { type AllowedOrigins, corsHeaders, preflightHeaders } from './cors.ts';
 import { serveDashboard } from './dashboard.ts';
+import { decorateServer } from './decorate-server.ts';
 import { ErrorLog } from './error-log.ts';
 import { acceptBodies } from './body.ts';
 import { methodFinder } from './route.ts';
@@ -74,29 +75,22 @@ export interface ServerOptions extends AddressOptions, AdmissionOptions, Service
  * The steps before a route are here and in connections.ts, request.ts, cors.ts and body.ts. A route is one value (route.ts); routes/ has
  * one file per subject, and routes.ts lists them all. serve-route.ts opens the instance, finds the caller, holds rate limits and the
  * scopes of API keys, calls the route with a request-context.ts, sends its answer (answer.ts), and logs the request.
- * error-response.ts turns errors into answers. openapi/ describes every route to clients. dashboard.ts serves the files of the dashboard.
+ * decorate-server.ts lists what we add to Fastify's server and requests. error-response.ts turns errors into answers. openapi/ describes
+ * every route to clients. dashboard.ts serves the files of the dashboard.
  */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const errors = new ErrorLog(options.logger);
   const app = createApp(options, errors);
   app.addHook('onClose', async () => errors.flush());
   acceptBodies(app);
-  app.decorate('admission', new Admission(options));
-  app.decorate('requestCounts', options.metrics.requests);
+  const memory = new Ledger({ max: options.answerMemoryBytes ?? httpLimits.memoryBytesMax });
+  decorateServer(app, {
+    admission: new Admission(options),
+    requestCounts: options.metrics.requests,
+    memory,
+    bodies: new UnfinishedBodies(memory),
+  });
   options.metrics.watch(app.server);
-  app.decorateRequest('instanceEntry', null);
-  app.decorateRequest('instance', null);
-  app.decorate('memory', new Ledger({ max: options.answerMemoryBytes ?? httpLimits.memoryBytesMax }));
-  app.decorate('bodies', new UnfinishedBodies(app.memory));
-  app.decorateRequest('answerMemory', null);
-  app.decorateRequest('uploads', null);
-  app.decorateRequest('corsHeaders', null);
-  app.decorateRequest('rateLimitHeaders', null);
-  app.decorateRequest('routeCounts', null);
-  app.decorateRequest('startedMs', 0);
-  app.decorateRequest('isNoted', false);
-  app.decorateRequest('trace', null);
-  app.decorateRequest('caller', null);
   const methodsOf = methodFinder(routes);
   app.addHook('onRequest', (request, reply, done) =>
     onePipelinedRequestAtATime(request.raw, () => begin({ request, reply, done }, options)),

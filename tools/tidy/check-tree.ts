@@ -1,4 +1,5 @@
 import { checkAmbientAccess } from './ambient-access.ts';
+import { checkAugmentations } from './augmentations.ts';
 import { checkBannedSyntax } from './banned-syntax.ts';
 import { checkBarrels } from './barrels.ts';
 import { checkCostlyImports } from './costly-imports.ts';
@@ -27,6 +28,7 @@ const sourceRules = [
   checkBarrels,
   checkNames,
   checkTypeNames,
+  checkAugmentations,
   checkBannedSyntax,
   checkEngineBranches,
   checkSharedState,
