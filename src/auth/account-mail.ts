@@ -76,7 +76,10 @@ export async function sendTestMail(instance: Instance, mailer: Mailer, body: Jso
     template: templateOf === undefined ? templateProblem(form.template) : undefined,
     collection: auth === undefined ? noAuthCollection : undefined,
   });
-  assert(auth !== undefined && templateOf !== undefined, 'what is missing was refused');
+  assert(
+    auth !== undefined && templateOf !== undefined,
+    'an unknown collection or template was rejected before',
+  );
   const text = renderMail(templateOf(auth), {
     meta: instance.settings.current.meta,
     token: 'test-token',

@@ -70,7 +70,7 @@ export function confirmPasswordReset(
 
 function passwordProblem({ fields }: AuthCollection, password: string): FieldError | undefined {
   const field = fields.find(({ name }) => name === 'password');
-  assert(field !== undefined, 'accounts have passwords');
+  assert(field !== undefined, 'the collection of an account has a password field');
   if (password === '') return fieldError('validation_required');
   return fieldType(field).check(password, field.options);
 }

@@ -140,7 +140,7 @@ export async function saveSecrets(
   { collection, secrets, isNew }: SavedSecrets,
 ): Promise<void> {
   if (collection.type !== 'auth') return;
-  assert(onTokenSecrets !== undefined, 'who makes auth collections keeps their secrets');
+  assert(onTokenSecrets !== undefined, 'an auth collection is created with a store for its token secrets');
   const fresh = isNew ? tokenKinds.map((kind) => [kind, ''] as const) : [];
   await onTokenSecrets(tx, collection, new Map([...fresh, ...secrets]));
 }

@@ -73,7 +73,7 @@ export class InstanceFiles {
   /** Returns the place that these settings name, whether or not they are in force. */
   openS3(settings: S3Settings): BlobStore {
     const { remote, wrapStore } = this.#options;
-    assert(remote !== undefined, 'there is a way to S3');
+    assert(remote !== undefined, 'an instance with S3 settings can send requests');
     const { requests, clock } = remote;
     const store = new S3Store(new S3Client({ settings, requests, clock }));
     return wrapStore?.(store) ?? store;

@@ -207,7 +207,7 @@ async function itemAnswer(
   { instance, reader, entries }: BatchAnswerOptions,
 ): Promise<WriteAnswer> {
   const entry = entries[index];
-  assert(entry !== undefined, 'every result is that of an entry');
+  assert(entry !== undefined, 'every result belongs to an entry');
   if (result.kind === 'deleted') return { status: 204 };
   const status = result.kind === 'created' ? 201 : 200;
   return recordAnswer({ instance, reader, facts: entry.facts }, result.record, status);

@@ -32,7 +32,7 @@ export function traceOf(request: FastifyRequest<object>): Trace {
 /** Called only where the origin is recorded, because finding the address in headers takes time. */
 function originOf(request: FastifyRequest<object>): RequestOrigin {
   const { instance } = request;
-  assert(instance !== null, 'facts are those of a request to an instance');
+  assert(instance !== null, 'the request has no instance');
   const address = request.server.admission.addressOf(instance, request);
   return {
     address: ipAddressText(address),

@@ -79,7 +79,7 @@ export class SharedCounter {
   }
 
   async #giveBack({ ownKey, sharedKey, store }: Place, { isAllowed, endMs }: Window): Promise<void> {
-    assert(this.#options.isFinal !== true, 'nothing is given back of what is final');
+    assert(this.#options.isFinal !== true, 'a final count cannot be refunded');
     if (!isAllowed) return;
     this.#own.giveBack(ownKey, endMs);
     await store?.giveBack(sharedKey, endMs);

@@ -71,7 +71,7 @@ export function ruleCondition(context: ScopeContext, collection: Collection, rul
   scope.addRule(rule);
   const { condition } = scope;
   // Without a condition every record would pass.
-  assert(condition !== undefined, 'a rule asks something');
+  assert(condition !== undefined, 'an empty rule has no condition');
   return condition;
 }
 

@@ -44,7 +44,7 @@ export function sealerFor(masterKey: MasterKey, instanceId: string): Sealer {
   const fingerprintKey = derive('fingerprint');
 
   function seal(plain: string, place: SealPlace): string {
-    assert(plain.isWellFormed(), 'what is sealed must survive UTF-8');
+    assert(plain.isWellFormed(), 'a sealed text must survive UTF-8');
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
     cipher.setAAD(additionalBytes(instanceId, place));

@@ -118,7 +118,7 @@ export function insertInto(table: Sql, columns: Sql, row: Sql): Sql {
 
 /** The parts of what {@link insertInto} made. */
 export function insertedRow({ form }: Sql): { readonly into: Sql; readonly row: Sql } {
-  assert(form?.kind === 'insert', 'what is inserted together are inserts of one row');
+  assert(form?.kind === 'insert', 'each statement of a bulk insert inserts one row');
   return form;
 }
 
@@ -233,7 +233,7 @@ export function limit(count: number, offset: number | Slot = 0): Sql {
 }
 
 function limitTo(count: number): Sql {
-  assert(Number.isSafeInteger(count) && count >= 0, 'a whole number of rows');
+  assert(Number.isSafeInteger(count) && count >= 0, 'a limit is a whole number of rows');
   return sql` LIMIT CAST(${literal(count)} AS bigint)`;
 }
 

@@ -1,4 +1,5 @@
 import { checkAmbientAccess } from './ambient-access.ts';
+import { checkAssertMessages } from './assert-messages.ts';
 import { checkAugmentations } from './augmentations.ts';
 import { checkBannedSyntax } from './banned-syntax.ts';
 import { checkBarrels } from './barrels.ts';
@@ -33,6 +34,7 @@ const sourceRules = [
   checkEngineBranches,
   checkSharedState,
   checkTestFunctions,
+  checkAssertMessages,
 ];
 
 /** Returns all violations in a tree, in the order of its files. */

@@ -47,7 +47,7 @@ export const keyRoutes = [
     answers: { 200: jsonAnswer('The key.', schemaReference('ApiKey')) },
     handle: async (context) => {
       const { instance, caller } = context;
-      assert(caller.kind === 'superuser', 'others are refused, as the route is for superusers');
+      assert(caller.kind === 'superuser', 'the caller of a route for superusers is one');
       return context.answer(JSON.stringify(await getOwnApiKey(instance, caller)));
     },
   }),

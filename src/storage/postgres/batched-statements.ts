@@ -218,7 +218,7 @@ export function insertFromArrays(inserts: readonly Sql[]): Sql {
  */
 function changeFromArrays(changes: readonly Sql[]): Sql {
   return fromArrays(changes, ({ first, given }) => {
-    assert(first.form?.kind === 'change', 'what is changed together are changes by key');
+    assert(first.form?.kind === 'change', 'each statement of a bulk change is a change by key');
     const { table, columns, key } = first.form;
     const set = joinSql(
       columns.map((column) => sql`${column} = excluded.${column}`),

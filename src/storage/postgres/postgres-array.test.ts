@@ -43,5 +43,5 @@ test('rows that are inserted together hold what they would hold alone', async (t
 });
 
 test('what has no place in such an array is no value of a row', () => {
-  assert.throws(() => toPostgresArray([new Uint8Array(1)]), /only an array of bytes holds bytes/);
+  assert.throws(() => toPostgresArray([new Uint8Array(1)]), /an array of another kind holds no bytes/);
 });

@@ -63,7 +63,7 @@ function bytesOf(kind: InlineKind, values: readonly SqlValue[]): number {
 function valueBytesOf(kind: InlineKind, value: SqlValue): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (value instanceof Uint8Array) {
-    assert(kind === 'bytes', 'only an array of bytes holds bytes');
+    assert(kind === 'bytes', 'an array of another kind holds no bytes');
     return value.length;
   }
   return value === null ? 0 : 8;
@@ -86,7 +86,7 @@ function writeValue(bytes: Buffer, at: number, value: SqlValue): number {
     bytes.writeInt32BE(value.length, at);
     return start + value.length;
   }
-  assert(typeof value === 'number', 'rows that are inserted together hold texts, numbers and NULL');
+  assert(typeof value === 'number', 'a bulk insert holds texts, numbers and NULL');
   bytes.writeInt32BE(8, at);
   // Turns -0 into 0, which it would also be if it were sent as a text.
   bytes.writeDoubleBE(value + 0, start);

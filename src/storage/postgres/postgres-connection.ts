@@ -117,7 +117,7 @@ export class PostgresConnection {
   /** Sets the session's `statement_timeout`, outside a transaction. Sent only on a change, in one packet with the next statement. */
   limitStatements(timeoutMs: number): void {
     if (timeoutMs === this.#timeoutMs) return;
-    assert(Number.isInteger(timeoutMs), 'whole milliseconds');
+    assert(Number.isInteger(timeoutMs), 'a timeout is a whole number of milliseconds');
     this.#timeoutMs = timeoutMs;
     // This fails only if the session does, and then the next statement fails as well.
     this.command(`SET statement_timeout = ${timeoutMs}`).catch(() => this.close());

@@ -214,7 +214,7 @@ class SessionPool implements PostgresPool {
 function greeting(statementTimeoutMs: number, transactionTimeoutMs: number): string {
   assert(
     Number.isInteger(statementTimeoutMs) && Number.isInteger(transactionTimeoutMs),
-    'whole milliseconds',
+    'a timeout is a whole number of milliseconds',
   );
   const settings = {
     search_path: '',

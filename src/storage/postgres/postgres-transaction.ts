@@ -256,7 +256,7 @@ export function statementTimes(
 
 /** The command that limits the following statements of the transaction. */
 function limitStatements(timeoutMs: number): string {
-  assert(Number.isInteger(timeoutMs), 'whole milliseconds');
+  assert(Number.isInteger(timeoutMs), 'a timeout is a whole number of milliseconds');
   return `SET LOCAL statement_timeout = ${timeoutMs}`;
 }
 
@@ -286,7 +286,7 @@ export interface ExclusiveOptions {
 
 /** The command that opens a transaction and takes an advisory lock exclusively. */
 export function beginExclusive(key: bigint, { timeoutMs, lockTimeoutMs }: ExclusiveOptions): string {
-  assert(Number.isInteger(timeoutMs), 'whole milliseconds');
+  assert(Number.isInteger(timeoutMs), 'a timeout is a whole number of milliseconds');
   const set = (name: string, value: number): string => `set_config('${name}', '${value}', true)`;
   // A running transaction_timeout ignores a new value and ends only at 0: without the 0, the session's value would stay in force.
   const whole = [0, timeoutMs].map(

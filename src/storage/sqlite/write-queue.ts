@@ -273,7 +273,7 @@ export class WriteQueue {
         if (this.#connection.isInTransaction) this.#connection.run(ROLLBACK);
         run = await this.#runWorks(group, true);
       }
-      assert(run !== undefined, 'with savepoints no work spoils the others');
+      assert(run !== undefined, 'a work with a savepoint cannot spoil the others');
       if (this.#isToSync) this.#options.holdView();
       const committedFromMs = systemClock.monotonic();
       this.#options.counts?.sqlSeconds.write.noteMs(committedFromMs - startMs);
