@@ -29,6 +29,7 @@ export const checks: readonly Job[] = [
   },
   { name: 'dead code', command: 'knip', args: ['--no-progress', '--no-config-hints'] },
   { name: 'tidy', command: process.execPath, args: ['tools/tidy.ts'] },
+  { name: 'commit subjects', command: process.execPath, args: ['tools/subjects.ts'] },
 ];
 
 /** What tests serve. */
