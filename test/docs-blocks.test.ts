@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse as parseToml } from 'smol-toml';
 import { parse as parseYaml } from 'yaml';
-import openapi from '../openapi.json' with { type: 'json' };
+import openapi from '../spec/openapi.json' with { type: 'json' };
 import packageJson from '../package.json' with { type: 'json' };
 import { allOptions } from '../src/config-flags.ts';
 import { typedClient } from '../src/cli/typed-client.ts';

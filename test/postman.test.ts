@@ -10,8 +10,8 @@ import {
   postmanCollection,
 } from '../tools/postman/postman-collection.ts';
 
-const document: OpenapiDocument = readJson('../openapi.json');
-const collection: PostmanCollection = readJson('../postman.json');
+const document: OpenapiDocument = readJson('../spec/openapi.json');
+const collection: PostmanCollection = readJson('../spec/postman.json');
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
 );
@@ -21,7 +21,7 @@ function readJson(path: string) {
   return JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'));
 }
 
-test('postman.json is what npm run postman makes of openapi.json', () => {
+test('spec/postman.json is what npm run postman makes of spec/openapi.json', () => {
   assert.deepEqual(
     collection,
     JSON.parse(JSON.stringify(postmanCollection(document))),

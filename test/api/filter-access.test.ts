@@ -53,7 +53,7 @@ interface Operation {
 
 function readDescription(): Description {
   // Our own file, which other tests compare whole with the routes.
-  return JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as Description;
+  return JSON.parse(readFileSync(new URL('../../spec/openapi.json', import.meta.url), 'utf8')) as Description;
 }
 
 function operationsOf(description: Description): readonly string[] {

@@ -53,7 +53,9 @@ function schemaOf(operation: unknown): unknown {
 }
 
 test('H-48 H-60 no value of any member of any body, whoever sends it, is more than a refusal or data', async (t) => {
-  const document: unknown = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));
+  const document: unknown = JSON.parse(
+    readFileSync(new URL('../../spec/openapi.json', import.meta.url), 'utf8'),
+  );
   assert.ok(isJsonObject(document) && isJsonObject(document['paths']));
   const service = await startService(t);
   const open = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };

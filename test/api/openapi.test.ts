@@ -12,11 +12,11 @@ import { startService } from '../support/service.ts';
 const path = '/api/openapi.json';
 const document = serviceDocument(version, routes);
 
-test('openapi.json is what `npm run openapi` writes', () => {
-  const written = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8');
+test('spec/openapi.json is what `npm run openapi` writes', () => {
+  const written = readFileSync(new URL('../../spec/openapi.json', import.meta.url), 'utf8');
   assert.ok(
     written === `${JSON.stringify(document, null, 2)}\n`,
-    'openapi.json is stale: run `npm run openapi` and look at what has changed',
+    'spec/openapi.json is stale: run `npm run openapi` and look at what has changed',
   );
 });
 

@@ -12,7 +12,7 @@ interface Item {
 }
 
 function itemsOf(page: { readonly items: readonly unknown[] }): readonly Item[] {
-  // openapi.json describes them.
+  // spec/openapi.json describes them.
   return page.items as readonly Item[];
 }
 

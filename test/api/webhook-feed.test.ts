@@ -20,7 +20,7 @@ interface FeedItem {
 }
 
 async function read(service: WebhookService, query: string): Promise<Feed> {
-  // openapi.json describes it.
+  // spec/openapi.json describes it.
   return (await service.call('GET', `/api/webhooks/feed?${query}`)) as Feed;
 }
 

@@ -18,7 +18,6 @@ const copied = [
   'examples',
   'package.json',
   'package-lock.json',
-  'openapi.json',
   'tsconfig.json',
   'README.md',
   'CHANGELOG.md',

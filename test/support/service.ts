@@ -29,7 +29,7 @@ export interface TestService {
   readonly superuser: { readonly email: string; readonly password: string; token: string };
   /** Everything the service has logged. Tests look here for expected errors, or assert that there are none. */
   readonly log: readonly LogLine[];
-  /** Requests a path. `body` is sent as JSON; `token: true` is the superuser's. Fails if openapi.json does not describe the answer. */
+  /** Requests a path. `body` is sent as JSON; `token: true` is the superuser's. Fails if spec/openapi.json does not describe the answer. */
   request(path: string, options?: TestRequest): Promise<TestAnswer>;
   /** Runs `work` on an instance directly, without HTTP. */
   withInstance<Result>(slug: string, work: (instance: Instance) => Promise<Result>): Promise<Result>;

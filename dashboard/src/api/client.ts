@@ -54,7 +54,7 @@ export type Collection = Schemas['Collection'];
 export type Field = Schemas['Field'];
 export type RecordModel = Schemas['Record'];
 
-/** What calls an operation of openapi.json. */
+/** What calls an operation of spec/openapi.json. */
 interface CallOptions<Key extends keyof Operations> {
   /** The values of the names in the path. */
   readonly path?: Readonly<Record<string, string>>;
@@ -63,7 +63,7 @@ interface CallOptions<Key extends keyof Operations> {
   readonly signal?: AbortSignal;
 }
 
-/** Calls an operation of openapi.json. Throws Failure. */
+/** Calls an operation of spec/openapi.json. Throws Failure. */
 export async function call<Key extends keyof Operations>(
   key: Key,
   { path = {}, query, body, signal }: CallOptions<Key> = {},
