@@ -24,6 +24,9 @@ const inCi = ['true', '1'].includes(process.env['CI'] ?? '');
 /** Two more than CI machines have processors, because many tests wait for timers and other processes. */
 const atOnce = 4;
 
+/** The tests of every edit: they find most of what breaks, and what `npm run generate` has to write again. */
+const quickTests = ['src', 'kit', 'test/api', 'test/generated.test.ts'];
+
 const quick = '--quick';
 const all = '--all';
 

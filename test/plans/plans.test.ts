@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { Instance } from '../../src/instances/instance.ts';
 import { toTimestamp } from '../../src/base/timestamp.ts';
 import {
@@ -28,14 +28,15 @@ import { findPendingKeys } from '../../src/webhooks/log/pending-keys.ts';
 import { LaneSource } from '../../src/webhooks/lanes/lane-source.ts';
 import { readExhausted } from '../../src/webhooks/outcomes.ts';
 import { writeTest } from '../../src/webhooks/test-endpoint.ts';
+import { staleMessage } from '../../tools/build/generated-files.ts';
+import { root } from '../../tools/build/root.ts';
 import { type Blog, longId, startBlog } from '../support/blog.ts';
-import { testEngine } from '../support/test-config.ts';
+import { isGenerating, testEngine } from '../support/test-config.ts';
 import { explain } from './explain.ts';
 import { recordedDatabase } from './recorded-database.ts';
 
-/** Written again by `npm run plans`, for a look at what has changed. */
-const file = fileURLToPath(new URL(`../../spec/sql/${testEngine}.md`, import.meta.url));
-const isWriting = process.env['CHANCERY_WRITE_PLANS'] === '1';
+/** Written again by `npm run generate`, for a look at what has changed. */
+const path = `spec/sql/${testEngine}.md`;
 
 const p1 = `/posts/records/${longId('p1')}`;
 
@@ -165,9 +166,14 @@ async function count({ windows }: Instance): Promise<void> {
 test('every stored statement is planned as spec/sql says', async (t) => {
   const text = await describePlans(t);
   if (text === undefined) return t.skip('another version of PostgreSQL plans otherwise');
-  if (isWriting) writeFileSync(file, text);
-  // By lines, so that a difference is shown where it is.
-  assert.deepEqual(text.split('\n'), readFileSync(file, 'utf8').split('\n'));
+  if (isGenerating) writeFileSync(join(root, path), text);
+  const stored = readFileSync(join(root, path), 'utf8');
+  try {
+    // By lines, so that a difference is shown where it is.
+    assert.deepEqual(text.split('\n'), stored.split('\n'));
+  } catch (cause) {
+    throw new Error(staleMessage([path]), { cause });
+  }
 });
 
 /** The major version that comes with the tests. */

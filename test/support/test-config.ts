@@ -5,6 +5,9 @@ import { openTestPostgres } from './postgres.ts';
 /** The engine of the whole run: the gate runs all tests of the API once for each engine. */
 export const testEngine = process.env['CHANCERY_TEST_ENGINE'] === 'postgres' ? 'postgres' : 'sqlite';
 
+/** True in a run of `npm run generate`: tests then write the files that they compare with otherwise. */
+export const isGenerating = process.env['CHANCERY_GENERATE'] === '1';
+
 /** Any key would do, as long as it is the same for the same data. */
 export const masterKey = '0056e30c23e3d6d1d258f141e4d8b44df26abf8475fec988b58013ec98633d94';
 

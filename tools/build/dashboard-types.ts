@@ -43,7 +43,7 @@ const methods = ['get', 'post', 'patch', 'put', 'delete'] as const;
  * `GET /api/logs/{id}`. Ours rather than a package's: those that do this need the programming interface of an older TypeScript.
  */
 export function dashboardTypes(input: unknown): string {
-  // spec/openapi.json, which a test compares with what our routes describe.
+  // spec/openapi.json, so its form is certain.
   const document = input as Document;
   const schemas = Object.entries(document.components.schemas).map(
     ([name, schema]) => `  ${name}: ${typeOf(schema)};\n`,
@@ -55,7 +55,7 @@ export function dashboardTypes(input: unknown): string {
       return `  '${method.toUpperCase()} ${path}': ${operationType(operation, document)};\n`;
     }),
   );
-  return `// Written by \`npm run dashboard:types\` from spec/openapi.json.
+  return `// Written by \`npm run generate\` from spec/openapi.json.
 
 export interface Schemas {
 ${schemas.join('')}}

@@ -10,4 +10,5 @@ export const smokeTests: readonly string[] = [
   'test/api/realtime.test.ts',
   'test/api/webhook-deliveries.test.ts',
   'test/api/cli.test.ts',
+  'test/generated.test.ts',
 ];

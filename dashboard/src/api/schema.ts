@@ -1,4 +1,4 @@
-// Written by `npm run dashboard:types` from spec/openapi.json.
+// Written by `npm run generate` from spec/openapi.json.
 
 export interface Schemas {
   Error: { readonly data: Schemas['FieldErrors']; readonly message: string; readonly status: number };

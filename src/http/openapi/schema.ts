@@ -5,7 +5,7 @@ import { digest } from '../../secrets/digest.ts';
  * The map of this folder: the description of the service in the form of OpenAPI 3.1.
  *
  *   paths, schemas         what routes take and answer: beside the routes, one subject each (routes/)
- *   service-document       all of them together; `npm run openapi` writes it to spec/openapi.json
+ *   service-document       all of them together; `npm run generate` writes it to spec/openapi.json
  *   instance-document      the same with the real collections of an instance, whose values the types of their fields describe
  *
  * Schemas of requests say what is accepted. Schemas of answers say only what always holds: a field's options do not apply to values
