@@ -11,9 +11,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { globalSetup, globalTeardown } from '../test/support/run-setup.ts';
+import { root } from './build/root.ts';
 import { changedFiles } from './gate/changed-files.ts';
 import { checks, dashboard } from './gate/checks.ts';
-import { type Job, type JobEnd, root, runJob } from './gate/job.ts';
+import { type Job, type JobEnd, runJob } from './gate/job.ts';
 import { LastTimes } from './gate/last-times.ts';
 import { runPool } from './gate/pool.ts';
 import { smokeTests } from './gate/smoke-tests.ts';
@@ -23,9 +24,6 @@ import { testJobs } from './gate/test-jobs.ts';
 const inCi = ['true', '1'].includes(process.env['CI'] ?? '');
 /** Two more than CI machines have processors, because many tests wait for timers and other processes. */
 const atOnce = 4;
-
-/** The tests of every edit: they find most of what breaks, and what `npm run generate` has to write again. */
-const quickTests = ['src', 'kit', 'test/api', 'test/generated.test.ts'];
 
 const quick = '--quick';
 const all = '--all';

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { root } from './job.ts';
+import { root } from '../build/root.ts';
 
 /** Returns the files that were changed since the last commit, also new ones, or by the last commit where nothing was. */
 export function changedFiles(): readonly string[] {

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { root } from './job.ts';
+import { root } from '../build/root.ts';
 
 /** Files per process: enough to spread the cost of loading the service, few enough to keep all processors busy to the end. */
 const sharingMax = 8;

@@ -2,10 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { root } from '../build/root.ts';
 import { readTap, type TestRun } from './read-tap.ts';
-
-export const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** A process of the gate. */
 export interface Job {

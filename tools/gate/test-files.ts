@@ -1,6 +1,6 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { root } from './job.ts';
+import { root } from '../build/root.ts';
 
 /** Returns the test files in these folders, or with these names; all for none. */
 export function findTests(paths: readonly string[]): readonly string[] {

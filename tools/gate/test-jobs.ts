@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { groupTests } from './group-tests.ts';
-import { type Job, root } from './job.ts';
+import { root } from '../build/root.ts';
+import type { Job } from './job.ts';
 import { isForEachEngine, isOneEngineEnough } from './test-files.ts';
 
 const engines = ['sqlite', 'postgres'] as const;
