@@ -28,6 +28,19 @@ test('a type of src/ is exported by one file only', () => {
   }
 });
 
+test('an exported type of src/ is named by a noun', () => {
+  const breachesOf = (name: string, other = 'src/storage/row.ts', prefix = 'export '): readonly string[] =>
+    checkTree([{ path: other, text: `export const row = 1;\n${prefix}interface ${name} {}\n` }]).map(
+      ({ line, rule }) => `${line} ${rule}`,
+    );
+  for (const name of ['Asked', 'Trimmed', 'Taken', 'Told', 'Found'])
+    assert.deepEqual(breachesOf(name), ['2 type-noun'], name);
+  for (const name of ['Feed', 'Need', 'TrimmedLog', 'AssertionFailed', 'Token'])
+    assert.deepEqual(breachesOf(name), [], name);
+  assert.deepEqual(breachesOf('Taken', 'src/storage/row.ts', ''), []);
+  assert.deepEqual(breachesOf('Taken', 'kit/src/row.ts'), []);
+});
+
 test('a type that a file keeps for itself may be named as one of another file', () => {
   const kept = 'type Position = 1;\nexport const positionMax: Position = 1;\n';
   assert.deepEqual(breaches(kept), []);

@@ -74,7 +74,7 @@ export function nameScope(caller: Caller): NameScope {
 }
 
 /** The part of a collection that decides which API keys reach it. */
-export interface Reached {
+export interface ReachableCollection {
   readonly id: string;
   readonly system: boolean;
 }
@@ -84,7 +84,7 @@ export interface Reached {
  * scope `admin`. Checked before every rule (`admit`), and for every collection to which a path in a filter or an expand leads
  * (`reachableCollections`).
  */
-export function reaches(caller: Caller, { id, system }: Reached): boolean {
+export function reaches(caller: Caller, { id, system }: ReachableCollection): boolean {
   if (caller.kind !== 'superuser' || caller.key === undefined) return true;
   const { scopes, collections } = caller.key;
   if (scopes.includes('admin')) return true;
@@ -92,7 +92,7 @@ export function reaches(caller: Caller, { id, system }: Reached): boolean {
 }
 
 /** Throws forbidden where the caller does not reach the collection. */
-export function requireReach(caller: Caller, collection: Reached): void {
+export function requireReach(caller: Caller, collection: ReachableCollection): void {
   if (!reaches(caller, collection))
     throw new AppError('forbidden', 'The API key does not reach this collection.');
 }

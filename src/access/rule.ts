@@ -9,13 +9,13 @@ import {
   parseFilter,
 } from '../filters/parse.ts';
 import { scanToken } from '../filters/scan.ts';
-import { type Caller, type Reached, reaches, requireReach } from './caller.ts';
+import { type Caller, type ReachableCollection, reaches, requireReach } from './caller.ts';
 
 /** A rule as a collection holds it: null admits superusers only, '' admits everyone, any other text is a filter. */
 export type Rule = string | null;
 
 /** The part of a collection that its rules need. */
-export interface Ruled extends Reached {
+export interface RuledCollection extends ReachableCollection {
   readonly rules: Readonly<Record<RuleName, Rule>>;
 }
 
@@ -26,7 +26,7 @@ export type RuleName = 'listRule' | 'viewRule' | 'createRule' | 'updateRule' | '
  * pass every rule, API keys those of the collections that they reach. Throws `forbidden` where the caller is admitted to no
  * record.
  */
-export function admit(collection: Ruled, name: RuleName, caller: Caller): FilterTree | undefined {
+export function admit(collection: RuledCollection, name: RuleName, caller: Caller): FilterTree | undefined {
   const rule = collection.rules[name];
   if (caller.kind === 'superuser') {
     requireReach(caller, collection);
@@ -38,7 +38,7 @@ export function admit(collection: Ruled, name: RuleName, caller: Caller): Filter
 }
 
 /** Whether none of these rules admits the caller to any record. */
-export function isLocked(collection: Ruled, names: readonly RuleName[], caller: Caller): boolean {
+export function isLocked(collection: RuledCollection, names: readonly RuleName[], caller: Caller): boolean {
   if (caller.kind === 'superuser') return !reaches(caller, collection);
   return names.every((name) => collection.rules[name] === null);
 }

@@ -6,7 +6,7 @@ import { fromTimestamp, type Timestamp, toTimestamp } from '../base/timestamp.ts
 import type { CollectionFinder } from '../collections/collection-store.ts';
 import { readDate } from '../base/read-date.ts';
 import { fieldError, invalidValue, unknownMembers } from '../fields/field-error.ts';
-import type { Decoded } from '../fields/field-type.ts';
+import type { DecodedValue } from '../fields/field-type.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Actor } from '../logs/audit-entry.ts';
 import type { ListQuery } from '../query/list-query.ts';
@@ -139,7 +139,11 @@ function decodeApiKey(body: JsonObject, context: DecodeApiKeyContext): ApiKeySet
   const errors: Record<string, FieldError | FieldErrors> = {
     ...unknownMembers(body, settingNames, shownNames),
   };
-  function member<Value>(name: string, decode: (value: unknown) => Decoded<Value>, fallback: Value): Value {
+  function member<Value>(
+    name: string,
+    decode: (value: unknown) => DecodedValue<Value>,
+    fallback: Value,
+  ): Value {
     const decoded = decode(ownMember(body, name) ?? null);
     if ('value' in decoded) return decoded.value;
     errors[name] = decoded.error;
@@ -169,13 +173,13 @@ function decodeApiKey(body: JsonObject, context: DecodeApiKeyContext): ApiKeySet
   return settings;
 }
 
-function decodeName(value: unknown): Decoded<string> {
+function decodeName(value: unknown): DecodedValue<string> {
   if (value === null || value === '') return { error: fieldError('validation_required') };
   if (typeof value === 'string' && value.length <= apiKeyLimits.nameLengthMax) return { value };
   return { error: invalidValue(`Must be text of at most ${apiKeyLimits.nameLengthMax} characters.`) };
 }
 
-function decodeScopes(value: unknown): Decoded<readonly KeyScope[]> {
+function decodeScopes(value: unknown): DecodedValue<readonly KeyScope[]> {
   if (value === null) return { error: fieldError('validation_required') };
   const wanted: readonly unknown[] = Array.isArray(value) ? value : [];
   const scopes = keyScopes.filter((scope) => wanted.includes(scope));
@@ -188,7 +192,7 @@ function decodeScopes(value: unknown): Decoded<readonly KeyScope[]> {
 function decodeCollections(
   value: unknown,
   { collections }: DecodeApiKeyContext,
-): Decoded<readonly string[] | null> {
+): DecodedValue<readonly string[] | null> {
   if (value === null) return { value };
   if (!Array.isArray(value) || value.length === 0 || value.length > apiKeyLimits.collectionsMax) {
     const message = `Must be null for all, or an array of 1 to ${apiKeyLimits.collectionsMax} names or ids of collections.`;
@@ -210,7 +214,7 @@ function decodeCollections(
 function decodeEndpoints(
   value: unknown,
   { endpoints }: DecodeApiKeyContext,
-): Decoded<readonly string[] | null> {
+): DecodedValue<readonly string[] | null> {
   if (value === null) return { value };
   if (!Array.isArray(value) || value.length === 0 || value.length > apiKeyLimits.endpointsMax) {
     const message = `Must be null for all, or an array of 1 to ${apiKeyLimits.endpointsMax} ids of endpoints of webhooks.`;
@@ -226,7 +230,7 @@ function decodeEndpoints(
   return { value: [...ids] };
 }
 
-function decodeExpires(value: unknown, { now }: DecodeApiKeyContext): Decoded<Timestamp> {
+function decodeExpires(value: unknown, { now }: DecodeApiKeyContext): DecodedValue<Timestamp> {
   if (value === null || value === '') return { value: '' };
   const expires = typeof value === 'string' ? readDate(value) : undefined;
   if (expires === undefined || expires === '') return { error: invalidValue('Must be a date.') };

@@ -3,15 +3,15 @@ import type { Reader, Transaction } from '../storage/database.ts';
 import type { Timestamp } from '../base/timestamp.ts';
 
 /** What of an instance's log is not kept any more: the last position, and the time of the newest event there. */
-export interface Trimmed {
+export interface TrimPoint {
   readonly position: number;
   readonly time: Timestamp;
 }
 
-const nothing: Trimmed = { position: 0, time: '' };
+const nothing: TrimPoint = { position: 0, time: '' };
 
 /** Notes, in the transaction that trims it, up to where the log is not kept any more. */
-export async function noteTrimmed(tx: Transaction, trimmed: Trimmed): Promise<void> {
+export async function noteTrimmed(tx: Transaction, trimmed: TrimPoint): Promise<void> {
   const { names } = tx;
   await tx.run(sql`
     INSERT INTO ${names.table('$instance_setting')} (${names.scopeColumn}name, value)
@@ -20,7 +20,7 @@ export async function noteTrimmed(tx: Transaction, trimmed: Trimmed): Promise<vo
 }
 
 /** A reader that asks for what comes behind a position or a time has to be told if some of that is not kept any more. */
-export async function readTrimmed(reader: Reader): Promise<Trimmed> {
+export async function readTrimmed(reader: Reader): Promise<TrimPoint> {
   const { names } = reader;
   const [row] = await reader.tuples(
     sql`SELECT value FROM ${names.table('$instance_setting')} WHERE ${names.scope} AND name = 'trimmed'`,
@@ -29,7 +29,7 @@ export async function readTrimmed(reader: Reader): Promise<Trimmed> {
 }
 
 /** Understands what `noteTrimmed` has stored. */
-export function toTrimmed(stored: string): Trimmed {
+export function toTrimmed(stored: string): TrimPoint {
   // A time has a blank in it as well.
   const [position = '', ...time] = stored.split(' ');
   return { position: Number(position), time: time.join(' ') };

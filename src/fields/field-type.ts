@@ -126,4 +126,4 @@ export interface Problems {
 }
 
 /** What is read from a member of a body: its value, or what is wrong with it; nested for a member that has members of its own. */
-export type Decoded<Value> = { readonly value: Value } | { readonly error: FieldError | FieldErrors };
+export type DecodedValue<Value> = { readonly value: Value } | { readonly error: FieldError | FieldErrors };

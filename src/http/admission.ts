@@ -23,7 +23,7 @@ export interface AdmissionOptions {
   readonly instances: OpenInstances;
 }
 
-export interface Counted {
+export interface CountedRequest {
   readonly instance: Instance;
   readonly caller: Caller;
   readonly request: FastifyRequest<object>;
@@ -67,7 +67,7 @@ export class Admission {
   }
 
   /** Throws forbidden, too_many_requests. Returns a promise only where the count is shared with other nodes. */
-  admit(route: InstanceRoute, { instance, caller, request }: Counted): Promise<void> | undefined {
+  admit(route: InstanceRoute, { instance, caller, request }: CountedRequest): Promise<void> | undefined {
     // The operator is at no address.
     if (caller.kind === 'superuser' && caller.isOperator !== true)
       this.requireSuperuserPlace(instance, request);
@@ -83,7 +83,7 @@ export class Admission {
 
   /** Counts a request under one of these labels; undefined where it is not limited. Returns a promise in the same case as `admit`. */
   count(
-    { instance, caller, request }: Counted,
+    { instance, caller, request }: CountedRequest,
     labels: readonly string[],
   ): Quota | Promise<Quota> | undefined {
     const { enabled, rules, excludedIPs } = instance.settings.current.rateLimits;
@@ -108,7 +108,7 @@ export class Admission {
   }
 
   /** Counts a request for a mail to an address, whether or not an account has that. Throws too_many_requests. */
-  async admitMail({ instance, caller, request }: Counted, to: unknown): Promise<void> {
+  async admitMail({ instance, caller, request }: CountedRequest, to: unknown): Promise<void> {
     if (caller.kind === 'superuser') return;
     await this.#mails.count(instance, {
       client: this.addressOf(instance, request),
@@ -118,7 +118,7 @@ export class Admission {
 
   /** Runs a sign-in, unless too many were wrong. Throws forbidden, too_many_requests, and what the sign-in throws. */
   async signIn<Result>(
-    { instance, request }: Omit<Counted, 'caller'>,
+    { instance, request }: Omit<CountedRequest, 'caller'>,
     { collection: name, identity, account }: NamedAccount,
     run: () => Promise<Result>,
   ): Promise<Result> {
@@ -158,7 +158,7 @@ function applyQuota(quota: Quota | undefined, request: FastifyRequest<object>): 
 }
 
 function auditRefusal(
-  { instance, request }: Omit<Counted, 'caller'>,
+  { instance, request }: Omit<CountedRequest, 'caller'>,
   collection: string,
   { code }: AppError,
 ): void {

@@ -7,7 +7,7 @@ import type { Instance } from '../instances/instance.ts';
 import type { QueryReader } from '../query/list-query.ts';
 import { type BatchEntry, type BatchItem, BatchItemFailed, type BatchResult } from '../records/batch.ts';
 import { answerBytesMax, answerTooLarge, type Reader } from '../storage/database.ts';
-import type { Counted } from './admission.ts';
+import type { CountedRequest } from './admission.ts';
 import { checkFields, projected } from './answer.ts';
 import { httpLimits } from './connections.ts';
 import { errorEnvelope } from './error-response.ts';
@@ -145,7 +145,7 @@ function invalid(problem: FieldError): AppError {
 
 /** Counts each item of a batch as if it had come alone. An item over its limit is replaced by a refusal, which fails in its turn. */
 export async function limitBatch(
-  counted: Counted,
+  counted: CountedRequest,
   entries: readonly BatchEntry[],
 ): Promise<readonly BatchEntry[]> {
   if (!counted.instance.settings.current.rateLimits.enabled) return entries;
@@ -153,7 +153,7 @@ export async function limitBatch(
   return Promise.all(entries.map((entry) => limitEntry(counted, entry)));
 }
 
-async function limitEntry(counted: Counted, entry: BatchEntry): Promise<BatchEntry> {
+async function limitEntry(counted: CountedRequest, entry: BatchEntry): Promise<BatchEntry> {
   const { item, facts } = entry;
   if (item.kind === 'refused') return entry;
   const { collection } = item;

@@ -12,7 +12,7 @@ import { lastPosition } from './read-changes.ts';
 import { parseTopic, type Topic } from './topic.ts';
 
 /** What a request asks for, and who makes it. */
-export interface Asked {
+export interface RequestedSubscriptions {
   readonly subscriptions: readonly string[];
   readonly caller: Caller;
   /** The header by which the caller was found. */
@@ -35,7 +35,9 @@ export function lengthOf(texts: readonly string[]): number {
 }
 
 /** Throws bad_request when the members of a request are not as they must be. */
-export function requireForm(request: Pick<Asked, 'subscriptions'> & { readonly clientId: string }): void {
+export function requireForm(
+  request: Pick<RequestedSubscriptions, 'subscriptions'> & { readonly clientId: string },
+): void {
   const details = problemsOf(request);
   if (details !== undefined)
     throw new AppError('bad_request', 'Failed to set the subscriptions.', { details });
@@ -59,7 +61,10 @@ function problemsOf({
 }
 
 /** Returns the topics that are asked for, each once. Throws bad_request, forbidden. */
-export function parseSubscriptions(instance: Instance, { subscriptions, caller }: Asked): readonly Topic[] {
+export function parseSubscriptions(
+  instance: Instance,
+  { subscriptions, caller }: RequestedSubscriptions,
+): readonly Topic[] {
   const topics = [...new Set(subscriptions)].map(parseTopic);
   const asking = topics.filter(({ filter, query }) => filter !== undefined || query.get('expand'));
   if (asking.length > realtimeLimits.askingMax)
@@ -98,7 +103,7 @@ export interface SubscribingClient {
  */
 export async function applySubscriptions(
   { instance, channel, client }: SubscribingClient,
-  { topics, caller, authorization }: Asked & { readonly topics: readonly Topic[] },
+  { topics, caller, authorization }: RequestedSubscriptions & { readonly topics: readonly Topic[] },
 ): Promise<void> {
   const before = client.subscriptions;
   const after = new Map<string, Subscription>();

@@ -10,7 +10,7 @@ import { Channel } from './channel.ts';
 import { Client, type ClientCounts, type Outlet } from './client.ts';
 import { ConnectionCounts, type ConnectionLimits } from './connection-counts.ts';
 import {
-  type Asked,
+  type RequestedSubscriptions,
   applySubscriptions,
   lengthOf,
   parseSubscriptions,
@@ -228,7 +228,7 @@ export interface RealtimeOptions extends ConnectionLimits {
   readonly beatMs: number;
 }
 
-export interface SubscribeRequest extends Asked {
+export interface SubscribeRequest extends RequestedSubscriptions {
   readonly clientId: string;
   readonly address: string;
 }

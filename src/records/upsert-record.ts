@@ -23,7 +23,7 @@ export interface UpsertRecordRequest {
   readonly expected?: ExpectedRevision | undefined;
 }
 
-export interface Upserted {
+export interface UpsertResult {
   readonly isCreated: boolean;
   readonly record: StoredRecord;
 }
@@ -36,7 +36,7 @@ export async function prepareUpsert(
   instance: Instance,
   facts: RuleInput,
   { collection: nameOrId, body, expected }: UpsertRecordRequest,
-): Promise<RecordWrite<Upserted>> {
+): Promise<RecordWrite<UpsertResult>> {
   const { caller } = facts;
   const mayNotWrite = (known: Collection): boolean => isLocked(known, ['createRule', 'updateRule'], caller);
   const collection = await currentCollection(instance, nameOrId, mayNotWrite);

@@ -210,8 +210,8 @@ export function thinBody({ record, ...about }: ThinEvent, instanceId: string): U
   return Buffer.from(payloadOf({ ...about, dataJson: JSON.stringify({ id: record }) }, instanceId));
 }
 
-/** What an endpoint is told of. */
-export interface Told {
+/** What an attempt sends to its endpoint, before it is written as a request. */
+export interface AttemptContent {
   readonly deliveryId: string;
   readonly eventId: string;
   readonly kind: string;
@@ -240,8 +240,8 @@ export interface Telling {
   readonly version: string;
 }
 
-/** What a delivery's next attempt tells. */
-export function toldOf(pending: PendingDelivery): Told {
+/** Returns the content of the next attempt of a delivery. */
+export function attemptContent(pending: PendingDelivery): AttemptContent {
   const { traceparent, tracestate } = toTrace(pending.trace);
   const { id, state, record, ...about } = pending;
   return {
@@ -256,7 +256,7 @@ export function toldOf(pending: PendingDelivery): Told {
 
 /** Returns the request by which an endpoint is told of an event, as the sender takes it. */
 export function toAttemptRequest(
-  { deliveryId, eventId, kind, collectionName, record, created, revision, attempt, ...told }: Told,
+  { deliveryId, eventId, kind, collectionName, record, created, revision, attempt, ...told }: AttemptContent,
   { endpoint, instanceId, nowMs, version }: Telling,
 ): AttemptRequest {
   const { id, url, headers, timeoutMs, payload, oauth2, updated } = endpoint;
@@ -307,7 +307,7 @@ function causeOf(
   return { ...about, changed: `${names.slice(0, names.lastIndexOf(',', changedLengthMax - 2))},*` };
 }
 
-type ShapedEvent = Pick<Told, 'kind' | 'record' | 'body' | 'isThin' | 'context'>;
+type ShapedEvent = Pick<AttemptContent, 'kind' | 'record' | 'body' | 'isThin' | 'context'>;
 
 /**
  * Returns the body that an endpoint is sent of an event: the whole one, or one with what its options ask for, in the order of the record.

@@ -5,14 +5,14 @@ import type { AlertMailer } from './endpoints/endpoint-alerts.ts';
 import type { DecisionPort } from './accounts/account-decisions.ts';
 import { type PastDelivery, PastDeliveries } from './accounts/past-deliveries.ts';
 import { isSentAgain } from './accounts/past-events.ts';
-import { type PendingDelivery, toAttemptRequest, toldOf } from './deliveries.ts';
+import { type PendingDelivery, toAttemptRequest, attemptContent } from './deliveries.ts';
 import type { Ownership } from './delivery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { InFlight, type HandOver } from './in-flight.ts';
 import { Handshakes } from './lanes/handshakes.ts';
 import type { LaneState } from './lanes/lane.ts';
 import type { InstanceLanes, Wake } from './lanes/lanes.ts';
-import { Claims, readTaken, Scheduler, type Taken } from './lanes/scheduler.ts';
+import { Claims, readTaken, Scheduler, type LaneTurn } from './lanes/scheduler.ts';
 import type { AttemptRequest, AttemptResult } from './sending/attempt-result.ts';
 import { CatcherAttempts } from './catcher-attempts.ts';
 import type { Sender } from './sending/sender.ts';
@@ -315,7 +315,7 @@ export class Dispatcher {
   }
 
   #send(
-    { lanes, turn }: Taken,
+    { lanes, turn }: LaneTurn,
     pending: PendingDelivery | undefined,
     now: number,
   ): AttemptRequest | undefined {
@@ -351,7 +351,7 @@ export class Dispatcher {
 
   #requestOf(instance: WebhookInstance, endpoint: Endpoint, pending: PendingDelivery): AttemptRequest {
     const { clock, version } = this.#options;
-    return toAttemptRequest(toldOf(pending), {
+    return toAttemptRequest(attemptContent(pending), {
       endpoint,
       instanceId: instance.id,
       nowMs: clock.now(),

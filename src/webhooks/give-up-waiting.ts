@@ -1,5 +1,5 @@
 import { toTimestamp } from '../base/timestamp.ts';
-import { noteTrimmed, type Trimmed } from '../events/trimmed.ts';
+import { noteTrimmed, type TrimPoint } from '../events/trimmed.ts';
 import { foundByKeys, limit, sql } from '../sql/sql.ts';
 import type { Reader, Transaction } from '../storage/database.ts';
 import { releaseStray } from './record-order.ts';
@@ -16,7 +16,7 @@ const walkMax = 65_536;
  */
 export async function giveUpWaiting(
   { database, dueClock }: Pick<WebhookInstance, 'database' | 'dueClock'>,
-  trimmed: Trimmed,
+  trimmed: TrimPoint,
 ): Promise<number> {
   // Not in the transaction, which would be open for as long as all of it takes.
   const expired = await countWaitingUpTo(database, trimmed.position);
@@ -48,7 +48,7 @@ async function countWaitingUpTo(reader: Reader, last: number): Promise<number> {
   }
 }
 
-async function expireUpTo(tx: Transaction, trimmed: Trimmed, now: number): Promise<void> {
+async function expireUpTo(tx: Transaction, trimmed: TrimPoint, now: number): Promise<void> {
   const { names } = tx;
   const { position: last } = trimmed;
   const updated = toTimestamp(now);

@@ -3,7 +3,7 @@ import type { Logger } from '../base/logger.ts';
 import { readSafeFor } from './accounts/decision-cursor.ts';
 import { Poller } from '../base/poller.ts';
 import type { SafeEnd } from '../events/safe-position.ts';
-import type { Trimmed } from '../events/trimmed.ts';
+import type { TrimPoint } from '../events/trimmed.ts';
 import { giveUpWaiting } from './give-up-waiting.ts';
 import { releaseStrays } from './record-order.ts';
 import { moveCursors } from './log/move-cursors.ts';
@@ -37,7 +37,7 @@ export interface Retention {
    * Drops parts of the log in which everything was made before this time (milliseconds since 1970). First, `giveUp` is called with what
    * each instance loses by that.
    */
-  dropOld(before: number, giveUp: (instanceId: string, trimmed: Trimmed) => Promise<void>): Promise<void>;
+  dropOld(before: number, giveUp: (instanceId: string, trimmed: TrimPoint) => Promise<void>): Promise<void>;
 }
 
 /** Where each instance has a log of its own, the janitor deletes rows. */
@@ -99,7 +99,7 @@ export class Janitor {
   }
 
   /** An instance that cannot be read does not keep the log of all others. */
-  async #giveUp(id: string, trimmed: Trimmed): Promise<void> {
+  async #giveUp(id: string, trimmed: TrimPoint): Promise<void> {
     try {
       const loan = this.#isStopping ? undefined : await this.#options.borrow(id);
       if (loan === undefined) return;

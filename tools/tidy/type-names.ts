@@ -2,10 +2,35 @@ import { isProduct, type SourceFile } from './source-file.ts';
 import type { Token } from './tokenize.ts';
 import type { Violation } from './violation.ts';
 
+/** One word that ends as participles do; Need and Feed do not. */
+const participle =
+  /^(?:[A-Z][a-z]*[^e]ed|Broken|Built|Chosen|Done|Drawn|Found|Given|Gone|Held|Kept|Known|Left|Lost|Made|Met|Said|Seen|Sent|Shown|Sought|Taken|Told|Written)$/;
 const declaring = new Set(['type', 'interface', 'class']);
 
-/** An exported type of src/ is the only one of its name: a reader who searches for it finds one thing. */
+/**
+ * An exported type of src/ is the only one of its name, so that a search for it finds one thing, and its name is a noun: `Taken` leaves
+ * open what was taken.
+ */
 export function checkTypeNames(files: readonly SourceFile[]): readonly Violation[] {
+  return [...checkUnique(files), ...checkNouns(files)];
+}
+
+function checkNouns(files: readonly SourceFile[]): readonly Violation[] {
+  return files
+    .filter(({ path }) => isProduct(path))
+    .flatMap((file) =>
+      exportedTypes(file)
+        .filter(({ text }) => participle.test(text))
+        .map(({ line, text }) => ({
+          path: file.path,
+          line,
+          rule: 'type-noun',
+          message: `${text} is a participle: name the thing`,
+        })),
+    );
+}
+
+function checkUnique(files: readonly SourceFile[]): readonly Violation[] {
   const paths = new Map<string, string>();
   return files
     .filter(({ path }) => isProduct(path))

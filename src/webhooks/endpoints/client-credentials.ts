@@ -1,7 +1,7 @@
 import type { FieldError, FieldErrors } from '../../base/errors.ts';
 import { isJsonObject } from '../../base/json.ts';
 import { fieldError, invalidValue, unknownMembers } from '../../fields/field-error.ts';
-import type { Decoded } from '../../fields/field-type.ts';
+import type { DecodedValue } from '../../fields/field-type.ts';
 import type { JsonSchema } from '../../fields/value-schema.ts';
 import { maskedValue } from './endpoint-request.ts';
 
@@ -53,14 +53,14 @@ export const credentialsSchema: JsonSchema = {
 export interface CredentialsContext {
   /** Those that the endpoint has. */
   readonly existing: ClientCredentials | null;
-  readonly decodeUrl: (value: unknown) => Decoded<string>;
+  readonly decodeUrl: (value: unknown) => DecodedValue<string>;
 }
 
 /** Returns the checked credentials, or what is wrong with each member, by name. */
 export function decodeCredentials(
   raw: unknown,
   { existing, decodeUrl }: CredentialsContext,
-): Decoded<ClientCredentials | null> {
+): DecodedValue<ClientCredentials | null> {
   if (raw === null) return { value: null };
   if (!isJsonObject(raw)) return { error: invalidValue('Must be null or an object.') };
   const errors: Record<string, FieldError | FieldErrors> = { ...unknownMembers(raw, names) };

@@ -108,13 +108,13 @@ export async function storeAlerts(
   return stored;
 }
 
-type Told = { readonly kind: OperationalEventKind; readonly data: Readonly<Record<string, string>> };
+type AlertContent = { readonly kind: OperationalEventKind; readonly data: Readonly<Record<string, string>> };
 
 /** Returns the event of an alert. An exhausted delivery of such an event makes none: two endpoints would go on telling each other. */
 function eventOf(
   kind: AlertTurn['kind'],
   { endpoint: { id, url }, delivery, event, kind: delivered, cause }: AlertingAttempt,
-): Told | undefined {
+): AlertContent | undefined {
   if (kind === 'recovered') return { kind: 'endpoint.recovered', data: { id, url } };
   if (kind !== 'exhausted' || isOperational(delivered)) return undefined;
   return { kind: 'delivery.exhausted', data: { delivery, event, endpoint: id, cause } };
@@ -135,7 +135,7 @@ export async function storeDisabled(
 async function appendOperational(
   tx: Transaction,
   { events, endpoints, settings, clock }: WebhookInstance,
-  { endpoint, kind, data }: Told & { readonly endpoint: Endpoint },
+  { endpoint, kind, data }: AlertContent & { readonly endpoint: Endpoint },
 ): Promise<void> {
   const about = { kind, collection: '', collectionName: '', record: endpoint.id, revision: 0 };
   const event: NewEvent = { ...about, created: toTimestamp(clock.now()), dataJson: JSON.stringify(data) };

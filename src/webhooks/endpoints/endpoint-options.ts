@@ -2,7 +2,7 @@ import type { Caller } from '../../access/caller.ts';
 import type { CollectionStore } from '../../collections/collection-store.ts';
 import { emitsEvents, superusersName } from '../../collections/collection.ts';
 import { isEmail } from '../../fields/email-field.ts';
-import type { Decoded } from '../../fields/field-type.ts';
+import type { DecodedValue } from '../../fields/field-type.ts';
 import { fieldError, invalidValue } from '../../fields/field-error.ts';
 import { filterLimits } from '../../filters/filter-error.ts';
 import { anyText, type JsonSchema } from '../../fields/value-schema.ts';
@@ -32,7 +32,7 @@ export interface EndpointOption<Value> {
   /** What a new endpoint has that does not set it; absent for an option that it must set. */
   readonly initial?: Value;
   /** Reads what a client sent. */
-  readonly decode: (value: unknown, context: OptionContext) => Decoded<Value>;
+  readonly decode: (value: unknown, context: OptionContext) => DecodedValue<Value>;
   /** How its column holds the value: as it is, as JSON text (NULL for null), or as such a text sealed. */
   readonly form: 'text' | 'number' | 'json' | 'sealed';
   readonly schema: JsonSchema;
@@ -301,14 +301,14 @@ function integerOption({ initial, min, max, ...rest }: IntegerOption): EndpointO
 
 const nameTaken = { code: 'validation_not_unique', message: 'Another endpoint has this name.' };
 
-function decodeName(value: unknown, { otherNames }: OptionContext): Decoded<string> {
+function decodeName(value: unknown, { otherNames }: OptionContext): DecodedValue<string> {
   if (value === '') return { value };
   if (typeof value !== 'string' || !endpointName.test(value))
     return { error: invalidValue('Must be 1 to 100 letters, digits, dots, hyphens or underscores.') };
   return otherNames.has(value) ? { error: nameTaken } : { value };
 }
 
-function decodeUrl(value: unknown, context: OptionContext): Decoded<string> {
+function decodeUrl(value: unknown, context: OptionContext): DecodedValue<string> {
   if (typeof value !== 'string') return { error: invalidValue('Must be text.') };
   if (value === '') return { error: fieldError('validation_required') };
   const check = checkTarget(value, context);
@@ -329,7 +329,7 @@ export function checkTarget(
 }
 
 /** Names or ids come in, ids are kept: an endpoint follows its collections through every renaming. */
-function decodeCollections(value: unknown, context: OptionContext): Decoded<readonly string[]> {
+function decodeCollections(value: unknown, context: OptionContext): DecodedValue<readonly string[]> {
   if (!Array.isArray(value) || value.length > collectionsMax) {
     return {
       error: invalidValue(`Must be an array of at most ${collectionsMax} names or ids of collections.`),
@@ -356,7 +356,7 @@ function decodeCollections(value: unknown, context: OptionContext): Decoded<read
 }
 
 /** That the account exists is checked in the transaction that saves the endpoint. */
-function decodeOwner(value: unknown, { collections }: OptionContext): Decoded<string> {
+function decodeOwner(value: unknown, { collections }: OptionContext): DecodedValue<string> {
   if (value === '') return { value };
   const [, name = '', id = ''] =
     /^([^/]{1,255})\/([^/]{1,255})$/.exec(typeof value === 'string' ? value : '') ?? [];

@@ -3,7 +3,7 @@ import type { FieldError } from '../../base/errors.ts';
 import { isInCidr, readIpAddress } from '../../base/ip-address.ts';
 import { isJsonObject } from '../../base/json.ts';
 import { invalidValue } from '../../fields/field-error.ts';
-import type { Decoded } from '../../fields/field-type.ts';
+import type { DecodedValue } from '../../fields/field-type.ts';
 import {
   isAddressAllowed,
   isLocalhostName,
@@ -50,7 +50,7 @@ export function maskHeaders(headers: Readonly<Record<string, string>>): Readonly
 export function decodeHeaders(
   raw: unknown,
   existing: Readonly<Record<string, string>>,
-): Decoded<Readonly<Record<string, string>>> {
+): DecodedValue<Readonly<Record<string, string>>> {
   if (!isJsonObject(raw)) return { error: invalidValue('Must be an object.') };
   const entries = Object.entries(raw);
   if (entries.length > headersMax) return { error: invalidValue(`Must be at most ${headersMax} headers.`) };

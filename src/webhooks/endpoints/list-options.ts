@@ -5,7 +5,7 @@ import {
   recordEventKinds,
 } from '../../events/event.ts';
 import { invalidValue } from '../../fields/field-error.ts';
-import type { Decoded } from '../../fields/field-type.ts';
+import type { DecodedValue } from '../../fields/field-type.ts';
 import { anyText } from '../../fields/value-schema.ts';
 
 /** What an endpoint may ask for. */
@@ -55,7 +55,7 @@ export const listOptions = {
   },
 };
 
-function decodeEvents(value: unknown): Decoded<readonly EndpointEventKind[]> {
+function decodeEvents(value: unknown): DecodedValue<readonly EndpointEventKind[]> {
   const wanted: readonly unknown[] = Array.isArray(value) ? value : [];
   const events = endpointEventKinds.filter((kind) => wanted.includes(kind));
   if (events.length > 0 && wanted.every((item) => events.some((kind) => kind === item)))
@@ -63,14 +63,14 @@ function decodeEvents(value: unknown): Decoded<readonly EndpointEventKind[]> {
   return { error: invalidValue(`Must be one or more of ${endpointEventKinds.join(', ')}.`) };
 }
 
-function decodeFields(value: unknown): Decoded<readonly string[]> {
+function decodeFields(value: unknown): DecodedValue<readonly string[]> {
   const names: readonly unknown[] = Array.isArray(value) ? value : [''];
   const texts = names.filter((name) => typeof name === 'string' && fieldName.test(name)).map(String);
   if (texts.length === names.length && texts.length <= fieldsMax) return { value: [...new Set(texts)] };
   return { error: invalidValue(`Must be an array of at most ${fieldsMax} names of fields.`) };
 }
 
-function decodeSchedule(value: unknown): Decoded<readonly number[] | null> {
+function decodeSchedule(value: unknown): DecodedValue<readonly number[] | null> {
   if (value === null) return { value };
   const isSchedule =
     Array.isArray(value) &&

@@ -232,7 +232,7 @@ export class Claims {
 }
 
 /** A delivery whose turn it is; only its place in the log was read so far. */
-export interface Taken {
+export interface LaneTurn {
   readonly lanes: InstanceLanes;
   readonly turn: Turn;
 }
@@ -242,7 +242,7 @@ const instancesTogetherMax = 16;
 
 /** Returns the deliveries of whole turns, read together for each instance. An instance whose read fails is left out. */
 export async function readTaken(
-  { taken, now }: { readonly taken: readonly Taken[]; readonly now: number },
+  { taken, now }: { readonly taken: readonly LaneTurn[]; readonly now: number },
   orRest: (
     lanes: InstanceLanes,
     read: () => Promise<readonly PendingDelivery[]>,

@@ -10,7 +10,7 @@ import { outcomeColumns } from '../outcomes.ts';
 import { recordKey, releaseNext } from '../record-order.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
 
-export interface Expunged {
+export interface ExpungedRecord {
   readonly id: string;
   /** The id of its collection; empty for a test. */
   readonly collection: string;
@@ -25,7 +25,7 @@ export interface Expunged {
 export async function expungeEvent(
   { database, dueClock, id: instanceId }: Pick<WebhookInstance, 'database' | 'dueClock' | 'id'>,
   id: string,
-  onExpunge: (tx: Transaction, expunged: Expunged) => Promise<void>,
+  onExpunge: (tx: Transaction, expunged: ExpungedRecord) => Promise<void>,
 ): Promise<void> {
   const position = await findEvent(database, id);
   if (position === undefined) throw notFound();

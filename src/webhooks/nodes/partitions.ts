@@ -3,7 +3,7 @@ import type { Logger } from '../../base/logger.ts';
 import { Poller } from '../../base/poller.ts';
 import { toTimestamp } from '../../base/timestamp.ts';
 import type { SafeEnd } from '../../events/safe-position.ts';
-import { toTrimmed, type Trimmed } from '../../events/trimmed.ts';
+import { toTrimmed, type TrimPoint } from '../../events/trimmed.ts';
 import { foundByKeys, sql } from '../../sql/sql.ts';
 import type { Database } from '../../storage/database.ts';
 import {
@@ -79,7 +79,7 @@ export class Partitions implements Retention {
 
   async dropOld(
     before: number,
-    giveUp: (instanceId: string, trimmed: Trimmed) => Promise<void>,
+    giveUp: (instanceId: string, trimmed: TrimPoint) => Promise<void>,
   ): Promise<void> {
     const { database, logger, isChosen } = this.#options;
     if (!isChosen()) return;
@@ -107,7 +107,7 @@ export class Partitions implements Retention {
   async #isGivenUp(
     partition: LogPartition,
     before: number,
-    giveUp: (instanceId: string, trimmed: Trimmed) => Promise<void>,
+    giveUp: (instanceId: string, trimmed: TrimPoint) => Promise<void>,
   ): Promise<boolean> {
     if (partition.end - 1 > this.#options.safeEnd.safePosition) return false;
     const last = await this.#readLast(partition);
@@ -146,9 +146,9 @@ export class Partitions implements Retention {
   }
 }
 
-interface LastEvent extends Trimmed {
+interface LastEvent extends TrimPoint {
   readonly instanceId: string;
-  readonly known: Trimmed;
+  readonly known: TrimPoint;
   /** Up to where the log is decided for endpoints of accounts. */
   readonly decided: number;
 }

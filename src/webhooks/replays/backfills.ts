@@ -8,7 +8,14 @@ import { undecidedFor } from '../accounts/decision-cursor.ts';
 import type { BackfillRecords, LockedRecord, NextRecords, RecordChoice } from './backfill-records.ts';
 import { hasConditions, meetConditions } from '../endpoints/endpoint-conditions.ts';
 import { type Endpoint, wants } from '../endpoints/endpoint.ts';
-import { type Advanced, lockCursor, makeDue, noteStep, readRoom, type Replay } from './replay-store.ts';
+import {
+  type ReplayStepResult,
+  lockCursor,
+  makeDue,
+  noteStep,
+  readRoom,
+  type Replay,
+} from './replay-store.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
 
 /**
@@ -66,7 +73,7 @@ export async function advanceBackfill(
   instance: BackfillInstance,
   { replay, endpoint }: { readonly replay: Replay; readonly endpoint: Endpoint },
   { now, allowed }: StepContext,
-): Promise<Advanced> {
+): Promise<ReplayStepResult> {
   const { database, records } = instance;
   const { number } = replay;
   if (!wants(endpoint, { kind: 'record.create', collection: replay.collection }))
@@ -95,7 +102,7 @@ function choiceOf({ collection, filter, created }: Replay): RecordChoice {
   return { collection, filter, now: fromTimestamp(created) };
 }
 
-const over: Advanced = { taken: 0, isOver: true, isFull: false };
+const over: ReplayStepResult = { taken: 0, isOver: true, isFull: false };
 
 async function readCursor(reader: Reader, number: number): Promise<number | undefined> {
   const { names } = reader;
@@ -119,7 +126,7 @@ async function endBackfill(
   database: Database,
   number: number,
   { cause, now }: { readonly cause: string; readonly now: number },
-): Promise<Advanced> {
+): Promise<ReplayStepResult> {
   const { names } = database;
   await database.write((tx) =>
     tx.run(sql`
@@ -146,7 +153,11 @@ interface BackfillStep {
   readonly now: number;
 }
 
-async function take(tx: Transaction, instance: BackfillInstance, step: BackfillStep): Promise<Advanced> {
+async function take(
+  tx: Transaction,
+  instance: BackfillInstance,
+  step: BackfillStep,
+): Promise<ReplayStepResult> {
   const { replay, what, next, now } = step;
   const { number } = replay;
   const cursor = await lockCursor(tx, number);

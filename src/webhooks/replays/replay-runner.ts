@@ -2,7 +2,7 @@ import type { Database } from '../../storage/database.ts';
 import { advanceBackfill } from './backfills.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { storedFilter } from '../log/event-filter.ts';
-import { type Advanced, readRunning, type Replay } from './replay-store.ts';
+import { type ReplayStepResult, readRunning, type Replay } from './replay-store.ts';
 import { advanceReplay } from './replays.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
 
@@ -75,7 +75,7 @@ async function advanceOne(
   instance: RunnerInstance,
   { replay, endpoint }: Running,
   now: number,
-): Promise<Advanced & { readonly hasFailed?: boolean }> {
+): Promise<ReplayStepResult & { readonly hasFailed?: boolean }> {
   const { rate, scope, filter } = replay;
   const step = { now, allowed: rate === 0 ? Number.MAX_SAFE_INTEGER : rate };
   try {
@@ -93,7 +93,7 @@ async function advanceOne(
 /** How long a replay waits after a step. One with a rate takes no more than that, on the average of a second. */
 function delayOf(
   { rate }: Replay,
-  { taken, isFull, hasFailed = false }: Advanced & { readonly hasFailed?: boolean },
+  { taken, isFull, hasFailed = false }: ReplayStepResult & { readonly hasFailed?: boolean },
 ): number {
   if (hasFailed) return failedMs;
   if (isFull) return fullMs;

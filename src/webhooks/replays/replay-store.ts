@@ -50,7 +50,7 @@ const waitingMax = 1_000;
 const takenTogetherMax = 256;
 
 /** What a step of a replay has done. */
-export interface Advanced {
+export interface ReplayStepResult {
   readonly taken: number;
   readonly isOver: boolean;
   /** Whether nothing can be taken before some of what waits was sent. */

@@ -9,7 +9,7 @@ import { hasConditions } from '../endpoints/endpoint-conditions.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { type EventFilter, filterEvents } from '../log/event-filter.ts';
 import {
-  type Advanced,
+  type ReplayStepResult,
   insertReplay,
   lockCursor,
   type LogScope,
@@ -227,8 +227,8 @@ export function advanceReplay(
   database: Database,
   plan: TakenPlan,
   { now, allowed }: { readonly now: number; readonly allowed: number },
-): Promise<Advanced> {
-  const advance = async (tx: Transaction): Promise<Advanced> => {
+): Promise<ReplayStepResult> {
+  const advance = async (tx: Transaction): Promise<ReplayStepResult> => {
     const cursor = await lockCursor(tx, plan.number);
     if (cursor === undefined) return { taken: 0, isOver: true, isFull: false };
     const room = await readRoom(tx, plan.number, allowed);
@@ -242,7 +242,7 @@ async function take(
   tx: Transaction,
   { of: endpoint, eventFilter, ...replay }: TakenPlan,
   { cursor, room, now }: { readonly cursor: number; readonly room: number; readonly now: number },
-): Promise<Advanced> {
+): Promise<ReplayStepResult> {
   const { isDescending, number } = replay;
   const walk = eventFilter === undefined ? walkMax : filteredMax;
   const found = candidates(tx, { ...replay, endpoint, eventFilter }, { cursor, walk });
