@@ -55,7 +55,7 @@ function fieldReader(record: StoredRecord): (name: string) => string {
 }
 
 /** Templates by the names that the API gives them. */
-const templates: ReadonlyMap<string, (auth: AuthOptions) => EmailTemplate> = new Map([
+export const mailTemplates: ReadonlyMap<string, (auth: AuthOptions) => EmailTemplate> = new Map([
   ['verification', (auth: AuthOptions) => auth.verificationTemplate],
   ['password-reset', (auth) => auth.resetPasswordTemplate],
   ['email-change', (auth) => auth.confirmEmailChangeTemplate],
@@ -70,7 +70,7 @@ const templates: ReadonlyMap<string, (auth: AuthOptions) => EmailTemplate> = new
 export async function sendTestMail(instance: Instance, mailer: Mailer, body: JsonObject): Promise<void> {
   const form = decodeForm(body, ['email', 'template', 'collection']);
   const { auth } = instance.collections.find(form.collection || superusersName) ?? {};
-  const templateOf = templates.get(form.template);
+  const templateOf = mailTemplates.get(form.template);
   refuseForm({
     email: emailProblem(form.email),
     template: templateOf === undefined ? templateProblem(form.template) : undefined,

@@ -56,7 +56,7 @@ function addChoice(command: Command): void {
 function statusesOf(command: Command): readonly string[] {
   const status = textOf(command, 'status');
   const wanted = status?.split(',').map((one) => one.trim());
-  const unknown = wanted?.find((one) => !deliveryStatuses.includes(one));
+  const unknown = wanted?.find((one) => !deliveryStatuses.some((status) => status === one));
   if (unknown !== undefined)
     throw new ConfigError(
       `--status must be of ${deliveryStatuses.join(', ')}, not ${JSON.stringify(unknown)}.`,

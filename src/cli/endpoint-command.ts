@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { ConfigError } from '../config.ts';
 import { outwardFlags } from '../config-flags.ts';
+import { backlogs } from '../webhooks/endpoints/change-endpoint.ts';
 import { type Api, itemsOf, objectOf } from './api.ts';
 import { CommandError, exitCodes } from './command-error.ts';
 import { confirm } from './confirm.ts';
@@ -202,9 +203,7 @@ function addResume(parent: Command, io: CommandIo): void {
   const command = parent.command('resume').description('send again; one that is away is tried at once');
   command.argument('<endpoint>', idOrName);
   command.addOption(
-    new Option('--backlog <WHAT>', 'what becomes of deliveries that wait')
-      .choices(['drain', 'newest-first', 'skip'])
-      .default('drain'),
+    new Option('--backlog <WHAT>', 'what becomes of deliveries that wait').choices(backlogs).default('drain'),
   );
   command.option('--yes', 'do not ask before --backlog skip');
   addApiFlags(command);

@@ -5,7 +5,13 @@ import { emailField } from '../fields/email-field.ts';
 import { fieldError, type FieldErrorCode, invalidValue } from '../fields/field-error.ts';
 import { urlField } from '../fields/url-field.ts';
 import { bucketUrl, endpointUrl, isBucketName } from './bucket-url.ts';
-import { type RateLimitRule, type S3Settings, type Settings, settingsLimits } from './settings.ts';
+import {
+  type RateLimitRule,
+  type S3Settings,
+  settingChoices,
+  type Settings,
+  settingsLimits,
+} from './settings.ts';
 
 /** Adds to `problems`, under the name of each group of settings, what is invalid in it. */
 export function checkSettings(settings: Settings, problems: ProblemList): void {
@@ -27,8 +33,7 @@ export function checkSettings(settings: Settings, problems: ProblemList): void {
     requireRange(members, 'maxDays', { value: logs.maxDays, min: 0, max: 3_650 });
   });
   inside('webhooks', (members) => {
-    if (!['always', 'when told'].includes(webhooks.events))
-      members.add('events', fieldError('validation_in_invalid'));
+    requireChoice(members, 'webhooks.events', webhooks.events);
     requireRange(members, 'accountEndpointsMax', { value: webhooks.accountEndpointsMax, min: 0, max: 1_000 });
   });
 }
@@ -40,8 +45,7 @@ function checkSmtp(smtp: Settings['smtp'], problems: ProblemList): void {
   if (smtp.enabled) requireText(problems, { host: smtp.host });
   requireRange(problems, 'port', { value: smtp.port, min: smtp.enabled ? 1 : 0, max: 65_535 });
   if (smtp.host !== '' && !isHost(smtp.host)) problems.add('host', fieldError('validation_is_host'));
-  if (!['', 'PLAIN', 'LOGIN'].includes(smtp.authMethod))
-    problems.add('authMethod', fieldError('validation_in_invalid'));
+  requireChoice(problems, 'smtp.authMethod', smtp.authMethod);
   if (smtp.localName !== '' && !isHost(smtp.localName))
     problems.add('localName', fieldError('validation_is_host'));
 }
@@ -140,10 +144,15 @@ const LABEL = /^(?:\w+ \/[\w/-]*|\/[\w/-]*|\w+:\w+|\*:\w+|\w+)$/;
 function checkRule({ label, audience, duration, maxRequests }: RateLimitRule, problems: ProblemList): void {
   requireText(problems, { label });
   if (!LABEL.test(label)) problems.add('label', fieldError('validation_match_invalid'));
-  if (!['', '@guest', '@auth'].includes(audience))
-    problems.add('audience', fieldError('validation_in_invalid'));
+  requireChoice(problems, 'rateLimits.rules.audience', audience);
   requireRange(problems, 'duration', { value: duration, min: 1, max: settingsLimits.rateLimitSecondsMax });
   requireRange(problems, 'maxRequests', { value: maxRequests, min: 1, max: Number.MAX_SAFE_INTEGER });
+}
+
+function requireChoice(problems: ProblemList, path: keyof typeof settingChoices, value: string): void {
+  const choices: readonly string[] = settingChoices[path];
+  if (!choices.includes(value))
+    problems.add(path.slice(path.lastIndexOf('.') + 1), fieldError('validation_in_invalid'));
 }
 
 /** RFC 9110 section 5.6.2. */

@@ -64,6 +64,15 @@ export interface Settings {
   };
 }
 
+/** The settings that take one of a few texts, by their paths: what each may be. */
+export const settingChoices = {
+  /** Empty is PLAIN. */
+  'smtp.authMethod': ['', 'PLAIN', 'LOGIN'],
+  /** Everybody, those without a valid token, and those with one. */
+  'rateLimits.rules.audience': ['', '@guest', '@auth'],
+  'webhooks.events': ['always', 'when told'],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
 export interface S3Settings {
   readonly enabled: boolean;
   readonly bucket: string;

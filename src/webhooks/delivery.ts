@@ -35,16 +35,9 @@ import type { AttemptResult } from './sending/attempt-result.ts';
  *
  * Only the rows are the truth. Claims are in memory; when the process dies, all that it had claimed is still pending and due.
  */
-export type DeliveryStatus = 'pending' | 'delivered' | 'exhausted' | 'expired' | 'cancelled';
+export const deliveryStatuses = ['pending', 'delivered', 'exhausted', 'expired', 'cancelled'] as const;
 
-/** Written as an object so that the compiler reports a missing one. */
-export const deliveryStatuses: readonly string[] = Object.keys({
-  pending: true,
-  delivered: true,
-  exhausted: true,
-  expired: true,
-  cancelled: true,
-} satisfies Record<DeliveryStatus, true>);
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 export interface DeliveryState {
   readonly status: DeliveryStatus;

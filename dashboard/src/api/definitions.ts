@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { call, type Collection, type Field } from './client.ts';
+import { membersOf } from './members-of.ts';
 import type { Schemas } from './schema.ts';
 
 /** What new collections start from, by type. */
@@ -83,18 +84,7 @@ export async function testRule(collection: string, body: RuleTest): Promise<Rule
   return call('POST /api/collections/{collection}/rules/test', { path: { collection }, body });
 }
 
-/** The rules in the order in which they are shown. The last two are of accounts only. */
-export const ruleNames = [
-  'listRule',
-  'viewRule',
-  'createRule',
-  'updateRule',
-  'deleteRule',
-  'authRule',
-  'manageRule',
-] as const;
-
-export type RuleName = (typeof ruleNames)[number];
+export type RuleName = Extract<keyof Collection, `${string}Rule`>;
 
 export const ruleTitles: Readonly<Record<RuleName, string>> = {
   listRule: 'List',
@@ -105,6 +95,9 @@ export const ruleTitles: Readonly<Record<RuleName, string>> = {
   authRule: 'Sign in',
   manageRule: 'Manage',
 };
+
+/** The rules in the order in which they are shown. The last two are of accounts only. */
+export const ruleNames = membersOf(ruleTitles);
 
 export function rulesOf({ type }: Pick<Collection, 'type'>): readonly RuleName[] {
   return type === 'auth' ? ruleNames : ruleNames.slice(0, 5);

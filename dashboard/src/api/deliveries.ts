@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query';
 import { call, client } from './client.ts';
-import type { Delivery, Event } from './events.ts';
+import type { Attempt, Delivery, Event } from './events.ts';
 import { isBoundToEndpoints, mayUse } from './session.ts';
 
 const waitingMs = 1_500;
@@ -160,7 +160,7 @@ export function attemptDigest({ attempts }: Pick<Delivery, 'attempts'>): string 
 
 const longRun = 3;
 
-const failureNames = {
+const failureNames: Readonly<Record<Attempt['kind'], string>> = {
   success: 'ok',
   status: 'status',
   timeout: 'time-out',
@@ -169,4 +169,4 @@ const failureNames = {
   tls: 'TLS failed',
   refused: 'not allowed',
   protocol: 'no HTTP',
-} as const;
+};

@@ -1,12 +1,12 @@
 import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query';
 import { call } from './client.ts';
 import { endpointsQuery } from './last-day.ts';
-import type { Schemas } from './schema.ts';
+import type { Operations, Schemas } from './schema.ts';
 
 export type EndpointDraft = Schemas['EndpointDraft'];
 export type EndpointCheck = Schemas['EndpointCheck'];
 export type NewEndpoint = Schemas['EndpointWithSecret'];
-export type Backlog = 'drain' | 'newest-first' | 'skip';
+export type Backlog = NonNullable<Operations['POST /api/webhooks/endpoints/{id}/resume']['body']['backlog']>;
 
 /** How far back figures go. */
 export const spans = ['24h', '7d', '30d'] as const;

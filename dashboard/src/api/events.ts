@@ -132,17 +132,3 @@ export function useSurroundings(): Surroundings | undefined {
 export function isTest(kind: string): boolean {
   return kind === 'ping' || kind === 'test';
 }
-
-/** The kinds of events that the log has, in the order in which they are offered. */
-export const eventKinds = [
-  'record.create',
-  'record.update',
-  'record.delete',
-  'backfill',
-  'endpoint.disabled',
-  'endpoint.recovered',
-  'delivery.exhausted',
-  'ping',
-  'test',
-] as const;
-export type EventKind = (typeof eventKinds)[number];

@@ -1,3 +1,4 @@
+import { membersOf } from '../api/members-of.ts';
 import type { Delivery, Endpoint, Event, Lane, Surroundings } from '../api/events.ts';
 import { duration, parseTime } from './time.tsx';
 
@@ -116,7 +117,7 @@ function waitingReason(endpoint: Endpoint | undefined): string {
 }
 
 /** What somebody reads instead of `record.update`. */
-export const kindNames = {
+export const kindNames: Readonly<Record<Event['kind'], string>> = {
   'record.create': 'Created',
   'record.update': 'Updated',
   'record.delete': 'Deleted',
@@ -126,16 +127,21 @@ export const kindNames = {
   'delivery.exhausted': 'Delivery exhausted',
   ping: 'Test',
   test: 'Record test',
-} as const;
+};
+
+/** The kinds of events that the log has, in the order in which they are offered. */
+export const eventKinds = membersOf(kindNames);
 
 /** What a filter by status offers. */
-export const statusNames = {
+export const statusNames: Readonly<Record<Delivery['status'], string>> = {
   pending: 'Waiting or retrying',
   delivered: 'Delivered',
   exhausted: 'Gave up',
   expired: 'Expired',
   cancelled: 'Cancelled',
-} as const;
+};
+
+export const deliveryStatuses = membersOf(statusNames);
 
 /** What an event is, in a few words. Tests, and events about endpoints, have no collection. */
 export function eventTitle({ kind, collection }: Pick<Event, 'kind' | 'collection'>): string {

@@ -37,21 +37,9 @@ export function explainEndpoint(
   lane: Lane | undefined,
   lastDay?: Pick<Schemas['EndpointStats']['total'], 'attempts' | 'delivered'>,
 ): EndpointStanding {
-  if (status === 'disabled')
-    return {
-      tone: 'failed',
-      word: 'Disabled',
-      reason: `${sentence(statusReason)}It collects its deliveries until it is resumed.`,
-      next: '',
-    };
-  if (status === 'paused')
-    return {
-      tone: statusReason === '' ? 'paused' : 'failed',
-      word: 'Paused',
-      reason: `${statusReason === '' ? 'Somebody has paused it. ' : sentence(statusReason)}It collects its deliveries until it is resumed.`,
-      next: '',
-    };
-  if (lane !== undefined && (lane.state !== 'closed' || lane.heldUntil !== '')) return explainLane(lane);
+  if (status !== 'active') return stoppedStandings[status](statusReason);
+  if (lane !== undefined && (lane.state !== 'closed' || lane.heldUntil !== ''))
+    return laneStandings[lane.state](lane);
   if (lastDay !== undefined && lastDay.attempts > 0 && lastDay.delivered === 0)
     return {
       tone: 'retrying',
@@ -62,35 +50,51 @@ export function explainEndpoint(
   return { tone: 'ok', word: 'Active', reason: '', next: '' };
 }
 
-function explainLane({ state, cause, since, probeAt, heldUntil }: Lane): EndpointStanding {
-  if (state === 'blocked')
-    return {
-      tone: 'failed',
-      word: 'Blocked',
-      reason: `It has a strict order, and a delivery failed for good. ${sentence(cause)}Everything behind it waits.`,
-      next: '',
-    };
-  if (state === 'slow')
-    return {
-      tone: 'retrying',
-      word: 'Coming back',
-      reason: 'The receiver was down and answers again. It is sent a few deliveries at a time at first.',
-      next: '',
-    };
-  if (state === 'open')
-    return {
-      tone: 'failed',
-      word: 'Failing',
-      reason: `The receiver has failed${lasting(since)}: ${sentence(cause)}It is tried again now and then, and gets everything that waits once it answers.`,
-      next: probeAt,
-    };
-  return {
+/** How an endpoint stands that is sent nothing, by its status. */
+const stoppedStandings: Readonly<
+  Record<Exclude<Endpoint['status'], 'active'>, (statusReason: string) => EndpointStanding>
+> = {
+  disabled: (statusReason) => ({
+    tone: 'failed',
+    word: 'Disabled',
+    reason: `${sentence(statusReason)}It collects its deliveries until it is resumed.`,
+    next: '',
+  }),
+  paused: (statusReason) => ({
+    tone: statusReason === '' ? 'paused' : 'failed',
+    word: 'Paused',
+    reason: `${statusReason === '' ? 'Somebody has paused it. ' : sentence(statusReason)}It collects its deliveries until it is resumed.`,
+    next: '',
+  }),
+};
+
+/** How an active endpoint stands whose lane is held back. */
+const laneStandings: Readonly<Record<Lane['state'], (lane: Lane) => EndpointStanding>> = {
+  blocked: ({ cause }) => ({
+    tone: 'failed',
+    word: 'Blocked',
+    reason: `It has a strict order, and a delivery failed for good. ${sentence(cause)}Everything behind it waits.`,
+    next: '',
+  }),
+  slow: () => ({
+    tone: 'retrying',
+    word: 'Coming back',
+    reason: 'The receiver was down and answers again. It is sent a few deliveries at a time at first.',
+    next: '',
+  }),
+  open: ({ since, cause, probeAt }) => ({
+    tone: 'failed',
+    word: 'Failing',
+    reason: `The receiver has failed${lasting(since)}: ${sentence(cause)}It is tried again now and then, and gets everything that waits once it answers.`,
+    next: probeAt,
+  }),
+  closed: ({ heldUntil }) => ({
     tone: 'retrying',
     word: 'Held',
     reason: 'The receiver has answered with Retry-After, and is sent nothing until then.',
     next: heldUntil,
-  };
-}
+  }),
+};
 
 function lasting(since: string): string {
   const began = parseTime(since);

@@ -97,11 +97,23 @@ export function schemaReference(name: string): Schema {
   return reference('schemas', name);
 }
 
-/** Returns the schema of values shaped like this example, which must have every possible member. */
-export function schemaLike(value: unknown): Schema {
-  if (Array.isArray(value)) return { type: 'array', items: schemaLike(value[0] ?? '') };
+/**
+ * Returns the schema of values shaped like this example, which must have every possible member. `choices` are the values that a member may have,
+ * by its path: `smtp.authMethod`.
+ */
+export function schemaLike(
+  value: unknown,
+  choices: Readonly<Record<string, readonly string[]>> = {},
+  path = '',
+): Schema {
+  const values = choices[path];
+  if (values !== undefined) return { enum: values };
+  if (Array.isArray(value)) return { type: 'array', items: schemaLike(value[0] ?? '', choices, path) };
   if (isJsonObject(value)) {
-    const members = Object.entries(value).map(([name, member]) => [name, schemaLike(member)] as const);
+    const members = Object.entries(value).map(([name, member]) => {
+      const memberPath = path === '' ? name : `${path}.${name}`;
+      return [name, schemaLike(member, choices, memberPath)] as const;
+    });
     return objectSchema(Object.fromEntries(members));
   }
   return { type: typeof value };

@@ -7,6 +7,7 @@ import { readTestEvent } from '../../records/read-test-event.ts';
 import { testEndpoint, type TestParts } from '../../webhooks/test-endpoint.ts';
 import {
   type Backlog,
+  backlogs,
   createEndpoint,
   deleteEndpoint,
   type EndpointSaving,
@@ -40,8 +41,6 @@ const action = {
   scope: 'webhooks:write',
   refusals: [409, 413, 415, 507],
 } as const;
-
-const backlogs: readonly Backlog[] = ['drain', 'skip', 'newest-first'];
 
 /** Endpoints, which say where webhooks go, for superusers. */
 export const endpointRoutes = [

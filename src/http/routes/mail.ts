@@ -1,4 +1,4 @@
-import { sendTestMail } from '../../auth/account-mail.ts';
+import { mailTemplates, sendTestMail } from '../../auth/account-mail.ts';
 import { notFound } from '../../base/errors.ts';
 import { type RecordedMail, recordedMailsMax } from '../../mail/mailer.ts';
 import { nothing, notStored } from '../answer.ts';
@@ -52,7 +52,7 @@ export const mailSchemas: Readonly<Record<string, Schema>> = {
   TestMail: objectSchema(
     {
       email: { type: 'string', format: 'email', description: 'Where it goes.' },
-      template: { enum: ['verification', 'password-reset', 'email-change', 'otp', 'login-alert'] },
+      template: { enum: [...mailTemplates.keys()] },
       collection: { type: 'string', description: 'Whose template it is; `_superusers` if left out.' },
     },
     ['collection'],

@@ -3,7 +3,7 @@ import { fieldError } from '../../fields/field-error.ts';
 import { testStore } from '../../files/test-store.ts';
 import { changedPaths } from '../../logs/audit-entry.ts';
 import { changeSettings, type SettingsChange } from '../../settings/change-settings.ts';
-import { defaultSettings, type Settings, settingsToJson } from '../../settings/settings.ts';
+import { defaultSettings, settingChoices, type Settings, settingsToJson } from '../../settings/settings.ts';
 import { nothing } from '../answer.ts';
 import { emptyAnswer, jsonAnswer } from '../openapi/operation.ts';
 import { objectSchema, type Schema, schemaLike, schemaReference } from '../openapi/schema.ts';
@@ -101,5 +101,5 @@ export const settingsSchemas: Readonly<Record<string, Schema>> = {
     { filesystem: { enum: ['storage', 'backups'], description: 'Which of the two; `storage` if left out.' } },
     ['filesystem'],
   ),
-  Settings: schemaLike(JSON.parse(settingsToJson(defaultSettings))),
+  Settings: schemaLike(JSON.parse(settingsToJson(defaultSettings)), settingChoices),
 };

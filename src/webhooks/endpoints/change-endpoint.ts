@@ -233,7 +233,9 @@ export function changeEndpoint<Result>(
  * What becomes of the deliveries that wait when an endpoint is resumed: `drain` sends them, `skip` cancels them, `newest-first` sends what
  * comes from now on, and them by a replay that begins at the last.
  */
-export type Backlog = 'drain' | 'skip' | 'newest-first';
+export const backlogs = ['drain', 'newest-first', 'skip'] as const;
+
+export type Backlog = (typeof backlogs)[number];
 
 /** Cancels what has failed before, while nothing of it is sent. What waits is then passed over by the change itself. */
 async function cancelOfPaused(saving: EndpointSaving, id: string): Promise<void> {

@@ -12,7 +12,7 @@ import { cursorsOfList } from '../../secrets/seal-position.ts';
 import { joinSql, literal, sql, type Sql } from '../../sql/sql.ts';
 import type { InlineColumn, Names, Reader, Row, Transaction, Tuple } from '../../storage/database.ts';
 import { deliveryId, type DeliveryKey, keyText } from '../deliveries.ts';
-import type { DeliveryStatus } from '../delivery.ts';
+import { type DeliveryStatus, deliveryStatuses } from '../delivery.ts';
 import { isReached } from '../endpoints/endpoint-reach.ts';
 import { deletedCause, moveDelivery } from '../outcomes.ts';
 import { recordKey } from '../record-order.ts';
@@ -296,7 +296,7 @@ async function readRetryable(tx: Transaction, key: DeliveryKey): Promise<readonl
   return Number(attempts) === 0 ? [] : over;
 }
 
-const over = ['delivered', 'exhausted', 'expired', 'cancelled'] as const;
+const over = deliveryStatuses.filter((status) => status !== 'pending');
 
 async function move(
   tx: Transaction,

@@ -1,9 +1,9 @@
 import X from 'lucide-react/icons/x';
 import type { Surroundings } from '../../api/events.ts';
 import { Button } from '../../parts/button.tsx';
-import { statusNames } from '../../parts/delivery-words.ts';
+import { deliveryStatuses, statusNames } from '../../parts/delivery-words.ts';
 import { endpointName } from '../../parts/endpoint-words.ts';
-import { decodeDeliveriesSearch, type DeliveriesSearch, deliveryStatuses } from './delivery-search.ts';
+import { decodeDeliveriesSearch, type DeliveriesSearch } from './delivery-search.ts';
 
 interface DeliveryFiltersProps {
   readonly search: DeliveriesSearch;

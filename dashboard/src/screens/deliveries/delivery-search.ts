@@ -1,3 +1,6 @@
+import type { Delivery } from '../../api/events.ts';
+import { deliveryStatuses } from '../../parts/delivery-words.ts';
+
 /** What the address of a delivery holds: which attempt is looked at, and how. */
 export interface DeliverySearch {
   /** Its number; the last one if left out. */
@@ -19,15 +22,12 @@ export function decodeDeliverySearch(search: Readonly<Record<string, unknown>>):
 
 /** Which deliveries the list shows. */
 export interface DeliveriesSearch {
-  readonly status?: DeliveryStatus;
+  readonly status?: Delivery['status'];
   /** The id of an endpoint. */
   readonly endpoint?: string;
   /** `1h`, `24h`, `7d`. */
   readonly from?: keyof typeof spanHours;
 }
-
-export const deliveryStatuses = ['pending', 'exhausted', 'expired', 'cancelled', 'delivered'] as const;
-export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 export const spanHours = { '1h': 1, '24h': 24, '7d': 168 } as const;
 const spans = ['1h', '24h', '7d'] as const;

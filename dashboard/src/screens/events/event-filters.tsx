@@ -1,8 +1,9 @@
 import X from 'lucide-react/icons/x';
 import { useEffect, useEffectEvent, useState } from 'react';
 import { useLoadedCollections } from '../../api/collections.ts';
-import { type EventKind, eventKinds } from '../../api/events.ts';
+import type { Event as LogEvent } from '../../api/events.ts';
 import { Button } from '../../parts/button.tsx';
+import { eventKinds } from '../../parts/delivery-words.ts';
 import { type EventSearch, isSpan } from './event-search.ts';
 
 interface EventFiltersProps {
@@ -111,7 +112,7 @@ function TimeChoice({ search: { from = '', until = '' }, onChange }: TimeChoiceP
   );
 }
 
-function toKind(text: string): EventKind | undefined {
+function toKind(text: string): LogEvent['kind'] | undefined {
   return eventKinds.find((kind) => kind === text);
 }
 

@@ -1,9 +1,10 @@
-import { type EventKind, eventKinds, type EventSelection } from '../../api/events.ts';
+import type { Event, EventSelection } from '../../api/events.ts';
+import { eventKinds } from '../../parts/delivery-words.ts';
 
 /** What the address of the log of events holds. */
 export interface EventSearch {
   readonly collection?: string;
-  readonly kind?: EventKind;
+  readonly kind?: Event['kind'];
   /** The id of a record. */
   readonly record?: string;
   /** `1h`, `24h`, `7d`, or a date. */

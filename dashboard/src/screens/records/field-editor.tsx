@@ -1,4 +1,5 @@
 import type { Collection, Field, RecordModel } from '../../api/client.ts';
+import { unreachable } from '../../api/members-of.ts';
 import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
 import { PasswordInput } from '../../parts/password-input.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -64,18 +65,7 @@ function Control(props: FieldEditorProps) {
   const text = typeof value === 'string' ? value : '';
   switch (field.type) {
     case 'bool':
-      return (
-        <span className="switch">
-          <input
-            id={id}
-            type="checkbox"
-            checked={value === true}
-            onChange={(event) => onChange(event.target.checked)}
-            {...errorAttributes(id, error)}
-          />
-          <span className="soft">{value === true ? 'true' : 'false'}</span>
-        </span>
-      );
+      return <BoolEditor {...props} />;
     case 'number':
       return <TextEditor {...props} inputMode="decimal" value={text} />;
     case 'email':
@@ -116,7 +106,7 @@ function Control(props: FieldEditorProps) {
       return <JsonEditor id={id} value={text} error={error} onChange={onChange} />;
     case 'geoPoint':
       return <GeoPointEditor id={id} value={value} onChange={onChange} />;
-    default:
+    case 'password':
       return (
         <PasswordInput
           id={id}
@@ -127,5 +117,22 @@ function Control(props: FieldEditorProps) {
           {...errorAttributes(id, error)}
         />
       );
+    default:
+      return unreachable(field);
   }
+}
+
+function BoolEditor({ id, value, error, onChange }: FieldEditorProps) {
+  return (
+    <span className="switch">
+      <input
+        id={id}
+        type="checkbox"
+        checked={value === true}
+        onChange={(event) => onChange(event.target.checked)}
+        {...errorAttributes(id, error)}
+      />
+      <span className="soft">{value === true ? 'true' : 'false'}</span>
+    </span>
+  );
 }

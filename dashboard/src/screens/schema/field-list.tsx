@@ -99,7 +99,7 @@ function AddField({ onAdd, findNext }: AddFieldProps) {
           </Button>
         }
       >
-        {fieldTypes.map(({ type, label }) => (
+        {fieldTypes.map(({ value: type, label }) => (
           <MenuItem key={type} onSelect={() => onAdd(type)}>
             <TypeMark type={type} />
             {label}

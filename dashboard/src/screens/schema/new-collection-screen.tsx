@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Collection } from '../../api/client.ts';
+import { choicesOf } from '../../api/members-of.ts';
 import { collectionsQuery } from '../../api/collections.ts';
 import { createCollection, scaffoldsQuery } from '../../api/definitions.ts';
 import { useKeys } from '../../browser/keys.ts';
@@ -14,6 +15,8 @@ import { showToast } from '../../parts/toast.tsx';
 import { type DraftHandle, toNewInput, useDefinitionDraft } from './definition-draft.ts';
 import { Segments } from './option-controls.tsx';
 import { SchemaForm } from './schema-form.tsx';
+
+const collectionTypes = choicesOf<Collection['type']>({ base: 'Records', auth: 'Accounts' });
 
 /** Makes a collection. Its draft is kept as that of any other definition. */
 export function NewCollectionScreen() {
@@ -34,7 +37,7 @@ export function NewCollectionScreen() {
 }
 
 interface NewCollectionProps {
-  readonly scaffolds: Readonly<Record<'base' | 'auth', Collection>>;
+  readonly scaffolds: Readonly<Record<Collection['type'], Collection>>;
   readonly collections: readonly Collection[];
 }
 
@@ -59,10 +62,7 @@ function NewCollection({ scaffolds, collections }: NewCollectionProps) {
                 <Segments
                   label="Type of the collection"
                   value={draft.next.type}
-                  choices={[
-                    { value: 'base', label: 'Records' },
-                    { value: 'auth', label: 'Accounts' },
-                  ]}
+                  choices={collectionTypes}
                   onChange={(type) => draft.change(retyped(draft.next, scaffolds[type]))}
                 />
               </div>

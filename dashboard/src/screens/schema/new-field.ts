@@ -1,24 +1,25 @@
 import type { Field } from '../../api/client.ts';
+import { choicesOf, unreachable } from '../../api/members-of.ts';
 
 export type FieldType = Field['type'];
 
 /** The types that people add, those of every day first, with what each holds. */
-export const fieldTypes: readonly { readonly type: FieldType; readonly label: string }[] = [
-  { type: 'text', label: 'Text' },
-  { type: 'number', label: 'Number' },
-  { type: 'bool', label: 'Bool' },
-  { type: 'date', label: 'Date' },
-  { type: 'select', label: 'Select' },
-  { type: 'relation', label: 'Relation' },
-  { type: 'file', label: 'File' },
-  { type: 'email', label: 'Email' },
-  { type: 'url', label: 'URL' },
-  { type: 'editor', label: 'Editor (HTML)' },
-  { type: 'json', label: 'JSON' },
-  { type: 'geoPoint', label: 'Geo point' },
-  { type: 'autodate', label: 'Autodate' },
-  { type: 'password', label: 'Password' },
-];
+export const fieldTypes = choicesOf<FieldType>({
+  text: 'Text',
+  number: 'Number',
+  bool: 'Bool',
+  date: 'Date',
+  select: 'Select',
+  relation: 'Relation',
+  file: 'File',
+  email: 'Email',
+  url: 'URL',
+  editor: 'Editor (HTML)',
+  json: 'JSON',
+  geoPoint: 'Geo point',
+  autodate: 'Autodate',
+  password: 'Password',
+});
 
 /** Returns a field of a type with its default options, and an id that no other has: it is new, whatever was called so before. */
 export function newField(type: FieldType, name: string): Field {
@@ -55,8 +56,10 @@ export function newField(type: FieldType, name: string): Field {
       return { ...usual, type, collectionId: '', cascadeDelete: false, minSelect: 0, maxSelect: 1 };
     case 'json':
       return { ...usual, type, maxSize: 0 };
-    default:
+    case 'password':
       return { ...usual, type, min: 8, max: 0, pattern: '', cost: 0 };
+    default:
+      return unreachable(type);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Collection, Field } from '../../api/client.ts';
+import { unreachable } from '../../api/members-of.ts';
 import type { FieldOf } from '../../api/collections.ts';
 import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
 import { FlagOption, NumberOption, TextOption, TextsOption } from './option-controls.tsx';
@@ -56,8 +57,11 @@ export function TypeOptions({ field, base, collection, collections, errorOf, onC
       );
     case 'password':
       return <PasswordOptions {...{ field, errorOf, onChange }} />;
-    default:
+    case 'bool':
+    case 'geoPoint':
       return null;
+    default:
+      return unreachable(field);
   }
 }
 

@@ -102,6 +102,7 @@ export function TemplateSection() {
   const navigate = route.useNavigate();
   const { collection, picker } = useAccountCollection();
   const shown = mailTemplates.find(({ name }) => name === template) ?? mailTemplates[0];
+  if (shown === undefined) return null;
   return (
     <>
       {picker}

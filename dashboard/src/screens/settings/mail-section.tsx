@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call, Failure } from '../../api/client.ts';
+import { choicesOf } from '../../api/members-of.ts';
 import type { Settings } from '../../api/settings.ts';
 import { Button } from '../../parts/button.tsx';
 import { Notice } from '../../parts/notice.tsx';
@@ -18,11 +19,11 @@ import {
 import { MailTest } from './mail-test.tsx';
 import { useSettingsDraft } from './use-settings-draft.ts';
 
-const authMethods = [
-  { value: '', label: 'What the server offers' },
-  { value: 'PLAIN', label: 'PLAIN' },
-  { value: 'LOGIN', label: 'LOGIN' },
-] as const;
+const authMethods = choicesOf<Settings['smtp']['authMethod']>({
+  '': 'What the server offers',
+  PLAIN: 'PLAIN',
+  LOGIN: 'LOGIN',
+});
 
 /** Who sends mails, and by which server. */
 export function MailSection({ settings }: { readonly settings: Settings }) {

@@ -1,5 +1,6 @@
 import Plus from 'lucide-react/icons/plus';
 import Trash2 from 'lucide-react/icons/trash-2';
+import { choicesOf } from '../../api/members-of.ts';
 import type { Settings } from '../../api/settings.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { DraftForm, Group, LinesSetting, SwitchSetting } from './draft-fields.tsx';
@@ -7,6 +8,8 @@ import type { Draft } from './use-draft.ts';
 import { useSettingsDraft } from './use-settings-draft.ts';
 
 type Rule = Settings['rateLimits']['rules'][number];
+
+const audiences = choicesOf<Rule['audience']>({ '': 'everybody', '@guest': 'guests', '@auth': 'accounts' });
 
 /** How many requests clients may send. */
 export function RateLimitSection({ settings }: { readonly settings: Settings }) {
@@ -135,11 +138,15 @@ function RuleRow({ rule, index, draft, onChange, onRemove }: RuleRowProps) {
           <select
             {...control('audience', 'Audience')}
             value={rule.audience}
-            onChange={(event) => onChange({ audience: event.target.value })}
+            onChange={(event) =>
+              onChange({ audience: audiences.find(({ value }) => value === event.target.value)?.value ?? '' })
+            }
           >
-            <option value="">everybody</option>
-            <option value="@guest">guests</option>
-            <option value="@auth">accounts</option>
+            {audiences.map(({ value, label }) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
           </select>
         </td>
         <td>

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { choicesOf } from '../../api/members-of.ts';
 import { healthQuery } from '../../api/last-day.ts';
 import type { Settings } from '../../api/settings.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
@@ -181,10 +182,10 @@ export function AccessSection({ settings }: SectionProps) {
   );
 }
 
-const eventChoices = [
-  { value: 'always', label: 'Always: a feed and replays have all changes' },
-  { value: 'when told', label: 'Only where an endpoint is told of them' },
-] as const;
+const eventChoices = choicesOf<Settings['webhooks']['events']>({
+  always: 'Always: a feed and replays have all changes',
+  'when told': 'Only where an endpoint is told of them',
+});
 
 /** Batches, and which changes are events. */
 export function RequestSection({ settings }: SectionProps) {

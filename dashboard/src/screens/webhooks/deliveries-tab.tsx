@@ -4,20 +4,20 @@ import X from 'lucide-react/icons/x';
 import { useLoadedCollections } from '../../api/collections.ts';
 import { attemptDigest } from '../../api/deliveries.ts';
 import { deliveriesQuery } from '../../api/endpoint-deliveries.ts';
-import {
-  type Delivery,
-  type Endpoint,
-  eventKinds,
-  type Surroundings,
-  useSurroundings,
-} from '../../api/events.ts';
+import { type Delivery, type Endpoint, type Surroundings, useSurroundings } from '../../api/events.ts';
 import { Button } from '../../parts/button.tsx';
 import { DeliveryBadge } from '../../parts/delivery-badge.tsx';
-import { explainDelivery, eventTitle, statusNames } from '../../parts/delivery-words.ts';
+import {
+  deliveryStatuses,
+  eventKinds,
+  explainDelivery,
+  eventTitle,
+  statusNames,
+} from '../../parts/delivery-words.ts';
 import { MoreRows } from '../../parts/more-rows.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { Time } from '../../parts/time.tsx';
-import { deliveryStatuses, type EndpointSearch } from './webhook-search.ts';
+import type { EndpointSearch } from './webhook-search.ts';
 
 interface DeliveriesTabProps {
   readonly endpoint: Endpoint;

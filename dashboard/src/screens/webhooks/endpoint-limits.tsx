@@ -1,3 +1,4 @@
+import { choicesOf } from '../../api/members-of.ts';
 import { isBoundToEndpoints } from '../../api/session.ts';
 import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
 import type { EndpointValues, Order } from './endpoint-values.ts';
@@ -8,11 +9,11 @@ interface EndpointLimitsProps {
   readonly problems: ReadonlyMap<string, string>;
 }
 
-const orders: readonly { readonly value: Order; readonly label: string }[] = [
-  { value: 'none', label: 'None: in parallel, in any order' },
-  { value: 'record', label: 'By record: changes of the same record in order' },
-  { value: 'strict', label: 'Strict: one at a time, everything in order' },
-];
+const orders = choicesOf<Order>({
+  none: 'None: in parallel, in any order',
+  record: 'By record: changes of the same record in order',
+  strict: 'Strict: one at a time, everything in order',
+});
 
 /** What most endpoints leave as it is. */
 export function EndpointLimits({ values, onChange, problems }: EndpointLimitsProps) {
@@ -117,11 +118,11 @@ function TokenFields({ values: { hasToken, token }, onChange, problems }: Endpoi
   );
 }
 
-const payloads: readonly { readonly value: EndpointValues['payload']; readonly label: string }[] = [
-  { value: 'full', label: 'The record' },
-  { value: 'thin', label: 'Only its id; the receiver fetches the record' },
-  { value: 'previous', label: 'The record, and its values before the change' },
-];
+const payloads = choicesOf<EndpointValues['payload']>({
+  full: 'The record',
+  thin: 'Only its id; the receiver fetches the record',
+  previous: 'The record, and its values before the change',
+});
 
 /** What endpoints as code call it, and whose it is. */
 function NameFields({ values, onChange, problems }: EndpointLimitsProps) {

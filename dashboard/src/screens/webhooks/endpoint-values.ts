@@ -1,3 +1,4 @@
+import { membersOf } from '../../api/members-of.ts';
 import type { EndpointDraft } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
@@ -50,11 +51,6 @@ export interface TokenValues {
 
 const noToken: TokenValues = { tokenUrl: '', clientId: '', clientSecret: '', scope: '', audience: '' };
 
-export const eventKinds = ['record.create', 'record.update', 'record.delete'] as const;
-
-/** Those about other endpoints. */
-export const operationalKinds = ['endpoint.disabled', 'endpoint.recovered', 'delivery.exhausted'] as const;
-
 export const kindLabels: Readonly<Record<Endpoint['events'][number], string>> = {
   'record.create': 'Created',
   'record.update': 'Updated',
@@ -63,6 +59,11 @@ export const kindLabels: Readonly<Record<Endpoint['events'][number], string>> = 
   'endpoint.recovered': 'Endpoint recovered',
   'delivery.exhausted': 'Delivery exhausted',
 };
+
+export const eventKinds = membersOf(kindLabels).filter((kind) => kind.startsWith('record.'));
+
+/** Those about other endpoints. */
+export const operationalKinds = membersOf(kindLabels).filter((kind) => !kind.startsWith('record.'));
 
 /** The defaults of docs/webhooks.md. */
 export const newValues: EndpointValues = {

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import Pause from 'lucide-react/icons/pause';
 import Play from 'lucide-react/icons/play';
 import { useState } from 'react';
+import { explainedChoicesOf } from '../../api/members-of.ts';
 import { type Backlog, endpointActions, endpointStatsQuery } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
 import { Button } from '../../parts/button.tsx';
@@ -67,19 +68,17 @@ function PauseDialog({ endpoint, onClose }: DialogProps) {
   );
 }
 
-const choices: readonly { readonly value: Backlog; readonly label: string; readonly help: string }[] = [
-  { value: 'drain', label: 'Send all of it', help: 'The oldest first, then what comes.' },
-  {
-    value: 'newest-first',
+const choices = explainedChoicesOf<Backlog>({
+  drain: { label: 'Send all of it', help: 'The oldest first, then what comes.' },
+  'newest-first': {
     label: 'Send the newest first',
     help: 'What comes from now on at once, and what has waited beside it, the last first.',
   },
-  {
-    value: 'skip',
+  skip: {
     label: 'Cancel it',
     help: 'Only what comes from now on is sent. A replay can send it later.',
   },
-];
+});
 
 function ResumeDialog({ endpoint, onClose }: DialogProps) {
   const queries = useQueryClient();

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { explainedChoicesOf } from '../../api/members-of.ts';
 import type { Endpoint } from '../../api/events.ts';
 import type { ReplayRequest } from '../../api/replays.ts';
 import { isBoundToEndpoints } from '../../api/session.ts';
@@ -9,15 +10,14 @@ import { JobForm, type Narrowing, NarrowingFields, narrowingOf } from './job-for
 
 type Scope = NonNullable<ReplayRequest['scope']>;
 
-const scopes: readonly { readonly value: Scope; readonly label: string; readonly help: string }[] = [
-  { value: 'failed', label: 'Failed', help: 'Given up, expired or cancelled.' },
-  {
-    value: 'missing',
+const scopes = explainedChoicesOf<Scope>({
+  failed: { label: 'Failed', help: 'Given up, expired or cancelled.' },
+  missing: {
     label: 'Missing',
     help: 'Events it subscribes to and never got, also from before it was made.',
   },
-  { value: 'all', label: 'Everything', help: 'Also what was delivered already.' },
-];
+  all: { label: 'Everything', help: 'Also what was delivered already.' },
+});
 
 const sinces = [
   { hours: '1', label: 'Last hour' },

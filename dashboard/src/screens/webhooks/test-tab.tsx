@@ -1,4 +1,5 @@
 import { catcherIdOf } from '../../api/catchers.ts';
+import { choicesOf } from '../../api/members-of.ts';
 import type { Endpoint } from '../../api/events.ts';
 import { isBoundToEndpoints } from '../../api/session.ts';
 import { useState } from 'react';
@@ -10,12 +11,12 @@ import { SendTest } from './send-test.tsx';
 
 type TestEvent = NonNullable<Schemas['EndpointTest']['event']>;
 
-const testEvents: readonly { readonly value: TestEvent; readonly label: string }[] = [
-  { value: 'ping', label: 'ping, without a record' },
-  { value: 'record.create', label: 'record.create, with a record' },
-  { value: 'record.update', label: 'record.update, with a record' },
-  { value: 'record.delete', label: 'record.delete, with a record' },
-];
+const testEvents = choicesOf<TestEvent>({
+  ping: 'ping, without a record',
+  'record.create': 'record.create, with a record',
+  'record.update': 'record.update, with a record',
+  'record.delete': 'record.delete, with a record',
+});
 
 /** A test at any time, also while it is paused; with the built-in catcher it shows what came. */
 export function TestTab({ endpoint }: { readonly endpoint: Endpoint }) {

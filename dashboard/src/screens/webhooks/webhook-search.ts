@@ -1,6 +1,6 @@
 import { type Span, spans } from '../../api/endpoints.ts';
-import { eventKinds } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
+import { deliveryStatuses, eventKinds } from '../../parts/delivery-words.ts';
 
 /** What the address of the list of endpoints holds. */
 export interface WebhooksSearch {
@@ -20,7 +20,6 @@ export function decodeWebhooksSearch({ find, create }: Readonly<Record<string, u
 export const endpointTabs = ['overview', 'deliveries', 'test', 'settings'] as const;
 export type EndpointTab = (typeof endpointTabs)[number];
 
-export const deliveryStatuses = ['pending', 'delivered', 'exhausted', 'expired', 'cancelled'] as const;
 /** What the address of one endpoint holds. */
 export interface EndpointSearch {
   readonly tab?: EndpointTab;
