@@ -22,7 +22,7 @@ export type FileOptions = Readonly<{
 const sizeMaxDefault = 5 * 1024 * 1024;
 
 /** Returns how large a file of this field may be, in bytes. */
-export function fileBytesMax({ maxSize }: FileOptions): number {
+export function fileBytesMax({ maxSize }: Pick<FileOptions, 'maxSize'>): number {
   return maxSize === 0 ? sizeMaxDefault : maxSize;
 }
 
