@@ -33,7 +33,7 @@ const unlisted: Readonly<Record<string, string>> = {
 };
 
 test('a member that the API adds to an enumeration is a type error in the dashboard', (t) => {
-  const document: unknown = JSON.parse(readFileSync(join(root, 'openapi.json'), 'utf8'));
+  const document: unknown = JSON.parse(readFileSync(join(root, 'spec/openapi.json'), 'utf8'));
   const planted = new Map<string, string>();
   plant(document, { path: [], planted, names: new Map() });
   plantField(document);
