@@ -1,6 +1,7 @@
 /**
- * Prints the files and functions of src/ that one request runs: `npm run walk [-- create list view update]`. It counts by V8's precise
- * coverage, in a service that has answered such requests before, so that what is made once is not counted.
+ * Prints the files and functions of src/ that a request runs, or what follows from it: `npm run walk [-- create "delete with cascade"]`. A user
+ * with a token asks for records with rules, a file and relations. It counts by V8's precise coverage, in a service that has done the same
+ * before, so that what is made once is not counted.
  */
 import { walkNames, walkOf } from './walk/walk-of.ts';
 

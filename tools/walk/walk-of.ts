@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { startApp, type App } from '../../src/app.ts';
-import { onInstance } from '../../src/cli/with-instance.ts';
-import { createCollection } from '../../src/definitions/change-collection.ts';
+import { startApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
+import { WalkStage } from './walk-stage.ts';
 
 /** A file of src/, and the functions of it that ran. */
 export interface WalkedFile {
@@ -15,28 +14,67 @@ export interface WalkedFile {
   readonly functions: readonly string[];
 }
 
-interface Walk {
-  readonly method: string;
-  readonly path: string;
-  readonly body?: object;
-}
+/** What is done in a round, after what is made for it. */
+type Walk = (stage: WalkStage, round: number) => Promise<() => Promise<unknown>>;
 
-const records = '/api/collections/posts/records';
-const theRecord = 'abcdefghijklmno';
+const records = 'orders/records';
 
-/** The requests to follow. Each is sent again and again, so that `update` changes something each time. */
-const requests: Readonly<Record<string, (round: number) => Walk>> = {
-  create: (round) => ({ method: 'POST', path: records, body: { title: `post ${round}` } }),
-  list: (round) => ({ method: 'GET', path: `${records}?filter=(title='post ${round}')&sort=-created` }),
-  view: () => ({ method: 'GET', path: `${records}/${theRecord}` }),
-  update: (round) => ({ method: 'PATCH', path: `${records}/${theRecord}`, body: { title: `post ${round}` } }),
+/** What to follow. Each is done again and again, so every round makes what it changes. */
+const walks: Readonly<Record<string, Walk>> = {
+  create: async (stage, round) => () => stage.ask('POST', records, stage.order(`order ${round}`)),
+  upload: async (stage, round) => {
+    const form = new FormData();
+    for (const [name, value] of Object.entries(stage.order(`order ${round}`))) form.set(name, String(value));
+    form.set('receipt', new File([`receipt ${round}`], 'receipt.txt'));
+    return () => stage.ask('POST', records, form);
+  },
+  list: async (stage, round) => {
+    await stage.addOrder(`order ${round}`);
+    return () => stage.ask('GET', `${records}?filter=(title='order ${round}')&sort=-created`);
+  },
+  'list with fields': async (stage, round) => {
+    await stage.addOrder(`order ${round}`);
+    return () => stage.ask('GET', `${records}?fields=id,title&filter=(title='order ${round}')&sort=-created`);
+  },
+  view: async (stage, round) => {
+    const id = await stage.addOrder(`order ${round}`);
+    return () => stage.ask('GET', `${records}/${id}`);
+  },
+  update: async (stage, round) => {
+    const id = await stage.addOrder(`order ${round}`);
+    return () => stage.ask('PATCH', `${records}/${id}`, { title: `changed ${round}` });
+  },
+  'delete with cascade': async (stage, round) => {
+    const order = await stage.addOrder(`order ${round}`);
+    for (const count of [1, 2]) await stage.ask('POST', 'lines/records', { order, count });
+    return () => stage.ask('DELETE', `${records}/${order}`);
+  },
+  /** From the create to the settled delivery; the thread that sends is not counted. */
+  delivery: async (stage, round) => {
+    if (round === 0) await stage.addEndpoint();
+    const settled = stage.settled();
+    return async () => {
+      await stage.addOrder(`order ${round}`);
+      await stage.untilSettled(settled + 1);
+    };
+  },
+  /** From the create to the event at the client. */
+  'realtime event': async (stage, round) => {
+    if (round === 0) await stage.subscribe();
+    return async () => {
+      await Promise.all([
+        stage.addOrder(`order ${round} in realtime`),
+        stage.untilEvent(`order ${round} in`),
+      ]);
+    };
+  },
 };
 
-export const walkNames: readonly string[] = Object.keys(requests);
+export const walkNames: readonly string[] = Object.keys(walks);
 
 const warmRounds = 5;
-/** A walk is what each of these rounds ran. A timer of the service that fires meanwhile is no part of the request. */
-const walkRounds = 3;
+/** A walk is what each of these rounds ran. A timer of the service that fires in some of them is no part of it. */
+const walkRounds = 8;
 /** For so long the service is watched without a request: timers that fire on a busy machine in every round are known by it. */
 const idleMs = 1_500;
 const root = fileURLToPath(new URL('../../src/', import.meta.url));
@@ -46,21 +84,26 @@ export async function walkOf(name: string): Promise<readonly WalkedFile[]> {
   const data = mkdtempSync(join(tmpdir(), 'chancery-walk-'));
   const nothing = (): void => undefined;
   const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+  const walk = walks[name];
+  if (walk === undefined) throw new Error(`expected one of ${walkNames.join(', ')}, got ${name}`);
   const app = await startApp(readConfig({ data, port: '0', dev: true }, {}), { logger });
+  const stage = await WalkStage.prepare(app, data);
   try {
-    await prepare(app);
-    const walk = requests[name];
-    if (walk === undefined) throw new Error(`expected one of ${walkNames.join(', ')}, got ${name}`);
-    for (let round = 0; round < warmRounds; round += 1) await send(app, walk(round));
-    const walks: (readonly WalkedFile[])[] = [];
+    for (let round = 0; round < warmRounds; round += 1) await (await walk(stage, round))();
+    const followed: (readonly WalkedFile[])[] = [];
     for (let round = 0; round < walkRounds; round += 1)
-      walks.push(await follow(() => send(app, walk(warmRounds + round))));
+      followed.push(await follow(await walk(stage, warmRounds + round)));
     const idle = await follow(() => wait(idleMs));
-    return inAll(walks).filter(({ path, functions }) => {
+    const own = inAll(followed).filter(({ path, functions }) => {
       const running = idle.find((file) => file.path === path)?.functions ?? [];
       return functions.some((name) => !running.includes(name));
     });
+    return own.map(({ path, functions }) => ({
+      path,
+      functions: functions.map((name) => name.replace(/@\d+$/, '')),
+    }));
   } finally {
+    await stage.close();
     await app.stop();
     rmSync(data, { recursive: true });
   }
@@ -75,38 +118,7 @@ function inAll([first = [], ...others]: readonly (readonly WalkedFile[])[]): rea
   });
 }
 
-async function prepare(app: App): Promise<void> {
-  const entry = app.data.directory.all()[0];
-  if (entry === undefined) throw new Error('a new folder has its default instance');
-  const posts = {
-    name: 'posts',
-    type: 'base',
-    fields: [{ name: 'title', type: 'text' }],
-    listRule: '',
-    viewRule: '',
-    createRule: '',
-    updateRule: '',
-    deleteRule: '',
-  };
-  await onInstance(app.data, entry, async (instance) => {
-    await createCollection({ ...instance, now: instance.clock.now() }, posts);
-  });
-  await send(app, { method: 'POST', path: records, body: { id: theRecord, title: 'a post' } });
-}
-
-async function send(app: App, { method, path, body }: Walk): Promise<void> {
-  const response = await fetch(app.url + path, {
-    method,
-    ...(body !== undefined && {
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    }),
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${text}`);
-}
-
-async function follow(work: () => Promise<void>): Promise<readonly WalkedFile[]> {
+async function follow(work: () => Promise<unknown>): Promise<readonly WalkedFile[]> {
   const session = new Session();
   session.connect();
   try {
@@ -122,7 +134,8 @@ async function follow(work: () => Promise<void>): Promise<readonly WalkedFile[]>
         // Classes count as functions of their fields; a name is empty for an arrow function in an argument.
         functions: functions
           .filter(({ ranges }) => (ranges[0]?.count ?? 0) > 0)
-          .map(({ functionName }) => functionName || 'arrow'),
+          // With its place: a file may have several of one name.
+          .map(({ functionName, ranges }) => `${functionName || 'arrow'}@${ranges[0]?.startOffset}`),
       }))
       .filter(({ functions }) => functions.length > 0)
       .toSorted((one, other) => (one.path < other.path ? -1 : 1));
