@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { touchedMax } from '../../src/records/delete-record.ts';
 import { sql } from '../../src/sql/sql.ts';
+import { eventually } from '../support/eventually.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';
 
@@ -375,6 +376,9 @@ test('I-10 a long chain goes without running out of stack, also one that is too 
   assert.equal((await news()).length, touchedMax);
   await addPosts(stage, touchedMax, (index) => ({ ...link(index + 2) }));
   await news();
-  assert.equal((await ask('DELETE', path(0))).status, 204);
-  assert.equal((await news()).length, touchedMax + 2);
+  // On a busy machine it goes on as a job.
+  assert.ok([202, 204].includes((await ask('DELETE', path(0))).status));
+  let deleted = 0;
+  await eventually('the chain is gone', async () => (deleted += (await news()).length) >= touchedMax + 2);
+  assert.equal(deleted, touchedMax + 2);
 });
