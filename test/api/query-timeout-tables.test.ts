@@ -50,9 +50,9 @@ test('A15 lists of deliveries, events, keys and audited requests are ended in ti
   const service = await startService(t);
   await fill(service);
   await service.stop();
-  // No machine makes so many comparisons in a millisecond.
+  // No machine makes so many comparisons in a millisecond. No id has a #, or a page would be full with the first rows.
   const hurried = await startService(t, { data: service.data, flags: { 'query-timeout': '0.001' } });
-  const filter = Array.from({ length: 200 }, () => "id~'%a%b'").join('||');
+  const filter = Array.from({ length: 200 }, () => "id~'%a%#'").join('||');
   for (const path of ['webhooks/deliveries', 'webhooks/events', 'keys', 'audit']) {
     const url = `/api/${path}?skipTotal=1&filter=${encodeURIComponent(filter)}`;
     const slow = await hurried.request(url, { token: true });
