@@ -8,6 +8,7 @@ import { LastTimes } from '../tools/gate/last-times.ts';
 import { runPool } from '../tools/gate/pool.ts';
 import { smokeTests } from '../tools/gate/smoke-tests.ts';
 import { findTests, isForEachEngine, testsOf } from '../tools/gate/test-files.ts';
+import { spread } from '../tools/gate/test-jobs.ts';
 
 function folderOf(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'chancery-gate-test-'));
@@ -107,6 +108,19 @@ test('a quick run has the tests of what was changed, and some of everything', ()
     smokeTests.filter((file) => !tests.includes(file)),
     [],
   );
+});
+
+test('jobs on PostgreSQL begin at equal distances among the others, and none is left out', () => {
+  const names = (mine: readonly string[], others: readonly string[]): string =>
+    spread(
+      mine.map((name) => script(name, '')),
+      others.map((name) => script(name, '')),
+    )
+      .map(({ name }) => name)
+      .join('');
+  assert.equal(names(['P', 'Q'], ['a', 'b', 'c', 'd', 'e']), 'PabcQde');
+  assert.equal(names(['P', 'Q', 'R'], ['a']), 'PaQR');
+  assert.equal(names([], ['a', 'b']), 'ab');
 });
 
 test('tests that start a service run on each engine, others once', () => {

@@ -22,8 +22,8 @@ import { findTests, testsOf } from './gate/test-files.ts';
 import { testJobs } from './gate/test-jobs.ts';
 
 const inCi = ['true', '1'].includes(process.env['CI'] ?? '');
-/** Two more than CI machines have processors, because many tests wait for timers and other processes. */
-const atOnce = 4;
+/** One more than CI machines have processors, because many tests wait for timers and other processes. */
+const atOnce = 3;
 
 const quick = '--quick';
 const all = '--all';

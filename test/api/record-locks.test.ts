@@ -183,11 +183,13 @@ async function waiting(client: Client, count: number): Promise<void> {
       UNION SELECT s.* FROM sessions s JOIN behind b ON b.pid = ANY (s.blockers)
     )
     SELECT s.*, b.pid IS NOT NULL AS "isBehind" FROM sessions s LEFT JOIN behind b USING (pid)`;
-  await eventually(`${count} wait`, async () => {
+  const isWaiting = async (): Promise<true> => {
     const { rows } = await client.query<{ readonly isBehind: boolean }>(look);
     assert.ok(rows.filter(({ isBehind }) => isBehind).length >= count, JSON.stringify(rows));
     return true;
-  });
+  };
+  // No batch waits longer, and while this transaction is open, no log on the server can be read behind it.
+  await eventually(`${count} wait`, isWaiting, 20_000);
 }
 
 /** Another session, which locks and deletes records as deletes do. */

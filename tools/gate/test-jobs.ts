@@ -4,8 +4,7 @@ import { root } from '../build/root.ts';
 import type { Job } from './job.ts';
 import { isForEachEngine, isOneEngineEnough } from './test-files.ts';
 
-const engines = ['sqlite', 'postgres'] as const;
-export type Engine = (typeof engines)[number];
+type Engine = 'sqlite' | 'postgres';
 
 export interface TestChoice {
   /** Where files for the run are made. */
@@ -22,14 +21,20 @@ const testTimeoutMs = 600_000;
 /** Returns the processes that run these test files, on each engine that they are about. */
 export function testJobs(files: readonly string[], choice: TestChoice): readonly Job[] {
   const isOnBoth = (file: string): boolean => isForEachEngine(file) && !isOneEngineEnough(file);
-  const onEach = engines.flatMap((engine) => {
-    const chosen = engine === 'sqlite' ? files : choice.isQuick ? [] : files.filter(isOnBoth);
+  const jobsOn = (engine: Engine, chosen: readonly string[]): readonly Job[] => {
     const folder = join(choice.folder, engine);
-    return groupTests(chosen, { folder, isSharing: isForEachEngine }).map((group) =>
-      testJob(group, engine, choice),
-    );
-  });
-  return onEach;
+    const groups = groupTests(chosen, { folder, isSharing: isForEachEngine });
+    return groups.map((group) => testJob(group, engine, choice));
+  };
+  const onSqlite = jobsOn('sqlite', files);
+  return choice.isQuick ? onSqlite : spread(jobsOn('postgres', files.filter(isOnBoth)), onSqlite);
+}
+
+/** Puts jobs among others at equal distances, as those on PostgreSQL share one server: all at once, they would wait for it. */
+export function spread(jobs: readonly Job[], others: readonly Job[]): readonly Job[] {
+  const share = Math.ceil(others.length / Math.max(1, jobs.length));
+  const rest = [...others];
+  return [...jobs.flatMap((job) => [job, ...rest.splice(0, share)]), ...rest];
 }
 
 function testJob(
