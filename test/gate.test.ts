@@ -79,6 +79,14 @@ test('what a failed test leaves running ends with its process, and what many tes
   );
 });
 
+test('a process that has reported its tests and does not end is ended, and passes if they have', async (t) => {
+  const hang = "process.on('exit', () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));";
+  const passed = await runJob(testScript(t, `${hang} test('passes', () => {});`), 50);
+  assert.equal(passed.passed, true, passed.output);
+  const failed = await runJob(testScript(t, `${hang} test('fails', () => { throw new Error(); });`), 50);
+  assert.equal(failed.passed, false);
+});
+
 test('those begin first that took longest last time, and those of which nothing is known before them', (t) => {
   const path = join(folderOf(t), 'cache', 'times.json');
   const jobs = ['a', 'b', 'c', 'd'].map((name) => script(name, ''));

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -29,8 +29,11 @@ export interface JobEnd {
 /** A limit for hangs only: many times what the longest job takes on a slow and busy machine. */
 const timeoutMs = 900_000;
 
+/** How often it is looked for processes that have reported all of their tests and do not end: Node may wait for a thread of its own in vain. */
+const reportedMs = 15_000;
+
 /** Runs a job to its end. It never rejects: a command that cannot be started has failed. */
-export async function runJob(job: Job): Promise<JobEnd> {
+export async function runJob(job: Job, everyMs = reportedMs): Promise<JobEnd> {
   const startedMs = performance.now();
   // The tools start with "env node": this makes it the Node of the repository.
   const binaries = join(root, 'node_modules', '.bin');
@@ -42,6 +45,7 @@ export async function runJob(job: Job): Promise<JobEnd> {
     timeout: timeoutMs,
     killSignal: 'SIGKILL',
   });
+  const reported = endWhenReported(child, job, everyMs);
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (output += text));
@@ -52,10 +56,33 @@ export async function runJob(job: Job): Promise<JobEnd> {
   } catch (error) {
     output += `could not start ${job.command}: ${String(error)}\n`;
   }
+  reported.stop();
   if (child.signalCode !== null) output += `ended by ${child.signalCode}\n`;
   const seconds = (performance.now() - startedMs) / 1_000;
   const tests = job.tap === undefined ? undefined : readRun(job.tap);
-  return { job, tests, passed: child.exitCode === 0 && tests?.isWhole !== false, output, seconds };
+  const hasEndedWell = reported.isEnded ? tests?.failures.length === 0 : child.exitCode === 0;
+  return { job, tests, passed: hasEndedWell && tests?.isWhole !== false, output, seconds };
+}
+
+/** Ends a process at the second look at which all of its tests are reported. */
+function endWhenReported(
+  child: ChildProcess,
+  { tap }: Job,
+  everyMs: number,
+): { readonly isEnded: boolean; stop(): void } {
+  let looks = 0;
+  let isEnded = false;
+  const look = (): void => {
+    if (tap !== undefined && readRun(tap).isWhole) looks += 1;
+    if (looks === 2) isEnded = child.kill('SIGKILL');
+  };
+  const timer = setInterval(look, everyMs);
+  return {
+    get isEnded() {
+      return isEnded;
+    },
+    stop: () => clearInterval(timer),
+  };
 }
 
 function readRun(path: string): TestRun {
