@@ -234,7 +234,7 @@ export class Channel {
     if (subscriptions.length === 0) return;
     // The reading may be behind what was there when somebody asked.
     const late = subscriptions.filter(({ askedAt }) => askedAt >= change.position);
-    const live = late.length === 0 ? subscriptions : subscriptions.filter((one) => !late.includes(one));
+    const live = subscriptions.filter(({ askedAt }) => askedAt < change.position);
     try {
       for (const subscription of late) await this.#tellEarlier(change, subscription);
       if (live.length > 0) await withCurrentDefinitions(() => this.#tellAll(change, live));
