@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { git } from './build/git.ts';
 
 export interface Commit {
   readonly hash: string;
@@ -7,20 +7,14 @@ export interface Commit {
 
 /** Returns the commits of the current branch since `base`, or why they cannot be read: without git, or in a clone without `base`. */
 export function readSubjects(root: string, base: string): readonly Commit[] | { readonly reason: string } {
-  if (git(root, ['rev-parse', '--git-dir']) === undefined) return { reason: 'there is no git repository' };
+  if (git(root, 'rev-parse', '--git-dir') === undefined) return { reason: 'there is no git repository' };
   // A shallow clone may begin after the base. The commits in it could then be any, also older ones.
-  if (git(root, ['cat-file', '-e', `${base}^{commit}`]) === undefined)
+  if (git(root, 'cat-file', '-e', `${base}^{commit}`) === undefined)
     return { reason: `this clone does not reach back to ${base.slice(0, 8)}` };
-  const log = git(root, ['log', '--no-merges', '--format=%h %s', `${base}..HEAD`]);
+  const log = git(root, 'log', '--no-merges', '--format=%h %s', `${base}..HEAD`);
   if (log === undefined) return { reason: 'git log failed' };
   return log
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => ({ hash: line.slice(0, line.indexOf(' ')), subject: line.slice(line.indexOf(' ') + 1) }));
-}
-
-/** Returns what git prints; undefined when it fails or is not installed. */
-function git(root: string, args: readonly string[]): string | undefined {
-  const { stdout, status } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });
-  return status === 0 ? stdout : undefined;
 }

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { git } from './git.ts';
 import { root } from './root.ts';
 
 export interface Commit {
@@ -13,9 +13,9 @@ export interface Commit {
  * COMMIT and SOURCE_DATE_EPOCH say, or undefined.
  */
 export function readCommit(): Commit | undefined {
-  const [name, seconds] = git('log', '-1', '--format=%H %ct').split(' ');
+  const [name, seconds] = git(root, 'log', '-1', '--format=%H %ct')?.split(' ') ?? [];
   if (name === undefined || name === '' || seconds === undefined) return readVariables();
-  const isChanged = git('status', '--porcelain', '--untracked-files=no') !== '';
+  const isChanged = (git(root, 'status', '--porcelain', '--untracked-files=no') ?? '') !== '';
   const time = new Date(Number(seconds) * 1_000).toISOString();
   return { name: isChanged ? `${name}-changed` : name, time };
 }
@@ -24,9 +24,4 @@ function readVariables(): Commit | undefined {
   const { COMMIT: name = '', SOURCE_DATE_EPOCH: seconds = '' } = process.env;
   if (!/^[\da-f]{40}(-changed)?$/.test(name) || !/^\d+$/.test(seconds)) return undefined;
   return { name, time: new Date(Number(seconds) * 1_000).toISOString() };
-}
-
-function git(...args: readonly string[]): string {
-  const { stdout, status } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });
-  return status === 0 ? stdout.trim() : '';
 }
