@@ -64,6 +64,11 @@ test('a job fails that cannot be started, that is killed, and whose process ends
   assert.equal(early.passed, false);
 });
 
+test('all is shown that a job has printed, however much', async () => {
+  const { output } = await runJob(script('prints', "process.stdout.write('x'.repeat(2_000_000))"));
+  assert.equal(output.length, 2_000_000);
+});
+
 test('what a failed test leaves running ends with its process, and what many tests report is whole', async (t) => {
   const end = await runJob(
     testScript(

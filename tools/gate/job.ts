@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { root } from '../build/root.ts';
 import { readTap, type TestRun } from './read-tap.ts';
 
@@ -29,6 +30,8 @@ export interface JobEnd {
 /** A limit for hangs only: many times what the longest job takes on a slow and busy machine. */
 const timeoutMs = 900_000;
 
+/** How long the rest of the output of a process that has ended is waited for. */
+const readMs = 5_000;
 /** How often it is looked for processes that have reported all of their tests and do not end: Node may wait for a thread of its own in vain. */
 const reportedMs = 15_000;
 
@@ -50,9 +53,11 @@ export async function runJob(job: Job, everyMs = reportedMs): Promise<JobEnd> {
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (output += text));
   try {
-    // Not `close`: what a failed test has left running may keep the streams open.
     await once(child, 'exit');
-    await new Promise(setImmediate);
+    // What a failed test has left running may keep the streams open.
+    const open = [child.stdout, child.stderr].filter((stream) => !stream.readableEnded);
+    const read = Promise.all(open.map((stream) => once(stream, 'end')));
+    await Promise.race([read, delay(readMs, undefined, { ref: false })]);
   } catch (error) {
     output += `could not start ${job.command}: ${String(error)}\n`;
   }

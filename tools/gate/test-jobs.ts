@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { groupTests } from './group-tests.ts';
 import { root } from '../build/root.ts';
+import { groupTests, type TestGroup } from './group-tests.ts';
 import type { Job } from './job.ts';
 import { isForEachEngine, isOneEngineEnough } from './test-files.ts';
 
@@ -37,11 +37,7 @@ export function spread(jobs: readonly Job[], others: readonly Job[]): readonly J
   return [...jobs.flatMap((job) => [job, ...rest.splice(0, share)]), ...rest];
 }
 
-function testJob(
-  { name, entry }: ReturnType<typeof groupTests>[number],
-  engine: Engine,
-  { isSample }: TestChoice,
-): Job {
+function testJob({ name, entry }: TestGroup, engine: Engine, { isSample }: TestChoice): Job {
   const tap = entry.replace(/\.test\.mjs$/, '.tap');
   const options = [
     '--test-reporter=spec',
