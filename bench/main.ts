@@ -5,6 +5,7 @@
  *
  *   growth      creates and views of `--rows` (try 10000000) against 10,000    event-cost  a write against one without an event
  *   import      against a copy of the same rows                                dead-rows   (PostgreSQL) a look against one before
+ *   rule-cost   views and creates under rules, against without one
  *   latency     views while webhooks go out, against while none do             start, memory  against what the design allows
  *   files       served against @fastify/static, uploads against a file that is written and synced, thumbs a second
  *   slow-searches  views of an instance while another one is searched without an index, against while it is not
@@ -31,6 +32,7 @@ import { memory } from './memory.ts';
 import { neighbours } from './neighbours.ts';
 import { realtime } from './realtime.ts';
 import { relationRule } from './relation-rule.ts';
+import { ruleCost } from './rule-cost.ts';
 import { signIn } from './sign-in.ts';
 import { slowSearches } from './slow-searches.ts';
 import { start } from './start.ts';
@@ -55,6 +57,7 @@ const questions = new Map(
   Object.entries({
     ...toCeiling,
     'event-cost': eventCost,
+    'rule-cost': ruleCost,
     'dead-rows': deadRows,
     files,
     import: importRows,

@@ -8,13 +8,13 @@ import { walkNames, walkOf } from '../tools/walk/walk-of.ts';
  * delivery or wake a client depends on what else is due then, so those two have a bar for files alone.
  */
 const most: Readonly<Record<string, Bar>> = {
-  create: { files: 108, functions: 530 },
-  upload: { files: 119, functions: 627 },
+  create: { files: 102, functions: 475 },
+  upload: { files: 117, functions: 590 },
   list: { files: 55, functions: 217 },
   'list with fields': { files: 63, functions: 246 },
-  view: { files: 55, functions: 206 },
-  update: { files: 106, functions: 520 },
-  'delete with cascade': { files: 92, functions: 435 },
+  view: { files: 48, functions: 165 },
+  update: { files: 103, functions: 485 },
+  'delete with cascade': { files: 87, functions: 400 },
   delivery: { files: 123 },
   'realtime event': { files: 123 },
 };

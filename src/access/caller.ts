@@ -97,6 +97,12 @@ export function requireReach(caller: Caller, collection: ReachableCollection): v
     throw new AppError('forbidden', 'The API key does not reach this collection.');
 }
 
+/** Returns what a compiled rule or filter depends on of the caller, besides the caller's own values. */
+export function callerForm(caller: Caller): string {
+  if (caller.kind === 'superuser') return caller.key === undefined ? 'superuser' : JSON.stringify(caller.key);
+  return caller.kind === 'user' ? caller.collectionId : caller.kind;
+}
+
 /**
  * Returns the ids of the only endpoints of webhooks that the caller reaches: those that an API key is bound to, or the account's own. Null for
  * all of them, and no ids where there are none any more.

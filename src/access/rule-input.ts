@@ -9,9 +9,9 @@ export interface RuleInput {
   /** Values of relations in the caller's record, by field name, as far as they were looked up before. */
   readonly callerRelations?: ReadonlyMap<string, string>;
   readonly method: string;
-  readonly query: FactReader;
+  readonly query: ValueReader;
   /** By header name in snake case: `x_token`. */
-  readonly headers: FactReader;
+  readonly headers: ValueReader;
   /** The members that were sent; for a write of a record, with the values that would be stored. */
   readonly body: Readonly<Record<string, unknown>>;
   /** For the audit log; no rule can ask about it. Absent where there is no request. */
@@ -42,12 +42,12 @@ export function shareOf(instanceId: string, { origin }: Pick<RuleInput, 'origin'
 }
 
 /** Of a key that is given more than once, `get` returns the first value. */
-export interface FactReader {
+export interface ValueReader {
   get(name: string): string | null;
 }
 
-/** Returns the facts of a request of which only the caller is known. */
+/** Returns the input of a request of which only the caller is known. */
 export function ruleInputOfCaller(caller: Caller): RuleInput {
-  const nothing: FactReader = { get: () => null };
+  const nothing: ValueReader = { get: () => null };
   return { caller, context: 'default', method: '', query: nothing, headers: nothing, body: {} };
 }

@@ -22,19 +22,17 @@ export interface RuledCollection extends ReachableCollection {
 export type RuleName = 'listRule' | 'viewRule' | 'createRule' | 'updateRule' | 'deleteRule';
 
 /**
- * Returns what the rule still has to ask of each record, or undefined where the caller is admitted to all of them. Superusers
- * pass every rule, API keys those of the collections that they reach. Throws `forbidden` where the caller is admitted to no
- * record.
+ * Returns the rule that each record has to meet, or undefined where the caller is admitted to all of them. Superusers pass every rule,
+ * API keys those of the collections that they reach. Throws `forbidden` where the caller is admitted to no record.
  */
-export function admit(collection: RuledCollection, name: RuleName, caller: Caller): FilterTree | undefined {
+export function admit(collection: RuledCollection, name: RuleName, caller: Caller): string | undefined {
   const rule = collection.rules[name];
   if (caller.kind === 'superuser') {
     requireReach(caller, collection);
     return undefined;
   }
-  if (rule === '') return undefined;
-  if (rule !== null) return parseRule(rule);
-  throw new AppError('forbidden', 'Only superusers can perform this action.');
+  if (rule === null) throw new AppError('forbidden', 'Only superusers can perform this action.');
+  return rule === '' ? undefined : rule;
 }
 
 /** Whether none of these rules admits the caller to any record. */

@@ -6,7 +6,7 @@ import { fieldError } from '../fields/field-error.ts';
 import type { Instance } from '../instances/instance.ts';
 import { SharedCounter } from '../limits/shared-counter.ts';
 import type { Mailer } from '../mail/mailer.ts';
-import { type MailFacts, renderMail } from '../mail/render-mail.ts';
+import { type MailValues, renderMail } from '../mail/render-mail.ts';
 import { recordToJson, type StoredRecord, valueOf } from '../records/record.ts';
 import { decodeForm, emailProblem, refuseForm } from './account-request.ts';
 
@@ -17,7 +17,7 @@ export interface AccountMail {
   readonly purpose: string;
   readonly template: EmailTemplate;
   /** Called only if the mail is going to be sent. */
-  readonly facts: () => Promise<Omit<MailFacts, 'meta' | 'field'>>;
+  readonly values: () => Promise<Omit<MailValues, 'meta' | 'field'>>;
   /** How long the pause is, so that nobody can fill a mailbox by asking repeatedly. 0 where something else bounds the mails. */
   readonly pauseMs?: number;
 }
@@ -29,13 +29,13 @@ const sent = new SharedCounter({ kind: 'mail' });
 
 /** Sends a mail to an account. Resolves once the mail is queued; whether it could be sent is logged. */
 export async function mailAccount(instance: Instance, mailer: Mailer, mail: AccountMail): Promise<void> {
-  const { record, to, purpose, template, facts, pauseMs: durationMs = mailPauseMs } = mail;
+  const { record, to, purpose, template, values, pauseMs: durationMs = mailPauseMs } = mail;
   const key = [purpose, record.collection.id, valueOf(record, 'id'), to].join('|');
   const count = durationMs > 0 ? await sent.take(instance, key, { max: 1, durationMs }) : undefined;
   if (count?.isAllowed === false) return;
   try {
     const { meta } = instance.settings.current;
-    const text = renderMail(template, { ...(await facts()), meta, field: fieldReader(record) });
+    const text = renderMail(template, { ...(await values()), meta, field: fieldReader(record) });
     const sending = mailer.send(instance, { ...text, to, purpose });
     // Not awaited: sending may take half a minute. If it fails, the mail may be asked for again at once.
     void sending.then(({ kind }) => (kind === 'failed' ? count?.giveBack() : undefined));

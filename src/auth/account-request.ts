@@ -11,7 +11,7 @@ import type { AuthCollection } from './auth-collection.ts';
 /** A request about an account, from a client that may not be signed in. */
 export interface AccountRequest {
   readonly collection: string;
-  readonly facts: RuleInput;
+  readonly input: RuleInput;
   readonly body: JsonObject;
 }
 

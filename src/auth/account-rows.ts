@@ -59,10 +59,10 @@ export async function keepAccountRow(
   const own = rows(sql`"recordRef" = ${recordRef}`);
   const rest = sql`LIMIT ${removedMax} OFFSET ${keptMax - 1}`;
   await removeRows(tx, companion, sql`${own} ORDER BY created DESC, "$position" DESC ${rest}`);
-  const facts = ruleInputOfCaller({ kind: 'superuser', id: '' });
+  const input = ruleInputOfCaller({ kind: 'superuser', id: '' });
   const whole = { ...body, ...account };
   const secrets = { hashes, old: undefined };
-  await createInside({ instance, facts, tx }, { collection: companion.id, body: whole, secrets });
+  await createInside({ instance, input, tx }, { collection: companion.id, body: whole, secrets });
 }
 
 /**

@@ -39,10 +39,10 @@ const asked = new SharedCounter({ kind: 'email change' });
  */
 export function requestEmailChange(
   instance: Instance,
-  { collection: name, facts, body }: AccountRequest,
+  { collection: name, input, body }: AccountRequest,
 ): Promise<WorkAfterAnswer> {
   return withAuthCollection(instance, name, async (collection) => {
-    const { id } = requireOwn(facts.caller, collection);
+    const { id } = requireOwn(input.caller, collection);
     const { newEmail } = decodeForm(body, ['newEmail']);
     const record = await findRecord(instance.database, collection, id);
     if (record === undefined) throw tokenRequired();
@@ -58,7 +58,7 @@ export function requestEmailChange(
           to: newEmail,
           purpose: 'email-change',
           template: collection.auth.confirmEmailChangeTemplate,
-          facts: async () => ({
+          values: async () => ({
             token: await issueToken(later, { collection, id, kind: 'emailChangeToken', claims }),
           }),
         });
@@ -100,7 +100,7 @@ const takenEmail: FieldError = {
  */
 export function confirmEmailChange(
   instance: Instance,
-  { collection: name, facts, body }: AccountRequest,
+  { collection: name, input, body }: AccountRequest,
 ): Promise<void> {
   return withAuthCollection(instance, name, async (collection) => {
     refuseSuperusers(collection, 'All superusers can change their emails directly.');
@@ -111,9 +111,9 @@ export function confirmEmailChange(
       claims: ['email', 'newEmail'].map((claim) => ({ name: claim, problem: noNewEmail })),
     });
     if (password === '') refuseForm({ password: fieldError('validation_required') });
-    if (!(await isPasswordRight(instance, token, { facts, password })))
+    if (!(await isPasswordRight(instance, token, { input, password })))
       refuseForm({ password: wrongPassword });
-    await useMailedToken(instance, { facts, token }, (scope, existing) =>
+    await useMailedToken(instance, { input, token }, (scope, existing) =>
       moveAccount(scope, existing, token),
     );
   });
@@ -123,13 +123,13 @@ export function confirmEmailChange(
 async function isPasswordRight(
   instance: Instance,
   { collection, id }: MailedToken,
-  { facts, password }: { readonly facts: RuleInput; readonly password: string },
+  { input, password }: { readonly input: RuleInput; readonly password: string },
 ): Promise<boolean> {
   const key = { collection: collection.id, record: id, name: 'password' };
   const hash = await readSecret(instance.database, key);
   const attempt = { caller: guest, collection: collection.id, id };
   return guardOldPassword(instance, attempt, () =>
-    verifyPassword(password, hash, shareOf(instance.id, facts)),
+    verifyPassword(password, hash, shareOf(instance.id, input)),
   );
 }
 

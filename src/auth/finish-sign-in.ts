@@ -1,8 +1,7 @@
 import type { RuleInput } from '../access/rule-input.ts';
-import { parseRule } from '../access/rule.ts';
 import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
-import { scopeContext } from '../records/check-rule.ts';
+import { boundRule } from '../records/check-rule.ts';
 import { findAllowed, findRecord } from '../records/find-record.ts';
 import { type StoredRecord, valueOf } from '../records/record.ts';
 import { type AuthCollection, withAuthCollection } from './auth-collection.ts';
@@ -24,11 +23,11 @@ export interface ShownAccount {
  */
 export function finishSignIn(
   instance: Instance,
-  facts: RuleInput,
+  input: RuleInput,
   { record: shown, method, tokenKey }: ShownAccount,
 ): Promise<SignInResult> {
   const id = String(valueOf(shown, 'id'));
-  const asked = { ...facts, context: method };
+  const asked = { ...input, context: method };
   return withAuthCollection(instance, shown.collection.id, async (collection) => {
     requireMethod(collection, method);
     const isCurrent = shown.collection === collection;
@@ -66,14 +65,14 @@ export function requireMethod({ auth }: AuthCollection, method: SignInMethod): v
 /** Throws forbidden when the collection's rule does not let this account sign in. Superusers pass every rule. */
 export async function requireSignInAllowed(
   instance: Instance,
-  facts: RuleInput,
+  input: RuleInput,
   { collection, id }: { readonly collection: AuthCollection; readonly id: string },
 ): Promise<void> {
   const { authRule } = collection.auth;
-  if (authRule === '' || facts.caller.kind === 'superuser') return;
+  if (authRule === '' || input.caller.kind === 'superuser') return;
   if (authRule !== null) {
-    const asked = { rule: parseRule(authRule), context: scopeContext(instance, facts) };
-    if ((await findAllowed(instance.database, { collection, id }, asked)) !== undefined) return;
+    const rule = boundRule({ instance, input }, collection, authRule);
+    if ((await findAllowed(instance.database, rule, id)) !== undefined) return;
   }
   throw new AppError('forbidden', "The request doesn't satisfy the collection requirements to authenticate.");
 }

@@ -56,7 +56,7 @@ export async function readMailedToken(
  */
 export function useMailedToken(
   instance: Instance,
-  { facts, token }: { readonly facts: RuleInput; readonly token: MailedToken },
+  { input, token }: { readonly input: RuleInput; readonly token: MailedToken },
   work: (scope: WriteScope, existing: StoredRecord) => Promise<unknown>,
 ): Promise<void> {
   return instance.database.write(async (tx) => {
@@ -65,7 +65,7 @@ export function useMailedToken(
     const { kind, text } = token;
     const verified = await verifyRecordToken(instance, text, { kind, reader: tx });
     if (existing === undefined || verified === undefined) refuseToken(invalidToken);
-    await work({ instance, facts, tx }, existing);
+    await work({ instance, input, tx }, existing);
   });
 }
 
@@ -112,7 +112,7 @@ export function mailTokenTo(
       // The address as stored, which may differ from the given one in case.
       const to = String(valueOf(record, 'email'));
       const account = { collection, id, kind, claims: { email: to }, key };
-      const facts = async () => ({ token: await issueToken(instance, account) });
-      await mailAccount(instance, mailer, { record, to, purpose, template: templateOf(collection), facts });
+      const values = async () => ({ token: await issueToken(instance, account) });
+      await mailAccount(instance, mailer, { record, to, purpose, template: templateOf(collection), values });
     });
 }

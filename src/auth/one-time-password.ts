@@ -37,24 +37,24 @@ export interface OneTimePasswordSignIn {
  */
 export function signInWithOneTimePassword(
   instance: Instance,
-  facts: RuleInput,
+  input: RuleInput,
   { collection: name, address }: OneTimePasswordSignIn,
 ): Promise<SignInResult> {
   return withAuthCollection(instance, name, async (collection) => {
     requireMethod(collection, 'otp');
-    const { otpId, password } = decodeForm(facts.body, ['otpId', 'password']);
+    const { otpId, password } = decodeForm(input.body, ['otpId', 'password']);
     refuseForm({
       otpId: lengthProblem(otpId.length, idLengthMax),
       password: lengthProblem(password.length, codeLengthMax),
     });
     const code = await findCode(instance, collection, otpId);
-    return recordSignIn(instance, { facts, collection, id: code?.recordRef ?? '' }, async () => {
+    return recordSignIn(instance, { input, collection, id: code?.recordRef ?? '' }, async () => {
       const isRight = await guardOtp(instance, { collection, otpId, address }, () =>
-        verifyPassword(typedCode(password), code?.hash, shareOf(instance.id, facts)),
+        verifyPassword(typedCode(password), code?.hash, shareOf(instance.id, input)),
       );
       if (!isRight || code === undefined) throw invalidCode();
-      const used = await useCode(instance, { ...facts, context: 'otp' }, { collection, code });
-      return finishSignIn(instance, facts, { ...used, method: 'otp' });
+      const used = await useCode(instance, { ...input, context: 'otp' }, { collection, code });
+      return finishSignIn(instance, input, { ...used, method: 'otp' });
     });
   });
 }
@@ -91,7 +91,7 @@ async function findCode(
 /** Uses a code up; of concurrent uses one succeeds. A code sent to an address that the account no longer has is invalid. */
 async function useCode(
   instance: Instance,
-  facts: RuleInput,
+  input: RuleInput,
   { collection, code }: { readonly collection: AuthCollection; readonly code: Code },
 ): Promise<Pick<ShownAccount, 'record' | 'tokenKey'>> {
   const companion = getCompanion(instance, '_otps');
@@ -100,7 +100,7 @@ async function useCode(
   // A random password, which nobody knows.
   const passwordHash =
     found !== undefined && isProof(found, code)
-      ? await hashPassword(newTokenKey(), shareOf(instance.id, facts))
+      ? await hashPassword(newTokenKey(), shareOf(instance.id, input))
       : undefined;
   return instance.database.write(async (tx) => {
     const current = instance.collections.get(collection.id);
@@ -110,7 +110,7 @@ async function useCode(
     const isMisdirected = code.sentTo !== '' && code.sentTo !== (existing && valueOf(existing, 'email'));
     if (existing === undefined || !isTaken || isMisdirected) throw invalidCode();
     const record = isProof(existing, code)
-      ? await verifyOwner({ instance, facts, tx }, existing, passwordHash)
+      ? await verifyOwner({ instance, input, tx }, existing, passwordHash)
       : existing;
     const use = { record: code.recordRef, kind: 'authToken', reader: tx } as const;
     const tokenKey = await findTokenKey(instance, current, use);

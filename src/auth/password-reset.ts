@@ -44,7 +44,7 @@ export function requestPasswordReset(
  */
 export function confirmPasswordReset(
   instance: Instance,
-  { collection: name, facts, body }: AccountRequest,
+  { collection: name, input, body }: AccountRequest,
 ): Promise<void> {
   return withAuthCollection(instance, name, async (collection) => {
     // Passwords may have been switched off since the mail was sent.
@@ -59,8 +59,8 @@ export function confirmPasswordReset(
       password: passwordProblem(collection, form.password),
       passwordConfirm: confirmProblem(form),
     });
-    const passwordHash = await hashPassword(form.password, shareOf(instance.id, facts));
-    await useMailedToken(instance, { facts, token }, async (scope, existing) => {
+    const passwordHash = await hashPassword(form.password, shareOf(instance.id, input));
+    await useMailedToken(instance, { input, token }, async (scope, existing) => {
       const isSame = valueOf(existing, 'email') === token.claim('email');
       const change = changeAccount(scope, existing, { passwordHash, ...(isSame && { verified: true }) });
       await refusedAs('Failed to set the new password.', change);

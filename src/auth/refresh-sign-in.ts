@@ -22,7 +22,7 @@ export interface RefreshRequest {
  */
 export function refreshSignIn(
   instance: Instance,
-  facts: RuleInput,
+  input: RuleInput,
   request: RefreshRequest,
 ): Promise<SignedIn> {
   return withAuthCollection(instance, request.collection, async (collection) => {
@@ -33,7 +33,7 @@ export function refreshSignIn(
     if (verified.collection.id !== collection.id) throw accountRequired(collection);
     const record = await findRecord(instance.database, collection, id);
     if (record === undefined) throw tokenRequired();
-    await requireSignInAllowed(instance, facts, { collection, id });
+    await requireSignInAllowed(instance, input, { collection, id });
     if (claims['refreshable'] !== true) return { record, collection, token };
     const fresh = await issueToken(instance, {
       collection,

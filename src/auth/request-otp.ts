@@ -38,7 +38,7 @@ export interface OtpAnswer {
  */
 export function requestOtp(
   instance: Instance,
-  { collection: name, facts, body }: AccountRequest,
+  { collection: name, input, body }: AccountRequest,
 ): Promise<OtpAnswer> {
   return withAuthCollection(instance, name, async (collection) => {
     const { otp } = collection.auth;
@@ -49,7 +49,7 @@ export function requestOtp(
     const { otpId, isNew } = await chooseId(instance, address, otp.duration);
     if (!isNew) return { otpId, work: undefined };
     // Without its signal: the mail is sent whether or not the client waits for the answer.
-    const { address: client } = shareOf(instance.id, facts);
+    const { address: client } = shareOf(instance.id, input);
     const share = { instance: instance.id, address: client };
     const code = { collection: collection.id, email, otpId, share };
     return { otpId, work: (later, mailer) => sendCode(later, mailer, code) };
@@ -108,7 +108,7 @@ function sendCode(
       to,
       purpose: 'otp',
       template: otp.emailTemplate,
-      facts: async () => ({ otp: code, otpId }),
+      values: async () => ({ otp: code, otpId }),
       // The number of codes is bounded already.
       pauseMs: 0,
     });

@@ -1,12 +1,11 @@
 import { AppError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Instance } from '../instances/instance.ts';
-import { scopeContext, valuesMeetRule } from '../records/check-rule.ts';
+import { boundRule, valuesMeetRule } from '../records/check-rule.ts';
 import { withVerified } from '../records/accounts/check-account.ts';
 import { findAllowed, findRecord, findRecordToChange } from '../records/find-record.ts';
 import { type StoredRecord, valueOf } from '../records/record.ts';
 import type { WriteScope } from '../records/record-write.ts';
-import { parseRule } from '../access/rule.ts';
 import type { RuleInput } from '../access/rule-input.ts';
 import { getCompanion, isRecent, keepAccountRow, takeAccountRow } from './account-rows.ts';
 import { findTokenKey } from './tokens.ts';
@@ -34,11 +33,11 @@ const sessionsMax = 10;
  */
 export async function askSecondFactor(
   instance: Instance,
-  facts: RuleInput,
+  input: RuleInput,
   shown: ShownFactor,
 ): Promise<string | undefined> {
-  if (!(await isNeeded(instance, facts, shown))) return undefined;
-  const mfaId = facts.query.get('mfaId') ?? facts.body['mfaId'];
+  if (!(await isNeeded(instance, input, shown))) return undefined;
+  const mfaId = input.query.get('mfaId') ?? input.body['mfaId'];
   if (typeof mfaId !== 'string' || mfaId === '') return beginSession(instance, shown);
   await endSession(instance, shown, mfaId);
   return undefined;
@@ -46,26 +45,25 @@ export async function askSecondFactor(
 
 async function isNeeded(
   instance: Instance,
-  facts: RuleInput,
+  input: RuleInput,
   { collection, id }: ShownFactor,
 ): Promise<boolean> {
   const { enabled, rule: text } = collection.auth.mfa;
   if (!enabled || text === '') return enabled;
-  const asked = { rule: parseRule(text), context: scopeContext(instance, facts) };
-  return (await findAllowed(instance.database, { collection, id }, asked)) !== undefined;
+  const rule = boundRule({ instance, input }, collection, text);
+  return (await findAllowed(instance.database, rule, id)) !== undefined;
 }
 
 /** True when this account will be asked for a second factor once it is verified. For the transaction that verifies it. */
 export async function isNeededOnceVerified(
-  { instance, facts, tx }: WriteScope,
+  { instance, input, tx }: WriteScope,
   existing: StoredRecord,
 ): Promise<boolean> {
   const { collection } = existing;
   const { enabled = false, rule: text = '' } = collection.auth?.mfa ?? {};
   if (!enabled || text === '') return enabled;
   const values = withVerified(collection, existing.values, 1);
-  const asked = { rule: parseRule(text), context: scopeContext(instance, facts, tx.names) };
-  return valuesMeetRule(tx, { collection, values }, asked);
+  return valuesMeetRule(tx, boundRule({ instance, input }, collection, text), values);
 }
 
 async function beginSession(

@@ -15,14 +15,14 @@ import type { Reader, Transaction } from '../storage/database.ts';
  * valid one when there is a superuser already. Throws forbidden; bad_request with the problems of the account, only with a valid
  * token.
  */
-export async function setUp(instance: Instance, facts: RuleInput, body: JsonObject): Promise<void> {
+export async function setUp(instance: Instance, input: RuleInput, body: JsonObject): Promise<void> {
   const { database, clock } = instance;
   const given = ownMember(body, 'token');
   const token = typeof given === 'string' ? given : '';
   try {
     const isRight = await withCurrentDefinitions(() => isSetupToken(database, token, clock.now()));
     if (!isRight) throw refusal();
-    const write = await prepareSuperuser(instance, facts, body);
+    const write = await prepareSuperuser(instance, input, body);
     await database.write(
       async (tx) => {
         if (!(await isSetupToken(tx, token, clock.now()))) throw refusal();
@@ -34,7 +34,7 @@ export async function setUp(instance: Instance, facts: RuleInput, body: JsonObje
     );
   } catch (error) {
     if (error instanceof AppError && error.code === 'forbidden')
-      instance.audit.note(facts, { action: 'setup', outcome: 'refused' });
+      instance.audit.note(input, { action: 'setup', outcome: 'refused' });
     throw error;
   }
 }
@@ -44,13 +44,13 @@ const members: ReadonlySet<string> = new Set(['email', 'password', 'passwordConf
 /** Prepares the superuser, who is also the caller: the first entry of the audit log names it as the one who made it. */
 function prepareSuperuser(
   instance: Instance,
-  facts: RuleInput,
+  input: RuleInput,
   body: JsonObject,
 ): ReturnType<typeof prepareCreate> {
   const id = newId();
   const given = Object.entries(body).filter(([name]) => members.has(name));
   const account: JsonObject = { ...Object.fromEntries(given), id };
-  const own: RuleInput = { ...facts, caller: { kind: 'superuser', id }, body: account };
+  const own: RuleInput = { ...input, caller: { kind: 'superuser', id }, body: account };
   return prepareCreate(instance, own, { collection: superusersName, body: account });
 }
 

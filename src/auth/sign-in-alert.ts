@@ -47,7 +47,7 @@ export function recordSignInOrigin(
         to,
         purpose: 'login-alert',
         template: collection.auth.authAlert.emailTemplate,
-        facts: async () => ({ alertInfo: [time, ip, userAgent].filter((part) => part !== '').join(' - ') }),
+        values: async () => ({ alertInfo: [time, ip, userAgent].filter((part) => part !== '').join(' - ') }),
         // Nobody can ask for these mails without signing in first.
         pauseMs: 0,
       });

@@ -35,19 +35,19 @@ export interface PasswordSignIn {
  */
 export function signIn(
   instance: Instance,
-  facts: RuleInput,
+  input: RuleInput,
   { collection: collectionName, guard }: PasswordSignIn,
 ): Promise<SignInResult> {
   return withAuthCollection(instance, collectionName, async (collection) => {
     const { passwordAuth } = collection.auth;
     requireMethod(collection, 'password');
-    const { password, ...named } = decodeCredentials(facts.body, passwordAuth.identityFields);
+    const { password, ...named } = decodeCredentials(input.body, passwordAuth.identityFields);
     const record = await findByIdentity(instance, collection, named);
     const account = record && String(valueOf(record, 'id'));
     // Audited inside: a guard that refuses has audited that itself.
     return guard({ identity: named.identity, account }, () =>
-      recordSignIn(instance, { facts, collection, id: account ?? '' }, () =>
-        checkPassword(instance, facts, { collection, record, password }),
+      recordSignIn(instance, { input, collection, id: account ?? '' }, () =>
+        checkPassword(instance, input, { collection, record, password }),
       ),
     );
   });
@@ -62,7 +62,7 @@ interface GivenPassword {
 
 async function checkPassword(
   instance: Instance,
-  facts: RuleInput,
+  input: RuleInput,
   { collection, record, password }: GivenPassword,
 ): Promise<SignInResult> {
   const id = record === undefined ? '' : String(valueOf(record, 'id'));
@@ -70,12 +70,12 @@ async function checkPassword(
   const tokenKey = await findTokenKey(instance, collection, { record: id, kind: 'authToken' });
   const key = { collection: collection.id, record: id, name: 'password' };
   const hash = record === undefined ? undefined : await readSecret(instance.database, key);
-  const share = shareOf(instance.id, facts);
+  const share = shareOf(instance.id, input);
   const isRight = await verifyPassword(password, hash, share);
   if (!isRight || record === undefined || hash === undefined || tokenKey === undefined)
     throw new AppError('bad_request', 'Failed to authenticate.');
   if (needsRehash(hash)) await strengthen(instance, key, { hash, password, share });
-  return finishSignIn(instance, facts, { record, method: 'password', tokenKey });
+  return finishSignIn(instance, input, { record, method: 'password', tokenKey });
 }
 
 interface Credentials {
@@ -179,7 +179,7 @@ function isIdentity(
 
 /** The account that a client tries to sign in to. */
 export interface SignInAccount {
-  readonly facts: RuleInput;
+  readonly input: RuleInput;
   readonly collection: AuthCollection;
   /** Id of the record; empty when there is no such account. */
   readonly id: string;
@@ -188,19 +188,19 @@ export interface SignInAccount {
 /** Runs a sign-in and audits its outcome; the sign-in does not wait for the audit log. */
 export async function recordSignIn(
   instance: Instance,
-  { facts, collection, id }: SignInAccount,
+  { input, collection, id }: SignInAccount,
   signIn: () => Promise<SignInResult>,
 ): Promise<SignInResult> {
   const audit = instance.audit;
   const entry = { action: 'sign-in', collection: collection.id, target: id } as const;
   try {
     const result = await signIn();
-    if (result.kind === 'signed in') audit.note({ ...facts, caller: callerOf(collection, id) }, entry);
-    else audit.note(facts, { ...entry, outcome: 'refused', details: { reason: result.kind } });
+    if (result.kind === 'signed in') audit.note({ ...input, caller: callerOf(collection, id) }, entry);
+    else audit.note(input, { ...entry, outcome: 'refused', details: { reason: result.kind } });
     return result;
   } catch (error) {
     const reason = error instanceof AppError ? refusals.get(error.code) : undefined;
-    if (reason !== undefined) audit.note(facts, { ...entry, outcome: 'refused', details: { reason } });
+    if (reason !== undefined) audit.note(input, { ...entry, outcome: 'refused', details: { reason } });
     throw error;
   }
 }

@@ -37,7 +37,7 @@ export function requestVerification(
  */
 export function confirmVerification(
   instance: Instance,
-  { collection: name, facts, body }: AccountRequest,
+  { collection: name, input, body }: AccountRequest,
 ): Promise<void> {
   return withAuthCollection(instance, name, async (collection) => {
     refuseSuperusers(collection, 'All superusers are verified by default.');
@@ -47,7 +47,7 @@ export function confirmVerification(
       kind: 'verificationToken',
       claims: [{ name: 'email', problem: noEmail }],
     });
-    await useMailedToken(instance, { facts, token }, async (scope, existing) => {
+    await useMailedToken(instance, { input, token }, async (scope, existing) => {
       if (valueOf(existing, 'email') !== token.claim('email')) refuseToken(otherEmail);
       await refusedAs('Failed to verify the account.', changeAccount(scope, existing, { verified: true }));
     });

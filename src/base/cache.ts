@@ -109,3 +109,17 @@ export class StateCache<Value> {
     if (isSecond) this.#entries.add(key, { state, value });
   }
 }
+
+/**
+ * Returns what is made of an object once and kept on it under this key. A copy of the object with changes has none: what was made would
+ * be wrong for it.
+ */
+export function attached<Value>(owner: object, key: symbol, make: () => Value): Value {
+  // The casts hold: only `make` is kept under the key, which its module keeps to itself.
+  const known = (owner as Readonly<Record<symbol, unknown>>)[key] as Value | undefined;
+  if (known !== undefined) return known;
+  const value = make();
+  // Not enumerable, so that no copy takes it over.
+  Object.defineProperty(owner, key, { value });
+  return value;
+}

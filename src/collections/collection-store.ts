@@ -17,9 +17,12 @@ import { alterTables, type TableChange } from './alter-tables.ts';
 import { createTable, dropTable, type Fill } from './tables.ts';
 
 /** Collections by name in any case, or by id. */
-export type CollectionFinder = Pick<CollectionStore, 'find'>;
+export type CollectionFinder = Pick<CollectionStore, 'find'> & {
+  /** As that of a store; undefined for definitions that are not stored yet. */
+  readonly version?: number;
+};
 
-export type Collections = Pick<CollectionStore, 'find' | 'all'>;
+export type Collections = CollectionFinder & Pick<CollectionStore, 'all'>;
 
 /**
  * The collections of one instance, in memory, because every request asks for one. They change there only after the commit of a
@@ -28,7 +31,8 @@ export type Collections = Pick<CollectionStore, 'find' | 'all'>;
 export class CollectionStore {
   #byId = new Map<string, Collection>();
   #byName = new Map<string, Collection>();
-  #version = 0;
+  static #lastVersion = 0;
+  #version = (CollectionStore.#lastVersion += 1);
 
   static async load(reader: Reader): Promise<CollectionStore> {
     const store = new CollectionStore();
@@ -50,7 +54,7 @@ export class CollectionStore {
       this.#byId.clear();
       this.#byName.clear();
       for (const collection of collections) this.#put(collection);
-      this.#version += 1;
+      this.#version = CollectionStore.#lastVersion += 1;
     };
   }
 
@@ -66,7 +70,10 @@ export class CollectionStore {
     return found;
   }
 
-  /** Another number after each change of any definition. What was made from several definitions is valid for one number. */
+  /**
+   * Another number after each change of any definition, and for each store of the process. What was made from several definitions is
+   * valid for one number.
+   */
   get version(): number {
     return this.#version;
   }
@@ -102,7 +109,7 @@ export class CollectionStore {
         this.#byName.delete(name.toLowerCase());
       }
       for (const collection of [...changed.map(({ after }) => after), ...created]) this.#put(collection);
-      this.#version += 1;
+      this.#version = CollectionStore.#lastVersion += 1;
     });
   }
 

@@ -99,7 +99,7 @@ export function ruleError(
   if (rule === null || rule === '') return undefined;
   const errorFor = (caller: Caller): AppError | undefined => {
     try {
-      const context = { collections, names, facts: ruleInputOfCaller(caller), now: 0, isStored };
+      const context = { collections, names, input: ruleInputOfCaller(caller), now: 0, isStored };
       new RecordScope(context, { collection, alias: baseAlias }).addRuleDraft(parseRule(rule));
       return undefined;
     } catch (error) {

@@ -20,7 +20,7 @@ import { toHeaderName } from './rule-input.ts';
 /** Reads the requests of `POST /api/batch`. Throws bad_request when their form is wrong; an invalid request becomes a refused item. */
 export function readBatchRequests(
   body: JsonObject,
-  facts: RuleInput,
+  input: RuleInput,
   requestsMax: number,
 ): readonly BatchEntry[] {
   const requests = ownMember(body, 'requests') ?? [];
@@ -28,7 +28,7 @@ export function readBatchRequests(
   if (requests.length === 0) throw invalid(fieldError('validation_required'));
   if (requests.length > requestsMax)
     throw invalid(fieldError('validation_length_too_long', { min: 0, max: requestsMax }));
-  return requests.map((raw) => readEntry(raw, facts));
+  return requests.map((raw) => readEntry(raw, input));
 }
 
 function readEntry(raw: unknown, ofBatch: RuleInput): BatchEntry {
@@ -41,7 +41,7 @@ function readEntry(raw: unknown, ofBatch: RuleInput): BatchEntry {
   const query = isLong ? new URLSearchParams() : queryOf(url);
   const body = ownMember(raw, 'body') ?? {};
   const isObject = isJsonObject(body);
-  const facts: RuleInput = {
+  const input: RuleInput = {
     caller: ofBatch.caller,
     context: 'batch',
     method,
@@ -60,11 +60,11 @@ function readEntry(raw: unknown, ofBatch: RuleInput): BatchEntry {
     if (!isObject) throw refusal('Expected a JSON object as the body.');
     return {
       item: toItem({ method, url, body, expected: expectedRevision(headers.get('if-match')) }),
-      facts,
+      input,
     };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return { item: { kind: 'refused', error }, facts };
+    return { item: { kind: 'refused', error }, input };
   }
 }
 
@@ -154,7 +154,7 @@ export async function limitBatch(
 }
 
 async function limitEntry(counted: CountedRequest, entry: BatchEntry): Promise<BatchEntry> {
-  const { item, facts } = entry;
+  const { item, input } = entry;
   if (item.kind === 'refused') return entry;
   const { collection } = item;
   const [paths, params] =
@@ -164,10 +164,10 @@ async function limitEntry(counted: CountedRequest, entry: BatchEntry): Promise<B
   // Whether an upsert creates or updates is known only later, so a rule for either applies to it.
   const actions = item.kind === 'upsert' ? ['create', 'update'] : [item.kind];
   const { collections } = counted.instance;
-  const labels = rateLimitLabels({ paths, actions }, { method: facts.method, params }, collections);
+  const labels = rateLimitLabels({ paths, actions }, { method: input.method, params }, collections);
   const quota = await counted.request.server.admission.count(counted, labels);
   if (quota?.isExceeded !== true) return entry;
-  return { facts, item: { kind: 'refused', error: tooManyRequests(quota.resetSeconds) } };
+  return { input, item: { kind: 'refused', error: tooManyRequests(quota.resetSeconds) } };
 }
 
 export interface BatchAnswerOptions {
@@ -210,7 +210,7 @@ async function itemAnswer(
   assert(entry !== undefined, 'every result belongs to an entry');
   if (result.kind === 'deleted') return { status: 204 };
   const status = result.kind === 'created' ? 201 : 200;
-  return recordAnswer({ instance, reader, facts: entry.facts }, result.record, status);
+  return recordAnswer({ instance, reader, input: entry.input }, result.record, status);
 }
 
 /** Returns the error that a failed batch is answered with: that of the item itself where it failed by no fault of the client. */

@@ -21,7 +21,7 @@ export async function recordAnswer(
   status: 200 | 201,
 ): Promise<RecordAnswer> {
   const [shown = ''] = await presentRecords(context, [record]);
-  const json = projected(context.facts.query, shown);
+  const json = projected(context.input.query, shown);
   const headers = { etag: entityTag(record.revision, textDigest(json)) };
   return { status, json, headers, idsJson: () => recordIdsJson(record) };
 }

@@ -4,7 +4,7 @@ import { ipAddressText } from '../base/ip-address.ts';
 import { isJsonObject } from '../base/json.ts';
 import { continueTrace, type Trace } from '../base/trace-context.ts';
 import type { Caller } from '../access/caller.ts';
-import type { FactReader, RuleInput, RequestOrigin } from '../access/rule-input.ts';
+import type { ValueReader, RuleInput, RequestOrigin } from '../access/rule-input.ts';
 import { clientKey } from '../limits/rate-limiter.ts';
 import { queryOf } from './request.ts';
 
@@ -42,7 +42,7 @@ function originOf(request: FastifyRequest<object>): RequestOrigin {
   };
 }
 
-function headerReader({ headers }: FastifyRequest<object>): FactReader {
+function headerReader({ headers }: FastifyRequest<object>): ValueReader {
   return {
     get: (name) => {
       const header = toHeaderName(name);

@@ -3,7 +3,7 @@ import type { EmailTemplate } from '../collections/collection.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** The values of a template's placeholders. A placeholder without a value in this mail stays as written. */
-export interface MailFacts {
+export interface MailValues {
   readonly meta: Settings['meta'];
   readonly token?: string;
   readonly otp?: string;
@@ -19,20 +19,20 @@ const PLACEHOLDER = /\{(?:(APP_NAME|APP_URL|TOKEN|OTP|OTP_ID|ALERT_INFO)|RECORD:
 const subjectLengthMax = 255;
 
 /** Fills a template. Values may come from anyone who signs up, so they are escaped in the body and kept on one line in the subject. */
-export function renderMail(template: EmailTemplate, facts: MailFacts): MailText {
+export function renderMail(template: EmailTemplate, values: MailValues): MailText {
   return {
-    subject: fill(template.subject, facts, (value) => value)
+    subject: fill(template.subject, values, (value) => value)
       .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
       .slice(0, subjectLengthMax)
       .toWellFormed(),
-    html: fill(template.body, facts, escapeHtml),
+    html: fill(template.body, values, escapeHtml),
   };
 }
 
 /** Fills placeholders in one pass: values are not searched again, or an account named `{TOKEN}` would put the token into a subject. */
-function fill(text: string, facts: MailFacts, write: (value: string) => string): string {
-  const { meta, token, otp, otpId, alertInfo } = facts;
-  const values: Readonly<Record<string, string | undefined>> = {
+function fill(text: string, values: MailValues, write: (value: string) => string): string {
+  const { meta, token, otp, otpId, alertInfo } = values;
+  const words: Readonly<Record<string, string | undefined>> = {
     APP_NAME: meta.appName,
     APP_URL: meta.appURL.replace(/\/+$/, ''),
     TOKEN: token,
@@ -41,7 +41,7 @@ function fill(text: string, facts: MailFacts, write: (value: string) => string):
     ALERT_INFO: alertInfo,
   };
   return text.replaceAll(PLACEHOLDER, (whole, name: string | undefined, field: string | undefined) => {
-    const value = field === undefined ? values[name ?? ''] : facts.field(field);
+    const value = field === undefined ? words[name ?? ''] : values.field(field);
     return value === undefined ? whole : write(value);
   });
 }

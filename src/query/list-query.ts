@@ -14,6 +14,7 @@ import { parseFields, type Projection } from './projection.ts';
  * plan.ts           makes the statements; with slots (plan-slots.ts) they serve all lists of one form, whose values are bound
  * run-list.ts       runs them: rows, or rows that the engine writes as JSON and that row-cache.ts keeps
  * explain-list.ts   whether an index leads to the rows, for superusers who ask
+ * rule-plan.ts      a rule or a filter of records as a plan: compiled once for a kind of caller, bound for each request
  * record-scope.ts   the names of a collection's records, and the joins that they need; path.ts follows a path over relations,
  *                   request-names.ts has `@request.…` and `@collection.…`
  *

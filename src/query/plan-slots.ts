@@ -1,17 +1,14 @@
-import type { RuleInput } from '../access/rule-input.ts';
 import type { PlainConstant } from '../filters/operand.ts';
 import { type FilterSlots, macroValue } from '../filters/resolve.ts';
 import type { FilterTemplate } from '../filters/template.ts';
-import { Slot, type SlotTest, type SlotValue } from '../sql/slot.ts';
+import { holds, Slot, type SlotTest, type SlotValue } from '../sql/slot.ts';
+import type { ConditionRequest } from './condition-request.ts';
 
-/** What differs between requests for lists of one form. */
-export interface PlanRequest {
+/** What differs between requests of one form. */
+export interface PlanRequest extends ConditionRequest {
+  /** The constants in the caller's filter. */
   readonly literals: readonly (string | number)[];
-  /** Of the caller, only what `PlanSlots` reads. */
-  readonly input: RuleInput;
-  /** Milliseconds since 1970. */
-  readonly now: number;
-  /** How many rows the page comes after; 0 where it comes after a cursor. */
+  /** How many rows a page comes after; 0 where it comes after a cursor. */
   readonly offset: number;
 }
 
@@ -24,6 +21,8 @@ export interface PlanInputs {
   readonly isPinned: boolean;
   readonly usesTime: boolean;
   readonly usesCaller: boolean;
+  /** Whether it depends on `@request.…` besides the caller. */
+  readonly usesRequest: boolean;
 }
 
 /** Gives slots to the values of the request for which a plan is made, so that others can use the plan with theirs. */
@@ -35,6 +34,7 @@ export class PlanSlots implements FilterSlots {
   #isPinned = false;
   #usesTime = false;
   #usesCaller = false;
+  #usesRequest = false;
 
   /** `positions` are those of the request's literals in its filter. */
   constructor(request: PlanRequest, positions: FilterTemplate['positions']) {
@@ -73,6 +73,20 @@ export class PlanSlots implements FilterSlots {
     return this.#add(({ input }) => input.callerRelations?.get(field) ?? null);
   }
 
+  /** Another value of the request; undefined where it is null. */
+  ofRequest(read: (request: ConditionRequest) => SlotValue): Slot | undefined {
+    this.#usesRequest = true;
+    return this.#add(read);
+  }
+
+  /** Returns a value that what is planned depends on: the plan is right only for requests with the same value. */
+  decide<Value extends SlotValue>(read: (request: ConditionRequest) => Value): Value {
+    const value = read(this.#request);
+    const slot = this.ofRequest(read);
+    if (slot !== undefined) holds<SlotValue>(slot, (other) => other === value);
+    return value;
+  }
+
   /** Called where what is planned depends on who the caller is, even where that is nobody. */
   noteCaller(): void {
     this.#usesCaller = true;
@@ -89,6 +103,7 @@ export class PlanSlots implements FilterSlots {
       isPinned: this.#isPinned,
       usesTime: this.#usesTime,
       usesCaller: this.#usesCaller,
+      usesRequest: this.#usesRequest,
     };
   }
 

@@ -1,5 +1,4 @@
 import { type Caller, type NameScope, nameScope, reaches } from '../access/caller.ts';
-import type { RuleInput } from '../access/rule-input.ts';
 import { BrokenRule, parseRule } from '../access/rule.ts';
 import { AppError } from '../base/errors.ts';
 import type { CollectionFinder, Collections } from '../collections/collection-store.ts';
@@ -12,18 +11,16 @@ import { comparisonsOf, type FilterTree } from '../filters/parse.ts';
 import type { FilterContext, FilterSlots } from '../filters/resolve.ts';
 import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Names } from '../storage/database.ts';
+import type { ConditionRequest } from './condition-request.ts';
 import type { ListScope } from './list-source.ts';
 import { findPath, type Path, type Step } from './path.ts';
 import type { PlanSlots } from './plan-slots.ts';
 import { resolveRequest } from './request-names.ts';
 
 /** What all conditions of one statement share. */
-export interface ScopeContext {
+export interface ScopeContext extends ConditionRequest {
   readonly collections: CollectionFinder;
   readonly names: Names;
-  readonly facts: RuleInput;
-  /** Milliseconds since 1970. */
-  readonly now: number;
   /** For a statement that is kept for other requests. */
   readonly slots?: PlanSlots | undefined;
   /**
@@ -116,19 +113,19 @@ export class RecordScope {
   #leadsElsewhere = false;
 
   constructor(context: ScopeContext, base: Base, options: ScopeOptions = {}) {
-    const collections = reachableCollections(context.collections, context.facts.caller);
+    const collections = reachableCollections(context.collections, context.input.caller);
     this.#context = collections === context.collections ? context : { ...context, collections };
     this.#dialect = context.names.dialect;
     this.#base = base;
     this.#joinsOutside = options.joinsOutside ?? false;
     this.#counter = options.counter ?? { next: 1 };
-    this.#filterScope = options.isOfBodies === true ? 'own' : nameScope(context.facts.caller);
+    this.#filterScope = options.isOfBodies === true ? 'own' : nameScope(context.input.caller);
   }
 
   /** Adds a filter of the caller, which every row has to meet. Throws a filter error. */
   addFilter(tree: FilterTree): void {
     const { slots, isStored } = this.#context;
-    this.#add(tree, this.#filterScope, { slots: slots?.ofRules, isStored });
+    this.#add(tree, this.#filterScope, { slots, isStored });
   }
 
   /** Adds a rule that need not be stored yet. Throws a filter error. */
@@ -176,7 +173,7 @@ export class RecordScope {
   forList(): ListScope {
     return {
       conditionWith: (filter) => {
-        if (filter !== undefined) this.#add(filter, this.#filterScope, { slots: this.#context.slots });
+        if (filter !== undefined) this.addFilter(filter);
         return this.condition;
       },
       joins: () => this.joins,
@@ -206,7 +203,7 @@ export class RecordScope {
   }
 
   #resolve(name: string, scope: NameScope, isAny: boolean): ReturnType<Resolve> {
-    const { collections, names, facts, slots, before } = this.#context;
+    const { collections, names, slots, before } = this.#context;
     const mayUseHidden = scope === 'everything';
     const context = { collections, names, dialect: this.#dialect, mayUseHidden, isAny, slots };
     const { collection } = this.#base;
@@ -219,7 +216,8 @@ export class RecordScope {
       return isPath(found) ? this.#walk(found, scope, before) : found;
     }
     if (mayUseHidden && name.startsWith('@')) {
-      const found = resolveRequest(name, { ...context, facts, collection, alias: this.#base.alias });
+      const request = this.#context;
+      const found = resolveRequest(name, { ...context, request, collection, alias: this.#base.alias });
       return isPath(found) ? this.#walk(found, scope) : found;
     }
     const [path = '', modifier, ...more] = name.split(':');

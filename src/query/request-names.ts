@@ -1,6 +1,7 @@
 import { foldCase } from '../base/case-folding.ts';
 import { type Field, fieldColumn, hasColumn } from '../fields/field.ts';
 import {
+  type Constant,
   type Constants,
   type Misuse,
   numberOfText,
@@ -8,15 +9,15 @@ import {
   type PlainConstant,
   type Resolve,
 } from '../filters/operand.ts';
-import type { RuleInput } from '../access/rule-input.ts';
-import type { Slot } from '../sql/slot.ts';
+import { converted, type Slot } from '../sql/slot.ts';
 import { identifier, sql, type Sql } from '../sql/sql.ts';
 import { type Collection, superusersName } from '../collections/collection.ts';
 import { findPath, isMultiple, type Path, type PathContext, type Step } from './path.ts';
+import { bodyMember, type ConditionRequest } from './condition-request.ts';
 import type { PlanSlots } from './plan-slots.ts';
 
 export interface RequestNamesContext extends PathContext {
-  readonly facts: RuleInput;
+  readonly request: ConditionRequest;
   /** The collection that the rule is about, and the alias of its table. */
   readonly collection: Collection;
   readonly alias: Sql;
@@ -32,31 +33,45 @@ export function resolveRequest(name: string, context: RequestNamesContext): Reso
   if (other !== undefined && rest !== undefined)
     return resolveOther(`${other}:${alias ?? ''}`, rest, context);
   const [, part = '', member, modifier] = /^@request\.(\w+)(?:\.([\w.]+))?(?::(\w+))?$/.exec(name) ?? [];
-  // Of the request itself, only the caller has slots.
-  if (part !== 'auth') context.slots?.pin();
-  if (member === undefined) return resolveWord(name, part, context.facts);
-  const asked = { segments: member.split('.'), modifier };
+  if (member === undefined) return resolveWord(name, part, context);
+  const path = { segments: member.split('.'), modifier };
   switch (part) {
     case 'query':
     case 'headers':
-      return resolveText(context.facts[part].get(member), { ...asked, collection: context.collection });
+      return resolveText(({ input }) => input[part].get(member), path, context);
     case 'body':
-      return resolveBody(asked, context);
+      return resolveBody(path, context);
     case 'auth':
-      return resolveCaller(asked, context);
+      return resolveCaller(path, context);
     default:
       return modifier === undefined ? null : misuse(modifier);
   }
 }
 
-interface Asked {
+/** Returns a value of the request: the value itself or, in a plan that serves other requests, its slot. */
+function valueOf(
+  { request, slots }: RequestNamesContext,
+  read: (request: ConditionRequest) => PlainConstant,
+): Constant {
+  return slots === undefined ? read(request) : (slots.ofRequest(read) ?? null);
+}
+
+/** Returns a value that decides how the name is compiled. A plan serves only requests with the same value. */
+function decide<Value extends PlainConstant>(
+  { request, slots }: RequestNamesContext,
+  read: (request: ConditionRequest) => Value,
+): Value {
+  return slots === undefined ? read(request) : slots.decide(read);
+}
+
+interface MemberPath {
   readonly segments: readonly string[];
   readonly modifier: string | undefined;
 }
 
-function resolveWord(name: string, part: string, facts: RuleInput): Resolved {
+function resolveWord(name: string, part: string, context: RequestNamesContext): Resolved {
   if (!name.startsWith('@request.') || name.includes(':')) return undefined;
-  return part === 'context' || part === 'method' ? facts[part] : null;
+  return part === 'context' || part === 'method' ? valueOf(context, ({ input }) => input[part]) : null;
 }
 
 /**
@@ -83,50 +98,65 @@ function behind(steps: readonly Step[], path: Path | Misuse | undefined): Path |
 }
 
 function resolveText(
-  value: string | null,
-  { segments, modifier, collection }: Asked & { readonly collection: Collection },
+  read: (request: ConditionRequest) => string | null,
+  { segments, modifier }: MemberPath,
+  context: RequestNamesContext,
 ): Resolved {
-  if (modifier === 'isset') return truth(value !== null);
-  if (modifier === 'lower') return lower(value);
+  if (modifier === 'isset') return valueOf(context, (request) => truth(read(request) !== null));
+  if (modifier === 'lower') return valueOf(context, (request) => lower(read(request)));
   if (modifier !== undefined) return misuse(modifier);
-  return typeof value === 'string' && isNumberField(collection, segments.at(-1) ?? '')
-    ? (numberOfText(value) ?? 0)
-    : value;
+  const isNumber = isNumberField(context.collection, segments.at(-1) ?? '');
+  return valueOf(context, (request) => (isNumber ? asNumber(read(request)) : read(request)));
 }
 
-function resolveBody({ segments, modifier }: Asked, context: RequestNamesContext): Resolved {
+function resolveBody({ segments, modifier }: MemberPath, context: RequestNamesContext): Resolved {
   const [first = '', ...rest] = segments;
-  const { body } = context.facts;
-  const isSet = Object.hasOwn(body, first);
   const field = context.collection.fields.find(({ name }) => name === first);
-  if (modifier === 'isset') return truth(rest.length === 0 ? isSet : valueAt(body, segments) !== undefined);
+  const value = (request: ConditionRequest): unknown => memberOf(bodyMember(request, first), rest);
+  if (modifier === 'isset') return valueOf(context, (request) => truth(value(request) !== undefined));
   if (modifier === 'changed') {
     if (field === undefined || rest.length > 0) return misuse(modifier);
+    const isSet = decide(context, (request) => truth(value(request) !== undefined));
     // A password cannot be compared with the one before: it counts as changed when it is sent.
-    if (!isSet || !hasColumn(field)) return truth(isSet);
-    return changed(toConstant(body[first]), context, field);
+    if (isSet === 0n || !hasColumn(field)) return isSet;
+    return changed(
+      valueOf(context, (request) => toConstant(value(request))),
+      context,
+      field,
+    );
   }
   if (field?.type === 'relation' && rest.length > 0)
     return relationOf(field, { segments, modifier }, context);
-  const value = valueAt(body, segments);
   if (modifier === 'each') {
-    const values = Array.isArray(value) ? value : value === undefined ? [] : [value];
-    return { kind: 'constants', values: values.map(toConstant) } satisfies Constants;
+    // A list of another length makes another condition.
+    context.slots?.pin();
+    return {
+      kind: 'constants',
+      values: listOf(value(context.request)).map(toConstant),
+    } satisfies Constants;
   }
-  if (modifier === 'length') return lengthOf(value);
-  if (modifier === 'lower') return lower(toConstant(value));
+  if (modifier === 'length') return valueOf(context, (request) => lengthOf(value(request)));
+  if (modifier === 'lower') return valueOf(context, (request) => lower(toConstant(value(request))));
   if (modifier !== undefined) return misuse(modifier);
-  const isNumber = typeof value === 'string' && isNumberField(context.collection, segments.at(-1) ?? '');
-  return isNumber ? (numberOfText(value) ?? 0) : toConstant(value);
+  const isNumber = isNumberField(context.collection, segments.at(-1) ?? '');
+  return valueOf(context, (request) => {
+    const found = value(request);
+    return isNumber && typeof found === 'string' ? asNumber(found) : toConstant(found);
+  });
 }
 
 /** Resolves a path that leads on from the records whose ids were sent for a relation. */
-function relationOf(field: Field, { segments, modifier }: Asked, context: RequestNamesContext): Resolved {
+function relationOf(
+  field: Field,
+  { segments, modifier }: MemberPath,
+  context: RequestNamesContext,
+): Resolved {
   const target = context.collections.find(String(field.options['collectionId']));
   if (target === undefined) return null;
-  const given = context.facts.body[field.name];
-  const ids = (Array.isArray(given) ? given : [given]).filter((id) => typeof id === 'string');
-  const list = JSON.stringify(isMultiple(field) ? ids : ids.slice(-1));
+  const list = valueOf(context, (request) => {
+    const ids = listOf(bodyMember(request, field.name)).filter((id) => typeof id === 'string');
+    return JSON.stringify(isMultiple(field) ? ids : ids.slice(-1));
+  });
   const table = context.names.collectionTable(target.name);
   const { dialect } = context;
   const steps: Step[] = [
@@ -152,10 +182,10 @@ function relationOf(field: Field, { segments, modifier }: Asked, context: Reques
   );
 }
 
-function resolveCaller(asked: Asked, context: RequestNamesContext): Resolved {
-  const { facts, slots } = context;
-  const { caller } = facts;
-  const { modifier } = asked;
+function resolveCaller(path: MemberPath, context: RequestNamesContext): Resolved {
+  const { request, slots } = context;
+  const { caller } = request.input;
+  const { modifier } = path;
   slots?.noteCaller();
   // Checked for guests, too: a rule is compiled for a guest when it is saved, and would otherwise fail only for accounts.
   if (modifier !== undefined && !['each', 'length', 'lower'].includes(modifier)) return misuse(modifier);
@@ -163,19 +193,20 @@ function resolveCaller(asked: Asked, context: RequestNamesContext): Resolved {
   const collectionId = caller.kind === 'user' ? caller.collectionId : superusersName;
   const collection = context.collections.find(collectionId);
   if (collection === undefined) return null;
-  const [first = ''] = asked.segments;
+  const [first = ''] = path.segments;
   const id = slots?.callerId() ?? caller.id;
-  if (asked.segments.length === 1 && modifier === undefined) {
+  if (path.segments.length === 1 && modifier === undefined) {
     if (first === 'id') return id;
     if (first === 'collectionId') return collection.id;
     if (first === 'collectionName') return collection.name;
-    const known = slots === undefined ? facts.callerRelations?.get(first) : slots.callerRelation(first);
-    if (known !== undefined) return known;
+    const { callerRelations } = request.input;
+    const related = slots === undefined ? callerRelations?.get(first) : slots.callerRelation(first);
+    if (related !== undefined) return related;
   }
   const table = context.names.collectionTable(collection.name);
-  const path = findPath(context, collection, { ...asked, joinedBy: 'id' });
-  if (path !== undefined && !('kind' in path) && path.steps.length === 0 && path.counted === undefined)
-    return valueOfCaller(path, table, id);
+  const found = findPath(context, collection, { ...path, joinedBy: 'id' });
+  if (found !== undefined && !('kind' in found) && found.steps.length === 0 && found.counted === undefined)
+    return valueOfCaller(found, table, id);
   const step: Step = {
     key: '@auth.',
     hasMany: false,
@@ -185,7 +216,7 @@ function resolveCaller(asked: Asked, context: RequestNamesContext): Resolved {
       on: sql`${to}.id = ${id}`,
     }),
   };
-  return behind([step], path) ?? null;
+  return behind([step], found) ?? null;
 }
 
 /** The alias of the caller's record in a subquery of its own. */
@@ -201,16 +232,17 @@ function valueOfCaller({ leaf }: Path, table: Sql, id: string | Slot): Operand {
   return { sql: found, kind, ...(path !== undefined && { path }) };
 }
 
-/** Returns whether the stored value differs from the given one, as `!=` understands it. */
-function changed(given: PlainConstant, context: RequestNamesContext, field: Field): Operand {
+/** Returns whether the stored value differs from this one, as `!=` understands it. */
+function changed(constant: Constant, context: RequestNamesContext, field: Field): Operand {
   const column = sql`${context.alias}.${context.names.column(field.name)}`;
   const kind = ['number', 'bool'].includes(fieldColumn(field) ?? '') ? 'number' : 'text';
-  const value = given === null ? null : kind === 'number' ? Number(given) : String(given);
+  const convert = kind === 'number' ? Number : String;
+  const value = constant === null ? null : converted<PlainConstant, string | number>(constant, convert);
   const differs = context.dialect.compare({ sql: column, kind }, 'IS NOT', value);
   return { sql: sql`CAST(CASE WHEN ${differs} THEN 1 ELSE 0 END AS INTEGER)`, kind: 'bool' };
 }
 
-function valueAt(value: unknown, segments: readonly string[]): unknown {
+function memberOf(value: unknown, segments: readonly string[]): unknown {
   let at = value;
   for (const segment of segments) {
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, segment)) return undefined;
@@ -226,6 +258,14 @@ function toConstant(value: unknown): PlainConstant {
   if (typeof value === 'boolean') return truth(value);
   if (typeof value === 'string' || typeof value === 'number') return value;
   return JSON.stringify(value);
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : value === undefined ? [] : [value];
+}
+
+function asNumber(text: string | null): PlainConstant {
+  return text === null ? null : (numberOfText(text) ?? 0);
 }
 
 function lengthOf(value: unknown): number {

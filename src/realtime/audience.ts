@@ -1,15 +1,15 @@
 import type { Caller } from '../access/caller.ts';
-import type { FactReader, RuleInput } from '../access/rule-input.ts';
+import type { ValueReader, RuleInput } from '../access/rule-input.ts';
 import { admit, BrokenRule, isLocked, unlessBroken } from '../access/rule.ts';
 import { AppError } from '../base/errors.ts';
 import { partsBySize } from '../base/process.ts';
 import type { Collection } from '../collections/collection.ts';
-import { always, constantOf, never } from '../filters/compile.ts';
-import type { FilterTree } from '../filters/parse.ts';
+import { constantOf, never } from '../filters/compile.ts';
 import type { Instance } from '../instances/instance.ts';
+import { inlineColumns } from '../query/inline-columns.ts';
 import { pickFields } from '../query/projection.ts';
-import { baseAlias, RecordScope } from '../query/record-scope.ts';
-import { inlineRow, scopeContext } from '../records/check-rule.ts';
+import { baseAlias } from '../query/record-scope.ts';
+import { bindRule, type BoundRule, conditionOf, type RuleForm } from '../query/rule-plan.ts';
 import { refuseRuleNames } from '../records/list-records.ts';
 import { presentRecords } from '../records/present-records.ts';
 import type { StoredRecord } from '../records/record.ts';
@@ -69,7 +69,7 @@ export async function presentTo(
 /** Returns the JSON of a record as an audience may see it, without asking whether it may. */
 export async function jsonFor(instance: Instance, audience: Audience, record: StoredRecord): Promise<string> {
   const { fields } = audience.topic;
-  const [json = ''] = await presentRecords({ instance, facts: factsOf(audience) }, [record]);
+  const [json = ''] = await presentRecords({ instance, input: inputOf(audience) }, [record]);
   return fields === undefined ? json : JSON.stringify(pickFields(JSON.parse(json), fields));
 }
 
@@ -80,12 +80,16 @@ export function conditionFor(instance: Instance, audience: Audience, collection:
     if (!mayAsk(audience, collection)) return never;
     const rule = admit(collection, topic.rule, caller);
     try {
-      const facts = factsOf(audience);
-      return scopeFor(instance, { facts, rule, filter: topic.filter }, collection).condition ?? always;
+      return conditionOf(bind(instance, audience, { collection, rule, filter: topic.filter }));
     } catch (error) {
       throw brokenIfRefused(error, collection);
     }
   });
+}
+
+function bind({ collections, database, clock }: Instance, audience: Audience, form: RuleForm): BoundRule {
+  const definitions = { collections, names: database.names };
+  return bindRule(definitions, form, { input: inputOf(audience), now: clock.now() });
 }
 
 /** How long the conditions of one statement may be together: that of a filter with many values alone has thousands of characters. */
@@ -126,7 +130,7 @@ async function evaluate(
 ): Promise<readonly boolean[]> {
   const { database } = instance;
   const { collection, values } = record;
-  const row = inlineRow(collection, values, database.names);
+  const row = sql`(SELECT ${inlineColumns(collection, values, database.names)}) AS ${baseAlias}`;
   const columns = conditions.map((condition) => sql`CASE WHEN ${condition} THEN 1 ELSE 0 END`);
   try {
     const [found = []] = await database.search(sql`SELECT ${joinSql(columns, ', ')} FROM ${row}`);
@@ -151,25 +155,7 @@ export function checkFilter(instance: Instance, audience: Audience, collection: 
   const { filter, query } = audience.topic;
   if (filter === undefined || !mayAsk(audience, collection)) return;
   if (audience.caller.kind !== 'superuser') refuseRuleNames(reader(query));
-  const scope = scopeFor(instance, { facts: factsOf(audience), rule: undefined, filter }, collection);
-  void scope.condition;
-}
-
-interface Condition {
-  readonly facts: RuleInput;
-  readonly rule: FilterTree | undefined;
-  readonly filter: FilterTree | undefined;
-}
-
-function scopeFor(
-  instance: Instance,
-  { facts, rule, filter }: Condition,
-  collection: Collection,
-): RecordScope {
-  const scope = new RecordScope(scopeContext(instance, facts), { collection, alias: baseAlias });
-  if (rule !== undefined) scope.addRule(rule);
-  if (filter !== undefined) scope.addFilter(filter);
-  return scope;
+  bind(instance, audience, { collection, filter });
 }
 
 /** A filter that was right when it was sent no longer is, as a field was removed: it admits nothing, as a rule would. */
@@ -178,7 +164,7 @@ export function brokenIfRefused(error: unknown, { name }: Collection): unknown {
 }
 
 /** What rules may know of a subscription: the options that a request would have. */
-function factsOf({ topic, caller }: Audience): RuleInput {
+function inputOf({ topic, caller }: Audience): RuleInput {
   const { query, headers } = topic;
   return {
     caller,
@@ -190,6 +176,6 @@ function factsOf({ topic, caller }: Audience): RuleInput {
   };
 }
 
-function reader(texts: ReadonlyMap<string, string>): FactReader {
+function reader(texts: ReadonlyMap<string, string>): ValueReader {
   return { get: (name) => texts.get(name) ?? null };
 }

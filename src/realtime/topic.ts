@@ -1,7 +1,7 @@
 import { AppError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
-import { type FilterTree, parseFilter } from '../filters/parse.ts';
 import { parseFields, type Projection } from '../query/projection.ts';
+import { type FilterText, toFilterText } from '../query/rule-plan.ts';
 
 /** What a client has subscribed to: the records of a collection or one of them, or messages of another name. */
 export interface Topic {
@@ -15,7 +15,7 @@ export interface Topic {
   readonly query: ReadonlyMap<string, string>;
   /** By names in snake case: `x_token`. */
   readonly headers: ReadonlyMap<string, string>;
-  readonly filter: FilterTree | undefined;
+  readonly filter: FilterText | undefined;
   readonly fields: Projection | undefined;
   /** The cursor behind which it begins; empty to begin now, with cursors. Undefined without cursors. */
   readonly since: string | undefined;
@@ -47,7 +47,7 @@ export function parseTopic(text: string): Topic {
     rule: record === '*' ? 'listRule' : 'viewRule',
     query,
     headers,
-    filter: filter === '' ? undefined : parseFilter(filter),
+    filter: filter === '' ? undefined : toFilterText(filter),
     fields: parseFields(query.get('fields') ?? ''),
     since: query.get('since'),
   };

@@ -130,7 +130,7 @@ function conditionOf(
   { filter, now, author = operator }: RecordChoice,
 ): Sql {
   if (filter === '') return sql`TRUE`;
-  const context = { collections, names: database.names, facts: ruleInputOfCaller(author), now };
+  const context = { collections, names: database.names, input: ruleInputOfCaller(author), now };
   const scope = new RecordScope(context, { collection, alias: baseAlias });
   scope.addFilter(parseFilter(filter));
   return scope.condition ?? sql`TRUE`;

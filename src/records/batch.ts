@@ -18,7 +18,7 @@ import { prepareUpsert, type UpsertRecordRequest } from './upsert-record.ts';
 export interface BatchEntry {
   readonly item: BatchItem;
   /** What the item's rule may know: its own method, query and body, the batch's caller and headers. */
-  readonly facts: RuleInput;
+  readonly input: RuleInput;
 }
 
 export type BatchResult =
@@ -111,13 +111,13 @@ async function prepareItems(
   entries: readonly BatchEntry[],
 ): Promise<readonly PreparedItem[]> {
   const items: PreparedItem[] = [];
-  for (const { item, facts } of entries) {
+  for (const { item, input } of entries) {
     try {
-      const write = await prepareItem(instance, { item, facts });
+      const write = await prepareItem(instance, { item, input });
       const isCreate = item.kind === 'create';
       items.push({
         write,
-        asksNothing: () => isCreate && insertsWithoutQueries(instance, facts, item.collection),
+        asksNothing: () => isCreate && insertsWithoutQueries(instance, input, item.collection),
       });
     } catch (error) {
       const write = (): never => {
@@ -132,26 +132,26 @@ async function prepareItems(
 
 async function prepareItem(
   instance: Instance,
-  { item, facts }: BatchEntry,
+  { item, input }: BatchEntry,
 ): Promise<RecordWrite<BatchResult>> {
   switch (item.kind) {
     case 'create': {
-      const write = await prepareCreate(instance, facts, item);
+      const write = await prepareCreate(instance, input, item);
       return async (tx) => ({ kind: 'created', record: await write(tx) });
     }
     case 'update': {
-      const write = await prepareUpdate(instance, facts, item);
+      const write = await prepareUpdate(instance, input, item);
       return async (tx) => ({ kind: 'updated', record: await write(tx) });
     }
     case 'upsert': {
-      const write = await prepareUpsert(instance, facts, item);
+      const write = await prepareUpsert(instance, input, item);
       return async (tx) => {
         const { isCreated, record } = await write(tx);
         return { kind: isCreated ? 'created' : 'updated', record };
       };
     }
     case 'delete': {
-      const write = await prepareDelete(instance, facts, item);
+      const write = await prepareDelete(instance, input, item);
       return async (tx) => {
         await write(tx);
         return { kind: 'deleted' };
@@ -227,9 +227,9 @@ function lock(tx: Transaction, { collection, id, isDeleted }: Named): Promise<un
  * True when this caller can create a record of this collection (name or id) without a query before the INSERT: no rule is left to
  * ask, there is no account to compare with others, and no related record to find.
  */
-function insertsWithoutQueries({ collections }: Instance, facts: RuleInput, nameOrId: string): boolean {
+function insertsWithoutQueries({ collections }: Instance, input: RuleInput, nameOrId: string): boolean {
   const collection = collections.find(nameOrId);
   if (collection === undefined || collection.auth !== undefined) return false;
-  const isAdmitted = facts.caller.kind === 'superuser' || collection.rules.createRule === '';
+  const isAdmitted = input.caller.kind === 'superuser' || collection.rules.createRule === '';
   return isAdmitted && recordTable(collection).relations.length === 0;
 }

@@ -1,40 +1,53 @@
-import type { Caller } from '../access/caller.ts';
-import type { FactReader, RuleInput, RequestOrigin, RuleContext } from '../access/rule-input.ts';
-import type { Rule } from '../access/rule.ts';
-import { assert } from '../base/assert.ts';
+import type { RuleInput } from '../access/rule-input.ts';
+import { admit, type Rule, type RuleName } from '../access/rule.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
-import { fieldType } from '../fields/field-types.ts';
-import { hasColumn } from '../fields/field.ts';
-import { constantOf } from '../filters/compile.ts';
-import type { FilterTree } from '../filters/parse.ts';
 import type { Instance } from '../instances/instance.ts';
-import { inlineColumns } from '../query/inline-columns.ts';
+import type { ConditionRequest, WrittenRecord } from '../query/condition-request.ts';
+import { inlineForm, inlineValues } from '../query/inline-columns.ts';
 import { isMultiple } from '../query/path.ts';
-import { baseAlias, RecordScope, type ScopeContext } from '../query/record-scope.ts';
+import { baseAlias, type ScopeContext } from '../query/record-scope.ts';
+import { bindRule, type BoundRule, constantRule, statementOf } from '../query/rule-plan.ts';
 import { joinSql, lookupByKey, type Sql, sql, withValues } from '../sql/sql.ts';
 import type { Names, Transaction } from '../storage/database.ts';
-import { type CallerLookup, mayWriteField, type RecordTable, recordTable } from './record-table.ts';
+import { type CallerLookup, type RecordTable, recordTable } from './record-table.ts';
 
-/** The rule that `admit` left to be asked, if any, and what it may know. */
-export interface RuleCheck {
-  readonly rule: FilterTree | undefined;
-  readonly context: ScopeContext;
+/** A request to an instance, as its rules see it. */
+export interface RuleRequest {
+  readonly instance: Instance;
+  readonly input: RuleInput;
+  /** The record that is written. */
+  readonly write?: WrittenRecord | undefined;
 }
 
-/** Whether the rule is true of the record as it is stored now, in this transaction. */
-export async function isAllowed(
-  tx: Transaction,
-  { collection, id }: { readonly collection: Collection; readonly id: string },
-  asked: RuleCheck,
-): Promise<boolean> {
-  if (asked.rule === undefined) return true;
-  const row = storedRow(collection, id, tx.names);
-  return isTrueOf(tx, row, ruleCondition(asked.context, collection, asked.rule));
+/** Returns the rule of this name for a request. Throws forbidden where it admits the caller to no record, broken_rule. */
+export function admission(request: RuleRequest, collection: Collection, name: RuleName): BoundRule {
+  return boundRule(request, collection, admit(collection, name, request.input.caller));
+}
+
+/** Returns a stored rule for a request; undefined and the empty rule admit everybody. Throws broken_rule. */
+export function boundRule(request: RuleRequest, collection: Collection, rule: string | undefined): BoundRule {
+  if (rule === undefined || rule === '') return constantRule(collection, true);
+  const { instance } = request;
+  const { collections, database } = instance;
+  return bindRule({ collections, names: database.names }, { collection, rule }, conditionRequest(request));
+}
+
+function conditionRequest({ instance, input, write }: RuleRequest): ConditionRequest {
+  return { input, now: instance.clock.now(), write };
+}
+
+/** Whether the rule is true of the record as it is stored now. */
+export async function isAllowed(tx: Transaction, rule: BoundRule, id: string): Promise<boolean> {
+  const { collection, constant } = rule.plan;
+  if (constant !== undefined) return constant;
+  const make = (): Sql => sql`SELECT 1 FROM ${storedRow(collection, null, tx.names)}`;
+  const rows = await tx.search(statementOf(rule, { form: 'stored', make, values: [id] }));
+  return rows.length > 0;
 }
 
 /** Returns what follows FROM to read one stored record. It ends in a condition, behind which `AND` may follow. */
-export function storedRow(collection: Collection, id: string, names: Names): Sql {
+export function storedRow(collection: Collection, id: string | null, names: Names): Sql {
   const { from } = recordTable(collection).statements(names).joined;
   return sql`${from} WHERE ${baseAlias}.id = ${id}`;
 }
@@ -45,112 +58,20 @@ export function storedRow(collection: Collection, id: string, names: Names): Sql
  */
 export async function valuesMeetRule(
   tx: Transaction,
-  { collection, values }: { readonly collection: Collection; readonly values: readonly StoredValue[] },
-  asked: RuleCheck,
-): Promise<boolean> {
-  if (asked.rule === undefined) return true;
-  const condition = ruleCondition(asked.context, collection, asked.rule);
-  const known = constantOf(condition);
-  return known ?? isTrueOf(tx, inlineRow(collection, values, tx.names), condition);
-}
-
-/** As {@link storedRow}, for values that are not stored. */
-export function inlineRow(collection: Collection, values: readonly StoredValue[], names: Names): Sql {
-  return sql`(SELECT ${inlineColumns(collection, values, names)}) AS ${baseAlias} WHERE TRUE`;
-}
-
-/** Whether the row meets the rule's condition, which is appended to the row's own. */
-async function isTrueOf(tx: Transaction, row: Sql, condition: Sql): Promise<boolean> {
-  const rows = await tx.search(sql`SELECT 1 FROM ${row} AND ${condition}`);
-  return rows.length > 0;
-}
-
-/** Returns the condition that a rule puts on a collection's table, which is `baseAlias` in the statement. Throws broken_rule. */
-export function ruleCondition(context: ScopeContext, collection: Collection, rule: FilterTree): Sql {
-  const scope = new RecordScope(context, { collection, alias: baseAlias });
-  scope.addRule(rule);
-  const { condition } = scope;
-  // Without a condition every record would pass.
-  assert(condition !== undefined, 'an empty rule has no condition');
-  return condition;
-}
-
-/** Returns what a rule or filter that is asked now may know. `names` are those of the reader that runs it: the database or a transaction. */
-export function scopeContext(
-  { collections, database, clock }: Instance,
-  facts: RuleInput,
-  names: Names = database.names,
-): ScopeContext {
-  return { collections, names, facts, now: clock.now() };
-}
-
-/**
- * Returns the facts for a rule about a write: in its `@request.body`, the fields that were sent have the values they would be
- * stored with.
- */
-export function factsOfChange(
-  facts: RuleInput,
-  collection: Collection,
+  rule: BoundRule,
   values: readonly StoredValue[],
-): RuleInput {
-  return new ChangeFacts(facts, collection, values);
+): Promise<boolean> {
+  const { collection, constant } = rule.plan;
+  if (constant !== undefined) return constant;
+  const make = (): Sql =>
+    sql`SELECT 1 FROM (SELECT ${inlineForm(collection, tx.names)}) AS ${baseAlias} WHERE TRUE`;
+  const begin = { form: 'inline', make, values: inlineValues(collection, values) };
+  return (await tx.search(statementOf(rule, begin))).length > 0;
 }
 
-/**
- * Makes `body` only when a rule asks for it, as most do not. A class: a getter in an object literal would give each of these a
- * hidden class of its own, which V8 keeps, with all that it refers to, until a full collection.
- */
-class ChangeFacts implements RuleInput {
-  readonly caller: Caller;
-  readonly context: RuleContext;
-  readonly method: string;
-  readonly query: FactReader;
-  readonly headers: FactReader;
-  readonly callerRelations?: ReadonlyMap<string, string>;
-  readonly origin?: () => RequestOrigin;
-  readonly #sent: RuleInput['body'];
-  readonly #collection: Collection;
-  readonly #values: readonly StoredValue[];
-  #body: RuleInput['body'] | undefined;
-
-  constructor(facts: RuleInput, collection: Collection, values: readonly StoredValue[]) {
-    this.caller = facts.caller;
-    this.context = facts.context;
-    this.method = facts.method;
-    this.query = facts.query;
-    this.headers = facts.headers;
-    if (facts.callerRelations !== undefined) this.callerRelations = facts.callerRelations;
-    if (facts.origin !== undefined) this.origin = facts.origin;
-    this.#sent = facts.body;
-    this.#collection = collection;
-    this.#values = values;
-  }
-
-  get body(): RuleInput['body'] {
-    return (this.#body ??= resolvedBody(this, this.#sent, {
-      collection: this.#collection,
-      values: this.#values,
-    }));
-  }
-}
-
-function resolvedBody(
-  { caller }: Pick<RuleInput, 'caller'>,
-  sent: Readonly<Record<string, unknown>>,
-  { collection, values }: { readonly collection: Collection; readonly values: readonly StoredValue[] },
-): Record<string, unknown> {
-  const members = new Map(Object.entries(sent));
-  for (const [index, field] of collection.fields.entries()) {
-    const { name } = field;
-    const forms = [name, `${name}+`, `+${name}`, `${name}-`, `${name}:autogenerate`];
-    if (!forms.some((form) => members.has(form))) continue;
-    // A field that the caller may not write counts as not sent.
-    if (!mayWriteField(field, caller.kind === 'superuser')) for (const form of forms) members.delete(form);
-    // A password has no column: rules see it as it was sent.
-    else if (hasColumn(field))
-      members.set(name, JSON.parse(fieldType(field).toJson(values[index] ?? null, field.options)));
-  }
-  return Object.fromEntries(members);
+/** Returns what a rule or filter may know that is compiled for this request alone. */
+export function scopeContext({ collections, database, clock }: Instance, input: RuleInput): ScopeContext {
+  return { collections, names: database.names, input, now: clock.now() };
 }
 
 /** Fields of the caller's own record that a rule names, without the paths that lead on from them. */
@@ -159,28 +80,28 @@ const ownFields = /@request\.auth\.(\w+)(?![\w.:])/g;
 const plainId = /^[a-z0-9]*$/;
 
 /**
- * Returns the facts with the values of the caller's relations that the rule names, such as `@request.auth.team`. An engine can
+ * Returns the input with the values of the caller's relations that the rule names, such as `@request.auth.team`. An engine can
  * use an index to compare a column with a known value; compared with another column it reads every row. Only relations are looked
  * up: ids compare with ids, while a text value beside a number would compare otherwise than the two columns do.
  */
 export async function lookUpCaller(
   { database, collections }: Pick<Instance, 'database' | 'collections'>,
-  facts: RuleInput,
+  input: RuleInput,
   rule: Rule,
 ): Promise<RuleInput> {
-  const { caller } = facts;
-  if (caller.kind !== 'user' || rule === null || !rule.includes('@request.auth.')) return facts;
+  const { caller } = input;
+  if (caller.kind !== 'user' || rule === null || !rule.includes('@request.auth.')) return input;
   const collection = collections.find(caller.collectionId);
   const table = collection && recordTable(collection);
   const makeLookup = (): { readonly lookup: CallerLookup | undefined } => ({
     lookup: table && toLookup(table, rule, database.names),
   });
   const lookup = table?.callerLookups.findOrAdd(rule, makeLookup).lookup;
-  if (lookup === undefined) return facts;
+  if (lookup === undefined) return input;
   const [row] = await database.tuples(withValues(lookup.select, [caller.id]));
-  if (row === undefined) return facts;
+  if (row === undefined) return input;
   const found = lookup.fields.map((name, index) => [name, String(row[index])] as const);
-  return { ...facts, callerRelations: new Map(found.filter(([, id]) => plainId.test(id))) };
+  return { ...input, callerRelations: new Map(found.filter(([, id]) => plainId.test(id))) };
 }
 
 function toLookup(

@@ -6,11 +6,12 @@ import type { Transaction } from '../storage/database.ts';
 import { auditAccount } from './accounts/audit-account.ts';
 import { checkAccount, isVerifiedByNature, withVerified } from './accounts/check-account.ts';
 import { currentCollection } from '../instances/current-collection.ts';
-import { factsOfChange, scopeContext, valuesMeetRule } from './check-rule.ts';
+import { admission, valuesMeetRule } from './check-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { passwordChanges, type PreparedSecrets, prepareSecrets } from './accounts/passwords.ts';
 import { noteChange } from './note-change.ts';
 import { fileSteps, placeForNew } from './record-files.ts';
+import { WrittenRecord } from '../query/condition-request.ts';
 import { recordTable } from './record-table.ts';
 import { StoredRecord, valueOf } from './record.ts';
 import {
@@ -36,18 +37,18 @@ export interface CreateRecordRequest {
  */
 export async function prepareCreate(
   instance: Instance,
-  facts: RuleInput,
+  input: RuleInput,
   request: CreateRecordRequest,
 ): Promise<RecordWrite<StoredRecord>> {
-  const { caller } = facts;
+  const { caller } = input;
   const collection = await currentCollection(instance, request.collection, (known) =>
     isLocked(known, ['createRule'], caller),
   );
   admit(collection, 'createRule', caller);
   const { body } = request;
-  const secrets = await prepareSecrets(instance, collection, { facts, body });
+  const secrets = await prepareSecrets(instance, collection, { input, body });
   const newId = placeForNew(instance, collection, { caller, body });
-  return (tx) => createInside({ instance, facts, tx }, { ...request, secrets, newId });
+  return (tx) => createInside({ instance, input, tx }, { ...request, secrets, newId });
 }
 
 /**
@@ -66,22 +67,23 @@ type PreparedCreate = CreateRecordRequest & {
 };
 
 async function create(scope: WriteScope, request: PreparedCreate): Promise<StoredRecord> {
-  const { instance, facts, tx } = scope;
+  const { instance, input, tx } = scope;
   const collection = instance.collections.get(request.collection);
-  const rule = admit(collection, 'createRule', facts.caller);
+  admit(collection, 'createRule', input.caller);
   const now = toTimestamp(instance.clock.now());
-  const isSuperuser = facts.caller.kind === 'superuser';
+  const isSuperuser = input.caller.kind === 'superuser';
   const decoded = decodeRecord(collection, request.body, { isSuperuser, now, newId: request.newId });
   const values = isVerifiedByNature(collection)
     ? withVerified(collection, decoded.values, 1)
     : decoded.values;
-  const context = scopeContext(instance, factsOfChange(facts, collection, values), tx.names);
-  // The rule is asked before any problem of the values is told, from which a stranger would learn what is stored.
-  const asked = collection.type === 'auth' ? withVerified(collection, values, 0) : values;
-  if (!(await valuesMeetRule(tx, { collection, values: asked }, { rule, context }))) throw new RefusedWrite();
+  const ruleRequest = { ...scope, write: new WrittenRecord(collection, values) };
+  const rule = admission(ruleRequest, collection, 'createRule');
+  // The rule is evaluated before any problem of the values is reported, from which a stranger would learn what is stored.
+  const ruled = collection.type === 'auth' ? withVerified(collection, values, 0) : values;
+  if (!(await valuesMeetRule(tx, rule, ruled))) throw new RefusedWrite();
   const { body, secrets } = request;
   if (collection.auth !== undefined)
-    await checkAccount(scope, { collection, body, values, secrets, context });
+    await checkAccount(scope, { collection, body, values, secrets, ruleRequest });
   const { problems } = decoded;
   if (recordTable(collection).relations.length > 0)
     await requireRelated(scope, { collection, values, problems });

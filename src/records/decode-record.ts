@@ -5,9 +5,9 @@ import type { Collection } from '../collections/collection.ts';
 import { invalidValue } from '../fields/field-error.ts';
 import type { FieldChange, Modifier, StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
-import type { Field } from '../fields/field.ts';
+import { type Field, mayWriteField } from '../fields/field.ts';
 import { type NewFile, newFilesIn } from '../fields/new-file.ts';
-import { mayWriteField, recordTable, type ShapedField } from './record-table.ts';
+import { recordTable, type ShapedField } from './record-table.ts';
 import type { StoredRecord } from './record.ts';
 
 /** The members of a JSON object as a client sent it. Unknown ones are ignored. */

@@ -6,7 +6,7 @@ import { currentCollection } from '../instances/current-collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { sql } from '../sql/sql.ts';
 import { requireAnotherSuperuser } from './accounts/check-account.ts';
-import { isAllowed, scopeContext } from './check-rule.ts';
+import { admission, isAllowed } from './check-rule.ts';
 import { findRecordToDelete } from './find-record.ts';
 import { recordTable } from './record-table.ts';
 import { type ExpectedRevision, type RecordWrite, requireExpected, type WriteScope } from './record-write.ts';
@@ -35,15 +35,15 @@ export interface DeleteRecordRequest {
  */
 export async function prepareDelete(
   instance: Instance,
-  facts: RuleInput,
+  input: RuleInput,
   request: DeleteRecordRequest,
 ): Promise<RecordWrite<void>> {
-  const { caller } = facts;
+  const { caller } = input;
   const collection = await currentCollection(instance, request.collection, (known) =>
     isLocked(known, ['deleteRule'], caller),
   );
   admit(collection, 'deleteRule', caller);
-  return (tx) => deleteInside({ instance, facts, tx }, request);
+  return (tx) => deleteInside({ instance, input, tx }, request);
 }
 
 async function deleteInside(scope: WriteScope, request: DeleteRecordRequest): Promise<void> {
@@ -52,13 +52,12 @@ async function deleteInside(scope: WriteScope, request: DeleteRecordRequest): Pr
 
 /** Locks and returns the record if the caller may delete it. Throws not_found, forbidden, precondition_failed. */
 export async function findDeletable(scope: WriteScope, request: DeleteRecordRequest): Promise<StoredRecord> {
-  const { instance, facts, tx } = scope;
+  const { instance, input, tx } = scope;
   const collection = instance.collections.get(request.collection);
-  const rule = admit(collection, 'deleteRule', facts.caller);
+  admit(collection, 'deleteRule', input.caller);
   const existing = await findRecordToDelete(tx, collection, request.id);
-  const asked = { rule, context: scopeContext(instance, facts, tx.names) };
-  if (existing === undefined || !(await isAllowed(tx, { collection, id: request.id }, asked)))
-    throw notFound();
+  if (existing === undefined) throw notFound();
+  if (!(await isAllowed(tx, admission(scope, collection, 'deleteRule'), request.id))) throw notFound();
   requireExpected(request.expected, existing);
   return existing;
 }

@@ -1,15 +1,16 @@
 import { hasScope } from '../access/caller.ts';
 import type { RuleInput } from '../access/rule-input.ts';
-import { parseRule, unlessBroken } from '../access/rule.ts';
+import { unlessBroken } from '../access/rule.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Field } from '../fields/field.ts';
 import { filterLimits } from '../filters/filter-error.ts';
 import type { Instance } from '../instances/instance.ts';
 import { findBackRelation, isMultiple } from '../query/path.ts';
 import { baseAlias, reachableCollections } from '../query/record-scope.ts';
+import { conditionOf } from '../query/rule-plan.ts';
 import { joinSql, limit, sql, type Sql } from '../sql/sql.ts';
 import { answerTooLarge, type Reader, type Tuple } from '../storage/database.ts';
-import { ruleCondition, scopeContext } from './check-rule.ts';
+import { boundRule } from './check-rule.ts';
 import { eachOf, recordTable } from './record-table.ts';
 import { fromTuple, type StoredRecord, valueOf } from './record.ts';
 
@@ -22,7 +23,7 @@ export interface ExpandedRecord {
 
 export interface ExpandContext {
   readonly instance: Instance;
-  readonly facts: RuleInput;
+  readonly input: RuleInput;
   /** Where to read: inside a transaction this is `tx`, as nothing else may be awaited there. */
   readonly reader?: Reader;
 }
@@ -88,11 +89,11 @@ interface Found {
 }
 
 function findRelation(
-  { instance, facts }: ExpandContext,
+  { instance, input }: ExpandContext,
   collection: Collection,
   name: string,
 ): Relation | undefined {
-  const { caller } = facts;
+  const { caller } = input;
   // An API key that may only write sees the record that it wrote, and no related ones.
   if (!hasScope(caller, 'records:read')) return undefined;
   const collections = reachableCollections(instance.collections, caller);
@@ -152,16 +153,17 @@ async function readRelated(
 
 /** Returns each related record with the id under which `Found.related` keeps it. */
 async function selectRelated(
-  { instance, facts, reader = instance.database, related }: Expansion,
+  { instance, input, reader = instance.database, related }: Expansion,
   relation: Relation,
   ids: readonly string[],
 ): Promise<readonly { readonly key: string; readonly record: StoredRecord }[]> {
   const { target, field, isBack } = relation;
   const { names } = reader;
-  const rule = facts.caller.kind === 'superuser' ? '' : target.rules.viewRule;
-  if (rule === null) return [];
-  const context = scopeContext(instance, { ...facts, context: 'expand' }, names);
-  const condition = rule === '' ? undefined : ruleCondition(context, target, parseRule(rule));
+  const viewRule = input.caller.kind === 'superuser' ? '' : target.rules.viewRule;
+  if (viewRule === null) return [];
+  const rule = boundRule({ instance, input: { ...input, context: 'expand' } }, target, viewRule);
+  if (rule.plan.constant === false) return [];
+  const condition = rule.plan.constant === undefined ? conditionOf(rule) : undefined;
   const { columns, from } = recordTable(target).statements(names).joined;
   const dialect = names.dialect;
   const held: Sql = sql`"$held"`;
@@ -182,7 +184,7 @@ async function selectRelated(
   // The names of a request share one query timeout.
   const startMs = instance.clock.monotonic();
   // Of a superuser no rule is asked.
-  const options = { spentMs: related.spentMs, isExempt: facts.caller.kind === 'superuser' };
+  const options = { spentMs: related.spentMs, isExempt: input.caller.kind === 'superuser' };
   const rows: readonly Tuple[] = await reader.search(statement, options);
   related.spentMs += instance.clock.monotonic() - startMs;
   return rows.map(([key, ...tuple]) => ({ key: String(key), record: fromTuple(target, tuple) }));

@@ -1,4 +1,3 @@
-import { admit } from '../access/rule.ts';
 import type { RuleInput } from '../access/rule-input.ts';
 import { AppError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
@@ -7,7 +6,7 @@ import type { Field } from '../fields/field.ts';
 import { isBlobName } from '../files/blob-store.ts';
 import { readCurrentCollection } from '../instances/current-collection.ts';
 import type { Instance } from '../instances/instance.ts';
-import { scopeContext } from './check-rule.ts';
+import { admission } from './check-rule.ts';
 import { findAllowed, findRecord } from './find-record.ts';
 import { type StoredRecord, valueOf } from './record.ts';
 
@@ -27,13 +26,13 @@ export interface NamedFile {
 }
 
 /**
- * Returns a file if its record names it, and, where it is protected, if the caller may view the record; `findFacts` finds out who
+ * Returns a file if its record names it, and, where it is protected, if the caller may view the record; `findInput` finds out who
  * that is. Undefined for everything else, whatever the reason: nothing tells what there is.
  */
 export function findRecordFile(
   instance: Instance,
   { collection: name, record: id, name: fileName }: NamedFile,
-  findFacts: () => Promise<RuleInput>,
+  findInput: () => Promise<RuleInput>,
 ): Promise<RecordFile | undefined> {
   return unlessRefused(() =>
     readCurrentCollection(instance, name, async (collection) => {
@@ -43,7 +42,7 @@ export function findRecordFile(
       const field = record && fieldOfFile(record, fileName);
       if (field === undefined) return undefined;
       const isProtected = field.options['protected'] === true;
-      if (isProtected && !(await mayView(instance, { collection, id }, await findFacts()))) return undefined;
+      if (isProtected && !(await mayView(instance, { collection, id }, await findInput()))) return undefined;
       return { key: `${collection.id}/${id}/${fileName}`, isProtected, thumbs: thumbsOf(field) };
     }),
   );
@@ -67,11 +66,11 @@ function thumbsOf({ options }: Field): readonly string[] {
 async function mayView(
   instance: Instance,
   { collection, id }: { readonly collection: Collection; readonly id: string },
-  facts: RuleInput,
+  input: RuleInput,
 ): Promise<boolean> {
-  const rule = admit(collection, 'viewRule', facts.caller);
-  const context = scopeContext(instance, { ...facts, context: 'protectedFile' });
-  return (await findAllowed(instance.database, { collection, id }, { rule, context })) !== undefined;
+  const request = { instance, input: { ...input, context: 'protectedFile' } } as const;
+  const rule = admission(request, collection, 'viewRule');
+  return (await findAllowed(instance.database, rule, id)) !== undefined;
 }
 
 /** Refusals that say something of collections, records and rules. Any other, such as one for too many requests, says nothing of them. */

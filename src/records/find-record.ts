@@ -1,8 +1,8 @@
 import type { Collection } from '../collections/collection.ts';
 import { baseAlias } from '../query/record-scope.ts';
+import { type BoundRule, statementOf } from '../query/rule-plan.ts';
 import { sql, type Sql, withValues } from '../sql/sql.ts';
 import type { Reader, Transaction } from '../storage/database.ts';
-import { type RuleCheck, ruleCondition } from './check-rule.ts';
 import { recordTable } from './record-table.ts';
 import { fromTuple, type StoredRecord } from './record.ts';
 
@@ -65,17 +65,17 @@ async function first(
   return tuple === undefined ? undefined : fromTuple(collection, tuple);
 }
 
-/** Returns the record with this exact id if the rule is true of it. No rule is asked where `admit` left none. */
+/** Returns the record with this exact id if the rule is true of it. */
 export async function findAllowed(
   reader: Reader,
-  { collection, id }: { readonly collection: Collection; readonly id: string },
-  { rule, context }: RuleCheck,
+  rule: BoundRule,
+  id: string,
 ): Promise<StoredRecord | undefined> {
-  if (rule === undefined) return findRecord(reader, collection, id);
+  const { collection, constant } = rule.plan;
+  if (constant !== undefined) return constant ? findRecord(reader, collection, id) : undefined;
   const { columns, from } = recordTable(collection).statements(reader.names).joined;
-  const [tuple] = await reader.search(
-    sql`SELECT ${columns} FROM ${from} WHERE ${baseAlias}.id = ${id} AND ${ruleCondition(context, collection, rule)}`,
-  );
+  const make = (): Sql => sql`SELECT ${columns} FROM ${from} WHERE ${baseAlias}.id = ${null}`;
+  const [tuple] = await reader.search(statementOf(rule, { form: 'columns', make, values: [id] }));
   return tuple === undefined ? undefined : fromTuple(collection, tuple);
 }
 

@@ -1,11 +1,11 @@
-import type { Caller } from '../access/caller.ts';
+import { type Caller, callerForm } from '../access/caller.ts';
 import type { RuleInput } from '../access/rule-input.ts';
-import { admit } from '../access/rule.ts';
+import { admit, parseRule } from '../access/rule.ts';
 import { GenerationCache, StateCache } from '../base/cache.ts';
 import { AppError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Operand } from '../filters/operand.ts';
-import { type FilterTree, parseFilter } from '../filters/parse.ts';
+import { parseFilter } from '../filters/parse.ts';
 import { parseSort } from '../filters/sort.ts';
 import { type FilterTemplate, filterTemplate } from '../filters/template.ts';
 import { readCurrentCollection } from '../instances/current-collection.ts';
@@ -54,7 +54,7 @@ export function listRecords(
     const state = instance.database.state();
     const known = state && !list.isExplained ? knownLists.find(state, list.answerKey) : undefined;
     if (known !== undefined) return known;
-    const asker = rule === undefined ? input : await lookUpCaller(instance, input, collection.rules.listRule);
+    const asker = rule === undefined ? input : await lookUpCaller(instance, input, rule);
     const planned = planFor(instance, asker, list);
     const { paging } = list;
     const sealer = paging.cursor === undefined ? undefined : cursorsOf(instance, asker, list);
@@ -83,7 +83,8 @@ export function planWithoutReading(
 /** A list as it was asked for. */
 interface ListRequest {
   readonly collection: Collection;
-  readonly rule: FilterTree | undefined;
+  /** The list rule, where records have to meet it. */
+  readonly rule: string | undefined;
   readonly query: QueryReader;
   readonly paging: Paging;
   readonly filter: FilterTemplate | undefined;
@@ -115,15 +116,9 @@ function parseList(
   const begin = cursor === undefined ? page > 1 : 'cursor';
   const sort = query.get('sort') ?? '';
   const how = `${table.id}/${collections.version}/${written === undefined}/${begin}/${perPage}/${skipTotal}/${sort.length}`;
-  const planKey = [how, kindOf(caller), sort, filter?.form ?? ''].join('\u0000');
+  const planKey = [how, callerForm(caller), sort, filter?.form ?? ''].join('\u0000');
   const answerKey = [planKey, page, rule && idOf(caller), ...(filter?.literals ?? [])].join('\u0000');
   return { ...asked, paging, filter, isExplained, written, planKey, answerKey };
-}
-
-/** Returns what a plan depends on of the caller, besides the values in its slots. */
-function kindOf(caller: Caller): string {
-  if (caller.kind === 'superuser') return caller.key === undefined ? 'superuser' : JSON.stringify(caller.key);
-  return caller.kind === 'user' ? caller.collectionId : caller.kind;
 }
 
 function idOf(caller: Caller): string {
@@ -210,7 +205,7 @@ function sourceOf(
   const context = { ...scopeContext(instance, input), slots };
   const { names, now } = context;
   const scope = new RecordScope(context, { collection, alias: baseAlias }, { joinsOutside: true });
-  if (rule !== undefined) scope.addRule(rule);
+  if (rule !== undefined) scope.addRule(parseRule(rule));
   const { columns, from } = recordTable(collection).statements(names).joined;
   // A filter may take as long for one row of large json values as for hundreds of others.
   const hasJson = collection.fields.some(({ type }) => type === 'json');
@@ -241,7 +236,7 @@ async function runAndPresent(
   const records = tuples.map((tuple) => fromTuple(collection, tuple));
   // The texts of the records are in memory beside their values.
   bound.memory?.extend(bytesOf(tuples));
-  const texts = await presentRecords({ instance, facts: input }, records);
+  const texts = await presentRecords({ instance, input }, records);
   const fields = parseFields(query.get('fields') ?? '');
   return listTexts(page, fields === undefined ? texts : await projectTexts(texts, fields));
 }
@@ -268,7 +263,13 @@ function isRepeatable(
   const isShared = paging.cursor === undefined && (rule !== undefined || !inputs.usesCaller);
   const isRandom = plan.select.terms.some(({ operand }) => operand === undefined);
   return (
-    isShared && written !== undefined && !isExplained && !inputs.isPinned && !inputs.usesTime && !isRandom
+    isShared &&
+    written !== undefined &&
+    !isExplained &&
+    !inputs.isPinned &&
+    !inputs.usesTime &&
+    !inputs.usesRequest &&
+    !isRandom
   );
 }
 

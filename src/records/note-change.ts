@@ -1,5 +1,5 @@
 import type { Caller } from '../access/caller.ts';
-import type { FactReader } from '../access/rule-input.ts';
+import type { ValueReader } from '../access/rule-input.ts';
 import { unreachable } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
 import type { Timestamp } from '../base/timestamp.ts';
@@ -20,7 +20,7 @@ export interface NewChange {
 }
 
 /** Writes the event of a change in the transaction of the change. Throws bad_request where too many webhooks have led to it. */
-export async function noteChange({ instance, facts, tx }: WriteScope, change: NewChange): Promise<void> {
+export async function noteChange({ instance, input, tx }: WriteScope, change: NewChange): Promise<void> {
   const { kind, record, before, now } = change;
   const { collection } = record;
   if (!emitsEvents(collection)) return;
@@ -30,14 +30,14 @@ export async function noteChange({ instance, facts, tx }: WriteScope, change: Ne
     created: now,
     ...hiddenOf(record),
     context: {
-      actor: actorOf(facts.caller, instance.collections),
-      hops: hopsOf(facts.headers),
+      actor: actorOf(input.caller, instance.collections),
+      hops: hopsOf(input.headers),
       ...(kind === 'record.update' && before !== undefined && { changed: changedNames(before, record) }),
     },
   };
   await instance.events.note(tx, event, {
     change: { collection, after: record.values, ...(before && { before: before.values }) },
-    trace: facts.trace,
+    trace: input.trace,
   });
 }
 
@@ -83,7 +83,7 @@ export function actorOf(caller: Caller, collections: CollectionFinder): string {
 const hopsMax = 8;
 
 /** Returns the number of the webhooks of this change: one more than the request has, which a receiver passes on. */
-function hopsOf(headers: FactReader): number {
+function hopsOf(headers: ValueReader): number {
   const before = headers.get('x_service_hops');
   if (before === null) return 1;
   if (!/^\d{1,9}$/.test(before))

@@ -1,10 +1,11 @@
-import { parseRule, unlessBroken } from '../access/rule.ts';
+import { unlessBroken } from '../access/rule.ts';
 import { Pauses } from '../base/pieces.ts';
 import type { Collection } from '../collections/collection.ts';
-import { baseAlias, type ScopeContext } from '../query/record-scope.ts';
+import { baseAlias } from '../query/record-scope.ts';
+import { type BoundRule, conditionOf } from '../query/rule-plan.ts';
 import { sql } from '../sql/sql.ts';
 import { answerBytesMax, answerTooLarge, type Reader } from '../storage/database.ts';
-import { ruleCondition, scopeContext } from './check-rule.ts';
+import { boundRule } from './check-rule.ts';
 import { type ExpandContext, type ExpandedRecord, expandRecords, parseExpand } from './expand.ts';
 import { recordTable } from './record-table.ts';
 import { recordToJson, type Sight, type StoredRecord, valueOf } from './record.ts';
@@ -27,7 +28,7 @@ export async function presentRecords(
   context: ExpandContext,
   records: readonly StoredRecord[],
 ): Promise<readonly string[]> {
-  const expand = context.facts.query.get('expand');
+  const expand = context.input.query.get('expand');
   if (expand === null || expand === '') {
     const sightOf = await visibilityOf(context, records);
     return bearable(await textsOf(context, records, (record) => recordToJson(record, sightOf(record))));
@@ -135,10 +136,10 @@ export type SightOf = (record: StoredRecord) => Sight;
 
 /** Returns how much of each record the caller sees. Runs one statement for each collection that has a manage rule. */
 async function visibilityOf(
-  { instance, facts, reader = instance.database }: ExpandContext,
+  { instance, input, reader = instance.database }: ExpandContext,
   records: readonly StoredRecord[],
 ): Promise<SightOf> {
-  const { caller } = facts;
+  const { caller } = input;
   if (caller.kind === 'superuser') return () => 'everything';
   if (caller.kind === 'guest') return () => 'public';
   const ids = new Map<Collection, string[]>();
@@ -150,10 +151,12 @@ async function visibilityOf(
     ids.set(collection, known);
   }
   const managed = new Map<Collection, ReadonlySet<string>>();
-  const context = scopeContext(instance, facts, reader.names);
   for (const [collection, ofCollection] of ids) {
-    const ask = () => findManaged(reader, { collection, ids: ofCollection }, context);
-    managed.set(collection, await unlessBroken(instance, new Set(), ask));
+    const manageRule = collection.auth?.manageRule;
+    if (!manageRule) continue;
+    const find = async (): Promise<ReadonlySet<string>> =>
+      findManaged(reader, boundRule({ instance, input }, collection, manageRule), ofCollection);
+    managed.set(collection, await unlessBroken(instance, new Set(), find));
   }
   return (record) => {
     const { collection } = record;
@@ -166,16 +169,16 @@ function idOf(record: StoredRecord): string {
   return String(valueOf(record, 'id'));
 }
 
-/** Returns which of these accounts the caller may manage. The manage rule never admits guests; null admits nobody. */
+/** Returns which of these accounts the caller may manage. */
 async function findManaged(
   reader: Reader,
-  { collection, ids }: { readonly collection: Collection; readonly ids: readonly string[] },
-  context: ScopeContext,
+  rule: BoundRule,
+  ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const manageRule = collection.auth?.manageRule ?? null;
-  if (manageRule === null || context.facts.caller.kind === 'guest') return new Set();
-  const condition = ruleCondition(context, collection, parseRule(manageRule));
+  const { collection, constant } = rule.plan;
+  if (constant !== undefined) return new Set(constant ? ids : []);
   const { from } = recordTable(collection).statements(reader.names).joined;
+  const condition = conditionOf(rule);
   const managed = sql`
     SELECT ${baseAlias}.id FROM ${from}
     WHERE ${baseAlias}.id${reader.names.anyOf([...new Set(ids)])} AND ${condition}`;

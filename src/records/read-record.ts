@@ -1,14 +1,12 @@
 import { notFound } from '../base/errors.ts';
-import type { Collection } from '../collections/collection.ts';
-import type { FilterTree } from '../filters/parse.ts';
+import { type BoundRule, statementOf } from '../query/rule-plan.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { RuleInput } from '../access/rule-input.ts';
-import { admit } from '../access/rule.ts';
-import { sql, withValues } from '../sql/sql.ts';
+import { withValues } from '../sql/sql.ts';
 import { findAllowed } from './find-record.ts';
 import { presentRecords } from './present-records.ts';
 import { type RecordJson, recordTable } from './record-table.ts';
-import { ruleCondition, scopeContext } from './check-rule.ts';
+import { admission, type RuleRequest } from './check-rule.ts';
 import { readCurrentCollection } from '../instances/current-collection.ts';
 
 /** A record as its caller may see it. */
@@ -28,56 +26,42 @@ interface RecordRequest {
  */
 export function readRecord(
   instance: Instance,
-  facts: RuleInput,
+  input: RuleInput,
   { collection: name, id }: RecordRequest,
 ): Promise<RecordText> {
   return readCurrentCollection(instance, name, async (collection) => {
-    const rule = admit(collection, 'viewRule', facts.caller);
-    const withHidden = facts.caller.kind === 'superuser';
-    const json = facts.query.get('expand')
+    const rule = admission({ instance, input }, collection, 'viewRule');
+    const withHidden = input.caller.kind === 'superuser';
+    const json = input.query.get('expand')
       ? undefined
       : recordTable(collection).json(instance.database.names, { withHidden });
-    const asked = { collection, id, rule };
     const read =
       json === undefined
-        ? await present(instance, facts, asked)
-        : await readJson(instance, facts, { ...asked, json });
+        ? await present({ instance, input }, rule, id)
+        : await readJson(instance, rule, { id, json });
     if (read === undefined) throw notFound();
     return read;
   });
 }
 
-interface ReadRequest {
-  readonly collection: Collection;
-  readonly id: string;
-  readonly rule: FilterTree | undefined;
-}
-
-async function present(
-  instance: Instance,
-  facts: RuleInput,
-  { collection, id, rule }: ReadRequest,
-): Promise<RecordText | undefined> {
-  const context = scopeContext(instance, facts);
-  const record = await findAllowed(instance.database, { collection, id }, { rule, context });
+async function present(request: RuleRequest, rule: BoundRule, id: string): Promise<RecordText | undefined> {
+  const record = await findAllowed(request.instance.database, rule, id);
   if (record === undefined) return undefined;
-  const [json = ''] = await presentRecords({ instance, facts }, [record]);
+  const [json = ''] = await presentRecords(request, [record]);
   return { revision: record.revision, json };
 }
 
 /** Reads the JSON as the engine writes it. */
 async function readJson(
-  instance: Instance,
-  facts: RuleInput,
-  { collection, id, rule, json }: ReadRequest & { readonly json: RecordJson },
+  { database }: Instance,
+  rule: BoundRule,
+  { id, json }: { readonly id: string; readonly json: RecordJson },
 ): Promise<RecordText | undefined> {
-  const { database } = instance;
-  const one = withValues(json.selectById, [id]);
-  const [row] =
-    rule === undefined
-      ? await database.tuples(one)
-      : await database.search(
-          sql`${one} AND ${ruleCondition(scopeContext(instance, facts), collection, rule)}`,
-        );
+  const { selectById } = json;
+  const { constant } = rule.plan;
+  if (constant === false) return undefined;
+  const [row] = constant
+    ? await database.tuples(withValues(selectById, [id]))
+    : await database.search(statementOf(rule, { form: 'json', make: () => selectById, values: [id] }));
   return row && { revision: Number(row[0]), json: String(row[1]) };
 }

@@ -4,12 +4,13 @@ import { toTimestamp } from '../base/timestamp.ts';
 import type { Collection } from '../collections/collection.ts';
 import { chosenTexts } from '../fields/chosen-texts.ts';
 import type { StoredValue } from '../fields/field-type.ts';
+import { mayWriteField } from '../fields/field.ts';
 import { type FileOptions, firstProblem } from '../fields/file-field.ts';
 import { claimUploads, fileKey, fileNames, isFileKey, noteRemovals } from '../files/file-removals.ts';
 import { UploadedFile } from '../files/uploads.ts';
 import type { Instance } from '../instances/instance.ts';
 import { decodeRecord, newFilesOf, type RecordBody } from './decode-record.ts';
-import { type FilePlace, mayWriteField, recordTable } from './record-table.ts';
+import { type FilePlace, recordTable } from './record-table.ts';
 import type { WriteScope } from './record-write.ts';
 import { StoredRecord, valueOf } from './record.ts';
 

@@ -1,9 +1,9 @@
-import { GenerationCache } from '../base/cache.ts';
+import { attached, GenerationCache } from '../base/cache.ts';
 import type { Collection } from '../collections/collection.ts';
 import { chosenTexts } from '../fields/chosen-texts.ts';
 import type { FieldType, StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
-import { type Field, fieldColumn, hasColumn } from '../fields/field.ts';
+import { type Field, fieldColumn, hasColumn, mayWriteField } from '../fields/field.ts';
 import type { RelationOptions } from '../fields/relation-field.ts';
 import { baseAlias } from '../query/record-scope.ts';
 import type { RowKind } from '../query/row-cache.ts';
@@ -82,13 +82,8 @@ export class RecordTable {
 const tableKey = Symbol('record table');
 
 /** Returns the record table of a definition, which keeps it. */
-export function recordTable(collection: Collection & { readonly [tableKey]?: RecordTable }): RecordTable {
-  const known = collection[tableKey];
-  if (known !== undefined) return known;
-  const table = new RecordTable(collection);
-  // Not enumerable: a copy with changes is another definition, which this table would be wrong for.
-  Object.defineProperty(collection, tableKey, { value: table });
-  return table;
+export function recordTable(collection: Collection): RecordTable {
+  return attached(collection, tableKey, () => new RecordTable(collection));
 }
 
 /** Lookups kept per definition of an auth collection: one for each rule that names relations of its accounts. */
@@ -293,15 +288,6 @@ function filesOf({ fields }: Collection): readonly FilePlace[] {
 /** Returns the ids in a stored value, which was checked before it was stored. */
 export function relatedIds({ options }: RelationPlace, stored: StoredValue): readonly string[] {
   return chosenTexts.read(stored, options) ?? [];
-}
-
-/** Whether a caller may write the field. Only superusers may write hidden ones, except for an account's own password. */
-export function mayWriteField(field: Field, isSuperuser: boolean): boolean {
-  return !field.hidden || isSuperuser || isOwnPassword(field);
-}
-
-function isOwnPassword({ system, name, type }: Field): boolean {
-  return system && type === 'password' && name === 'password';
 }
 
 /** The columns that identify the state of a record: no two records have the same position, and no two states of one the same revision. */

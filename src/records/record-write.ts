@@ -1,11 +1,11 @@
 import type { RuleInput } from '../access/rule-input.ts';
 import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
+import { mayWriteField } from '../fields/field.ts';
 import type { Instance } from '../instances/instance.ts';
 import { identifier } from '../sql/sql.ts';
 import type { Names, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
-import { mayWriteField } from './record-table.ts';
 import type { StoredRecord } from './record.ts';
 
 /**
@@ -20,7 +20,7 @@ export type RecordWrite<Result> = (tx: Transaction) => Promise<Result>;
 /** The transaction in which a change happens, and what is known about the request for it. */
 export interface WriteScope {
   readonly instance: Instance;
-  readonly facts: RuleInput;
+  readonly input: RuleInput;
   readonly tx: Transaction;
 }
 
@@ -57,8 +57,8 @@ export function refusedAs<Result>(
 }
 
 /** Returns whether a name is that of a field which the caller may not know of. A problem of it would tell the name. */
-export function hiddenFrom({ instance, facts }: WriteScope, collection: string): (name: string) => boolean {
-  const isSuperuser = facts.caller.kind === 'superuser';
+export function hiddenFrom({ instance, input }: WriteScope, collection: string): (name: string) => boolean {
+  const isSuperuser = input.caller.kind === 'superuser';
   return (name) =>
     instance.collections
       .find(collection)

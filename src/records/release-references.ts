@@ -1,14 +1,14 @@
-import { admit, isLocked, unlessBroken } from '../access/rule.ts';
+import { isLocked, unlessBroken } from '../access/rule.ts';
 import { AppError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
-import type { Field } from '../fields/field.ts';
+import { type Field, mayWriteField } from '../fields/field.ts';
 import type { Instance } from '../instances/instance.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Names } from '../storage/database.ts';
-import { isAllowed, scopeContext } from './check-rule.ts';
-import { mayWriteField, recordTable, relatedIds, type RelationPlace } from './record-table.ts';
+import { admission, isAllowed } from './check-rule.ts';
+import { recordTable, relatedIds, type RelationPlace } from './record-table.ts';
 import type { WriteScope } from './record-write.ts';
 import { notBefore, type StoredRecord, valueOf } from './record.ts';
 import { saveChanges } from './save-record.ts';
@@ -77,27 +77,25 @@ export function withoutReference(
  * caller who may view that record and field.
  */
 export async function stillReferred(
-  { instance, facts, tx }: WriteScope,
+  { instance, input, tx }: WriteScope,
   other: HoldingRecord,
   { field, cause }: { readonly field: Field; readonly cause?: unknown },
 ): Promise<AppError> {
-  const { caller } = facts;
+  const { caller } = input;
   const { collection } = other;
   const isSuperuser = caller.kind === 'superuser';
   const isShown =
     !isLocked(collection, ['viewRule'], caller) &&
     mayWriteField(field, isSuperuser) &&
-    (isSuperuser || (await mayView({ instance, facts, tx }, other)));
+    (isSuperuser || (await mayView({ instance, input, tx }, other)));
   const where = isShown ? `, as it is in the field ${field.name} of ${collection.name}` : '';
   return new AppError('bad_request', `${FAILED}${where}.`, { cause });
 }
 
-function mayView({ instance, facts, tx }: WriteScope, { collection, id }: HoldingRecord): Promise<boolean> {
-  const asked = {
-    rule: admit(collection, 'viewRule', facts.caller),
-    context: scopeContext(instance, facts, tx.names),
-  };
-  return unlessBroken(instance, false, () => isAllowed(tx, { collection, id }, asked));
+function mayView(scope: WriteScope, { collection, id }: HoldingRecord): Promise<boolean> {
+  return unlessBroken(scope.instance, false, async () =>
+    isAllowed(scope.tx, admission(scope, collection, 'viewRule'), id),
+  );
 }
 
 export async function saveReduced(

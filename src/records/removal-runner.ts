@@ -76,18 +76,18 @@ export class RemovalRunner {
    */
   async remove(
     instance: Instance,
-    facts: RuleInput,
+    input: RuleInput,
     { waitMs, ...request }: DeleteRecordRequest & { readonly waitMs: number },
   ): Promise<Pick<RemovalJob, 'id' | 'state'>> {
     const holder = this.#newHolder();
     const id = await instance.database.write(async (tx) => {
-      const record = await findDeletable({ instance, facts, tx }, request);
+      const record = await findDeletable({ instance, input, tx }, request);
       const removed = {
         collection: record.collection,
         record: idOf(record),
         lease: leaseOf(instance, holder),
       };
-      return insertJob(tx, { instance, facts }, removed);
+      return insertJob(tx, { instance, input }, removed);
     });
     const endMs = instance.clock.monotonic() + waitMs;
     let job: Pick<RemovalJob, 'id' | 'state'> = { id, state: 'checking' };
@@ -192,7 +192,7 @@ async function advance(instance: Instance, id: string, holder: string): Promise<
     return await instance.database.write(async (tx) => {
       const job = await holdJob(tx, id, leaseOf(instance, holder));
       if (job === undefined) return undefined;
-      const next = await runStep({ instance, facts: job.facts, tx }, job);
+      const next = await runStep({ instance, input: job.input, tx }, job);
       await saveJob(tx, next, instance.clock.now());
       return next;
     });

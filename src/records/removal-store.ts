@@ -19,7 +19,7 @@ export type RemovalState = 'checking' | 'running' | 'stopping' | 'done' | 'faile
 export interface RemovalJob {
   readonly id: string;
   /** Who has asked for it, and how many webhooks have led to that. */
-  readonly facts: RuleInput;
+  readonly input: RuleInput;
   /** Id of the collection of the record that goes last. */
   readonly collection: string;
   readonly record: string;
@@ -50,7 +50,7 @@ const isActive = sql`state IN ('checking', 'running', 'stopping')`;
 /** Adds a job whose only record is the one to be deleted. Throws conflict when that is leaving already, unavailable. */
 export async function insertJob(
   tx: Transaction,
-  { instance, facts }: { readonly instance: Instance; readonly facts: RuleInput },
+  { instance, input }: { readonly instance: Instance; readonly input: RuleInput },
   removed: { readonly collection: Collection; readonly record: string; readonly lease: Lease },
 ): Promise<string> {
   const { names } = tx;
@@ -65,8 +65,8 @@ export async function insertJob(
   );
   if (Number(count?.[0]) >= activeMax) throw busy();
   const id = newId();
-  const hops = facts.headers.get('x_service_hops');
-  const origin = JSON.stringify({ caller: facts.caller, hops });
+  const hops = input.headers.get('x_service_hops');
+  const origin = JSON.stringify({ caller: input.caller, hops });
   await tx.run(sql`
     INSERT INTO ${names.table('$job')} (${names.scopeColumn}id, origin, collection, record, state, found, checked, at_collection,
       at_position, deleted, changed, cause, holder, held_until, created, updated)
@@ -166,7 +166,7 @@ function fromRow(row: Row): RemovalJob {
   const headers = { get: (name: string) => (name === 'x_service_hops' ? hops : null) };
   return {
     id: String(row['id']),
-    facts: { ...ruleInputOfCaller(caller), headers },
+    input: { ...ruleInputOfCaller(caller), headers },
     collection: String(row['collection']),
     record: String(row['record']),
     // A closed set of ours.

@@ -11,10 +11,12 @@ import { fieldError } from '../fields/field-error.ts';
 import { readCurrentCollection } from '../instances/current-collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { callerOf } from '../instances/token-secrets.ts';
+import { type ConditionRequest, WrittenRecord } from '../query/condition-request.ts';
+import { inlineColumns } from '../query/inline-columns.ts';
 import { baseAlias, RecordScope, type ScopeContext } from '../query/record-scope.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import { withVerified } from './accounts/check-account.ts';
-import { factsOfChange, inlineRow, scopeContext, storedRow } from './check-rule.ts';
+import { scopeContext, storedRow } from './check-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { findRecord } from './find-record.ts';
 import type { StoredRecord } from './record.ts';
@@ -55,10 +57,10 @@ async function testRuleOf(instance: Instance, collection: Collection, asked: Rul
   // The manage rule never admits guests.
   const mayPass = asked.name !== 'manageRule' || caller.kind !== 'guest';
   if (asked.rule === '') return { allowed: mayPass, terms: [] };
-  const { facts, row } = questionOf(instance, { collection, asked, caller, existing });
+  const { row, ...request } = questionOf(instance, { collection, asked, caller, existing });
   // A rule that is stored is asked as it is, even where it could not be saved today.
   const isStored = filterRules(collection).some(([, rule]) => rule === asked.rule);
-  const context = { ...scopeContext(instance, facts), isStored };
+  const context = { ...scopeContext(instance, request.input), ...request, isStored };
   const { terms, columns } = compiled(asked.rule, { collection, context });
   const [answer = []] = await instance.database.search(sql`SELECT ${joinSql(columns, ', ')} FROM ${row}`);
   const [whole, ...results] = answer.map((result) => Number(result) === 1);
@@ -103,24 +105,25 @@ interface Tested {
 function questionOf(
   { database, clock }: Instance,
   { collection, asked, caller, existing }: Tested,
-): { readonly facts: RuleInput; readonly row: Sql } {
+): Pick<ConditionRequest, 'input' | 'write'> & { readonly row: Sql } {
   const { context, method, query, headers, record } = asked;
   const body = typeof record === 'string' ? asked.body : record;
   const now = toTimestamp(clock.now());
   const options = { isSuperuser: false, now, ...(existing && { existing }) };
   const { values } = decodeRecord(collection, body, options);
-  const sent: RuleInput = {
+  const input: RuleInput = {
     caller,
     context,
     method,
     query: { get: (name) => query.get(name) ?? null },
-    headers: { get: (name) => headers.get(toFactName(name)) ?? null },
+    headers: { get: (name) => headers.get(toHeaderKey(name)) ?? null },
     body,
   };
-  const facts = factsOfChange(sent, collection, values);
-  if (typeof record === 'string') return { facts, row: storedRow(collection, record, database.names) };
+  const write = new WrittenRecord(collection, values);
+  if (typeof record === 'string') return { input, write, row: storedRow(collection, record, database.names) };
   const asMade = collection.type === 'auth' ? withVerified(collection, values, 0) : values;
-  return { facts, row: inlineRow(collection, asMade, database.names) };
+  const columns = inlineColumns(collection, asMade, database.names);
+  return { input, write, row: sql`(SELECT ${columns}) AS ${baseAlias}` };
 }
 
 /** Compiles the rule, then each of its terms, as separate conditions. They share one counter, so that no two joins have the same alias. */
@@ -264,7 +267,7 @@ function requestOf(
     method: read.text('method', undefined),
     context: known ?? 'default',
     query: texts('query'),
-    headers: new Map([...texts('headers')].map(([name, value]) => [toFactName(name), value])),
+    headers: new Map([...texts('headers')].map(([name, value]) => [toHeaderKey(name), value])),
     body: isJsonObject(body) ? body : {},
   };
 }
@@ -275,7 +278,7 @@ function textsOf(read: MemberReader, raw: unknown): ReadonlyMap<string, string> 
 }
 
 /** `X-Token` is asked for as `x_token`. */
-function toFactName(header: string): string {
+function toHeaderKey(header: string): string {
   return header.toLowerCase().replaceAll('-', '_');
 }
 

@@ -24,12 +24,12 @@ const RECORDS_PER_TRANSACTION = 200;
  */
 export async function truncateCollection(
   instance: Instance,
-  facts: RuleInput,
+  input: RuleInput,
   nameOrId: string,
 ): Promise<void> {
   const { database } = instance;
   const { id, end } = await withCurrentCollection(instance, nameOrId, async (collection) => {
-    requireReach(facts.caller, collection);
+    requireReach(input.caller, collection);
     return { id: collection.id, end: await lastPosition(database, collection) };
   });
   let isBegun = false;
@@ -44,9 +44,9 @@ export async function truncateCollection(
     // Checked after the rows are locked: from then on no other transaction can begin to refer to them.
     await refuseReferred(tx, { collection, end }, instance.collections.all());
     const records = tuples.map((tuple) => fromTuple(collection, tuple));
-    await tx.inOrder(records.map((record) => () => eraseRecord({ instance, facts, tx }, record)));
+    await tx.inOrder(records.map((record) => () => eraseRecord({ instance, input, tx }, record)));
     const entry = { action: 'collection.truncate', collection: id } as const;
-    if (!isBegun) await instance.audit.append(tx, facts, entry);
+    if (!isBegun) await instance.audit.append(tx, input, entry);
     return records.length < RECORDS_PER_TRANSACTION;
   };
   for (let isDone = false; !isDone; isBegun = true) isDone = await database.write(deleteSome);

@@ -6,7 +6,7 @@ import type { RuleInput } from '../access/rule-input.ts';
 import { admit, isLocked } from '../access/rule.ts';
 import { checkAccount, isVerifiedByNature, withVerified } from './accounts/check-account.ts';
 import { currentCollection } from '../instances/current-collection.ts';
-import { factsOfChange, isAllowed, scopeContext } from './check-rule.ts';
+import { admission, isAllowed } from './check-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import {
   type ExpectedRevision,
@@ -21,6 +21,7 @@ import { findRecordToChange } from './find-record.ts';
 import { notBefore, type StoredRecord } from './record.ts';
 import { passwordChanges, type PreparedSecrets, prepareSecrets } from './accounts/passwords.ts';
 import { placeForKnown } from './record-files.ts';
+import { WrittenRecord } from '../query/condition-request.ts';
 import { recordTable } from './record-table.ts';
 import { requireRelated } from './require-related.ts';
 import { saveChanges } from './save-record.ts';
@@ -40,18 +41,18 @@ export interface UpdateRecordRequest {
  */
 export async function prepareUpdate(
   instance: Instance,
-  facts: RuleInput,
+  input: RuleInput,
   request: UpdateRecordRequest,
 ): Promise<RecordWrite<StoredRecord>> {
-  const { caller } = facts;
+  const { caller } = input;
   const collection = await currentCollection(instance, request.collection, (known) =>
     isLocked(known, ['updateRule'], caller),
   );
   admit(collection, 'updateRule', caller);
   const { body, id } = request;
-  const secrets = await prepareSecrets(instance, collection, { facts, body, id });
+  const secrets = await prepareSecrets(instance, collection, { input, body, id });
   placeForKnown(collection, id, { caller, body });
-  return (tx) => updateInside({ instance, facts, tx }, { ...request, secrets });
+  return (tx) => updateInside({ instance, input, tx }, { ...request, secrets });
 }
 
 /**
@@ -66,23 +67,24 @@ export function updateInside(scope: WriteScope, request: PreparedUpdate): Promis
 type PreparedUpdate = UpdateRecordRequest & { readonly secrets: PreparedSecrets };
 
 async function update(scope: WriteScope, request: PreparedUpdate): Promise<StoredRecord> {
-  const { instance, facts, tx } = scope;
+  const { instance, input, tx } = scope;
   const collection = instance.collections.get(request.collection);
-  const rule = admit(collection, 'updateRule', facts.caller);
+  admit(collection, 'updateRule', input.caller);
   const existing = await findRecordToChange(tx, collection, request.id);
   if (existing === undefined) throw notFound();
   const now = notBefore(existing, instance.clock.now());
-  const isSuperuser = facts.caller.kind === 'superuser';
+  const isSuperuser = input.caller.kind === 'superuser';
   const decoded = decodeRecord(collection, request.body, { isSuperuser, now, existing });
   const values = isVerifiedByNature(collection)
     ? withVerified(collection, decoded.values, 1)
     : decoded.values;
-  const context = scopeContext(instance, factsOfChange(facts, collection, values), tx.names);
-  if (!(await isAllowed(tx, { collection, id: request.id }, { rule, context }))) throw notFound();
+  const ruleRequest = { ...scope, write: new WrittenRecord(collection, values) };
+  const rule = admission(ruleRequest, collection, 'updateRule');
+  if (!(await isAllowed(tx, rule, request.id))) throw notFound();
   requireExpected(request.expected, existing);
   const { body, secrets } = request;
   if (collection.auth !== undefined)
-    await checkAccount(scope, { collection, body, values, existing, secrets, context });
+    await checkAccount(scope, { collection, body, values, existing, secrets, ruleRequest });
   const { problems } = decoded;
   if (recordTable(collection).relations.length > 0)
     await requireRelated(scope, { collection, values, existing, problems });

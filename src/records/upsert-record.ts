@@ -34,15 +34,15 @@ export interface UpsertResult {
  */
 export async function prepareUpsert(
   instance: Instance,
-  facts: RuleInput,
+  input: RuleInput,
   { collection: nameOrId, body, expected }: UpsertRecordRequest,
 ): Promise<RecordWrite<UpsertResult>> {
-  const { caller } = facts;
+  const { caller } = input;
   const mayNotWrite = (known: Collection): boolean => isLocked(known, ['createRule', 'updateRule'], caller);
   const collection = await currentCollection(instance, nameOrId, mayNotWrite);
   const bodyId = ownMember(body, 'id');
   const secrets = await prepareSecrets(instance, collection, {
-    facts,
+    input,
     // Hashing is expensive: not done for a caller who may neither create nor update records.
     body: mayNotWrite(collection) ? {} : body,
     ...(typeof bodyId === 'string' ? { id: bodyId } : {}),
@@ -53,7 +53,7 @@ export async function prepareUpsert(
   if (newId === undefined && typeof bodyId === 'string') placeForKnown(collection, bodyId, sent);
   const request = { collection: nameOrId, body, secrets, newId };
   return async (tx) => {
-    const scope = { instance, facts, tx };
+    const scope = { instance, input, tx };
     const id = ownMember(body, 'id');
     const known = instance.collections.get(request.collection);
     // Locked, or another transaction might delete it before it is updated.

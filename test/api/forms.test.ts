@@ -130,11 +130,11 @@ describe('a form', () => {
       ),
     ];
     for (const [text, value] of values) {
-      const facts = JSON.stringify({ sent: value });
+      const input = JSON.stringify({ sent: value });
       // An array keeps the members of a json field as they were inferred.
       const body = part('meta', text) + part('meta', text) + end;
       const { json } = await sendForm(service, body);
-      assert.deepEqual(json.meta, [value, value], `${text} ${facts}`);
+      assert.deepEqual(json.meta, [value, value], `${text} ${input}`);
       const title = await sendForm(service, part('title', text) + end);
       assert.equal(title.json.title, text);
     }

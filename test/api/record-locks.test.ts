@@ -55,7 +55,7 @@ test(
     const at = '/api/collections/posts/records';
     const id = longId('a');
     await service.request(at, { method: 'POST', body: { id, title: '' } });
-    const facts = ruleInputOfCaller(operator);
+    const input = ruleInputOfCaller(operator);
     const lease = { holder: 'a/1', until: Number.MAX_SAFE_INTEGER };
     const { client, lock } = await openClient(t, service);
     const remove = async (): Promise<unknown> => {
@@ -70,7 +70,7 @@ test(
     await service.withInstance('default', (instance) =>
       instance.database.write((tx) => {
         const removed = { collection: instance.collections.get('posts'), record: id, lease };
-        return insertJob(tx, { instance, facts }, removed);
+        return insertJob(tx, { instance, input }, removed);
       }),
     );
     assert.deepEqual(await remove(), [409, 'The record is being deleted already.']);

@@ -161,12 +161,12 @@ test('A25 a batch does not delete in steps, and If-Match and the rule are asked 
 test('A25 a delete whose process has died goes on in the next, and meanwhile nothing new may refer to its records', async (t) => {
   const stage = await setUp(t, [{ ...relation, ...cascade }]);
   await stage.fill('a', 450, () => ({ author }));
-  const facts = ruleInputOfCaller(operator);
+  const input = ruleInputOfCaller(operator);
   const id = await stage.service.withInstance('default', (instance) =>
     instance.database.write((tx) =>
       insertJob(
         tx,
-        { instance, facts },
+        { instance, input },
         {
           collection: instance.collections.get('authors'),
           record: author,
@@ -199,7 +199,7 @@ test('A25 a delete whose process has died goes on in the next, and meanwhile not
 test('A25 a step that has taken long on SQLite ends after the record that it is at', async (t) => {
   const stage = await setUp(t, [{ ...relation, ...cascade }]);
   await stage.fill('a', 3, () => ({ author }));
-  const facts = ruleInputOfCaller(operator);
+  const input = ruleInputOfCaller(operator);
   const progress = await stage.service.withInstance('default', async (instance) => {
     let readMs = 0;
     const monotonic = (): number => (readMs += 1_000);
@@ -210,7 +210,7 @@ test('A25 a step that has taken long on SQLite ends after the record that it is 
     const id = await database.write((tx) =>
       insertJob(
         tx,
-        { instance, facts },
+        { instance, input },
         { collection: collections.get('authors'), record: author, lease: { holder: 'one/1', until: 0 } },
       ),
     );
@@ -219,7 +219,7 @@ test('A25 a step that has taken long on SQLite ends after the record that it is 
       const job = await database.write(async (tx) => {
         const before = await readJob(tx, id);
         assert.ok(before);
-        const after = await runStep({ instance: hurried, facts, tx }, before);
+        const after = await runStep({ instance: hurried, input, tx }, before);
         await saveJob(tx, after, instance.clock.now());
         return after;
       });
@@ -250,8 +250,8 @@ test('A25 a delete that nobody waits for goes on behind its answer, and only one
       borrow: () => Promise.resolve({ instance, release: () => undefined }),
       logger: instance.logger,
     });
-    const facts = ruleInputOfCaller(operator);
-    const { id, state } = await runner.remove(instance, facts, request);
+    const input = ruleInputOfCaller(operator);
+    const { id, state } = await runner.remove(instance, input, request);
     assert.equal(state, 'checking');
     await eventually('the job is done', async () => (await readJob(instance.database, id))?.state === 'done');
     await runner.stop();
@@ -272,13 +272,13 @@ test('A25 a record that has come to require another one since the check stops th
   await stage.fill('a', 450, () => ({ author }));
   await stage.fill('z', 1, () => ({ keeps: author }));
   const id = await stage.service.withInstance('default', async (instance) => {
-    const facts = ruleInputOfCaller(operator);
+    const input = ruleInputOfCaller(operator);
     const runner = new RemovalRunner({
       instances: () => ['default'],
       borrow: () => Promise.resolve(undefined),
       logger: instance.logger,
     });
-    const { id: begun } = await runner.remove(instance, facts, {
+    const { id: begun } = await runner.remove(instance, input, {
       collection: 'authors',
       id: author,
       waitMs: 0,
@@ -332,7 +332,7 @@ test('A25 a record is deleted once, however many ask for it at the same time', a
 test('A25 a second delete of a record that leaves in steps is refused, or finishes it when few are left', async (t) => {
   const stage = await setUp(t, [{ ...relation, ...cascade }]);
   await stage.fill('a', 1_150, () => ({ author }));
-  const facts = ruleInputOfCaller(operator);
+  const input = ruleInputOfCaller(operator);
   const remove = (): Promise<TestAnswer> => stage.ask('DELETE', `/authors/records/${author}`);
   await stage.service.withInstance('default', async (instance) => {
     let isFree = false;
@@ -341,7 +341,7 @@ test('A25 a second delete of a record that leaves in steps is refused, or finish
       borrow: () => Promise.resolve(isFree ? { instance, release: () => undefined } : undefined),
       logger: instance.logger,
     });
-    const { id } = await runner.remove(instance, facts, { collection: 'authors', id: author, waitMs: 0 });
+    const { id } = await runner.remove(instance, input, { collection: 'authors', id: author, waitMs: 0 });
     const refused = await remove();
     assert.deepEqual(
       [refused.status, refused.json.message],
@@ -355,7 +355,7 @@ test('A25 a second delete of a record that leaves in steps is refused, or finish
       const job = await instance.database.write(async (tx) => {
         const held = await holdJob(tx, id, lease);
         assert.ok(held);
-        const next = await runStep({ instance, facts, tx }, held);
+        const next = await runStep({ instance, input, tx }, held);
         await saveJob(tx, next, instance.clock.now());
         return next;
       });

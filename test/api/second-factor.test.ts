@@ -151,9 +151,9 @@ test('of ten who use a session at the same moment one is in', async (t) => {
   // Past HTTP, and past the codes: their hashes would let one come after the other.
   const uses = await box.accounts.service.withInstance('default', (instance) =>
     withAuthCollection(instance, 'users', (collection) => {
-      const facts = { ...ruleInputOfCaller(guest), body: { mfaId } };
+      const input = { ...ruleInputOfCaller(guest), body: { mfaId } };
       const shown = { collection, id: ann.id, method: 'otp', tokenKey: '' } as const;
-      return Promise.allSettled(Array.from({ length: 10 }, () => askSecondFactor(instance, facts, shown)));
+      return Promise.allSettled(Array.from({ length: 10 }, () => askSecondFactor(instance, input, shown)));
     }),
   );
   assert.equal(uses.filter(({ status }) => status === 'fulfilled').length, 1);

@@ -36,7 +36,7 @@ test('every kind of event is verified, with its collection, its place among the 
     const done = await service.deliveries(`status = 'delivered' && kind != 'ping'`);
     return done.length === 3 && done;
   });
-  const facts = service.webhooks.map(({ id, delivery, attempt, sequence, isTruncated, event }) => ({
+  const received = service.webhooks.map(({ id, delivery, attempt, sequence, isTruncated, event }) => ({
     id,
     delivery,
     attempt,
@@ -45,7 +45,7 @@ test('every kind of event is verified, with its collection, its place among the 
     kind: event.event,
   }));
   assert.deepEqual(
-    facts.slice(0, 3),
+    received.slice(0, 3),
     deliveries.map((delivery, index) => ({
       id: delivery.event,
       delivery: delivery.id,
@@ -55,7 +55,7 @@ test('every kind of event is verified, with its collection, its place among the 
       kind: delivery.kind,
     })),
   );
-  assert.deepEqual([facts[3]?.kind, facts[3]?.sequence], ['ping', 0]);
+  assert.deepEqual([received[3]?.kind, received[3]?.sequence], ['ping', 0]);
   const titles = service.webhooks.map(({ event }) => (event.collection === 'posts' ? event.data.title : ''));
   assert.deepEqual(titles, ['Grüße 🌍', 'changed', 'changed', '']);
 });

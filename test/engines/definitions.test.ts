@@ -139,9 +139,9 @@ test('a code that is used up signs in, though another node changes a definition 
     keptMax: 1,
   };
   await database.write((tx) => keepAccountRow(tx, instance, code));
-  const facts = { ...ruleInputOfCaller({ kind: 'guest' }), body: { otpId: id, password } };
+  const input = { ...ruleInputOfCaller({ kind: 'guest' }), body: { otpId: id, password } };
   const release = proxy.holdAnswersTo('COMMIT');
-  const signingIn = signInWithOneTimePassword(instance, facts, {
+  const signingIn = signInWithOneTimePassword(instance, input, {
     collection: 'users',
     address: new Uint8Array(4),
   });

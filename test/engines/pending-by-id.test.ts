@@ -38,10 +38,10 @@ test('on PostgreSQL a delivery is settled by its id, though statistics know of n
   const body = { url: 'https://receiver.example.com/' };
   const endpoint = await createEndpoint(instance, body, { allowHttp: false, allowed: [] });
   await setEndpointStatus(instance, endpoint.id, 'paused');
-  const facts = ruleInputOfCaller({ kind: 'guest' });
+  const input = ruleInputOfCaller({ kind: 'guest' });
   const fill = (): Promise<unknown> =>
     Promise.all(
-      Array.from({ length: backlog }, () => createRecord(instance, facts, { collection: 'posts', body: {} })),
+      Array.from({ length: backlog }, () => createRecord(instance, input, { collection: 'posts', body: {} })),
     );
   await fill();
   // All of them have failed, and are over by now.

@@ -23,7 +23,7 @@ import { startCountingProxy } from '../support/counting-proxy.ts';
 import { startTestPostgres, type TestPostgres } from '../support/postgres.ts';
 import { createRecord, deleteRecord, updateRecord } from '../support/write-records.ts';
 
-const facts = ruleInputOfCaller({ kind: 'guest' });
+const input = ruleInputOfCaller({ kind: 'guest' });
 const key = '0056e30c23e3d6d1d258f141e4d8b44df26abf8475fec988b58013ec98633d94';
 
 interface Opened {
@@ -41,7 +41,7 @@ interface Cost {
 test('on PostgreSQL the statements and round trips of each path are these', async (t) => {
   const { instance, cost } = await open(t);
   const create = async (): Promise<string> =>
-    String(valueOf(await createRecord(instance, facts, { collection: 'posts', body: { title: 'x' } }), 'id'));
+    String(valueOf(await createRecord(instance, input, { collection: 'posts', body: { title: 'x' } }), 'id'));
   const together = (count: number): Promise<string[]> => Promise.all(Array.from({ length: count }, create));
   const id = await create();
   let count = 0;
@@ -52,14 +52,14 @@ test('on PostgreSQL the statements and round trips of each path are these', asyn
   assert.deepEqual(await cost(() => together(20)), { statements: 6, roundTrips: 2 });
   // The record, and the version of the definitions behind it.
   const view = { statements: 2, roundTrips: 1 };
-  assert.deepEqual(await cost(() => readRecord(instance, facts, { collection: 'posts', id })), view);
+  assert.deepEqual(await cost(() => readRecord(instance, input, { collection: 'posts', id })), view);
   const several = await together(20);
   const readAll = (): Promise<unknown> =>
-    Promise.all(several.map((one) => readRecord(instance, facts, { collection: 'posts', id: one })));
+    Promise.all(several.map((one) => readRecord(instance, input, { collection: 'posts', id: one })));
   assert.deepEqual(await cost(readAll), view);
   const list = (filter: string): Promise<unknown> => {
     const query = new URLSearchParams({ filter });
-    return listRecords(instance, facts, { collection: 'posts', query });
+    return listRecords(instance, input, { collection: 'posts', query });
   };
   const listNew = (): Promise<unknown> => {
     count += 1;
@@ -68,18 +68,18 @@ test('on PostgreSQL the statements and round trips of each path are these', asyn
   // Two different lists at the same time, each with its total and the version of the definitions behind it.
   assert.deepEqual(await cost(listNew), { statements: 4, roundTrips: 2 });
   const update = (): Promise<unknown> =>
-    updateRecord(instance, facts, { collection: 'posts', id, body: title() });
+    updateRecord(instance, input, { collection: 'posts', id, body: title() });
   // BEGIN, the lock, the version, the record as it is | the record · the event with its delivery | COMMIT
   assert.deepEqual(await cost(update), { statements: 7, roundTrips: 3 });
   const updateAll = (): Promise<unknown> =>
     Promise.all(
-      several.map((one) => updateRecord(instance, facts, { collection: 'posts', id: one, body: title() })),
+      several.map((one) => updateRecord(instance, input, { collection: 'posts', id: one, body: title() })),
     );
   // As one of them.
   assert.deepEqual(await cost(updateAll), { statements: 7, roundTrips: 3 });
   const ids = await together(tries);
   const remove = (): Promise<void> =>
-    deleteRecord(instance, facts, { collection: 'posts', id: ids.pop() ?? '' });
+    deleteRecord(instance, input, { collection: 'posts', id: ids.pop() ?? '' });
   // As an update.
   assert.deepEqual(await cost(remove), { statements: 7, roundTrips: 3 });
 });
@@ -90,7 +90,7 @@ test('on PostgreSQL a batch costs two statements for each create, in three round
   const batch = async (): Promise<unknown> => {
     const write = await prepareBatch(
       instance,
-      Array.from({ length: 20 }, () => ({ item, facts })),
+      Array.from({ length: 20 }, () => ({ item, input })),
     );
     return instance.database.write(write);
   };
@@ -104,7 +104,7 @@ test('on PostgreSQL a batch is refused for its first locked item, whatever comes
   await createCollection({ collections, database, now: Date.now() }, { name: 'locked' });
   const item = { kind: 'create', collection: 'locked', body: {} } as const;
   const refused = async (count: number): Promise<void> => {
-    const items = Array.from({ length: count }, () => ({ item, facts }));
+    const items = Array.from({ length: count }, () => ({ item, input }));
     const write = await prepareBatch(instance, items);
     await assert.rejects(instance.database.write(write), /^BatchItemFailed: Item 0 /);
   };
@@ -155,7 +155,7 @@ test('on PostgreSQL one delivery is claimed and settled by 9 statements in 4 rou
   };
   const posts = tries * 21;
   await Promise.all(
-    Array.from({ length: posts }, () => createRecord(instance, facts, { collection: 'posts', body: {} })),
+    Array.from({ length: posts }, () => createRecord(instance, input, { collection: 'posts', body: {} })),
   );
   // What is due | the rows | BEGIN, the lock, the version, the new states, the attempts, the statistics | COMMIT
   assert.deepEqual(await cost(() => deliver(1)), { statements: 9, roundTrips: 4 });
@@ -165,7 +165,7 @@ test('on PostgreSQL one delivery is claimed and settled by 9 statements in 4 rou
 test('on PostgreSQL a view with a token reads the key of the token and then the record', async (t) => {
   const { instance, url, cost } = await open(t);
   const id = String(
-    valueOf(await createRecord(instance, facts, { collection: 'posts', body: { title: 'x' } }), 'id'),
+    valueOf(await createRecord(instance, input, { collection: 'posts', body: { title: 'x' } }), 'id'),
   );
   const headers = { authorization: await signedUp(instance, 'ann') };
   const view = async (): Promise<void> => {
@@ -221,7 +221,7 @@ async function open(t: TestContext): Promise<Opened> {
 /** The token of a new account. */
 async function signedUp(instance: Instance, name: string): Promise<string> {
   const body = { email: `${name}@example.com`, password: 'correct horse', passwordConfirm: 'correct horse' };
-  const record = await createRecord(instance, facts, { collection: 'users', body });
+  const record = await createRecord(instance, input, { collection: 'users', body });
   const id = String(valueOf(record, 'id'));
   return withAuthCollection(instance, 'users', (collection) =>
     issueToken(instance, { collection, id, kind: 'authToken' }),

@@ -77,7 +77,7 @@ function compile(text: string, random: Below): void {
   const collection = collections.find(({ name }) => name === 'posts');
   if (collection === undefined) throw new Error('there are posts');
   const caller = random(3) === 0 ? guest : operator;
-  const context = { collections: finderOf(collections), names, facts: ruleInputOfCaller(caller), now: 0 };
+  const context = { collections: finderOf(collections), names, input: ruleInputOfCaller(caller), now: 0 };
   const scope = new RecordScope(context, { collection, alias: baseAlias }, { joinsOutside: true });
   if (kind > 1) {
     scope.addFilter(parseFilter(text));

@@ -6,8 +6,8 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'a rule that is null admits superusers only',
     file: 'src/access/rule.ts',
-    from: "if (rule === '') return undefined;",
-    to: "if (rule === '' || rule === null) return undefined;",
+    from: "if (rule === null) throw new AppError('forbidden', 'Only superusers can perform this action.');",
+    to: 'if (rule === null) return undefined;',
     tests: ['test/api/rules.test.ts'],
   },
   {
@@ -20,15 +20,15 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'a create asks its rule',
     file: 'src/records/create-record.ts',
-    from: 'if (!(await valuesMeetRule(tx, { collection, values: asked }, { rule, context })))',
-    to: 'if (!(await valuesMeetRule(tx, { collection, values: asked }, { rule: undefined, context })))',
+    from: 'if (!(await valuesMeetRule(tx, rule, ruled))) throw new RefusedWrite();',
+    to: '',
     tests: ['test/api/rules.test.ts'],
   },
   {
     name: 'a create asks its rule of what is stored, not of a `verified` that was sent',
     file: 'src/records/create-record.ts',
-    from: "const asked = collection.type === 'auth' ? withVerified(collection, values, 0) : values;",
-    to: 'const asked = values;',
+    from: "const ruled = collection.type === 'auth' ? withVerified(collection, values, 0) : values;",
+    to: 'const ruled = values;',
     tests: ['test/api/auth-records.test.ts'],
   },
   {
@@ -48,14 +48,14 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'an update asks its rule',
     file: 'src/records/update-record.ts',
-    from: 'if (!(await isAllowed(tx, { collection, id: request.id }, { rule, context })))',
-    to: 'if (!(await isAllowed(tx, { collection, id: request.id }, { rule: undefined, context })))',
+    from: 'if (!(await isAllowed(tx, rule, request.id))) throw notFound();',
+    to: '',
     tests: ['test/api/rules.test.ts'],
   },
   {
     name: 'what is expanded passes its view rule',
     file: 'src/records/expand.ts',
-    from: "rule === '' ? undefined : ruleCondition(context, target, parseRule(rule))",
+    from: 'rule.plan.constant === undefined ? conditionOf(rule) : undefined',
     to: 'undefined',
     tests: ['test/api/expand.test.ts'],
   },
@@ -68,7 +68,7 @@ export const accessMutants: readonly Mutant[] = [
   },
   {
     name: 'a hidden field that may not be written is in no body that a rule is asked about',
-    file: 'src/records/check-rule.ts',
+    file: 'src/query/condition-request.ts',
     from: "!mayWriteField(field, caller.kind === 'superuser')",
     to: 'false',
     tests: ['test/api/hidden-in-bodies.test.ts'],
@@ -76,8 +76,8 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'nothing that only superusers may view is expanded for others',
     file: 'src/records/expand.ts',
-    from: 'if (rule === null) return [];\n  const context',
-    to: "if (rule === null) return selectRelated({ instance, facts: { ...facts, caller: { kind: 'superuser', id: '' } }, reader }, relation, ids);\n  const context",
+    from: 'if (viewRule === null) return [];\n',
+    to: "if (viewRule === null) return selectRelated({ instance, input: { ...input, caller: { kind: 'superuser', id: '' } }, reader }, relation, ids);\n",
     tests: ['test/api/expand.test.ts'],
   },
   {
@@ -111,8 +111,8 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'the manage rule is for those who are somebody',
     file: 'src/records/accounts/check-account.ts',
-    from: "if (facts.caller.kind !== 'user') return facts.caller.kind === 'superuser';",
-    to: "if (facts.caller.kind === 'superuser') return true;",
+    from: "if (input.caller.kind !== 'user') return input.caller.kind === 'superuser';",
+    to: "if (input.caller.kind === 'superuser') return true;",
     tests: ['test/api/auth-records.test.ts'],
   },
   {
@@ -174,7 +174,7 @@ export const accessMutants: readonly Mutant[] = [
   },
   {
     name: 'a hidden field is written by superusers only',
-    file: 'src/records/record-table.ts',
+    file: 'src/fields/field.ts',
     from: 'return !field.hidden || isSuperuser || isOwnPassword(field);',
     to: 'return true;',
     tests: ['test/api/record-changes.test.ts'],
@@ -316,8 +316,8 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'nobody manages an account by calling it verified',
     file: 'src/records/accounts/check-account.ts',
-    from: 'values: withVerified(collection, values, 0) }, asked)',
-    to: 'values }, asked)',
+    from: 'valuesMeetRule(tx, rule, withVerified(collection, values, 0))',
+    to: 'valuesMeetRule(tx, rule, values)',
     tests: ['test/api/auth-records.test.ts'],
   },
   {

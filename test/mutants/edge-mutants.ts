@@ -281,16 +281,17 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'a filter about the moment is understood anew in each request',
     file: 'src/records/list-records.ts',
-    from: '!inputs.usesTime && ',
+    from: '!inputs.usesTime &&',
     to: '',
     engine: 'sqlite',
     tests: ['test/api/repeated-lists.test.ts'],
   },
   {
     name: 'a rule about the request is asked in each request',
-    file: 'src/query/request-names.ts',
-    from: "if (part !== 'auth') context.slots?.pin();",
+    file: 'src/records/list-records.ts',
+    from: '!inputs.usesRequest &&',
     to: '',
+    engine: 'sqlite',
     tests: ['test/api/repeated-lists.test.ts'],
   },
   {
@@ -363,7 +364,7 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'a plan is for one kind of caller',
     file: 'src/records/list-records.ts',
-    from: '[how, kindOf(caller), sort',
+    from: '[how, callerForm(caller), sort',
     to: "[how, '', sort",
     tests: ['test/api/repeated-lists.test.ts', 'test/api/absent-records.test.ts'],
   },

@@ -2,6 +2,84 @@ import type { Mutant } from './mutant.ts';
 
 /** How filters are read, and what becomes of those that are stored. */
 export const filterMutants: readonly Mutant[] = [
+  // Plans of rules.
+  {
+    name: 'a plan of a rule has the values of each request',
+    file: 'src/query/request-names.ts',
+    from: 'return slots === undefined ? read(request) : (slots.ofRequest(read) ?? null);',
+    to: 'return read(request);',
+    tests: ['src/query/rule-plan.test.ts'],
+  },
+  {
+    name: 'a plan of a rule is for requests with the value that decided it',
+    file: 'src/query/plan-slots.ts',
+    from: 'if (slot !== undefined) holds<SlotValue>(slot, (other) => other === value);',
+    to: '',
+    tests: ['src/query/rule-plan.test.ts'],
+  },
+  {
+    name: 'a plan of a rule is for one kind of caller',
+    file: 'src/query/rule-plan.ts',
+    from: '${callerForm(caller)}`',
+    to: '`',
+    tests: ['src/query/rule-plan.test.ts'],
+  },
+  {
+    name: 'a plan of a rule is for one definition',
+    file: 'src/query/rule-plan.ts',
+    from: 'plan.collection === collection ? valuesFor(plan.inputs, planned) : undefined',
+    to: 'valuesFor(plan.inputs, planned)',
+    tests: ['src/query/rule-plan.test.ts'],
+  },
+  {
+    name: 'a plan of a rule is for one version of the definitions',
+    file: 'src/query/rule-plan.ts',
+    from: '`${version}/${collection.id}/',
+    to: '`${collection.id}/',
+    tests: ['src/query/rule-plan.test.ts'],
+  },
+  {
+    name: 'a plan of a rule that holds for one request is used for no other',
+    file: 'src/query/rule-plan.ts',
+    from: 'if (key !== undefined && !plan.inputs.isPinned)',
+    to: 'if (key !== undefined)',
+    tests: ['src/query/rule-plan.test.ts'],
+  },
+  {
+    name: 'a rule that the caller decides hides a record from the others',
+    file: 'src/records/read-record.ts',
+    from: 'const { constant } = rule.plan;\n  if (constant === false) return undefined;',
+    to: 'const constant = true;',
+    tests: ['test/api/rule-callers.test.ts'],
+  },
+  {
+    name: 'a rule that the caller decides refuses a create',
+    file: 'src/records/check-rule.ts',
+    from: 'if (constant !== undefined) return constant;\n  const make = (): Sql =>\n    sql`SELECT 1 FROM (',
+    to: 'if (constant !== undefined) return true;\n  const make = (): Sql =>\n    sql`SELECT 1 FROM (',
+    tests: ['test/api/rule-callers.test.ts'],
+  },
+  {
+    name: 'a rule that the caller decides refuses an update',
+    file: 'src/records/check-rule.ts',
+    from: 'if (constant !== undefined) return constant;\n  const make = (): Sql => sql`SELECT 1 FROM ${storedRow',
+    to: 'if (constant !== undefined) return true;\n  const make = (): Sql => sql`SELECT 1 FROM ${storedRow',
+    tests: ['test/api/rule-callers.test.ts'],
+  },
+  {
+    name: 'a rule that the caller decides hides what is expanded',
+    file: 'src/records/expand.ts',
+    from: 'if (rule.plan.constant === false) return [];',
+    to: '',
+    tests: ['test/api/rule-callers.test.ts'],
+  },
+  {
+    name: 'a rule that the caller decides hides an account with its record',
+    file: 'src/records/find-record.ts',
+    from: 'return constant ? findRecord(reader, collection, id) : undefined;',
+    to: 'return findRecord(reader, collection, id);',
+    tests: ['test/api/rule-callers.test.ts'],
+  },
   {
     name: 'a backslash escapes itself in a text, so that none escapes its quote',
     file: 'src/filters/scan.ts',

@@ -51,7 +51,7 @@ export const limitMutants: readonly Mutant[] = [
   {
     name: 'instances take turns with passwords',
     file: 'src/auth/sign-in.ts',
-    from: 'const share = shareOf(instance.id, facts);',
+    from: 'const share = shareOf(instance.id, input);',
     to: "const share = { instance: '', address: '' };",
     tests: ['test/api/sign-in-floods.test.ts'],
   },

@@ -54,8 +54,8 @@ export const realtimeMutants: readonly Mutant[] = [
   {
     name: 'a subscription is told what its filter selects',
     file: 'src/realtime/audience.ts',
-    from: '{ facts, rule, filter: topic.filter }',
-    to: '{ facts, rule, filter: undefined }',
+    from: '{ collection, rule, filter: topic.filter }',
+    to: '{ collection, rule }',
     tests: wire,
   },
   {

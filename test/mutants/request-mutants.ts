@@ -71,7 +71,7 @@ export const requestMutants: readonly Mutant[] = [
   {
     name: 'a refused delete names a collection only to who may view the record in it',
     file: 'src/records/release-references.ts',
-    from: '(isSuperuser || (await mayView({ instance, facts, tx }, other)));',
+    from: '(isSuperuser || (await mayView({ instance, input, tx }, other)));',
     to: 'true;',
     tests: ['test/api/relations.test.ts'],
   },

@@ -177,8 +177,8 @@ export const searchMutants: readonly Mutant[] = [
   {
     name: 'a rule inside a write is asked as a search',
     file: 'src/records/check-rule.ts',
-    from: 'await tx.search(',
-    to: 'await tx.tuples(',
+    from: 'return (await tx.search(',
+    to: 'return (await tx.tuples(',
     engine: 'postgres',
     tests: ['test/api/query-timeout-writes.test.ts'],
   },

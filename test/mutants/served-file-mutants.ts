@@ -12,8 +12,8 @@ export const servedFileMutants: readonly Mutant[] = [
   {
     name: 'the rule of a protected file knows its context',
     file: 'src/records/find-record-file.ts',
-    from: "{ ...facts, context: 'protectedFile' }",
-    to: 'facts',
+    from: "{ ...input, context: 'protectedFile' }",
+    to: 'input',
     tests: ['test/api/files-protected.test.ts'],
   },
   {

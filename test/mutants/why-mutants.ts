@@ -29,7 +29,7 @@ export const whyMutants: readonly Mutant[] = [
     name: 'the values of an account’s filter are those that the account may see',
     file: 'src/webhooks/why/false-comparisons.ts',
     from: 'const values = findComparedValues(scope, base, comparison);',
-    to: 'const values = findComparedValues({ ...scope, facts: ruleInputOfCaller(query.caller) }, base, comparison);',
+    to: 'const values = findComparedValues({ ...scope, input: ruleInputOfCaller(query.caller) }, base, comparison);',
     tests,
   },
   {

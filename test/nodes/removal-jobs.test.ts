@@ -49,9 +49,9 @@ async function openPair(t: Parameters<typeof NodeGroup.open>[0]): Promise<{
 
 test('a delete in steps that a node has begun is finished by another one when that stops, each record once', async (t) => {
   const { group, a, b, deletes } = await openPair(t);
-  const facts = ruleInputOfCaller(operator);
+  const input = ruleInputOfCaller(operator);
   const { id } = await onSlug(a.data, 'default', (instance) =>
-    a.data.removals.remove(instance, facts, { collection: 'authors', id: author, waitMs: 0 }),
+    a.data.removals.remove(instance, input, { collection: 'authors', id: author, waitMs: 0 }),
   );
   await eventually('it is under way', async () => (await group.get(a, `GET /api/jobs/${id}`)).found > 1);
   const answer = await group.ask(b, `DELETE /api/collections/authors/records/${author}`);

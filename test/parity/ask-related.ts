@@ -125,14 +125,14 @@ function planned(
   const all = relatedCollections(rules);
   const collection = collectionOf(list);
   const { caller, ...asked } = question;
-  const input = factsOf(caller, all);
+  const input = inputOf(caller, all);
   const query = parseListQuery(new URLSearchParams({ ...asked }));
   const { page, perPage, cursor } = query;
   const template = asked.filter === undefined ? undefined : filterTemplate(asked.filter);
   const request = { literals: template?.literals ?? [], input, now, offset: (page - 1) * perPage };
   const slots = new PlanSlots(request, template?.positions ?? []);
   const scope = new RecordScope(
-    { collections: finderOf(all), names, facts: input, now, slots },
+    { collections: finderOf(all), names, input, now, slots },
     { collection, alias: baseAlias },
     { joinsOutside: true },
   );
@@ -173,7 +173,7 @@ function* withOtherConstants({ question, ...list }: RelatedList): Generator<Rela
   }
 }
 
-function factsOf(caller: RelatedCaller, collections: readonly Collection[]): RuleInput {
+function inputOf(caller: RelatedCaller, collections: readonly Collection[]): RuleInput {
   const people = collections.find(({ name }) => name === 'people');
   const account = (id: string): Caller =>
     id === 'guest' || people === undefined ? guest : { kind: 'user', id, collectionId: people.id };

@@ -116,7 +116,7 @@ export class AccessStage {
       instance.database.write((tx) =>
         insertJob(
           tx,
-          { instance, facts: ruleInputOfCaller(operator) },
+          { instance, input: ruleInputOfCaller(operator) },
           {
             collection: instance.collections.get('notes'),
             record,

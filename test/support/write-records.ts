@@ -8,26 +8,26 @@ import type { RuleInput } from '../../src/access/rule-input.ts';
 /** Writes a record as its route does (src/http/routes/records.ts), but without HTTP. */
 export async function createRecord(
   instance: Instance,
-  facts: RuleInput,
+  input: RuleInput,
   request: CreateRecordRequest,
 ): Promise<StoredRecord> {
-  return instance.database.write(await prepareCreate(instance, facts, request), { isAppending: true });
+  return instance.database.write(await prepareCreate(instance, input, request), { isAppending: true });
 }
 
 /** As {@link createRecord}. */
 export async function updateRecord(
   instance: Instance,
-  facts: RuleInput,
+  input: RuleInput,
   request: UpdateRecordRequest,
 ): Promise<StoredRecord> {
-  return instance.database.write(await prepareUpdate(instance, facts, request), { changes: request.id });
+  return instance.database.write(await prepareUpdate(instance, input, request), { changes: request.id });
 }
 
 /** As {@link createRecord}. */
 export async function deleteRecord(
   instance: Instance,
-  facts: RuleInput,
+  input: RuleInput,
   request: DeleteRecordRequest,
 ): Promise<void> {
-  return instance.database.write(await prepareDelete(instance, facts, request));
+  return instance.database.write(await prepareDelete(instance, input, request));
 }

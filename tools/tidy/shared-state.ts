@@ -35,6 +35,7 @@ const allowed: SharedPlaces = {
   'src/filters/forms-expression.ts': { cached: 'loaded' },
   'src/logs/metrics.ts': { ofProcess: 'ofProcess', isProcessCounted: 'ofProcess' },
   'src/query/row-cache.ts': { rowJson: 'copies' },
+  'src/query/rule-plan.ts': { plans: 'compiled' },
   'src/records/accounts/passwords.ts': { wrong: 'counts' },
   'src/records/decode-record.ts': { none: 'copies' },
   'src/records/list-records.ts': { plans: 'compiled', knownLists: 'copies' },

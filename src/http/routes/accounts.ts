@@ -125,7 +125,7 @@ async function admitMail(context: AccountContext, member: 'email' | 'newEmail'):
 function accountRequest({ request, instance, params, input, body }: AccountContext): AccountRequest {
   const { collection } = params;
   request.server.admission.requirePlaceOf(instance, collection, request);
-  return { collection, facts: input, body };
+  return { collection, input, body };
 }
 
 function tokenSchema(): Schema {

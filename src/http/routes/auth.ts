@@ -141,8 +141,8 @@ async function answerSignIn(context: RequestContext, result: SignInResult): Prom
 async function answerSignedIn(context: RequestContext, signedIn: SignedIn): Promise<Answer> {
   const { instance, request } = context;
   const { collection, record, token } = signedIn;
-  const facts = ruleInput(request, callerOf(collection, String(valueOf(record, 'id'))));
-  const [shown = ''] = await withCurrentDefinitions(() => presentRecords({ instance, facts }, [record]));
+  const input = ruleInput(request, callerOf(collection, String(valueOf(record, 'id'))));
+  const [shown = ''] = await withCurrentDefinitions(() => presentRecords({ instance, input }, [record]));
   return context.answer(`{"record":${shown},"token":${JSON.stringify(token)}}`, { headers: notStored });
 }
 

@@ -193,8 +193,8 @@ function changeOf(instance: Instance): CollectionChange {
   return { database: instance.database, collections: instance.collections, now: instance.clock.now() };
 }
 
-function savingOf(instance: Instance, facts: RuleInput): CollectionSaving {
-  const { caller } = facts;
+function savingOf(instance: Instance, input: RuleInput): CollectionSaving {
+  const { caller } = input;
   const audit = instance.audit;
   const made = new Set<string>();
   return {
@@ -203,14 +203,14 @@ function savingOf(instance: Instance, facts: RuleInput): CollectionSaving {
       if (before !== undefined) requireReach(caller, before);
       else if (after !== undefined) made.add(after.id);
       const entry = auditCollectionChange(before, after);
-      if (entry !== undefined) await audit.append(tx, facts, entry);
+      if (entry !== undefined) await audit.append(tx, input, entry);
       if (before !== undefined) await noteLostFiles(tx, instance, { before, after });
     },
     onRename: async (tx, names) => {
       const settings = await renameLabels(tx, instance.settings, names);
       if (settings === undefined) return;
       const changed = changedPaths(settings.before, settings.after);
-      await audit.append(tx, facts, { action: 'settings.update', details: { changed } });
+      await audit.append(tx, input, { action: 'settings.update', details: { changed } });
     },
     onDefinitions: (tx, collections) => pauseBroken(tx, instance, collectionsOf(collections)),
     onTokenSecrets: async (tx, { id, system }, secrets) => {
@@ -219,14 +219,14 @@ function savingOf(instance: Instance, facts: RuleInput): CollectionSaving {
       // An import may bring secrets for a definition that it leaves as it is.
       requireReach(caller, { id, system });
       const details = { changed: [...secrets.keys()] };
-      await audit.append(tx, facts, { action: 'collection.secrets', collection: id, details });
+      await audit.append(tx, input, { action: 'collection.secrets', collection: id, details });
     },
   };
 }
 
-function deletionOf(instance: Instance, facts: RuleInput): CollectionDeletion {
+function deletionOf(instance: Instance, input: RuleInput): CollectionDeletion {
   return {
-    ...savingOf(instance, facts),
+    ...savingOf(instance, input),
     onDeleted: async (tx, collection) => {
       await forgetCollection(tx, instance, collection);
       // One that is made again by its name has its id, and may have accounts with the ids of those that were.

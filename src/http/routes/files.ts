@@ -40,7 +40,7 @@ export const fileRoutes = [
     refusals: [416],
     handle: async (context) => {
       const { instance, request, params, query } = context;
-      const found = await findRecordFile(instance, params, () => factsOf(context));
+      const found = await findRecordFile(instance, params, () => inputOf(context));
       if (found === undefined) throw notFound();
       const stored = (await findThumb(context, found)) ?? (await findStored(instance, found.key));
       if (stored === undefined) throw notFound();
@@ -124,7 +124,7 @@ async function tokenFor({ instance, caller }: RequestContext): Promise<string> {
 }
 
 /** Who reads a protected file: the account of the token in the query, or the API key. No other header tells: an image has none. */
-async function factsOf(context: RequestContext<NamedFile>): Promise<RuleInput> {
+async function inputOf(context: RequestContext<NamedFile>): Promise<RuleInput> {
   const { instance, request, input, query } = context;
   const token = query.get('token') ?? '';
   if (token === '') return { ...input, caller: keyOf(context.caller) };

@@ -27,8 +27,8 @@ export const jobRoutes = [
 ];
 
 /** A guest is whoever knows the id, which cannot be guessed. */
-function maySee(caller: Caller, { facts }: RemovalJob): boolean {
-  const owner = facts.caller;
+function maySee(caller: Caller, { input }: RemovalJob): boolean {
+  const owner = input.caller;
   if (caller.kind === 'superuser') return caller.key === undefined || sameKey(caller, owner);
   if (caller.kind === 'user')
     return owner.kind === 'user' && owner.id === caller.id && owner.collectionId === caller.collectionId;

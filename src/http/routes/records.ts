@@ -161,7 +161,7 @@ export const recordRoutes = [
       const { instance, input, params, body } = context;
       const write = await prepareCreate(instance, input, { ...params, body });
       return context.write(
-        async (tx) => recordAnswer({ instance, facts: input, reader: tx }, await write(tx), 201),
+        async (tx) => recordAnswer({ instance, input, reader: tx }, await write(tx), 201),
         { isAppending: true },
       );
     },
@@ -192,7 +192,7 @@ export const recordRoutes = [
       const expected = expectedRevision(request.headers['if-match']);
       const write = await prepareUpdate(instance, input, { ...params, body, expected });
       return context.write(
-        async (tx) => recordAnswer({ instance, facts: input, reader: tx }, await write(tx), 200),
+        async (tx) => recordAnswer({ instance, input, reader: tx }, await write(tx), 200),
         { changes: params.id },
       );
     },

@@ -19,7 +19,7 @@ const credentials: ReadonlySet<string> = new Set(['email', 'verified', 'secrets'
  * nothing for other records.
  */
 export async function auditAccount(
-  { instance, facts, tx }: WriteScope,
+  { instance, input, tx }: WriteScope,
   record: StoredRecord,
   change: AuditedChange,
 ): Promise<void> {
@@ -28,7 +28,7 @@ export async function auditAccount(
   const entry = collection.name === superusersName ? ofSuperuser(record, change) : ofUser(record, change);
   if (entry === undefined) return;
   const { action, changed } = entry;
-  await instance.audit.append(tx, facts, {
+  await instance.audit.append(tx, input, {
     action,
     collection: collection.id,
     target: String(valueOf(record, 'id')),

@@ -1,14 +1,13 @@
-import { parseRule, unlessBroken } from '../../access/rule.ts';
+import { unlessBroken } from '../../access/rule.ts';
 import { AppError, conflicting, type FieldError } from '../../base/errors.ts';
 import { type Collection, superusersName } from '../../collections/collection.ts';
 import { fieldError } from '../../fields/field-error.ts';
 import type { StoredValue } from '../../fields/field-type.ts';
 import { toText } from '../../fields/option-reader.ts';
-import type { ScopeContext } from '../../query/record-scope.ts';
 import { readSecret } from '../../secrets/secrets.ts';
 import { joinSql, sql } from '../../sql/sql.ts';
 import type { Transaction } from '../../storage/database.ts';
-import { isAllowed, valuesMeetRule } from '../check-rule.ts';
+import { boundRule, isAllowed, type RuleRequest, valuesMeetRule } from '../check-rule.ts';
 import type { RecordBody } from '../decode-record.ts';
 import { RefusedWrite, type WriteScope } from '../record-write.ts';
 import { StoredRecord, valueOf } from '../record.ts';
@@ -21,7 +20,7 @@ export interface AccountWrite {
   readonly existing?: StoredRecord;
   readonly secrets: PreparedSecrets;
   /** What the rules of this write know. */
-  readonly context: ScopeContext;
+  readonly ruleRequest: RuleRequest;
 }
 
 /**
@@ -41,18 +40,17 @@ export async function checkAccount(scope: WriteScope, write: AccountWrite): Prom
     await requireSamePassword(scope.tx, existing, secrets.old.hash);
 }
 
-async function hasManageAccess({ facts, instance, tx }: WriteScope, write: AccountWrite): Promise<boolean> {
-  const { collection, values, existing, context } = write;
-  if (facts.caller.kind !== 'user') return facts.caller.kind === 'superuser';
+async function hasManageAccess({ input, instance, tx }: WriteScope, write: AccountWrite): Promise<boolean> {
+  const { collection, values, existing, ruleRequest } = write;
+  if (input.caller.kind !== 'user') return input.caller.kind === 'superuser';
   const manageRule = collection.auth?.manageRule ?? null;
   if (manageRule === null) return false;
-  const asked = { rule: parseRule(manageRule), context };
-  return unlessBroken(instance, false, () =>
-    existing === undefined
-      ? // As the create rule sees it: who says that an account is verified does not manage it by that.
-        valuesMeetRule(tx, { collection, values: withVerified(collection, values, 0) }, asked)
-      : isAllowed(tx, { collection, id: String(valueOf(existing, 'id')) }, asked),
-  );
+  return unlessBroken(instance, false, async () => {
+    const rule = boundRule(ruleRequest, collection, manageRule);
+    // As the create rule sees it: who says that an account is verified does not manage it by that.
+    if (existing === undefined) return valuesMeetRule(tx, rule, withVerified(collection, values, 0));
+    return isAllowed(tx, rule, String(valueOf(existing, 'id')));
+  });
 }
 
 /** Most owner rules compare an id alone, so no two accounts may have the same id, whichever collections they are in. */

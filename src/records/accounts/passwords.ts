@@ -4,7 +4,7 @@ import type { Share } from '../../base/fair-line.ts';
 import { conflicting } from '../../base/errors.ts';
 import { type Collection, secretName } from '../../collections/collection.ts';
 import { fieldType } from '../../fields/field-types.ts';
-import type { Field } from '../../fields/field.ts';
+import { type Field, mayWriteField } from '../../fields/field.ts';
 import { toText } from '../../fields/option-reader.ts';
 import type { Instance } from '../../instances/instance.ts';
 import { SharedCounter } from '../../limits/shared-counter.ts';
@@ -12,7 +12,7 @@ import { countGuess } from '../../limits/sign-in-guard.ts';
 import { hashPassword, verifyPassword } from '../../secrets/password.ts';
 import { deleteSecret, readSecret, writeSecret } from '../../secrets/secrets.ts';
 import type { RecordBody } from '../decode-record.ts';
-import { mayWriteField, recordTable } from '../record-table.ts';
+import { recordTable } from '../record-table.ts';
 import type { SecretChange } from './sessions.ts';
 
 /** The results of work on secrets that is too slow for a transaction, where it would keep all others waiting. */
@@ -29,7 +29,7 @@ export interface OldPassword {
 }
 
 export interface SecretsRequest {
-  readonly facts: RuleInput;
+  readonly input: RuleInput;
   readonly body: RecordBody;
   /** The record that is to be changed; absent when one is made. */
   readonly id?: string;
@@ -39,11 +39,11 @@ export interface SecretsRequest {
 export async function prepareSecrets(
   instance: Instance,
   collection: Collection,
-  { facts, body, id }: SecretsRequest,
+  { input, body, id }: SecretsRequest,
 ): Promise<PreparedSecrets> {
-  const { caller } = facts;
+  const { caller } = input;
   const isSuperuser = caller.kind === 'superuser';
-  const share = shareOf(instance.id, facts);
+  const share = shareOf(instance.id, input);
   const hashes = await hashPasswords(collection, { body, isSuperuser }, share);
   const given = toText(Object.hasOwn(body, 'oldPassword') ? body['oldPassword'] : '');
   if (collection.type !== 'auth' || id === undefined || isSuperuser || given === '')

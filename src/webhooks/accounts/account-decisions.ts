@@ -5,7 +5,6 @@ import { stopEndpoint } from '../endpoints/change-endpoint.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
 import { type DecisionState, moveApart, readDecisions } from './decision-cursor.ts';
-import { OwnerConditions } from './owner-conditions.ts';
 import { decideApart, decideTogether, type StepResult } from './decide-step.ts';
 
 /*
@@ -55,7 +54,6 @@ export class AccountDecisions {
   #state: DecisionState | undefined;
   #together: Promise<void> | undefined;
   #apart: Promise<void> | undefined;
-  readonly #conditions = new OwnerConditions();
   #hasMore = false;
   #isStale = true;
   /** When those that are behind are looked at again, in milliseconds since 1970, and after which wait. */
@@ -138,10 +136,7 @@ export class AccountDecisions {
       this.#hasMore = false;
       const state = await this.#load(instance);
       if (state === undefined) return;
-      const step = await decideTogether(
-        { ...instance, conditions: this.#conditions },
-        { state, safe: safeEnd.safePosition },
-      );
+      const step = await decideTogether(instance, { state, safe: safeEnd.safePosition });
       if (step.told.size > 0) onDecided(step.told);
       this.#isStale = true;
       if (step.next === 'unsafe') await safeEnd.nextSafe(safeMs);
@@ -162,7 +157,7 @@ export class AccountDecisions {
       }
       if (behind.since > 0 && instance.dueClock.now() - behind.since > pausedAfterMs)
         return this.#giveUp(instance, context, { endpoint, cause: behind.cause });
-      step = await decideApart({ ...instance, conditions: this.#conditions }, { state }, endpoint.number);
+      step = await decideApart(instance, { state }, endpoint.number);
       this.#isStale = true;
       if (step.told.size > 0) context.onDecided(step.told);
     }

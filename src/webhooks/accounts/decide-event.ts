@@ -11,22 +11,16 @@ import { inlineColumns } from '../../query/inline-columns.ts';
 import { baseAlias } from '../../query/record-scope.ts';
 import { joinSql, sql, type Sql } from '../../sql/sql.ts';
 import { QueryTimeout } from '../../storage/engine-errors.ts';
-import { beforeAlias } from '../endpoints/endpoint-conditions.ts';
+import { beforeAlias, endpointCondition } from '../endpoints/endpoint-conditions.ts';
 import { type Endpoint, wants } from '../endpoints/endpoint.ts';
 import type { EventKind } from '../../events/event.ts';
 import type { WebhookInstance } from '../webhook-instance.ts';
-import type { OwnerConditions } from './owner-conditions.ts';
 import { ruleMsMax } from './past-events.ts';
 
 /** Endpoints that one statement asks about: a longer one would hold up the thread for longer. */
 const togetherMax = 32;
 
-export interface DecidingInstance extends Pick<
-  WebhookInstance,
-  'database' | 'collections' | 'records' | 'clock'
-> {
-  readonly conditions: OwnerConditions;
-}
+export type DecidingInstance = Pick<WebhookInstance, 'database' | 'collections' | 'records' | 'clock'>;
 
 /** An event of the log that is decided. */
 export interface UndecidedEvent {
@@ -64,11 +58,10 @@ export async function decideEvent(
   const wanting = endpoints.filter((endpoint) => wants(endpoint, event));
   const collection = instance.collections.find(event.collection);
   if (wanting.length === 0 || collection === undefined) return { told: [], failed: new Map() };
-  const { database, collections, clock, conditions } = instance;
-  conditions.follow(collections.all());
+  const { database, collections, clock } = instance;
   const context = { collections, names: database.names, now: clock.now() };
   const questions = wanting.flatMap((endpoint): Question[] => {
-    const condition = conditions.find(endpoint, collection, context);
+    const condition = endpointCondition(endpoint, collection, context);
     const isNever = condition === undefined || constantOf(condition) === false;
     return isNever ? [] : [{ endpoint: endpoint.number, condition }];
   });

@@ -1,6 +1,6 @@
 import { type Caller, operator } from '../../access/caller.ts';
 import { ruleInputOfCaller } from '../../access/rule-input.ts';
-import { BrokenRule, parseRule } from '../../access/rule.ts';
+import { BrokenRule } from '../../access/rule.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Collections } from '../../collections/collection-store.ts';
 import { type Collection, emitsEvents } from '../../collections/collection.ts';
@@ -11,6 +11,7 @@ import { allOf, always } from '../../filters/compile.ts';
 import type { FilterTree } from '../../filters/parse.ts';
 import { inlineColumns } from '../../query/inline-columns.ts';
 import { baseAlias, RecordScope, type ScopeContext } from '../../query/record-scope.ts';
+import { bindRule, conditionOf, wholeFilter } from '../../query/rule-plan.ts';
 import { identifier, joinSql, sql, type Sql } from '../../sql/sql.ts';
 import type { Names, Reader } from '../../storage/database.ts';
 import type { EndpointSettings } from './endpoint-options.ts';
@@ -64,7 +65,7 @@ export async function meetConditions(
   const { collection, before, after } = change;
   const context = { ...parts, names, isStored: true };
   const asked = endpoints.flatMap((endpoint) => {
-    const condition = conditionOf(endpoint, collection, context);
+    const condition = endpointCondition(endpoint, collection, context);
     return condition === undefined ? [] : [{ number: endpoint.number, condition }];
   });
   if (asked.length === 0) return [];
@@ -81,7 +82,7 @@ export const beforeAlias = identifier('$before');
 const ownerAlias = identifier('$owner');
 
 /** Returns the condition on a change of a record of the collection; undefined where the endpoint is not told of any. */
-export function conditionOf(
+export function endpointCondition(
   endpoint: Conditional,
   collection: Collection,
   context: ConditionContext,
@@ -103,7 +104,9 @@ export function filterCondition(
   context: ConditionContext,
 ): Sql | AppError {
   try {
-    return treeCondition(parseRule(filter), { collection, scope: filterScope(owner, context) });
+    const { input, now, before, isStored } = filterScope(owner, context);
+    const form = { collection, filter: wholeFilter(filter), before, isStored };
+    return conditionOf(bindRule(context, form, { input, now }));
   } catch (error) {
     if (error instanceof AppError && error.code === 'bad_request') return error;
     throw error;
@@ -115,7 +118,7 @@ export function filterScope(owner: string, context: ConditionContext): ScopeCont
   const { author = operator } = context;
   return {
     ...context,
-    facts: ruleInputOfCaller(owner === '' ? author : ownerOf(owner)),
+    input: ruleInputOfCaller(owner === '' ? author : ownerOf(owner)),
     before: beforeAlias,
   };
 }
@@ -143,17 +146,13 @@ export function ownerCondition(
   const table = context.names.collectionTable(accounts.name);
   const exists = sql`EXISTS (SELECT 1 FROM ${table} AS ${ownerAlias} WHERE ${ownerAlias}.id = ${caller.id})`;
   if (rule === '') return exists;
-  const scope = new RecordScope(
-    { ...context, facts: ruleInputOfCaller(caller) },
-    { collection, alias: baseAlias },
-  );
   try {
-    scope.addRule(parseRule(rule));
+    const request = { input: ruleInputOfCaller(caller), now: context.now };
+    return allOf([exists, conditionOf(bindRule(context, { collection, rule }, request))]);
   } catch (error) {
     if (error instanceof BrokenRule) return undefined;
     throw error;
   }
-  return allOf([exists, scope.condition ?? always]);
 }
 
 /** Returns the account that `<id of the collection>/<id of the record>` names. */

@@ -69,9 +69,9 @@ function compile(
   names: Names,
 ): Sql | AppError {
   const nowhere = { find: () => undefined };
-  const facts = ruleInputOfCaller({ kind: 'superuser', id: '' });
+  const input = ruleInputOfCaller({ kind: 'superuser', id: '' });
   const scope = new RecordScope(
-    { collections: nowhere, names, facts, now, isStored },
+    { collections: nowhere, names, input, now, isStored },
     { collection, alias: baseAlias },
     { isOfBodies: true },
   );

@@ -81,7 +81,7 @@ function questionOf(query: ChangeQuery, endpoint: Endpoint): Question {
     if (change.before === undefined && asksBefore.test(endpoint.filter)) return known('state-trimmed');
     return { endpoint, owner, filter };
   }
-  // As in `conditionOf`: one that can be used nowhere leaves nothing out.
+  // As in `endpointCondition`: one that can be used nowhere leaves nothing out.
   const isBroken = endpoint.collections.length > 0 || filterProblem(endpoint, context) !== undefined;
   return isBroken ? { endpoint, owner, filter: always } : known('filter-unfit');
 }

@@ -98,9 +98,9 @@ function falseParts(tree: FilterTree, isFalse: (part: FilterTree) => boolean): r
 
 /** Whether the caller may read by the record API what the comparison names. */
 function mayName({ query, scope }: Shown, comparison: Comparison): boolean {
-  const facts = ruleInputOfCaller(query.caller);
+  const input = ruleInputOfCaller(query.caller);
   const base = { collection: query.collection, alias: baseAlias };
-  const values = findComparedValues({ ...scope, facts }, base, comparison);
+  const values = findComparedValues({ ...scope, input }, base, comparison);
   return values !== undefined && !values.isGuarded;
 }
 
