@@ -8,10 +8,10 @@ import { walkNames, walkOf } from '../tools/walk/walk-of.ts';
  * delivery or wake a client depends on what else is due then, so those two have a bar for files alone.
  */
 const most: Readonly<Record<string, Bar>> = {
-  create: { files: 102, functions: 475 },
+  create: { files: 105, functions: 485 },
   upload: { files: 117, functions: 590 },
-  list: { files: 55, functions: 217 },
-  'list with fields': { files: 63, functions: 246 },
+  list: { files: 56, functions: 222 },
+  'list with fields': { files: 65, functions: 252 },
   view: { files: 48, functions: 165 },
   update: { files: 103, functions: 485 },
   'delete with cascade': { files: 87, functions: 400 },

@@ -5,7 +5,7 @@ import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { CompanionName } from '../instances/system-collections.ts';
 import type { PasswordHashes } from '../records/accounts/passwords.ts';
-import { createInside } from '../records/create-record.ts';
+import { createRecord } from '../records/create-record.ts';
 import type { RecordBody } from '../records/decode-record.ts';
 import { recordTable } from '../records/record-table.ts';
 import { type StoredRecord, valueOf } from '../records/record.ts';
@@ -62,7 +62,7 @@ export async function keepAccountRow(
   const input = ruleInputOfCaller({ kind: 'superuser', id: '' });
   const whole = { ...body, ...account };
   const secrets = { hashes, old: undefined };
-  await createInside({ instance, input, tx }, { collection: companion.id, body: whole, secrets });
+  await createRecord({ instance, input, tx }, { collection: companion.id, body: whole, secrets });
 }
 
 /**

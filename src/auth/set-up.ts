@@ -5,7 +5,7 @@ import { type JsonObject, ownMember } from '../base/json.ts';
 import { superusersName } from '../collections/collection.ts';
 import { withCurrentDefinitions } from '../instances/current-collection.ts';
 import type { Instance } from '../instances/instance.ts';
-import { prepareCreate } from '../records/create-record.ts';
+import { createRecord, prepareCreate } from '../records/create-record.ts';
 import { digest, newSecretText } from '../secrets/digest.ts';
 import { sql } from '../sql/sql.ts';
 import type { Reader, Transaction } from '../storage/database.ts';
@@ -22,11 +22,13 @@ export async function setUp(instance: Instance, input: RuleInput, body: JsonObje
   try {
     const isRight = await withCurrentDefinitions(() => isSetupToken(database, token, clock.now()));
     if (!isRight) throw refusal();
-    const write = await prepareSuperuser(instance, input, body);
+    const own = superuserInput(input, body);
+    const account = { collection: superusersName, body: own.body };
+    const prepared = await prepareCreate({ instance, input: own }, account);
     await database.write(
       async (tx) => {
         if (!(await isSetupToken(tx, token, clock.now()))) throw refusal();
-        await write(tx);
+        await createRecord({ instance, input: own, tx }, prepared);
         await forgetSetupTokens(tx);
       },
       // Two requests with two tokens, even on two nodes, must not both find that there is no superuser.
@@ -41,17 +43,11 @@ export async function setUp(instance: Instance, input: RuleInput, body: JsonObje
 
 const members: ReadonlySet<string> = new Set(['email', 'password', 'passwordConfirm']);
 
-/** Prepares the superuser, who is also the caller: the first entry of the audit log names it as the one who made it. */
-function prepareSuperuser(
-  instance: Instance,
-  input: RuleInput,
-  body: JsonObject,
-): ReturnType<typeof prepareCreate> {
+/** Returns the request with the new superuser as its caller: the first entry of the audit log names it as the one who made it. */
+function superuserInput(input: RuleInput, body: JsonObject): RuleInput {
   const id = newId();
-  const given = Object.entries(body).filter(([name]) => members.has(name));
-  const account: JsonObject = { ...Object.fromEntries(given), id };
-  const own: RuleInput = { ...input, caller: { kind: 'superuser', id }, body: account };
-  return prepareCreate(instance, own, { collection: superusersName, body: account });
+  const sent = Object.entries(body).filter(([name]) => members.has(name));
+  return { ...input, caller: { kind: 'superuser', id }, body: { ...Object.fromEntries(sent), id } };
 }
 
 function refusal(): AppError {

@@ -24,11 +24,10 @@ import {
   type KeptAnswer,
   runOnce,
 } from '../records/idempotency.ts';
-import type { RecordWrite } from '../records/record-write.ts';
 import type { RemovalRunner } from '../records/removal-runner.ts';
 import type { Realtime } from '../realtime/realtime.ts';
 import type { Reserve } from '../storage/data-home.ts';
-import type { WriteOptions } from '../storage/database.ts';
+import type { Transaction, WriteOptions } from '../storage/database.ts';
 import type { StorageFault } from '../storage/storage-health.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { type Answer, answerMemory, projectedInTurns } from './answer.ts';
@@ -154,30 +153,40 @@ export class RequestContext<Params = object> extends ServiceContext {
    * Runs a write, whose answer is sent once it is synced. A write that was answered before under the same Idempotency-Key is not run
    * again. Files of the request are in their places before it runs.
    */
-  async write(write: RecordWrite<WriteAnswer>, options: WriteOptions = {}): Promise<Answer> {
+  async write(work: WriteWork, options: WriteOptions = {}): Promise<Answer> {
     const { uploads } = this.request;
-    if (uploads !== null && uploads.hasPlaces) return this.#writeWithFiles(write, uploads, options);
+    if (uploads !== null && uploads.hasPlaces) return this.#writeWithFiles(work, uploads, options);
     const key = this.request.headers['idempotency-key'];
-    if (key === undefined) return this.instance.database.write(write, options);
-    return (await this.#writeOnce(write, this.#idempotent(key), options)).answer;
+    if (key === undefined) return this.instance.database.write(work, options);
+    return (await this.#writeOnce(work, this.#idempotent(key), options)).answer;
   }
 
-  async #writeWithFiles(
-    write: RecordWrite<WriteAnswer>,
-    uploads: Uploads,
-    options: WriteOptions,
-  ): Promise<Answer> {
+  /** As {@link write}, for a work that inserts rows and changes none: it may share a transaction with others. */
+  append(work: WriteWork): Promise<Answer> {
+    return this.write(work, this.#isAlone ? {} : { isAppending: true });
+  }
+
+  /** As {@link append}, for a work that also changes the record with this id. */
+  change(id: string, work: WriteWork): Promise<Answer> {
+    return this.write(work, this.#isAlone ? {} : { changes: id });
+  }
+
+  /** Whether the write also changes rows of its files or of its key, which no work that shares a transaction may. */
+  get #isAlone(): boolean {
+    const { uploads, headers } = this.request;
+    return uploads?.hasPlaces === true || headers['idempotency-key'] !== undefined;
+  }
+
+  async #writeWithFiles(work: WriteWork, uploads: Uploads, options: WriteOptions): Promise<Answer> {
     const { database, clock } = this.instance;
     const key = this.request.headers['idempotency-key'];
     const idempotent = key === undefined ? undefined : this.#idempotent(key);
     const replayed = idempotent && (await findAnswer(database, idempotent, clock.now()));
     if (replayed !== undefined) return asReplayed(replayed);
-    // Without the options that let writes share a transaction: this one also changes rows of its files.
-    const { isAppending: _, changes: __, ...alone } = options;
     try {
       await uploads.place();
-      if (idempotent === undefined) return await database.write(write, alone);
-      const { answer, isReplayed } = await this.#writeOnce(write, idempotent, alone);
+      if (idempotent === undefined) return await database.write(work, options);
+      const { answer, isReplayed } = await this.#writeOnce(work, idempotent, options);
       if (isReplayed) await uploads.release();
       return answer;
     } catch (error) {
@@ -198,20 +207,18 @@ export class RequestContext<Params = object> extends ServiceContext {
   }
 
   async #writeOnce(
-    write: RecordWrite<WriteAnswer>,
+    work: WriteWork,
     request: IdempotentRequest,
     options: WriteOptions,
   ): Promise<{ readonly answer: Answer; readonly isReplayed: boolean }> {
     const { instance } = this;
-    // Without the options that let writes share a transaction: they promise a single changed row, and the key is another one.
-    const { isAppending: _, changes: __, ...alone } = options;
     const { answer, isReplayed } = await instance.database.write(
       (tx) =>
         runOnce(tx, { request, now: instance.clock.now() }, async () => {
-          const { status, json, headers = {}, idsJson = () => '{}' } = await write(tx);
+          const { status, json, headers = {}, idsJson = () => '{}' } = await work(tx);
           return { status, json, headers, idsJson };
         }),
-      alone,
+      options,
     );
     return { answer: isReplayed ? asReplayed(answer) : answer, isReplayed };
   }
@@ -239,6 +246,9 @@ export class RequestContext<Params = object> extends ServiceContext {
 function asReplayed(answer: KeptAnswer): Answer {
   return { ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } };
 }
+
+/** What a write does in its transaction. */
+export type WriteWork = (tx: Transaction) => Promise<WriteAnswer>;
 
 /** The answer to a write, and the part of it to keep under an Idempotency-Key. */
 export interface WriteAnswer extends Answer {

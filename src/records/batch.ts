@@ -7,13 +7,28 @@ import type { Instance } from '../instances/instance.ts';
 import { sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import { Collision, SkippedStatement } from '../storage/engine-errors.ts';
-import { type CreateRecordRequest, prepareCreate } from './create-record.ts';
-import { type DeleteRecordRequest, prepareDelete } from './delete-record.ts';
+import {
+  createRecord,
+  type CreateRecordRequest,
+  prepareCreate,
+  type PreparedCreate,
+} from './create-record.ts';
+import { deleteRecord, type DeleteRecordRequest, prepareDelete } from './delete-record.ts';
 import { recordTable } from './record-table.ts';
-import type { RecordWrite } from './record-write.ts';
+import type { WriteRequest, WriteScope } from './record-write.ts';
 import type { StoredRecord } from './record.ts';
-import { prepareUpdate, type UpdateRecordRequest } from './update-record.ts';
-import { prepareUpsert, type UpsertRecordRequest } from './upsert-record.ts';
+import {
+  type PreparedUpdate,
+  prepareUpdate,
+  updateRecord,
+  type UpdateRecordRequest,
+} from './update-record.ts';
+import {
+  type PreparedUpsert,
+  prepareUpsert,
+  upsertRecord,
+  type UpsertRecordRequest,
+} from './upsert-record.ts';
 
 export interface BatchEntry {
   readonly item: BatchItem;
@@ -35,133 +50,129 @@ export class BatchItemFailed extends Error {
   }
 }
 
+/** A batch whose slow work is done, up to the first item that is refused. */
+export interface PreparedBatch {
+  readonly items: readonly PreparedItem[];
+  /** On the monotonic clock. Set by the first try: a transaction that is run again gets no more time. */
+  deadline: number | undefined;
+}
+
+/** A change of a batch with the request that its rules see. */
+type PreparedItem = { readonly input: RuleInput } & PreparedChange;
+
+type PreparedChange =
+  | { readonly kind: 'create'; readonly prepared: PreparedCreate }
+  | { readonly kind: 'update'; readonly prepared: PreparedUpdate }
+  | { readonly kind: 'upsert'; readonly prepared: PreparedUpsert }
+  | { readonly kind: 'delete'; readonly prepared: DeleteRecordRequest }
+  | { readonly kind: 'refused'; readonly error: unknown };
+
 /**
- * Prepares a batch: all changes are made or none, each seeing what those before it did. The write throws BatchItemFailed, and
- * bad_request when it takes too long.
+ * Prepares items up to the first that is refused, whose error is thrown in the transaction. So the error is that of the first bad item,
+ * whether it is found before the transaction or in it. Items behind it cost nothing: no password is hashed for them, and no definition
+ * is read again.
  */
 export async function prepareBatch(
   instance: Instance,
   entries: readonly BatchEntry[],
-): Promise<RecordWrite<readonly BatchResult[]>> {
-  const items = await prepareItems(instance, entries);
-  let deadline: number | undefined;
-  return async (tx) => {
-    // Counted from the first try: a transaction that is run again gets no more time.
-    deadline ??= instance.clock.monotonic() + instance.settings.current.batch.timeout * 1_000;
-    const requireInTime = requireBefore(instance, deadline);
-    await lockBatch(
-      tx,
-      instance,
-      entries.slice(0, items.length).map(({ item }) => item),
-    );
-    const results: BatchResult[] = [];
-    const run = async ({ write, index }: NumberedItem): Promise<void> => {
-      requireInTime();
-      try {
-        results[index] = await write(tx);
-      } catch (error) {
-        requireInTime();
-        // Skipped for the fault of another item, which is the one that failed.
-        const isOfItem = !(error instanceof Collision) && !(error instanceof SkippedStatement);
-        throw isOfItem ? new BatchItemFailed(index, error) : error;
-      }
-    };
-    // One after the other: each sees what those before it did.
-    for (const together of runsOf(items)) await tx.inOrder(together.map((item) => () => run(item)));
-    requireInTime();
-    return results;
-  };
-}
-
-interface PreparedItem {
-  readonly write: RecordWrite<BatchResult>;
-  /**
-   * Whether the next item may be sent without waiting for this one's answer. Asked in the transaction, of the definitions as they
-   * are then.
-   */
-  readonly asksNothing: () => boolean;
-}
-
-interface NumberedItem extends PreparedItem {
-  readonly index: number;
-}
-
-/** Groups adjacent items that ask nothing; every other item is a group by itself. */
-function runsOf(items: readonly PreparedItem[]): readonly (readonly NumberedItem[])[] {
-  const runs: NumberedItem[][] = [];
-  let open: NumberedItem[] | undefined;
-  for (const [index, item] of items.entries()) {
-    const numbered = { ...item, index };
-    if (!item.asksNothing()) {
-      runs.push([numbered]);
-      open = undefined;
-    } else if (open === undefined) runs.push((open = [numbered]));
-    else open.push(numbered);
-  }
-  return runs;
-}
-
-/**
- * Prepares items up to the first that is refused, whose error is thrown again in the transaction. So the error is that of the
- * first bad item, whether it is found before the transaction or in it. Items behind it cost nothing: no password is hashed for
- * them, and no definition is read again.
- */
-async function prepareItems(
-  instance: Instance,
-  entries: readonly BatchEntry[],
-): Promise<readonly PreparedItem[]> {
+): Promise<PreparedBatch> {
   const items: PreparedItem[] = [];
   for (const { item, input } of entries) {
     try {
-      const write = await prepareItem(instance, { item, input });
-      const isCreate = item.kind === 'create';
-      items.push({
-        write,
-        asksNothing: () => isCreate && insertsWithoutQueries(instance, input, item.collection),
-      });
+      items.push({ input, ...(await prepareItem({ instance, input }, item)) });
     } catch (error) {
-      const write = (): never => {
-        throw error;
-      };
-      items.push({ write, asksNothing: () => false });
+      items.push({ input, kind: 'refused', error });
       break;
     }
   }
-  return items;
+  return { items, deadline: undefined };
 }
 
-async function prepareItem(
-  instance: Instance,
-  { item, input }: BatchEntry,
-): Promise<RecordWrite<BatchResult>> {
+async function prepareItem(request: WriteRequest, item: BatchItem): Promise<PreparedChange> {
   switch (item.kind) {
-    case 'create': {
-      const write = await prepareCreate(instance, input, item);
-      return async (tx) => ({ kind: 'created', record: await write(tx) });
-    }
-    case 'update': {
-      const write = await prepareUpdate(instance, input, item);
-      return async (tx) => ({ kind: 'updated', record: await write(tx) });
-    }
-    case 'upsert': {
-      const write = await prepareUpsert(instance, input, item);
-      return async (tx) => {
-        const { isCreated, record } = await write(tx);
-        return { kind: isCreated ? 'created' : 'updated', record };
-      };
-    }
-    case 'delete': {
-      const write = await prepareDelete(instance, input, item);
-      return async (tx) => {
-        await write(tx);
-        return { kind: 'deleted' };
-      };
-    }
+    case 'create':
+      return { kind: item.kind, prepared: await prepareCreate(request, item) };
+    case 'update':
+      return { kind: item.kind, prepared: await prepareUpdate(request, item) };
+    case 'upsert':
+      return { kind: item.kind, prepared: await prepareUpsert(request, item) };
+    case 'delete':
+      return { kind: item.kind, prepared: await prepareDelete(request, item) };
     case 'refused':
       throw item.error;
     default:
       return unreachable(item);
   }
+}
+
+/**
+ * Makes all changes of a batch or none, each seeing what those before it did. Throws BatchItemFailed, and bad_request when it takes too
+ * long.
+ */
+export async function runBatch(
+  instance: Instance,
+  tx: Transaction,
+  batch: PreparedBatch,
+): Promise<readonly BatchResult[]> {
+  batch.deadline ??= instance.clock.monotonic() + instance.settings.current.batch.timeout * 1_000;
+  const requireInTime = requireBefore(instance, batch.deadline);
+  await lockBatch(tx, instance, batch.items);
+  const results: BatchResult[] = [];
+  const run = async ({ item, index }: NumberedItem): Promise<void> => {
+    requireInTime();
+    try {
+      results[index] = await runItem({ instance, input: item.input, tx }, item);
+    } catch (error) {
+      requireInTime();
+      // Skipped for the fault of another item, which is the one that failed.
+      const isOfItem = !(error instanceof Collision) && !(error instanceof SkippedStatement);
+      throw isOfItem ? new BatchItemFailed(index, error) : error;
+    }
+  };
+  // One after the other: each sees what those before it did.
+  for (const together of runsOf(instance, batch.items))
+    await tx.inOrder(together.map((item) => () => run(item)));
+  requireInTime();
+  return results;
+}
+
+async function runItem(scope: WriteScope, item: PreparedItem): Promise<BatchResult> {
+  switch (item.kind) {
+    case 'create':
+      return { kind: 'created', record: await createRecord(scope, item.prepared) };
+    case 'update':
+      return { kind: 'updated', record: await updateRecord(scope, item.prepared) };
+    case 'upsert': {
+      const { isCreated, record } = await upsertRecord(scope, item.prepared);
+      return { kind: isCreated ? 'created' : 'updated', record };
+    }
+    case 'delete':
+      await deleteRecord(scope, item.prepared);
+      return { kind: 'deleted' };
+    case 'refused':
+      throw item.error;
+    default:
+      return unreachable(item);
+  }
+}
+
+interface NumberedItem {
+  readonly item: PreparedItem;
+  readonly index: number;
+}
+
+/** Groups adjacent items that need no query, so that the next is sent without waiting for an answer. Every other item is a group by itself. */
+function runsOf(instance: Instance, items: readonly PreparedItem[]): readonly (readonly NumberedItem[])[] {
+  const runs: NumberedItem[][] = [];
+  let open: NumberedItem[] | undefined;
+  for (const [index, item] of items.entries()) {
+    if (!insertsWithoutQueries(instance, item)) {
+      runs.push([{ item, index }]);
+      open = undefined;
+    } else if (open === undefined) runs.push((open = [{ item, index }]));
+    else open.push({ item, index });
+  }
+  return runs;
 }
 
 /** Returns a check that throws bad_request once the monotonic clock has passed the deadline. */
@@ -193,13 +204,14 @@ interface Named {
 async function lockBatch(
   tx: Transaction,
   { collections }: Instance,
-  items: readonly BatchItem[],
+  items: readonly PreparedItem[],
 ): Promise<void> {
   if (!tx.names.isConcurrent) return;
   const named = new Map<string, Named>();
   for (const item of items) {
+    if (item.kind === 'refused') continue;
     const id = idOf(item);
-    const collection = item.kind === 'refused' ? undefined : collections.find(item.collection);
+    const collection = collections.find(item.prepared.collection);
     if (id === undefined || collection === undefined) continue;
     const key = `${collection.id}/${id}`;
     const isDeleted = item.kind === 'delete' || named.get(key)?.isDeleted === true;
@@ -211,9 +223,9 @@ async function lockBatch(
 }
 
 /** Returns the id of the record that the item changes or may change; undefined for a create. */
-function idOf(item: BatchItem): string | undefined {
-  if (item.kind === 'update' || item.kind === 'delete') return item.id;
-  const id = item.kind === 'upsert' ? ownMember(item.body, 'id') : undefined;
+function idOf(item: Exclude<PreparedItem, { kind: 'refused' }>): string | undefined {
+  if (item.kind === 'update' || item.kind === 'delete') return item.prepared.id;
+  const id = item.kind === 'upsert' ? ownMember(item.prepared.body, 'id') : undefined;
   return typeof id === 'string' ? id : undefined;
 }
 
@@ -224,12 +236,12 @@ function lock(tx: Transaction, { collection, id, isDeleted }: Named): Promise<un
 }
 
 /**
- * True when this caller can create a record of this collection (name or id) without a query before the INSERT: no rule is left to
- * ask, there is no account to compare with others, and no related record to find.
+ * Whether the item creates a record without a query before the INSERT: the caller passes every rule, there is no account to compare with
+ * others, and no related record to find. By the definitions as the transaction sees them.
  */
-function insertsWithoutQueries({ collections }: Instance, input: RuleInput, nameOrId: string): boolean {
-  const collection = collections.find(nameOrId);
+function insertsWithoutQueries({ collections }: Instance, item: PreparedItem): boolean {
+  const collection = item.kind === 'create' ? collections.find(item.prepared.collection) : undefined;
   if (collection === undefined || collection.auth !== undefined) return false;
-  const isAdmitted = input.caller.kind === 'superuser' || collection.rules.createRule === '';
+  const isAdmitted = item.input.caller.kind === 'superuser' || collection.rules.createRule === '';
   return isAdmitted && recordTable(collection).relations.length === 0;
 }

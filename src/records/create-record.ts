@@ -1,7 +1,5 @@
 import { toTimestamp } from '../base/timestamp.ts';
-import type { Instance } from '../instances/instance.ts';
 import { admit, isLocked } from '../access/rule.ts';
-import type { RuleInput } from '../access/rule-input.ts';
 import type { Transaction } from '../storage/database.ts';
 import { auditAccount } from './accounts/audit-account.ts';
 import { checkAccount, isVerifiedByNature, withVerified } from './accounts/check-account.ts';
@@ -16,11 +14,11 @@ import { recordTable } from './record-table.ts';
 import { StoredRecord, valueOf } from './record.ts';
 import {
   hiddenFrom,
-  type RecordWrite,
   refusedAs,
   RefusedWrite,
   refuseProblems,
   withUniqueErrors,
+  type WriteRequest,
   type WriteScope,
 } from './record-write.ts';
 import { requireRelated } from './require-related.ts';
@@ -31,15 +29,18 @@ export interface CreateRecordRequest {
   readonly body: RecordBody;
 }
 
-/**
- * Prepares to make a record and its event. Throws not_found (collection), forbidden (null rule); the write also throws bad_request
- * (values, by field).
- */
+/** A create whose slow work is done. */
+export interface PreparedCreate extends CreateRecordRequest {
+  readonly secrets: PreparedSecrets;
+  /** The id for the record where the body has none; undefined for any. */
+  readonly newId?: string | undefined;
+}
+
+/** Prepares to make a record. Throws not_found (collection), forbidden (null rule), unavailable (too many passwords to hash). */
 export async function prepareCreate(
-  instance: Instance,
-  input: RuleInput,
+  { instance, input }: WriteRequest,
   request: CreateRecordRequest,
-): Promise<RecordWrite<StoredRecord>> {
+): Promise<PreparedCreate> {
   const { caller } = input;
   const collection = await currentCollection(instance, request.collection, (known) =>
     isLocked(known, ['createRule'], caller),
@@ -47,32 +48,22 @@ export async function prepareCreate(
   admit(collection, 'createRule', caller);
   const { body } = request;
   const secrets = await prepareSecrets(instance, collection, { input, body });
-  const newId = placeForNew(instance, collection, { caller, body });
-  return (tx) => createInside({ instance, input, tx }, { ...request, secrets, newId });
+  return { ...request, secrets, newId: placeForNew(instance, collection, { caller, body }) };
 }
 
-/**
- * Creates a record inside a transaction. It looks the collection up again: while the write waited for its turn, the definition
- * may have changed or the name passed to another collection.
- */
-export function createInside(scope: WriteScope, request: PreparedCreate): Promise<StoredRecord> {
-  const isHidden = hiddenFrom(scope, request.collection);
-  return refusedAs('Failed to create record.', create(scope, request), isHidden);
+/** Makes a record with its event. Throws not_found (collection), forbidden (null rule), bad_request (values, by field). */
+export function createRecord(scope: WriteScope, prepared: PreparedCreate): Promise<StoredRecord> {
+  const isHidden = hiddenFrom(scope, prepared.collection);
+  return refusedAs('Failed to create record.', create(scope, prepared), isHidden);
 }
 
-type PreparedCreate = CreateRecordRequest & {
-  readonly secrets: PreparedSecrets;
-  /** The id for the record where the body has none; undefined for any. */
-  readonly newId?: string | undefined;
-};
-
-async function create(scope: WriteScope, request: PreparedCreate): Promise<StoredRecord> {
+async function create(scope: WriteScope, prepared: PreparedCreate): Promise<StoredRecord> {
   const { instance, input, tx } = scope;
-  const collection = instance.collections.get(request.collection);
+  const collection = instance.collections.get(prepared.collection);
   admit(collection, 'createRule', input.caller);
   const now = toTimestamp(instance.clock.now());
   const isSuperuser = input.caller.kind === 'superuser';
-  const decoded = decodeRecord(collection, request.body, { isSuperuser, now, newId: request.newId });
+  const decoded = decodeRecord(collection, prepared.body, { isSuperuser, now, newId: prepared.newId });
   const values = isVerifiedByNature(collection)
     ? withVerified(collection, decoded.values, 1)
     : decoded.values;
@@ -81,7 +72,7 @@ async function create(scope: WriteScope, request: PreparedCreate): Promise<Store
   // The rule is evaluated before any problem of the values is reported, from which a stranger would learn what is stored.
   const ruled = collection.type === 'auth' ? withVerified(collection, values, 0) : values;
   if (!(await valuesMeetRule(tx, rule, ruled))) throw new RefusedWrite();
-  const { body, secrets } = request;
+  const { body, secrets } = prepared;
   if (collection.auth !== undefined)
     await checkAccount(scope, { collection, body, values, secrets, ruleRequest });
   const { problems } = decoded;

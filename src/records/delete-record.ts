@@ -1,15 +1,18 @@
-import type { RuleInput } from '../access/rule-input.ts';
 import { admit, isLocked } from '../access/rule.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import { superusersName } from '../collections/collection.ts';
 import { currentCollection } from '../instances/current-collection.ts';
-import type { Instance } from '../instances/instance.ts';
 import { sql } from '../sql/sql.ts';
 import { requireAnotherSuperuser } from './accounts/check-account.ts';
 import { admission, isAllowed } from './check-rule.ts';
 import { findRecordToDelete } from './find-record.ts';
 import { recordTable } from './record-table.ts';
-import { type ExpectedRevision, type RecordWrite, requireExpected, type WriteScope } from './record-write.ts';
+import {
+  type ExpectedRevision,
+  requireExpected,
+  type WriteRequest,
+  type WriteScope,
+} from './record-write.ts';
 import type { StoredRecord } from './record.ts';
 import {
   holding,
@@ -29,25 +32,25 @@ export interface DeleteRecordRequest {
   readonly expected?: ExpectedRevision | undefined;
 }
 
-/**
- * Prepares to delete a record; its event carries the last state. Throws not_found (collection), forbidden (null rule); the write also
- * throws not_found (record), precondition_failed, bad_request (references).
- */
+/** Checks what needs no transaction. Throws not_found (collection), forbidden (null rule). */
 export async function prepareDelete(
-  instance: Instance,
-  input: RuleInput,
+  { instance, input }: WriteRequest,
   request: DeleteRecordRequest,
-): Promise<RecordWrite<void>> {
+): Promise<DeleteRecordRequest> {
   const { caller } = input;
   const collection = await currentCollection(instance, request.collection, (known) =>
     isLocked(known, ['deleteRule'], caller),
   );
   admit(collection, 'deleteRule', caller);
-  return (tx) => deleteInside({ instance, input, tx }, request);
+  return request;
 }
 
-async function deleteInside(scope: WriteScope, request: DeleteRecordRequest): Promise<void> {
-  await removeRecord(scope, await findDeletable(scope, request));
+/**
+ * Deletes a record; its event carries the last state. Throws not_found (collection, record), forbidden (null rule),
+ * precondition_failed, bad_request (references).
+ */
+export async function deleteRecord(scope: WriteScope, prepared: DeleteRecordRequest): Promise<void> {
+  await removeRecord(scope, await findDeletable(scope, prepared));
 }
 
 /** Locks and returns the record if the caller may delete it. Throws not_found, forbidden, precondition_failed. */

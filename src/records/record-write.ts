@@ -9,18 +9,21 @@ import { UniqueViolation } from '../storage/engine-errors.ts';
 import type { StoredRecord } from './record.ts';
 
 /**
- * A change of records in two parts. `prepare…` does what needs no transaction: it finds the collection, refuses callers under a
- * null rule and hashes passwords. The RecordWrite that it returns does the rest in a transaction, alone or after others.
+ * A change of records has two parts. `prepare…` does what needs no transaction: it finds the collection, refuses callers under a null
+ * rule, hashes passwords and reserves the places of files. What it returns is a value. The operation does the rest with it in a
+ * transaction, alone or after others, and looks the collection up again: while the write waited for its turn, the definition may have
+ * changed or the name passed to another collection.
  *
- *   prepareCreate ──► RecordWrite ──► database.write(write)
- *   prepareBatch  ──► RecordWrite of several, one after the other in one commit
+ *   prepareCreate ──► PreparedCreate ──► database.write((tx) => createRecord({ ...request, tx }, prepared))
+ *   prepareBatch  ──► PreparedBatch, whose operations run one after the other in one commit
  */
-export type RecordWrite<Result> = (tx: Transaction) => Promise<Result>;
-
-/** The transaction in which a change happens, and what is known about the request for it. */
-export interface WriteScope {
+export interface WriteRequest {
   readonly instance: Instance;
   readonly input: RuleInput;
+}
+
+/** The transaction in which a change happens, and the request for it. */
+export interface WriteScope extends WriteRequest {
   readonly tx: Transaction;
 }
 

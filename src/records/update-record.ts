@@ -2,7 +2,6 @@ import { notFound } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import type { Instance } from '../instances/instance.ts';
-import type { RuleInput } from '../access/rule-input.ts';
 import { admit, isLocked } from '../access/rule.ts';
 import { checkAccount, isVerifiedByNature, withVerified } from './accounts/check-account.ts';
 import { currentCollection } from '../instances/current-collection.ts';
@@ -11,10 +10,10 @@ import { decodeRecord, type RecordBody } from './decode-record.ts';
 import {
   type ExpectedRevision,
   hiddenFrom,
-  type RecordWrite,
   refusedAs,
   refuseProblems,
   requireExpected,
+  type WriteRequest,
   type WriteScope,
 } from './record-write.ts';
 import { findRecordToChange } from './find-record.ts';
@@ -35,15 +34,16 @@ export interface UpdateRecordRequest {
   readonly expected?: ExpectedRevision | undefined;
 }
 
-/**
- * Prepares to change a record and to write the event. Throws not_found (collection), forbidden (null rule); the write also throws
- * not_found (record), precondition_failed, bad_request (values, by field).
- */
+/** An update whose slow work is done. */
+export interface PreparedUpdate extends UpdateRecordRequest {
+  readonly secrets: PreparedSecrets;
+}
+
+/** Prepares to change a record. Throws not_found (collection), forbidden (null rule), unavailable (too many passwords to hash). */
 export async function prepareUpdate(
-  instance: Instance,
-  input: RuleInput,
+  { instance, input }: WriteRequest,
   request: UpdateRecordRequest,
-): Promise<RecordWrite<StoredRecord>> {
+): Promise<PreparedUpdate> {
   const { caller } = input;
   const collection = await currentCollection(instance, request.collection, (known) =>
     isLocked(known, ['updateRule'], caller),
@@ -52,37 +52,36 @@ export async function prepareUpdate(
   const { body, id } = request;
   const secrets = await prepareSecrets(instance, collection, { input, body, id });
   placeForKnown(collection, id, { caller, body });
-  return (tx) => updateInside({ instance, input, tx }, { ...request, secrets });
+  return { ...request, secrets };
 }
 
 /**
- * Updates a record inside a transaction. Values that are all unchanged make no revision, no new `updated` and no event. A
- * password always counts as a change: nobody can tell whether it is the same.
+ * Changes a record and writes the event. Values that are all unchanged make no revision, no new `updated` and no event. A password
+ * always counts as a change: nobody can tell whether it is the same. Throws not_found (collection, record), forbidden (null rule),
+ * precondition_failed, bad_request (values, by field).
  */
-export function updateInside(scope: WriteScope, request: PreparedUpdate): Promise<StoredRecord> {
-  const isHidden = hiddenFrom(scope, request.collection);
-  return refusedAs('Failed to update record.', update(scope, request), isHidden);
+export function updateRecord(scope: WriteScope, prepared: PreparedUpdate): Promise<StoredRecord> {
+  const isHidden = hiddenFrom(scope, prepared.collection);
+  return refusedAs('Failed to update record.', update(scope, prepared), isHidden);
 }
 
-type PreparedUpdate = UpdateRecordRequest & { readonly secrets: PreparedSecrets };
-
-async function update(scope: WriteScope, request: PreparedUpdate): Promise<StoredRecord> {
+async function update(scope: WriteScope, prepared: PreparedUpdate): Promise<StoredRecord> {
   const { instance, input, tx } = scope;
-  const collection = instance.collections.get(request.collection);
+  const collection = instance.collections.get(prepared.collection);
   admit(collection, 'updateRule', input.caller);
-  const existing = await findRecordToChange(tx, collection, request.id);
+  const existing = await findRecordToChange(tx, collection, prepared.id);
   if (existing === undefined) throw notFound();
   const now = notBefore(existing, instance.clock.now());
   const isSuperuser = input.caller.kind === 'superuser';
-  const decoded = decodeRecord(collection, request.body, { isSuperuser, now, existing });
+  const decoded = decodeRecord(collection, prepared.body, { isSuperuser, now, existing });
   const values = isVerifiedByNature(collection)
     ? withVerified(collection, decoded.values, 1)
     : decoded.values;
   const ruleRequest = { ...scope, write: new WrittenRecord(collection, values) };
   const rule = admission(ruleRequest, collection, 'updateRule');
-  if (!(await isAllowed(tx, rule, request.id))) throw notFound();
-  requireExpected(request.expected, existing);
-  const { body, secrets } = request;
+  if (!(await isAllowed(tx, rule, prepared.id))) throw notFound();
+  requireExpected(prepared.expected, existing);
+  const { body, secrets } = prepared;
   if (collection.auth !== undefined)
     await checkAccount(scope, { collection, body, values, existing, secrets, ruleRequest });
   const { problems } = decoded;

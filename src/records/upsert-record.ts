@@ -1,20 +1,24 @@
 import { AppError } from '../base/errors.ts';
 import { ownMember } from '../base/json.ts';
 import type { Collection } from '../collections/collection.ts';
-import type { Instance } from '../instances/instance.ts';
-import type { RuleInput } from '../access/rule-input.ts';
+import type { Caller } from '../access/caller.ts';
 import { isLocked } from '../access/rule.ts';
 import type { Names } from '../storage/database.ts';
 import { Collision, UniqueViolation } from '../storage/engine-errors.ts';
-import { createInside } from './create-record.ts';
+import { createRecord } from './create-record.ts';
 import { placeForKnown, placeForNew } from './record-files.ts';
 import { currentCollection } from '../instances/current-collection.ts';
 import type { RecordBody } from './decode-record.ts';
-import { type ExpectedRevision, type RecordWrite, requireExpected } from './record-write.ts';
+import {
+  type ExpectedRevision,
+  requireExpected,
+  type WriteRequest,
+  type WriteScope,
+} from './record-write.ts';
 import { findRecordToChange } from './find-record.ts';
-import { prepareSecrets } from './accounts/passwords.ts';
+import { type PreparedSecrets, prepareSecrets } from './accounts/passwords.ts';
 import type { StoredRecord } from './record.ts';
-import { updateInside } from './update-record.ts';
+import { updateRecord } from './update-record.ts';
 
 export interface UpsertRecordRequest {
   readonly collection: string;
@@ -28,48 +32,62 @@ export interface UpsertResult {
   readonly record: StoredRecord;
 }
 
-/**
- * Throws not_found (collection). The write throws what an update or a create throws, null rules included: only there is it known
- * which of them it is.
- */
+/** An upsert whose slow work is done. */
+export interface PreparedUpsert extends UpsertRecordRequest {
+  readonly secrets: PreparedSecrets;
+  readonly newId: string | undefined;
+}
+
+/** Prepares to change a record, or to make it. Throws not_found (collection), unavailable (too many passwords to hash). */
 export async function prepareUpsert(
-  instance: Instance,
-  input: RuleInput,
-  { collection: nameOrId, body, expected }: UpsertRecordRequest,
-): Promise<RecordWrite<UpsertResult>> {
+  { instance, input }: WriteRequest,
+  request: UpsertRecordRequest,
+): Promise<PreparedUpsert> {
   const { caller } = input;
-  const mayNotWrite = (known: Collection): boolean => isLocked(known, ['createRule', 'updateRule'], caller);
-  const collection = await currentCollection(instance, nameOrId, mayNotWrite);
-  const bodyId = ownMember(body, 'id');
-  const secrets = await prepareSecrets(instance, collection, {
-    input,
-    // Hashing is expensive: not done for a caller who may neither create nor update records.
-    body: mayNotWrite(collection) ? {} : body,
-    ...(typeof bodyId === 'string' ? { id: bodyId } : {}),
-  });
-  const sent = { caller, body: mayNotWrite(collection) ? {} : body };
-  const newId = placeForNew(instance, collection, sent);
+  const collection = await currentCollection(instance, request.collection, (known) =>
+    mayNotWrite(known, caller),
+  );
+  // Hashing is expensive: not done for a caller who may neither create nor update records.
+  const body = mayNotWrite(collection, caller) ? {} : request.body;
+  const id = ownMember(request.body, 'id');
+  const named = typeof id === 'string' ? { id } : {};
+  const secrets = await prepareSecrets(instance, collection, { input, body, ...named });
+  const newId = placeForNew(instance, collection, { caller, body });
   // What is wrong with a new record may be right with one that is there.
-  if (newId === undefined && typeof bodyId === 'string') placeForKnown(collection, bodyId, sent);
-  const request = { collection: nameOrId, body, secrets, newId };
-  return async (tx) => {
-    const scope = { instance, input, tx };
-    const id = ownMember(body, 'id');
-    const known = instance.collections.get(request.collection);
-    // Locked, or another transaction might delete it before it is updated.
-    const existing = typeof id === 'string' ? await findRecordToChange(tx, known, id) : undefined;
-    if (existing !== undefined && typeof id === 'string' && !isLocked(known, ['updateRule'], caller)) {
-      const record = await unlessHidden(updateInside(scope, { ...request, id, expected }));
-      if (record !== undefined) return { isCreated: false, record };
-    }
-    requireExpected(expected, undefined);
-    try {
-      return { isCreated: true, record: await createInside(scope, request) };
-    } catch (error) {
-      // Another transaction has created the record since it was looked for. A retry finds it and updates it.
-      throw existing === undefined && isTaken(error, tx.names) ? new Collision(error) : error;
-    }
-  };
+  if (newId === undefined && typeof id === 'string') placeForKnown(collection, id, { caller, body });
+  return { ...request, secrets, newId };
+}
+
+function mayNotWrite(collection: Collection, caller: Caller): boolean {
+  return isLocked(collection, ['createRule', 'updateRule'], caller);
+}
+
+/**
+ * Changes the record that the body names, or makes it. Throws what an update or a create throws, null rules included: only in the
+ * transaction is it known which of them it is.
+ */
+export async function upsertRecord(scope: WriteScope, prepared: PreparedUpsert): Promise<UpsertResult> {
+  const { instance, input, tx } = scope;
+  const { body, expected } = prepared;
+  const id = ownMember(body, 'id');
+  const collection = instance.collections.get(prepared.collection);
+  // Locked, or another transaction might delete it before it is updated.
+  const existing = typeof id === 'string' ? await findRecordToChange(tx, collection, id) : undefined;
+  if (
+    existing !== undefined &&
+    typeof id === 'string' &&
+    !isLocked(collection, ['updateRule'], input.caller)
+  ) {
+    const record = await unlessHidden(updateRecord(scope, { ...prepared, id }));
+    if (record !== undefined) return { isCreated: false, record };
+  }
+  requireExpected(expected, undefined);
+  try {
+    return { isCreated: true, record: await createRecord(scope, prepared) };
+  } catch (error) {
+    // Another transaction has created the record since it was looked for. A retry finds it and updates it.
+    throw existing === undefined && isTaken(error, tx.names) ? new Collision(error) : error;
+  }
 }
 
 /**

@@ -7,7 +7,7 @@ import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import { withAuthCollection } from '../../src/auth/auth-collection.ts';
 import { createCollection } from '../../src/definitions/change-collection.ts';
 import type { Instance } from '../../src/instances/instance.ts';
-import { prepareBatch } from '../../src/records/batch.ts';
+import { prepareBatch, runBatch } from '../../src/records/batch.ts';
 import { listRecords } from '../../src/records/list-records.ts';
 import { readRecord } from '../../src/records/read-record.ts';
 import { valueOf } from '../../src/records/record.ts';
@@ -88,11 +88,11 @@ test('on PostgreSQL a batch costs two statements for each create, in three round
   const { instance, cost } = await open(t);
   const item = { kind: 'create', collection: 'posts', body: { title: 'x' } } as const;
   const batch = async (): Promise<unknown> => {
-    const write = await prepareBatch(
+    const prepared = await prepareBatch(
       instance,
       Array.from({ length: 20 }, () => ({ item, input })),
     );
-    return instance.database.write(write);
+    return instance.database.write((tx) => runBatch(instance, tx, prepared));
   };
   // BEGIN, the lock, the version, the records · an event with its delivery for each | COMMIT
   assert.deepEqual(await cost(batch), { statements: 3 + 20 + 20 + 1, roundTrips: 2 });
@@ -105,8 +105,11 @@ test('on PostgreSQL a batch is refused for its first locked item, whatever comes
   const item = { kind: 'create', collection: 'locked', body: {} } as const;
   const refused = async (count: number): Promise<void> => {
     const items = Array.from({ length: count }, () => ({ item, input }));
-    const write = await prepareBatch(instance, items);
-    await assert.rejects(instance.database.write(write), /^BatchItemFailed: Item 0 /);
+    const prepared = await prepareBatch(instance, items);
+    await assert.rejects(
+      instance.database.write((tx) => runBatch(instance, tx, prepared)),
+      /^BatchItemFailed: Item 0 /,
+    );
   };
   assert.deepEqual(await cost(() => refused(20)), await cost(() => refused(1)));
 });

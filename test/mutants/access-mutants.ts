@@ -41,14 +41,14 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'an upsert tells nothing of a record that nobody may change',
     file: 'src/records/upsert-record.ts',
-    from: " && !isLocked(known, ['updateRule'], caller)",
+    from: " &&\n    !isLocked(collection, ['updateRule'], input.caller)",
     to: '',
     tests: ['test/api/batch-refusals.test.ts'],
   },
   {
     name: 'an update asks its rule',
     file: 'src/records/update-record.ts',
-    from: 'if (!(await isAllowed(tx, rule, request.id))) throw notFound();',
+    from: 'if (!(await isAllowed(tx, rule, prepared.id))) throw notFound();',
     to: '',
     tests: ['test/api/rules.test.ts'],
   },

@@ -1,9 +1,21 @@
-import type { Instance } from '../../src/instances/instance.ts';
-import { type CreateRecordRequest, prepareCreate } from '../../src/records/create-record.ts';
-import { type DeleteRecordRequest, prepareDelete } from '../../src/records/delete-record.ts';
-import type { StoredRecord } from '../../src/records/record.ts';
-import { prepareUpdate, type UpdateRecordRequest } from '../../src/records/update-record.ts';
 import type { RuleInput } from '../../src/access/rule-input.ts';
+import type { Instance } from '../../src/instances/instance.ts';
+import {
+  createRecord as createInside,
+  type CreateRecordRequest,
+  prepareCreate,
+} from '../../src/records/create-record.ts';
+import {
+  deleteRecord as deleteInside,
+  type DeleteRecordRequest,
+  prepareDelete,
+} from '../../src/records/delete-record.ts';
+import type { StoredRecord } from '../../src/records/record.ts';
+import {
+  prepareUpdate,
+  updateRecord as updateInside,
+  type UpdateRecordRequest,
+} from '../../src/records/update-record.ts';
 
 /** Writes a record as its route does (src/http/routes/records.ts), but without HTTP. */
 export async function createRecord(
@@ -11,7 +23,10 @@ export async function createRecord(
   input: RuleInput,
   request: CreateRecordRequest,
 ): Promise<StoredRecord> {
-  return instance.database.write(await prepareCreate(instance, input, request), { isAppending: true });
+  const prepared = await prepareCreate({ instance, input }, request);
+  return instance.database.write((tx) => createInside({ instance, input, tx }, prepared), {
+    isAppending: true,
+  });
 }
 
 /** As {@link createRecord}. */
@@ -20,7 +35,10 @@ export async function updateRecord(
   input: RuleInput,
   request: UpdateRecordRequest,
 ): Promise<StoredRecord> {
-  return instance.database.write(await prepareUpdate(instance, input, request), { changes: request.id });
+  const prepared = await prepareUpdate({ instance, input }, request);
+  return instance.database.write((tx) => updateInside({ instance, input, tx }, prepared), {
+    changes: request.id,
+  });
 }
 
 /** As {@link createRecord}. */
@@ -29,5 +47,6 @@ export async function deleteRecord(
   input: RuleInput,
   request: DeleteRecordRequest,
 ): Promise<void> {
-  return instance.database.write(await prepareDelete(instance, input, request));
+  const prepared = await prepareDelete({ instance, input }, request);
+  return instance.database.write((tx) => deleteInside({ instance, input, tx }, prepared));
 }

@@ -1,5 +1,5 @@
 import { AppError } from '../../base/errors.ts';
-import { prepareBatch } from '../../records/batch.ts';
+import { prepareBatch, runBatch } from '../../records/batch.ts';
 import { type Settings, settingsLimits } from '../../settings/settings.ts';
 import type { WriteOptions } from '../../storage/database.ts';
 import {
@@ -49,11 +49,11 @@ export const batchRoutes = [
       if (batch.maxBodySize > 0 && request.bodyBytes > batch.maxBodySize) throw tooLarge();
       const asked = readBatchRequests(context.body, input, batch.maxRequests);
       const entries = await limitBatch(context, asked);
-      const write = await prepareBatch(instance, entries);
+      const prepared = await prepareBatch(instance, entries);
       // Limits each statement: one that waits longer for a lock would be too late for the batch anyway.
       const options: WriteOptions = { statementMsMax: batch.timeout * 1_000 };
       return context.write(async (tx) => {
-        const results = await write(tx).catch((error: unknown) => {
+        const results = await runBatch(instance, tx, prepared).catch((error: unknown) => {
           throw toBatchError(error);
         });
         return batchAnswer(results, { instance, reader: tx, query: input.query, entries });

@@ -1,10 +1,10 @@
 import { AppError } from '../../base/errors.ts';
 import type { Access } from '../../query/explain-list.ts';
-import { prepareCreate } from '../../records/create-record.ts';
-import { prepareDelete, TooManyReferring } from '../../records/delete-record.ts';
+import { createRecord, prepareCreate } from '../../records/create-record.ts';
+import { deleteRecord, prepareDelete, TooManyReferring } from '../../records/delete-record.ts';
 import { listRecords } from '../../records/list-records.ts';
 import { readRecord } from '../../records/read-record.ts';
-import { prepareUpdate } from '../../records/update-record.ts';
+import { prepareUpdate, updateRecord } from '../../records/update-record.ts';
 import { requireNotLeaving } from '../../records/removal-store.ts';
 import { recordForm } from '../form-plans.ts';
 import { nothing } from '../answer.ts';
@@ -159,11 +159,11 @@ export const recordRoutes = [
     planForm: (context) => recordForm(context, 'createRule'),
     handle: async (context) => {
       const { instance, input, params, body } = context;
-      const write = await prepareCreate(instance, input, { ...params, body });
-      return context.write(
-        async (tx) => recordAnswer({ instance, input, reader: tx }, await write(tx), 201),
-        { isAppending: true },
-      );
+      const prepared = await prepareCreate(context, { ...params, body });
+      return context.append(async (tx) => {
+        const record = await createRecord({ instance, input, tx }, prepared);
+        return recordAnswer({ instance, input, reader: tx }, record, 201);
+      });
     },
   }),
   route({
@@ -190,11 +190,11 @@ export const recordRoutes = [
     handle: async (context) => {
       const { instance, request, input, params, body } = context;
       const expected = expectedRevision(request.headers['if-match']);
-      const write = await prepareUpdate(instance, input, { ...params, body, expected });
-      return context.write(
-        async (tx) => recordAnswer({ instance, input, reader: tx }, await write(tx), 200),
-        { changes: params.id },
-      );
+      const prepared = await prepareUpdate(context, { ...params, body, expected });
+      return context.change(params.id, async (tx) => {
+        const record = await updateRecord({ instance, input, tx }, prepared);
+        return recordAnswer({ instance, input, reader: tx }, record, 200);
+      });
     },
   }),
   route({
@@ -206,10 +206,10 @@ export const recordRoutes = [
     handle: async (context) => {
       const { instance, request, input, params } = context;
       const expected = expectedRevision(request.headers['if-match']);
-      const write = await prepareDelete(instance, input, { ...params, expected });
+      const prepared = await prepareDelete(context, { ...params, expected });
       try {
         return await context.write(async (tx) => {
-          await write(tx);
+          await deleteRecord({ instance, input, tx }, prepared);
           return nothing;
         });
       } catch (error) {
