@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openDataDirectory } from '../src/open-data-directory.ts';
-import { readConfig } from '../src/config.ts';
+import { readConfig } from '../src/config/config.ts';
 import { importPocketbase } from '../src/transfer/pocketbase/import-pocketbase.ts';
 import { compare, type Measurement } from './support/compare.ts';
 import { type BenchOptions, engineOf, warmedUpOnce } from './support/options.ts';

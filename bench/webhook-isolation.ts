@@ -57,7 +57,7 @@ export async function besideHanging(options: BenchOptions): Promise<void> {
 }
 
 const silentCount = 5;
-/** As many as an instance may have open (src/webhooks/lanes/slots.ts), which is less than 64 for each of them. */
+/** As many as an instance may have open (src/dispatch/slots.ts), which is less than 64 for each of them. */
 const openMax = 256;
 /** How long the receiver takes to answer, before it is silent: so few a second keep all slots taken. */
 const answerMs = 500;

@@ -3,7 +3,7 @@ import { type Clock, ForwardClock, systemClock } from './base/clock.ts';
 import { openFilesMax } from './base/process.ts';
 import { createLogger, writeSoon } from './base/create-logger.ts';
 import type { Logger } from './base/logger.ts';
-import type { Config } from './config.ts';
+import type { Config } from './config/config.ts';
 import { installedSharp, type SharpPort } from './files/load-sharp.ts';
 import { ThumbMaker } from './files/thumb-maker.ts';
 import { AccessLog } from './http/access-log.ts';
@@ -36,9 +36,9 @@ import {
 import type { DataHome, DataLock } from './storage/data-home.ts';
 import type { UpgradeWait } from './storage/postgres/wait-for-nodes.ts';
 import { DatabaseClock } from './storage/postgres/database-clock.ts';
-import { deliverAlone, type Delivering } from './webhooks/delivering.ts';
-import type { DispatcherOptions } from './webhooks/dispatcher.ts';
-import { openSender } from './webhooks/sending/sender.ts';
+import { deliverAlone, type Delivering } from './dispatch/delivering.ts';
+import type { DispatcherOptions } from './dispatch/dispatcher.ts';
+import { openSender } from './sending/sender.ts';
 
 /** The version of this service. */
 export const { version } = build;
@@ -227,7 +227,7 @@ async function createDelivering(
     return deliverAlone({ ...common, clock: parts.clock ?? new ForwardClock(clock) });
   }
   const nodes = { database: data.home.background, url: config.postgres.url, clock: data.dueClock };
-  const { deliverAmongNodes } = await import('./webhooks/nodes/deliver-among-nodes.ts');
+  const { deliverAmongNodes } = await import('./dispatch/nodes/deliver-among-nodes.ts');
   return deliverAmongNodes(common, nodes);
 }
 

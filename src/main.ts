@@ -32,7 +32,7 @@ void main();
 // The import is dynamic, because a static one would be loaded before the lines above run. It is not awaited at the top of this file,
 // because the launcher of the package, which older versions of Node have to understand, requires it (tools/build/chancery.cjs).
 async function main(): Promise<void> {
-  const { runCommand } = await importQuickly(() => import('./cli/run-command.ts'));
+  const { runCommand } = await importQuickly(() => import('./cli/commands/run-command.ts'));
   // Exits explicitly: a forgotten handle must not keep a finished command alive.
   process.exit(await runCommand(process.argv.slice(2), process));
 }

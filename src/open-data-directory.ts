@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type Clock, systemClock } from './base/clock.ts';
 import { createLogger } from './base/create-logger.ts';
 import type { Logger } from './base/logger.ts';
-import type { Config } from './config.ts';
+import type { Config } from './config/config.ts';
 import { WakeUp } from './events/event-log.ts';
 import type { BlobStore } from './files/blob-store.ts';
 import { readDueInstances } from './files/file-removals.ts';

@@ -22,8 +22,8 @@ import { SettingsStore } from './settings/settings-store.ts';
 import type { DataHome, Memory } from './storage/data-home.ts';
 import type { Database } from './storage/database.ts';
 import { filesPlace } from './storage/storage-health.ts';
-import { EndpointStore } from './webhooks/endpoints/endpoint-store.ts';
-import { addressEvent, fanOut } from './webhooks/fan-out.ts';
+import { EndpointStore } from './endpoints/endpoint-store.ts';
+import { addressEvent, fanOut } from './deliveries/fan-out.ts';
 
 export interface InstanceParts {
   readonly home: DataHome;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../test/support/temporary-folder.ts';
-import { dataFlags, serverFlags } from './config-flags.ts';
+import { dataFlags, serverFlags } from './config/config-flags.ts';
 import { type RunningChancery, start, type StartOptions } from './start.ts';
 
 /** Each option with any value: the compiler refuses this when one is missing. */

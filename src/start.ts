@@ -1,7 +1,7 @@
 import { startApp, type App } from './app.ts';
 import { listSuperusers, upsertSuperuser } from './auth/superuser.ts';
-import { dataFlags, serverFlags } from './config-flags.ts';
-import { ConfigError, type Flags, readConfig } from './config.ts';
+import { dataFlags, serverFlags } from './config/config-flags.ts';
+import { ConfigError, type Flags, readConfig } from './config/config.ts';
 import { defaultSlug } from './instances/instance-directory.ts';
 
 /**

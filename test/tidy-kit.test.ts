@@ -11,7 +11,7 @@ test('the kit for receivers imports nothing but its own files, and its tests wha
 });
 
 test('the product does not import the kit', () => {
-  const path = 'src/webhooks/verify.ts';
+  const path = 'src/sending/verify.ts';
   assert.deepEqual(breaches(path, '../../kit/src/verify.ts'), ['import-order']);
   assert.deepEqual(breaches(path, '@chancery/webhooks'), ['package-owner']);
 });

@@ -47,7 +47,7 @@ test('a type that a file keeps for itself may be named as one of another file', 
   assert.deepEqual(
     breaches(
       `import type { Position } from '../events/position.ts';\nexport const position = 1;\n`,
-      'src/webhooks/position.ts',
+      'src/deliveries/position.ts',
     ),
     [],
   );

@@ -55,7 +55,7 @@ test('a tree in order is clean', () => {
     'src/http/routes/records.ts': `import { fastify } from 'fastify';\nexport const recordRoutes = fastify;\n`,
     'src/main.ts': `import { cli } from './cli/cli.ts';\nprocess.exitCode = await cli();\n`,
     'src/cli/cli.ts': `export async function cli(): Promise<number> { return 0; }\n`,
-    'src/config.ts': `export const config = process.env['PORT'];\n`,
+    'src/config/config.ts': `export const config = process.env['PORT'];\n`,
     'README.md': 'Data lies in ./data, and /var/lib/chancery is a good place too.\n',
   });
 });
@@ -114,15 +114,6 @@ describe('imports', () => {
     assertClean(importing('src/app.ts', './storage/sqlite/sqlite.ts'));
   });
 
-  test('readers of the event log do not know each other, and webhooks know no records', () => {
-    for (const file of ['create-record', 'read-record', 'batch'])
-      assertRed('import-order', importing('src/webhooks/replay.ts', `../records/${file}.ts`));
-    for (const reader of ['webhooks', 'realtime'])
-      assertClean(importing(`src/${reader}/replay.ts`, '../events/event-log.ts'));
-    assertRed('import-order', importing('src/webhooks/replay.ts', '../realtime/feed.ts'));
-    assertRed('import-order', importing('src/realtime/feed.ts', '../webhooks/replay.ts'));
-  });
-
   test('the product imports no tests, and a folder without a place in the order is refused', () => {
     assertRed('import-order', importing('src/records/expand.ts', '../../test/support/open.ts'));
     assertRed('import-order', importing('src/records/expand.ts', './expand.test.ts'));
@@ -151,10 +142,10 @@ describe('packages', () => {
     ['node:sqlite', 'src/storage/sqlite/sqlite-database.ts'],
     ['pg', 'src/storage/postgres/postgres-database.ts'],
     ['node:crypto', 'src/secrets/token.ts'],
-    ['node:crypto', 'src/webhooks/sending/signature.ts'],
+    ['node:crypto', 'src/sending/signature.ts'],
     ['bcryptjs', 'src/secrets/password.ts'],
     ['nodemailer', 'src/mail/mailer.ts'],
-    ['undici', 'src/webhooks/sending/guarded-agent.ts'],
+    ['undici', 'src/sending/guarded-agent.ts'],
     ['fastify', 'src/http/server.ts'],
     ['@fastify/cors', 'src/http/server.ts'],
     ['typebox/value', 'src/http/validation.ts'],
@@ -163,9 +154,9 @@ describe('packages', () => {
     ['commander', 'src/cli/cli.ts'],
     ['@clack/prompts', 'src/cli/cli.ts'],
     ['picocolors', 'src/cli/cli.ts'],
-    ['node:worker_threads', 'src/webhooks/sending/sender.ts'],
+    ['node:worker_threads', 'src/sending/sender.ts'],
     ['node:http', 'src/http/server.ts'],
-    ['node:https', 'src/webhooks/sending/attempt.ts'],
+    ['node:https', 'src/sending/attempt.ts'],
     ['node:net', 'src/network/address.ts'],
     ['node:tls', 'src/http/server.ts'],
     ['node:dns', 'src/network/address.ts'],
@@ -180,7 +171,7 @@ describe('packages', () => {
 
   test('packages of the tests are never part of the product', () => {
     for (const name of ['standardwebhooks', 'pocketbase', 'fast-check', 'autocannon', 'node:process']) {
-      assertRed('package-owner', importing('src/webhooks/sending/signature.ts', name));
+      assertRed('package-owner', importing('src/sending/signature.ts', name));
       assertClean({ 'test/api/sign.test.ts': `import '${name}';\n` });
     }
   });
@@ -275,7 +266,7 @@ describe('files and names', () => {
     assertClean({ 'src/storage/engine-errors.ts': 'export function toEngineError() {}\n' });
     assertClean({ 'src/base/errors.ts': 'export class AppError {}\n' });
     assertClean({ 'src/records/expand.ts': 'const a = 1;\nexport { a as b, a as expand };\n' });
-    assertClean({ 'src/webhooks/sending/attempt-worker.ts': 'void 0;\n' });
+    assertClean({ 'src/sending/attempt-worker.ts': 'void 0;\n' });
   });
 
   test('folders that name a kind of file are refused', () => {

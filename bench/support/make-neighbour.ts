@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runCommand } from '../../src/cli/run-command.ts';
+import { runCommand } from '../../src/cli/commands/run-command.ts';
 import { sampleCollection } from './sample-record.ts';
 import type { Service } from './service.ts';
 import { superuserApi, type Api } from './superuser-api.ts';

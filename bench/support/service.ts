@@ -6,7 +6,7 @@ import type { BenchOptions } from './options.ts';
 import { sampleCollection, sampleRecord } from './sample-record.ts';
 import { openStore, type Store } from './store.ts';
 import { superuserApi, type Api } from './superuser-api.ts';
-import { runCommand } from '../../src/cli/run-command.ts';
+import { runCommand } from '../../src/cli/commands/run-command.ts';
 import { ask } from '../../test/support/postgres.ts';
 
 /** A real server with one collection that everybody may use, on a data directory that goes with it. */

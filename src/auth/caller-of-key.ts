@@ -4,7 +4,7 @@ import { fromTimestamp, type Timestamp, toTimestamp } from '../base/timestamp.ts
 import type { Instance } from '../instances/instance.ts';
 import { isDigestOf } from '../secrets/digest.ts';
 import { lookupByKey, sql } from '../sql/sql.ts';
-import { existingEndpoints } from '../webhooks/endpoints/endpoint-reach.ts';
+import { existingEndpoints } from '../endpoints/endpoint-reach.ts';
 import { apiKeyColumns, apiKeyLimits, toApiKey } from './api-keys.ts';
 
 const KEY = /^ck_([0-9a-z]{15})[0-9A-Za-z]{43}$/;

@@ -2,14 +2,14 @@ import { type Caller, reachedEndpoints } from '../access/caller.ts';
 import { unreachable } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
-import { endpointOfDelivery } from '../webhooks/deliveries.ts';
-import { ownEndpoints, ownerText, requireEndpoint } from '../webhooks/endpoints/endpoint-reach.ts';
-import { readReplay } from '../webhooks/replays/replay-store.ts';
+import { endpointOfDelivery } from '../deliveries/deliveries.ts';
+import { ownEndpoints, ownerText, requireEndpoint } from '../endpoints/endpoint-reach.ts';
+import { readReplay } from '../deliveries/replays/replay-store.ts';
 
 /**
  * What an API key that is bound to endpoints may do by a route; nothing by one that does not say it. `endpoint`, `delivery` and
  * `replay`: what it says, if the id in its path is that of one of the key's own, and otherwise it is like one that does not exist. `narrowed`:
- * the operation itself leaves out what the key does not reach (webhooks/endpoints/endpoint-reach.ts).
+ * the operation itself leaves out what the key does not reach (endpoints/endpoint-reach.ts).
  */
 export type EndpointKeyUse = 'endpoint' | 'delivery' | 'replay' | 'narrowed';
 

@@ -29,7 +29,7 @@ import type { Realtime } from '../realtime/realtime.ts';
 import type { Reserve } from '../storage/data-home.ts';
 import type { Transaction, WriteOptions } from '../storage/database.ts';
 import type { StorageFault } from '../storage/storage-health.ts';
-import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import { type Answer, answerMemory, projectedInTurns } from './answer.ts';
 import type { AnswerMemory } from './answer-memory.ts';
 import { bodyOf } from './body.ts';

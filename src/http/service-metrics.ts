@@ -9,9 +9,9 @@ import type { Exposition, Metrics } from '../logs/metrics.ts';
 import { storageMetrics } from '../logs/storage-metrics.ts';
 import type { Realtime } from '../realtime/realtime.ts';
 import type { DataHome } from '../storage/data-home.ts';
-import { BacklogCounter } from '../webhooks/log/backlog.ts';
-import type { Dispatcher } from '../webhooks/dispatcher.ts';
-import { webhookMetrics } from '../webhooks/webhook-metrics.ts';
+import { BacklogCounter } from '../deliveries/log/backlog.ts';
+import type { Dispatcher } from '../dispatch/dispatcher.ts';
+import { webhookMetrics } from '../dispatch/webhook-metrics.ts';
 import { type InstanceCounts, RequestCounts } from './request-counts.ts';
 import { requestMetrics } from './request-metrics.ts';
 

@@ -9,8 +9,8 @@ import type { RequestLog } from '../logs/request-log.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import type { SettingsStore } from '../settings/settings-store.ts';
 import type { Database } from '../storage/database.ts';
-import type { BackfillRecords } from '../webhooks/replays/backfill-records.ts';
-import type { EndpointStore } from '../webhooks/endpoints/endpoint-store.ts';
+import type { BackfillRecords } from '../endpoints/backfill-records.ts';
+import type { EndpointStore } from '../endpoints/endpoint-store.ts';
 
 /**
  * One instance: its records, superusers, endpoints and secrets, reachable through this object's `database` and no other way.

@@ -5,8 +5,8 @@ import { filterRules, ruleError } from '../definitions/check-rules.ts';
 import type { AuditLog } from '../logs/audit-log.ts';
 import { sql } from '../sql/sql.ts';
 import type { Database, Transaction } from '../storage/database.ts';
-import { filterProblem } from '../webhooks/endpoints/endpoint-conditions.ts';
-import type { EndpointStore } from '../webhooks/endpoints/endpoint-store.ts';
+import { filterProblem } from '../endpoints/endpoint-conditions.ts';
+import type { EndpointStore } from '../endpoints/endpoint-store.ts';
 
 interface Parts {
   readonly id: string;

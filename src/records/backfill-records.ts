@@ -13,7 +13,7 @@ import type {
   RecordChoice,
   RecordRange,
   BackfilledRecord,
-} from '../webhooks/replays/backfill-records.ts';
+} from '../endpoints/backfill-records.ts';
 import { findRecord } from './find-record.ts';
 import { stateOf } from './note-change.ts';
 import { recordTable } from './record-table.ts';

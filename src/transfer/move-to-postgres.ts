@@ -10,7 +10,7 @@ import { identifier, sql, type Sql } from '../sql/sql.ts';
 import type { DataHome } from '../storage/data-home.ts';
 import type { Database, InternalTable, Reader, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
-import { countWaiting } from '../webhooks/log/count-waiting.ts';
+import { countWaiting } from '../deliveries/log/count-waiting.ts';
 import { copyTable, type TableCopy } from './copy-table.ts';
 import { clearMoveMark, markMove } from './move-mark.ts';
 

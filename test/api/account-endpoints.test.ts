@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
-import { readSafeFor } from '../../src/webhooks/accounts/decision-cursor.ts';
-import { moveCursors } from '../../src/webhooks/log/move-cursors.ts';
-import { trimLog } from '../../src/webhooks/log/trim-log.ts';
+import { readSafeFor } from '../../src/deliveries/decision-cursor.ts';
+import { moveCursors } from '../../src/deliveries/log/move-cursors.ts';
+import { trimLog } from '../../src/deliveries/log/trim-log.ts';
 import { add, endpoints, makeSlow, openAccountStage, posts } from '../support/account-stage.ts';
 import { eventually } from '../support/eventually.ts';
 import { MovableClock } from '../support/movable-clock.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LaneSource } from '../../src/webhooks/lanes/lane-source.ts';
+import { LaneSource } from '../../src/dispatch/lane-source.ts';
 import { add, makeSlow, openAccountStage } from '../support/account-stage.ts';
 import { allDecided } from '../support/all-decided.ts';
 import { eventually } from '../support/eventually.ts';

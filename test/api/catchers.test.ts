@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { sql } from '../../src/sql/sql.ts';
-import { catcherLimits, keepRequest } from '../../src/webhooks/catchers.ts';
+import { catcherLimits, keepRequest } from '../../src/endpoints/catchers.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { eventually } from '../support/eventually.ts';
 

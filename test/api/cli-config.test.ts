@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { allOptions, variableOf } from '../../src/config-flags.ts';
+import { allOptions, variableOf } from '../../src/config/config-flags.ts';
 import { type CommandOptions, type CommandResult, runInProcess } from '../support/run-in-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 

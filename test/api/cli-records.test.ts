@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readCsv } from '../../src/cli/csv.ts';
+import { readCsv } from '../../src/cli/records/csv.ts';
 import { describePlaces } from '../support/command-stage.ts';
 import { csvCells } from '../support/csv-cells.ts';
 import type { CommandResult } from '../support/run-in-process.ts';

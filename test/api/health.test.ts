@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Flags } from '../../src/config.ts';
+import type { Flags } from '../../src/config/config.ts';
 import { sql } from '../../src/sql/sql.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,7 +1,7 @@
 // One engine is enough: no database knows of origins.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { rawRequest, sendRaw } from '../support/raw-http.ts';
 import { startService } from '../support/service.ts';
 

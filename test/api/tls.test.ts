@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { connect, type ConnectionOptions, type SecureVersion } from 'node:tls';
 import { startApp } from '../../src/app.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { atEnd } from '../support/at-end.ts';
 import { makeCertificate, type Certificate } from '../support/certificate.ts';
 import { eventually } from '../support/eventually.ts';

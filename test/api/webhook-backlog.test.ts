@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { toTimestamp } from '../../src/base/timestamp.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { sql } from '../../src/sql/sql.ts';
-import { deleteEndpoint, setEndpointStatus } from '../../src/webhooks/endpoints/change-endpoint.ts';
+import { deleteEndpoint, setEndpointStatus } from '../../src/deliveries/endpoints/change-endpoint.ts';
 import { recordedDatabase } from '../plans/recorded-database.ts';
 import { eventually } from '../support/eventually.ts';
 import { HeldSender, type SenderPort } from '../support/held-sender.ts';

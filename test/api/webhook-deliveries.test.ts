@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
-import { readDelivery, retryDelivery } from '../../src/webhooks/log/delivery-log.ts';
-import { getEndpoint } from '../../src/webhooks/endpoints/change-endpoint.ts';
-import { writeTest } from '../../src/webhooks/test-endpoint.ts';
+import { readDelivery, retryDelivery } from '../../src/deliveries/log/delivery-log.ts';
+import { getEndpoint } from '../../src/deliveries/endpoints/change-endpoint.ts';
+import { writeTest } from '../../src/dispatch/test-endpoint.ts';
 import { eventually } from '../support/eventually.ts';
 import { HeldSender, type SenderPort } from '../support/held-sender.ts';
 import { MovableClock } from '../support/movable-clock.ts';

@@ -6,7 +6,7 @@ import { sql } from '../../src/sql/sql.ts';
 import type { Transaction } from '../../src/storage/database.ts';
 import { startWebhookService } from '../support/webhook-service.ts';
 import { newId } from '../../src/base/ids.ts';
-import { openLane } from '../../src/webhooks/lanes/lane-store.ts';
+import { openLane } from '../../src/deliveries/lane-store.ts';
 
 const count = 150;
 /** Of those of `posts`. */

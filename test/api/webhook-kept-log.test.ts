@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { trimLog } from '../../src/webhooks/log/trim-log.ts';
+import { trimLog } from '../../src/deliveries/log/trim-log.ts';
 import { eventually } from '../support/eventually.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { listOf, startWebhookService, type Json, type WebhookService } from '../support/webhook-service.ts';

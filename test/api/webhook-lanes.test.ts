@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { toIsoTimestamp, toTimestamp } from '../../src/base/timestamp.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { loopbackRanges } from '../../src/network/address-guard.ts';
-import { createEndpoint } from '../../src/webhooks/endpoints/change-endpoint.ts';
+import { createEndpoint } from '../../src/deliveries/endpoints/change-endpoint.ts';
 import { eventually } from '../support/eventually.ts';
 import { faultyDatabases } from '../support/faulty-databases.ts';
 import { MovableClock } from '../support/movable-clock.ts';

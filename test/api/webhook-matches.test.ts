@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
-import { readMatches } from '../../src/webhooks/log/endpoint-matches.ts';
+import { readMatches } from '../../src/deliveries/log/endpoint-matches.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { type Json, startWebhookService } from '../support/webhook-service.ts';
 

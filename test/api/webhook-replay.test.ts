@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
-import { storedFilter } from '../../src/webhooks/log/event-filter.ts';
-import { readRunning } from '../../src/webhooks/replays/replay-store.ts';
-import { advanceReplay } from '../../src/webhooks/replays/replays.ts';
+import { storedFilter } from '../../src/deliveries/log/event-filter.ts';
+import { readRunning } from '../../src/deliveries/replays/replay-store.ts';
+import { advanceReplay } from '../../src/deliveries/replays/replays.ts';
 import { answers, HeldSender, type SenderPort } from '../support/held-sender.ts';
 import { eventually } from '../support/eventually.ts';
 import { MovableClock } from '../support/movable-clock.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { Flags } from '../../src/config.ts';
+import type { Flags } from '../../src/config/config.ts';
 import type { Database } from '../../src/storage/database.ts';
-import type { DispatcherOptions } from '../../src/webhooks/dispatcher.ts';
+import type { DispatcherOptions } from '../../src/dispatch/dispatcher.ts';
 import { eventually } from '../support/eventually.ts';
 import { FaultyDatabase } from '../support/faulty-database.ts';
 import { MovableClock } from '../support/movable-clock.ts';

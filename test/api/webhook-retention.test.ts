@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { alwaysSafe } from '../../src/events/safe-position.ts';
 import { sql } from '../../src/sql/sql.ts';
-import { Janitor, type JanitorOptions, rowByRow } from '../../src/webhooks/janitor.ts';
+import { Janitor, type JanitorOptions, rowByRow } from '../../src/dispatch/janitor.ts';
 import { eventually } from '../support/eventually.ts';
 import { answers, HeldSender, type SenderPort } from '../support/held-sender.ts';
 import { MovableClock } from '../support/movable-clock.ts';

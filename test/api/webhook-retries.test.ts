@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { standardSchedule } from '../../src/webhooks/delivery.ts';
+import { standardSchedule } from '../../src/deliveries/delivery.ts';
 import { eventually } from '../support/eventually.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import type { ReceiverMode } from '../support/receiver.ts';

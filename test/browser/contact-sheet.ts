@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
-import { demoWorld } from '../../src/cli/demo-world.ts';
+import { demoWorld } from '../../src/cli/records/demo-world.ts';
 import { assertAccessible } from '../support/axe.ts';
 import { type BrowserStage, startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';

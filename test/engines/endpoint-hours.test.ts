@@ -7,8 +7,8 @@ import {
   type EndedAttempt,
   readAllHours,
   readHours,
-} from '../../src/webhooks/endpoints/endpoint-hours.ts';
-import { abortedResult } from '../../src/webhooks/sending/attempt-result.ts';
+} from '../../src/deliveries/endpoint-hours.ts';
+import { abortedResult } from '../../src/sending/attempt-result.ts';
 import { startWebhookService } from '../support/webhook-service.ts';
 
 const hourMs = 3_600_000;

@@ -31,7 +31,7 @@ export interface RunFindings {
   readonly acknowledged: number;
 }
 
-/** Attempts that the dispatcher may have in flight over all instances (src/webhooks/dispatcher.ts). */
+/** Attempts that the dispatcher may have in flight over all instances (src/dispatch/dispatcher.ts). */
 const inFlightMax = 256;
 /** For so long a request may be on its way: the standard `timeoutMs` of an endpoint. */
 const attemptMsMax = 15_000;

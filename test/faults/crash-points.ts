@@ -3,7 +3,7 @@ import type { AppParts } from '../../src/app.ts';
 import type { BlobStore } from '../../src/files/blob-store.ts';
 import type { Sql } from '../../src/sql/sql.ts';
 import type { Database, BulkInsert, Transaction } from '../../src/storage/database.ts';
-import type { DispatcherOptions } from '../../src/webhooks/dispatcher.ts';
+import type { DispatcherOptions } from '../../src/dispatch/dispatcher.ts';
 
 /** Every place at which a server can be made to die, in the order in which one record passes them. */
 export const crashPoints = [

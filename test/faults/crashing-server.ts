@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { type AppParts, startApp } from '../../src/app.ts';
 import type { Logger } from '../../src/base/logger.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { openSqlite } from '../../src/storage/sqlite/sqlite-database.ts';
 import { crashParts, type CrashPlan, reachFor, watchAnswers } from './crash-points.ts';

@@ -1,7 +1,7 @@
 // One engine is enough: it overwrites pages of an SQLite file. test/nodes/damaged-server.test.ts does so with PostgreSQL.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { Flags } from '../../src/config.ts';
+import type { Flags } from '../../src/config/config.ts';
 import { FoundDamage } from '../../src/storage/engine-errors.ts';
 import { addIndexOfOtherColumn, damagePageOf, onlyDataFile } from '../support/damage-table.ts';
 import { eventually } from '../support/eventually.ts';

@@ -5,7 +5,7 @@
 
 import { join } from 'node:path';
 import { openDataDirectory } from '../../src/open-data-directory.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { importPocketbase } from '../../src/transfer/pocketbase/import-pocketbase.ts';
 
 export interface DyingImport {

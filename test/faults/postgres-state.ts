@@ -1,4 +1,4 @@
-import { shardOf } from '../../src/webhooks/nodes/leased-ownership.ts';
+import { shardOf } from '../../src/dispatch/nodes/leased-ownership.ts';
 import { ask } from '../support/postgres.ts';
 import { digestOf } from './journal.ts';
 import type { StoredState } from './stored-state.ts';

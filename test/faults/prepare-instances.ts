@@ -1,8 +1,8 @@
 import { startApp } from '../../src/app.ts';
-import { onInstance } from '../../src/cli/with-instance.ts';
+import { onInstance } from '../../src/cli/api/with-instance.ts';
 import { createCollection } from '../../src/definitions/change-collection.ts';
-import { readConfig } from '../../src/config.ts';
-import { createEndpoint } from '../../src/webhooks/endpoints/change-endpoint.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { createEndpoint } from '../../src/deliveries/endpoints/change-endpoint.ts';
 import type { LifeEnd } from './check-run.ts';
 import { errorsOnly } from './errors-only.ts';
 import { Journal } from './journal.ts';

@@ -195,7 +195,7 @@ export const accessMutants: readonly Mutant[] = [
   },
   {
     name: 'values of secret headers of an endpoint are not shown',
-    file: 'src/webhooks/endpoints/endpoint-request.ts',
+    file: 'src/sending/endpoint-request.ts',
     from: '(isSecretHeader(name) ? maskedValue : value)',
     to: 'value',
     tests: ['test/api/canaries.test.ts'],

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
-const file = 'src/webhooks/endpoints/endpoint-alerts.ts';
+const file = 'src/deliveries/endpoint-alerts.ts';
 const tests = ['test/api/webhook-alerts.test.ts'];
 
 /** Whom the service tells of what becomes of an endpoint, and how often. */
@@ -21,10 +21,10 @@ export const alertMutants: readonly Mutant[] = [
   },
   {
     name: 'only an alert that is stored is given',
-    file: 'src/webhooks/lanes/lane-store.ts',
+    file: 'src/deliveries/lane-store.ts',
     from: '    WHERE ${names.scope} AND endpoint = ${endpoint} AND alert = ${before.alert} AND exhausted_day = ${before.exhaustedDay}\n      AND ${fence} AND ${isUnchanged(tx, row)}`);\n  return changed > 0;',
     to: '    WHERE ${names.scope} AND endpoint = ${endpoint} AND alert = ${before.alert} AND exhausted_day = ${before.exhaustedDay}\n      AND ${fence} AND ${isUnchanged(tx, row)}`);\n  return changed >= 0;',
-    tests: ['src/webhooks/lanes/lane-alerts.test.ts'],
+    tests: ['src/deliveries/lane-alerts.test.ts'],
   },
   {
     name: 'who was not spoken of is not said to be back',
@@ -49,7 +49,7 @@ export const alertMutants: readonly Mutant[] = [
   },
   {
     name: 'an endpoint is not told of itself',
-    file: 'src/webhooks/endpoints/endpoint.ts',
+    file: 'src/endpoints/endpoint.ts',
     from: 'event.record !== endpoint.id &&',
     to: "event.record !== '' &&",
     tests,
@@ -63,7 +63,7 @@ export const alertMutants: readonly Mutant[] = [
   },
   {
     name: 'a contact is an e-mail address',
-    file: 'src/webhooks/endpoints/endpoint-options.ts',
+    file: 'src/endpoints/endpoint-options.ts',
     from: "(typeof value === 'string' && isEmail(value))",
     to: "typeof value === 'string'",
     tests,

@@ -6,14 +6,14 @@ const tests = ['test/api/webhook-audit.test.ts'];
 export const auditMutants: readonly Mutant[] = [
   {
     name: 'who sends a delivery again is logged',
-    file: 'src/webhooks/log/delivery-log.ts',
+    file: 'src/deliveries/log/delivery-log.ts',
     from: "to: 'pending', cause: '', now });\n    await note?.(tx);",
     to: "to: 'pending', cause: '', now });",
     tests,
   },
   {
     name: 'who begins a replay is logged',
-    file: 'src/webhooks/replays/request-replay.ts',
+    file: 'src/deliveries/endpoints/request-replay.ts',
     from: "await saving.onRequest?.(tx, { action: 'endpoint.replay', target: id, details });",
     to: '',
     tests,

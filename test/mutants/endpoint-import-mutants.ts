@@ -1,27 +1,27 @@
 import type { Mutant } from './mutant.ts';
 
 const tests = ['test/api/webhook-endpoint-import.test.ts'];
-const file = 'src/webhooks/endpoints/import-endpoints.ts';
+const file = 'src/deliveries/endpoints/import-endpoints.ts';
 
 /** What names of endpoints promise, and an import of their definitions. */
 export const endpointImportMutants: readonly Mutant[] = [
   {
     name: 'no two endpoints have the same name',
-    file: 'src/webhooks/endpoints/endpoint-options.ts',
+    file: 'src/endpoints/endpoint-options.ts',
     from: 'return otherNames.has(value) ?',
     to: 'return otherNames.has(`${value} `) ?',
     tests,
   },
   {
     name: 'an endpoint may be sent back with its own name',
-    file: 'src/webhooks/endpoints/change-endpoint.ts',
+    file: 'src/deliveries/endpoints/change-endpoint.ts',
     from: '.filter(({ id }) => id !== existing.id);',
     to: '.filter(({ id }) => id !== existing.name);',
     tests,
   },
   {
     name: 'an account does not name its endpoints',
-    file: 'src/webhooks/endpoints/endpoint-reach.ts',
+    file: 'src/endpoints/endpoint-reach.ts',
     from: "if (body['name'] !== undefined && body['name'] !== '')",
     to: "if (body['name'] === caller.id)",
     tests: ['test/api/webhook-owners.test.ts'],
@@ -63,7 +63,7 @@ export const endpointImportMutants: readonly Mutant[] = [
   },
   {
     name: 'an option that a definition leaves out goes to its default',
-    file: 'src/webhooks/endpoints/endpoint.ts',
+    file: 'src/endpoints/endpoint.ts',
     from: 'const kept = context.isWhole === true ? undefined : context.existing;',
     to: 'const kept = context.existing;',
     tests,

@@ -1,7 +1,7 @@
 import type { Mutant } from './mutant.ts';
 
 const tests = ['test/api/webhook-expunge.test.ts'];
-const file = 'src/webhooks/log/expunge-event.ts';
+const file = 'src/deliveries/log/expunge-event.ts';
 
 /** What is promised of an event whose body was expunged. */
 export const expungeMutants: readonly Mutant[] = [
@@ -49,49 +49,49 @@ export const expungeMutants: readonly Mutant[] = [
   },
   {
     name: 'no answer is kept to an attempt that was on its way',
-    file: 'src/webhooks/settle.ts',
+    file: 'src/dispatch/settle.ts',
     from: 'await tx.run(clearExpunged(tx, given));',
     to: '',
     tests,
   },
   {
     name: 'nothing is retried whose body was expunged',
-    file: 'src/webhooks/log/delivery-log.ts',
+    file: 'src/deliveries/log/delivery-log.ts',
     from: 'if (expunged !== null)',
     to: 'if (expunged === 0)',
     tests,
   },
   {
     name: 'a replay of all passes over what was expunged',
-    file: 'src/webhooks/replays/replays.ts',
+    file: 'src/deliveries/replays/replays.ts',
     from: 'AND w.expunged IS NULL`',
     to: '`',
     tests,
   },
   {
     name: 'a replay of what has failed passes over what was expunged',
-    file: 'src/webhooks/replays/replays.ts',
+    file: 'src/deliveries/replays/replays.ts',
     from: 'AND e.expunged IS NULL)`',
     to: ')`',
     tests,
   },
   {
     name: 'no filter finds an event whose body was expunged',
-    file: 'src/webhooks/log/event-filter.ts',
+    file: 'src/deliveries/log/event-filter.ts',
     from: 'AND expunged IS NULL ORDER BY position',
     to: 'ORDER BY position',
     tests,
   },
   {
     name: 'a filter is not asked about a state before a change that was expunged',
-    file: 'src/webhooks/log/logged-changes.ts',
+    file: 'src/deliveries/log/logged-changes.ts',
     from: ' && expungedBefore === null',
     to: '',
     tests,
   },
   {
     name: 'a backfill tells of a record whose change was expunged',
-    file: 'src/webhooks/replays/backfills.ts',
+    file: 'src/deliveries/replays/backfills.ts',
     from: ' AND e.expunged IS NULL AND (d.event',
     to: ' AND (d.event',
     tests: ['test/api/webhook-backfill.test.ts'],

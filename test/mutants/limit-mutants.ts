@@ -22,14 +22,14 @@ export const limitMutants: readonly Mutant[] = [
   },
   {
     name: 'deliveries leave room for requests to other instances',
-    file: 'src/webhooks/lanes/scheduler.ts',
+    file: 'src/dispatch/scheduler.ts',
     from: 'if (this.#loans.size >= this.#loansMax) return false;',
     to: '',
     tests: ['test/api/many-instances.test.ts'],
   },
   {
     name: 'an instance that waits for room to deliver is woken when there is some',
-    file: 'src/webhooks/dispatcher.ts',
+    file: 'src/dispatch/dispatcher.ts',
     from: 'this.#scheduler.wakeWaiting((id) => this.#claims.hasRoom(id, now));',
     to: '',
     tests: ['test/api/many-instances.test.ts'],

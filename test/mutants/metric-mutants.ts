@@ -43,10 +43,10 @@ export const metricMutants: readonly Mutant[] = [
   },
   {
     name: 'the backlog is not counted for each question',
-    file: 'src/webhooks/log/backlog.ts',
+    file: 'src/deliveries/log/backlog.ts',
     from: 'monotonic() < this.#readAtMs + freshMs',
     to: 'monotonic() < 0',
-    tests: ['src/webhooks/log/backlog.test.ts'],
+    tests: ['src/deliveries/log/backlog.test.ts'],
   },
   {
     name: 'a span of zeros is no trace',
@@ -71,7 +71,7 @@ export const metricMutants: readonly Mutant[] = [
   },
   {
     name: 'each attempt is a span of its own',
-    file: 'src/webhooks/deliveries.ts',
+    file: 'src/deliveries/deliveries.ts',
     from: 'nextSpan(traceparent)',
     to: 'traceparent',
     tests: ['test/api/traces.test.ts'],

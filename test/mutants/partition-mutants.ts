@@ -18,7 +18,7 @@ export const partitionMutants: readonly Mutant[] = [
   },
   {
     name: 'a partition goes only when everything in it is old',
-    file: 'src/webhooks/nodes/partitions.ts',
+    file: 'src/dispatch/nodes/partitions.ts',
     from: 'if (!isAllBefore(before)) return false;',
     to: '',
     tests: ['test/nodes/log-partitions.test.ts'],
@@ -26,7 +26,7 @@ export const partitionMutants: readonly Mutant[] = [
   },
   {
     name: 'what waits in a partition is given up before it goes',
-    file: 'src/webhooks/nodes/partitions.ts',
+    file: 'src/dispatch/nodes/partitions.ts',
     from: 'await giveUp(instanceId, { position, time });',
     to: 'giveUp.bind({ instanceId, position, time });',
     tests: ['test/nodes/log-partitions.test.ts'],
@@ -34,7 +34,7 @@ export const partitionMutants: readonly Mutant[] = [
   },
   {
     name: 'a partition stays while results of what was given up may still come',
-    file: 'src/webhooks/nodes/partitions.ts',
+    file: 'src/dispatch/nodes/partitions.ts',
     from: 'return left.length === 0 || isAllBefore(before - dayMs);',
     to: 'return true;',
     tests: ['test/nodes/log-partitions.test.ts'],

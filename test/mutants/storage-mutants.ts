@@ -67,7 +67,7 @@ export const storageMutants: readonly Mutant[] = [
   },
   {
     name: 'a refused command makes no data directory',
-    file: 'src/cli/with-instance.ts',
+    file: 'src/cli/api/with-instance.ts',
     from: 'await elsewhere(config, unlessThere.rehearse);',
     to: '',
     tests: ['test/api/cli-superuser.test.ts'],
@@ -260,7 +260,7 @@ export const storageMutants: readonly Mutant[] = [
   },
   {
     name: 'a move takes only a directory that no server uses',
-    file: 'src/cli/move-command.ts',
+    file: 'src/cli/commands/move-command.ts',
     from: 'const lock = await takeLock(data);',
     to: 'const lock = { release: () => {} };',
     tests: ['test/nodes/move.test.ts'],

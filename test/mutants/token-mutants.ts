@@ -1,7 +1,7 @@
 import type { Mutant } from './mutant.ts';
 
-const file = 'src/webhooks/sending/access-tokens.ts';
-const tests = ['src/webhooks/sending/access-tokens.test.ts'];
+const file = 'src/sending/access-tokens.ts';
+const tests = ['src/sending/access-tokens.test.ts'];
 const apiTests = ['test/api/webhook-oauth2.test.ts'];
 
 /** What the tokens of OAuth 2.0 promise that endpoints' requests carry. */
@@ -50,7 +50,7 @@ export const tokenMutants: readonly Mutant[] = [
   },
   {
     name: 'a token is fetched again once within an attempt',
-    file: 'src/webhooks/sending/attempt.ts',
+    file: 'src/sending/attempt.ts',
     from: 'again.#isAgain = true;',
     to: 'again.#isAgain = this.#parts.clock.monotonic() > this.#start + 1_000;',
     tests,
@@ -85,35 +85,35 @@ export const tokenMutants: readonly Mutant[] = [
   },
   {
     name: 'a kept answer is shown without the token',
-    file: 'src/webhooks/sending/attempt.ts',
+    file: 'src/sending/attempt.ts',
     from: "sentSecrets([...this.#sent, 'token', this.#token ?? ''])",
     to: "sentSecrets([...this.#sent.slice(0, -2), 'token', ''])",
     tests,
   },
   {
     name: 'a client is shown without its secret',
-    file: 'src/webhooks/endpoints/client-credentials.ts',
+    file: 'src/sending/client-credentials.ts',
     from: '{ ...credentials, clientSecret: maskedValue }',
     to: '{ ...credentials }',
     tests: apiTests,
   },
   {
     name: 'the secret of a client goes to no server that it was not given for',
-    file: 'src/webhooks/endpoints/client-credentials.ts',
+    file: 'src/sending/client-credentials.ts',
     from: 'new URL(tokenUrl).origin === new URL(existing.tokenUrl).origin',
     to: "existing.tokenUrl !== ''",
     tests: apiTests,
   },
   {
     name: 'a URL of tokens is checked as that of an endpoint',
-    file: 'src/webhooks/endpoints/endpoint-options.ts',
+    file: 'src/endpoints/endpoint-options.ts',
     from: 'decodeUrl: (url) => decodeUrl(url, {',
     to: "decodeUrl: (url) => typeof url === 'string' && url !== '' ? { value: url } : decodeUrl(url, {",
     tests: apiTests,
   },
   {
     name: 'an endpoint has a token or a header authorization',
-    file: 'src/webhooks/endpoints/endpoint.ts',
+    file: 'src/endpoints/endpoint.ts',
     from: "oauth2 !== null && headers['authorization'] !== undefined",
     to: "oauth2 === null && headers['authorization'] === ''",
     tests: apiTests,

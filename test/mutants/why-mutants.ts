@@ -13,21 +13,21 @@ export const whyMutants: readonly Mutant[] = [
   },
   {
     name: 'of what was false in a filter, a key is told what it may name alone',
-    file: 'src/webhooks/why/false-comparisons.ts',
+    file: 'src/deliveries/why/false-comparisons.ts',
     from: 'return values !== undefined && !values.isGuarded;',
     to: 'return true;',
     tests,
   },
   {
     name: 'a key that reads no records is not shown what an address was compared with',
-    file: 'src/webhooks/why/false-comparisons.ts',
+    file: 'src/deliveries/why/false-comparisons.ts',
     from: ' && !values.isGuarded',
     to: '',
     tests,
   },
   {
     name: 'the values of an account’s filter are those that the account may see',
-    file: 'src/webhooks/why/false-comparisons.ts',
+    file: 'src/deliveries/why/false-comparisons.ts',
     from: 'const values = findComparedValues(scope, base, comparison);',
     to: 'const values = findComparedValues({ ...scope, input: ruleInputOfCaller(query.caller) }, base, comparison);',
     tests,
@@ -48,7 +48,7 @@ export const whyMutants: readonly Mutant[] = [
   },
   {
     name: 'a body that was expunged is no state before',
-    file: 'src/webhooks/log/logged-changes.ts',
+    file: 'src/deliveries/log/logged-changes.ts',
     from: ' && expungedBefore === null',
     to: '',
     tests,

@@ -3,7 +3,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { App } from '../../src/app.ts';
-import type { Flags } from '../../src/config.ts';
+import type { Flags } from '../../src/config/config.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, startTestPostgres } from '../support/postgres.ts';
 import { NodeGroup, posts } from './node-group.ts';

@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { Client } from 'pg';
 import type { App } from '../../src/app.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { WorkPoll } from '../../src/webhooks/nodes/work-poll.ts';
+import { WorkPoll } from '../../src/dispatch/nodes/work-poll.ts';
 import { storedDeliveries } from '../support/delivery-rows.ts';
 import { eventually } from '../support/eventually.ts';
 import { FaultyDatabase } from '../support/faulty-database.ts';

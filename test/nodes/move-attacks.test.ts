@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { Client } from 'pg';
 import { openDataDirectory } from '../../src/open-data-directory.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import {
   type MovedInstance,
   type MoveProgress,

@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test';
 import PocketBase from 'pocketbase';
 import { openDataDirectory } from '../../src/open-data-directory.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { requireNoMove } from '../../src/transfer/move-mark.ts';
 import { moveToPostgres } from '../../src/transfer/move-to-postgres.ts';
 import { openPostgresHome } from '../../src/storage/postgres/home.ts';

@@ -3,7 +3,7 @@
  * src/main.ts.
  */
 
-import { runCommand } from '../../src/cli/run-command.ts';
+import { runCommand } from '../../src/cli/commands/run-command.ts';
 import { sql } from '../../src/sql/sql.ts';
 import type { Migration } from '../../src/storage/migrate.ts';
 import { postgresMigrations } from '../../src/storage/migrations/postgres-migrations.ts';

@@ -22,12 +22,12 @@ import {
   readPendings,
   sendAnyway,
   type SendPolicy,
-} from '../../src/webhooks/deliveries.ts';
-import { countExhausted, readBacklog, readOldestPending } from '../../src/webhooks/log/count-waiting.ts';
-import { findPendingKeys } from '../../src/webhooks/log/pending-keys.ts';
-import { LaneSource } from '../../src/webhooks/lanes/lane-source.ts';
-import { readExhausted } from '../../src/webhooks/outcomes.ts';
-import { writeTest } from '../../src/webhooks/test-endpoint.ts';
+} from '../../src/deliveries/deliveries.ts';
+import { countExhausted, readBacklog, readOldestPending } from '../../src/deliveries/log/count-waiting.ts';
+import { findPendingKeys } from '../../src/deliveries/log/pending-keys.ts';
+import { LaneSource } from '../../src/dispatch/lane-source.ts';
+import { readExhausted } from '../../src/deliveries/outcomes.ts';
+import { writeTest } from '../../src/dispatch/test-endpoint.ts';
 import { staleMessage } from '../../tools/build/generated-files.ts';
 import { root } from '../../tools/build/root.ts';
 import { type Blog, longId, startBlog } from '../support/blog.ts';

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { Ajv } from 'ajv';
 import { parse, parseAllDocuments } from 'yaml';
 import packageJson from '../../package.json' with { type: 'json' };
-import { serverFlags } from '../../src/config-flags.ts';
+import { serverFlags } from '../../src/config/config-flags.ts';
 import { root } from '../../tools/build/root.ts';
 import { requireVariables } from '../support/deploy-variables.ts';
 

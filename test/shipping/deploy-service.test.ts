@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { isInCidr, parseCidr, readIpAddress } from '../../src/base/ip-address.ts';
-import { serverFlags } from '../../src/config-flags.ts';
+import { serverFlags } from '../../src/config/config-flags.ts';
 import { isAddressAllowed } from '../../src/network/address-guard.ts';
 import { root } from '../../tools/build/root.ts';
 import { requireVariables } from '../support/deploy-variables.ts';

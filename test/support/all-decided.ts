@@ -1,5 +1,5 @@
 import { sql } from '../../src/sql/sql.ts';
-import { undecidedFrom } from '../../src/webhooks/accounts/decision-cursor.ts';
+import { undecidedFrom } from '../../src/deliveries/decision-cursor.ts';
 import { eventually } from './eventually.ts';
 import type { TestService } from './service.ts';
 

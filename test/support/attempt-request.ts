@@ -1,4 +1,4 @@
-import type { AttemptRequest } from '../../src/webhooks/sending/attempt-result.ts';
+import type { AttemptRequest } from '../../src/sending/attempt-result.ts';
 
 /** An attempt as the dispatcher would make it, to an endpoint at `url`. */
 export function attemptRequest(url: string, changes: Partial<AttemptRequest> = {}): AttemptRequest {

@@ -4,7 +4,7 @@ import { tokenKinds } from '../../src/collections/collection.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { tokenSecretPlace } from '../../src/instances/token-secrets.ts';
 import { sql } from '../../src/sql/sql.ts';
-import { isSecretHeader } from '../../src/webhooks/endpoints/endpoint-request.ts';
+import { isSecretHeader } from '../../src/sending/endpoint-request.ts';
 
 /** A text that a service has answered, logged or written. */
 interface Told {

@@ -5,7 +5,7 @@ import { openDataDirectory } from '../../src/open-data-directory.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { newId } from '../../src/base/ids.ts';
-import { onInstance } from '../../src/cli/with-instance.ts';
+import { onInstance } from '../../src/cli/api/with-instance.ts';
 import { ask } from './postgres.ts';
 import { temporaryPlace } from './temporary-folder.ts';
 import { databaseOf, testConfig, testEngine } from './test-config.ts';

@@ -1,6 +1,6 @@
 import { sql } from '../../src/sql/sql.ts';
 import type { Reader } from '../../src/storage/database.ts';
-import type { DeliveryKey } from '../../src/webhooks/deliveries.ts';
+import type { DeliveryKey } from '../../src/deliveries/deliveries.ts';
 
 /** Returns the keys of an instance's deliveries, in the order of the log. */
 export async function deliveryKeys(reader: Reader): Promise<readonly DeliveryKey[]> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { clientFlags, dataFlags, serverFlags, variableOf } from '../../src/config-flags.ts';
+import { clientFlags, dataFlags, serverFlags, variableOf } from '../../src/config/config-flags.ts';
 
 const flags = [...dataFlags, ...serverFlags, ...clientFlags];
 /** Each variable that the service reads. The key has no flag: a command line is visible to everybody on the machine. */

@@ -1,9 +1,5 @@
-import {
-  abortedResult,
-  type AttemptRequest,
-  type AttemptResult,
-} from '../../src/webhooks/sending/attempt-result.ts';
-import type { DispatcherOptions } from '../../src/webhooks/dispatcher.ts';
+import { abortedResult, type AttemptRequest, type AttemptResult } from '../../src/sending/attempt-result.ts';
+import type { DispatcherOptions } from '../../src/dispatch/dispatcher.ts';
 
 export type SenderPort = DispatcherOptions['sender'];
 type Answer = Partial<Omit<AttemptResult, 'deliveryId'>>;

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { readOldestPending } from '../../src/webhooks/log/count-waiting.ts';
-import { soleOwnership } from '../../src/webhooks/delivery.ts';
-import { Dispatcher, type DispatcherOptions } from '../../src/webhooks/dispatcher.ts';
-import { WorkPoll } from '../../src/webhooks/nodes/work-poll.ts';
-import type { Wake } from '../../src/webhooks/lanes/lanes.ts';
-import { testEndpoint } from '../../src/webhooks/test-endpoint.ts';
+import { readOldestPending } from '../../src/deliveries/log/count-waiting.ts';
+import { soleOwnership } from '../../src/deliveries/delivery.ts';
+import { Dispatcher, type DispatcherOptions } from '../../src/dispatch/dispatcher.ts';
+import { WorkPoll } from '../../src/dispatch/nodes/work-poll.ts';
+import type { Wake } from '../../src/dispatch/lanes.ts';
+import { testEndpoint } from '../../src/dispatch/test-endpoint.ts';
 import { atEnd } from './at-end.ts';
 import { eventually } from './eventually.ts';
 import { answers, HeldSender, type SenderPort } from './held-sender.ts';

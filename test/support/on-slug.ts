@@ -1,5 +1,5 @@
 import type { DataDirectory } from '../../src/open-data-directory.ts';
-import { onInstance } from '../../src/cli/with-instance.ts';
+import { onInstance } from '../../src/cli/api/with-instance.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 
 /** Runs `work` on an instance directly, without HTTP. */

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { Readable, Writable } from 'node:stream';
-import { runCommand } from '../../src/cli/run-command.ts';
-import type { Environment } from '../../src/config.ts';
+import { runCommand } from '../../src/cli/commands/run-command.ts';
+import type { Environment } from '../../src/config/config.ts';
 
 /** How a command ended. */
 export interface CommandResult {

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test';
 import { type App, startApp } from '../../src/app.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { atEnd } from './at-end.ts';
 import { logInto } from './log-into.ts';
 

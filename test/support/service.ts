@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test';
 import { startApp, type App, type AppParts } from '../../src/app.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import type { Logger, LogMembers } from '../../src/base/logger.ts';
-import type { Flags } from '../../src/config.ts';
+import type { Flags } from '../../src/config/config.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { atEnd } from './at-end.ts';
 import { Canaries } from './canaries.ts';

@@ -12,7 +12,7 @@ export interface SignatureVector {
 
 const published = readFileSync(new URL('../../spec/signatures.json', import.meta.url), 'utf8');
 
-/** The published signatures; src/webhooks/sending/signature.test.ts holds them against independent computations. */
+/** The published signatures; src/sending/signature.test.ts holds them against independent computations. */
 // Our own file; what is missing in it makes the tests fail.
 export const { vectors: signatureVectors } = JSON.parse(published) as {
   readonly vectors: readonly SignatureVector[];

@@ -1,5 +1,5 @@
 import { after } from 'node:test';
-import { readConfig, type Config, type Flags } from '../../src/config.ts';
+import { readConfig, type Config, type Flags } from '../../src/config/config.ts';
 import { openTestPostgres } from './postgres.ts';
 
 /** The engine of the whole run: the gate runs all tests of the API once for each engine. */

@@ -12,7 +12,7 @@ const threads = [
   'src/secrets/bcrypt-worker.ts',
   'src/storage/sqlite/reader-worker.ts',
   'src/storage/sqlite/writer-worker.ts',
-  'src/webhooks/sending/sender-worker.ts',
+  'src/sending/sender-worker.ts',
 ];
 
 /** What is not bundled. `sharp` has native parts, so whoever wants it installs it beside us; `pg` can use `pg-native`, which we never do. */
@@ -31,7 +31,7 @@ export interface Bundled {
  */
 export async function bundlePackage(made: Build): Promise<Bundled> {
   const common = optionsOf(made);
-  const everything = `export { start } from './src/start.ts';\nexport { runCommand } from './src/cli/run-command.ts';\n`;
+  const everything = `export { start } from './src/start.ts';\nexport { runCommand } from './src/cli/commands/run-command.ts';\n`;
   const parts = await Promise.all([
     bundle({ ...common, ...esm, stdin: { contents: everything, resolveDir: root }, outfile: 'chancery.js' }),
     bundle({ ...common, ...esm, entryPoints: ['src/main.ts'], outfile: 'main.js', plugins: [besideMain] }),
@@ -144,7 +144,7 @@ const lazyParts: Plugin = {
 const besideMain: Plugin = {
   name: 'beside main',
   setup: (bundler) => {
-    bundler.onResolve({ filter: /^\.\/cli\/run-command\.ts$/ }, () => ({
+    bundler.onResolve({ filter: /^\.\/cli\/commands\/run-command\.ts$/ }, () => ({
       path: './chancery.js',
       external: true,
     }));

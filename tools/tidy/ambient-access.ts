@@ -16,7 +16,7 @@ const ambients: readonly Ambient[] = [
   {
     rule: 'environment',
     phrases: ['process . env', "process [ 'env' ]", 'process ?. env'],
-    homes: ['src/config.ts'],
+    homes: ['src/config/config.ts'],
     message: 'only config.ts reads the environment',
   },
   {
@@ -47,7 +47,7 @@ const ambients: readonly Ambient[] = [
     rule: 'terminal',
     phrases: ['stdout . write', '. stdout . write', 'stderr . write', '. stderr . write'],
     // Of main.ts: the stack of a bug, which ends the process.
-    homes: ['src/cli/print.ts', 'src/base/', 'src/main.ts'],
+    homes: ['src/cli/terminal/print.ts', 'src/base/', 'src/main.ts'],
     message: 'print.ts writes, as a terminal would obey texts of others',
   },
 ];

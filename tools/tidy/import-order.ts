@@ -6,10 +6,13 @@ import type { Violation } from './violation.ts';
  * a file that lies directly in it. Types count, as knowing a type is knowing the part.
  */
 const importOrder: readonly string[] =
-  `base network sql fields filters storage access collections query definitions events secrets settings logs limits mail files webhooks
-   instances records auth realtime transfer http config-flags config client-config read-config-file open-instance open-data-directory app start cli main`.split(
+  `base network sql fields filters storage access collections query definitions events secrets settings logs limits mail files sending
+   endpoints deliveries dispatch instances records auth realtime transfer http config open-instance open-data-directory app start cli main`.split(
     /\s+/,
   );
+
+const webhookParts = ['sending', 'endpoints', 'deliveries', 'dispatch'];
+const readersApart = 'the readers of the event log do not know each other';
 
 /** Further refusals beside the order: no file in `from` may import a path that begins with one of `to`. */
 const strangers: readonly { readonly from: string; readonly to: readonly string[]; readonly why: string }[] =
@@ -23,8 +26,8 @@ const strangers: readonly { readonly from: string; readonly to: readonly string[
       to: ['storage/sqlite/', 'storage/postgres/'],
       why: 'what engines have in common is in storage/ itself',
     })),
-    { from: 'webhooks', to: ['realtime/'], why: 'the readers of the event log do not know each other' },
-    { from: 'realtime', to: ['webhooks/'], why: 'the readers of the event log do not know each other' },
+    ...webhookParts.map((from) => ({ from, to: ['realtime/'], why: readersApart })),
+    { from: 'realtime', to: webhookParts.map((part) => `${part}/`), why: readersApart },
   ];
 
 /** Checks the product only: tests beside their source may use any part to set up. */

@@ -3,7 +3,7 @@ import { isBuiltin } from 'node:module';
 import { isProduct, type SourceFile } from './source-file.ts';
 import type { Violation } from './violation.ts';
 
-const network = ['src/http/', 'src/network/', 'src/webhooks/'];
+const network = ['src/http/', 'src/network/', 'src/sending/'];
 
 /**
  * The paths of src/ that may import each package. A name that ends in `/` stands for a whole scope; an empty list means
@@ -12,7 +12,7 @@ const network = ['src/http/', 'src/network/', 'src/webhooks/'];
 const owners: Readonly<Record<string, readonly string[]>> = {
   'node:sqlite': ['src/storage/'],
   pg: ['src/storage/'],
-  'node:crypto': ['src/secrets/', 'src/webhooks/sending/signature.ts', 'src/base/ids.ts'],
+  'node:crypto': ['src/secrets/', 'src/sending/signature.ts', 'src/base/ids.ts'],
   bcryptjs: ['src/secrets/'],
   nodemailer: ['src/mail/'],
   htmlparser2: ['src/base/html-text.ts', 'src/files/xml-elements.ts'],
@@ -20,7 +20,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'file-type': ['src/files/'],
   sharp: ['src/files/'],
   aws4fetch: ['src/files/'],
-  undici: ['src/network/', 'src/webhooks/sending/'],
+  undici: ['src/network/', 'src/sending/'],
   fastify: ['src/http/'],
   '@fastify/': ['src/http/'],
   typebox: ['src/http/'],
@@ -29,13 +29,8 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   commander: ['src/cli/'],
   '@clack/prompts': ['src/cli/'],
   picocolors: ['src/cli/'],
-  'smol-toml': ['src/read-config-file.ts'],
-  'node:worker_threads': [
-    'src/base/thread.ts',
-    'src/webhooks/sending/',
-    'src/secrets/',
-    'src/storage/sqlite/',
-  ],
+  'smol-toml': ['src/config/read-config-file.ts'],
+  'node:worker_threads': ['src/base/thread.ts', 'src/sending/', 'src/secrets/', 'src/storage/sqlite/'],
   esbuild: [],
   'node:http': network,
   'node:http2': network,

@@ -55,9 +55,9 @@ const allowed: SharedPlaces = {
   'src/storage/sqlite/reader-worker.ts': { connections: 'ofProcess', found: 'ofProcess' },
   'src/storage/sqlite/writer-worker.ts': { connection: 'ofInstance', answered: 'ofInstance' },
   'src/storage/sqlite/sqlite-names.ts': { tables: 'compiled', combined: 'compiled' },
-  'src/webhooks/endpoints/endpoint-warnings.ts': { lines: 'counts', failing: 'counts' },
-  'src/webhooks/sending/sender-worker.ts': { agent: 'ofProcess', unsent: 'ofProcess' },
-  'src/webhooks/sending/signature.ts': { cachedKeys: 'compiled' },
+  'src/endpoints/endpoint-warnings.ts': { lines: 'counts', failing: 'counts' },
+  'src/sending/sender-worker.ts': { agent: 'ofProcess', unsent: 'ofProcess' },
+  'src/sending/signature.ts': { cachedKeys: 'compiled' },
 };
 
 type SharedPlaces = Readonly<Record<string, Readonly<Record<string, keyof typeof reasons>>>>;

@@ -11,7 +11,7 @@ import {
   keepRequest,
   newCatcher,
   readRequests,
-} from '../../webhooks/catchers.ts';
+} from '../../endpoints/catchers.ts';
 import { nothing } from '../answer.ts';
 import { emptyAnswer, jsonAnswer } from '../openapi/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';

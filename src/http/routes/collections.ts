@@ -21,7 +21,7 @@ import { eraseAccount } from '../../records/accounts/sessions.ts';
 import { truncateCollection } from '../../records/truncate-collection.ts';
 import { collectionsOf } from '../../query/record-scope.ts';
 import { renameLabels } from '../../settings/change-settings.ts';
-import { forgetCollection, pauseBroken } from '../../webhooks/endpoints/forget-collection.ts';
+import { forgetCollection, pauseBroken } from '../../deliveries/endpoints/forget-collection.ts';
 import { nothing } from '../answer.ts';
 import { emptyAnswer, jsonAnswer, listParameters } from '../openapi/operation.ts';
 import { schemaReference } from '../openapi/schema.ts';

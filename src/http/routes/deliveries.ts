@@ -5,10 +5,10 @@ import {
   listDeliveries,
   readDelivery,
   retryDelivery,
-} from '../../webhooks/log/delivery-log.ts';
-import { deliveryStatuses } from '../../webhooks/delivery.ts';
-import { tryEndpoint } from '../../webhooks/endpoints/try-endpoint.ts';
-import type { AttemptKind } from '../../webhooks/sending/attempt-result.ts';
+} from '../../deliveries/log/delivery-log.ts';
+import { deliveryStatuses } from '../../deliveries/delivery.ts';
+import { tryEndpoint } from '../../deliveries/endpoints/try-endpoint.ts';
+import type { AttemptKind } from '../../sending/attempt-result.ts';
 import { jsonAnswer, listParameters } from '../openapi/operation.ts';
 import { cursorListSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
 import type { RequestContext } from '../request-context.ts';

@@ -1,7 +1,7 @@
-import { endpointsMax } from '../../webhooks/endpoints/endpoint.ts';
-import { namedOptions } from '../../webhooks/endpoints/endpoint-options.ts';
-import { importEndpoints } from '../../webhooks/endpoints/import-endpoints.ts';
-import { secretWarnings } from '../../webhooks/sending/signature.ts';
+import { endpointsMax } from '../../endpoints/endpoint.ts';
+import { namedOptions } from '../../endpoints/endpoint-options.ts';
+import { importEndpoints } from '../../deliveries/endpoints/import-endpoints.ts';
+import { secretWarnings } from '../../sending/signature.ts';
 import { notStored } from '../answer.ts';
 import { jsonAnswer } from '../openapi/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';

@@ -1,5 +1,5 @@
 import { recordEventKinds } from '../../events/event.ts';
-import { namedOptions } from '../../webhooks/endpoints/endpoint-options.ts';
+import { namedOptions } from '../../endpoints/endpoint-options.ts';
 import { listSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
 
 const text: Schema = { type: 'string' };

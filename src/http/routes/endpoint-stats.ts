@@ -3,8 +3,8 @@ import {
   instanceStats,
   parseStatsQuery,
   statsSteps,
-} from '../../webhooks/endpoints/endpoint-stats.ts';
-import { listLanes } from '../../webhooks/lanes/list-lanes.ts';
+} from '../../deliveries/endpoints/endpoint-stats.ts';
+import { listLanes } from '../../deliveries/list-lanes.ts';
 import { jsonAnswer, listParameters } from '../openapi/operation.ts';
 import { listSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
 import { route } from '../route.ts';

@@ -4,7 +4,7 @@ import { AppError } from '../../base/errors.ts';
 import { invalidValue } from '../../fields/field-error.ts';
 import { changedPaths } from '../../logs/audit-entry.ts';
 import { readTestEvent } from '../../records/read-test-event.ts';
-import { testEndpoint, type TestParts } from '../../webhooks/test-endpoint.ts';
+import { testEndpoint, type TestParts } from '../../dispatch/test-endpoint.ts';
 import {
   type Backlog,
   backlogs,
@@ -14,12 +14,12 @@ import {
   rotateSecret,
   setEndpointStatus,
   updateEndpoint,
-} from '../../webhooks/endpoints/change-endpoint.ts';
-import { checkEndpoint } from '../../webhooks/endpoints/check-endpoint.ts';
-import { listEndpoints, readEndpoint } from '../../webhooks/endpoints/endpoint-store.ts';
-import { filterWarnings } from '../../webhooks/endpoints/filter-warnings.ts';
-import { type Endpoint, endpointView } from '../../webhooks/endpoints/endpoint.ts';
-import { secretWarnings } from '../../webhooks/sending/signature.ts';
+} from '../../deliveries/endpoints/change-endpoint.ts';
+import { checkEndpoint } from '../../deliveries/endpoints/check-endpoint.ts';
+import { listEndpoints, readEndpoint } from '../../endpoints/endpoint-store.ts';
+import { filterWarnings } from '../../endpoints/filter-warnings.ts';
+import { type Endpoint, endpointView } from '../../endpoints/endpoint.ts';
+import { secretWarnings } from '../../sending/signature.ts';
 import { nothing, notStored } from '../answer.ts';
 import { isFromOperator } from '../client-address.ts';
 import { emptyAnswer, jsonAnswer, listParameters } from '../openapi/operation.ts';

@@ -1,11 +1,11 @@
 import { eventKinds, operationalEventKinds, recordEventKinds } from '../../events/event.ts';
 import { withCurrentDefinitions } from '../../instances/current-collection.ts';
-import { expungeEvent } from '../../webhooks/log/expunge-event.ts';
-import { listEvents, readEvent } from '../../webhooks/log/list-events.ts';
-import { testFilter } from '../../webhooks/log/test-filter.ts';
-import { deliveryStatuses } from '../../webhooks/delivery.ts';
-import { explainEvent } from '../../webhooks/why/explain-event.ts';
-import { changedMembers, reasons } from '../../webhooks/why/explanation.ts';
+import { expungeEvent } from '../../deliveries/log/expunge-event.ts';
+import { listEvents, readEvent } from '../../deliveries/log/list-events.ts';
+import { testFilter } from '../../deliveries/log/test-filter.ts';
+import { deliveryStatuses } from '../../deliveries/delivery.ts';
+import { explainEvent } from '../../deliveries/why/explain-event.ts';
+import { changedMembers, reasons } from '../../deliveries/why/explanation.ts';
 import { nothing } from '../answer.ts';
 import { emptyAnswer, jsonAnswer, listParameters } from '../openapi/operation.ts';
 import { cursorListSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';

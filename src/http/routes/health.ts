@@ -3,7 +3,7 @@ import { hasScope } from '../../access/caller.ts';
 import { ipAddressText } from '../../base/ip-address.ts';
 import { fromTimestamp, toTimestamp } from '../../base/timestamp.ts';
 import type { Instance } from '../../instances/instance.ts';
-import { countExhausted, exhaustedCountMax, readOldestPending } from '../../webhooks/log/count-waiting.ts';
+import { countExhausted, exhaustedCountMax, readOldestPending } from '../../deliveries/log/count-waiting.ts';
 import { findProxyHeader } from '../client-address.ts';
 import { jsonAnswer } from '../openapi/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';

@@ -1,6 +1,6 @@
-import { replayScopes } from '../../webhooks/replays/replay-store.ts';
-import { requestBackfill } from '../../webhooks/replays/request-backfill.ts';
-import { endReplay, replayView, requestReplay } from '../../webhooks/replays/request-replay.ts';
+import { replayScopes } from '../../deliveries/replays/replay-store.ts';
+import { requestBackfill } from '../../deliveries/endpoints/request-backfill.ts';
+import { endReplay, replayView, requestReplay } from '../../deliveries/endpoints/request-replay.ts';
 import { jsonAnswer } from '../openapi/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
 import { route } from '../route.ts';

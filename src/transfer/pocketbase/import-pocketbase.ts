@@ -4,7 +4,7 @@ import type { Instance } from '../../instances/instance.ts';
 import { usersCollection } from '../../instances/system-collections.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { Database } from '../../storage/database.ts';
-import { forgetCollection } from '../../webhooks/endpoints/forget-collection.ts';
+import { forgetCollection } from '../../deliveries/endpoints/forget-collection.ts';
 import { type CopiedFiles, copyFiles } from './copy-files.ts';
 import { importCollection, readRecords } from './import-collection.ts';
 import { importSettings } from './import-settings.ts';

@@ -1,0 +1,36 @@
+import type { Command } from 'commander';
+import type { ApiRequest } from './api.ts';
+import { numberOf, textOf } from '../terminal/flags.ts';
+
+/** Adds the flags that say which items of a list are shown, in which order and how many. */
+export function addListOptions(
+  command: Command,
+  { filter, sort }: { readonly filter: string; readonly sort: string },
+): void {
+  command.option('--filter <FILTER>', `which ones, as "${filter}"`);
+  command.option('--sort <FIELDS>', `in which order, as "${sort}"`);
+  command.option('--limit <COUNT>', 'how many, at most 1000', '30');
+  command.option('--page <NUMBER>', 'which page of that many', '1');
+}
+
+/** Returns the query of a list by its flags. The conditions, which other flags make, are joined to the filter. */
+export function listQuery(
+  command: Command,
+  conditions: readonly string[] = [],
+): NonNullable<ApiRequest['query']> {
+  return {
+    filter: filterOf(command, conditions),
+    sort: textOf(command, 'sort'),
+    perPage: numberOf(command, 'limit', { min: 1, max: 1_000 }),
+    page: numberOf(command, 'page', { min: 1, max: 999_999_999 }),
+    skipTotal: 'true',
+  };
+}
+
+/** Returns the filter that is given, and the conditions, as one; undefined where there is neither. */
+export function filterOf(command: Command, conditions: readonly string[]): string | undefined {
+  const filter = textOf(command, 'filter') ?? '';
+  if (conditions.length === 0) return filter === '' ? undefined : filter;
+  // In parentheses, so that no part of it binds to what stands beside it.
+  return [...(filter === '' ? [] : [`(${filter})`]), ...conditions].join(' && ');
+}

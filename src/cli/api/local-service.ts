@@ -1,0 +1,122 @@
+import type { Duplex } from 'node:stream';
+import { systemClock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import { version } from '../../app.ts';
+import type { Config } from '../../config/config.ts';
+import { alwaysSafe, type SafeEnd } from '../../events/safe-position.ts';
+import { installedSharp } from '../../files/load-sharp.ts';
+import { ThumbMaker } from '../../files/thumb-maker.ts';
+import { createServer } from '../../http/server.ts';
+import { ServiceMetrics } from '../../http/service-metrics.ts';
+import { noteWrites } from '../../instances/write-notes.ts';
+import { Mailer } from '../../mail/mailer.ts';
+import { borrowAtOnceFrom, borrowFrom, type DataDirectory } from '../../open-data-directory.ts';
+import { Realtime } from '../../realtime/realtime.ts';
+import { noOwnership } from '../../deliveries/delivery.ts';
+import { Dispatcher } from '../../dispatch/dispatcher.ts';
+import { WorkPoll } from '../../dispatch/nodes/work-poll.ts';
+import { openSender } from '../../sending/sender.ts';
+
+/** The routes of the service over data of this machine, for a command and for nobody else. */
+export interface LocalService {
+  /** Takes one end of a connection in memory; the routes answer on it. */
+  readonly connect: (connection: Duplex) => void;
+  stop(): Promise<void>;
+}
+
+/** How long an attempt or a mail that the command has asked for may take to end. */
+const stopMs = 10_000;
+
+/**
+ * Serves the data in this process without listening anywhere. Whoever can open the data may do everything with it: each request
+ * is the operator's. It delivers nothing by itself, as a server may run beside it, or does so at its start; only tests of endpoints are sent.
+ */
+export async function openLocalService(
+  data: DataDirectory,
+  config: Config,
+  logger: Logger,
+): Promise<LocalService> {
+  const clock = systemClock;
+  const { policy } = config;
+  const { safeEnd, stop: stopSafeEnd } = safeEndOf(data, logger);
+  const dispatcher = new Dispatcher({
+    sender: openSender({ policy, clock, logger }),
+    instances: () => [],
+    borrowAtOnce: borrowAtOnceFrom(data),
+    ownership: noOwnership,
+    safeEnd,
+    onForeign: () => undefined,
+    clock,
+    logger,
+    version,
+  });
+  const mailer = new Mailer({ policy, clock, logger, isDevelopment: config.dev });
+  const thumbs = new ThumbMaker({ clock, logger, sharp: installedSharp(logger) });
+  const realtime = new Realtime({
+    borrow: borrowFrom(data),
+    safeEnd,
+    clock,
+    logger,
+    connectionsMax: 0,
+    connectionsPerAddressMax: 0,
+    beatMs: 25_000,
+  });
+  const notes = noteWrites(data.home.control, data.wakeUp);
+  const server = await createServer({
+    directory: data.directory,
+    instances: data.instances,
+    strictHosts: false,
+    dispatcher,
+    mailer,
+    realtime,
+    thumbs,
+    removals: data.removals,
+    metrics: new ServiceMetrics({ data, dispatcher, realtime, version, logger }),
+    policy,
+    origins: [],
+    trustedProxies: [],
+    logger,
+    version,
+    tls: undefined,
+    isForOperator: true,
+    warnings: () => [],
+    isOutdated: () => data.home.isOutdated,
+    reserve: data.home.reserve,
+    readiness: () => 'ready',
+  });
+  return {
+    connect: (connection) => void server.server.emit('connection', connection),
+    stop: async () => {
+      await Promise.all([realtime.stop(), server.close(), dispatcher.stop(stopMs)]);
+      await Promise.all([mailer.stop(stopMs), thumbs.stop(), stopSafeEnd(), notes.stop()]);
+    },
+  };
+}
+
+/** Returns up to where the log can be read. Where several processes write it, that is looked for once somebody reads. */
+function safeEndOf(
+  { home, dueClock }: DataDirectory,
+  logger: Logger,
+): { readonly safeEnd: SafeEnd; readonly stop: () => Promise<void> } {
+  if (!home.control.names.isConcurrent) return { safeEnd: alwaysSafe, stop: () => Promise.resolve() };
+  let started: WorkPoll | undefined;
+  const poll = (): WorkPoll => {
+    if (started !== undefined) return started;
+    started = new WorkPoll({
+      database: home.background,
+      clock: dueClock,
+      logger,
+      onPending: () => undefined,
+    });
+    started.start();
+    return started;
+  };
+  const safeEnd: SafeEnd = {
+    get safePosition() {
+      return poll().safePosition;
+    },
+    hurry: () => poll().hurry(),
+    nextSafe: (delayMs) => poll().nextSafe(delayMs),
+  };
+  return { safeEnd, stop: async () => started?.stop() };
+}

@@ -1,0 +1,88 @@
+import { Command } from 'commander';
+import { countChecksumFailures } from '../../storage/postgres/count-checksum-failures.ts';
+import type { Config } from '../../config/config.ts';
+import { checkConnection } from '../doctor/check-connection.ts';
+import { checkInstance } from '../doctor/check-instance.ts';
+import {
+  checkFiles,
+  checkNode,
+  checkOwnCertificate,
+  checkSpace,
+  checkSync,
+} from '../doctor/check-machine.ts';
+import { type Check, hasNoFailure, showChecks } from '../doctor/checks.ts';
+import { CommandError, exitCodes } from '../terminal/command-error.ts';
+import { operatorMessage } from '../terminal/exit-code.ts';
+import { configOf, isSet } from '../terminal/flags.ts';
+import type { CommandIo } from '../terminal/print.ts';
+import { addApiFlags, findServiceUrl, withApi } from '../api/with-api.ts';
+import { requireDataDirectory, withDataDirectory } from '../api/with-instance.ts';
+
+/** `doctor` */
+export function doctorCommand(io: CommandIo): Command {
+  const command = new Command('doctor').description('is everything well, and if not, what to do?');
+  addApiFlags(command);
+  command.action(async () => {
+    const url = await findServiceUrl(command, io);
+    const seen = url === undefined ? await checkData(configOf(command, io)) : await checkConnection(url);
+    const inside = await checkInside(command, io, seen);
+    const checks = [checkNode(), ...seen, ...inside];
+    await showChecks(io, checks, { isJson: isSet(command, 'json'), verdict: 'well' });
+    if (!hasNoFailure(checks)) throw new CommandError(exitCodes.no, '');
+  });
+  return command;
+}
+
+/** Checks the data of this machine without opening it, which would upgrade it. */
+async function checkData(config: Config): Promise<readonly Check[]> {
+  const certificate = await checkOwnCertificate(config);
+  const own = certificate === undefined ? [] : [certificate];
+  if (config.postgres !== undefined) return [await checkPostgres(config), ...own];
+  try {
+    requireDataDirectory(config);
+  } catch (error) {
+    const advice = 'Name it by --data, or a service by --url.';
+    return [{ name: 'database', state: 'failure', message: operatorMessage(error), advice }, ...own];
+  }
+  const { data } = config;
+  return [await checkSpace(data), await checkSync(data), ...checkFiles(data), ...own];
+}
+
+async function checkPostgres(config: Config): Promise<Check> {
+  const name = 'database';
+  try {
+    const failures = await withDataDirectory(
+      config,
+      ({ home }) => countChecksumFailures(home.control),
+      'fail',
+    );
+    if (failures === undefined)
+      return { name, state: 'ok', message: 'It can be reached. Its server keeps no checksums of pages.' };
+    if (failures === 0)
+      return { name, state: 'ok', message: 'It can be reached, and no damaged page was found.' };
+    const message = `The server has found ${failures} damaged pages.`;
+    return { name, state: 'failure', message, advice: 'Keep a copy as it is, and restore a backup.' };
+  } catch (error) {
+    const advice = 'Does the server run, and are its URL, password and the master key right?';
+    return { name, state: 'failure', message: operatorMessage(error), advice };
+  }
+}
+
+/** Asks the instance itself, where nothing speaks against opening it. */
+async function checkInside(
+  command: Command,
+  io: CommandIo,
+  seen: readonly Check[],
+): Promise<readonly Check[]> {
+  const isOpenable = hasNoFailure(seen.filter(({ name }) => name !== 'certificate' && name !== 'clock'));
+  const isOfThisVersion = seen.every(({ name, state }) => name !== 'migrations' || state === 'ok');
+  if (!isOpenable || !isOfThisVersion)
+    return [
+      { name: 'instance', state: 'warning', message: 'It was not looked at.', advice: 'See above first.' },
+    ];
+  try {
+    return await withApi(command, io, checkInstance);
+  } catch (error) {
+    return [{ name: 'instance', state: 'failure', message: operatorMessage(error) }];
+  }
+}

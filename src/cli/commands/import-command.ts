@@ -1,0 +1,94 @@
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { printable } from '../../base/printable.ts';
+import type { DataDirectory } from '../../open-data-directory.ts';
+import { dataFlags } from '../../config/config-flags.ts';
+import type {
+  ImportProgress,
+  ImportSummary,
+  PocketbaseImport,
+} from '../../transfer/pocketbase/import-pocketbase.ts';
+import type { Omission } from '../../transfer/pocketbase/omissions.ts';
+import type { Instance } from '../../instances/instance.ts';
+import { addFlags, flagsOf } from '../terminal/flags.ts';
+import { type CommandIo, print, showLine } from '../terminal/print.ts';
+import { placeOf, withInstance } from '../api/with-instance.ts';
+
+/** `import pocketbase DIR` */
+export function importCommand(io: CommandIo): Command {
+  const command = new Command('import').description('bring everything over from another service');
+  const pocketbase = command
+    .command('pocketbase')
+    .description('from a data directory of PocketBase 0.23 or newer');
+  pocketbase.argument('<dir>', 'its pb_data, which is only read');
+  addFlags(pocketbase, dataFlags);
+  pocketbase.option('--instance <SLUG>', 'the instance, which must be empty', 'default');
+  pocketbase.option('--dry-run', 'say what would be imported and what would be left out, and import nothing');
+  pocketbase.option('--encryption-key <KEY>', 'the 32 characters that its settings are encrypted with');
+  pocketbase.option('--rotate-tokens', 'make new secrets for tokens: everybody signs in again');
+  pocketbase.action(async (directory: string) => {
+    const flags = flagsOf(pocketbase);
+    const place = placeOf(pocketbase, io);
+    const isDryRun = flags['dry-run'] === true;
+    const encryptionKey = flags['encryption-key'];
+    // Imported on demand: a server never needs it.
+    const { importPocketbase, requireImportable } =
+      await import('../../transfer/pocketbase/import-pocketbase.ts');
+    const optionsOf = (instance: Instance, data: DataDirectory): PocketbaseImport => ({
+      instance,
+      control: data.home.control,
+      directory,
+      storage: join(place.config.files.folder, instance.id, 'storage'),
+      isDryRun,
+      rotateTokens: flags['rotate-tokens'] === true,
+      encryptionKey: typeof encryptionKey === 'string' ? encryptionKey : undefined,
+      onProgress: (progress) => showLine(io, progressText(progress)),
+    });
+    const summary = await withInstance(
+      place,
+      (instance, data) => importPocketbase(optionsOf(instance, data)),
+      isDryRun
+        ? 'work elsewhere'
+        : { rehearse: (instance, data) => requireImportable(optionsOf(instance, data)) },
+    );
+    showLine(io, '');
+    await print(io, summaryText(summary, isDryRun));
+  });
+  return command;
+}
+
+function progressText(progress: ImportProgress): string {
+  const { collection } = progress;
+  return progress.kind === 'records'
+    ? `${collection}: ${progress.done} of ${progress.of} records`
+    : progress.kind === 'files'
+      ? `${collection}: files`
+      : '';
+}
+
+function summaryText({ collections, omissions }: ImportSummary, isDryRun: boolean): string {
+  const lines = collections.map(({ name, found, records, files, bytes, wasDone }) => {
+    const ofFiles = files === 0 ? '' : `, ${files} files (${bytes} bytes)`;
+    return `  ${name}: ${records} of ${found} records${ofFiles}${wasDone ? ' (by an earlier run)' : ''}`;
+  });
+  const told = (wanted: Omission['kind']): readonly string[] =>
+    omissions.filter(({ kind }) => kind === wanted).map(omissionText);
+  const [left, toLookAt] = [told('left out'), told('to look at')];
+  const total = collections.reduce((sum, { records }) => sum + records, 0);
+  const verb = isDryRun ? 'Would import' : 'Imported';
+  return [
+    `${verb} ${collections.length} collections with ${total} records.`,
+    ...lines,
+    ...(left.length === 0 ? ['Nothing is left out.'] : ['Left out:', ...left]),
+    ...(toLookAt.length === 0 ? [] : ['To look at:', ...toLookAt]),
+    '',
+  ]
+    .map(printable)
+    .join('\n');
+}
+
+function omissionText({ of, what, why, count, examples }: Omission): string {
+  const which =
+    examples.length === 0 ? '' : ` [${examples.join(', ')}${count > examples.length ? ', …' : ''}]`;
+  return `  ${of}: ${what}${count > 1 ? ` (${count} times)` : ''}: ${why}${which}`;
+}

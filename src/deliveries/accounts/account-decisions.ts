@@ -1,0 +1,226 @@
+import type { SafeEnd } from '../../events/safe-position.ts';
+import type { AlertMailer } from '../endpoint-alerts.ts';
+import { OutdatedDefinitions } from '../../storage/engine-errors.ts';
+import { stopEndpoint } from '../endpoints/change-endpoint.ts';
+import type { Endpoint } from '../../endpoints/endpoint.ts';
+import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
+import { type DecisionState, moveApart, readDecisions } from '../decision-cursor.ts';
+import { decideApart, decideTogether, type StepResult } from './decide-step.ts';
+
+/*
+ * What endpoints of accounts are told. The map of this folder:
+ *
+ *   account-decisions   decides, from the log and after the commit, which of them are told of a change
+ *   decide-step         the next events of all of them together, or of one that is behind; decide-event, one event
+ *   decision-cursor     up to where the log is decided, and the deliveries that were: rows
+ *   past-events         what may still be sent of an event that lies back; past-deliveries, of a delivery that is claimed
+ *
+ * A write of a record costs nothing for them, however many there are, and no rule or filter of theirs can make it fail.
+ */
+
+/** What decisions need of whoever delivers. */
+export interface DecisionPort {
+  readonly safeEnd: SafeEnd;
+  readonly mailer?: AlertMailer | undefined;
+  /** Whether the instance is another node's by now, or this one stops. */
+  readonly isOver: () => boolean;
+  /** Called when there is something to look at: deliveries that were made, or nothing is under way any more. */
+  readonly onStep: () => void;
+}
+
+export interface DecisionContext extends DecisionPort {
+  /** Called with the numbers of the endpoints for which deliveries were made. */
+  readonly onDecided: (endpoints: ReadonlySet<number>) => void;
+  readonly endpoints: readonly Endpoint[];
+  /** In another one than before, another node may have gone on. */
+  readonly epoch: string;
+}
+
+/** How long it waits when a step has failed, as the database is away. */
+const failedMs = 1_000;
+/** How long what was committed may take to become safe, before it is looked for in any case. */
+const safeMs = 250;
+/** How long an endpoint is left alone for which it could not be decided: twice as long each time, up to this. */
+const backOffMs = { first: 5_000, max: 600_000 } as const;
+/** After so long it is paused: the log is kept for what is undecided. */
+const pausedAfterMs = 5 * 86_400_000;
+
+/**
+ * The decisions of one instance, while it is this process's: one step after the other in the background, and beside it one of an endpoint that is
+ * behind. Nothing else waits for them.
+ */
+export class AccountDecisions {
+  #epoch: string | undefined;
+  #state: DecisionState | undefined;
+  #together: Promise<void> | undefined;
+  #apart: Promise<void> | undefined;
+  #hasMore = false;
+  #isStale = true;
+  /** When those that are behind are looked at again, in milliseconds since 1970, and after which wait. */
+  readonly #waits = new Map<number, { readonly at: number; readonly delayMs: number }>();
+  #failedUntil = 0;
+
+  get isRunning(): boolean {
+    return this.#together !== undefined || this.#apart !== undefined;
+  }
+
+  /** When it goes on by itself, after `now`: what is due by then goes on with this look, or at the end of what is under way, which is told. */
+  nextAt(now: number): number | undefined {
+    const waits = this.#behind().map((number) => this.#waits.get(number)?.at ?? now);
+    const later = [this.#failedUntil, ...waits].filter((at) => at > now);
+    return later.length === 0 ? undefined : Math.min(...later);
+  }
+
+  /** Returns up to where it is decided what an endpoint is told of, by its number; it may be further by now. */
+  decidedFor(endpoint: number): number {
+    return this.#state?.apart.get(endpoint)?.at ?? this.#state?.cursor ?? 0;
+  }
+
+  /** Notes that something was committed. */
+  noteChange(): void {
+    this.#hasMore = true;
+  }
+
+  /** Begins to decide what is new, unless that goes on already. */
+  advance(instance: WebhookInstance, context: DecisionContext): void {
+    if (!context.endpoints.some(({ owner }) => owner !== '')) {
+      this.#state = undefined;
+      return;
+    }
+    if (this.#epoch !== context.epoch) {
+      this.#epoch = context.epoch;
+      this.#isStale = true;
+    }
+    const now = instance.dueClock.now();
+    if (now < this.#failedUntil || context.isOver()) return;
+    if (this.#hasMore)
+      this.#together ??= this.#run(instance, context, () => this.#decideTogether(instance, context)).finally(
+        () => (this.#together = undefined),
+      );
+    const endpoint = this.#nextBehind(context.endpoints, now);
+    if (endpoint === undefined || this.#apart !== undefined) return;
+    this.#apart = this.#run(instance, context, () => this.#decideApart(instance, context, endpoint)).finally(
+      () => (this.#apart = undefined),
+    );
+  }
+
+  /** Resolves when nothing is asked any more. */
+  async settled(): Promise<void> {
+    await Promise.all([this.#together, this.#apart]);
+  }
+
+  async #run(
+    instance: WebhookInstance,
+    { endpoints, onStep, onDecided }: DecisionContext,
+    work: () => Promise<void>,
+  ): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#isStale = true;
+      this.#hasMore = true;
+      // It may have been committed, and nobody was told of whom that concerns.
+      onDecided(new Set(endpoints.flatMap(({ owner, number }) => (owner === '' ? [] : [number]))));
+      // They are read again by now.
+      if (error instanceof OutdatedDefinitions) return onStep();
+      this.#failedUntil = instance.dueClock.now() + failedMs;
+      const about = { instance: instance.id, error, delayMs: failedMs };
+      instance.logger.error('What endpoints of accounts are told could not be decided; trying again.', about);
+    }
+    onStep();
+  }
+
+  async #decideTogether(instance: WebhookInstance, context: DecisionContext): Promise<void> {
+    const { safeEnd, isOver, onDecided } = context;
+    while (this.#hasMore && !isOver()) {
+      this.#hasMore = false;
+      const state = await this.#load(instance);
+      if (state === undefined) return;
+      const step = await decideTogether(instance, { state, safe: safeEnd.safePosition });
+      if (step.told.size > 0) onDecided(step.told);
+      this.#isStale = true;
+      if (step.next === 'unsafe') await safeEnd.nextSafe(safeMs);
+      if (step.next !== 'nothing') this.#hasMore = true;
+    }
+    // Whether some are behind by now says when it goes on.
+    await this.#load(instance);
+  }
+
+  async #decideApart(instance: WebhookInstance, context: DecisionContext, endpoint: Endpoint): Promise<void> {
+    let step: StepResult | undefined;
+    while (!context.isOver() && step?.next !== 'nothing') {
+      const state = await this.#load(instance);
+      const behind = state?.apart.get(endpoint.number);
+      if (state === undefined || behind === undefined) {
+        this.#waits.delete(endpoint.number);
+        return;
+      }
+      if (behind.since > 0 && instance.dueClock.now() - behind.since > pausedAfterMs)
+        return this.#giveUp(instance, context, { endpoint, cause: behind.cause });
+      step = await decideApart(instance, { state }, endpoint.number);
+      this.#isStale = true;
+      if (step.told.size > 0) context.onDecided(step.told);
+    }
+    if (step !== undefined) this.#noteFailed(instance, context, step);
+    await this.#load(instance);
+  }
+
+  /** Pauses an endpoint for which nothing can be decided, visibly, and lets it join the others: it is told of nothing that lies between. */
+  async #giveUp(
+    instance: WebhookInstance,
+    { mailer }: DecisionContext,
+    { endpoint, cause }: { readonly endpoint: Endpoint; readonly cause: string },
+  ): Promise<void> {
+    const reason = `For five days it could not be decided what it is told: ${cause}`;
+    const stop = { status: 'paused', event: '', reason, mailer } as const;
+    await stopEndpoint(instance, endpoint, stop);
+    await instance.database.write((tx) =>
+      moveApart(tx, endpoint.number, { at: undefined, cause: '', since: 0 }),
+    );
+    this.#waits.delete(endpoint.number);
+    this.#isStale = true;
+    await this.#load(instance);
+  }
+
+  async #load({
+    database,
+  }: WebhookInstance): Promise<(DecisionState & { readonly cursor: number }) | undefined> {
+    if (this.#isStale || this.#state === undefined) {
+      this.#isStale = false;
+      this.#state = await readDecisions(database);
+    }
+    const { cursor, apart } = this.#state;
+    return cursor === undefined ? undefined : { cursor, apart };
+  }
+
+  /** The numbers of endpoints that are behind the others. */
+  #behind(): readonly number[] {
+    const { cursor = 0, apart } = this.#state ?? { apart: new Map<number, never>() };
+    return [...apart].flatMap(([number, { at }]) => (at < cursor ? [number] : []));
+  }
+
+  #nextBehind(endpoints: readonly Endpoint[], now: number): Endpoint | undefined {
+    const due = this.#behind().filter((number) => (this.#waits.get(number)?.at ?? 0) <= now);
+    const [first] = due.toSorted((a, b) => (this.#waits.get(a)?.at ?? 0) - (this.#waits.get(b)?.at ?? 0));
+    return endpoints.find(({ number }) => number === first);
+  }
+
+  #noteFailed(
+    { id, dueClock, logger }: WebhookInstance,
+    { endpoints }: DecisionContext,
+    { failed }: StepResult,
+  ): void {
+    for (const [number, cause] of failed) {
+      const before = this.#waits.get(number);
+      const delayMs = before === undefined ? backOffMs.first : Math.min(before.delayMs * 2, backOffMs.max);
+      this.#waits.set(number, { at: dueClock.now() + delayMs, delayMs });
+      if (before !== undefined) continue;
+      const endpoint = endpoints.find((one) => one.number === number)?.id;
+      logger.warn('An endpoint of an account falls behind: what it is told could not be decided.', {
+        instance: id,
+        endpoint,
+        cause,
+      });
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { AppError } from '../../base/errors.ts';
+import type { Collection } from '../../collections/collection.ts';
+import type { EventContext } from '../../events/event-context.ts';
+import { eventValues } from '../../events/event-values.ts';
+import type { StoredValue } from '../../fields/field-type.ts';
+import { fieldType } from '../../fields/field-types.ts';
+import { fieldColumn } from '../../fields/field.ts';
+import { constantOf } from '../../filters/compile.ts';
+import { inlineColumns } from '../../query/inline-columns.ts';
+import { baseAlias } from '../../query/record-scope.ts';
+import { joinSql, sql, type Sql } from '../../sql/sql.ts';
+import { QueryTimeout } from '../../storage/engine-errors.ts';
+import { beforeAlias, endpointCondition } from '../../endpoints/endpoint-conditions.ts';
+import { type Endpoint, wants } from '../../endpoints/endpoint.ts';
+import type { EventKind } from '../../events/event.ts';
+import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
+import { ruleMsMax } from '../log/past-events.ts';
+
+/** Endpoints that one statement asks about: a longer one would hold up the thread for longer. */
+const togetherMax = 32;
+
+export type DecidingInstance = Pick<WebhookInstance, 'database' | 'collections' | 'records' | 'clock'>;
+
+/** An event of the log that is decided. */
+export interface UndecidedEvent {
+  readonly position: number;
+  readonly kind: EventKind;
+  /** The id of its collection. */
+  readonly collection: string;
+  readonly record: string;
+  readonly revision: number;
+  readonly hidden: string | null;
+  readonly context: EventContext | undefined;
+  readonly body: Uint8Array;
+}
+
+/** Which endpoints are told of an event, and for which that could not be found out, by their numbers. */
+export interface Decision {
+  readonly told: readonly number[];
+  readonly failed: ReadonlyMap<number, string>;
+}
+
+interface Question {
+  readonly endpoint: number;
+  readonly condition: Sql;
+}
+
+/**
+ * Decides which of these endpoints of accounts are told of an event: those that want it, whose filter it meets and whose owners may view the
+ * record as the event left it. Where that takes too long, the other endpoints with the same condition are not asked at all.
+ */
+export async function decideEvent(
+  instance: DecidingInstance,
+  endpoints: readonly Endpoint[],
+  event: UndecidedEvent,
+): Promise<Decision> {
+  const wanting = endpoints.filter((endpoint) => wants(endpoint, event));
+  const collection = instance.collections.find(event.collection);
+  if (wanting.length === 0 || collection === undefined) return { told: [], failed: new Map() };
+  const { database, collections, clock } = instance;
+  const context = { collections, names: database.names, now: clock.now() };
+  const questions = wanting.flatMap((endpoint): Question[] => {
+    const condition = endpointCondition(endpoint, collection, context);
+    const isNever = condition === undefined || constantOf(condition) === false;
+    return isNever ? [] : [{ endpoint: endpoint.number, condition }];
+  });
+  const after = questions.length === 0 ? undefined : await stateAfter(instance, collection, event);
+  if (after === undefined) return { told: [], failed: new Map() };
+  return askAll(instance, { collection, after, before: stateBefore(collection, event, after) }, questions);
+}
+
+interface Change {
+  readonly collection: Collection;
+  readonly after: readonly StoredValue[];
+  readonly before: readonly StoredValue[];
+}
+
+async function askAll(
+  { database }: DecidingInstance,
+  { collection, after, before }: Change,
+  questions: readonly Question[],
+): Promise<Decision> {
+  const { names } = database;
+  const rows = sql`(SELECT ${inlineColumns(collection, after, names)}) AS ${baseAlias},
+    (SELECT ${inlineColumns(collection, before, names)}) AS ${beforeAlias}`;
+  const told: number[] = [];
+  const failed = new Map<number, string>();
+  for (const same of Map.groupBy(questions, ({ condition }) => condition.text).values())
+    for (let at = 0; at < same.length; at += togetherMax) {
+      const some = same.slice(at, at + togetherMax);
+      const columns = some.map(({ condition }) => sql`CASE WHEN ${condition} THEN 1 ELSE 0 END`);
+      try {
+        const select = sql`SELECT ${joinSql(columns, ', ')} FROM ${rows}`;
+        const [answers = []] = await database.search(select, { timeoutMs: ruleMsMax });
+        told.push(...some.filter((_, index) => Number(answers[index]) === 1).map(({ endpoint }) => endpoint));
+      } catch (error) {
+        const cause = causeOf(error);
+        if (cause === undefined) throw error;
+        for (const { endpoint } of same.slice(at)) failed.set(endpoint, cause);
+        break;
+      }
+      // Requests have their turn in between, however many endpoints there are.
+      await nextTurn();
+    }
+  return { told, failed };
+}
+
+/** Says why a condition could not be asked; undefined for what has nothing to do with the condition. */
+function causeOf(error: unknown): string | undefined {
+  if (error instanceof QueryTimeout)
+    return `Its filter and the view rule took longer than ${ruleMsMax} ms for a change.`;
+  if (error instanceof AppError && error.code === 'bad_request')
+    return `Its filter and the view rule cannot be used: ${error.message}`;
+  return undefined;
+}
+
+/** Returns the values that an event left; where it does not tell all of them, those that the record has now, if any. */
+async function stateAfter(
+  { records }: DecidingInstance,
+  collection: Collection,
+  event: UndecidedEvent,
+): Promise<readonly StoredValue[] | undefined> {
+  const { values, isWhole } = eventValues(collection, event);
+  return isWhole ? values : (await records.present(collection.id, event.record))?.change.after;
+}
+
+/**
+ * Returns values of the state before an event that tell which fields it has changed: an owner may ask nothing else about it (`status:changed`). A
+ * field that was changed has another value than after it, and never mind which.
+ */
+function stateBefore(
+  { fields }: Collection,
+  { kind, context }: UndecidedEvent,
+  after: readonly StoredValue[],
+): readonly StoredValue[] {
+  return fields.map((field, index) => {
+    const value = after[index] ?? null;
+    if (kind !== 'record.update') return fieldType(field).zero(field.options);
+    // The service dates it with each change.
+    const isDated = fieldType(field).stamp?.('update', '', field.options) !== undefined;
+    if (context?.changed?.includes(field.name) !== true && !isDated) return value;
+    if (value !== null) return null;
+    return fieldColumn(field) === 'text' ? 'changed' : 1;
+  });
+}

@@ -1,0 +1,241 @@
+import { readContext } from '../../events/event-context.ts';
+import { recordEventKinds } from '../../events/event.ts';
+import { foundByKeys, limit, sql } from '../../sql/sql.ts';
+import type { Reader, Transaction, Tuple } from '../../storage/database.ts';
+import type { Endpoint } from '../../endpoints/endpoint.ts';
+import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
+import { type DecidingInstance, decideEvent, type UndecidedEvent } from './decide-event.ts';
+import {
+  type DecidedPair,
+  type DecisionState,
+  insertDecided,
+  moveApart,
+  moveTogether,
+  readDecisions,
+} from '../decision-cursor.ts';
+
+/** Events of one step, and the bytes of their bodies; at least one is read. */
+const eventsMax = 32;
+const bytesMax = 1024 * 1024;
+/** How long one step asks before it stores what it has found. */
+const stepMs = 50;
+
+export type StepInstance = DecidingInstance & Pick<WebhookInstance, 'endpoints' | 'dueClock'>;
+
+/** What a step of decisions has done. */
+export interface StepResult {
+  /** The numbers of the endpoints for which deliveries were made. */
+  readonly told: ReadonlySet<number>;
+  /** Nothing follows · more may follow · more follows once it is safe · somebody else has gone on, or endpoints have changed meanwhile. */
+  readonly next: 'nothing' | 'more' | 'unsafe' | 'again';
+  /** Endpoints for which it could not be decided, by their numbers, and why. */
+  readonly failed: ReadonlyMap<number, string>;
+}
+
+export interface StepContext {
+  readonly state: DecisionState & { readonly cursor: number };
+  /** No event at or before this position can appear any more. */
+  readonly safe: number;
+}
+
+/**
+ * Decides the next events for all endpoints of accounts that are not behind. One for which it cannot be decided falls behind the others, which go on.
+ */
+export async function decideTogether(
+  instance: StepInstance,
+  { state, safe }: StepContext,
+): Promise<StepResult> {
+  const { database, endpoints } = instance;
+  const { cursor, apart } = state;
+  const { owned } = await endpoints.byOwner(database);
+  const isAt = ({ number }: Endpoint, position: number): boolean =>
+    (apart.get(number)?.at ?? cursor) < position;
+  const isBehind = ({ number }: Endpoint): boolean => (apart.get(number)?.at ?? cursor) < cursor;
+  const failed = new Map<number, { readonly at: number; readonly cause: string }>();
+  const asked = await decideNext(instance, {
+    from: cursor,
+    safe,
+    endpointsOf: ({ position }) =>
+      owned.filter((one) => !isBehind(one) && !failed.has(one.number) && isAt(one, position)),
+    onFailed: ({ position }, number, cause) => failed.set(number, { at: position - 1, cause }),
+  });
+  if (asked.to === cursor) return { told: new Set(), next: asked.next, failed: new Map() };
+  const now = instance.dueClock.now();
+  const isStored = await database.write(
+    async (tx) => {
+      if (!(await isUnchanged(tx, instance, { state, owned }))) return false;
+      await insertDecided(tx, asked.pairs);
+      await moveTogether(tx, { from: cursor, to: asked.to });
+      for (const [number, { at, cause }] of failed) await moveApart(tx, number, { at, cause, since: now });
+      return true;
+    },
+    { findsByKey: true },
+  );
+  const causes = new Map([...failed].map(([number, { cause }]) => [number, cause] as const));
+  return isStored
+    ? { told: toldIn(asked), next: asked.next, failed: causes }
+    : { told: new Set(), next: 'again', failed: new Map() };
+}
+
+/**
+ * Decides the next events for one endpoint that is behind, by its number. It joins the others when it has caught up; until then it says why it is
+ * behind, and since when.
+ */
+export async function decideApart(
+  instance: StepInstance,
+  { state }: Pick<StepContext, 'state'>,
+  number: number,
+): Promise<StepResult> {
+  const { database, endpoints } = instance;
+  const behind = state.apart.get(number);
+  const endpoint = (await endpoints.byOwner(database)).owned.find((one) => one.number === number);
+  if (behind === undefined || endpoint === undefined)
+    return { told: new Set(), next: 'nothing', failed: new Map() };
+  let failure: { readonly at: number; readonly cause: string } | undefined;
+  const asked = await decideNext(instance, {
+    from: behind.at,
+    safe: state.cursor,
+    endpointsOf: () => (failure === undefined ? [endpoint] : []),
+    onFailed: ({ position }, _, cause) => (failure = { at: position - 1, cause }),
+  });
+  // Behind the cursor there may be more by now.
+  const decided = asked.next === 'more' ? asked.to : state.cursor;
+  const to = failure?.at ?? decided;
+  const now = instance.dueClock.now();
+  const isStored = await database.write(
+    async (tx) => {
+      const stored = await readDecisions(tx, tx.names.forUpdate);
+      const current = (await endpoints.byOwner(tx)).owned.find((one) => one.number === number);
+      if (stored.apart.get(number)?.at !== behind.at || current?.updated !== endpoint.updated) return false;
+      await insertDecided(tx, asked.pairs);
+      const isThere = to >= (stored.cursor ?? 0);
+      const since = behind.since === 0 ? now : behind.since;
+      const cause = failure?.cause ?? behind.cause;
+      const after = isThere ? { at: undefined, cause: '', since: 0 } : { at: to, cause, since };
+      await moveApart(tx, number, after);
+      return true;
+    },
+    { findsByKey: true },
+  );
+  if (!isStored) return { told: new Set(), next: 'again', failed: new Map() };
+  const failed = new Map(failure === undefined ? [] : [[number, failure.cause]]);
+  return { told: toldIn(asked), next: failure === undefined ? 'again' : 'nothing', failed };
+}
+
+/**
+ * Whether nobody has gone on meanwhile, and the endpoints are those that were asked about; one that is behind may have gone on, as long as it has not
+ * caught up. What is read stays so until the transaction ends.
+ */
+async function isUnchanged(
+  tx: Transaction,
+  { endpoints }: StepInstance,
+  {
+    state,
+    owned,
+  }: { readonly state: DecisionState & { readonly cursor: number }; readonly owned: readonly Endpoint[] },
+): Promise<boolean> {
+  const stored = await readDecisions(tx, tx.names.forUpdate);
+  const { cursor } = state;
+  if (stored.cursor !== cursor) return false;
+  for (const number of new Set([...state.apart.keys(), ...stored.apart.keys()])) {
+    const [before, after] = [state.apart.get(number)?.at, stored.apart.get(number)?.at];
+    const isStillBehind = before !== undefined && after !== undefined && before < cursor && after < cursor;
+    if (before !== after && !isStillBehind) return false;
+  }
+  const current = (await endpoints.byOwner(tx)).owned;
+  const updated = new Map(current.map((one) => [one.number, one.updated]));
+  return current.length === owned.length && owned.every((one) => updated.get(one.number) === one.updated);
+}
+
+interface Asked {
+  readonly pairs: readonly DecidedPair[];
+  /** Up to where the log is decided now. */
+  readonly to: number;
+  readonly next: 'nothing' | 'more' | 'unsafe';
+}
+
+function toldIn({ pairs }: Asked): ReadonlySet<number> {
+  return new Set(pairs.map(([, endpoint]) => endpoint));
+}
+
+interface Asking {
+  readonly from: number;
+  readonly safe: number;
+  readonly endpointsOf: (event: UndecidedEvent) => readonly Endpoint[];
+  readonly onFailed: (event: UndecidedEvent, endpoint: number, cause: string) => void;
+}
+
+async function decideNext(
+  instance: StepInstance,
+  { endpointsOf, onFailed, ...range }: Asking,
+): Promise<Asked> {
+  const { database, clock } = instance;
+  const { events, end, next } = await readUndecided(database, range);
+  const endsAtMs = clock.monotonic() + stepMs;
+  const pairs: DecidedPair[] = [];
+  for (const event of events) {
+    const { told, failed } = await decideEvent(instance, endpointsOf(event), event);
+    for (const number of told) pairs.push([event.position, number]);
+    for (const [number, cause] of failed) onFailed(event, number, cause);
+    if (clock.monotonic() > endsAtMs && event !== events.at(-1))
+      return { pairs, to: event.position, next: 'more' };
+  }
+  return { pairs, to: end, next };
+}
+
+/** Reads the next changes of records behind a position, and up to where that is all. */
+async function readUndecided(
+  reader: Reader,
+  { from, safe }: { readonly from: number; readonly safe: number },
+): Promise<{
+  readonly events: readonly UndecidedEvent[];
+  readonly end: number;
+  readonly next: Asked['next'];
+}> {
+  const { names } = reader;
+  const event = names.table('$event');
+  const range = sql`${names.scope} AND position > ${from}`;
+  const rows = await reader.tuples(
+    foundByKeys(sql`
+      WITH next AS MATERIALIZED (
+        SELECT position, length(body) AS bytes FROM ${event} WHERE ${range} ORDER BY position${limit(eventsMax)}),
+      summed AS (SELECT position, sum(bytes) OVER (ORDER BY position) - bytes AS before FROM next)
+      SELECT position, kind, collection, record, revision, hidden, context, body, expunged, (SELECT count(*) FROM next) FROM ${event}
+      WHERE ${range} AND position IN (SELECT position FROM summed WHERE before < CAST(${bytesMax} AS bigint)) ORDER BY position`),
+  );
+  const reached = rows.filter(([position]) => Number(position) <= safe);
+  const end = Number(reached.at(-1)?.[0] ?? from);
+  const found = Number(rows[0]?.[9] ?? 0);
+  const isWhole = rows.length === found && found < eventsMax;
+  const next = reached.length < rows.length ? 'unsafe' : isWhole ? 'nothing' : 'more';
+  return { events: reached.flatMap(toUndecided), end, next };
+}
+
+/** Whoever may see a change whose body was expunged is not known any more. */
+function toUndecided([
+  position,
+  kind,
+  collection,
+  record,
+  revision,
+  hidden,
+  context,
+  body,
+  expunged,
+]: Tuple): UndecidedEvent[] {
+  const found = recordEventKinds.find((one) => one === kind);
+  if (found === undefined || expunged !== null) return [];
+  return [
+    {
+      position: Number(position),
+      kind: found,
+      collection: String(collection),
+      record: String(record),
+      revision: Number(revision),
+      hidden: typeof hidden === 'string' ? hidden : null,
+      context: readContext(context),
+      // The column is a BLOB and never null.
+      body: body as Uint8Array,
+    },
+  ];
+}

@@ -1,0 +1,157 @@
+import { sql, type Sql } from '../sql/sql.ts';
+import type { AttemptResult } from '../sending/attempt-result.ts';
+
+/**
+ * The map of `sending/`, `endpoints/`, this room and `dispatch/`, each of which knows those before it. An *endpoint* is where to
+ * tell; a *delivery* is one event on its way to one endpoint; an *attempt* is one request of a delivery.
+ *
+ *  sending/          another thread, and the sender as its handle here: signs, posts through the guarded agent; every failure is a
+ *                    value. It knows requests and their results, not deliveries
+ *  endpoints/        what owners define, and its checks (endpoint-warnings: what the operator reads of them). It knows no deliveries
+ *  deliveries/
+ *   fan-out          inserts deliveries in the record's transaction: one for each endpoint that wants the event
+ *   deliveries       reads those whose turn it is, and makes their requests; outcomes: what became of them; skip-waiting: ends any number of them by one row
+ *   lane             how much an endpoint takes at once, and when it is left alone; lane-store: what is stored of it
+ *   record-order     what waits for earlier events of its record, or is superseded by later ones
+ *   log/             what owners see of deliveries (delivery-log) and of events (list-events), the feed, and what is trimmed
+ *   accounts/        which events the endpoints of accounts are sent; why/: which an endpoint was not sent, and why
+ *   replays/         past deliveries that are sent again; backfills: existing records; replay-runner: those that go on
+ *   endpoints/       changes of endpoints, which end, move or replay what waits
+ *  dispatch/
+ *   scheduler        which instances have something due, and when; slots: how many attempts may be open, and who gets the next one
+ *   lanes            an instance's lanes, and what of it is claimed; lane-source: where the deliveries of one come from
+ *   dispatcher       finds work by these, claims what is due and gives it to the sender, or to catcher-attempts
+ *   in-flight        what was claimed: settles the results, one group of each instance at a time (settle)
+ *   janitor          trims the log, and moves cursors on that nothing else moves
+ *   nodes/           several processes on one PostgreSQL: who delivers for which instance, and how they tell each other
+ *
+ *   A delivery is two numbers, the event's position and the endpoint's, and never changes. What became of it is an outcome; without one it
+ *   waits, or is what the gap says that it lies in.
+ *
+ *   pending ──attempt succeeded──► delivered
+ *      │  ▲──attempt failed, the schedule goes on (due moves), or a retry by hand was asked for meanwhile
+ *      ├──attempt failed, the schedule is over──► exhausted ──retry by hand──► pending
+ *      ├──cancelled by hand, skipped, superseded, or with the endpoint──► cancelled ──retry by hand, replay──► pending
+ *      └──older than its endpoint wants──► expired
+ *
+ * Only the rows are the truth. Claims are in memory; when the process dies, all that it had claimed is still pending and due.
+ */
+export const deliveryStatuses = ['pending', 'delivered', 'exhausted', 'expired', 'cancelled'] as const;
+
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+export interface DeliveryState {
+  readonly status: DeliveryStatus;
+  /** How many attempts were made. */
+  readonly attempts: number;
+  /**
+   * When the next attempt is due, in milliseconds since 1970; meaningless when the delivery is over. Undefined for one that was never
+   * attempted and waits in the log: it is due from the start.
+   */
+  readonly due: number | undefined;
+  /** Why it is not delivered, in words; empty when there is nothing to explain. */
+  readonly cause: string;
+}
+
+/** Seconds from a failed attempt to the next: 5 s, 30 s, 2 m, 10 m, 30 m, 1 h, 2 h, 4 h, 8 h, then 12 h each; about 76 h in all. */
+export const standardSchedule: readonly number[] = [
+  5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 43_200, 43_200, 43_200, 43_200, 43_200,
+];
+
+const jitterMin = 0.75;
+const jitterSpan = 0.5;
+
+/** Multiplies a delay by a factor from 0.75 to 1.25, so that what failed together spreads out. `random` is in [0, 1). */
+export function jittered(delayMs: number, random: number): number {
+  return delayMs * (jitterMin + random * jitterSpan);
+}
+
+/** What is done with a delivery whose turn it is. */
+export type Fate =
+  /** It is sent. */
+  | 'send'
+  /** It waits until the events of its record before it are over. */
+  | 'held'
+  /** A later event of its record is sent instead. */
+  | 'superseded'
+  /** It is older than its endpoint wants. */
+  | 'expired'
+  /** The body of its event was removed. */
+  | 'expunged'
+  /** Its endpoint is that of an account, which may not view the record any more. */
+  | 'withheld'
+  /** Whether that account may still view the record could not be found out: it is asked again later. */
+  | 'postponed';
+
+export const expungedCause = 'The body was expunged.';
+
+/** How long a delivery waits whose owner's rights could not be found out. */
+const postponedMs = 60_000;
+
+const endedCauses = {
+  expired: 'It was older than its endpoint wants.',
+  expunged: expungedCause,
+  superseded: 'A later change was sent instead.',
+  withheld: 'The owner of the endpoint may not view the record any more.',
+} as const;
+
+/** Returns the state that a delivery gets which is not sent. One that is held has no time: another delivery lets it go. */
+export function unsent(state: DeliveryState, fate: Exclude<Fate, 'send'>, now: number): DeliveryState {
+  if (fate === 'held') return { ...state, due: undefined };
+  if (fate === 'postponed')
+    return {
+      ...state,
+      due: now + postponedMs,
+      cause: 'Whether its owner may view the record took too long to find out.',
+    };
+  return { ...state, status: fate === 'expired' ? 'expired' : 'cancelled', cause: endedCauses[fate] };
+}
+
+export interface AttemptContext {
+  readonly now: number;
+  readonly schedule: readonly number[];
+  /** In [0, 1). */
+  readonly random: number;
+}
+
+/** Returns the state after an attempt. An aborted one does not count: the delivery is due again at once. */
+export function afterAttempt(
+  state: DeliveryState,
+  result: AttemptResult,
+  context: AttemptContext,
+): DeliveryState {
+  if (result.kind === 'aborted') return { ...state, due: context.now };
+  const attempts = state.attempts + 1;
+  if (result.isSuccess) return { status: 'delivered', attempts, due: context.now, cause: '' };
+  const delaySeconds = context.schedule[attempts - 1];
+  if (delaySeconds === undefined)
+    return { status: 'exhausted', attempts, due: context.now, cause: result.cause };
+  const delayMs = jittered(delaySeconds * 1_000, context.random);
+  const askedMs = (result.retryAfterSeconds ?? 0) * 1_000;
+  return {
+    status: 'pending',
+    attempts,
+    due: Math.ceil(context.now + Math.max(delayMs, askedMs)),
+    cause: result.cause,
+  };
+}
+
+/**
+ * Which instances this process delivers for. An instance's deliveries have one owner at a time, so that none is sent twice. On
+ * SQLite the owner is the process that holds the data directory; on PostgreSQL the nodes divide the instances among themselves.
+ */
+export interface Ownership {
+  owns(instanceId: string): boolean;
+  /** A name of the time for which the instance has been ours: another one, if it was another's in between. */
+  epochOf(instanceId: string): string;
+  /** A condition in SQL that holds while the instance is ours; every settlement includes it. */
+  fence(instanceId: string): Sql;
+}
+
+const always = sql`TRUE`;
+
+/** Owns every instance. */
+export const soleOwnership: Ownership = { owns: () => true, epochOf: () => '', fence: () => always };
+
+/** Owns none: a command sends only tests, which nobody else takes up meanwhile. */
+export const noOwnership: Ownership = { owns: () => false, epochOf: () => '', fence: () => always };

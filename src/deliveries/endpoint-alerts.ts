@@ -1,0 +1,201 @@
+import { toTimestamp } from '../base/timestamp.ts';
+import { isOperational, type NewEvent, type OperationalEventKind } from '../events/event.ts';
+import type { Mailer } from '../mail/mailer.ts';
+import { renderMail } from '../mail/render-mail.ts';
+import type { Sql } from '../sql/sql.ts';
+import type { Transaction } from '../storage/database.ts';
+import { warnOfEndpoint } from '../endpoints/endpoint-warnings.ts';
+import { type Endpoint, wants } from '../endpoints/endpoint.ts';
+import { type AlertState, type LaneAlerts, saveAlert, saveDisabledAlert } from './lane-store.ts';
+import type { WebhookInstance } from '../endpoints/webhook-instance.ts';
+
+/**
+ * What people and other endpoints are told of an endpoint: that it takes nothing for an hour, that it is disabled, that it is back, and the
+ * first delivery of a day that is exhausted. That an alert is given is stored with the lane, in the transaction of what it tells of, and
+ * so is its event: another process or node gives none twice. Its mail follows the commit.
+ */
+export interface EndpointAlert {
+  readonly kind: 'away' | 'disabled' | 'recovered' | 'exhausted';
+  readonly endpoint: Endpoint;
+  /** In plain words; empty for an endpoint that is back. */
+  readonly cause: string;
+  /** The id of the event whose delivery has shown it. */
+  readonly event: string;
+}
+
+/** Mails of alerts go this way; undefined in a process that has no mail server to send them to. */
+export type AlertMailer = Pick<Mailer, 'send' | 'recorded'> | undefined;
+
+/** An attempt, or what became of it, as far as alerts go. */
+export interface AlertingAttempt {
+  readonly endpoint: Endpoint;
+  readonly delivery: string;
+  readonly event: string;
+  /** The kind of the event. */
+  readonly kind: string;
+  readonly isSuccess: boolean;
+  readonly isExhausted: boolean;
+  readonly cause: string;
+}
+
+interface AlertTurn {
+  readonly kind: 'away' | 'recovered' | 'exhausted';
+  readonly after: LaneAlerts;
+}
+
+/** How long a lane is open until somebody is told. */
+export const awayAfterMs = 3_600_000;
+
+/** Returns the alerts that an attempt gives rise to, each with what is stored of it. */
+export function alertsAfter(
+  { alerts, lane }: Pick<AlertState, 'alerts' | 'lane'>,
+  { isSuccess, isExhausted }: Pick<AlertingAttempt, 'isSuccess' | 'isExhausted'>,
+  now: number,
+): readonly AlertTurn[] {
+  const turns: AlertTurn[] = [];
+  let stored = alerts;
+  // After an alert that it is back, a relapse is measured from there.
+  const awaySince = Math.max(lane.since, alerts.recoveredAt);
+  if (isSuccess && alerts.alert !== '')
+    turns.push({ kind: 'recovered', after: (stored = { ...stored, alert: '', recoveredAt: now }) });
+  else if (!isSuccess && alerts.alert === '' && lane.state === 'open' && now - awaySince >= awayAfterMs)
+    turns.push({ kind: 'away', after: (stored = { ...stored, alert: 'open' }) });
+  const exhaustedDay = toTimestamp(now).slice(0, dayLength);
+  if (isExhausted && alerts.exhaustedDay < exhaustedDay)
+    turns.push({ kind: 'exhausted', after: { ...stored, exhaustedDay } });
+  return turns;
+}
+
+const dayLength = '2026-11-20'.length;
+
+/** What is known of the lanes of an instance, and may be noted of them. */
+interface AlertingLanes {
+  readonly instance: WebhookInstance;
+  alertState(endpointId: string): AlertState | undefined;
+}
+
+/** An alert that is stored, and with what its lane is to be known from then on. */
+export interface StoredAlert {
+  readonly alert: EndpointAlert;
+  readonly after: LaneAlerts;
+  /** Whether it was stored here for the first time. */
+  readonly isFirst: boolean;
+}
+
+/** Stores the alerts that attempts give rise to, with their events, in the transaction that settles them. */
+export async function storeAlerts(
+  tx: Transaction,
+  lanes: AlertingLanes,
+  settled: { readonly attempts: readonly AlertingAttempt[]; readonly now: number; readonly fence: Sql },
+): Promise<readonly StoredAlert[]> {
+  const stored: StoredAlert[] = [];
+  const latest = new Map<string, LaneAlerts>();
+  for (const attempt of settled.attempts) {
+    const { endpoint, event, cause } = attempt;
+    const state = lanes.alertState(endpoint.id);
+    if (state === undefined) continue;
+    const before = latest.get(endpoint.id) ?? state.alerts;
+    for (const { kind, after } of alertsAfter({ ...state, alerts: before }, attempt, settled.now)) {
+      const row = { endpoint: endpoint.number, updated: state.updated, after };
+      const known = latest.get(endpoint.id) ?? state.alerts;
+      const isFirst = await saveAlert(tx, { ...row, before: known }, settled.fence);
+      latest.set(endpoint.id, after);
+      stored.push({ alert: { kind, endpoint, event, cause }, after, isFirst });
+      const told = isFirst ? eventOf(kind, attempt) : undefined;
+      if (told !== undefined) await appendOperational(tx, lanes.instance, { endpoint, ...told });
+    }
+  }
+  return stored;
+}
+
+type AlertContent = { readonly kind: OperationalEventKind; readonly data: Readonly<Record<string, string>> };
+
+/** Returns the event of an alert. An exhausted delivery of such an event makes none: two endpoints would go on telling each other. */
+function eventOf(
+  kind: AlertTurn['kind'],
+  { endpoint: { id, url }, delivery, event, kind: delivered, cause }: AlertingAttempt,
+): AlertContent | undefined {
+  if (kind === 'recovered') return { kind: 'endpoint.recovered', data: { id, url } };
+  if (kind !== 'exhausted' || isOperational(delivered)) return undefined;
+  return { kind: 'delivery.exhausted', data: { delivery, event, endpoint: id, cause } };
+}
+
+/** Stores that an endpoint is disabled, and its event, in the transaction that disables it. */
+export async function storeDisabled(
+  tx: Transaction,
+  instance: WebhookInstance,
+  { endpoint, reason }: { readonly endpoint: Endpoint; readonly reason: string },
+): Promise<void> {
+  await saveDisabledAlert(tx, endpoint.number);
+  const { id, url } = endpoint;
+  await appendOperational(tx, instance, { endpoint, kind: 'endpoint.disabled', data: { id, url, reason } });
+}
+
+/** Writes an event about an endpoint, unless the instance keeps only what somebody is told. */
+async function appendOperational(
+  tx: Transaction,
+  { events, endpoints, settings, clock }: WebhookInstance,
+  { endpoint, kind, data }: AlertContent & { readonly endpoint: Endpoint },
+): Promise<void> {
+  const about = { kind, collection: '', collectionName: '', record: endpoint.id, revision: 0 };
+  const event: NewEvent = { ...about, created: toTimestamp(clock.now()), dataJson: JSON.stringify(data) };
+  const isWanted = (await endpoints.all(tx)).some((other) => wants(other, event));
+  if (isWanted || settings.current.webhooks.events === 'always') await events.append(tx, event);
+}
+
+/** Logs an alert and sends its mail, once it is committed. */
+export function giveAlert(instance: WebhookInstance, alert: EndpointAlert, mailer: AlertMailer): void {
+  const { kind, endpoint, cause, event } = alert;
+  // The others have lines of their own already.
+  if (kind === 'away' || kind === 'recovered') warnOfEndpoint(instance, endpoint, { kind, event, cause });
+  const { smtp, meta } = instance.settings.current;
+  if (endpoint.contact === '' || mailer === undefined) return;
+  // A development server keeps mails without one that sends them.
+  if (!smtp.enabled && mailer.recorded(instance.id) === undefined) return;
+  const facts: Readonly<Record<string, string>> = {
+    id: endpoint.id,
+    name: endpoint.description === '' ? endpoint.id : endpoint.description,
+    // Path and query may hold secrets.
+    host: URL.parse(endpoint.url)?.host ?? '',
+  };
+  const text = renderMail(templates[kind], { meta, alertInfo: cause, field: (name) => facts[name] ?? '' });
+  // Failures are logged by the mailer, and no alert is given twice.
+  void mailer.send(instance, { ...text, to: endpoint.contact, purpose: 'endpoint-alert' });
+}
+
+const link =
+  '<p><a href="{APP_URL}/_/webhooks/{RECORD:id}" target="_blank" rel="noopener">Look at the endpoint</a></p>';
+const subjectOf = (what: string): string => `{APP_NAME}: ${what}`;
+const bodyOf = (...paragraphs: readonly string[]): string =>
+  [...paragraphs.map((one) => `<p>${one}</p>`), link].join('\n');
+
+const templates = {
+  away: {
+    subject: subjectOf('an endpoint has taken no webhook for an hour'),
+    body: bodyOf(
+      'The endpoint {RECORD:name} at {RECORD:host} has taken no webhook of {APP_NAME} for an hour:',
+      '{ALERT_INFO}',
+      'Nothing is lost: its webhooks wait, and are sent when it is back. After five days without a success it is disabled.',
+    ),
+  },
+  disabled: {
+    subject: subjectOf('an endpoint was disabled'),
+    body: bodyOf(
+      'The endpoint {RECORD:name} at {RECORD:host} is sent no webhooks of {APP_NAME} any more:',
+      '{ALERT_INFO}',
+      'Its webhooks wait until somebody resumes it, for as long as the log is kept.',
+    ),
+  },
+  recovered: {
+    subject: subjectOf('an endpoint is back'),
+    body: bodyOf('The endpoint {RECORD:name} at {RECORD:host} takes webhooks of {APP_NAME} again.'),
+  },
+  exhausted: {
+    subject: subjectOf('a webhook was given up'),
+    body: bodyOf(
+      'A webhook of {APP_NAME} to the endpoint {RECORD:name} at {RECORD:host} was attempted as often as it may be:',
+      '{ALERT_INFO}',
+      'It is kept, and can be sent again. There is one such mail a day, however many webhooks are given up.',
+    ),
+  },
+} as const;

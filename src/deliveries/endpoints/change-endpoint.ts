@@ -1,0 +1,392 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Caller, operator } from '../../access/caller.ts';
+import type { Clock } from '../../base/clock.ts';
+import { AppError, notFound } from '../../base/errors.ts';
+import { newId } from '../../base/ids.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { fromTimestamp, type Timestamp, toTimestamp } from '../../base/timestamp.ts';
+import { invalidValue } from '../../fields/field-error.ts';
+import { sql } from '../../sql/sql.ts';
+import type { Reader, Transaction } from '../../storage/database.ts';
+import type { NetworkPolicy } from '../../network/address-guard.ts';
+import { followOwner } from '../decision-cursor.ts';
+import { catcherOfUrl } from '../../endpoints/catchers.ts';
+import { filterProblem, ownerOf } from '../../endpoints/endpoint-conditions.ts';
+import type { EndpointSettings, OptionContext } from '../../endpoints/endpoint-options.ts';
+import { refuseTooMany } from '../../endpoints/refuse-too-many.ts';
+import { ownedBody, requireChangeable } from '../../endpoints/endpoint-reach.ts';
+import type { EndpointStore } from '../../endpoints/endpoint-store.ts';
+import {
+  decodeEndpoint,
+  decodeRotation,
+  decodeSecret,
+  decodeStatus,
+  type Endpoint,
+  refuseFixed,
+} from '../../endpoints/endpoint.ts';
+import { newSigningSecret } from '../../sending/signature.ts';
+import { type AlertMailer, giveAlert, storeDisabled } from '../endpoint-alerts.ts';
+import { warnOfEndpoint } from '../../endpoints/endpoint-warnings.ts';
+import { endLane, skippedCause, skipWaiting } from '../skip-waiting.ts';
+import { closeLane, halfOpenLane, openLane } from '../lane-store.ts';
+import { countReplay, planWaiting, replayWaiting } from '../replays/replays.ts';
+import { cancelFailed, deletedCause, releaseAll, sendWaiting } from '../outcomes.ts';
+import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** What a change of endpoints needs of their instance, and a listener that notes the change. */
+export interface EndpointSaving extends Pick<
+  WebhookInstance,
+  'database' | 'endpoints' | 'clock' | 'dueClock' | 'collections' | 'sealer' | 'settings'
+> {
+  /** Who makes the change; absent for the service itself, which may make any. */
+  readonly caller?: Caller;
+  /** Whether a refusal of a URL names the flag of the server that would allow it. */
+  readonly isForOperator?: boolean;
+  /** Runs inside the transaction of the change; `before` is undefined for a new endpoint. May await nothing but `tx`. */
+  readonly onChange?: (
+    tx: Transaction,
+    change: { readonly before: Endpoint | undefined; readonly after: Endpoint | undefined },
+  ) => Promise<void>;
+  /** Runs inside the transaction of what was asked of an endpoint. May await nothing but `tx`. */
+  readonly onRequest?: (tx: Transaction, request: EndpointRequest) => Promise<void>;
+}
+
+/** What somebody has asked to be done for an endpoint, other than a change of it. */
+export interface EndpointRequest {
+  readonly action: 'endpoint.replay' | 'endpoint.backfill' | 'replay.cancel';
+  /** Id of the endpoint, or of the replay. */
+  readonly target: string;
+  readonly details: JsonObject;
+}
+
+/** Registers an endpoint. Every matching write after this resolves is delivered to it. */
+export function createEndpoint(saving: EndpointSaving, body: Body, policy: NetworkPolicy): Promise<Endpoint> {
+  const failed = 'Failed to create endpoint.';
+  return change(saving, async (tx, endpoints) => {
+    const all = await endpoints.all(tx);
+    const owned = ownedBody(saving.caller ?? operator, body);
+    const settings = decodeEndpoint(owned, { ...contextOf(saving, policy, all), failed });
+    refuseTooMany(saving, { before: all, after: [...all, settings] }, failed);
+    const secret = decodeSecret(body, failed);
+    await requireOwner(tx, saving, settings.owner);
+    return insertEndpoint(tx, saving, { settings, status: decodeStatus(body, failed), secret });
+  });
+}
+
+export interface NewEndpoint {
+  readonly settings: EndpointSettings;
+  readonly status: 'active' | 'paused';
+  /** Undefined where the service is to make one. */
+  readonly secret: string | undefined;
+}
+
+/** Inserts an endpoint whose members were checked. To be called while nothing else is written. */
+export async function insertEndpoint(
+  tx: Transaction,
+  { endpoints, clock, onChange }: EndpointSaving,
+  { settings, status, secret = newSigningSecret() }: NewEndpoint,
+): Promise<Endpoint> {
+  const now = toTimestamp(clock.now());
+  const given: Omit<Endpoint, 'number'> = {
+    ...settings,
+    id: newId(),
+    status,
+    statusReason: '',
+    secret,
+    previousSecret: '',
+    previousSecretUntil: '',
+    created: now,
+    updated: now,
+  };
+  const endpoint = await endpoints.insert(tx, given);
+  await openLane(tx, endpoint.number);
+  await followOwner(tx, { before: undefined, after: endpoint });
+  await onChange?.(tx, { before: undefined, after: endpoint });
+  return endpoint;
+}
+
+/** Changes the given members of an endpoint. Throws bad_request for a different status or secret, which cannot be changed here. */
+export async function updateEndpoint(
+  saving: EndpointSaving,
+  request: { readonly id: string; readonly body: Body },
+  policy: NetworkPolicy,
+): Promise<Endpoint> {
+  const failed = 'Failed to update endpoint.';
+  const changed = await change(saving, async (tx, endpoints) => {
+    const existing = await getEndpoint(tx, endpoints, request.id);
+    requireChangeable(saving.caller ?? operator, request.body, existing);
+    refuseFixed(request.body, existing, failed);
+    const others = (await endpoints.all(tx)).filter(({ id }) => id !== existing.id);
+    const context = contextOf(saving, policy, others);
+    const settings = decodeEndpoint(request.body, { ...context, existing, failed });
+    if (settings.owner !== existing.owner) {
+      await requireOwner(tx, saving, settings.owner);
+      refuseTooMany(saving, { before: [...others, existing], after: [...others, settings] }, failed);
+    }
+    return changeSettings(tx, saving, { before: existing, settings });
+  });
+  if (changed.order !== 'record') await releaseAll(saving, changed.number);
+  return changed;
+}
+
+/** Gives an endpoint options that were checked. To be called while nothing else is written. */
+export async function changeSettings(
+  tx: Transaction,
+  { endpoints, clock, dueClock, onChange }: EndpointSaving,
+  { before, settings }: { readonly before: Endpoint; readonly settings: EndpointSettings },
+): Promise<Endpoint> {
+  const after = { ...before, ...settings, updated: timeOfChange(before, clock) };
+  await onChange?.(tx, { before, after });
+  if (before.owner !== after.owner) await followOwner(tx, { before, after });
+  await endpoints.update(tx, after);
+  await reopenLane(tx, { dueClock }, { before, after });
+  return after;
+}
+
+/**
+ * Gives an endpoint another secret: the given one, or one that is made. The one before it signs as well for a while, by default a day, so
+ * that receivers can take over the new one at any time in between. A rotation during that time ends it for the secret before. Throws
+ * bad_request, not_found.
+ */
+export function rotateSecret(
+  saving: EndpointSaving,
+  { id, body }: { readonly id: string; readonly body: Body },
+): Promise<Endpoint> {
+  return change(saving, async (tx, endpoints) => {
+    const existing = await getEndpoint(tx, endpoints, id);
+    const { secret = newSigningSecret(), overlapMs } = decodeRotation(body, existing);
+    const after: Endpoint = {
+      ...existing,
+      secret,
+      previousSecret: overlapMs === 0 ? '' : existing.secret,
+      previousSecretUntil: overlapMs === 0 ? '' : toTimestamp(saving.clock.now() + overlapMs),
+      updated: timeOfChange(existing, saving.clock),
+    };
+    await saving.onChange?.(tx, { before: existing, after });
+    await endpoints.updateSecrets(tx, after);
+    await reopenLane(tx, saving, { before: existing, after });
+    return after;
+  });
+}
+
+/** Returns what the options of an endpoint are read with, besides `others`. */
+export function contextOf(
+  { collections, isForOperator, sealer, database, clock, caller: author = operator }: EndpointSaving,
+  policy: NetworkPolicy,
+  others: readonly Endpoint[],
+): Omit<OptionContext, 'existing'> {
+  const otherNames = new Set(others.flatMap(({ name }) => (name === '' ? [] : [name])));
+  const isCatcher = (url: string): boolean => catcherOfUrl(sealer, url) !== undefined;
+  const own = { collections, names: database.names, now: clock.now(), isCatcher, author };
+  return { ...own, policy, isForOperator, otherNames };
+}
+
+/**
+ * Pauses or resumes an endpoint. A paused one collects its deliveries and is sent none; once active again it is sent all of them, or
+ * only those that follow.
+ * Throws conflict when none of an endpoint's collections exists any more: active, it would look well and never be told of anything.
+ */
+export async function setEndpointStatus(
+  saving: EndpointSaving,
+  id: string,
+  to: 'paused' | Backlog,
+): Promise<Endpoint> {
+  const status = to === 'paused' ? 'paused' : 'active';
+  if (to === 'skip') await cancelOfPaused(saving, id);
+  const total = to === 'newest-first' ? await countOfPaused(saving, id) : 0;
+  const changed = await change(saving, async (tx, endpoints) => {
+    const existing = await getEndpoint(tx, endpoints, id);
+    if (status === 'active') refuseBroken(saving, existing);
+    const updated = timeOfChange(existing, saving.clock);
+    const after: Endpoint = { ...existing, status, statusReason: '', updated };
+    await saving.onChange?.(tx, { before: existing, after });
+    if (to === 'skip') await skipWaiting(tx, existing.number, updated);
+    if (to === 'newest-first') await replayWaiting(tx, after, { total, now: saving.dueClock.now() });
+    await endpoints.update(tx, after);
+    if (status === 'active') await renewLane(tx, saving, existing.number);
+    return after;
+  });
+  if (status === 'active') await sendWaiting(saving, changed.number);
+  return changed;
+}
+
+/** What a change of a lane from outside needs. The endpoint counts as changed, so that whichever node sends to it reads its lane again. */
+export type LaneSaving = Pick<WebhookInstance, 'database' | 'endpoints' | 'clock' | 'dueClock'>;
+
+/** Runs what the owner of an endpoint learns of, as the endpoint counts as changed. Throws not_found. */
+export function changeEndpoint<Result>(
+  saving: LaneSaving,
+  id: string,
+  work: (tx: Transaction, endpoint: Endpoint) => Promise<Result>,
+): Promise<Result> {
+  return change(saving, async (tx, endpoints) => {
+    const existing = await getEndpoint(tx, endpoints, id);
+    const after = { ...existing, updated: timeOfChange(existing, saving.clock) };
+    await endpoints.update(tx, after);
+    return work(tx, after);
+  });
+}
+
+/**
+ * What becomes of the deliveries that wait when an endpoint is resumed: `drain` sends them, `skip` cancels them, `newest-first` sends what
+ * comes from now on, and them by a replay that begins at the last.
+ */
+export const backlogs = ['drain', 'newest-first', 'skip'] as const;
+
+export type Backlog = (typeof backlogs)[number];
+
+/** Cancels what has failed before, while nothing of it is sent. What waits is then passed over by the change itself. */
+async function cancelOfPaused(saving: EndpointSaving, id: string): Promise<void> {
+  const existing = await getEndpoint(saving.database, saving.endpoints, id);
+  refuseBroken(saving, existing);
+  await cancelFailed(saving, { endpoint: existing.number, cause: skippedCause });
+}
+
+/** Counts what waits, before everybody's writes wait for the change: there may be a million of it. */
+async function countOfPaused({ database, endpoints }: EndpointSaving, id: string): Promise<number> {
+  const plan = await planWaiting(database, await getEndpoint(database, endpoints, id));
+  return plan === undefined ? 0 : countReplay(database, plan);
+}
+
+/** Refuses to resume an endpoint whose collections are gone, or whose filter does not fit them any more. */
+function refuseBroken(
+  { collections, database, clock }: Pick<WebhookInstance, 'collections' | 'database' | 'clock'>,
+  endpoint: Endpoint,
+): void {
+  const wanted = endpoint.collections;
+  if (wanted.length > 0 && wanted.every((id) => collections.find(id) === undefined))
+    throw new AppError('conflict', 'None of its collections exists any more: give it others first.');
+  const problem = filterProblem(endpoint, {
+    collections,
+    names: database.names,
+    now: clock.now(),
+    isStored: true,
+  });
+  if (problem !== undefined)
+    throw new AppError('conflict', `Its filter cannot be used: ${problem.message} Give it another first.`);
+}
+
+/** Throws bad_request where the owner of an endpoint is no account. */
+export async function requireOwner(
+  reader: Reader,
+  { collections }: Pick<WebhookInstance, 'collections'>,
+  owner: string,
+): Promise<void> {
+  if (owner === '') return;
+  const { collectionId, id } = ownerOf(owner);
+  const accounts = collections.get(collectionId);
+  const rows = await reader.tuples(
+    sql`SELECT 1 FROM ${reader.names.collectionTable(accounts.name)} WHERE id = ${id}`,
+  );
+  if (rows.length > 0) return;
+  const details = { owner: invalidValue('There is no such account.') };
+  throw new AppError('bad_request', 'Failed to save endpoint.', { details });
+}
+
+/** Deletes an endpoint. What waits for it is cancelled at once, however much it is; what has failed, in writes that follow. */
+export async function deleteEndpoint(saving: EndpointSaving, id: string): Promise<void> {
+  const deleted = await change(saving, async (tx, endpoints) => {
+    const before = await getEndpoint(tx, endpoints, id);
+    await removeEndpoint(tx, saving, before);
+    return before.number;
+  });
+  await cancelFailed(saving, { endpoint: deleted, cause: deletedCause });
+}
+
+/** Deletes an endpoint, but for what has failed of it. To be called while nothing else is written. */
+export async function removeEndpoint(
+  tx: Transaction,
+  { endpoints, clock, onChange }: EndpointSaving,
+  endpoint: Endpoint,
+): Promise<void> {
+  await onChange?.(tx, { before: endpoint, after: undefined });
+  const now = toTimestamp(clock.now());
+  await followOwner(tx, { before: endpoint, after: undefined });
+  await endLane(tx, endpoint.number, now);
+  await endpoints.delete(tx, endpoint.id, now);
+}
+
+/**
+ * Pauses or disables an endpoint on behalf of the service, with a reason that its owner can read. `seen` is the endpoint as it was when
+ * the reason arose: if its owner has changed the URL since, it is left alone. The operator is warned. Returns whether it was stopped by this.
+ */
+export async function stopEndpoint(
+  instance: WebhookInstance,
+  seen: Endpoint,
+  {
+    status,
+    event,
+    reason,
+    mailer,
+  }: {
+    readonly status: 'paused' | 'disabled';
+    readonly event: string;
+    readonly reason: string;
+    readonly mailer: AlertMailer;
+  },
+): Promise<boolean> {
+  let isStopped = false;
+  await change(instance, async (tx, endpoints) => {
+    const existing = await endpoints.find(tx, seen.id);
+    if (existing === undefined || existing.status !== 'active' || existing.url !== seen.url) return;
+    const updated = timeOfChange(existing, instance.clock);
+    const after = { ...existing, status, statusReason: reason, updated };
+    await endpoints.update(tx, after);
+    if (status === 'disabled') await storeDisabled(tx, instance, { endpoint: after, reason });
+    tx.afterCommit(() => {
+      isStopped = true;
+      warnOfEndpoint(instance, existing, { kind: status, event, cause: reason });
+      if (status === 'disabled')
+        giveAlert(instance, { kind: status, endpoint: after, event, cause: reason }, mailer);
+    });
+  });
+  return isStopped;
+}
+
+/** Returns a time later than the last change, whatever the nodes' clocks say: `InstanceLanes` recognises a change by it. */
+export function timeOfChange({ updated }: Endpoint, clock: Clock): Timestamp {
+  return toTimestamp(Math.max(clock.now(), fromTimestamp(updated) + 1));
+}
+
+export async function getEndpoint(
+  reader: Parameters<EndpointStore['find']>[0],
+  endpoints: EndpointStore,
+  id: string,
+): Promise<Endpoint> {
+  const found = await endpoints.find(reader, id);
+  if (found === undefined) throw notFound();
+  return found;
+}
+
+/** Forgets what is known of the receiver where a change makes it another one, or may be what it needs. */
+async function reopenLane(
+  tx: Transaction,
+  saving: Pick<LaneSaving, 'dueClock'>,
+  { before, after }: { readonly before: Endpoint; readonly after: Endpoint },
+): Promise<void> {
+  const isAnother = receiverMembers.some((name) => !isDeepStrictEqual(before[name], after[name]));
+  if (isAnother) await renewLane(tx, saving, after.number);
+}
+
+/** What decides whether a receiver takes a request. */
+const receiverMembers = ['url', 'headers', 'secret', 'oauth2', 'timeoutMs', 'payload'] as const;
+
+/** One probe shows whether an endpoint that was away is back. */
+async function renewLane(
+  tx: Transaction,
+  { dueClock }: Pick<LaneSaving, 'dueClock'>,
+  endpoint: number,
+): Promise<void> {
+  const isProbed = await halfOpenLane(tx, endpoint, { of: 'another receiver', now: dueClock.now() });
+  if (!isProbed) await closeLane(tx, endpoint);
+}
+
+/** Runs a change alone in its commit: every other transaction relies on the endpoints in the store's memory. */
+function change<Result>(
+  { database, endpoints }: Pick<WebhookInstance, 'database' | 'endpoints'>,
+  work: (tx: Transaction, endpoints: EndpointStore) => Promise<Result>,
+): Promise<Result> {
+  return database.write((tx) => work(tx, endpoints), { isExclusive: true });
+}

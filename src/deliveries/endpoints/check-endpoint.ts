@@ -1,0 +1,129 @@
+import { type Caller, operator, reachedEndpoints } from '../../access/caller.ts';
+import { AppError, type FieldErrors } from '../../base/errors.ts';
+import { invalidValue } from '../../fields/field-error.ts';
+import type { NetworkPolicy } from '../../network/address-guard.ts';
+import { averageEventsPerDay } from '../log/count-events.ts';
+import { standardSchedule } from '../delivery.ts';
+import { contextOf, type EndpointSaving } from './change-endpoint.ts';
+import { checkTarget, type EndpointSettings, type OptionContext } from '../../endpoints/endpoint-options.ts';
+import { ownedBody, refusedMembers, requireEndpoint } from '../../endpoints/endpoint-reach.ts';
+import { filterWarnings } from '../../endpoints/filter-warnings.ts';
+import {
+  decodeSecret,
+  decodeStatus,
+  type Endpoint,
+  readSettings,
+  refuseFixed,
+} from '../../endpoints/endpoint.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** What would become of an endpoint with these members, and of a change of one. */
+export interface EndpointCheck {
+  /** By member, as the answer would have them that refuses it. */
+  readonly problems: FieldErrors;
+  readonly url: UrlVerdict;
+  /**
+   * How many events it would be sent on an average day, its filter left out; null while its events or collections have a problem, and with an
+   * owner, who is to learn nothing of what there is beside.
+   */
+  readonly eventsPerDay: number | null;
+  /** What of its filter is hardly meant, in words. */
+  readonly warnings: readonly string[];
+  /** Seconds from the first attempt to each that would follow; empty while its schedule has a problem. */
+  readonly retries: readonly number[];
+}
+
+interface UrlVerdict {
+  readonly isAllowed: boolean;
+  /** Why it is not, in words; empty where it is. */
+  readonly reason: string;
+  /** What would allow it: for the operator alone. */
+  readonly remedy?: string;
+}
+
+/** Checks the members of an endpoint that is to be made, or to be changed where `id` names one. Connects nowhere and stores nothing. */
+export async function checkEndpoint(
+  saving: EndpointSaving,
+  body: Body,
+  policy: NetworkPolicy,
+): Promise<EndpointCheck> {
+  const { database, endpoints, clock, caller = operator } = saving;
+  const { id } = body;
+  const isNew = id === undefined || id === '';
+  requireDraft(caller, id);
+  const all = await endpoints.all(database);
+  const existing = isNew ? undefined : all.find((endpoint) => endpoint.id === id);
+  const others = all.filter((endpoint) => endpoint !== existing);
+  const context = { ...contextOf(saving, policy, others), ...(existing && { existing }) };
+  const refused = existing === undefined ? {} : refusedMembers(caller, body, existing);
+  const given = existing === undefined ? ownedBody(caller, body) : without(body, Object.keys(refused));
+  const { settings, problems: ofSettings } = readSettings(given, context);
+  const problems: FieldErrors = {
+    ...(!isNew && existing === undefined && { id: invalidValue('There is no such endpoint.') }),
+    ...problemsOf((failed) => checkFixed(body, existing, failed)),
+    ...ofSettings,
+    ...refused,
+  };
+  const has = (name: string): boolean => Object.hasOwn(problems, name);
+  return {
+    problems,
+    url: verdictOf(body['url'] ?? existing?.url, context),
+    eventsPerDay:
+      has('events') || has('collections') || settings.owner !== ''
+        ? null
+        : await averageEventsPerDay(database, settings, { now: clock.now() }),
+    warnings: has('filter') || has('collections') || has('owner') ? [] : filterWarnings(settings, context),
+    retries: has('schedule') || has('maxAgeSeconds') ? [] : retriesOf(settings),
+  };
+}
+
+/** Throws not_found where a key that is bound to endpoints drafts a change of another, or a new one: what it would be sent is nothing for that key. */
+function requireDraft(caller: Caller, id: unknown): void {
+  if (caller.kind === 'user' && (id === undefined || id === '')) return;
+  if (reachedEndpoints(caller) !== null) requireEndpoint(caller, typeof id === 'string' ? id : '');
+}
+
+/** Returns a body without these members, which are not read: a refusal of what they name would tell what there is. */
+function without(body: Body, names: readonly string[]): Body {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name)));
+}
+
+/** Throws bad_request with the problems of the members that cannot be changed later. */
+function checkFixed(body: Body, existing: Endpoint | undefined, failed: string): void {
+  if (existing !== undefined) {
+    refuseFixed(body, existing, failed);
+    return;
+  }
+  const problems = {
+    ...problemsOf(() => decodeStatus(body, failed)),
+    ...problemsOf(() => decodeSecret(body, failed)),
+  };
+  if (Object.keys(problems).length > 0) throw new AppError('bad_request', failed, { details: problems });
+}
+
+/** Returns the problems for which a body would be refused. */
+function problemsOf(decode: (failed: string) => unknown): FieldErrors {
+  try {
+    decode('');
+    return {};
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'bad_request') return error.details;
+    throw error;
+  }
+}
+
+function verdictOf(url: unknown, context: OptionContext): UrlVerdict {
+  if (typeof url !== 'string' || url === '') return { isAllowed: false, reason: 'There is no URL.' };
+  const check = checkTarget(url, context);
+  if (check.kind === 'accepted') return { isAllowed: true, reason: '' };
+  const { kind: _, ...refusal } = check;
+  return { isAllowed: false, ...refusal };
+}
+
+/** Returns when attempts follow the first one, where each fails at once: receivers may ask for more time, and each delay is varied by a quarter. */
+function retriesOf({ schedule, maxAgeSeconds }: EndpointSettings): readonly number[] {
+  let seconds = 0;
+  const all = (schedule ?? standardSchedule).map((delay) => (seconds += delay));
+  return maxAgeSeconds === null ? all : all.filter((at) => at <= maxAgeSeconds);
+}

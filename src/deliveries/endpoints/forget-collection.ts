@@ -1,0 +1,64 @@
+import type { Collections } from '../../collections/collection-store.ts';
+import type { Collection } from '../../collections/collection.ts';
+import type { Transaction } from '../../storage/database.ts';
+import { endBackfillsOf } from '../replays/backfills.ts';
+import { filterProblem } from '../../endpoints/endpoint-conditions.ts';
+import { warnOfEndpoint } from '../../endpoints/endpoint-warnings.ts';
+import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
+import { timeOfChange } from './change-endpoint.ts';
+
+/**
+ * Forgets a collection that is being deleted. An endpoint that loses its last one is paused: an empty list would mean all
+ * collections, and it would be told what it never asked for.
+ */
+export async function forgetCollection(
+  tx: Transaction,
+  instance: Pick<WebhookInstance, 'id' | 'endpoints' | 'clock' | 'logger'>,
+  collection: Collection,
+): Promise<void> {
+  const { endpoints, clock } = instance;
+  await endBackfillsOf(tx, collection.id, clock.now());
+  for (const endpoint of await endpoints.all(tx)) {
+    if (!endpoint.collections.includes(collection.id)) continue;
+    const rest = endpoint.collections.filter((id) => id !== collection.id);
+    const statusReason = `The last of its collections, ${collection.name}, was deleted.`;
+    const isLast = rest.length === 0;
+    await endpoints.update(tx, {
+      ...endpoint,
+      ...(isLast ? { status: 'paused', statusReason } : { collections: rest }),
+      updated: timeOfChange(endpoint, clock),
+    });
+    if (!isLast || endpoint.status !== 'active') continue;
+    tx.afterCommit(() => warnOfEndpoint(instance, endpoint, { kind: 'paused', cause: statusReason }));
+  }
+}
+
+/**
+ * Pauses the endpoints whose filters fit the definitions no more that a change leaves. They go on collecting what they are to be told of;
+ * what their filters would have left out is then not left out.
+ */
+export async function pauseBroken(
+  tx: Transaction,
+  instance: Pick<WebhookInstance, 'id' | 'endpoints' | 'clock' | 'logger'>,
+  collections: Collections,
+): Promise<void> {
+  const { endpoints, clock } = instance;
+  // From the table: the change may have changed endpoints as well.
+  for (const endpoint of await endpoints.stored(tx)) {
+    const problem = filterProblem(endpoint, {
+      collections,
+      names: tx.names,
+      now: clock.now(),
+      isStored: true,
+    });
+    if (problem === undefined || endpoint.status !== 'active') continue;
+    const statusReason = `Its filter cannot be used any more: ${problem.message}`;
+    await endpoints.update(tx, {
+      ...endpoint,
+      status: 'paused',
+      statusReason,
+      updated: timeOfChange(endpoint, clock),
+    });
+    tx.afterCommit(() => warnOfEndpoint(instance, endpoint, { kind: 'paused', cause: statusReason }));
+  }
+}

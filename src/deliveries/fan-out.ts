@@ -1,0 +1,106 @@
+import type { Clock } from '../base/clock.ts';
+import type { JsonObject } from '../base/json.ts';
+import type { Collections } from '../collections/collection-store.ts';
+import { type Event, isOperational, type NewEvent, type RecordChange } from '../events/event.ts';
+import { fieldType } from '../fields/field-types.ts';
+import type { SettingsStore } from '../settings/settings-store.ts';
+import { sql } from '../sql/sql.ts';
+import type { DependentRows, InlineColumn, Transaction } from '../storage/database.ts';
+import { hasConditions, meetConditions } from '../endpoints/endpoint-conditions.ts';
+import type { EndpointStore } from '../endpoints/endpoint-store.ts';
+import { type Endpoint, wants } from '../endpoints/endpoint.ts';
+
+export interface Addressing {
+  readonly endpoints: EndpointStore;
+  readonly settings: SettingsStore;
+  readonly collections: Collections;
+  readonly clock: Clock;
+}
+
+/**
+ * Returns the event of a change with those endpoints whose conditions it meets, and the values before it where one asks for them. Undefined
+ * where the instance keeps only what somebody is told, and nobody is. What endpoints of accounts are told is decided later, from the log
+ * (accounts/): a write neither asks their conditions nor waits for them.
+ */
+export async function addressEvent(
+  tx: Transaction,
+  event: NewEvent,
+  { change, endpoints, settings, collections, clock }: Addressing & { readonly change: RecordChange },
+): Promise<NewEvent | undefined> {
+  const { unowned, owned } = await endpoints.byOwner(tx);
+  const wanting = unowned.filter((endpoint) => wants(endpoint, event));
+  const conditional = wanting.filter(hasConditions);
+  const told =
+    conditional.length === 0
+      ? []
+      : await meetConditions(tx, conditional, { change, collections, now: clock.now() });
+  const isTold = wanting.length > conditional.length || told.length > 0;
+  if (!isTold) {
+    const isKept = settings.current.webhooks.events === 'always' || owned.some((one) => wants(one, event));
+    return isKept ? event : undefined;
+  }
+  const { context } = event;
+  const addressed = told.length === 0 ? event : { ...event, told };
+  if (context?.changed === undefined || !wanting.some(({ payload }) => payload === 'previous'))
+    return addressed;
+  return { ...addressed, context: { ...context, previous: valuesBefore(change, context.changed) } };
+}
+
+function valuesBefore({ collection, before = [] }: RecordChange, names: readonly string[]): JsonObject {
+  const members = collection.fields.flatMap((field, index) =>
+    names.includes(field.name)
+      ? [[field.name, JSON.parse(fieldType(field).toJson(before[index] ?? null, field.options))] as const]
+      : [],
+  );
+  return Object.fromEntries(members);
+}
+
+/**
+ * The event log's listener: makes one delivery for each endpoint without owner that wants an event, in the transaction of the record. A delivery is
+ * two numbers, the position of the event and the number of the endpoint, and never changes.
+ */
+export async function fanOut(
+  tx: Transaction,
+  events: readonly Event[],
+  endpoints: EndpointStore,
+): Promise<DependentRows> {
+  const { names } = tx;
+  return {
+    into: sql`INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}event, endpoint)`,
+    row: sql`${names.scopeValue}inserted.position, CAST(given.endpoint AS bigint)`,
+    columns: givenColumns,
+    runs: (await endpoints.byOwner(tx)).unowned.flatMap((endpoint) => runsOf(endpoint, events)),
+  };
+}
+
+const givenColumns: readonly InlineColumn[] = [['endpoint', 'number']];
+
+/** Neighbours among the events that an endpoint is told of: the places of the first and the last of them. */
+interface Run {
+  readonly first: number;
+  last: number;
+  readonly values: readonly [endpoint: number];
+}
+
+function runsOf(endpoint: Endpoint, events: readonly Event[]): readonly Run[] {
+  const runs: Run[] = [];
+  for (const [place, event] of events.entries()) {
+    if (!wants(endpoint, event)) continue;
+    // A condition is about records.
+    const isAsked = hasConditions(endpoint) && !isOperational(event.kind);
+    if (isAsked && event.told?.includes(endpoint.number) !== true) continue;
+    const before = runs.at(-1);
+    if (before?.last === place - 1) before.last = place;
+    else runs.push({ first: place, last: place, values: [endpoint.number] });
+  }
+  return runs;
+}
+
+/** Tells an endpoint of the event that this transaction appended last; the transaction must not be a shared one. */
+export async function tellOfLast(tx: Transaction, endpoint: number): Promise<number> {
+  const { names } = tx;
+  const [row] = await tx.returning(sql`
+    INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}event, endpoint)
+    VALUES (${names.scopeValue}${names.lastPosition}, ${endpoint}) RETURNING event`);
+  return Number(row?.[0]);
+}

@@ -1,0 +1,68 @@
+import { toTimestamp } from '../base/timestamp.ts';
+import { noteTrimmed, type TrimPoint } from '../events/trimmed.ts';
+import { foundByKeys, limit, sql } from '../sql/sql.ts';
+import type { Reader, Transaction } from '../storage/database.ts';
+import { releaseStray } from './record-order.ts';
+import type { WebhookInstance } from '../endpoints/webhook-instance.ts';
+
+const expiredCause = 'It had waited for as long as the log is kept.';
+
+/** Rows of the log that are looked through by one statement. */
+const walkMax = 65_536;
+
+/**
+ * Gives up what of an instance still waits for an endpoint, paused or not, in the part of the log that is about to be dropped: it becomes
+ * `expired`. Returns how many deliveries that are. To be called again, it finds none.
+ */
+export async function giveUpWaiting(
+  { database, dueClock }: Pick<WebhookInstance, 'database' | 'dueClock'>,
+  trimmed: TrimPoint,
+): Promise<number> {
+  // Not in the transaction, which would be open for as long as all of it takes.
+  const expired = await countWaitingUpTo(database, trimmed.position);
+  const now = dueClock.now();
+  await database.write((tx) => expireUpTo(tx, trimmed, now), { findsByKey: true });
+  return expired;
+}
+
+async function countWaitingUpTo(reader: Reader, last: number): Promise<number> {
+  const { names } = reader;
+  let waiting = 0;
+  let [event, endpoint]: readonly [number, number] = [0, 0];
+  for (;;) {
+    const outcome = sql`${names.table('$outcome')} o ON ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = w.endpoint
+        AND o.event BETWEEN ${event} AND ${last}`;
+    const next = sql`
+      WITH walked AS MATERIALIZED (
+        SELECT event, endpoint FROM ${names.table('$delivery')}
+        WHERE ${names.scope} AND event BETWEEN ${event} AND ${last} AND (event, endpoint) > (${event}, ${endpoint})
+        ORDER BY event, endpoint${limit(walkMax)})
+      SELECT event, endpoint, (
+        SELECT count(*) FROM walked w JOIN ${names.table('$lane')} l ON ${names.scopeOf('l')} AND l.endpoint = w.endpoint LEFT JOIN ${outcome}
+        WHERE o.status = 'pending' OR (o.event IS NULL AND w.event > l.cursor))
+      FROM walked ORDER BY event DESC, endpoint DESC LIMIT 1`;
+    const [row] = await reader.tuples(foundByKeys(next));
+    if (row === undefined) return waiting;
+    [event, endpoint] = [Number(row[0]), Number(row[1])];
+    waiting += Number(row[2]);
+  }
+}
+
+async function expireUpTo(tx: Transaction, trimmed: TrimPoint, now: number): Promise<void> {
+  const { names } = tx;
+  const { position: last } = trimmed;
+  const updated = toTimestamp(now);
+  const lane = sql`${names.table('$lane')} WHERE ${names.scope}`;
+  await tx.run(sql`
+    INSERT INTO ${names.table('$gap')} (${names.scopeColumn}endpoint, first, last, status, cause, created)
+    SELECT ${names.scopeValue}endpoint, cursor + 1, CAST(${last} AS bigint), 'expired', ${expiredCause}, ${updated}
+    FROM ${lane} AND cursor < ${last}
+    ON CONFLICT (${names.scopeColumn}endpoint, first) DO NOTHING`);
+  const changed = await tx.run(sql`
+    UPDATE ${names.table('$outcome')} SET status = 'expired', due = NULL, cause = ${expiredCause}, updated = ${updated}
+    WHERE ${names.scope} AND event <= ${last} AND status = 'pending' AND endpoint IN (SELECT endpoint FROM ${lane})`);
+  await tx.run(sql`
+    UPDATE ${names.table('$lane')} SET cursor = ${last} WHERE ${names.scope} AND cursor < ${last}`);
+  await noteTrimmed(tx, trimmed);
+  if (changed > 0) await releaseStray(tx, now);
+}

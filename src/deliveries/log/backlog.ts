@@ -1,0 +1,91 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import { fromTimestamp } from '../../base/timestamp.ts';
+import { backlogMax, readBacklog } from './count-waiting.ts';
+import type { WebhookInstance, WebhookInstanceLoan } from '../../endpoints/webhook-instance.ts';
+
+/** How old what is known may be before it is read again. */
+const freshMs = 5_000;
+/** How long one round of reads takes at most; the next one goes on with the others. */
+const roundMs = 500;
+
+export interface BacklogOptions {
+  /** The instances that have something to send, now or later. */
+  readonly instances: () => ReadonlySet<string>;
+  /** Lends an instance that is open: a count opens none. */
+  readonly borrow: (instanceId: string) => WebhookInstanceLoan | undefined;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly logger: Logger;
+}
+
+/** What of an instance waits to be sent. */
+export interface InstanceBacklog {
+  readonly slug: string;
+  readonly waiting: number;
+  /** The age of the oldest of it when that was read; 0 when nothing waits. */
+  readonly ageMs: number;
+}
+
+/**
+ * What waits to be sent to endpoints of the instances that this process delivers for. It is read when somebody asks, but not each time, and one
+ * instance after the other, for a limited time: what is told of an instance may be older than of another.
+ */
+export class BacklogCounter {
+  readonly #options: BacklogOptions;
+  /** Those that were read longest ago come first. */
+  readonly #known = new Map<string, InstanceBacklog>();
+  /** How often an instance could not be read. */
+  failures = 0;
+  #readAtMs = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> | undefined;
+
+  constructor(options: BacklogOptions) {
+    this.#options = options;
+  }
+
+  /** What is known, by instance. */
+  get known(): ReadonlyMap<string, InstanceBacklog> {
+    return this.#known;
+  }
+
+  /** Reads again what is too old. Never rejects: what is known of an instance that cannot be read stays, and the failure is counted. */
+  refresh(): Promise<void> {
+    if (this.#reading !== undefined) return this.#reading;
+    const { clock } = this.#options;
+    if (clock.monotonic() < this.#readAtMs + freshMs) return Promise.resolve();
+    return (this.#reading = this.#read().finally(() => {
+      this.#reading = undefined;
+      this.#readAtMs = this.#options.clock.monotonic();
+    }));
+  }
+
+  async #read(): Promise<void> {
+    const ids = this.#options.instances();
+    for (const id of this.#known.keys()) if (!ids.has(id)) this.#known.delete(id);
+    const endMs = this.#options.clock.monotonic() + roundMs;
+    const unread = [...ids].filter((id) => !this.#known.has(id));
+    for (const id of [...unread, ...this.#known.keys()]) {
+      if (this.#options.clock.monotonic() >= endMs) return;
+      const loan = this.#options.borrow(id);
+      if (loan === undefined) continue;
+      try {
+        const read = await readOne(loan.instance);
+        this.#known.delete(id);
+        this.#known.set(id, read);
+      } catch (error) {
+        this.failures += 1;
+        const message = 'What waits to be sent could not be counted; trying again.';
+        this.#options.logger.warn(message, { instance: id, error, delayMs: freshMs });
+      } finally {
+        loan.release();
+      }
+    }
+  }
+}
+
+async function readOne({ database, slug, dueClock }: WebhookInstance): Promise<InstanceBacklog> {
+  const { waiting, oldest } = await readBacklog(database);
+  const ageMs = oldest === undefined ? 0 : Math.max(0, dueClock.now() - fromTimestamp(oldest));
+  // Of each of the two kinds no more are counted.
+  return { slug, waiting: Math.min(waiting, 2 * backlogMax), ageMs };
+}

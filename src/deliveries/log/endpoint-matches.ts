@@ -1,0 +1,87 @@
+import { fromTimestamp, type Timestamp, toTimestamp } from '../../base/timestamp.ts';
+import { recordEventKinds } from '../../events/event.ts';
+import { findTime } from '../../events/find-event.ts';
+import { readTrimmed } from '../../events/trimmed.ts';
+import { limit, sql } from '../../sql/sql.ts';
+import type { Reader } from '../../storage/database.ts';
+import type { Endpoint } from '../../endpoints/endpoint.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** Deliveries of an endpoint that are looked at, the newest first. */
+const matchesMax = 10_000;
+/** Events that are looked at for one that it might have been sent, the newest first. */
+const eventsMax = 65_536;
+
+/** Which changes an endpoint was told of, whatever became of their deliveries. */
+export interface EndpointMatches {
+  /** When the last of them happened; empty where the log has none. */
+  readonly lastMatch: Timestamp;
+  /** How many did in the last 24 hours. Not more than `matchesMax` are counted. */
+  readonly matches: number;
+  readonly matchesMax: number;
+  readonly matchesIsAtLeast: boolean;
+  /** Whether it has a filter that was true of no change of its collections since it was made, although there were some. */
+  readonly isNeverMatched: boolean;
+}
+
+type Matching = Pick<Endpoint, 'number' | 'filter' | 'owner' | 'events' | 'collections' | 'created'>;
+
+/** Reads from the log which changes an endpoint was told of. Tests and backfills do not count. */
+export async function readMatches(
+  reader: Reader,
+  endpoint: Matching,
+  { now, max = matchesMax }: { readonly now: number; readonly max?: number },
+): Promise<EndpointMatches> {
+  const { names } = reader;
+  const dayAgo = await findTime(reader, toTimestamp(now - dayMs));
+  const [row] = await reader.search(sql`
+    WITH newest AS MATERIALIZED (
+      SELECT event FROM ${names.table('$delivery')} WHERE ${names.scope} AND endpoint = ${endpoint.number}
+      ORDER BY event DESC${limit(max)})
+    SELECT (SELECT count(*) FROM newest), (SELECT min(event) FROM newest), count(CASE WHEN e.position > ${dayAgo} THEN 1 END), max(e.created)
+    FROM newest JOIN ${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = newest.event AND e.kind${names.anyOf(recordEventKinds)}`);
+  const [walked, first, matches, last] = row ?? [];
+  const isAll = Number(walked) < max;
+  return {
+    lastMatch: typeof last === 'string' ? last : '',
+    matches: Number(matches),
+    matchesMax: max,
+    matchesIsAtLeast: !isAll && Number(first) > dayAgo,
+    isNeverMatched: isAll && last === null && (await isNeverMatched(reader, endpoint)),
+  };
+}
+
+/**
+ * Whether an endpoint that has no delivery of a change has a filter that was never true. It is not said where attempts were made before the log
+ * begins, as these may have been of changes; nor of one of an account, who is to learn nothing of what there is beside.
+ */
+async function isNeverMatched(reader: Reader, endpoint: Matching): Promise<boolean> {
+  const { filter, owner, number, created } = endpoint;
+  if (filter === '' || owner !== '') return false;
+  const { names } = reader;
+  const trimmed = await readTrimmed(reader);
+  if (trimmed.time !== '' && trimmed.time >= created) {
+    const hour = Math.floor(fromTimestamp(trimmed.time) / hourMs);
+    const attempts = await reader.tuples(
+      sql`SELECT 1 FROM ${names.table('$endpoint_hour')} WHERE ${names.scope} AND endpoint = ${number} AND hour <= ${hour} LIMIT 1`,
+    );
+    if (attempts.length > 0) return false;
+  }
+  return couldMatch(reader, endpoint);
+}
+
+/** Whether something happened since the endpoint was made that it would have been told of without its filter. */
+async function couldMatch(reader: Reader, { events, collections, created }: Matching): Promise<boolean> {
+  const { names } = reader;
+  const after = await findTime(reader, created);
+  const kinds = recordEventKinds.filter((kind) => events.includes(kind));
+  const ofCollections = collections.length === 0 ? sql`` : sql` AND collection${names.anyOf(collections)}`;
+  const rows = await reader.search(sql`
+    WITH newest AS MATERIALIZED (
+      SELECT kind, collection FROM ${names.table('$event')} WHERE ${names.scope} AND position > ${after}
+      ORDER BY position DESC${limit(eventsMax)})
+    SELECT 1 FROM newest WHERE kind${names.anyOf(kinds)}${ofCollections} LIMIT 1`);
+  return rows.length > 0;
+}

@@ -1,0 +1,87 @@
+import { notFound } from '../../base/errors.ts';
+import { type Timestamp, toTimestamp } from '../../base/timestamp.ts';
+import { kindOfBody } from '../../events/event.ts';
+import { findEvent } from '../../events/find-event.ts';
+import { sql } from '../../sql/sql.ts';
+import type { Transaction } from '../../storage/database.ts';
+import { readBody, thinBody } from '../deliveries.ts';
+import { expungedCause } from '../delivery.ts';
+import { outcomeColumns } from '../outcomes.ts';
+import { recordKey, releaseNext } from '../record-order.ts';
+import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
+
+export interface ExpungedRecord {
+  readonly id: string;
+  /** The id of its collection; empty for a test. */
+  readonly collection: string;
+}
+
+/**
+ * Removes the body of an event, and all else that the log keeps of its record: what is hidden in it, what a change has replaced, and what
+ * receivers have answered, as they may send a body back. That it happened stays: the body becomes the thin one, with the id alone, so that
+ * every cursor goes on as before. What of it still waits is cancelled by the same write. An event whose body is gone is left as it is.
+ * Throws not_found.
+ */
+export async function expungeEvent(
+  { database, dueClock, id: instanceId }: Pick<WebhookInstance, 'database' | 'dueClock' | 'id'>,
+  id: string,
+  onExpunge: (tx: Transaction, expunged: ExpungedRecord) => Promise<void>,
+): Promise<void> {
+  const position = await findEvent(database, id);
+  if (position === undefined) throw notFound();
+  const expunge = async (tx: Transaction): Promise<void> => {
+    const { names } = tx;
+    const [row] = await tx.tuples(sql`
+      SELECT kind, collection, collection_name, record, created, expunged FROM ${names.table('$event')}
+      WHERE ${names.scope} AND position = ${position}${names.forUpdate}`);
+    if (row === undefined) throw notFound();
+    const [kind, collection, collectionName, record, created, expunged] = row.map((value) =>
+      value === null ? undefined : String(value),
+    );
+    if (expunged !== undefined) return;
+    const told = kind === 'test' ? kindOfBody(await readBody(tx, position)) : kind;
+    const about = { kind: told ?? '', collectionName: collectionName ?? '', record: record ?? '' };
+    const body = thinBody({ ...about, created: created ?? '' }, instanceId);
+    const now = dueClock.now();
+    await tx.run(sql`
+      UPDATE ${names.table('$event')} SET body = ${body}, hidden = NULL, context = NULL, expunged = ${toTimestamp(now)}
+      WHERE ${names.scope} AND position = ${position}`);
+    await cancelAll(tx, { position, now, updated: toTimestamp(now) });
+    await tx.run(sql`
+      UPDATE ${names.table('$attempt')} SET response_headers = '{}', response_body = ${nothing}
+      WHERE ${names.scope} AND event = ${position}`);
+    await onExpunge(tx, { id, collection: collection ?? '' });
+  };
+  await database.write(expunge, { findsByKey: true });
+}
+
+const nothing = new Uint8Array();
+
+interface Cancelling {
+  readonly position: number;
+  readonly now: number;
+  readonly updated: Timestamp;
+}
+
+/** Cancels what of an event waits. An attempt that is on its way finds it cancelled when it is over, and is counted. */
+async function cancelAll(tx: Transaction, { position, now, updated }: Cancelling): Promise<void> {
+  const { names } = tx;
+  const outcome = names.table('$outcome');
+  const of = sql`${names.table('$delivery')} d JOIN ${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = d.event`;
+  const isOver = sql`EXISTS (SELECT 1 FROM ${names.table('$gap')} g
+    WHERE ${names.scopeOf('g')} AND g.endpoint = d.endpoint AND g.first <= d.event AND g.last >= d.event)`;
+  await tx.run(sql`
+    INSERT INTO ${outcome} AS known (${names.scopeColumn}${outcomeColumns})
+    SELECT ${names.scopeValue}d.event, d.endpoint, 'cancelled', 0, CAST(${now} AS bigint), 0, ${recordKey(sql`e`)}, ${expungedCause},
+      CAST(NULL AS bigint), ${updated}
+    FROM ${of} LEFT JOIN ${outcome} o ON ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint
+    WHERE ${names.scopeOf('d')} AND d.event = ${position} AND (o.status = 'pending' OR (o.event IS NULL AND NOT ${isOver}))
+    ON CONFLICT (${names.scopeColumn}event, endpoint) DO UPDATE SET status = 'cancelled', cause = excluded.cause, updated = excluded.updated
+    WHERE known.status = 'pending'`);
+  const rows = await tx.tuples(
+    sql`SELECT d.endpoint, ${recordKey(sql`e`)} FROM ${of} WHERE ${names.scopeOf('d')} AND d.event = ${position}`,
+  );
+  // What has waited for it in the order of its record waits no longer.
+  const records = rows.map(([endpoint, record]) => ({ endpoint: Number(endpoint), record: String(record) }));
+  await releaseNext(tx, records, now);
+}

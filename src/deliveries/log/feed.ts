@@ -1,0 +1,341 @@
+import { AppError } from '../../base/errors.ts';
+import { type Timestamp, toTimestamp } from '../../base/timestamp.ts';
+import { type EventContext, readContext } from '../../events/event-context.ts';
+import { recordEventKinds, type RecordEventKind } from '../../events/event.ts';
+import { findTime } from '../../events/find-event.ts';
+import type { SafeEnd } from '../../events/safe-position.ts';
+import { readTrimmed } from '../../events/trimmed.ts';
+import { parameterError } from '../../query/list-parameters.ts';
+import type { QueryReader } from '../../query/list-query.ts';
+import { timeParameter } from '../../query/time-parameter.ts';
+import { openPosition, sealPosition } from '../../secrets/seal-position.ts';
+import { limit, sql, type Sql } from '../../sql/sql.ts';
+import type { Reader } from '../../storage/database.ts';
+import { type PastMessage, pastMessage } from './past-events.ts';
+import { consumerPosition } from './consumers.ts';
+import { deliveryId, thinBody, toAttemptRequest } from '../deliveries.ts';
+import { readEndpoint } from '../../endpoints/endpoint-store.ts';
+import { type EventFilter, filterEvents, parseEventFilter } from './event-filter.ts';
+import { headersByName, requestHeaders } from '../../sending/signature.ts';
+import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
+
+/**
+ * The feed: the same events that endpoints are sent, for receivers that ask for them. The order is that of the log, nothing is left out and
+ * nothing comes twice, as long as a reader asks with the cursor of the answer before. Where writers commit at the same time, it ends at
+ * the safe position, so that no event appears behind a cursor.
+ */
+export interface FeedQuery {
+  readonly cursor: string | undefined;
+  readonly since: number | undefined;
+  readonly consumer: string | undefined;
+  readonly waitMs: number;
+  readonly perPage: number;
+  readonly kinds: readonly RecordEventKind[];
+  /** Names or ids of collections; empty for all. */
+  readonly collections: readonly string[];
+  /** Over the records as their events tell of them; empty for all. */
+  readonly filter: string;
+  /** The id of the endpoint whose headers are added. */
+  readonly signed: string | undefined;
+}
+
+/** What a read needs besides the instance. */
+export interface FeedContext {
+  /** Where events end that may be told. */
+  readonly safeEnd: SafeEnd;
+  /** Whether nobody waits for the answer any more. */
+  readonly isOver: () => boolean;
+  readonly version: string;
+}
+
+const feedLimits = {
+  perPageDefault: 100,
+  perPageMax: 1_000,
+  waitSecondsMax: 30,
+  /** The bodies of one answer: at least one event is always told. */
+  bytesMax: 8 * 1024 * 1024,
+  /** Events that are looked through for one answer; beyond it the answer may be short, and its cursor goes on. */
+  walkMax: 16_384,
+  /** Requests that wait at once, of one instance. */
+  waitersMax: 100,
+} as const;
+
+/** A wait ends when this process has written something; what other nodes write is found this late. */
+const lookMs = 250;
+/** How long it then waits for the log to become safe, before it looks in any case. */
+const safeMs = 60;
+
+const waiters = new WeakMap<object, number>();
+
+/** Reads the parameters of a request. Throws bad_request. */
+export function parseFeedQuery(query: QueryReader): FeedQuery {
+  const text = (name: string): string | undefined => query.get(name) || undefined;
+  const since = timeParameter(query, 'since');
+  const given = ['cursor', 'since', 'consumer'].filter((name) => text(name) !== undefined);
+  if (given[1] !== undefined)
+    throw parameterError(given[1], `Only one of cursor, since and consumer says where to begin.`);
+  return {
+    cursor: text('cursor'),
+    since,
+    consumer: text('consumer'),
+    waitMs: integerOf(query, 'wait', { initial: 0, max: feedLimits.waitSecondsMax }) * 1_000,
+    perPage: integerOf(query, 'perPage', { initial: feedLimits.perPageDefault, max: feedLimits.perPageMax }),
+    kinds: kindsOf(text('events')),
+    collections: text('collections')?.split(',') ?? [],
+    filter: query.get('filter') ?? '',
+    signed: text('signed'),
+  };
+}
+
+function integerOf(
+  query: QueryReader,
+  name: string,
+  { initial, max }: { readonly initial: number; readonly max: number },
+): number {
+  const text = query.get(name) || String(initial);
+  const number = /^\d{1,6}$/.test(text) ? Number(text) : -1;
+  if (number >= 0 && number <= max) return name === 'perPage' ? Math.max(1, number) : number;
+  throw parameterError(name, `Expected an integer from 0 to ${max}.`);
+}
+
+function kindsOf(text: string | undefined): readonly RecordEventKind[] {
+  if (text === undefined) return recordEventKinds;
+  const asked = text.split(',');
+  const kinds = recordEventKinds.filter((kind) => asked.includes(kind));
+  if (kinds.length === asked.length) return kinds;
+  throw parameterError('events', `Expected some of ${recordEventKinds.join(', ')}.`);
+}
+
+/** Returns the JSON of an answer: the events behind the cursor, at once if there are any, or as soon as there are within the wait. */
+export async function readFeed(
+  instance: WebhookInstance,
+  query: FeedQuery,
+  context: FeedContext,
+): Promise<string> {
+  if (instance.settings.current.webhooks.events !== 'always')
+    throw new AppError('bad_request', 'There is a feed only while the setting webhooks.events is `always`.');
+  const endsAtMs = instance.clock.monotonic() + query.waitMs;
+  let position = await beginOf(instance, query);
+  const sign = await signerOf(instance, query.signed, context.version);
+  const filter = filterOf(instance, query);
+  for (;;) {
+    const { items, end } = await readPage(
+      instance,
+      { ...query, position, safe: context.safeEnd.safePosition },
+      { sign, filter },
+    );
+    // Others may follow those that were looked through, none of which was asked for.
+    const delayMs = end > position ? 0 : lookMs;
+    position = end;
+    const leftMs = endsAtMs - instance.clock.monotonic();
+    if (items.length > 0 || leftMs <= 0 || context.isOver())
+      return `{"items":[${items.join(',')}],"nextCursor":${JSON.stringify(sealPosition(instance.sealer, end))}}`;
+    await waitFor(instance, context.safeEnd, Math.min(leftMs, delayMs));
+  }
+}
+
+async function waitFor(
+  { database, events }: WebhookInstance,
+  safeEnd: SafeEnd,
+  delayMs: number,
+): Promise<void> {
+  const count = waiters.get(database) ?? 0;
+  if (count >= feedLimits.waitersMax) {
+    const message = `At most ${feedLimits.waitersMax} requests can wait for the feed.`;
+    throw new AppError('too_many_requests', message, { retryAfter: 1 });
+  }
+  waiters.set(database, count + 1);
+  try {
+    await events.next(delayMs);
+    // What has ended the wait is told when nothing can appear before it any more.
+    if (database.names.isConcurrent) await safeEnd.nextSafe(Math.min(delayMs, safeMs));
+  } finally {
+    waiters.set(database, (waiters.get(database) ?? 1) - 1);
+  }
+}
+
+/** Returns the position behind which the feed begins: by default all that is kept. Throws bad_request and not_found. */
+async function beginOf(instance: WebhookInstance, { cursor, since, consumer }: FeedQuery): Promise<number> {
+  if (since !== undefined) return placeAt(instance.database, since);
+  const trimmed = await readTrimmed(instance.database);
+  if (consumer === undefined && cursor === undefined) return trimmed.position;
+  const position =
+    cursor === undefined
+      ? await consumerPosition(instance.database, consumer ?? '')
+      : feedPosition(instance, cursor);
+  if (position >= trimmed.position) return position;
+  throw parameterError(consumer === undefined ? 'cursor' : 'consumer', notKept(trimmed.time));
+}
+
+/** Returns the place of the log at a time, in milliseconds since 1970. Throws bad_request when it is not kept any more. */
+export async function placeAt(reader: Reader, since: number): Promise<number> {
+  const { time, position } = await readTrimmed(reader);
+  const date = toTimestamp(since);
+  if (date <= time) throw parameterError('since', notKept(time));
+  // In a log without events a time is found before its beginning.
+  return Math.max(position, await findTime(reader, date));
+}
+
+/** Says why events cannot be told. */
+export function notKept(time: Timestamp): string {
+  return `Events up to ${time} are not kept any more.`;
+}
+
+/** Returns the position of a cursor. Throws bad_request for one that this instance has not given. */
+export function feedPosition({ sealer }: Pick<WebhookInstance, 'sealer'>, cursor: string): number {
+  const position = openPosition(sealer, cursor);
+  if (position === undefined)
+    throw parameterError('cursor', 'Expected a cursor of the feed of this instance.');
+  return position;
+}
+
+/** Parses the filter of a request. Throws bad_request. */
+function filterOf(
+  { collections, database, clock }: WebhookInstance,
+  query: FeedQuery,
+): EventFilter | undefined {
+  if (query.filter === '') return undefined;
+  const ids = query.collections.map((name) => collections.find(name)?.id ?? name);
+  const context = { collections, now: clock.now(), names: database.names };
+  return parseEventFilter(query.filter, context, ids);
+}
+
+interface FeedRow {
+  readonly position: number;
+  readonly id: string;
+  readonly kind: string;
+  readonly collectionName: string;
+  readonly revision: number;
+  readonly record: string;
+  readonly created: string;
+  readonly body: Buffer;
+  readonly context: EventContext | undefined;
+}
+
+interface SignedRequest {
+  readonly payload: Uint8Array;
+  readonly body: Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+type Sign = (row: FeedRow) => Promise<SignedRequest | undefined>;
+
+/**
+ * Returns what makes the request that an endpoint would get for an event; undefined where its owner may not view the record, then or now. Throws
+ * not_found.
+ */
+async function signerOf(
+  instance: WebhookInstance,
+  endpointId: string | undefined,
+  version: string,
+): Promise<Sign | undefined> {
+  if (endpointId === undefined) return undefined;
+  const endpoint = await readEndpoint(instance, endpointId);
+  const messageOf = ({ position, body, context, ...event }: FeedRow): Promise<PastMessage | undefined> => {
+    if (endpoint.owner !== '') return pastMessage(instance, endpoint.owner, position);
+    const isThin = body.length > instance.bodyBytesMax;
+    return Promise.resolve({ body: isThin ? thinBody(event, instance.id) : body, isThin, context });
+  };
+  return async (row) => {
+    const message = await messageOf(row);
+    if (message === undefined) return undefined;
+    const { id, position: _, ...event } = row;
+    // An event that is fetched is no part of the work of the request that has caused it.
+    const told = { ...event, ...message, eventId: id, attempt: 1, traceparent: '', tracestate: '' };
+    const request = toAttemptRequest(
+      { ...told, deliveryId: deliveryId(id, endpointId) },
+      { endpoint, instanceId: instance.id, nowMs: instance.clock.now(), version },
+    );
+    const flat = requestHeaders(request, Math.floor(instance.clock.now() / 1_000));
+    // What an account would not be sent stands in no other member either.
+    const payload = endpoint.owner === '' ? row.body : request.body;
+    return { payload, body: request.body, headers: headersByName(flat) };
+  };
+}
+
+interface PageQuery extends FeedQuery {
+  readonly position: number;
+  readonly safe: number;
+}
+
+async function readPage(
+  { database, collections: all }: WebhookInstance,
+  query: PageQuery,
+  { sign, filter }: { readonly sign: Sign | undefined; readonly filter: EventFilter | undefined },
+): Promise<{ readonly items: readonly string[]; readonly end: number }> {
+  const { names } = database;
+  const { position, safe, kinds, collections, perPage } = query;
+  const ids = collections.map((name) => all.find(name)?.id ?? name);
+  const ofCollections = ids.length === 0 ? sql`` : sql` AND collection${names.anyOf(ids)}`;
+  const upTo = names.isConcurrent ? sql` AND position <= ${safe}` : sql``;
+  const table = names.table('$event');
+  const rows = await database.tuples(sql`
+    WITH walked AS MATERIALIZED (
+      SELECT position, kind, collection, length(body) AS bytes FROM ${table}
+      WHERE ${names.scope} AND position > ${position}${upTo} ORDER BY position${limit(feedLimits.walkMax)})
+    SELECT position, bytes, (SELECT max(position) FROM walked) FROM walked
+    WHERE kind${names.anyOf(kinds)}${ofCollections} ORDER BY position LIMIT CAST(${perPage} AS bigint)`);
+  const wanted = upToBytes(rows.map(([at, bytes]) => ({ at: Number(at), bytes: Number(bytes) })));
+  if (wanted.length === 0) return { items: [], end: await endOf(database, query, upTo) };
+  const isWhole = wanted.length === rows.length && rows.length < perPage;
+  const end = isWhole ? Number(rows[0]?.[2]) : (wanted.at(-1) ?? position);
+  const told = filter === undefined ? wanted : await filterEvents(database, filter, wanted);
+  return { items: told.length === 0 ? [] : await readItems(database, told, sign), end };
+}
+
+/** Returns the end of a walk that has found nothing. */
+async function endOf(reader: Reader, { position }: PageQuery, upTo: Sql): Promise<number> {
+  const { names } = reader;
+  const [row] = await reader.tuples(sql`
+    SELECT max(position) FROM (SELECT position FROM ${names.table('$event')}
+      WHERE ${names.scope} AND position > ${position}${upTo} ORDER BY position${limit(feedLimits.walkMax)}) AS walked`);
+  return typeof row?.[0] === 'number' ? row[0] : position;
+}
+
+/** Returns the first of these positions whose bodies fit into an answer, at least one. */
+function upToBytes(rows: readonly { readonly at: number; readonly bytes: number }[]): readonly number[] {
+  let bytes = 0;
+  const end = rows.findIndex((row, index) => (bytes += row.bytes) > feedLimits.bytesMax && index > 0);
+  return (end === -1 ? rows : rows.slice(0, end)).map(({ at }) => at);
+}
+
+async function readItems(
+  reader: Reader,
+  positions: readonly number[],
+  sign: Sign | undefined,
+): Promise<readonly string[]> {
+  const { names } = reader;
+  const rows = await reader.tuples(sql`
+    SELECT position, id, kind, collection_name, revision, record, created, body, context FROM ${names.table('$event')}
+    WHERE ${names.scope} AND position${names.anyNumberOf(positions)} ORDER BY position`);
+  const items = rows.map(([position, id, kind, collectionName, revision, record, created, body, context]) =>
+    toItem(
+      {
+        position: Number(position),
+        id: String(id),
+        kind: String(kind),
+        collectionName: String(collectionName),
+        revision: Number(revision),
+        record: String(record),
+        created: String(created),
+        // The column is a BLOB and never null.
+        body: Buffer.from(body as Uint8Array),
+        context: readContext(context),
+      },
+      sign,
+    ),
+  );
+  return (await Promise.all(items)).filter((item) => item !== undefined);
+}
+
+async function toItem(row: FeedRow, sign: Sign | undefined): Promise<string | undefined> {
+  const { id, revision, body } = row;
+  const headOf = (payload: Uint8Array): string =>
+    `{"id":${JSON.stringify(id)},"sequence":${revision},"payload":${Buffer.from(payload).toString('utf8')}`;
+  if (sign === undefined) return `${headOf(body)}}`;
+  const request = await sign(row);
+  if (request === undefined) return undefined;
+  // The exact text besides: what is signed are its bytes.
+  const sent = Buffer.from(request.body).toString('utf8');
+  return `${headOf(request.payload)},"body":${JSON.stringify(sent)},"headers":${JSON.stringify(request.headers)}}`;
+}

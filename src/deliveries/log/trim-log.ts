@@ -1,0 +1,113 @@
+import { toTimestamp } from '../../base/timestamp.ts';
+import { noteTrimmed } from '../../events/trimmed.ts';
+import { limit, sql, type Sql } from '../../sql/sql.ts';
+import type { Names, Transaction } from '../../storage/database.ts';
+import { undecidedFrom } from '../decision-cursor.ts';
+import { cancelFailed, deletedCause } from '../outcomes.ts';
+import { releaseStray } from '../record-order.ts';
+import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
+
+/** Events of one work, and deliveries or attempts unless one event alone has more: a write of records waits for no longer one. */
+const trimmedTogetherMax = 500;
+const rowsTogetherMax = 2_048;
+
+/** What was deleted of the log by one work, and what was lost with it. */
+export interface TrimmedCount {
+  readonly events: number;
+  /** Deliveries that were still to be sent. */
+  readonly expired: number;
+  /** The position up to which nothing is left. */
+  readonly last: number;
+}
+
+/**
+ * Deletes events that are older than `before` (milliseconds since 1970), the oldest first, with their deliveries, outcomes and attempts.
+ * One work deletes some of them; returns what it has deleted, nothing when none is that old. `from` is where the work before has ended, or
+ * 0: on PostgreSQL, a search that begins at the first row passes over all that were deleted.
+ */
+export function trimLog(
+  { database, dueClock }: Pick<WebhookInstance, 'database' | 'dueClock'>,
+  { before, from }: { readonly before: number; readonly from: number },
+): Promise<TrimmedCount> {
+  const now = dueClock.now();
+  return database.write((tx) => trim(tx, { before: toTimestamp(before), from, now }), { findsByKey: true });
+}
+
+async function trim(
+  tx: Transaction,
+  { before, from, now }: { readonly before: string; readonly from: number; readonly now: number },
+): Promise<TrimmedCount> {
+  const { names } = tx;
+  // What is not decided yet for endpoints of accounts is kept, however old it is.
+  const undecided = await undecidedFrom(tx);
+  const upToDecided = undecided === undefined ? sql`` : sql` AND position <= ${undecided}`;
+  const upToRows = (table: Sql): Sql => sql`position <= ${endOfRows(names, table, from)}`;
+  const [row] = await tx.tuples(sql`
+    SELECT max(CASE WHEN created < ${before} THEN position END), count(CASE WHEN created < ${before} THEN 1 END),
+      max(CASE WHEN created < ${before} THEN created END) FROM (
+      SELECT position, created FROM ${names.table('$event')}
+      WHERE ${names.scope} AND position > ${from} AND ${upToRows(names.table('$delivery'))} AND ${upToRows(names.table('$attempt'))}${upToDecided}
+      ORDER BY position${limit(trimmedTogetherMax)}) AS oldest`);
+  const [last, events, time] = row ?? [];
+  if (typeof last !== 'number') return { events: 0, expired: 0, last: from };
+  const expired = await countWaiting(tx, { from, last });
+  const between = (table: Sql, position: Sql): Sql =>
+    sql`DELETE FROM ${table} WHERE ${names.scope} AND ${position} > ${from} AND ${position} <= ${last}`;
+  for (const name of ['$attempt', '$outcome', '$delivery'] as const)
+    await tx.run(between(names.table(name), sql`event`));
+  await tx.run(between(names.table('$event'), sql`position`));
+  await tx.run(between(names.table('$gap'), sql`last`));
+  await tx.run(sql`
+    UPDATE ${names.table('$lane')} SET cursor = ${last} WHERE ${names.scope} AND cursor < ${last}`);
+  await noteTrimmed(tx, { position: last, time: String(time) });
+  if (expired > 0) await releaseStray(tx, now);
+  return { events: Number(events), expired, last };
+}
+
+/** The position up to which this table has no more rows behind `from` than one work deletes, or those of one event. */
+function endOfRows(names: Names, table: Sql, from: number): Sql {
+  return sql`(
+    SELECT CASE WHEN count(*) < ${rowsTogetherMax} THEN 9007199254740991 WHEN min(event) < max(event) THEN max(event) - 1 ELSE max(event) END
+    FROM (SELECT event FROM ${table} WHERE ${names.scope} AND event > ${from} ORDER BY event${limit(rowsTogetherMax)}) AS first_rows)`;
+}
+
+/** Counts deliveries of active endpoints, paused or not, that are still to be sent. */
+async function countWaiting(
+  tx: Transaction,
+  { from, last }: { readonly from: number; readonly last: number },
+): Promise<number> {
+  const { names } = tx;
+  const outcome = names.table('$outcome');
+  const [row] = await tx.tuples(sql`
+    SELECT count(*) FROM ${names.table('$delivery')} d
+    JOIN ${names.table('$lane')} l ON ${names.scopeOf('l')} AND l.endpoint = d.endpoint
+    LEFT JOIN ${outcome} o ON ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint
+    WHERE ${names.scopeOf('d')} AND d.event > ${from} AND d.event <= ${last}
+      AND (o.status = 'pending' OR (o.event IS NULL AND d.event > l.cursor))`);
+  return Number(row?.[0]);
+}
+
+/** Ends what a deletion of endpoints has left, and forgets deleted endpoints that nothing in the log names any more. */
+export async function tidyDeleted({ database, dueClock }: WebhookInstance): Promise<void> {
+  const { names } = database;
+  const endpoint = names.table('$endpoint');
+  const left = await database.tuples(sql`
+    SELECT position FROM ${endpoint} p WHERE ${names.scopeOf('p')} AND deleted <> '' AND EXISTS (
+      SELECT 1 FROM ${names.table('$outcome')} o
+      WHERE ${names.scopeOf('o')} AND o.endpoint = p.position AND o.status = 'pending')`);
+  for (const [number] of left)
+    await cancelFailed({ database, dueClock }, { endpoint: Number(number), cause: deletedCause });
+  const first = sql`(SELECT created FROM ${names.table('$event')} WHERE ${names.scope} ORDER BY position LIMIT 1)`;
+  // By the time alone, one would be forgotten too early when the clock was set back. Most are told apart by it, without a search.
+  const isNamed = sql`EXISTS (SELECT 1 FROM ${names.table('$delivery')} d WHERE ${names.scopeOf('d')} AND d.endpoint = p.position)`;
+  const rows = await database.tuples(sql`
+    SELECT position FROM ${endpoint} p
+    WHERE ${names.scopeOf('p')} AND deleted <> '' AND deleted < coalesce(${first}, ${toTimestamp(dueClock.now())}) AND NOT ${isNamed}`);
+  if (rows.length === 0) return;
+  const areGone = names.anyNumberOf(rows.map(([number]) => Number(number)));
+  await database.write(async (tx) => {
+    for (const name of ['$gap', '$replay', '$endpoint_hour'] as const)
+      await tx.run(sql`DELETE FROM ${names.table(name)} WHERE ${names.scope} AND endpoint${areGone}`);
+    await tx.run(sql`DELETE FROM ${endpoint} WHERE ${names.scope} AND position${areGone}`);
+  });
+}

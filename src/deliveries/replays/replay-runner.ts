@@ -1,0 +1,101 @@
+import type { Database } from '../../storage/database.ts';
+import { advanceBackfill } from './backfills.ts';
+import type { Endpoint } from '../../endpoints/endpoint.ts';
+import { storedFilter } from '../log/event-filter.ts';
+import { type ReplayStepResult, readRunning, type Replay } from './replay-store.ts';
+import { advanceReplay } from './replays.ts';
+import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
+
+/** How long a replay waits for those of its deliveries that are still to be sent, before it looks again. */
+const fullMs = 250;
+/** How long it waits while its endpoint is paused: it is read again when that is resumed. */
+const pausedMs = 60_000;
+/** How long it waits when a step has failed. */
+const failedMs = 5_000;
+
+type RunnerInstance = Pick<
+  WebhookInstance,
+  'id' | 'database' | 'collections' | 'endpoints' | 'records' | 'events' | 'clock' | 'logger'
+>;
+
+/** The replays and backfills of one instance that are not over, while the instance is this process's. */
+export class ReplayRunner {
+  #running: readonly Replay[] = [];
+  /** When each of them goes on, in milliseconds since 1970. */
+  readonly #nextAt = new Map<number, number>();
+
+  /** When the next of them goes on. */
+  get nextAt(): number | undefined {
+    return this.#running.length === 0 ? undefined : Math.min(...this.#running.map((one) => this.#at(one)));
+  }
+
+  async reload(database: Database): Promise<void> {
+    this.#running = await readRunning(database);
+    this.#nextAt.clear();
+  }
+
+  /** Makes deliveries due of those that may go on now. Returns the numbers of the endpoints for which there are any. */
+  async advance(
+    instance: RunnerInstance,
+    endpoints: readonly Endpoint[],
+    now: number,
+  ): Promise<ReadonlySet<number>> {
+    const taking = new Set<number>();
+    for (const replay of this.#running) {
+      if (this.#at(replay) > now) continue;
+      const endpoint = endpoints.find(({ number }) => number === replay.endpoint);
+      if (endpoint === undefined) {
+        this.#running = this.#running.filter((one) => one !== replay);
+        continue;
+      }
+      if (endpoint.status !== 'active') {
+        this.#nextAt.set(replay.number, now + pausedMs);
+        continue;
+      }
+      const advanced = await advanceOne(instance, { replay, endpoint }, now);
+      if (advanced.taken > 0) taking.add(endpoint.number);
+      if (advanced.isOver) this.#running = this.#running.filter((one) => one !== replay);
+      else this.#nextAt.set(replay.number, now + delayOf(replay, advanced));
+    }
+    return taking;
+  }
+
+  #at({ number }: Replay): number {
+    return this.#nextAt.get(number) ?? 0;
+  }
+}
+
+interface Running {
+  readonly replay: Replay;
+  readonly endpoint: Endpoint;
+}
+
+/** Makes the next step of a replay. One that fails is tried again: what waits for the endpoints is sent meanwhile. */
+async function advanceOne(
+  instance: RunnerInstance,
+  { replay, endpoint }: Running,
+  now: number,
+): Promise<ReplayStepResult & { readonly hasFailed?: boolean }> {
+  const { rate, scope, filter } = replay;
+  const step = { now, allowed: rate === 0 ? Number.MAX_SAFE_INTEGER : rate };
+  try {
+    if (scope === 'backfill') return await advanceBackfill(instance, { replay, endpoint }, step);
+    const { database, collections } = instance;
+    const eventFilter = storedFilter(filter, { collections, now });
+    return await advanceReplay(database, { ...replay, scope, of: endpoint, eventFilter }, step);
+  } catch (error) {
+    const about = { instance: instance.id, replay: replay.id, error, delayMs: failedMs };
+    instance.logger.error('A replay could not go on; trying again.', about);
+    return { taken: 0, isOver: false, isFull: false, hasFailed: true };
+  }
+}
+
+/** How long a replay waits after a step. One with a rate takes no more than that, on the average of a second. */
+function delayOf(
+  { rate }: Replay,
+  { taken, isFull, hasFailed = false }: ReplayStepResult & { readonly hasFailed?: boolean },
+): number {
+  if (hasFailed) return failedMs;
+  if (isFull) return fullMs;
+  return rate === 0 ? 0 : Math.ceil((taken * 1_000) / rate);
+}

@@ -1,0 +1,267 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { AppError } from '../../base/errors.ts';
+import { toTimestamp } from '../../base/timestamp.ts';
+import { operationalEventKinds, recordEventKinds } from '../../events/event.ts';
+import { findTime } from '../../events/find-event.ts';
+import { foundByKeys, limit, sql, type Sql } from '../../sql/sql.ts';
+import type { Database, Names, Reader, Transaction } from '../../storage/database.ts';
+import { hasConditions } from '../../endpoints/endpoint-conditions.ts';
+import type { Endpoint } from '../../endpoints/endpoint.ts';
+import { type EventFilter, filterEvents } from '../log/event-filter.ts';
+import {
+  type ReplayStepResult,
+  insertReplay,
+  lockCursor,
+  type LogScope,
+  makeDue,
+  noteStep,
+  readRoom,
+  type Replay,
+} from './replay-store.ts';
+import { undecidedFor } from '../decision-cursor.ts';
+import { insertGap } from '../skip-waiting.ts';
+
+/**
+ * A replay sends past deliveries of one endpoint again. It is a job that survives the process: its cursor goes over the log, and each step
+ * makes some deliveries due and moves the cursor in one transaction, so that each is taken once, whatever dies in between. Then they are
+ * sent like any others that are due again, at the lane's pace. So many wait at once and no more, so that a cancelled replay ends at once.
+ *
+ * - `failed`: what was exhausted, expired or cancelled
+ * - `missing`: every event that the endpoint wants and was not sent, also from before it was made if it has no conditions
+ * - `all`: every event that the endpoint wants, sent or not
+ * - `waiting`: what an endpoint has not been sent when it is resumed with the newest first
+ */
+export interface ReplayPlan extends Pick<Replay, 'first' | 'last' | 'isDescending' | 'rate' | 'filter'> {
+  readonly scope: LogScope;
+  readonly endpoint: Endpoint;
+  /** The filter, as it is understood now. */
+  readonly eventFilter: EventFilter | undefined;
+}
+
+/** Rows of the log that are walked together. */
+const walkMax = 16_384;
+/** As many of those whose bodies a filter is asked about: on SQLite everybody waits for that. */
+const filteredMax = 1_024;
+
+/** Returns the range of the log between two times (milliseconds since 1970), both of which may be left out. */
+export async function readRange(
+  reader: Reader,
+  { since, until }: { readonly since: number | undefined; readonly until: number | undefined },
+): Promise<{ readonly first: number; readonly last: number }> {
+  const { names } = reader;
+  const [row] = await reader.tuples(
+    sql`SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.scope}`,
+  );
+  const first = since === undefined ? 0 : (await findTime(reader, toTimestamp(since))) + 1;
+  const last = until === undefined ? Number(row?.[0]) : await findTime(reader, toTimestamp(until + 1));
+  return { first, last };
+}
+
+/**
+ * Counts what a replay would send, in reads of a part of the log each, with a turn of the event loop between them: where reads are made by
+ * this thread, everybody else waits otherwise until the last one.
+ */
+export async function countReplay(database: Database, plan: ReplayPlan): Promise<number> {
+  let total = 0;
+  let cursor = plan.isDescending ? plan.last + 1 : plan.first - 1;
+  for (;;) {
+    const { end, count } = await readCount(database, plan, cursor);
+    total += count;
+    if (end === undefined) return total;
+    cursor = end;
+    await nextTurn();
+  }
+}
+
+async function readCount(
+  reader: Reader,
+  plan: ReplayPlan,
+  cursor: number,
+): Promise<{ readonly end: number | undefined; readonly count: number }> {
+  const { eventFilter } = plan;
+  const found = candidates(reader, plan, { cursor, walk: eventFilter === undefined ? walkMax : filteredMax });
+  if (eventFilter !== undefined) {
+    const [end] = await readEnd(reader, found);
+    const rows = await reader.tuples(foundByKeys(sql`${found.walked} ${found.select}`));
+    const positions = rows.map(([position]) => Number(position));
+    return { end, count: (await filterEvents(reader, eventFilter, positions)).length };
+  }
+  const counted = sql`
+    ${found.walked} SELECT (SELECT ${found.end} FROM walked), (SELECT count(*) FROM (${found.select}) AS wanted)`;
+  const [row] = await reader.tuples(foundByKeys(counted));
+  const [end, count] = row ?? [];
+  return { end: typeof end === 'number' ? end : undefined, count: Number(count) };
+}
+
+interface Walk {
+  readonly cursor: number;
+  readonly walk: number;
+}
+
+/**
+ * The parts of a statement on the next part of the log: the walk itself, its end, and the positions of what the replay takes of it. `failed`
+ * and `waiting` walk what the endpoint is told of, the others all events. One with conditions is sent nothing else again: whether others met
+ * them at their time is not known.
+ */
+function candidates(
+  { names }: Pick<Reader, 'names'>,
+  { scope, first, last, isDescending, endpoint }: ReplayPlan,
+  { cursor, walk }: Walk,
+): { readonly walked: Sql; readonly end: Sql; readonly select: Sql } {
+  const isTold = scope === 'failed' || scope === 'waiting' || hasConditions(endpoint);
+  const position = isTold ? sql`event` : sql`position`;
+  const range = isDescending
+    ? sql`${position} < ${cursor} AND ${position} >= ${first} ORDER BY ${position} DESC`
+    : sql`${position} > ${cursor} AND ${position} <= ${last} ORDER BY ${position}`;
+  const source = isTold
+    ? sql`SELECT event AS position, endpoint FROM ${names.table('$delivery')}`
+    : sql`SELECT position, kind, collection, record, expunged FROM ${names.table('$event')}`;
+  const outcome = sql`${names.table('$outcome')} o ON ${names.scopeOf('o')} AND o.event = w.position AND o.endpoint = ${endpoint.number}`;
+  const isInGap = sql`EXISTS (SELECT 1 FROM ${names.table('$gap')} g WHERE ${names.scopeOf('g')} AND g.endpoint = ${endpoint.number}
+    AND g.first <= w.position AND g.last >= w.position)`;
+  // What waits behind the cursor of the lane is sent anyway.
+  const waits = sql`(o.event IS NULL AND w.position > (
+    SELECT l.cursor FROM ${names.table('$lane')} l WHERE ${names.scopeOf('l')} AND l.endpoint = ${endpoint.number}))`;
+  const conditions: Readonly<Record<LogScope, Sql>> = {
+    failed: sql`(o.status IN ('exhausted', 'expired', 'cancelled') OR (o.event IS NULL AND ${isInGap}))`,
+    waiting: sql`(o.event IS NULL AND NOT ${isInGap})`,
+    missing: sql`coalesce(o.status, '') NOT IN ('delivered', 'pending') AND NOT ${waits}`,
+    all: sql`coalesce(o.status, '') <> 'pending' AND NOT ${waits}`,
+  };
+  // Of the last event of a walk that was cut, some deliveries may lie behind it: the next walk begins with that event.
+  const end = isDescending
+    ? sql`CASE WHEN count(*) = ${walk} THEN min(position) + 1 ELSE min(position) END`
+    : sql`CASE WHEN count(*) = ${walk} THEN max(position) - 1 ELSE max(position) END`;
+  const isReached = isDescending
+    ? sql`w.position >= (SELECT ${end} FROM walked)`
+    : sql`w.position <= (SELECT ${end} FROM walked)`;
+  const wanted = isTold ? toldTo(names, endpoint, scope) : wantedOf(names, endpoint);
+  return {
+    walked: sql`WITH walked AS MATERIALIZED (${source} WHERE ${names.scope} AND ${range}${limit(walk)})`,
+    end,
+    select: sql`SELECT w.position FROM walked w LEFT JOIN ${outcome} WHERE ${wanted} AND ${conditions[scope]} AND ${isReached}`,
+  };
+}
+
+/** What a replay sends again of what an endpoint was told. */
+const resentKinds: readonly string[] = [...recordEventKinds, ...operationalEventKinds, 'backfill'];
+
+/** Whoever has asked for a test has had its answer, and what was expunged is not sent. Nothing waits that is not to be sent: so of that the event need not be looked at. */
+function toldTo(names: Names, { number }: Endpoint, scope: LogScope): Sql {
+  const isTold = sql`w.endpoint = ${number}`;
+  if (scope === 'waiting') return isTold;
+  return sql`${isTold} AND EXISTS (SELECT 1 FROM ${names.table('$event')} e
+    WHERE ${names.scopeOf('e')} AND e.position = w.position AND e.kind${names.anyOf(resentKinds)} AND e.expunged IS NULL)`;
+}
+
+/** As `wants` has it. */
+function wantedOf(names: Names, { id, events, collections }: Endpoint): Sql {
+  const isOfKind = sql`w.kind${names.anyOf(events)} AND w.expunged IS NULL`;
+  const isOfCollection =
+    collections.length === 0 ? sql`w.collection <> ''` : sql`w.collection${names.anyOf(collections)}`;
+  return sql`${isOfKind} AND (${isOfCollection} OR (w.collection = '' AND w.record <> ${id}))`;
+}
+
+/** Returns what a replay of all that waits for an endpoint would take, the last first; undefined when its lane is at the end of the log. */
+export async function planWaiting(reader: Reader, endpoint: Endpoint): Promise<ReplayPlan | undefined> {
+  const { names } = reader;
+  const [row] = await reader.tuples(sql`
+    SELECT cursor, (SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.scope})
+    FROM ${names.table('$lane')} WHERE ${names.scope} AND endpoint = ${endpoint.number}`);
+  // What is decided later for an account comes from now on.
+  const decided = endpoint.owner === '' ? undefined : await undecidedFor(reader, endpoint.number);
+  const last = Math.min(Number(row?.[1]), decided ?? Number.POSITIVE_INFINITY);
+  const range = { first: Number(row?.[0]) + 1, last, isDescending: true };
+  const what = { endpoint, scope: 'waiting', rate: 0, filter: '', eventFilter: undefined } as const;
+  return range.last < range.first ? undefined : { ...what, ...range };
+}
+
+/**
+ * Moves the lane of an endpoint to the end of the log, and begins a replay of what lies between. To be called while nothing else is
+ * written. `total` is about how much that is.
+ */
+export async function replayWaiting(
+  tx: Transaction,
+  endpoint: Endpoint,
+  counted: { readonly total: number; readonly now: number },
+): Promise<void> {
+  const { names } = tx;
+  const plan = await planWaiting(tx, endpoint);
+  if (plan === undefined) return;
+  await insertReplay(tx, plan, counted);
+  await tx.run(
+    sql`UPDATE ${names.table('$lane')} SET cursor = ${plan.last} WHERE ${names.scope} AND endpoint = ${endpoint.number}`,
+  );
+}
+
+/** Cancels a replay with what of it is still to be sent. To be called in a change of its endpoint. Throws conflict when it is over. */
+export async function cancelReplay(tx: Transaction, replay: Replay, now: number): Promise<void> {
+  const { names } = tx;
+  const updated = toTimestamp(now);
+  const changed = await tx.run(sql`
+    UPDATE ${names.table('$replay')} SET state = 'cancelled', updated = ${updated}
+    WHERE ${names.scope} AND number = ${replay.number} AND state = 'running'`);
+  if (changed === 0) throw new AppError('conflict', `The replay is ${replay.state}.`);
+  const cause = 'The replay was cancelled.';
+  await tx.run(sql`
+    UPDATE ${names.table('$outcome')} SET status = 'cancelled', cause = ${cause}, updated = ${updated}
+    WHERE ${names.scope} AND replay = ${replay.number} AND status = 'pending'`);
+  if (replay.scope === 'waiting')
+    await insertGap(tx, {
+      endpoint: replay.endpoint,
+      first: replay.first,
+      last: replay.last,
+      cause,
+      now: updated,
+    });
+}
+
+interface TakenPlan extends Replay {
+  readonly scope: LogScope;
+  readonly of: Endpoint;
+  readonly eventFilter: EventFilter | undefined;
+}
+
+/** Makes the next deliveries of a replay due. Returns it as it is then, and whether it may go on at once. */
+export function advanceReplay(
+  database: Database,
+  plan: TakenPlan,
+  { now, allowed }: { readonly now: number; readonly allowed: number },
+): Promise<ReplayStepResult> {
+  const advance = async (tx: Transaction): Promise<ReplayStepResult> => {
+    const cursor = await lockCursor(tx, plan.number);
+    if (cursor === undefined) return { taken: 0, isOver: true, isFull: false };
+    const room = await readRoom(tx, plan.number, allowed);
+    if (room === 0) return { taken: 0, isOver: false, isFull: true };
+    return take(tx, plan, { cursor, room, now });
+  };
+  return database.write(advance, { findsByKey: true });
+}
+
+async function take(
+  tx: Transaction,
+  { of: endpoint, eventFilter, ...replay }: TakenPlan,
+  { cursor, room, now }: { readonly cursor: number; readonly room: number; readonly now: number },
+): Promise<ReplayStepResult> {
+  const { isDescending, number } = replay;
+  const walk = eventFilter === undefined ? walkMax : filteredMax;
+  const found = candidates(tx, { ...replay, endpoint, eventFilter }, { cursor, walk });
+  const order = isDescending ? sql`position DESC` : sql`position`;
+  const rows = await tx.tuples(sql`
+    ${found.walked} SELECT position, (SELECT ${found.end} FROM walked) FROM (${found.select}) AS wanted ORDER BY ${order}${limit(room)}`);
+  const positions = rows.map(([position]) => Number(position));
+  const [end] = positions.length === room ? [positions.at(-1)] : await readEnd(tx, found);
+  const events = eventFilter === undefined ? positions : await filterEvents(tx, eventFilter, positions);
+  if (events.length > 0) await makeDue(tx, { replay, events, endpoint, now });
+  const isOver = end === undefined;
+  await noteStep(tx, number, { cursor: end ?? cursor, taken: events.length, isOver, now });
+  return { taken: events.length, isOver, isFull: false };
+}
+
+async function readEnd(
+  reader: Reader,
+  { walked, end }: { readonly walked: Sql; readonly end: Sql },
+): Promise<[number | undefined]> {
+  const [row] = await reader.tuples(sql`${walked} SELECT ${end} FROM walked`);
+  return [typeof row?.[0] === 'number' ? row[0] : undefined];
+}

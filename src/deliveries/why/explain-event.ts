@@ -1,0 +1,301 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Caller } from '../../access/caller.ts';
+import type { Clock } from '../../base/clock.ts';
+import { notFound } from '../../base/errors.ts';
+import { type EventKind, isOperational } from '../../events/event.ts';
+import { findEvent } from '../../events/find-event.ts';
+import { fromTimestamp } from '../../base/timestamp.ts';
+import { parameterError } from '../../query/list-parameters.ts';
+import type { ListQuery } from '../../query/list-query.ts';
+import { cursorsOfList } from '../../secrets/seal-position.ts';
+import { sql } from '../../sql/sql.ts';
+import type { Reader } from '../../storage/database.ts';
+import { type DecisionState, readDecisions } from '../decision-cursor.ts';
+import { deliveryId } from '../deliveries.ts';
+import type { Endpoint } from '../../endpoints/endpoint.ts';
+import { hasConditions } from '../../endpoints/endpoint-conditions.ts';
+import { type DeliveryOutcome, readOutcomesOf } from '../log/delivery-log.ts';
+import { readChanges } from '../log/logged-changes.ts';
+import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
+import { type EndpointChanges, noChanges, readEndpointChanges } from './endpoint-changes.ts';
+import type { ChangeQuery, TimeBudget } from './change-query.ts';
+import { explainConditions, type Verdict } from './explain-conditions.ts';
+import {
+  type ChangedMember,
+  changedMembers,
+  type ExplainedEvent,
+  type Explanation,
+  messageOf,
+  type Reason,
+  reasonOfSettings,
+} from './explanation.ts';
+
+/** Endpoints that one statement asks about. */
+const togetherMax = 32;
+/** The time of an answer. Where it is used up, the page ends. */
+const answerMs = 2_000;
+/** A page ends behind so much of an answer. */
+const answerLengthMax = 1024 * 1024;
+/** How far the clocks of nodes may be apart. */
+const apartMs = 5_000;
+
+export interface ExplanationRequest {
+  readonly caller: Caller;
+  /** The id of the only endpoint that is asked about; null for all. */
+  readonly endpoint: string | null;
+  readonly query: Pick<ListQuery, 'perPage' | 'cursor'>;
+}
+
+export interface ExplanationPage {
+  readonly items: readonly Explanation[];
+  readonly perPage: number;
+  /** Null at the end. */
+  readonly nextCursor: string | null;
+}
+
+/** An endpoint, or what is left of a deleted one, with its delivery of the event. */
+interface Subject {
+  readonly number: number;
+  readonly id: string;
+  readonly name: string;
+  /** Undefined when it was deleted. */
+  readonly endpoint: Endpoint | undefined;
+  readonly outcome: DeliveryOutcome | undefined;
+}
+
+/**
+ * Explains why endpoints were sent an event, or were not, in the order in which they were made. A page may have fewer of them than asked for, where
+ * their filters take long. Throws not_found, and bad_request for a cursor of another list.
+ */
+export async function explainEvent(
+  instance: WebhookInstance,
+  id: string,
+  request: ExplanationRequest,
+): Promise<ExplanationPage> {
+  const { database, clock, sealer } = instance;
+  const budget = timeBudget(clock, answerMs);
+  const event = await readEvent(database, id);
+  const cursors = cursorsOfList(sealer, ['why', id, request.endpoint]);
+  const { perPage, cursor = '' } = request.query;
+  const opened = cursor === '' ? '0' : cursors.open(cursor);
+  if (opened === undefined) throw parameterError('cursor', 'Expected a cursor of this list.');
+  const all = await findSubjects(instance, event, request.endpoint);
+  const rest = all.filter(({ number }) => number > Number(opened));
+  const page = rest.slice(0, perPage);
+  const explaining = await startExplaining(instance, { event, page, caller: request.caller, budget });
+  const items: Explanation[] = [];
+  let length = 0;
+  for (let at = 0; at < page.length; at += togetherMax) {
+    if (at > 0 && (budget.leftMs() <= 0 || length > answerLengthMax)) break;
+    const explained = await explainSome(explaining, page.slice(at, at + togetherMax));
+    for (const one of explained) length += JSON.stringify(one).length;
+    items.push(...explained);
+    await nextTurn();
+  }
+  const last = rest[items.length - 1];
+  const isEnd = items.length === rest.length || last === undefined;
+  return { items, perPage, nextCursor: isEnd ? null : cursors.seal(String(last.number)) };
+}
+
+function timeBudget(clock: Clock, ms: number): TimeBudget {
+  const end = clock.monotonic() + ms;
+  return { leftMs: () => end - clock.monotonic() };
+}
+
+async function readEvent(reader: Reader, id: string): Promise<ExplainedEvent> {
+  const { names } = reader;
+  const position = await findEvent(reader, id);
+  const [row] =
+    position === undefined
+      ? []
+      : await reader.tuples(sql`
+          SELECT kind, collection, record, created, expunged FROM ${names.table('$event')} WHERE ${names.scope} AND position = ${position}`);
+  if (row === undefined || position === undefined) throw notFound();
+  const [kind, collection, record, created, expunged] = row;
+  return {
+    position,
+    id,
+    kind: String(kind) as EventKind, // The log has no others.
+    collection: String(collection),
+    record: String(record),
+    created: String(created),
+    isExpunged: expunged !== null,
+  };
+}
+
+/** Returns all endpoints, and those deleted ones that have a delivery. Throws not_found where the one that is asked about never was. */
+async function findSubjects(
+  { database, endpoints }: WebhookInstance,
+  event: ExplainedEvent,
+  only: string | null,
+): Promise<readonly Subject[]> {
+  const living = (await endpoints.all(database)).filter(({ id }) => only === null || id === only);
+  const outcomes = await readOutcomesOf(database, event.position);
+  const known = new Set(living.map(({ number }) => number));
+  const subjects: Subject[] = living.map((endpoint) => {
+    const { number, id, name } = endpoint;
+    return { number, id, name, endpoint, outcome: outcomes.get(number) };
+  });
+  const { names } = database;
+  const table = names.table('$endpoint');
+  const others = only === null ? [...outcomes.keys()].filter((number) => !known.has(number)) : [];
+  const which = only === null ? sql`position${names.anyNumberOf(others)}` : sql`id = ${only}`;
+  const rows =
+    only === null && others.length === 0
+      ? []
+      : await database.tuples(
+          sql`SELECT position, id, name FROM ${table} WHERE ${names.scope} AND deleted <> '' AND ${which}`,
+        );
+  for (const [number, id, name] of rows) {
+    const outcome = outcomes.get(Number(number));
+    subjects.push({
+      number: Number(number),
+      id: String(id),
+      name: String(name),
+      endpoint: undefined,
+      outcome,
+    });
+  }
+  if (only !== null && subjects.length === 0) throw notFound();
+  return subjects.toSorted((a, b) => a.number - b.number);
+}
+
+interface Explaining {
+  readonly event: ExplainedEvent;
+  readonly decisions: DecisionState;
+  readonly changes: EndpointChanges;
+  /** Undefined where conditions cannot be asked about the event. */
+  readonly query: ChangeQuery | undefined;
+}
+
+/** Reads what the explanations of a page need together. */
+async function startExplaining(
+  { database, collections }: WebhookInstance,
+  {
+    event,
+    page,
+    caller,
+    budget,
+  }: {
+    readonly event: ExplainedEvent;
+    readonly page: readonly Subject[];
+    readonly caller: Caller;
+    readonly budget: TimeBudget;
+  },
+): Promise<Explaining> {
+  const unsent = page.flatMap(({ endpoint, outcome }) =>
+    endpoint === undefined || outcome !== undefined ? [] : [endpoint],
+  );
+  const wereChanged = unsent.some(({ created, updated }) => updated > created && updated > event.created);
+  const changes = wereChanged ? await readEndpointChanges(database, event.created) : noChanges;
+  const decisions = await readDecisions(database);
+  const collection = collections.find(event.collection);
+  const isAsked = !event.isExpunged && collection !== undefined && unsent.some(hasConditions);
+  const [change] = isAsked ? await readChanges(database, collection, [event.position]) : [];
+  const query =
+    collection === undefined || change === undefined
+      ? undefined
+      : { database, collections, collection, change, caller, budget };
+  return { event, decisions, changes, query };
+}
+
+async function explainSome(
+  explaining: Explaining,
+  subjects: readonly Subject[],
+): Promise<readonly Explanation[]> {
+  const { event, decisions, query } = explaining;
+  const bySettings = new Map<Subject, Reason>();
+  const open: Endpoint[] = [];
+  for (const subject of subjects) {
+    const { endpoint, number } = subject;
+    const undecidedAfter = decisions.apart.get(number)?.at ?? decisions.cursor;
+    const reason =
+      sentReason(subject) ??
+      (endpoint === undefined ? 'deleted' : reasonOfSettings(endpoint, event, { undecidedAfter }));
+    if (reason !== undefined) bySettings.set(subject, reason);
+    else if (endpoint !== undefined) open.push(endpoint);
+  }
+  const verdicts =
+    query === undefined || isOperational(event.kind) ? new Map() : await explainConditions(query, open);
+  return subjects.map((subject) => {
+    const reason = bySettings.get(subject);
+    const verdict: Verdict =
+      reason === undefined
+        ? verdictOf(explaining, subject.endpoint, verdicts)
+        : { reason, isOfNow: false, comparisons: [] };
+    return toExplanation(explaining, subject, verdict);
+  });
+}
+
+function sentReason({ endpoint, outcome }: Subject): Reason | undefined {
+  if (outcome === undefined) return undefined;
+  const isWaiting = outcome.status === 'pending' && endpoint !== undefined;
+  return isWaiting && endpoint.status !== 'active' ? endpoint.status : 'sent';
+}
+
+function verdictOf(
+  { event, query }: Explaining,
+  endpoint: Endpoint | undefined,
+  verdicts: ReadonlyMap<Endpoint, Verdict>,
+): Verdict {
+  const found = endpoint && verdicts.get(endpoint);
+  if (found !== undefined) return found;
+  const isAsked = endpoint !== undefined && hasConditions(endpoint) && !isOperational(event.kind);
+  const cannotAsk = event.isExpunged ? 'expunged' : 'collection-deleted';
+  return {
+    reason: isAsked && query === undefined ? cannotAsk : undefined,
+    isOfNow: false,
+    comparisons: [],
+  };
+}
+
+function toExplanation(
+  { event, changes, query }: Explaining,
+  { id, name, endpoint, outcome }: Subject,
+  { reason: found, isOfNow, comparisons }: Verdict,
+): Explanation {
+  const changed = endpoint === undefined || outcome !== undefined ? [] : changedOf(endpoint, event, changes);
+  const reason = found ?? reasonIfMet(event, endpoint, { changed, isOfNow });
+  const isByConditions = ['filter', 'owner', 'related-changed', 'unknown'].includes(reason);
+  return {
+    endpoint: id,
+    name,
+    status: endpoint?.status ?? 'deleted',
+    isSent: outcome !== undefined,
+    reason,
+    message: messageOf(reason),
+    delivery: outcome === undefined ? '' : deliveryId(event.id, id),
+    deliveryStatus: outcome?.status ?? '',
+    changed,
+    isOfNow,
+    isWhole: !isByConditions || (query?.change.isWhole ?? true),
+    comparisons,
+  };
+}
+
+/** Returns the reason why an endpoint was not sent what it would be sent now. */
+function reasonIfMet(
+  event: ExplainedEvent,
+  endpoint: Endpoint | undefined,
+  { changed, isOfNow }: { readonly changed: readonly ChangedMember[] | null; readonly isOfNow: boolean },
+): Reason {
+  if (changed === null || changed.length > 0) return 'changed';
+  if (isOfNow) return 'related-changed';
+  // One without conditions that was there is always told, by whichever node.
+  const wasMadeThen =
+    endpoint !== undefined &&
+    !hasConditions(endpoint) &&
+    fromTimestamp(endpoint.created) > fromTimestamp(event.created) - apartMs;
+  return wasMadeThen ? 'made-later' : 'unknown';
+}
+
+function changedOf(
+  { id, created, updated }: Endpoint,
+  event: ExplainedEvent,
+  { members, isWhole }: EndpointChanges,
+): readonly ChangedMember[] | null {
+  if (updated === created || updated <= event.created) return [];
+  const changed = members.get(id);
+  if (changed !== undefined) return changedMembers.filter((name) => changed.has(name));
+  return isWhole ? [] : null;
+}

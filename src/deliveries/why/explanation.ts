@@ -1,0 +1,142 @@
+import { isOperational, isTest, type EventKind } from '../../events/event.ts';
+import type { DeliveryStatus } from '../delivery.ts';
+import { type Endpoint, wants } from '../../endpoints/endpoint.ts';
+
+/**
+ * Why each endpoint was sent an event, or was not. The map of this folder:
+ *
+ *   explain-event       the endpoints of a page, in the order in which they were made, and one explanation for each
+ *   explanation         the reasons, and those that follow from an endpoint's settings alone
+ *   explain-conditions  asks filters and owners again, about the event's own values; false-comparisons: what of a filter was false
+ *   change-query        one statement about the rows before and after a change, within the time of the answer
+ *   endpoint-changes    what of endpoints was changed since, by the audit log
+ */
+export const reasons = [
+  // It has a delivery; in the second and third case it waits.
+  'sent',
+  'paused',
+  'disabled',
+  // It has none.
+  'made-later',
+  'deleted',
+  'other-endpoint',
+  'other-events',
+  'other-collections',
+  'about-itself',
+  'undecided',
+  'filter',
+  'filter-unfit',
+  'owner',
+  'changed',
+  'related-changed',
+  'expunged',
+  'collection-deleted',
+  'state-trimmed',
+  'unknown',
+] as const;
+
+export type Reason = (typeof reasons)[number];
+
+export interface Explanation {
+  /** The id of the endpoint. */
+  readonly endpoint: string;
+  readonly name: string;
+  readonly status: Endpoint['status'] | 'deleted';
+  readonly isSent: boolean;
+  readonly reason: Reason;
+  /** The reason in words. */
+  readonly message: string;
+  /** The id of its delivery; empty where it has none. */
+  readonly delivery: string;
+  readonly deliveryStatus: DeliveryStatus | '';
+  /**
+   * What of the endpoint was changed after the event and may be the reason: then the other members tell of its settings as they are now. Null where it
+   * was changed, and the audit log does not say in what.
+   */
+  readonly changed: readonly ChangedMember[] | null;
+  /** Whether other records had a part in it, which are looked up as they are now. */
+  readonly isOfNow: boolean;
+  /** False where the record had fields that the event tells nothing of: they were added or renamed since. */
+  readonly isWhole: boolean;
+  /** What of its filter was false. */
+  readonly comparisons: readonly FalseComparison[];
+}
+
+/** A comparison that was false, or several that are true for themselves, but not of one related record. */
+export interface FalseComparison {
+  /** As it is written in the filter; empty for what the caller may not name. */
+  readonly text: string;
+  readonly position: number;
+  readonly isHidden: boolean;
+  /** Whether a value is that of another record, as it is now. */
+  readonly isOfNow: boolean;
+  /** The sides in the order in which they are written, two of each comparison. */
+  readonly sides: readonly ComparedSide[];
+}
+
+export interface ComparedSide {
+  /** As it is written. */
+  readonly text: string;
+  /** Of many values the first ones, long texts and JSON cut off. */
+  readonly values: readonly unknown[];
+}
+
+export const changedMembers = ['events', 'collections', 'filter', 'owner'] as const;
+
+export type ChangedMember = (typeof changedMembers)[number];
+
+/** An event as far as it decides who is told of it. */
+export interface ExplainedEvent {
+  readonly position: number;
+  readonly id: string;
+  readonly kind: EventKind;
+  /** The id of its collection. */
+  readonly collection: string;
+  readonly record: string;
+  readonly created: string;
+  readonly isExpunged: boolean;
+}
+
+/** Returns why an endpoint without a delivery has none, as far as that follows from its settings; undefined where its conditions decide. */
+export function reasonOfSettings(
+  endpoint: Pick<Endpoint, 'id' | 'created' | 'events' | 'collections' | 'owner'>,
+  event: ExplainedEvent,
+  { undecidedAfter }: { readonly undecidedAfter: number | undefined },
+): Reason | undefined {
+  const { kind } = event;
+  if (isTest(kind) || kind === 'backfill') return 'other-endpoint';
+  if (endpoint.created > event.created) return 'made-later';
+  if (!endpoint.events.includes(kind)) return 'other-events';
+  if (!wants(endpoint, event)) return isOperational(kind) ? 'about-itself' : 'other-collections';
+  const isUndecided =
+    endpoint.owner !== '' && undecidedAfter !== undefined && event.position > undecidedAfter;
+  return isUndecided ? 'undecided' : undefined;
+}
+
+const messages: Readonly<Record<Reason, string>> = {
+  sent: 'It has a delivery of this event, whose status says what became of it.',
+  paused: 'It is paused: the delivery waits until it is resumed.',
+  disabled: 'It was disabled, as it took nothing for five days: the delivery waits until it is resumed.',
+  'made-later': 'It was made after the event.',
+  deleted: 'It was deleted.',
+  'other-endpoint': 'The event is a test or part of a backfill, and was made for another endpoint.',
+  'other-events': 'It is not told of events of this kind.',
+  'other-collections': 'It is not told of this collection.',
+  'about-itself': 'No endpoint is told of itself, and one of an account of no endpoint.',
+  undecided: 'It is the endpoint of an account, and was not decided yet.',
+  filter: 'Its filter is false for this change.',
+  'filter-unfit': 'Its filter does not fit this collection.',
+  owner: 'Its owner may not view the record by the view rule of the collection as it is now, or is gone.',
+  changed: 'It was changed since, and would be sent this event now.',
+  'related-changed':
+    'It would be sent this event now: its filter, or what its owner may view, depends on other records or a rule, which have changed since.',
+  expunged: 'The body of the event was expunged: what its filter would say cannot be found out any more.',
+  'collection-deleted':
+    'The collection was deleted since: what its filter would say cannot be found out any more.',
+  'state-trimmed': 'Its filter asks about the state before, which the log does not have any more.',
+  unknown: 'It could not be found out, or took too long to find out.',
+};
+
+export function messageOf(reason: Reason): string {
+  return messages[reason];
+}

@@ -1,0 +1,177 @@
+import { ruleInputOfCaller } from '../../access/rule-input.ts';
+import { comparisonText, operandText, parseRule } from '../../access/rule.ts';
+import { isOperand, type Operand, type Term } from '../../filters/operand.ts';
+import { type Comparison, comparisonsOf, type FilterTree } from '../../filters/parse.ts';
+import { type ComparedValues, findComparedValues } from '../../query/compared-values.ts';
+import { baseAlias, type ScopeContext } from '../../query/record-scope.ts';
+import { limit, sql, type Sql } from '../../sql/sql.ts';
+import type { Tuple } from '../../storage/database.ts';
+import { filterScope, treeCondition } from '../../endpoints/endpoint-conditions.ts';
+import type { Endpoint } from '../../endpoints/endpoint.ts';
+import { type ChangeQuery, askAll, conditionContext, searchChange } from './change-query.ts';
+import type { ComparedSide, FalseComparison } from './explanation.ts';
+
+/** Comparisons that are shown of one filter, with the first of many values on a side, and the first characters of each. */
+const comparisonsMax = 20;
+const valuesMax = 10;
+const lengthMax = 200;
+/** Rows that are looked at for them. */
+const rowsMax = 50;
+/** Conditions of one statement, and their text: parts that follow relations of an account repeat list rules. */
+const conditionsMax = 100;
+const textMax = 64 * 1024;
+
+/**
+ * Returns what of an endpoint's filter was false for a change, which did not meet it: of `&&` the parts that are false for themselves, or all of
+ * them where none is, as they share a related record; of `||` all parts. What the caller may not name is one entry without text and values. Empty
+ * where it takes too long to find out.
+ */
+export async function falseComparisons(
+  query: ChangeQuery,
+  endpoint: Pick<Endpoint, 'filter' | 'owner'>,
+): Promise<readonly FalseComparison[]> {
+  const tree = parseRule(endpoint.filter);
+  const scope = filterScope(endpoint.owner, conditionContext(query));
+  const parts = partsOf(tree);
+  const answers = await askParts(query, scope, parts);
+  if (answers === undefined) return [];
+  const isFalse = (part: FilterTree): boolean => part === tree || answers.get(part) === false;
+  const found = falseParts(tree, isFalse);
+  const context = { query, scope, filter: endpoint.filter };
+  const isShown = (part: FilterTree): boolean => comparisonsOf(part).every((one) => mayName(context, one));
+  const shown = found.filter(isShown);
+  const comparisons: FalseComparison[] = [];
+  for (const part of shown.slice(0, comparisonsMax)) comparisons.push(await show(context, part));
+  return shown.length < found.length ? [...comparisons, hidden] : comparisons;
+}
+
+const hidden: FalseComparison = { text: '', position: 0, isHidden: true, isOfNow: false, sides: [] };
+
+interface Shown {
+  readonly query: ChangeQuery;
+  readonly scope: ScopeContext;
+  readonly filter: string;
+}
+
+/** Returns the parts of a filter, those inside of others too, without itself. */
+function partsOf(tree: FilterTree): readonly FilterTree[] {
+  return tree.kind === 'comparison' ? [] : tree.items.flatMap((item) => [item, ...partsOf(item)]);
+}
+
+/** Asks each part by itself, as if it were a filter of its own. */
+async function askParts(
+  query: ChangeQuery,
+  scope: ScopeContext,
+  parts: readonly FilterTree[],
+): Promise<ReadonlyMap<FilterTree, boolean> | undefined> {
+  const answers = new Map<FilterTree, boolean>();
+  let some: { readonly part: FilterTree; readonly condition: Sql }[] = [];
+  let length = 0;
+  const ask = async (): Promise<boolean> => {
+    if (some.length === 0) return true;
+    const results = await askAll(
+      query,
+      some.map(({ condition }) => condition),
+    );
+    for (const [index, { part }] of some.entries()) answers.set(part, results?.[index] === true);
+    some = [];
+    length = 0;
+    return results !== undefined;
+  };
+  for (const part of parts) {
+    const condition = treeCondition(part, { collection: query.collection, scope });
+    some.push({ part, condition });
+    length += condition.text.length;
+    if ((some.length === conditionsMax || length > textMax) && !(await ask())) return undefined;
+  }
+  return (await ask()) ? answers : undefined;
+}
+
+/** Returns the parts of a false one that are to be named. */
+function falseParts(tree: FilterTree, isFalse: (part: FilterTree) => boolean): readonly FilterTree[] {
+  if (tree.kind === 'comparison') return [tree];
+  const items = tree.items.filter(isFalse);
+  // Each is true of one related record, but all of none.
+  if (items.length === 0) return [tree];
+  return items.flatMap((item) => falseParts(item, isFalse));
+}
+
+/** Whether the caller may read by the record API what the comparison names. */
+function mayName({ query, scope }: Shown, comparison: Comparison): boolean {
+  const input = ruleInputOfCaller(query.caller);
+  const base = { collection: query.collection, alias: baseAlias };
+  const values = findComparedValues({ ...scope, input }, base, comparison);
+  return values !== undefined && !values.isGuarded;
+}
+
+/** Returns a part as it is shown, with the values that were compared: those that the filter's own author, or owner, may see. */
+async function show(context: Shown, part: FilterTree): Promise<FalseComparison> {
+  const { query, scope, filter } = context;
+  const base = { collection: query.collection, alias: baseAlias };
+  const sides: ComparedSide[] = [];
+  let isOfNow = false;
+  for (const comparison of comparisonsOf(part).slice(0, comparisonsMax)) {
+    const values = findComparedValues(scope, base, comparison);
+    if (values === undefined) continue;
+    isOfNow ||= values.isOfOther;
+    const texts = [operandText(filter, comparison.left), operandText(filter, comparison.right)] as const;
+    sides.push(...(await readSides(query, values, texts)));
+  }
+  return { text: textOf(filter, part), position: part.position, isHidden: false, isOfNow, sides };
+}
+
+async function readSides(
+  query: ChangeQuery,
+  { sides, joins }: ComparedValues,
+  texts: readonly [left: string, right: string],
+): Promise<readonly ComparedSide[]> {
+  const { dialect } = query.database.names;
+  const columns = sides.map((side) => (isOperand(side) ? dialect.shown(side, lengthMax + 1) : sql`NULL`));
+  const rows = sides.some(isOperand)
+    ? await searchChange(query, { columns, rest: sql`${joins}${limit(rowsMax)}` })
+    : [];
+  return texts.map((text, index) => {
+    const side = sides[index] ?? null;
+    const values = isOperand(side) ? valuesIn(rows ?? [], index) : [constantValue(side, text)];
+    return { text, values };
+  });
+}
+
+function valuesIn(rows: readonly Tuple[], index: number): readonly unknown[] {
+  const texts = new Set(rows.map((row) => row[index]));
+  return [...texts].slice(0, valuesMax).map((text) => (typeof text === 'string' ? toShown(text) : null));
+}
+
+/** Returns the value in JSON text of the database, which may be cut off. */
+function toShown(text: string): unknown {
+  const value = parsed(text);
+  if (typeof value === 'string') return cut(value);
+  return value === undefined || text.length > lengthMax ? cut(text) : value;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function cut(text: string): string {
+  return text.length > lengthMax ? `${text.slice(0, lengthMax)}…`.toWellFormed() : text;
+}
+
+function constantValue(term: Exclude<Term, Operand>, text: string): unknown {
+  // The words are integers, as are some macros.
+  if (typeof term === 'bigint') return text.startsWith('@') ? Number(term) : term === 1n;
+  return typeof term === 'string' ? cut(term) : term;
+}
+
+/** Returns a part as it is written, but for blanks and comments between its comparisons. */
+function textOf(filter: string, part: FilterTree): string {
+  if (part.kind === 'comparison') return comparisonText(filter, part);
+  const join = part.kind === 'and' ? ' && ' : ' || ';
+  return part.items
+    .map((item) => (item.kind === 'comparison' ? textOf(filter, item) : `(${textOf(filter, item)})`))
+    .join(join);
+}

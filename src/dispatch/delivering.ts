@@ -1,0 +1,58 @@
+import { alwaysSafe } from '../events/safe-position.ts';
+import { soleOwnership } from '../deliveries/delivery.ts';
+import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
+import { Janitor, type JanitorOptions, rowByRow } from './janitor.ts';
+
+/** The delivering side of a server: the dispatcher, and how it learns what there is to deliver. */
+export interface Delivering {
+  readonly dispatcher: Dispatcher;
+  /** Tells that events were committed by this process, or that anything may have changed. Only a hint: it may be lost. */
+  wake(instanceId: string, what?: 'log' | 'all'): void;
+  /** Tells other nodes that something new was committed. Only a hint as well. */
+  tellOthers(instanceId: string): void;
+  /** The id of this node; undefined where there are no others. */
+  readonly node: string | undefined;
+  start(): Promise<void>;
+  /** Claims stop at once; attempts in flight have `graceMs` to end. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export interface DeliveringParts extends Omit<DispatcherOptions, 'ownership' | 'onForeign' | 'safeEnd'> {
+  /** How many days the log of events and deliveries is kept; 0 for ever. */
+  readonly webhookDays: number;
+  /** As `borrowAtOnce`, but waits until there is room. */
+  readonly borrow: JanitorOptions['borrow'];
+  /** Told that another node has committed something new. */
+  readonly onHint: (instanceId: string) => void;
+}
+
+/** Delivers for all instances, as this process alone holds the data directory. The start looks once for what is still pending. */
+export function deliverAlone(parts: DeliveringParts): Delivering {
+  const dispatcher = new Dispatcher({
+    ...parts,
+    ownership: soleOwnership,
+    onForeign: () => undefined,
+  });
+  const janitor = new Janitor({
+    ...parts,
+    days: parts.webhookDays,
+    wake: (id) => dispatcher.wake(id),
+    owns: () => true,
+    retention: rowByRow,
+    safeEnd: alwaysSafe,
+  });
+  return {
+    dispatcher,
+    wake: dispatcher.wake.bind(dispatcher),
+    tellOthers: () => undefined,
+    node: undefined,
+    start: () => {
+      dispatcher.start();
+      janitor.start();
+      return Promise.resolve();
+    },
+    stop: async (graceMs) => {
+      await Promise.all([janitor.stop(), dispatcher.stop(graceMs)]);
+    },
+  };
+}

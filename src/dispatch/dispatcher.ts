@@ -1,0 +1,390 @@
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { alwaysSafe, type SafeEnd } from '../events/safe-position.ts';
+import type { AlertMailer } from '../deliveries/endpoint-alerts.ts';
+import type { DecisionPort } from '../deliveries/accounts/account-decisions.ts';
+import { type PastDelivery, PastDeliveries } from '../deliveries/accounts/past-deliveries.ts';
+import { isSentAgain } from '../deliveries/log/past-events.ts';
+import { type PendingDelivery, toAttemptRequest, attemptContent } from '../deliveries/deliveries.ts';
+import type { Ownership } from '../deliveries/delivery.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import { InFlight, type HandOver } from './in-flight.ts';
+import { Handshakes } from './handshakes.ts';
+import type { LaneState } from '../deliveries/lane.ts';
+import type { InstanceLanes, Wake } from './lanes.ts';
+import { Claims, readTaken, Scheduler, type LaneTurn } from './scheduler.ts';
+import type { AttemptRequest, AttemptResult } from '../sending/attempt-result.ts';
+import { CatcherAttempts } from './catcher-attempts.ts';
+import type { Sender } from '../sending/sender.ts';
+import { chooseTurns, Slots, type Turn } from './slots.ts';
+import { WebhookCounts } from './webhook-counts.ts';
+import type { WebhookInstance, WebhookInstanceLoan } from '../endpoints/webhook-instance.ts';
+
+/** Instances opened in one look. */
+const openedAtOnceMax = 64;
+/** The wait after the database could not be read; receivers that fail have their own schedule. */
+const backOffMs = 1_000;
+/** The longest wait of the timer. A due time further away is looked at again when it ends. */
+const timerMsMax = 60_000;
+/** How often it looks for lanes that stand still. */
+const sweepEveryMs = 5_000;
+
+export interface DispatcherOptions {
+  readonly sender: Pick<Sender, 'send' | 'onResults' | 'stop' | 'handshake'>;
+  /** The ids of all instances. */
+  readonly instances: () => Iterable<string>;
+  /** Opens an instance; undefined when there is none with this id. Throws Busy where it could only be opened later. */
+  readonly borrowAtOnce: (instanceId: string) => Promise<WebhookInstanceLoan | undefined>;
+  /** How many instances may be on loan for their deliveries. Each is until it has nothing in flight and nothing to send at once. */
+  readonly instancesMax?: number;
+  readonly ownership: Ownership;
+  /** Where one process writes the log, all of it is safe. */
+  readonly safeEnd?: SafeEnd;
+  /** Told of an instance with something new that another node delivers. */
+  readonly onForeign: (instanceId: string) => void;
+  /** The most attempts in flight over all instances, tests not counted: bounds the sockets and memory of the sending thread. */
+  readonly slotsMax?: number;
+  /** Sends the mails of alerts. */
+  readonly mailer?: AlertMailer;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly version: string;
+}
+
+/**
+ * The loop that delivers: it looks at instances that were woken or have something due, gives what is due to the sender, and has
+ * the results settled. It may look too often, never too seldom: what it misses would wait until the next start.
+ */
+export class Dispatcher {
+  readonly counts = new WebhookCounts();
+  readonly #options: DispatcherOptions;
+  readonly #claims: Claims;
+  readonly #scheduler: Scheduler;
+  readonly #slots: Slots;
+  readonly #inFlight: InFlight;
+  readonly #handshakes: Handshakes;
+  readonly #catcherAttempts: CatcherAttempts;
+  readonly #past = new PastDeliveries();
+  /** Whether the last look found something to send, or did not read to the end: then there may be more. */
+  #hasFound = false;
+  #pumping: Promise<void> | undefined;
+  #isPumpScheduled = false;
+  #isStopping = false;
+  #timer: NodeJS.Timeout | undefined;
+  #isTimerSet = false;
+  #sweeps: NodeJS.Timeout | undefined;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    this.#claims = new Claims(options.instancesMax);
+    this.#scheduler = new Scheduler(options.clock);
+    this.#slots = new Slots(options.slotsMax);
+    this.#handshakes = new Handshakes({ ...options, onReached: (id) => this.wake(id) });
+    const onSettled = (instanceId: string): void => this.wake(instanceId, 'due');
+    this.#inFlight = new InFlight({ ...options, slots: this.#slots, counts: this.counts, onSettled });
+    const finish = (results: readonly AttemptResult[]): void => {
+      this.#inFlight.finish(results);
+      this.#schedulePump();
+    };
+    options.sender.onResults(finish);
+    this.#catcherAttempts = new CatcherAttempts(options.clock, (result) => finish([result]));
+  }
+
+  /** Looks through all instances once: deliveries that an earlier process left pending may be due. */
+  start(): void {
+    for (const id of this.#options.instances()) this.#scheduler.wake(id, 'all');
+    this.#schedulePump();
+    const sweep = (): void => {
+      this.shakeHands();
+      this.sweep();
+    };
+    this.#sweeps = setInterval(sweep, sweepEveryMs).unref();
+  }
+
+  /** Asks receivers that could not be reached whether they can be. */
+  shakeHands(): void {
+    for (const [id, lanes] of this.#claims.knownLanes())
+      if (this.#options.ownership.owns(id)) this.#handshakes.look(id, lanes.all());
+  }
+
+  /** Wakes lanes that stand still: there should be none, so each is logged and counted. A look that is under way finds its own. */
+  sweep(): void {
+    if (this.isLooking || this.#isStopping) return;
+    const now = this.#options.clock.now();
+    for (const [id, lanes] of this.#claims.knownLanes()) {
+      if (!this.#options.ownership.owns(id) || this.#scheduler.isWanted(id)) continue;
+      const wakesAt = this.#isTimerSet ? this.#scheduler.nextDue(id) : undefined;
+      const endpoints = lanes.stalled(now, { slots: this.#slots, wakesAt });
+      for (const endpoint of endpoints)
+        this.#options.logger.error('A lane stood still and was woken.', { instance: id, endpoint });
+      this.counts.stalled += endpoints.length;
+      if (endpoints.length > 0) this.wake(id);
+    }
+  }
+
+  /** Has an instance looked at: by default as anything of it may have changed. */
+  wake(instanceId: string, wake: Wake = 'all'): void {
+    if (!this.#options.ownership.owns(instanceId)) return this.#options.onForeign(instanceId);
+    this.#scheduler.wake(instanceId, wake);
+    this.#schedulePump();
+  }
+
+  /** Notes that something of the instance is due at `due` (milliseconds since 1970): a delivery that was pending before, or a new one in the log. */
+  noteDue(instanceId: string, due: number, wake: Wake = 'all'): void {
+    if (!this.#options.ownership.owns(instanceId)) return;
+    // The poll reports an instance that cannot be read each time it looks: this must not end the instance's rest.
+    if (this.#scheduler.isResting(instanceId)) return;
+    if (due <= this.#options.clock.now()) return this.wake(instanceId, wake);
+    if (this.#scheduler.noteDue(instanceId, due)) this.#setTimerToNext();
+  }
+
+  get safeEnd(): SafeEnd {
+    return this.#options.safeEnd ?? alwaysSafe;
+  }
+
+  /** Prepares handing over instances to other nodes. No new delivery of these instances may be claimed any more. */
+  prepareHandOver(isGoing: (instanceId: string) => boolean): Promise<HandOver> {
+    return this.#inFlight.prepareHandOver(isGoing);
+  }
+
+  /** Returns when the instance will next have a delivery due: asked before its file is closed. */
+  nextDue(instanceId: string): number | undefined {
+    return this.#scheduler.nextDue(instanceId);
+  }
+
+  /** Whether a look is under way or about to begin. */
+  get isLooking(): boolean {
+    return this.#pumping !== undefined || this.#isPumpScheduled || this.#scheduler.hasWoken;
+  }
+
+  /** How many attempts are open, tests left out. */
+  get openAttempts(): number {
+    return this.#slots.taken;
+  }
+
+  /** The instances that this process delivers for and that have something to send, now or later. */
+  workingInstances(): ReadonlySet<string> {
+    const ids = [
+      ...this.#claims.allLanes().map(({ id }) => id),
+      ...this.#scheduler.dueInstances(),
+      ...this.#scheduler.waiting,
+    ];
+    return new Set(ids.filter((id) => this.#options.ownership.owns(id)));
+  }
+
+  /** How many lanes of endpoints that this process delivers to are in each state. */
+  countLanes(): Readonly<Record<LaneState, number>> {
+    const counts = { closed: 0, open: 0, probing: 0, slow: 0, blocked: 0 };
+    for (const [id, lanes] of this.#claims.knownLanes())
+      if (this.#options.ownership.owns(id)) for (const { lane } of lanes.all()) counts[lane.state] += 1;
+    return counts;
+  }
+
+  /**
+   * Sends one delivery now, outside its lane, and resolves with the result once that is committed. Rejects when the first try to
+   * commit fails: the next ones go on for as long as the database is away, which is longer than a caller should wait.
+   */
+  sendNow(loan: WebhookInstanceLoan, endpoint: Endpoint, pending: PendingDelivery): Promise<AttemptResult> {
+    const test = Promise.withResolvers<AttemptResult>();
+    const lanes = this.#claims.add(loan);
+    lanes.noteUse(1);
+    this.#inFlight.add({ lanes, endpoint, pending, test });
+    const request = this.#requestOf(loan.instance, endpoint, pending);
+    if (!this.#catcherAttempts.take(loan.instance, request)) this.#options.sender.send([request]);
+    return test.promise;
+  }
+
+  /**
+   * Stops claiming at once; attempts in flight have `graceMs` to end. Their results are committed before this resolves, unless
+   * commits still fail when the grace is over.
+   */
+  async stop(graceMs: number): Promise<void> {
+    this.#isStopping = true;
+    clearInterval(this.#sweeps);
+    this.#inFlight.giveUpAt(this.#options.clock.monotonic() + graceMs);
+    await this.#pumping;
+    // Only now, as the last look may have set the timer.
+    clearTimeout(this.#timer);
+    await this.#past.settled();
+    await Promise.all(this.#claims.allLanes().map((lanes) => lanes.decided()));
+    await this.#options.sender.stop(graceMs);
+    await this.#catcherAttempts.settled();
+    await this.#inFlight.settled();
+    this.#claims.releaseAll();
+  }
+
+  #schedulePump(): void {
+    if (this.#isPumpScheduled || this.#isStopping) return;
+    this.#isPumpScheduled = true;
+    setImmediate(() => {
+      this.#isPumpScheduled = false;
+      if (this.#pumping !== undefined || this.#isStopping) return;
+      this.#pumping = this.#pump()
+        .then(() => {
+          if (this.#hasMore()) this.#schedulePump();
+        })
+        .catch((error: unknown) => {
+          const message = 'A look for deliveries failed; trying again.';
+          this.#options.logger.error(message, { error, delayMs: backOffMs });
+          this.#setTimer(backOffMs);
+        })
+        .finally(() => {
+          this.#pumping = undefined;
+        });
+    });
+  }
+
+  #hasMore(): boolean {
+    // What has no slot now is looked at again when one is free.
+    return this.#scheduler.hasWoken || this.#hasFound;
+  }
+
+  async #pump(): Promise<void> {
+    await this.#openWoken();
+    // One reading for the whole look: what becomes due between two of them would be in neither.
+    const now = this.#options.clock.now();
+    const { ownership } = this.#options;
+    const safe = this.safeEnd.safePosition;
+    for (const lanes of this.#claims.allLanes()) {
+      const { id } = lanes;
+      const decisions = this.#decisionPort(id);
+      const look = { now, safe, epoch: ownership.epochOf(id), decisions };
+      if (ownership.owns(id)) await this.#orRest(lanes, () => lanes.refill(look));
+      else lanes.rest();
+    }
+    // Its next delivery may lie behind the safe position.
+    if (this.#claims.allLanes().some(({ hasStrict }) => hasStrict)) this.safeEnd.hurry();
+    const candidates = this.#claims.allLanes().map((lanes) => lanes.candidate(now));
+    const turns = chooseTurns([...candidates], this.#slots);
+    this.#hasFound = turns.length > 0 || this.#claims.allLanes().some((lanes) => lanes.hasUnread(now));
+    const requests = await this.#claim(turns, now);
+    if (requests.length > 0) this.#options.sender.send(requests);
+    this.#letGo(now);
+  }
+
+  #decisionPort(id: string): DecisionPort {
+    const { ownership, mailer } = this.#options;
+    const isOver = (): boolean => this.#isStopping || !ownership.owns(id);
+    return { safeEnd: this.safeEnd, mailer, isOver, onStep: () => this.wake(id, 'due') };
+  }
+
+  /** Runs a step on an instance. One whose file cannot be read must not hold up the others: it rests until it is woken. */
+  async #orRest<Result>(lanes: InstanceLanes, step: () => Promise<Result>): Promise<Result | undefined> {
+    try {
+      return await step();
+    } catch (error) {
+      const instance = lanes.id;
+      const message = 'Deliveries could not be read; trying again.';
+      this.#options.logger.error(message, { instance, error, delayMs: backOffMs });
+      lanes.rest();
+      this.#scheduler.rest(instance, backOffMs);
+      return undefined;
+    }
+  }
+
+  async #openWoken(): Promise<void> {
+    let opened = 0;
+    for (const [id, wake] of this.#scheduler.takeWoken()) {
+      let lanes = this.#claims.lanesOf(id);
+      if (lanes === undefined && opened === openedAtOnceMax) {
+        this.#scheduler.wake(id, wake);
+        continue;
+      }
+      this.#scheduler.clearDue(id);
+      if (lanes === undefined && !this.#claims.hasRoom(id, this.#options.clock.now())) {
+        this.#scheduler.wait(id, wake);
+        continue;
+      }
+      if (lanes === undefined) {
+        opened += 1;
+        lanes = await this.#claims.open([id, wake], this.#scheduler, this.#options);
+      }
+      lanes?.note(wake);
+    }
+  }
+
+  async #claim(turns: readonly Turn[], now: number): Promise<readonly AttemptRequest[]> {
+    const taken = turns.flatMap((turn) => {
+      const lanes = this.#claims.lanesOf(turn.instanceId);
+      return lanes === undefined ? [] : [{ lanes, turn }];
+    });
+    // Rows are read only now: a delivery may have been settled or cancelled since its id was read, and bodies are large.
+    const found = await readTaken({ taken, now }, (lanes, read) => this.#orRest(lanes, read));
+    const requests = taken.map((one) => this.#send(one, found.get(one.turn), now));
+    return requests.filter((request) => request !== undefined);
+  }
+
+  #send(
+    { lanes, turn }: LaneTurn,
+    pending: PendingDelivery | undefined,
+    now: number,
+  ): AttemptRequest | undefined {
+    // Checked again: the instance may have been handed over to another node during the read.
+    const isOurs = this.#options.ownership.owns(lanes.id);
+    const endpoint = isOurs ? lanes.claim(turn, pending, now) : undefined;
+    if (endpoint === undefined || pending === undefined) {
+      this.#slots.release(turn);
+      return undefined;
+    }
+    this.#inFlight.add({ lanes, endpoint, pending, slot: turn });
+    if (pending.fate !== 'send') {
+      this.#inFlight.leave(pending, pending.fate);
+      return undefined;
+    }
+    if (isSentAgain(endpoint, pending, this.#options.clock.now())) {
+      const past = { instance: lanes.instance, endpoint, pending };
+      this.#past.ask(past, (answer) => this.#sendPast(past, answer));
+      return undefined;
+    }
+    const request = this.#requestOf(lanes.instance, endpoint, pending);
+    return this.#catcherAttempts.take(lanes.instance, request) ? undefined : request;
+  }
+
+  /** Sends what an account may still view of an event. */
+  #sendPast({ instance, endpoint }: PastDelivery, answer: PendingDelivery): void {
+    // Nothing more is sent then: it is still pending.
+    if (this.#isStopping) return;
+    if (answer.fate !== 'send') return this.#inFlight.leave(answer, answer.fate);
+    const request = this.#requestOf(instance, endpoint, answer);
+    if (!this.#catcherAttempts.take(instance, request)) this.#options.sender.send([request]);
+  }
+
+  #requestOf(instance: WebhookInstance, endpoint: Endpoint, pending: PendingDelivery): AttemptRequest {
+    const { clock, version } = this.#options;
+    return toAttemptRequest(attemptContent(pending), {
+      endpoint,
+      instanceId: instance.id,
+      nowMs: clock.now(),
+      version,
+    });
+  }
+
+  /** Gives back instances that have nothing to do now, and notes when each of them next will. */
+  #letGo(now: number): void {
+    for (const lanes of this.#claims.allLanes()) {
+      const { id } = lanes;
+      const due = lanes.endLook(now);
+      if (due !== undefined) this.#scheduler.setDue(id, due);
+      if (!lanes.isBusy(now) && !this.#scheduler.isWoken(id)) this.#claims.release(id);
+    }
+    this.#scheduler.wakeWaiting((id) => this.#claims.hasRoom(id, now));
+    this.#setTimerToNext();
+  }
+
+  #setTimerToNext(): void {
+    const delayMs = this.#scheduler.delayMs();
+    if (delayMs !== undefined) this.#setTimer(delayMs);
+  }
+
+  #setTimer(delayMs: number): void {
+    clearTimeout(this.#timer);
+    // A late wake-up must not bring back the timer that a stop has cleared.
+    if (this.#isStopping) return;
+    const wake = (): void => {
+      this.#isTimerSet = false;
+      this.#schedulePump();
+    };
+    this.#timer = setTimeout(wake, Math.min(Math.max(delayMs, 0), timerMsMax));
+    this.#isTimerSet = true;
+  }
+}

@@ -1,0 +1,42 @@
+import type { Clock } from '../base/clock.ts';
+import type { Sender } from '../sending/sender.ts';
+import type { EndpointLane } from './endpoint-lane.ts';
+
+/** How many are open at once; the others wait for the next sweep. */
+const openMax = 64;
+
+export interface HandshakesOptions {
+  readonly sender: Pick<Sender, 'handshake'>;
+  readonly clock: Clock;
+  /** Called when a receiver can be reached again, so that a probe is due. */
+  readonly onReached: (instanceId: string) => void;
+}
+
+/** Asks receivers that could not be reached whether they can be: by a connection and no request. It needs no instance to be open. */
+export class Handshakes {
+  readonly #options: HandshakesOptions;
+  #open = 0;
+
+  constructor(options: HandshakesOptions) {
+    this.#options = options;
+  }
+
+  look(instanceId: string, lanes: Iterable<EndpointLane>): void {
+    const { clock } = this.#options;
+    for (const state of lanes) {
+      if (this.#open >= openMax) return;
+      if (state.lane.asksHandshake(clock.now())) void this.#ask(instanceId, state);
+    }
+  }
+
+  async #ask(instanceId: string, { lane, endpoint: { url } }: EndpointLane): Promise<void> {
+    const { sender, clock, onReached } = this.#options;
+    this.#open += 1;
+    try {
+      const isReached = await sender.handshake(url);
+      if (lane.noteHandshake(isReached, clock.now())) onReached(instanceId);
+    } finally {
+      this.#open -= 1;
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { readSafeFor } from '../deliveries/decision-cursor.ts';
+import { Poller } from '../base/poller.ts';
+import type { SafeEnd } from '../events/safe-position.ts';
+import type { TrimPoint } from '../events/trimmed.ts';
+import { giveUpWaiting } from '../deliveries/give-up-waiting.ts';
+import { releaseStrays } from '../deliveries/record-order.ts';
+import { moveCursors } from '../deliveries/log/move-cursors.ts';
+import { tidyDeleted, trimLog } from '../deliveries/log/trim-log.ts';
+import type { WebhookInstance, WebhookInstanceLoan } from '../endpoints/webhook-instance.ts';
+
+const intervalMs = 60_000;
+/** How often each instance is looked at. */
+const tidyEveryMs = 3_600_000;
+const dayMs = 86_400_000;
+
+export interface JanitorOptions {
+  readonly instances: () => Iterable<string>;
+  readonly borrow: (instanceId: string) => Promise<WebhookInstanceLoan | undefined>;
+  readonly owns: (instanceId: string) => boolean;
+  readonly safeEnd: SafeEnd;
+  /** How many days the log of events and deliveries is kept; 0 for ever. */
+  readonly days: number;
+  readonly retention: Retention;
+  /** Looks for what an instance has to send. */
+  readonly wake: (instanceId: string) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** How old events leave a log that instances share. */
+export interface Retention {
+  /** How much longer an event is kept that leaves by itself, with others of its instance: usually it leaves before that with all of its time. */
+  readonly graceMs: number;
+  /**
+   * Drops parts of the log in which everything was made before this time (milliseconds since 1970). First, `giveUp` is called with what
+   * each instance loses by that.
+   */
+  dropOld(before: number, giveUp: (instanceId: string, trimmed: TrimPoint) => Promise<void>): Promise<void>;
+}
+
+/** Where each instance has a log of its own, the janitor deletes rows. */
+export const rowByRow: Retention = { graceMs: 0, dropOld: () => Promise.resolve() };
+
+/** Keeps the log of events and deliveries short, of one instance after the other, each once an hour whether or not it is used. */
+export class Janitor {
+  readonly #options: JanitorOptions;
+  #watch: Poller | undefined;
+  /** When each instance was looked at, by the monotonic clock. */
+  readonly #tidiedAtMs = new Map<string, number>();
+  #droppedAtMs = Number.NEGATIVE_INFINITY;
+  #isStopping = false;
+
+  constructor(options: JanitorOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { logger } = this.#options;
+    const onError = (error: unknown): void =>
+      logger.warn('The log of webhooks could not be trimmed; trying again.', { error });
+    this.#watch = new Poller({ intervalMs, poll: () => this.tidy(), onError });
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#watch?.stop();
+  }
+
+  /** Looks through all instances that this process delivers for. One that cannot be read does not keep it from the others. */
+  async tidy(): Promise<void> {
+    const { instances, owns, clock, logger } = this.#options;
+    for (const id of instances()) {
+      if (this.#isStopping) return;
+      const dueMs = (this.#tidiedAtMs.get(id) ?? Number.NEGATIVE_INFINITY) + tidyEveryMs;
+      if (!owns(id) || clock.monotonic() < dueMs) continue;
+      this.#tidiedAtMs.set(id, clock.monotonic());
+      try {
+        await this.#tidyOne(id);
+      } catch (error) {
+        logger.warn('The log of webhooks of an instance could not be trimmed.', { instance: id, error });
+      }
+    }
+    await this.#dropOld();
+  }
+
+  async #dropOld(): Promise<void> {
+    const { retention, days, clock } = this.#options;
+    if (days === 0 || this.#isStopping || clock.monotonic() < this.#droppedAtMs + tidyEveryMs) return;
+    await retention.dropOld(this.#before, (id, trimmed) => this.#giveUp(id, trimmed));
+    this.#droppedAtMs = clock.monotonic();
+  }
+
+  /** Events before this time are not kept. */
+  get #before(): number {
+    const { days, clock } = this.#options;
+    return clock.now() - days * dayMs;
+  }
+
+  /** An instance that cannot be read does not keep the log of all others. */
+  async #giveUp(id: string, trimmed: TrimPoint): Promise<void> {
+    try {
+      const loan = this.#isStopping ? undefined : await this.#options.borrow(id);
+      if (loan === undefined) return;
+      try {
+        this.#tellExpired(id, await giveUpWaiting(loan.instance, trimmed));
+      } finally {
+        loan.release();
+      }
+    } catch (error) {
+      this.#options.logger.warn('The log of webhooks of an instance could not be trimmed.', {
+        instance: id,
+        error,
+      });
+    }
+  }
+
+  async #tidyOne(id: string): Promise<void> {
+    const loan = await this.#options.borrow(id);
+    if (loan === undefined) return;
+    try {
+      const { instance } = loan;
+      await this.#trim(instance);
+      if (await releaseStrays(instance)) this.#options.wake(id);
+      await tidyDeleted(instance);
+      await moveCursors(instance.database, {
+        safeFor: await readSafeFor(instance, this.#options.safeEnd.safePosition),
+        isEnding: () => this.#isStopping,
+      });
+    } finally {
+      loan.release();
+    }
+  }
+
+  async #trim(instance: WebhookInstance): Promise<void> {
+    const { id } = instance;
+    const { days, retention, logger } = this.#options;
+    if (days === 0) return;
+    const before = this.#before - retention.graceMs;
+    let [from, events, expired, hasMore] = [0, 0, 0, true];
+    while (hasMore && !this.#isStopping) {
+      const trimmed = await trimLog(instance, { before, from });
+      hasMore = trimmed.events > 0;
+      from = trimmed.last;
+      events += trimmed.events;
+      expired += trimmed.expired;
+    }
+    this.#tellExpired(id, expired);
+    if (events > 0) logger.debug('Old events were deleted.', { instance: id, events });
+  }
+
+  #tellExpired(id: string, expired: number): void {
+    if (expired === 0) return;
+    const message = 'Webhooks were given up that had waited for as long as the log is kept.';
+    this.#options.logger.warn(message, { instance: id, expired });
+    // What has waited for them may be sent.
+    this.#options.wake(id);
+  }
+}

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { insertDeliveries, insertOutcomes, openLogDatabase, range } from '../../test/support/log-rows.ts';
+import { openPostgresDatabase } from '../../test/support/postgres-database.ts';
+import { sql } from '../sql/sql.ts';
+import type { Database, Reader } from '../storage/database.ts';
+import { readOldestPending } from '../deliveries/log/count-waiting.ts';
+import { LaneSource, readDue } from './lane-source.ts';
+
+const endpoint = 7;
+const rows = 2_700;
+const apiece = 900;
+
+/** Returns how many rows and entries of indexes of a table a work reads; the server counts them. */
+async function readsOf(
+  database: Database,
+  table: string,
+  work: (reader: Reader) => Promise<unknown>,
+): Promise<number> {
+  return database.write(
+    async (tx) => {
+      await work(tx);
+      const [row] = await tx.tuples(sql`
+        SELECT sum(pg_stat_get_xact_tuples_returned(oid)) FROM pg_class
+        WHERE relnamespace = to_regnamespace('chancery') AND relname ~ ${`^${table}(_[0-9]|$)`}`);
+      return Number(row?.[0]);
+    },
+    { findsByKey: true },
+  );
+}
+
+test('before the server has statistics of the log, what a lane and health look for grows with what they walk, not with its square', async (t) => {
+  const database = await openLogDatabase(t, async (its) => (await openPostgresDatabase(its)).database);
+  const look = { endpoint, now: 1, safe: rows, since: 0, from: 0, walkMax: 2 * rows, retriesMax: 256 };
+  // So few at a time that the statistics are not made.
+  for (let first = 1; first < rows; first += apiece) {
+    const events = range(first, first + apiece - 1);
+    await insertDeliveries(database, [endpoint, endpoint + 1], events);
+    await insertOutcomes(database, { endpoint, events });
+  }
+  const due = await readsOf(database, 'outcome', (reader) => readDue(reader, look));
+  assert.ok(due >= rows, `${due} reads for a lane`);
+  assert.ok(due < 10 * rows, `${due} reads for a lane`);
+  const oldest = await readsOf(database, 'outcome', readOldestPending);
+  assert.ok(oldest < 10 * rows, `${oldest} reads for the oldest`);
+});
+
+test('what lanes read of the log does not grow with what other endpoints are told', async (t) => {
+  const database = await openLogDatabase(t, async (its) => (await openPostgresDatabase(its)).database);
+  const endpoints = range(1, 40);
+  const events = range(1, 600);
+  await insertDeliveries(database, endpoints, events);
+  const { names } = database;
+  const read = await readsOf(database, 'delivery', async (reader) => {
+    for (const one of endpoints)
+      await new LaneSource(0, names).read(reader, { endpoint: one, now: 1, safe: events.length });
+  });
+  // At most its own: the planner may read them all before it sorts, as they are few.
+  assert.ok(read >= endpoints.length * 256, `${read} rows are read`);
+  assert.ok(read <= endpoints.length * (events.length + 8), `${read} rows are read`);
+});

@@ -1,0 +1,394 @@
+import { assert } from '../base/assert.ts';
+import { type PendingDelivery, readPendings, sendAnyway, type SendPolicy } from '../deliveries/deliveries.ts';
+import { AccountDecisions, type DecisionPort } from '../deliveries/accounts/account-decisions.ts';
+import type { Endpoint } from '../endpoints/endpoint.ts';
+import { ReplayRunner } from '../deliveries/replays/replay-runner.ts';
+import type { AttemptResult } from '../sending/attempt-result.ts';
+import type { WebhookInstance } from '../endpoints/webhook-instance.ts';
+import { readDueEndpoints } from '../deliveries/outcomes.ts';
+import {
+  type EndpointLane,
+  followEndpoint,
+  hasSendable,
+  hasSlot,
+  isReadable,
+  newEndpointLane,
+  roomAt,
+  toCandidate,
+  waitOf,
+} from './endpoint-lane.ts';
+import { readLanesAhead } from './read-lanes.ts';
+import { closedLane, type LaneChange } from '../deliveries/lane.ts';
+import {
+  type AlertState,
+  type LaneAlerts,
+  type LaneRow,
+  noAlerts,
+  readLanes,
+} from '../deliveries/lane-store.ts';
+import { type Candidate, type Slots, SlotTime, type Turn } from './slots.ts';
+
+/** When a look is made, and what it may rely on. */
+export interface LookContext {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** No event at or before this position can appear any more. */
+  readonly safe: number;
+  /** In another one than before, another node may have changed the lanes. */
+  readonly epoch: string;
+  readonly decisions: DecisionPort;
+}
+
+/** What makes lanes go on. */
+export interface Wakes {
+  readonly slots: Slots;
+  readonly wakesAt: number | undefined;
+}
+
+/** A cursor is stored with the settlements that follow, at most this often. */
+const cursorEveryMs = 1_000;
+/** Cursors that are stored with one settlement; the others wait for the next. */
+const cursorsTogetherMax = 64;
+
+/** Why lanes are looked at: as something is due by now · as events were committed · as anything may have changed. Each includes those before it. */
+export type Wake = 'due' | 'log' | 'all';
+
+/**
+ * One instance as the dispatcher sees it: a lane for each active endpoint, and what is claimed. It is remembered while the instance is not on loan. Most
+ * lanes wait for a commit most of the time: a look goes through those alone that are awake, as there may be a thousand others.
+ */
+export class InstanceLanes {
+  readonly id: string;
+  /** While it is on loan. */
+  #instance: WebhookInstance | undefined;
+  /** By endpoint id. */
+  readonly #lanes = new Map<string, EndpointLane>();
+  /** Those without owner: a commit may have something for each of them. */
+  #unowned: readonly EndpointLane[] = [];
+  /** Those that wait for something else than a commit, or were not looked at since. */
+  readonly #awake = new Set<EndpointLane>();
+  /** Whether something may be due for lanes of accounts that is not known here. */
+  #isOwnedUnknown = false;
+  /** Whether what was read ahead was dropped, and nothing has changed since. */
+  #isResting = false;
+  #followed: { readonly all: readonly Endpoint[]; readonly epoch: string } | undefined;
+  /** The ownership in which it was learned: if that has been another's since, the stored lanes are read again. */
+  #epoch: string | undefined;
+  /** What the instance has used of slots. */
+  readonly #time = new SlotTime();
+  readonly #replays = new ReplayRunner();
+  readonly #decisions = new AccountDecisions();
+  /** Tests and settlements under way: they need the instance, and are of no lane. */
+  #uses = 0;
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
+  get instance(): WebhookInstance {
+    assert(this.#instance !== undefined, 'the instance is on loan');
+    return this.#instance;
+  }
+
+  /** Begins a loan, or ends it (undefined). */
+  lend(instance: WebhookInstance | undefined): void {
+    this.#instance = instance;
+  }
+
+  /** Makes lanes read again that something may be due for. */
+  note(wake: Wake): void {
+    if (wake !== 'due') this.#decisions.noteChange();
+    if (this.#isResting) {
+      this.#isResting = false;
+      for (const state of this.#lanes.values()) this.#wake(state);
+      return;
+    }
+    if (wake === 'due') return;
+    for (const state of this.#unowned) this.#wake(state);
+    if (wake === 'log') return;
+    this.#isOwnedUnknown = true;
+    for (const state of this.#lanes.values()) this.#awake.add(state);
+  }
+
+  /** Makes the lanes of these endpoints read again, by their numbers. */
+  noteDue(numbers: ReadonlySet<number>): void {
+    for (const state of this.#lanes.values()) if (numbers.has(state.endpoint.number)) this.#wake(state);
+  }
+
+  #wake(state: EndpointLane): void {
+    state.source.noteChange();
+    this.#awake.add(state);
+  }
+
+  /** Stops sending and reading until something changes. What was read ahead is dropped and read again then. */
+  rest(): void {
+    this.#isResting = true;
+    for (const { source } of this.#lanes.values()) source.drop();
+  }
+
+  /** Follows the endpoints as they are now, and reads due deliveries for lanes that have room and nothing read ahead. */
+  async refill({ now, safe, epoch, decisions }: LookContext): Promise<void> {
+    const { endpoints, database } = this.instance;
+    const all = await endpoints.all(database);
+    await this.#follow(all, epoch);
+    if (this.#isOwnedUnknown) {
+      this.#isOwnedUnknown = false;
+      if (this.#unowned.length < this.#lanes.size) this.noteDue(await readDueEndpoints(database, now));
+    }
+    for (const state of this.#awake) if ((state.source.nextDue ?? now + 1) <= now) state.source.noteChange();
+    this.#decisions.advance(this.instance, {
+      ...decisions,
+      endpoints: all,
+      epoch,
+      onDecided: (told) => {
+        this.noteDue(told);
+        decisions.onStep();
+      },
+    });
+    const taking = await this.#replays.advance(this.instance, all, now);
+    if (taking.size > 0) this.noteDue(taking);
+    const decidedFor = (number: number): number => this.#decisions.decidedFor(number);
+    await readLanesAhead(database, this.#awake, { now, safe, decidedFor });
+  }
+
+  all(): Iterable<EndpointLane> {
+    return this.#lanes.values();
+  }
+
+  /** What takes part in the choice of turns at `now`. */
+  candidate(now: number): Candidate {
+    const lanes = [...this.#awake].filter((state) => hasSendable(state, now));
+    return {
+      instanceId: this.id,
+      usedMs: this.#time.usedAt(now),
+      lanes: lanes.map((state) => toCandidate(state, now)),
+    };
+  }
+
+  /** True while the instance must stay open even if nothing changes: also while a lane is to be read that others left no turn for. */
+  isBusy(now: number): boolean {
+    if (this.#uses > 0 || this.#decisions.isRunning) return true;
+    return this.#awake
+      .values()
+      .some((state) => state.source.claimedCount > 0 || hasSendable(state, now) || isReadable(state, now));
+  }
+
+  /** Resolves when nothing is being decided for endpoints of accounts. */
+  decided(): Promise<void> {
+    return this.#decisions.settled();
+  }
+
+  /** Whether a lane has not read all that it could send. */
+  hasUnread(now: number): boolean {
+    return this.#awake.values().some((state) => isReadable(state, now));
+  }
+
+  /**
+   * Reads those deliveries that are still pending. A change of an endpoint holds for all that is sent once it was answered,
+   * but the lanes miss one that was made through another node or since they were filled. `endpointUpdated` of the rows shows it.
+   */
+  async readPendings(turns: readonly Turn[], now: number): Promise<readonly PendingDelivery[]> {
+    const { database, endpoints } = this.instance;
+    const asked = new Map<number, Endpoint>();
+    const keys = turns.flatMap(({ endpointId, event }) => {
+      const endpoint = this.#lanes.get(endpointId)?.endpoint;
+      if (endpoint === undefined) return [];
+      asked.set(endpoint.number, endpoint);
+      return [{ event, endpoint: endpoint.number }];
+    });
+    const policyOf = (number: number): SendPolicy => asked.get(number) ?? sendAnyway;
+    const pendings = await readPendings(database, { keys, policyOf, instance: this.instance, now });
+    const areKnown = pendings.every(
+      ({ endpointId, endpointUpdated }) => this.#lanes.get(endpointId)?.endpoint.updated === endpointUpdated,
+    );
+    if (!areKnown) await this.#follow(await endpoints.stored(database), this.#epoch ?? '');
+    return pendings;
+  }
+
+  /** Counts an attempt as open and returns its endpoint; undefined if the delivery is not to be sent now. */
+  claim(turn: Turn, pending: PendingDelivery | undefined, now: number): Endpoint | undefined {
+    const state = this.#lanes.get(turn.endpointId);
+    if (state === undefined) return undefined;
+    const { lane, source, time, bucket } = state;
+    if (!state.isActive || source.isClaimed(turn.event)) return undefined;
+    if (pending === undefined) {
+      source.release(turn.event);
+      return undefined;
+    }
+    // The lane may have closed, or another been opened for the endpoint, while the delivery was read.
+    if (roomAt(state, now) === 0) {
+      source.putBack(turn);
+      return undefined;
+    }
+    const { due } = pending.state;
+    // It may have been read before a failure that put the delivery off was settled, or the clock was set back.
+    if (due !== undefined && due > now) {
+      // The read took it for due already, so nothing else would come back for it later.
+      source.nextDue = Math.min(source.nextDue ?? due, due);
+      source.release(turn.event);
+      return undefined;
+    }
+    source.claim(turn.event);
+    if (pending.fate !== 'send') return state.endpoint;
+    lane.send(pending.id, now);
+    bucket.take(now, state.endpoint.rateLimit);
+    time.note(1, now);
+    this.#time.note(1, now);
+    return state.endpoint;
+  }
+
+  /** Ends an attempt counted by {@link claim}. The delivery stays claimed until its settlement is committed. */
+  land(
+    endpointId: string,
+    result: AttemptResult,
+    context: { readonly now: number; readonly random: number },
+  ): LaneChange | undefined {
+    this.#time.note(-1, context.now);
+    const state = this.#lanes.get(endpointId);
+    state?.time.note(-1, context.now);
+    const maxInFlight = state?.endpoint.maxInFlight ?? 1;
+    return state?.lane.end(result.deliveryId, result, { ...context, maxInFlight });
+  }
+
+  /** Ends a claim, as its settlement is committed; an aborted first attempt has none and is made again. */
+  settled({ endpointId, key, state }: PendingDelivery, isAborted: boolean): void {
+    const source = this.#lanes.get(endpointId)?.source;
+    if (isAborted && state.due === undefined) source?.abort(key.event);
+    else source?.release(key.event);
+  }
+
+  /** Sends nothing more to an endpoint of a strict order whose delivery is exhausted, until it is resumed. */
+  block(endpointId: string, cause: string): void {
+    this.#lanes.get(endpointId)?.lane.block(cause);
+  }
+
+  /** Notes that a test or a settlement is under way (1), or is over (-1): the instance stays on loan for it. */
+  noteUse(by: 1 | -1): void {
+    this.#uses += by;
+  }
+
+  /** Whether an endpoint is sent one delivery after the other, in the order of the log. */
+  get hasStrict(): boolean {
+    return this.#lanes.values().some(({ endpoint }) => endpoint.order === 'strict');
+  }
+
+  /** Returns the lanes that have changed since they were stored. */
+  changedLanes(now: number): readonly LaneRow[] {
+    let cursors = 0;
+    return [...this.#lanes.values()].flatMap((state) => {
+      const { lane, stored, updated, source, endpoint } = state;
+      if (updated === undefined) return [];
+      const isStored = lane.stored === stored;
+      const isCursorDue = Math.abs(now - state.cursorStoredAt) >= cursorEveryMs;
+      const cursor = isStored && !isCursorDue ? state.storedCursor : source.low;
+      if (isStored && (cursor <= state.storedCursor || cursors >= cursorsTogetherMax)) return [];
+      if (isStored) cursors += 1;
+      return [{ endpoint: endpoint.number, updated, lane: lane.stored, cursor }];
+    });
+  }
+
+  /** Notes that changed lanes are stored. */
+  noteStored(rows: readonly LaneRow[], now: number): void {
+    const byEndpoint = new Map(rows.map((row) => [row.endpoint, row]));
+    for (const state of this.#lanes.values()) {
+      const row = byEndpoint.get(state.endpoint.number);
+      if (row === undefined) continue;
+      state.stored = row.lane;
+      state.storedCursor = row.cursor;
+      state.cursorStoredAt = now;
+    }
+  }
+
+  /** Returns what decides about alerts of an endpoint; undefined while what is stored of it is not known here. */
+  alertState(endpointId: string): AlertState | undefined {
+    const { updated, alerts, lane } = this.#lanes.get(endpointId) ?? {};
+    if (updated === undefined || alerts === undefined || lane === undefined) return undefined;
+    return { updated, alerts, lane: lane.stored };
+  }
+
+  /** Notes that an alert is stored. */
+  noteAlerts(endpointId: string, alerts: LaneAlerts): void {
+    const state = this.#lanes.get(endpointId);
+    if (state !== undefined) state.alerts = alerts;
+  }
+
+  /** Ends a look: lanes that wait for a commit are left alone until there is one. Returns when a lane may next begin an attempt that it must not begin `now`. */
+  endLook(now: number): number | undefined {
+    const dues: (number | undefined)[] = [this.#replays.nextAt, this.#decisions.nextAt(now)];
+    for (const state of this.#awake) {
+      const wait = waitOf(state, now);
+      if (wait.kind === 'time') dues.push(wait.at);
+      const isQuiet = wait.kind === 'commit' || wait.kind === 'resume';
+      if (isQuiet && state.source.claimedCount === 0) this.#awake.delete(state);
+    }
+    return dues.reduce(
+      (first, due) => (first === undefined || (due ?? first) < first ? due : first),
+      undefined,
+    );
+  }
+
+  /**
+   * Returns the endpoints whose lanes stand still at a time between two looks: nothing that is going to happen makes them go on. `wakesAt` is
+   * when the instance is looked at next; undefined when it is not.
+   */
+  stalled(now: number, { slots, wakesAt }: Wakes): readonly string[] {
+    if (wakesAt !== undefined && wakesAt <= now) return [];
+    const stalled = [...this.#lanes.values()].filter((state) => {
+      const wait = waitOf(state, now);
+      if (wait.kind === 'time') return wakesAt === undefined || wakesAt > wait.at;
+      if (wait.kind === 'slot') return hasSlot(state, { slots, instanceId: this.instance.id, now });
+      return wait.kind === 'look';
+    });
+    return stalled.map(({ endpoint }) => endpoint.id);
+  }
+
+  async #follow(all: readonly Endpoint[], epoch: string): Promise<void> {
+    if (this.#followed?.all === all && this.#followed.epoch === epoch) return;
+    const endpoints = all.filter((endpoint) => endpoint.status === 'active');
+    const active = new Set(endpoints.map((endpoint) => endpoint.id));
+    for (const [id, state] of this.#lanes) if (!active.has(id)) this.#leave(id, state);
+    for (const endpoint of endpoints) this.#keep(endpoint);
+    this.#unowned = [...this.#lanes.values()].filter(({ endpoint }) => endpoint.owner === '');
+    await this.#restore(endpoints, epoch);
+    this.#followed = { all, epoch };
+  }
+
+  /** Takes over what is stored of lanes that are new here, or whose endpoint or owner has changed. */
+  async #restore(endpoints: readonly Endpoint[], epoch: string): Promise<void> {
+    const isOurs = this.#epoch === epoch;
+    const unknown = endpoints.filter(
+      ({ id, updated }) => !isOurs || this.#lanes.get(id)?.updated !== updated,
+    );
+    if (unknown.length === 0) return;
+    await this.#replays.reload(this.instance.database);
+    const stored = await readLanes(this.instance.database);
+    for (const { id, number, updated } of unknown) {
+      const state = this.#lanes.get(id);
+      if (state === undefined) continue;
+      const { lane = closedLane, cursor = 0, alerts = noAlerts } = stored.get(number) ?? {};
+      state.alerts = alerts;
+      state.stored = lane;
+      state.storedCursor = cursor;
+      state.lane.restore(lane);
+      state.source.restart(cursor);
+      state.updated = updated;
+      this.#awake.add(state);
+    }
+    this.#epoch = epoch;
+  }
+
+  /** Ends a lane, but keeps it while attempts are open: a new one made on resuming could let more than `maxInFlight` be open. */
+  #leave(id: string, state: EndpointLane): void {
+    state.source.drop();
+    state.isActive = false;
+    if (state.source.claimedCount > 0) return;
+    this.#lanes.delete(id);
+    this.#awake.delete(state);
+  }
+
+  #keep(endpoint: Endpoint): void {
+    const state = this.#lanes.get(endpoint.id);
+    if (state === undefined) this.#lanes.set(endpoint.id, newEndpointLane(endpoint, this.instance));
+    else followEndpoint(state, endpoint);
+  }
+}

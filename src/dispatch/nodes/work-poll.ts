@@ -1,0 +1,187 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import { Poller } from '../../base/poller.ts';
+import { Signal } from '../../events/event-log.ts';
+import { systemClock } from '../../base/clock.ts';
+import { type LogState, readLogState, type SafeEnd, SafePosition } from '../../events/safe-position.ts';
+import { foundByKeys, sql } from '../../sql/sql.ts';
+import type { Database } from '../../storage/database.ts';
+import { DueFloor } from '../due-floor.ts';
+import { behindMax, sweepEveryMs } from '../lane-source.ts';
+
+const pollIntervalMs = 250;
+/** How often it looks while somebody waits for the log to become safe, and for how long after that. */
+const hurriedIntervalMs = 20;
+const hurriedForMs = 1_000;
+/** States that are read in a row for who waits: by one a position is known, behind the next one an id is drawn, and by another that is over. */
+const statesInRowMax = 4;
+
+export interface WorkPollOptions {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called for every instance with something to deliver, with the time when that is due (milliseconds since 1970): new in the log, or anything. */
+  readonly onPending: (instanceId: string, due: number, what: 'log' | 'all') => void;
+}
+
+/**
+ * Looks for what is to be delivered for any instance of a PostgreSQL database, so that what other nodes wrote is found even if no hint
+ * came through: new deliveries behind the position that was safe at the last look, and those that are due again. A look from the start finds
+ * what waits behind the cursors of lanes.
+ */
+export class WorkPoll implements SafeEnd {
+  readonly #options: WorkPollOptions;
+  readonly #floor = new DueFloor();
+  readonly #safe = new SafePosition();
+  /** The position up to which all was told of, and nothing can have appeared since. */
+  #sure = 0;
+  #isFromStart = true;
+  /** The last position of the log as it was at the last look. */
+  #last = 0;
+  #sweptAt = Number.NEGATIVE_INFINITY;
+  #watch: Poller | undefined;
+  /** By the monotonic clock: when it looks next, and until when it looks more often. */
+  #nextAtMs = 0;
+  #hurriedUntilMs = 0;
+  readonly #moved = new Signal();
+  /** Settles when the states that were asked for are read; and the one that has not begun to be. */
+  #noting: Promise<unknown> = Promise.resolve();
+  #next: Promise<LogState | undefined> | undefined;
+
+  constructor(options: WorkPollOptions) {
+    this.#options = options;
+  }
+
+  /** The position up to which no event can appear any more. */
+  get safePosition(): number {
+    return this.#safe.value;
+  }
+
+  hurry(): void {
+    this.#hurriedUntilMs = systemClock.monotonic() + hurriedForMs;
+  }
+
+  async nextSafe(delayMs: number): Promise<void> {
+    this.hurry();
+    const endMs = systemClock.monotonic() + delayMs;
+    let last: number | undefined;
+    for (let count = 1; ; count += 1) {
+      const state = await this.#nextState();
+      last ??= state?.last;
+      const leftMs = endMs - systemClock.monotonic();
+      if (leftMs <= 0 || (last !== undefined && this.#safe.value >= last)) return;
+      // Another transaction is open, or nothing can be read: there is no telling for how long.
+      if (count >= statesInRowMax) await this.#moved.wait(Math.min(leftMs, hurriedIntervalMs));
+    }
+  }
+
+  start(): void {
+    const onError = (error: unknown): void =>
+      this.#options.logger.warn('Pending deliveries could not be looked for; trying again.', { error });
+    this.#watch = new Poller({ intervalMs: hurriedIntervalMs, poll: () => this.#lookIfDue(), onError });
+  }
+
+  /** Looks at once and from the start, as this node has just gained shards. */
+  lookAgain(): void {
+    this.#floor.reset();
+    this.#isFromStart = true;
+    this.#nextAtMs = 0;
+    void this.#watch?.look();
+  }
+
+  async stop(): Promise<void> {
+    await this.#watch?.stop();
+  }
+
+  async #lookIfDue(): Promise<void> {
+    const nowMs = systemClock.monotonic();
+    if (nowMs < this.#nextAtMs && nowMs > this.#hurriedUntilMs) return;
+    this.#nextAtMs = nowMs + pollIntervalMs;
+    await this.#look();
+  }
+
+  /** Reads a state that is not older than this call; undefined when that fails, of which the interval tells. All who wait share one. */
+  #nextState(): Promise<LogState | undefined> {
+    this.#next ??= this.#noting.then(() => {
+      this.#next = undefined;
+      return this.#noteState().catch(() => undefined);
+    });
+    return this.#next;
+  }
+
+  /** Reads the state of the log and takes it into account. One after the other, as they must be noted in the order in which they were read. */
+  #noteState(): Promise<LogState> {
+    const noted = this.#noting.then(async () => {
+      const state = await readLogState(this.#options.database, this.#safe);
+      const before = this.#safe.value;
+      this.#safe.note(state);
+      if (this.#safe.value > before) this.#moved.notify();
+      return state;
+    });
+    this.#noting = noted.catch(() => undefined);
+    return noted;
+  }
+
+  async #look(): Promise<void> {
+    const now = this.#options.clock.now();
+    const isFromStart = this.#isFromStart;
+    this.#isFromStart = false;
+    try {
+      await this.#lookForNew(now, isFromStart);
+      await this.#lookForDue(now);
+    } catch (error) {
+      this.#isFromStart ||= isFromStart;
+      throw error;
+    }
+  }
+
+  async #lookForNew(now: number, isFromStart: boolean): Promise<void> {
+    const { database, onPending } = this.#options;
+    const from = this.#begin(now);
+    // First: what is safe by this state is visible to what is read after it.
+    const state = await this.#noteState();
+    const rows = isFromStart
+      ? await database.tuples(
+          foundByKeys(sql`
+          SELECT DISTINCT l.instance_id FROM chancery.lane l WHERE EXISTS (
+            SELECT 1 FROM chancery.delivery d WHERE d.instance_id = l.instance_id AND d.event > l.cursor)
+          UNION SELECT instance_id FROM chancery.replay WHERE state = 'running'
+          UNION SELECT instance_id FROM chancery.instance_setting s WHERE name = 'decided'`),
+        )
+      : await database.tuples(sql`
+          SELECT DISTINCT instance_id FROM chancery.delivery WHERE event > ${from}
+          UNION SELECT s.instance_id FROM chancery.instance_setting s WHERE s.name = 'decided' AND EXISTS (
+            SELECT 1 FROM chancery.event e WHERE e.instance_id = s.instance_id AND e.position > ${from})`);
+    this.#last = state.last;
+    if (from === this.#sure) this.#sure = this.#safe.value;
+    for (const [instanceId] of rows) onPending(String(instanceId), now, isFromStart ? 'all' : 'log');
+  }
+
+  /** Returns where a look begins. While one transaction has been open for long, that is not always where nothing can have appeared. */
+  #begin(now: number): number {
+    const isSweepDue = now < this.#sweptAt || now >= this.#sweptAt + sweepEveryMs;
+    if (!isSweepDue) return Math.max(this.#sure, this.#last - behindMax);
+    this.#sweptAt = now;
+    return this.#sure;
+  }
+
+  async #lookForDue(now: number): Promise<void> {
+    const { database, onPending } = this.#options;
+    const since = this.#floor.beginAt(now);
+    const pending = sql`status = 'pending' AND due IS NOT NULL AND due >= ${since}`;
+    const first = sql`
+      WITH RECURSIVE first AS (
+        (SELECT instance_id, due FROM chancery.outcome WHERE ${pending} ORDER BY instance_id, due LIMIT 1)
+        UNION ALL
+        SELECT next.instance_id, next.due FROM first, LATERAL (
+          SELECT instance_id, due FROM chancery.outcome
+          WHERE ${pending} AND instance_id > first.instance_id ORDER BY instance_id, due LIMIT 1
+        ) next
+      )
+      SELECT instance_id, due FROM first`;
+    const rows = await database.tuples(foundByKeys(first));
+    // The listener remembers what is due for each instance, so the next look need not find the same again.
+    this.#floor.note(now, undefined);
+    for (const [instanceId, due] of rows) onPending(String(instanceId), Number(due), 'all');
+  }
+}

@@ -1,0 +1,54 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Reader } from '../storage/database.ts';
+import { type EndpointLane, isReadable } from './endpoint-lane.ts';
+import type { Look } from './lane-source.ts';
+
+/** Reads for one lane in one look: others wait meanwhile. */
+const readsMax = 16;
+/** Rows of an instance that are read in one look, and in one turn of the event loop: about 3 ms of them. A statement takes the time of some. */
+const rowsOfLookMax = 8_192;
+const rowsOfTurnMax = 2_048;
+const rowsOfStatement = 64;
+
+interface LanesLook extends Pick<Look, 'now' | 'safe'> {
+  /** Returns up to where it is decided what an endpoint of an account is told of, by its number. */
+  readonly decidedFor: (endpoint: number) => number;
+}
+
+/**
+ * Reads ahead for some of the lanes that are awake, in turns: with a thousand of them, one look at all would hold up this thread and the webhooks of all
+ * other instances. The others are read by the looks that follow, as there is more to read.
+ */
+export async function readLanesAhead(
+  reader: Reader,
+  awake: Set<EndpointLane>,
+  look: LanesLook,
+): Promise<void> {
+  let [rows, turnEnds] = [0, rowsOfTurnMax];
+  // Those that are read move to the end.
+  const lanes = [...awake];
+  for (const state of lanes) {
+    if (rows >= rowsOfLookMax) return;
+    if (!isReadable(state, look.now)) continue;
+    rows += await readAhead(reader, state, look);
+    if (awake.delete(state)) awake.add(state);
+    if (rows < turnEnds) continue;
+    turnEnds = rows + rowsOfTurnMax;
+    await nextTurn();
+  }
+}
+
+/** Returns how many rows that took. */
+async function readAhead(
+  reader: Reader,
+  state: EndpointLane,
+  { now, safe, decidedFor }: LanesLook,
+): Promise<number> {
+  const { number, order, owner } = state.endpoint;
+  const decided = owner === '' ? undefined : decidedFor(number);
+  const look = { endpoint: number, now, safe, decided, order };
+  let rows = 0;
+  for (let reads = 0; reads < readsMax && isReadable(state, now); reads += 1)
+    rows += rowsOfStatement + (await state.source.read(reader, look));
+  return rows;
+}

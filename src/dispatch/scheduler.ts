@@ -1,0 +1,270 @@
+import { GenerationCache } from '../base/cache.ts';
+import type { Clock } from '../base/clock.ts';
+import { Busy } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import type { PendingDelivery } from '../deliveries/deliveries.ts';
+import type { Ownership } from '../deliveries/delivery.ts';
+import { InstanceLanes, type Wake } from './lanes.ts';
+import type { Turn } from './slots.ts';
+import type { WebhookInstanceLoan } from '../endpoints/webhook-instance.ts';
+
+/** Tells which instances the dispatcher should look at, and when: woken ones at once, others when a delivery of theirs is due. */
+export class Scheduler {
+  readonly #clock: Clock;
+  /** Each with what is to be looked at. */
+  readonly #woken = new Map<string, Wake>();
+  /** Instances that were woken and wait for others to be released. */
+  readonly #waiting = new Map<string, Wake>();
+  /** What is to be looked at as well when they are woken next. */
+  readonly #later = new Map<string, Wake>();
+  /** When an instance's next delivery is due, in milliseconds since 1970. */
+  readonly #nextDue = new Map<string, number>();
+  /** Until when an instance that could not be read is left alone, by the monotonic clock. */
+  readonly #restUntilMs = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get hasWoken(): boolean {
+    return this.#woken.size > 0;
+  }
+
+  isWoken(instanceId: string): boolean {
+    return this.#woken.has(instanceId);
+  }
+
+  /** Whether the instance is looked at as soon as it can be. */
+  isWanted(instanceId: string): boolean {
+    return this.#woken.has(instanceId) || this.#waiting.has(instanceId);
+  }
+
+  wake(instanceId: string, wake: Wake): void {
+    raise(this.#woken, instanceId, wake);
+  }
+
+  /** Lets an instance wait that there is no room for. It keeps its place in the queue when it is woken meanwhile. */
+  wait(instanceId: string, wake: Wake): void {
+    raise(this.#waiting, instanceId, wake);
+  }
+
+  get waiting(): Iterable<string> {
+    return this.#waiting.keys();
+  }
+
+  /** Wakes the instances that wait and for which there is room, the first first. */
+  wakeWaiting(hasRoom: (instanceId: string) => boolean): void {
+    for (const [id, wake] of this.#waiting) {
+      if (!hasRoom(id)) continue;
+      this.#waiting.delete(id);
+      this.wake(id, wake);
+    }
+  }
+
+  /** Returns and forgets the instances to look at now, each with why. A caller that skips one must wake it again. */
+  takeWoken(): ReadonlyMap<string, Wake> {
+    const now = this.#clock.now();
+    for (const [id, due] of this.#nextDue) if (due <= now) this.wake(id, 'due');
+    const woken = new Map(this.#woken);
+    this.#woken.clear();
+    for (const id of woken.keys()) {
+      const later = this.#later.get(id);
+      this.#later.delete(id);
+      if (later !== undefined) raise(woken, id, later);
+    }
+    return woken;
+  }
+
+  nextDue(instanceId: string): number | undefined {
+    return this.#nextDue.get(instanceId);
+  }
+
+  /** The instances of which it is known when something is due. */
+  dueInstances(): Iterable<string> {
+    return this.#nextDue.keys();
+  }
+
+  setDue(instanceId: string, due: number): void {
+    this.#nextDue.set(instanceId, due);
+  }
+
+  /** Returns whether `due` is earlier than what was known, and remembers it if so: its lane may not know of it. */
+  noteDue(instanceId: string, due: number): boolean {
+    if (due >= (this.#nextDue.get(instanceId) ?? Number.POSITIVE_INFINITY)) return false;
+    this.postpone(instanceId, due, 'all');
+    return true;
+  }
+
+  /** Has an instance woken at a time, in milliseconds since 1970, for what it could not be looked at before. */
+  postpone(instanceId: string, due: number, wake: Wake): void {
+    this.#nextDue.set(instanceId, due);
+    raise(this.#later, instanceId, wake);
+  }
+
+  clearDue(instanceId: string): void {
+    this.#nextDue.delete(instanceId);
+  }
+
+  /** Milliseconds until the first instance is due; undefined when none will be. */
+  delayMs(): number | undefined {
+    if (this.#nextDue.size === 0) return undefined;
+    return Math.min(...this.#nextDue.values()) - this.#clock.now();
+  }
+
+  /** Leaves an instance alone for `delayMs`, unless it is woken. */
+  rest(instanceId: string, delayMs: number): void {
+    this.#nextDue.set(instanceId, this.#clock.now() + delayMs);
+    this.#restUntilMs.set(instanceId, this.#clock.monotonic() + delayMs);
+  }
+
+  isResting(instanceId: string): boolean {
+    if ((this.#restUntilMs.get(instanceId) ?? 0) > this.#clock.monotonic()) return true;
+    this.#restUntilMs.delete(instanceId);
+    return false;
+  }
+}
+
+const wakes: readonly Wake[] = ['due', 'log', 'all'];
+
+/** Each kind of wake includes those before it. */
+function raise(woken: Map<string, Wake>, instanceId: string, wake: Wake): void {
+  const before = woken.get(instanceId);
+  if (before === undefined || wakes.indexOf(before) < wakes.indexOf(wake)) woken.set(instanceId, wake);
+}
+
+/** When an instance is tried again that could not be opened because others leave no room. */
+const roomRetryMs = 100;
+/** When one is tried again that could not be opened for another reason. */
+const failedRetryMs = 60_000;
+/** Instances whose lanes are remembered while they are not on loan. */
+const knownMax = 10_000;
+/** How much of the room may be taken by instances whose endpoints all fail: these keep it until their attempts time out. */
+const failingShare = 3 / 4;
+
+interface Opening {
+  readonly ownership: Pick<Ownership, 'owns'>;
+  /** Throws Busy where the instance could only be opened later. */
+  readonly borrowAtOnce: (instanceId: string) => Promise<WebhookInstanceLoan | undefined>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The instances that the dispatcher has borrowed, each with its lanes. */
+export class Claims {
+  readonly #loans = new Map<string, { readonly lanes: InstanceLanes; readonly loan: WebhookInstanceLoan }>();
+  readonly #known = new GenerationCache<string, InstanceLanes>(knownMax);
+  readonly #loansMax: number;
+
+  constructor(loansMax = Number.POSITIVE_INFINITY) {
+    this.#loansMax = loansMax;
+  }
+
+  /** Whether another instance may be borrowed. */
+  hasRoom(instanceId: string, now: number): boolean {
+    if (this.#loans.size >= this.#loansMax) return false;
+    const failingMax = Math.max(1, Math.floor(this.#loansMax * failingShare));
+    if (this.#loans.size < failingMax || !this.#isFailing(instanceId, now)) return true;
+    return [...this.#loans.keys()].filter((id) => this.#isFailing(id, now)).length < failingMax;
+  }
+
+  /** Whether lanes of the instance are known, and none has delivered lately. */
+  #isFailing(instanceId: string, now: number): boolean {
+    const all = [...(this.#known.find(instanceId)?.all() ?? [])];
+    return all.some(({ lane }) => lane.hasFailed) && all.every(({ lane }) => !lane.isProven(now));
+  }
+
+  /** Opens an instance to deliver its webhooks. Returns undefined where that cannot be done now; `scheduler` has it tried again later. */
+  async open(
+    [id, wake]: readonly [id: string, wake: Wake],
+    scheduler: Scheduler,
+    { ownership, borrowAtOnce, clock, logger }: Opening,
+  ): Promise<InstanceLanes | undefined> {
+    if (!ownership.owns(id)) return undefined;
+    try {
+      const loan = await borrowAtOnce(id);
+      return loan === undefined ? undefined : this.add(loan);
+    } catch (error) {
+      const isRoomTaken = error instanceof Busy;
+      if (!isRoomTaken)
+        logger.error('An instance could not be opened to deliver its webhooks.', { instance: id, error });
+      scheduler.postpone(id, clock.now() + (isRoomTaken ? roomRetryMs : failedRetryMs), wake);
+      return undefined;
+    }
+  }
+
+  /** Adds a loan and returns its lanes. An instance that is on loan already keeps its lanes, and the second loan is released. */
+  add(loan: WebhookInstanceLoan): InstanceLanes {
+    const known = this.#loans.get(loan.instance.id);
+    if (known !== undefined) {
+      if (known.loan !== loan) loan.release();
+      return known.lanes;
+    }
+    const lanes = this.#known.findOrAdd(loan.instance.id, (id) => new InstanceLanes(id));
+    lanes.lend(loan.instance);
+    this.#loans.set(loan.instance.id, { lanes, loan });
+    return lanes;
+  }
+
+  release(instanceId: string): void {
+    const lent = this.#loans.get(instanceId);
+    this.#loans.delete(instanceId);
+    lent?.lanes.lend(undefined);
+    lent?.loan.release();
+  }
+
+  releaseAll(): void {
+    for (const { loan } of this.#loans.values()) loan.release();
+  }
+
+  lanesOf(instanceId: string): InstanceLanes | undefined {
+    return this.#loans.get(instanceId)?.lanes;
+  }
+
+  /** The lanes that are remembered, by instance. */
+  knownLanes(): ReadonlyMap<string, InstanceLanes> {
+    return this.#known.entries();
+  }
+
+  /** A live view: it follows what is added and released during the iteration. */
+  allLanes(): IteratorObject<InstanceLanes> {
+    return this.#loans.values().map(({ lanes }) => lanes);
+  }
+}
+
+/** A delivery whose turn it is; only its place in the log was read so far. */
+export interface LaneTurn {
+  readonly lanes: InstanceLanes;
+  readonly turn: Turn;
+}
+
+/** Instances read in parallel where the database is a round trip away; requests share the same connections. */
+const instancesTogetherMax = 16;
+
+/** Returns the deliveries of whole turns, read together for each instance. An instance whose read fails is left out. */
+export async function readTaken(
+  { taken, now }: { readonly taken: readonly LaneTurn[]; readonly now: number },
+  orRest: (
+    lanes: InstanceLanes,
+    read: () => Promise<readonly PendingDelivery[]>,
+  ) => Promise<readonly PendingDelivery[] | undefined>,
+): Promise<ReadonlyMap<Turn, PendingDelivery>> {
+  const byInstance = [...Map.groupBy(taken, ({ lanes }) => lanes)];
+  const found = new Map<Turn, PendingDelivery>();
+  for (let from = 0; from < byInstance.length; from += instancesTogetherMax) {
+    const reads = byInstance.slice(from, from + instancesTogetherMax).map(async ([lanes, own]) => {
+      const turns = own.map(({ turn }) => turn);
+      const pendings = (await orRest(lanes, () => lanes.readPendings(turns, now))) ?? [];
+      const byPlace = new Map(pendings.map((one) => [placeOf(one.endpointId, one.key.event), one]));
+      for (const turn of turns) {
+        const pending = byPlace.get(placeOf(turn.endpointId, turn.event));
+        if (pending !== undefined) found.set(turn, pending);
+      }
+    });
+    await Promise.all(reads);
+  }
+  return found;
+}
+
+function placeOf(endpointId: string, event: number): string {
+  return `${endpointId} ${event}`;
+}

@@ -1,0 +1,241 @@
+import { toTimestamp } from '../base/timestamp.ts';
+import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
+import type { InlineColumn, Transaction, Tuple } from '../storage/database.ts';
+import type { AttemptResult } from '../sending/attempt-result.ts';
+import { type DeliveryKey, keyText } from '../deliveries/deliveries.ts';
+import type { DeliveryState } from '../deliveries/delivery.ts';
+import { addToHours, type EndedAttempt } from '../deliveries/endpoint-hours.ts';
+import { isPending, outcomeColumns, readExhausted } from '../deliveries/outcomes.ts';
+import { releaseNext } from '../deliveries/record-order.ts';
+
+/** The state that a delivery gets by an attempt, or without one. */
+export interface Settlement {
+  readonly key: DeliveryKey;
+  readonly after: DeliveryState;
+  /** Undefined for a delivery that is not sent: it waits, or is over. */
+  readonly result: AttemptResult | undefined;
+  /** The record of the event (`recordKey`), and whether its endpoint keeps the order of each record. */
+  readonly record: string;
+  readonly isOrdered: boolean;
+  /** When the delivery was due as it was claimed; undefined when it had no outcome. */
+  readonly due: number | undefined;
+  /** The time that the hand-over has put the delivery off until: while the row still has it, the settlement applies without the fence. */
+  readonly putOffUntil: number | undefined;
+  /** A settlement of a test applies without the fence as well. */
+  readonly isFenced: boolean;
+}
+
+export interface SettleOptions {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** A condition that holds while the instance is ours: another owner's state must not be overwritten. */
+  readonly fence: Sql;
+}
+
+/**
+ * Writes attempts and the outcomes of their deliveries, by one statement each. A delivery that was never attempted gets its outcome. Of
+ * others the outcome is changed: one that was cancelled meanwhile keeps its state, but its attempt is counted: after a retry by hand the
+ * next one must not have the same number. A delivery that another node has gone on with, because this one was away for longer than its
+ * lease, keeps that node's state and count. A retry that was asked for meanwhile is made when this attempt has failed, whatever the
+ * schedule says. Attempts are added to the statistics of their endpoints, tests left out. Returns those that are exhausted now, by `keyText`.
+ */
+export async function settle(
+  tx: Transaction,
+  settlements: readonly Settlement[],
+  options: SettleOptions,
+): Promise<ReadonlySet<string>> {
+  const first = settlements.filter(({ due, result }) => due === undefined && result?.kind !== 'aborted');
+  const attempts = settlements.filter(({ result }) => result !== undefined && result.kind !== 'aborted');
+  const last = settlements.filter(({ after }) => after.status === 'exhausted').map(({ key }) => key);
+  let inserted = 0;
+  await tx.inOrder([
+    async () => (inserted = await insertOutcomes(tx, first, options)),
+    () => insertAttempts(tx, attempts),
+    // Sent with the others, unless it depends on what becomes of them.
+    ...(last.length === 0 ? [() => addToHours(tx, countedOf(attempts, none))] : []),
+  ]);
+  if (inserted < settlements.length) await changeOutcomes(tx, settlements, options);
+  const ordered = settlements.filter(({ isOrdered }) => isOrdered);
+  const records = ordered.map(({ key: { endpoint }, record }) => ({ endpoint, record }));
+  await releaseNext(tx, records, options.now);
+  if (last.length === 0) return none;
+  const exhausted = await readExhausted(tx, last);
+  await addToHours(tx, countedOf(attempts, exhausted));
+  return exhausted;
+}
+
+const none: ReadonlySet<string> = new Set();
+
+/** What counts for the statistics of endpoints: no tests. */
+function countedOf(attempts: readonly Settlement[], exhausted: ReadonlySet<string>): readonly EndedAttempt[] {
+  return attempts.flatMap(({ key, result, isFenced }) =>
+    result === undefined || !isFenced
+      ? []
+      : [{ endpoint: key.endpoint, result, isLast: exhausted.has(keyText(key)) }],
+  );
+}
+
+const settledColumns: readonly InlineColumn[] = [
+  ['event', 'number'],
+  ['endpoint', 'number'],
+  ['status', 'text'],
+  ['attempts', 'number'],
+  ['due', 'number'],
+  ['cause', 'text'],
+  ['counted_max', 'number'],
+  ['was_due', 'number'],
+  ['put_off_until', 'number'],
+  ['is_wide', 'number'],
+  ['is_fenced', 'number'],
+  ['record', 'text'],
+];
+
+function toSettledRow(settlement: Settlement): Tuple {
+  const { key, after, due, result, putOffUntil, isFenced, record } = settlement;
+  const next = after.status === 'delivered' ? null : (after.due ?? null);
+  const state = [after.status, after.attempts, next, after.cause];
+  const isWide = result?.isEndpointWide === true ? 1 : 0;
+  const place = [key.event, key.endpoint];
+  return [
+    ...place,
+    ...state,
+    countedMax(settlement),
+    due ?? null,
+    putOffUntil ?? null,
+    isWide,
+    isFenced ? 1 : 0,
+    after.status === 'pending' ? record : null,
+  ];
+}
+
+/**
+ * Returns how many attempts the row may count for this settlement to apply. If a commit of unknown outcome has written a failure
+ * already, the row counts it and is due at the next time; writing it again would take that time for a retry that was asked for.
+ */
+function countedMax({ after, result }: Settlement): number {
+  const isFailure = result !== undefined && result.kind !== 'aborted' && after.status !== 'delivered';
+  return isFailure ? after.attempts - 1 : after.attempts;
+}
+
+/**
+ * Returns how many deliveries have an outcome now that had none. One that was given up during its attempt, as the log is kept no longer, gets
+ * none: it would be pending for ever, and a strict order would wait for it.
+ */
+async function insertOutcomes(
+  tx: Transaction,
+  settlements: readonly Settlement[],
+  { now, fence }: SettleOptions,
+): Promise<number> {
+  if (settlements.length === 0) return 0;
+  const { names } = tx;
+  const given = names.valuesTable(settledColumns, settlements.map(toSettledRow));
+  return tx.run(sql`
+    INSERT INTO ${names.table('$outcome')} (${names.scopeColumn}${outcomeColumns})
+    SELECT ${names.scopeValue}CAST(event AS bigint), CAST(endpoint AS bigint), status, attempts, CAST(due AS bigint), is_wide, record, cause,
+      CAST(NULL AS bigint), ${toTimestamp(now)}
+    FROM ${given} WHERE (is_fenced = 0 OR ${fence}) AND EXISTS (
+      SELECT 1 FROM ${names.table('$delivery')} d WHERE ${names.scopeOf('d')} AND ${isOfGiven})
+    ON CONFLICT (${names.scopeColumn}event, endpoint) DO NOTHING`);
+}
+
+/** Changes outcomes of deliveries that were attempted before, or moved by hand or put off during the attempt. */
+async function changeOutcomes(
+  tx: Transaction,
+  settlements: readonly Settlement[],
+  options: SettleOptions,
+): Promise<void> {
+  const given = tx.names.valuesTable(settledColumns, settlements.map(toSettledRow));
+  const changed = await tx.run(changeStates(tx, given, options));
+  if (changed === settlements.length) return;
+  await tx.run(countAttempts(tx, given, options.fence));
+  await tx.run(clearExpunged(tx, given));
+}
+
+/**
+ * The row is due at none of the times that its claimer knows of: `moveDelivery` has moved it, or has made it, as a retry was asked for.
+ */
+const isAskedAgain = sql`d.due IS NOT NULL AND (given.was_due IS NULL OR d.due <> given.was_due) AND (given.put_off_until IS NULL OR d.due <> given.put_off_until)`;
+
+const isOfGiven = sql`d.event = CAST(given.event AS bigint) AND d.endpoint = CAST(given.endpoint AS bigint)`;
+
+/** A delivered one ignores a retry that was asked for; any other takes it, now if the hand-over has put it off. */
+function changeStates({ names }: Transaction, given: Sql, { now, fence }: SettleOptions): Sql {
+  return sql`
+    UPDATE ${names.table('$outcome')} AS d SET
+      status = CASE WHEN given.status <> 'delivered' AND ${isAskedAgain} THEN 'pending' ELSE given.status END,
+      due = CASE WHEN given.status = 'delivered' OR NOT (${isAskedAgain}) THEN given.due WHEN d.due > ${now} THEN ${now} ELSE d.due END,
+      attempts = given.attempts, cause = given.cause, record = given.record, is_wide = given.is_wide, put_off_until = NULL, updated = ${toTimestamp(now)}
+    FROM ${given}
+    WHERE ${names.scopeOf('d')} AND ${isOfGiven} AND ${isPending(sql`d.status`)}
+      AND d.attempts <= given.counted_max AND ${isOurs(fence)}`;
+}
+
+function isOurs(fence: Sql): Sql {
+  return sql`(given.is_fenced = 0 OR d.put_off_until = given.put_off_until OR ${fence})`;
+}
+
+/** Counts attempts of deliveries whose state stays as it is: those whose state has changed count them already. */
+function countAttempts({ names }: Transaction, given: Sql, fence: Sql): Sql {
+  return sql`
+    UPDATE ${names.table('$outcome')} AS d SET attempts = given.attempts,
+      put_off_until = CASE WHEN ${isOurs(fence)} THEN NULL ELSE d.put_off_until END
+    FROM ${given}
+    WHERE ${names.scopeOf('d')} AND ${isOfGiven} AND d.attempts < given.attempts`;
+}
+
+/** Keeps nothing of what was answered to attempts that were on their way while the body of their event was expunged. */
+function clearExpunged({ names }: Transaction, given: Sql): Sql {
+  return sql`
+    UPDATE ${names.table('$attempt')} AS d SET response_headers = '{}', response_body = ${new Uint8Array()}
+    FROM ${given}
+    WHERE ${names.scopeOf('d')} AND ${isOfGiven} AND EXISTS (
+      SELECT 1 FROM ${names.table('$event')} e WHERE ${names.scopeOf('e')} AND e.position = d.event AND e.expunged IS NOT NULL)`;
+}
+
+const attemptColumns: readonly InlineColumn[] = [
+  ['event', 'number'],
+  ['endpoint', 'number'],
+  ['number', 'number'],
+  ['started', 'text'],
+  ['kind', 'text'],
+  ['status', 'number'],
+  ['cause', 'text'],
+  ['dns_ms', 'number'],
+  ['connect_ms', 'number'],
+  ['tls_ms', 'number'],
+  ['first_byte_ms', 'number'],
+  ['total_ms', 'number'],
+  ['response_headers', 'text'],
+  ['response_body', 'bytes'],
+];
+
+const attemptNames = joinSql(
+  attemptColumns.map(([name]) => identifier(name)),
+  ', ',
+);
+
+async function insertAttempts(tx: Transaction, settlements: readonly Settlement[]): Promise<void> {
+  if (settlements.length === 0) return;
+  const { names } = tx;
+  const given = names.valuesTable(
+    attemptColumns,
+    settlements.flatMap((one) => (one.result === undefined ? [] : [toAttemptRow(one, one.result)])),
+  );
+  // A row exists when a commit of unknown outcome did succeed and the settlement is written again.
+  await tx.run(sql`
+    INSERT INTO ${names.table('$attempt')} (${names.scopeColumn}${attemptNames})
+    SELECT ${names.scopeValue}${attemptNames} FROM ${given} WHERE TRUE
+    ON CONFLICT (${names.scopeColumn}event, endpoint, number) DO NOTHING`);
+}
+
+/** How much is kept of an answer: of a failure the more, as somebody has to find out why. */
+const keptBytes = { success: 1_024, failure: 4_096 } as const;
+
+function toAttemptRow({ key, after }: Settlement, result: AttemptResult): Tuple {
+  const { startedAt, kind, status, cause, timings, responseHeaders, responseBody, isSuccess } = result;
+  const { dnsMs, connectMs, tlsMs, firstByteMs, totalMs } = timings;
+  const times = [dnsMs, connectMs, tlsMs, firstByteMs, totalMs ?? 0];
+  const head = [key.event, key.endpoint, after.attempts, toTimestamp(startedAt), kind, status, cause];
+  const kept = responseBody.subarray(0, isSuccess ? keptBytes.success : keptBytes.failure);
+  return [...head, ...times, responseHeaders, kept];
+}

@@ -1,0 +1,45 @@
+import { Histogram, secondsBounds } from '../base/histogram.ts';
+import { fromTimestamp } from '../base/timestamp.ts';
+import { isTest } from '../events/event.ts';
+import type { PendingDelivery } from '../deliveries/deliveries.ts';
+import { type AttemptKind, attemptKinds, type AttemptResult } from '../sending/attempt-result.ts';
+
+/** Retries go on for days. */
+const deliveryBounds = [...secondsBounds, 30, 60, 300, 1_800, 7_200, 43_200, 259_200];
+
+/** Why the service has stopped sending to an endpoint. */
+export type StopReason = 'gone' | 'blocked' | 'away';
+
+/** What this process has counted of attempts and of what became of deliveries, tests of endpoints among the attempts only. */
+export class WebhookCounts {
+  readonly attempts: Record<AttemptKind, number>;
+  /** From the event to the moment when its first attempt was connected and began to be sent. */
+  readonly firstByteSeconds = new Histogram(secondsBounds);
+  /** From the event to the whole answer by which it counts as delivered. */
+  readonly deliverySeconds = new Histogram(deliveryBounds);
+  /** Deliveries whose last attempt has failed. */
+  exhausted = 0;
+  /** Lanes that stood still for no reason and were woken by the sweep. */
+  stalled = 0;
+  readonly stopped: Record<StopReason, number> = { gone: 0, blocked: 0, away: 0 };
+
+  constructor() {
+    // Of every kind one is made.
+    this.attempts = Object.fromEntries(attemptKinds.map((kind) => [kind, 0])) as Record<AttemptKind, number>;
+  }
+
+  noteAttempt({ kind: event, created, state, isReplay }: PendingDelivery, result: AttemptResult): void {
+    const { kind, startedAt, timings, isSuccess } = result;
+    this.attempts[kind] += 1;
+    // A replay tells of an event that may be a month old.
+    if (isTest(event) || isReplay || kind === 'aborted' || kind === 'refused') return;
+    const isFirst = state.attempts === 0 && state.due === undefined;
+    if (!isFirst && !isSuccess) return;
+    const { dnsMs, connectMs, tlsMs, totalMs } = timings;
+    const waitedMs = startedAt - fromTimestamp(created);
+    const isConnected = timings.firstByteMs !== null;
+    if (isFirst && isConnected)
+      this.firstByteSeconds.noteMs(Math.max(0, waitedMs + (dnsMs ?? 0) + (connectMs ?? 0) + (tlsMs ?? 0)));
+    if (isSuccess) this.deliverySeconds.noteMs(Math.max(0, waitedMs + (totalMs ?? 0)));
+  }
+}

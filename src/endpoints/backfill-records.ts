@@ -1,0 +1,64 @@
+import type { Caller } from '../access/caller.ts';
+import type { Collection } from '../collections/collection.ts';
+import type { NewEvent, RecordChange } from '../events/event.ts';
+import type { Transaction } from '../storage/database.ts';
+
+/** The records of collections, for backfills and for what accounts are sent again. What knows them stands above this part. */
+export interface BackfillRecords {
+  find(nameOrId: string): Promise<Collection | undefined>;
+  /** The position of the last record of a collection, or 0. */
+  lastPosition(tx: Transaction, collection: string): Promise<number>;
+  /** Looks for records in the next part of a range. Throws not_found (the collection), bad_request (the filter). */
+  next(what: RecordChoice, range: RecordRange, foundMax: number): Promise<NextRecords>;
+  /** As `next`, and counts them. */
+  count(what: RecordChoice, range: RecordRange): Promise<RangePart & { readonly count: number }>;
+  /** Locks those of the records at these positions that exist and meet the filter. Throws as `next`. */
+  lock(tx: Transaction, what: RecordChoice, positions: readonly number[]): Promise<readonly LockedRecord[]>;
+  /** Returns what events tell of records that are locked. */
+  read(
+    tx: Transaction,
+    what: RecordChoice,
+    positions: readonly number[],
+  ): Promise<readonly BackfilledRecord[]>;
+  /** Returns the record of a collection with this id as it is stored now; undefined when there is none. Throws not_found (the collection). */
+  present(collection: string, id: string): Promise<BackfilledRecord | undefined>;
+}
+
+/** Which records of a collection. */
+export interface RecordChoice {
+  /** The id of the collection. */
+  readonly collection: string;
+  /** In the grammar of lists; '' for all. */
+  readonly filter: string;
+  /** Who writes the filter, and decides by that what it may name; left out for one that was checked when the backfill was requested. */
+  readonly author?: Caller;
+  /** Milliseconds since 1970, for macros such as `@now`. */
+  readonly now: number;
+}
+
+/** The records behind a position, up to another. */
+export interface RecordRange {
+  readonly after: number;
+  readonly upTo: number;
+}
+
+/** The part of a range that was looked through: up to which position, and whether that is all of it. */
+export interface RangePart {
+  readonly end: number;
+  readonly isLast: boolean;
+}
+
+export interface NextRecords extends RangePart {
+  readonly positions: readonly number[];
+}
+
+export interface LockedRecord {
+  readonly id: string;
+  readonly position: number;
+}
+
+/** A record as it is: what its events tell of it, and its values as those of a change that has made it. */
+export interface BackfilledRecord {
+  readonly about: Pick<NewEvent, 'collection' | 'collectionName' | 'record' | 'revision' | 'dataJson'>;
+  readonly change: RecordChange;
+}

@@ -1,0 +1,170 @@
+import { parseJson } from '../base/json.ts';
+import { notFound } from '../base/errors.ts';
+import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
+import { SecretError } from '../secrets/master-key.ts';
+import type { Sealer } from '../secrets/seal.ts';
+import { sql } from '../sql/sql.ts';
+import { isSecretHeader, maskedValue } from '../sending/endpoint-request.ts';
+import type { WebhookInstance } from './webhook-instance.ts';
+
+/**
+ * Catchers: URLs of this service that keep what they are sent, so that somebody can look at webhooks before they have a receiver. The id of
+ * a catcher is sealed and says itself how long it lasts: there is nothing to store but what it was sent. Webhooks for a catcher do not go
+ * over the network (catcher-attempts.ts), so the guard of targets has no exception for them.
+ */
+export const catcherLimits = {
+  /** How long a catcher takes requests and shows them. */
+  lastsMs: 60 * 60_000,
+  /** The newest requests of each that are kept. */
+  requestsMax: 100,
+  /** Of a body: the rest is cut off. */
+  bodyBytesMax: 64 * 1024,
+  /** Of all headers as JSON; later ones are left out. */
+  headersLengthMax: 16 * 1024,
+} as const;
+
+/** A catcher as its id says it. */
+export interface Catcher {
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly expires: number;
+}
+
+/** A catcher, and the status that its URL asks it to answer with, so that it can play a receiver that fails. */
+export interface CatcherTarget extends Catcher {
+  readonly status: number;
+}
+
+/** A request that a catcher was sent. */
+export interface CatcherRequest {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+/** As a catcher shows it. */
+export interface CatcherRequestView {
+  readonly id: string;
+  readonly received: Timestamp;
+  readonly method: string;
+  readonly headers: unknown;
+  readonly body: string;
+  /** The length of the whole body in bytes; more than that of `body` when it was cut off. */
+  readonly bodyBytes: number;
+}
+
+const place = { purpose: 'catcher', id: '' } as const;
+/** The URL of a catcher: below the base URL of its instance, with the status that it is to answer with. */
+const catcherUrl =
+  /^https?:\/\/[\w.:[\]-]{1,300}(?:\/[\w./~-]{0,200})?\/api\/webhooks\/catchers\/([\w.-]{1,200})\/requests(?:\?status=([2-5]\d\d))?$/i;
+
+/** Makes a catcher. Nothing is stored before it is sent something. */
+export function newCatcher({ sealer, dueClock }: Pick<WebhookInstance, 'sealer' | 'dueClock'>): Catcher {
+  const expires = dueClock.now() + catcherLimits.lastsMs;
+  return { id: sealer.seal(String(expires), place), expires };
+}
+
+/** Returns the path that takes what a catcher keeps. */
+export function catcherPath({ id }: Catcher): string {
+  return `/api/webhooks/catchers/${id}/requests`;
+}
+
+/** Returns the catcher whose URL this is; undefined when it is none of this instance, whatever its host. One that has expired is returned too. */
+export function catcherOfUrl(sealer: Sealer, url: string): CatcherTarget | undefined {
+  const [, id = '', status = '200'] = catcherUrl.exec(url) ?? [];
+  const catcher = id === '' ? undefined : readCatcher(sealer, id);
+  return catcher && { ...catcher, status: Number(status) };
+}
+
+function readCatcher(sealer: Sealer, id: string): Catcher | undefined {
+  try {
+    return { id, expires: Number(sealer.open(id, place)) };
+  } catch (error) {
+    if (error instanceof SecretError) return undefined;
+    throw error;
+  }
+}
+
+/** Returns the catcher with this id. Throws not_found for one of another instance, and for one that has expired. */
+export function getCatcher(
+  { sealer, dueClock }: Pick<WebhookInstance, 'sealer' | 'dueClock'>,
+  id: string,
+): Catcher {
+  const catcher = readCatcher(sealer, id);
+  if (catcher === undefined || catcher.expires <= dueClock.now()) throw notFound();
+  return catcher;
+}
+
+/** Keeps a request, and forgets older ones beyond the limit and those of catchers that have expired. */
+export async function keepRequest(
+  { database, dueClock }: Pick<WebhookInstance, 'database' | 'dueClock'>,
+  { id: catcher, expires }: Catcher,
+  { method, headers, body }: CatcherRequest,
+): Promise<void> {
+  const now = dueClock.now();
+  const text = textOf(body);
+  await database.write(async (tx) => {
+    const { names } = tx;
+    const table = names.table('$catcher_request');
+    await tx.run(sql`
+      INSERT INTO ${table} (${names.scopeColumn}catcher, expires, received, method, headers, body, body_bytes)
+      VALUES (${names.scopeValue}${catcher}, ${expires}, ${toTimestamp(now)},
+        ${method}, ${headersText(headers)}, ${text}, ${body.length})`);
+    await tx.run(sql`DELETE FROM ${table} WHERE ${names.scope} AND expires <= ${now}`);
+    await tx.run(sql`
+      DELETE FROM ${table} WHERE ${names.scope} AND catcher = ${catcher} AND number IN (
+        SELECT number FROM ${table} WHERE ${names.scope} AND catcher = ${catcher}
+        ORDER BY number DESC LIMIT ${catcherLimits.requestsMax} OFFSET ${catcherLimits.requestsMax})`);
+  });
+}
+
+/** PostgreSQL stores no NUL in a text. */
+function textOf(body: Uint8Array): string {
+  const kept = Buffer.from(body.subarray(0, catcherLimits.bodyBytesMax)).toString('utf8');
+  return kept.toWellFormed().replaceAll('\0', '\uFFFD');
+}
+
+function headersText(headers: Readonly<Record<string, string>>): string {
+  const kept: Record<string, string> = {};
+  let length = 0;
+  for (const [written, value] of Object.entries(headers)) {
+    const name = written.toLowerCase();
+    length += name.length + value.length;
+    if (length > catcherLimits.headersLengthMax) break;
+    // A signature is what one looks at a webhook for. Other secrets are not for whoever may read what came of an endpoint.
+    kept[name] = isSecretHeader(name) && !name.includes('signature') ? maskedValue : value;
+  }
+  return JSON.stringify(kept);
+}
+
+/** Returns what a catcher was sent, the newest first. */
+export async function readRequests(
+  { database }: Pick<WebhookInstance, 'database'>,
+  { id }: Catcher,
+): Promise<readonly CatcherRequestView[]> {
+  const { names } = database;
+  const rows = await database.tuples(sql`
+    SELECT number, received, method, headers, body, body_bytes FROM ${names.table('$catcher_request')}
+    WHERE ${names.scope} AND catcher = ${id} ORDER BY number DESC LIMIT ${catcherLimits.requestsMax}`);
+  return rows.map(([number, received, method, headers, body, bodyBytes]) => ({
+    id: String(number),
+    received: String(received),
+    method: String(method),
+    headers: parseJson(String(headers)),
+    body: String(body),
+    bodyBytes: Number(bodyBytes),
+  }));
+}
+
+/** Forgets what a catcher was sent. */
+export async function forgetRequests(
+  { database }: Pick<WebhookInstance, 'database'>,
+  { id }: Catcher,
+): Promise<void> {
+  await database.write(async (tx) => {
+    const { names } = tx;
+    await tx.run(
+      sql`DELETE FROM ${names.table('$catcher_request')} WHERE ${names.scope} AND catcher = ${id}`,
+    );
+  });
+}

@@ -1,0 +1,162 @@
+import { type Caller, operator } from '../access/caller.ts';
+import { ruleInputOfCaller } from '../access/rule-input.ts';
+import { BrokenRule } from '../access/rule.ts';
+import { AppError } from '../base/errors.ts';
+import type { Collections } from '../collections/collection-store.ts';
+import { type Collection, emitsEvents } from '../collections/collection.ts';
+import type { RecordChange } from '../events/event.ts';
+import type { StoredValue } from '../fields/field-type.ts';
+import { fieldType } from '../fields/field-types.ts';
+import { allOf, always } from '../filters/compile.ts';
+import type { FilterTree } from '../filters/parse.ts';
+import { inlineColumns } from '../query/inline-columns.ts';
+import { baseAlias, RecordScope, type ScopeContext } from '../query/record-scope.ts';
+import { bindRule, conditionOf, wholeFilter } from '../query/rule-plan.ts';
+import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
+import type { Names, Reader } from '../storage/database.ts';
+import type { EndpointSettings } from './endpoint-options.ts';
+
+/**
+ * The conditions on which an endpoint is told of a change. They are asked in the transaction of the change, of the state that it leaves:
+ *
+ * - its filter, in the grammar of lists, which may also name the state before (`@old.status`) and ask whether a field has changed
+ *   (`status:changed`). Before a record is made, all its fields have their zero values.
+ * - that its owner may view the record, where it has one.
+ */
+export interface ConditionContext {
+  readonly collections: Collections;
+  readonly names: Names;
+  /** Milliseconds since 1970, for macros such as `@now`. */
+  readonly now: number;
+  /** Who writes the filter, and decides by that what it may name; left out for one that was checked when it was saved. */
+  readonly author?: Caller;
+  /** Whether the filter was stored before, and not just written. */
+  readonly isStored?: boolean;
+}
+
+export type Conditional = Pick<EndpointSettings, 'filter' | 'owner' | 'collections'>;
+
+export function hasConditions({ filter, owner }: Pick<EndpointSettings, 'filter' | 'owner'>): boolean {
+  return filter !== '' || owner !== '';
+}
+
+/** Returns what is wrong with an endpoint's filter in one of its collections, or where none are named in all of them; undefined if nothing is. */
+export function filterProblem(endpoint: Conditional, context: ConditionContext): AppError | undefined {
+  if (endpoint.filter === '') return undefined;
+  const all = context.collections.all();
+  const only = endpoint.collections;
+  const asked = only.length === 0 ? all.filter(emitsEvents) : all.filter(({ id }) => only.includes(id));
+  const compiled = asked.map((collection) => filterCondition(endpoint, collection, context));
+  const problem = compiled.find((one) => one instanceof AppError);
+  const fits = compiled.some((one) => !(one instanceof AppError));
+  return only.length > 0 || !fits ? problem : undefined;
+}
+
+/**
+ * Returns the numbers of those endpoints whose conditions a change meets, by one statement. One whose filter cannot be used is paused, and
+ * is told of everything until it has another: nothing that it waits for is lost.
+ */
+export async function meetConditions(
+  reader: Reader,
+  endpoints: readonly (Conditional & { readonly number: number })[],
+  { change, ...parts }: Omit<ConditionContext, 'names'> & { readonly change: RecordChange },
+): Promise<readonly number[]> {
+  const { names } = reader;
+  const { collection, before, after } = change;
+  const context = { ...parts, names, isStored: true };
+  const asked = endpoints.flatMap((endpoint) => {
+    const condition = endpointCondition(endpoint, collection, context);
+    return condition === undefined ? [] : [{ number: endpoint.number, condition }];
+  });
+  if (asked.length === 0) return [];
+  const columns = asked.map(({ condition }) => sql`CASE WHEN ${condition} THEN 1 ELSE 0 END`);
+  const old = before ?? collection.fields.map((field): StoredValue => fieldType(field).zero(field.options));
+  const rows = await reader.search(sql`
+    SELECT ${joinSql(columns, ', ')} FROM (SELECT ${inlineColumns(collection, after, names)}) AS ${baseAlias},
+      (SELECT ${inlineColumns(collection, old, names)}) AS ${beforeAlias}`);
+  return asked.flatMap(({ number }, index) => (Number(rows[0]?.[index]) === 1 ? [number] : []));
+}
+
+/** The alias of the row with the values before a change. */
+export const beforeAlias = identifier('$before');
+const ownerAlias = identifier('$owner');
+
+/** Returns the condition on a change of a record of the collection; undefined where the endpoint is not told of any. */
+export function endpointCondition(
+  endpoint: Conditional,
+  collection: Collection,
+  context: ConditionContext,
+): Sql | undefined {
+  const { filter, owner, collections } = endpoint;
+  const isOwners = owner === '' ? always : ownerCondition(owner, collection, context);
+  const isMet = filter === '' ? always : filterCondition(endpoint, collection, context);
+  if (isOwners === undefined) return undefined;
+  if (!(isMet instanceof AppError)) return allOf([isOwners, isMet]);
+  // The filter of an endpoint for all collections need not fit each of them.
+  const isBroken = collections.length > 0 || filterProblem(endpoint, context) !== undefined;
+  return isBroken ? isOwners : undefined;
+}
+
+/** Returns the condition of an endpoint's filter on changes of records of the collection, or what is wrong with it there. */
+export function filterCondition(
+  { filter, owner }: Conditional,
+  collection: Collection,
+  context: ConditionContext,
+): Sql | AppError {
+  try {
+    const { input, now, before, isStored } = filterScope(owner, context);
+    const form = { collection, filter: wholeFilter(filter), before, isStored };
+    return conditionOf(bindRule(context, form, { input, now }));
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'bad_request') return error;
+    throw error;
+  }
+}
+
+/** Returns what the names in an endpoint's filter mean: what its owner may name, or where it has none its author. */
+export function filterScope(owner: string, context: ConditionContext): ScopeContext {
+  const { author = operator } = context;
+  return {
+    ...context,
+    input: ruleInputOfCaller(owner === '' ? author : ownerOf(owner)),
+    before: beforeAlias,
+  };
+}
+
+/** Returns the condition of a filter, or of a part of one, on changes of records of the collection. Throws a filter error. */
+export function treeCondition(
+  tree: FilterTree,
+  { collection, scope: context }: { readonly collection: Collection; readonly scope: ScopeContext },
+): Sql {
+  const scope = new RecordScope(context, { collection, alias: baseAlias });
+  scope.addFilter(tree);
+  return scope.condition ?? always;
+}
+
+/** Returns the condition that the owner exists and may view the record; undefined where only superusers may. */
+export function ownerCondition(
+  owner: string,
+  collection: Collection,
+  context: ConditionContext,
+): Sql | undefined {
+  const caller = ownerOf(owner);
+  const accounts = context.collections.find(caller.collectionId);
+  const rule = collection.rules.viewRule;
+  if (accounts?.type !== 'auth' || rule === null) return undefined;
+  const table = context.names.collectionTable(accounts.name);
+  const exists = sql`EXISTS (SELECT 1 FROM ${table} AS ${ownerAlias} WHERE ${ownerAlias}.id = ${caller.id})`;
+  if (rule === '') return exists;
+  try {
+    const request = { input: ruleInputOfCaller(caller), now: context.now };
+    return allOf([exists, conditionOf(bindRule(context, { collection, rule }, request))]);
+  } catch (error) {
+    if (error instanceof BrokenRule) return undefined;
+    throw error;
+  }
+}
+
+/** Returns the account that `<id of the collection>/<id of the record>` names. */
+export function ownerOf(owner: string): Extract<Caller, { kind: 'user' }> {
+  const [collectionId = '', id = ''] = owner.split('/');
+  return { kind: 'user', id, collectionId };
+}

@@ -1,0 +1,228 @@
+import { isDeepStrictEqual } from 'node:util';
+import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
+import { isJsonObject } from '../base/json.ts';
+import { fromTimestamp, type Timestamp } from '../base/timestamp.ts';
+import { type Event, isOperational, isTest } from '../events/event.ts';
+import { fieldError, invalidValue, unknownMembers } from '../fields/field-error.ts';
+import { filterProblem } from './endpoint-conditions.ts';
+import { checkSigningSecret } from '../sending/signature.ts';
+import { type EndpointSettings, namedOptions, type OptionContext, settingsOf } from './endpoint-options.ts';
+import { isSecretHeader, maskedValue } from '../sending/endpoint-request.ts';
+
+/** Where to tell what happened: the options that its owner has set, and what the service sets. */
+export interface Endpoint extends EndpointSettings {
+  readonly id: string;
+  /** What the log knows it by. */
+  readonly number: number;
+  /** A paused or disabled endpoint still collects its deliveries. Only the service disables one. */
+  readonly status: 'active' | 'paused' | 'disabled';
+  /** Why the service paused or disabled it, in words; empty when its owner did. */
+  readonly statusReason: string;
+  readonly secret: string;
+  /** The secret before that one, which signs beside it until `previousSecretUntil`; empty when there is none. */
+  readonly previousSecret: string;
+  /** Empty when there is none. It may have passed. */
+  readonly previousSecretUntil: Timestamp;
+  readonly created: Timestamp;
+  readonly updated: Timestamp;
+}
+
+/** Those without owner: every write of a record is matched against each of them. */
+export const endpointsMax = 1_000;
+
+/**
+ * Whether the endpoint is to be told of the event. The test event is never fanned out, nor is what a backfill tells one endpoint. None is
+ * told of itself, and an account's of no others.
+ */
+export function wants(
+  endpoint: Pick<EndpointSettings, 'events' | 'collections'> & {
+    readonly id?: string;
+    readonly owner?: string;
+  },
+  event: Pick<Event, 'kind' | 'collection'> & { readonly record?: string },
+): boolean {
+  if (isTest(event.kind) || event.kind === 'backfill') return false;
+  if (!endpoint.events.includes(event.kind)) return false;
+  if (isOperational(event.kind)) return event.record !== endpoint.id && (endpoint.owner ?? '') === '';
+  return endpoint.collections.length === 0 || endpoint.collections.includes(event.collection);
+}
+
+/** Returns what signs a request at a time: the current secret first, and while a rotation overlaps the one before it. */
+export function signingSecrets(
+  { secret, previousSecret, previousSecretUntil }: Endpoint,
+  nowMs: number,
+): readonly string[] {
+  const isOverlap = previousSecretUntil !== '' && nowMs < fromTimestamp(previousSecretUntil);
+  return isOverlap ? [secret, previousSecret] : [secret];
+}
+
+/** What the API shows of an endpoint. The secret has its own route. */
+export function endpointView(endpoint: Endpoint): Raw {
+  const { secret: _, previousSecret: __, number: ___, ...members } = endpoint;
+  const shown: Record<string, unknown> = members;
+  for (const [name, option] of namedOptions) if (option.show) shown[name] = option.show(shown[name]);
+  return shown;
+}
+
+type Raw = Readonly<Record<string, unknown>>;
+
+/** Members that only answers have. They are ignored, so that a body may be sent back as it was shown. */
+const shownNames = ['id', 'statusReason', 'previousSecretUntil', 'created', 'updated', 'warnings'] as const;
+
+/** Reads options from a body; those that an update leaves out stay. Throws bad_request with the problem of each member. */
+export function decodeEndpoint(
+  raw: Raw,
+  { failed, ...context }: EndpointContext & { readonly failed: string },
+): EndpointSettings {
+  const { settings, problems } = readSettings(raw, context);
+  if (Object.keys(problems).length > 0) throw new AppError('bad_request', failed, { details: problems });
+  return settings;
+}
+
+export type EndpointContext = OptionContext & {
+  readonly existing?: Endpoint;
+  /** Whether options that the body leaves out go to their defaults, in place of staying as they are. */
+  readonly isWhole?: boolean;
+};
+
+/**
+ * As {@link decodeEndpoint}, with the problems beside the options. An option that has one is as it was, or as a new endpoint has it; the URL of
+ * a new one is then undefined, whatever its type says.
+ */
+export function readSettings(
+  raw: Raw,
+  context: EndpointContext,
+): { readonly settings: EndpointSettings; readonly problems: FieldErrors } {
+  const names = [...namedOptions.map(([name]) => name), 'status', 'secret'];
+  const errors: Record<string, FieldError | FieldErrors> = {
+    ...unknownMembers(raw, names, shownNames),
+  };
+  const kept = context.isWhole === true ? undefined : context.existing;
+  const existing: Raw | undefined = kept && { ...kept };
+  const settings = settingsOf(([name, { initial, decode }]) => {
+    const before = existing === undefined ? initial : existing[name];
+    const decoded = raw[name] === undefined ? undefined : decode(raw[name], context);
+    if (decoded !== undefined && 'error' in decoded) errors[name] = decoded.error;
+    else if (decoded === undefined && before === undefined) errors[name] = fieldError('validation_required');
+    return decoded !== undefined && 'value' in decoded ? decoded.value : before;
+  });
+  const combined = withOrder(settings, raw, kept);
+  for (const [name, problem] of problemsTogether(combined, context)) errors[name] ??= problem;
+  const ofHeaders = errors['url'] === undefined ? secretsOfOther(combined, raw, context) : undefined;
+  if (ofHeaders !== undefined) errors['headers'] ??= ofHeaders;
+  return { settings: combined, problems: errors };
+}
+
+/**
+ * Returns the problems of headers that would be sent to another server than the one for which they were given, and that nobody is shown: who may
+ * change the URL of an endpoint must not read them.
+ */
+function secretsOfOther(
+  { url, headers }: EndpointSettings,
+  raw: Raw,
+  { existing }: EndpointContext,
+): FieldErrors | undefined {
+  if (existing === undefined || new URL(url).origin === new URL(existing.url).origin) return undefined;
+  const given = isJsonObject(raw['headers']) ? Object.entries(raw['headers']) : [];
+  const isGiven = (name: string): boolean =>
+    given.some(([written, value]) => written.toLowerCase() === name && value !== maskedValue);
+  const kept = Object.keys(headers).filter((name) => isSecretHeader(name) && !isGiven(name));
+  const problem = invalidValue('Must be given again: this server was never given it.');
+  return kept.length === 0 ? undefined : Object.fromEntries(kept.map((name) => [name, problem]));
+}
+
+/** Returns what is wrong with options that are well by themselves, by name. */
+function problemsTogether(
+  settings: EndpointSettings,
+  { collections, names, now, author, existing }: EndpointContext,
+): readonly (readonly [name: string, problem: FieldError | FieldErrors])[] {
+  const { order, onExhausted, coalesce, payload, fields, owner, oauth2, headers } = settings;
+  const isStored = existing?.filter === settings.filter;
+  // What another has written before may name more than the author of this change may.
+  const isSame = isStored && isDeepStrictEqual(settings.collections, existing.collections);
+  const filter = filterProblem(settings, { collections, names, now, isStored, ...(!isSame && { author }) });
+  const refused: readonly (readonly [boolean, string, string])[] = [
+    [
+      onExhausted === 'pause' && order !== 'strict',
+      'onExhausted',
+      'Only an endpoint with the order strict can pause.',
+    ],
+    [fields.length > 0 && payload === 'thin', 'fields', 'Not with the payload thin, which has the id alone.'],
+    [coalesce && order === 'strict', 'coalesce', 'Not with the order strict.'],
+    [
+      oauth2 !== null && headers['authorization'] !== undefined,
+      'oauth2',
+      'Not with a header authorization: the token is sent in it.',
+    ],
+    [
+      owner !== '' && payload === 'previous',
+      'payload',
+      'Not with an owner, who may not have seen the record before.',
+    ],
+  ];
+  return [
+    ...refused.flatMap(([isWrong, name, problem]) =>
+      isWrong ? [[name, invalidValue(problem)] as const] : [],
+    ),
+    ...(filter === undefined
+      ? []
+      : [['filter', filter.details['filter'] ?? invalidValue(filter.message)] as const]),
+  ];
+}
+
+/** What an endpoint does when a delivery is exhausted follows its order, unless the body says it. */
+function withOrder(settings: EndpointSettings, raw: Raw, existing: Endpoint | undefined): EndpointSettings {
+  if (raw['onExhausted'] !== undefined || settings.order === (existing?.order ?? 'none')) return settings;
+  return { ...settings, onExhausted: settings.order === 'strict' ? 'pause' : 'skip' };
+}
+
+/** Returns the secret given in a body, or undefined when the service is to make one. */
+export function decodeSecret(raw: Raw, failed: string): string | undefined {
+  const { secret } = raw;
+  if (secret === undefined || secret === '') return undefined;
+  const problem = typeof secret === 'string' ? checkSigningSecret(secret) : 'The secret must be text.';
+  if (problem === null && typeof secret === 'string') return secret;
+  throw new AppError('bad_request', failed, { details: { secret: invalidValue(problem ?? '') } });
+}
+
+/** Returns the status that a new endpoint begins with. Later only `pause` and `resume` change it. */
+export function decodeStatus(raw: Raw, failed: string): 'active' | 'paused' {
+  const { status = 'active' } = raw;
+  if (status === 'active' || status === 'paused') return status;
+  const details = { status: invalidValue('Must be active or paused.') };
+  throw new AppError('bad_request', failed, { details });
+}
+
+/** Refuses an update that gives another status or secret: if they were ignored, its success would be taken for the change. */
+export function refuseFixed(raw: Raw, existing: Endpoint, failed: string): void {
+  const { status = existing.status, secret = existing.secret } = raw;
+  const details = {
+    ...(status !== existing.status && { status: invalidValue('Only pause and resume change it.') }),
+    ...(secret !== existing.secret && { secret: invalidValue('Only its rotation changes it.') }),
+  };
+  if (Object.keys(details).length > 0) throw new AppError('bad_request', failed, { details });
+}
+
+/** The longest time for which the secret before a rotation goes on signing. */
+const overlapSecondsMax = 7 * 86_400;
+const overlapSecondsInitial = 86_400;
+
+/** Reads what a rotation is to do. Throws bad_request with the problem of each member. */
+export function decodeRotation(
+  raw: Raw,
+  existing: Endpoint,
+): { secret: string | undefined; overlapMs: number } {
+  const failed = 'Failed to rotate the secret.';
+  const { overlapSeconds = overlapSecondsInitial } = raw;
+  const secret = decodeSecret(raw, failed);
+  const isDuration = Number.isInteger(overlapSeconds) && Number(overlapSeconds) >= 0;
+  const details = {
+    ...unknownMembers(raw, ['secret', 'overlapSeconds'], []),
+    ...(!(isDuration && Number(overlapSeconds) <= overlapSecondsMax) && {
+      overlapSeconds: invalidValue(`Must be an integer between 0 and ${overlapSecondsMax}.`),
+    }),
+    ...(secret === existing.secret && { secret: invalidValue('Must be another than the current one.') }),
+  };
+  if (Object.keys(details).length > 0) throw new AppError('bad_request', failed, { details });
+  return { secret, overlapMs: Number(overlapSeconds) * 1_000 };
+}

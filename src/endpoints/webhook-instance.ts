@@ -1,0 +1,37 @@
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import type { CollectionStore } from '../collections/collection-store.ts';
+import type { EventLog } from '../events/event-log.ts';
+import type { EndpointStore } from './endpoint-store.ts';
+import type { SettingsStore } from '../settings/settings-store.ts';
+import type { Sealer } from '../secrets/seal.ts';
+import type { Database } from '../storage/database.ts';
+import type { BackfillRecords } from './backfill-records.ts';
+
+/** What webhooks need of an instance. The instance itself holds them, and stands above. */
+export interface WebhookInstance {
+  /** In every webhook as `instance_id`. */
+  readonly id: string;
+  readonly slug: string;
+  readonly database: Database;
+  readonly collections: CollectionStore;
+  readonly events: EventLog;
+  /** Its records, for backfills. */
+  readonly records: BackfillRecords;
+  /** Shared by routes, fan-out and dispatcher, as is what it remembers. */
+  readonly endpoints: EndpointStore;
+  readonly settings: SettingsStore;
+  readonly sealer: Sealer;
+  /** Larger bodies stay in the log; what is sent instead has only the id of the record. */
+  readonly bodyBytesMax: number;
+  readonly clock: Clock;
+  /** The time for what several nodes compare, such as when a delivery is due. */
+  readonly dueClock: Clock;
+  readonly logger: Logger;
+}
+
+/** An instance that stays open until it is released. */
+export interface WebhookInstanceLoan {
+  readonly instance: WebhookInstance;
+  release(): void;
+}

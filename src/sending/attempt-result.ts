@@ -1,0 +1,146 @@
+import { codeOf } from '../base/process.ts';
+import { ConnectFailure } from '../network/open-socket.ts';
+import type { ClientCredentials } from './client-credentials.ts';
+
+/** One request to be made. Plain data: it is posted to the sending worker. */
+export interface AttemptRequest {
+  readonly deliveryId: string;
+  readonly endpointId: string;
+  readonly url: string;
+  /** Sent and signed as they are. */
+  readonly body: Uint8Array;
+  /** Whether the body has only the id of the record, as all of it would be too large. */
+  readonly isThin: boolean;
+  readonly eventId: string;
+  readonly event: string;
+  readonly collection: string;
+  /** Whether it tests the endpoint with a record that was not changed. */
+  readonly isTest?: boolean;
+  /** 1 for the delivery's first attempt. */
+  readonly attempt: number;
+  /** The record's revision: 1, 2, 3 … */
+  readonly sequence: number;
+  /** The headers by which the receiver goes on with the trace of the change; empty where there is none. */
+  readonly traceparent: string;
+  readonly tracestate: string;
+  /** What the headers say of the change; absent where nothing is known of it. `changed` has names of fields with commas between them. */
+  readonly cause?: {
+    readonly actor: string;
+    readonly hops: number;
+    readonly changed: string;
+    /** The id of the backfill; absent for a change. */
+    readonly backfill?: string;
+  };
+  /** What the headers of CloudEvents say beside what is here; absent where they are not wanted. */
+  readonly cloudEvent?: { readonly source: string; readonly subject: string; readonly time: string };
+  readonly customHeaders: Readonly<Record<string, string>>;
+  /** What fetches the token that is sent; absent where none is. Another `updated` makes the tokens before it void. */
+  readonly oauth2?: ClientCredentials & { readonly updated: string };
+  /** The current secret, and while a rotation overlaps the one before it. */
+  readonly secrets: readonly string[];
+  /** From the first DNS packet to the last byte of the answer. */
+  readonly timeoutMs: number;
+  /** The version of this service, for `User-Agent`. */
+  readonly version: string;
+}
+
+export const attemptKinds = [
+  'success',
+  'status',
+  'timeout',
+  'dns',
+  'connect',
+  'tls',
+  'refused',
+  'protocol',
+  'aborted',
+] as const;
+
+export type AttemptKind = (typeof attemptKinds)[number];
+
+/** In ms; null where the step was not taken: an open connection needs no DNS, a dead one sends no first byte. */
+export interface AttemptTimings {
+  readonly dnsMs: number | null;
+  readonly connectMs: number | null;
+  readonly tlsMs: number | null;
+  readonly firstByteMs: number | null;
+  readonly totalMs: number | null;
+}
+
+/** What came of an attempt. Every failure is a value: sending never throws for what a receiver does. */
+export interface AttemptResult {
+  readonly deliveryId: string;
+  readonly isSuccess: boolean;
+  /** The answer's status; kept even when the attempt failed after it had arrived. */
+  readonly status: number | null;
+  /** In plain words for the endpoint's owner; empty on success. */
+  readonly cause: string;
+  /** `aborted`: cut short by this service. The request may have reached the receiver, and must not count as an attempt. */
+  readonly kind: AttemptKind;
+  /** Whether another event would most likely fail in the same way. */
+  readonly isEndpointWide: boolean;
+  /** What `Retry-After` of a 429 or 503 asked for, at most an hour; otherwise null. */
+  readonly retryAfterSeconds: number | null;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly timings: AttemptTimings;
+  /** A JSON object of the answer's headers, at most 4 KiB; later headers are left out, and secrets that were sent are masked. */
+  readonly responseHeaders: string;
+  /** The first 16 KiB of the answer's body as they came, but with the secrets that were sent masked. */
+  readonly responseBody: Uint8Array;
+}
+
+/** The result of an attempt that this service gave up or never began; the caller adds the delivery's id. */
+export function abortedResult(startedAt: number, cause: string): Omit<AttemptResult, 'deliveryId'> {
+  return {
+    isSuccess: false,
+    status: null,
+    cause,
+    kind: 'aborted',
+    isEndpointWide: false,
+    retryAfterSeconds: null,
+    startedAt,
+    timings: { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, totalMs: null },
+    responseHeaders: '{}',
+    responseBody: new Uint8Array(0),
+  };
+}
+
+export interface AttemptFailure {
+  readonly kind: Exclude<AttemptKind, 'success' | 'status'>;
+  /** In plain words. */
+  readonly cause: string;
+}
+
+const protocolWords: Readonly<Record<string, string>> = {
+  ANSWER_TOO_LONG: 'The answer has too many headers or interim answers.',
+  UND_ERR_HEADERS_OVERFLOW: "The answer's headers are larger than 16 KiB.",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'The answer has another length than it announced.',
+  UND_ERR_INVALID_ARG: "The request could not be built: one of the endpoint's own headers is not valid.",
+};
+
+/** undici reports 100 Continue, a switch of protocol and an answer before any request with errors that cannot be told apart. */
+const unasked =
+  'The receiver sent what nothing had asked for, such as 100 Continue or a switch to another protocol.';
+
+/** Returns what an error of the connection or of undici means for the attempt; `hasAnswer`: a part of the answer had arrived. */
+export function attemptFailure(error: unknown, hasAnswer: boolean): AttemptFailure {
+  if (error instanceof ConnectFailure) return { kind: error.kind, cause: error.message };
+  const code = codeOf(error);
+  const words = protocolWords[code];
+  if (words !== undefined) return { kind: 'protocol', cause: words };
+  if (code === 'UND_ERR_SOCKET' && error instanceof Error && error.message.startsWith('bad ')) {
+    return { kind: 'protocol', cause: unasked };
+  }
+  if (['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT'].includes(code)) {
+    return hasAnswer
+      ? { kind: 'protocol', cause: 'The connection was closed in the middle of the answer.' }
+      : { kind: 'connect', cause: 'The connection was closed without an answer.' };
+  }
+  return { kind: 'protocol', cause: `The answer is not valid HTTP/1.1 (${code || 'unknown'}).` };
+}
+
+/** True for statuses that say something about the receiver as a whole rather than about one event. */
+export function isEndpointWideStatus(status: number): boolean {
+  return status >= 500 || status === 408 || status === 425 || status === 429;
+}

@@ -1,0 +1,38 @@
+/**
+ * What the main thread and the sending thread post to each other: plain objects, many at once. A body must have a buffer of its own,
+ * as posting a view copies all of the buffer under it.
+ */
+import type { NetworkPolicy } from '../network/address-guard.ts';
+import type { AttemptRequest, AttemptResult } from './attempt-result.ts';
+
+/** What the sending worker is started with. */
+export interface SenderSettings {
+  readonly policy: NetworkPolicy;
+  /** Name servers asked instead of the system's, for tests. */
+  readonly dnsServers?: readonly string[] | undefined;
+  /** PEM certificates trusted instead of the system's, for tests. */
+  readonly trustedCertificates?: string | undefined;
+}
+
+/** `token`: a number that the main thread gives each attempt, so that results find their requests whatever ids those have. */
+export interface NumberedRequest {
+  readonly token: number;
+  readonly request: AttemptRequest;
+}
+
+export interface NumberedResult {
+  readonly token: number;
+  readonly result: AttemptResult;
+}
+
+export type ToWorker =
+  | { readonly kind: 'send'; readonly requests: readonly NumberedRequest[] }
+  /** To connect to where a URL leads, and to send nothing. */
+  | { readonly kind: 'handshake'; readonly token: number; readonly url: string }
+  /** The last message: let attempts in flight end for `graceMs`, abort the rest, then answer `stopped`. */
+  | { readonly kind: 'stop'; readonly graceMs: number };
+
+export type FromWorker =
+  | { readonly kind: 'results'; readonly results: readonly NumberedResult[] }
+  | { readonly kind: 'handshake'; readonly token: number; readonly isReached: boolean }
+  | { readonly kind: 'stopped' };

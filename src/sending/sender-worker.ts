@@ -1,0 +1,71 @@
+/**
+ * The thread in which sockets, TLS and HMAC run, so that they add nothing to the API's latency. It holds nothing that could be
+ * lost: the main thread knows every attempt that it has sent here, and reports those of a dead worker as aborted.
+ */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { assert } from '../base/assert.ts';
+import { systemClock } from '../base/clock.ts';
+import { attemptParts, sendAttempt } from './attempt.ts';
+import { GuardedAgent } from './guarded-agent.ts';
+import type {
+  FromWorker,
+  NumberedRequest,
+  NumberedResult,
+  SenderSettings,
+  ToWorker,
+} from './sender-messages.ts';
+
+const STOP_POLL_MS = 10;
+
+assert(parentPort !== null, 'sender-worker.ts runs as a worker thread only');
+const port = parentPort;
+// Only sender.ts starts this file, and gives it these settings.
+const settings = workerData as SenderSettings;
+
+const clock = systemClock;
+const agent = new GuardedAgent({ ...settings, clock });
+const parts = attemptParts({ agent, clock });
+const { inFlight } = parts;
+let unsent: NumberedResult[] = [];
+
+// Only sender.ts holds the other end of the port.
+port.on('message', (message: ToWorker) => {
+  if (message.kind === 'send') for (const numbered of message.requests) void run(numbered);
+  else if (message.kind === 'handshake') void shakeHands(message);
+  else void stop(message.graceMs);
+});
+
+async function run({ token, request }: NumberedRequest): Promise<void> {
+  const result = await sendAttempt(request, parts);
+  // One message carries all results of this turn of the loop.
+  if (unsent.length === 0) setImmediate(flush);
+  unsent.push({ token, result });
+}
+
+async function shakeHands({ token, url }: Extract<ToWorker, { kind: 'handshake' }>): Promise<void> {
+  post({ kind: 'handshake', token, isReached: await agent.handshake(url) });
+}
+
+function flush(): void {
+  const results = unsent;
+  unsent = [];
+  if (results.length > 0) post({ kind: 'results', results });
+}
+
+async function stop(graceMs: number): Promise<void> {
+  const deadline = clock.monotonic() + graceMs;
+  while (inFlight.size > 0 && clock.monotonic() < deadline) {
+    await new Promise((resolve) => setTimeout(resolve, STOP_POLL_MS));
+  }
+  inFlight.abortAll();
+  // The aborted attempts' promises settle in microtasks before the next turn begins.
+  await new Promise((resolve) => setImmediate(resolve));
+  flush();
+  agent.stop();
+  post({ kind: 'stopped' });
+}
+
+function post(message: FromWorker): void {
+  port.postMessage(message);
+}

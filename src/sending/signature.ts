@@ -1,0 +1,185 @@
+/**
+ * Signatures that prove to a receiver that a request is from this service and unchanged. Two schemes are sent side by side: the
+ * service's own (hex of the body alone, keyed by the secret as shown) and Standard Webhooks, which also covers the event's id and
+ * the attempt's time so that a receiver can refuse replays (github.com/standard-webhooks/standard-webhooks).
+ */
+
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { isReservedHeader } from './endpoint-request.ts';
+import type { AttemptRequest } from './attempt-result.ts';
+
+const SECRET_PREFIX = 'whsec_';
+const NEW_SECRET_BYTES = 32;
+const secretBytesMin = 16;
+const secretBytesMax = 256;
+/** Key objects kept in the cache: more than a busy process has endpoints to send to within a minute. */
+const cachedKeysMax = 2_048;
+
+const printableAscii = /^[\x20-\x7e]*$/;
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+interface SecretKeys {
+  readonly asShown: KeyObject;
+  readonly standard: KeyObject;
+}
+
+/** Oldest first, because a Map keeps the order of insertion. */
+const cachedKeys = new Map<string, SecretKeys>();
+
+/** Returns the lower-case hex HMAC-SHA256 of the body; the key is the secret exactly as shown, prefix included. */
+export function signBody(body: Uint8Array, secret: string): string {
+  return createHmac('sha256', keysOf(secret).asShown).update(body).digest('hex');
+}
+
+export interface StandardSignatureInput {
+  readonly id: string;
+  readonly timestampSeconds: number;
+  readonly body: Uint8Array;
+  /** The current secret first; during a rotation the previous one second. */
+  readonly secrets: readonly string[];
+}
+
+/** Returns the `webhook-signature` header: `v1,` and base64 for each secret, separated by spaces. */
+export function standardSignature(input: StandardSignatureInput): string {
+  const prefix = `${input.id}.${input.timestampSeconds}.`;
+  let text = '';
+  for (const secret of input.secrets) {
+    const digest = createHmac('sha256', keysOf(secret).standard)
+      .update(prefix)
+      .update(input.body)
+      .digest('base64');
+    text += text === '' ? `v1,${digest}` : ` v1,${digest}`;
+  }
+  return text;
+}
+
+export function newSigningSecret(): string {
+  return SECRET_PREFIX + randomBytes(NEW_SECRET_BYTES).toString('base64');
+}
+
+/** Returns why a secret chosen by an endpoint's owner is refused, in words for them; null when it is good. */
+export function checkSigningSecret(text: string): string | null {
+  if (!printableAscii.test(text)) return 'A secret must consist of printable ASCII characters.';
+  if (text.length < secretBytesMin || text.length > secretBytesMax) {
+    return `A secret must be ${secretBytesMin} to ${secretBytesMax} characters long.`;
+  }
+  if (!text.startsWith(SECRET_PREFIX)) return null;
+  const decoded = decodeStandardSecret(text);
+  // A stock verifier decodes what follows the prefix as base64: with any other text no signature would ever verify.
+  if (decoded === null) return `After ${SECRET_PREFIX} a secret must be padded base64.`;
+  if (decoded.length < secretBytesMin) {
+    return `After ${SECRET_PREFIX} a secret must hold at least ${secretBytesMin} bytes as base64.`;
+  }
+  return null;
+}
+
+/** Returns what the owner of a secret that was accepted should know of it. */
+export function secretWarnings(secret: string): readonly string[] {
+  if (decodeStandardSecret(secret) !== null) return [];
+  return [
+    `The secret is not ${SECRET_PREFIX} followed by base64. Libraries for Standard Webhooks verify if they are given ${SECRET_PREFIX} and the base64 of the secret.`,
+  ];
+}
+
+function keysOf(secret: string): SecretKeys {
+  const cached = cachedKeys.get(secret);
+  if (cached !== undefined) return cached;
+  const shown = Buffer.from(secret, 'utf8');
+  const keys = {
+    asShown: createSecretKey(shown),
+    standard: createSecretKey(decodeStandardSecret(secret) ?? shown),
+  };
+  if (cachedKeys.size >= cachedKeysMax) {
+    const oldest = cachedKeys.keys().next();
+    if (!oldest.done) cachedKeys.delete(oldest.value);
+  }
+  cachedKeys.set(secret, keys);
+  return keys;
+}
+
+/** Returns the bytes after `whsec_`, or null when the secret does not have that form. */
+function decodeStandardSecret(secret: string): Buffer | null {
+  if (!secret.startsWith(SECRET_PREFIX)) return null;
+  const encoded = secret.slice(SECRET_PREFIX.length);
+  return encoded !== '' && base64.test(encoded) ? Buffer.from(encoded, 'base64') : null;
+}
+
+/** Returns a flat list of names and values as an object. */
+export function headersByName(flat: readonly string[]): Readonly<Record<string, string>> {
+  const pairs = flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ''] as const] : []));
+  return Object.fromEntries(pairs);
+}
+
+/** Returns the headers of one attempt as a flat list of names and values; `timestampSeconds` is the time of the attempt. */
+export function requestHeaders(request: AttemptRequest, timestampSeconds: number): string[] {
+  const { body, secrets, eventId } = request;
+  const [current = '', previous] = secrets;
+  const headers = [
+    'Content-Type',
+    'application/json',
+    'User-Agent',
+    `Chancery/${request.version}`,
+    'Accept-Encoding',
+    'identity',
+    'X-Service-Signature',
+    signBody(body, current),
+    'X-Service-Event',
+    request.event,
+    'X-Service-Collection',
+    request.collection,
+    'X-Service-Delivery',
+    request.deliveryId,
+    'X-Service-Attempt',
+    String(request.attempt),
+    'X-Service-Sequence',
+    String(request.sequence),
+    'webhook-id',
+    eventId,
+    'webhook-timestamp',
+    String(timestampSeconds),
+    'webhook-signature',
+    standardSignature({ id: eventId, timestampSeconds, body, secrets }),
+  ];
+  if (previous !== undefined) headers.push('X-Service-Signature-Previous', signBody(body, previous));
+  if (request.cause !== undefined) headers.push(...causeHeaders(request.cause));
+  if (request.traceparent !== '') headers.push('traceparent', request.traceparent);
+  if (request.tracestate !== '') headers.push('tracestate', request.tracestate);
+  if (request.cloudEvent !== undefined) headers.push(...cloudEventHeaders(request, request.cloudEvent));
+  if (request.isTest === true) headers.push('X-Service-Test', 'true');
+  if (request.isThin) headers.push('X-Service-Truncated', 'data');
+  for (const name in request.customHeaders) {
+    // Saving an endpoint refuses reserved names, but an endpoint may be older than the name on the list.
+    const isTaken = isReservedHeader(name) || (request.cloudEvent !== undefined && name.startsWith('ce-'));
+    if (!isTaken) headers.push(name, request.customHeaders[name] ?? '');
+  }
+  return headers;
+}
+
+function causeHeaders(cause: NonNullable<AttemptRequest['cause']>): readonly string[] {
+  const { actor, hops, changed, backfill } = cause;
+  const headers = ['X-Service-Hops', String(hops)];
+  if (actor !== '') headers.push('X-Service-Actor', actor);
+  if (changed !== '') headers.push('X-Service-Changed', changed);
+  if (backfill !== undefined) headers.push('X-Service-Backfill', backfill);
+  return headers;
+}
+
+/** The attributes of an event in the binary mode of CloudEvents 1.0 (cloudevents.io, HTTP protocol binding, section 3.1). */
+function cloudEventHeaders(
+  { eventId, event }: AttemptRequest,
+  { source, subject, time }: NonNullable<AttemptRequest['cloudEvent']>,
+): readonly string[] {
+  const headers = [
+    'ce-specversion',
+    '1.0',
+    'ce-id',
+    eventId,
+    'ce-source',
+    source,
+    'ce-type',
+    event,
+    'ce-time',
+    time,
+  ];
+  return subject === '' ? headers : [...headers, 'ce-subject', subject];
+}
