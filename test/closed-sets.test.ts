@@ -9,7 +9,7 @@ import type {
 } from '../kit/src/webhook-event.ts';
 import { keyScopes } from '../src/access/caller.ts';
 import { eventKinds, operationalEventKinds, recordEventKinds, toldKind } from '../src/events/event.ts';
-import { operationalTypes } from '../src/http/openapi/event-schemas.ts';
+import { operationalTypes } from '../src/http/schemas/event-schemas.ts';
 import { isJsonObject } from '../src/base/json.ts';
 
 /** The kinds of events that the types of the kit know. */

@@ -30,3 +30,48 @@ test('sending knows no endpoints, endpoints no deliveries, and deliveries not wh
       assert.deepEqual(breaches(`src/${later}/replay.ts`, `../${part}/replay.ts`), []);
     }
 });
+
+/** What tidy finds in a tree of files that import what is listed. */
+function foundIn(tree: Readonly<Record<string, readonly string[]>>): readonly string[] {
+  const files = Object.entries(tree).map(([path, specifiers]) => {
+    const stem = path.replace(/^.*\//, '').replace(/\.ts$/, '');
+    const imports = specifiers.map((specifier, at) => `import type { X${at} } from '${specifier}';\n`);
+    return { path, text: `${imports.join('')}export type ${stem} = 1;\n` };
+  });
+  return checkTree(files).map(({ path, line, rule, message }) => `${path}:${line} ${rule} ${message}`);
+}
+
+test('the folders of a room import each other in one direction only', () => {
+  const tree = { 'src/sending/log/a.ts': ['../lane/b.ts'], 'src/sending/lane/b.ts': [] };
+  assert.deepEqual(foundIn(tree), []);
+  const circle = { ...tree, 'src/sending/lane/c.ts': ['../../base/ids.ts', '../log/d.ts'] };
+  assert.deepEqual(foundIn({ ...circle, 'src/sending/log/d.ts': [] }), [
+    'src/sending/lane/c.ts:2 folder-cycle src/sending/lane → src/sending/log → src/sending/lane',
+    'src/sending/log/a.ts:1 folder-cycle src/sending/log → src/sending/lane → src/sending/log',
+  ]);
+});
+
+test('a circle of folders may go round several, and what lies directly in a room is one of them', () => {
+  assert.deepEqual(
+    foundIn({
+      'src/sending/a.ts': ['./log/b.ts'],
+      'src/sending/log/b.ts': ['../lane/c.ts', './e.ts'],
+      'src/sending/log/e.ts': [],
+      'src/sending/lane/c.ts': ['../d.ts'],
+      'src/sending/d.ts': [],
+    }).map((line) => line.split(' ')[0]),
+    ['src/sending/a.ts:1', 'src/sending/lane/c.ts:1', 'src/sending/log/b.ts:1'],
+  );
+});
+
+test('folders of different rooms, and tests, make no circles of folders', () => {
+  assert.deepEqual(
+    foundIn({
+      'src/endpoints/log/a.ts': ['../../sending/log/b.ts'],
+      'src/sending/log/b.ts': ['../c.ts'],
+      'src/sending/c.ts': [],
+      'src/sending/c.test.ts': ['./log/b.ts'],
+    }),
+    [],
+  );
+});

@@ -63,9 +63,9 @@ test('a tree in order is clean', () => {
 describe('imports', () => {
   test('a part may not import a part that stands after it', () => {
     assertRed('import-order', importing('src/base/clock.ts', '../storage/database.ts'));
-    assertRed('import-order', importing('src/http/server.ts', '../app.ts'));
+    assertRed('import-order', importing('src/http/server/server.ts', '../../app.ts'));
     assertClean(importing('src/records/expand.ts', '../storage/database.ts'));
-    assertClean(importing('src/app.ts', './http/server.ts'));
+    assertClean(importing('src/app.ts', './http/server/server.ts'));
     assertClean(importing('src/records/expand.ts', './record.ts'));
   });
 
@@ -146,8 +146,8 @@ describe('packages', () => {
     ['bcryptjs', 'src/secrets/password.ts'],
     ['nodemailer', 'src/mail/mailer.ts'],
     ['undici', 'src/sending/guarded-agent.ts'],
-    ['fastify', 'src/http/server.ts'],
-    ['@fastify/cors', 'src/http/server.ts'],
+    ['fastify', 'src/http/server/server.ts'],
+    ['@fastify/cors', 'src/http/server/server.ts'],
     ['typebox/value', 'src/http/validation.ts'],
     ['prom-client', 'src/logs/metrics.ts'],
     ['pino', 'src/base/create-logger.ts'],
@@ -155,10 +155,10 @@ describe('packages', () => {
     ['@clack/prompts', 'src/cli/cli.ts'],
     ['picocolors', 'src/cli/cli.ts'],
     ['node:worker_threads', 'src/sending/sender.ts'],
-    ['node:http', 'src/http/server.ts'],
+    ['node:http', 'src/http/server/server.ts'],
     ['node:https', 'src/sending/attempt.ts'],
     ['node:net', 'src/network/address.ts'],
-    ['node:tls', 'src/http/server.ts'],
+    ['node:tls', 'src/http/server/server.ts'],
     ['node:dns', 'src/network/address.ts'],
     ['node:dns/promises', 'src/network/address.ts'],
   ] as const;
@@ -185,7 +185,7 @@ describe('packages', () => {
 
 test('of a part of Node that is costly to read whole, statements import types only', () => {
   const importingFrom = (name: string, clause: string): Tree => ({
-    'src/http/cors.ts': `import ${clause} from '${name}';\nexport const cors = 1;\n`,
+    'src/http/server/cors.ts': `import ${clause} from '${name}';\nexport const cors = 1;\n`,
   });
   assertClean(importingFrom('node:http', 'type { IncomingMessage }'));
   assertRed('costly-import', importingFrom('node:http', '{ STATUS_CODES }'));

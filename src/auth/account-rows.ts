@@ -4,7 +4,7 @@ import { fromTimestamp, toTimestamp } from '../base/timestamp.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { CompanionName } from '../instances/system-collections.ts';
-import type { PasswordHashes } from '../records/accounts/passwords.ts';
+import type { PasswordHashes } from '../records/passwords.ts';
 import { createRecord } from '../records/create-record.ts';
 import type { RecordBody } from '../records/decode-record.ts';
 import { recordTable } from '../records/record-table.ts';

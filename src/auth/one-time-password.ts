@@ -5,7 +5,7 @@ import type { Instance } from '../instances/instance.ts';
 import { clientKey } from '../limits/rate-limiter.ts';
 import { SharedCounter } from '../limits/shared-counter.ts';
 import { countGuess } from '../limits/sign-in-guard.ts';
-import { changeAccount } from '../records/accounts/change-account.ts';
+import { changeAccount } from '../records/change-account.ts';
 import { findRecord, findRecordToChange } from '../records/find-record.ts';
 import { refusedAs, type WriteScope } from '../records/record-write.ts';
 import { type StoredRecord, valueOf } from '../records/record.ts';

@@ -4,7 +4,7 @@ import type { FieldError } from '../base/errors.ts';
 import { fieldError } from '../fields/field-error.ts';
 import { fieldType } from '../fields/field-types.ts';
 import type { Instance } from '../instances/instance.ts';
-import { changeAccount } from '../records/accounts/change-account.ts';
+import { changeAccount } from '../records/change-account.ts';
 import { refusedAs } from '../records/record-write.ts';
 import { valueOf } from '../records/record.ts';
 import { hashPassword } from '../secrets/password.ts';

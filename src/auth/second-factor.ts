@@ -2,7 +2,7 @@ import { AppError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import type { Instance } from '../instances/instance.ts';
 import { boundRule, valuesMeetRule } from '../records/check-rule.ts';
-import { withVerified } from '../records/accounts/check-account.ts';
+import { withVerified } from '../records/check-account.ts';
 import { findAllowed, findRecord, findRecordToChange } from '../records/find-record.ts';
 import { type StoredRecord, valueOf } from '../records/record.ts';
 import type { WriteScope } from '../records/record-write.ts';

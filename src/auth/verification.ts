@@ -1,6 +1,6 @@
 import type { FieldError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
-import { changeAccount } from '../records/accounts/change-account.ts';
+import { changeAccount } from '../records/change-account.ts';
 import { refusedAs } from '../records/record-write.ts';
 import { valueOf } from '../records/record.ts';
 import {

@@ -7,7 +7,7 @@ import { type Collection, emitsEvents } from '../collections/collection.ts';
 import type { RecordChange } from '../events/event.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
-import { allOf, always } from '../filters/compile.ts';
+import { allOf, always } from '../filters/compile/compile.ts';
 import type { FilterTree } from '../filters/parse.ts';
 import { inlineColumns } from '../query/inline-columns.ts';
 import { baseAlias, RecordScope, type ScopeContext } from '../query/record-scope.ts';

@@ -1,6 +1,6 @@
 import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
-import { constantOf } from '../filters/compile.ts';
+import { constantOf } from '../filters/compile/compile.ts';
 import { inlineColumns } from '../query/inline-columns.ts';
 import { baseAlias } from '../query/record-scope.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';

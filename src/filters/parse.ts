@@ -21,14 +21,13 @@ import { scanToken, type Token } from './scan.ts';
  *
  * Between tokens: space, tab, newline, and `//` up to the end of its line. Source: http-api section 8.1.
  *
- * compile.ts      compiles a tree to a condition, and decides what a comparison means: null, empty, numbers and texts, the same for
- *                 every engine. It knows no collection: names are resolved by a Resolve (operand.ts)
+ * compile/        compile.ts compiles a tree to a condition, and decides what a comparison means: null, empty, numbers and texts, the
+ *                 same for every engine. It knows no collection: names are resolved by a Resolve (operand.ts). resolve.ts turns an
+ *                 operand of the tree into a constant or an Operand; sort.ts: the order of a list, with the same names as in filters
  * template.ts     what filters have in common that differ only in their constants
- * resolve.ts      turns an operand of the tree into a constant or an Operand
  * functions/      one file for each function: the checks of its arguments, and its SQL for each engine; calls.ts lists them
  * dialect.ts      what the engines write differently; implemented by the files sqlite-*.ts and postgres-*.ts
  * forms-expression.ts   patterns and texts without regard to case on PostgreSQL, which knows it in no version and locale alike
- * sort.ts         the order of a list, with the same names as in filters
  *
  * Everything wrong with a text is an AppError `bad_request` made by filter-error.ts, with its position.
  */

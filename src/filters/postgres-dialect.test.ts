@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql, type Sql } from '../sql/sql.ts';
-import { compileFilter } from './compile.ts';
-import { compileSort, parseSort, sortTerms } from './sort.ts';
+import { compileFilter } from './compile/compile.ts';
+import { compileSort, parseSort, sortTerms } from './compile/sort.ts';
 import type { Comparator } from './dialect.ts';
 import type { Operand, Resolve, Term } from './operand.ts';
 import { parseFilter } from './parse.ts';

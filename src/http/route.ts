@@ -2,7 +2,7 @@ import type { KeyScope } from '../access/caller.ts';
 import type { JsonLimits } from '../base/json.ts';
 import type { Answer } from './answer.ts';
 import type { EndpointKeyUse } from './endpoint-keys.ts';
-import type { OperationParts } from './openapi/operation.ts';
+import type { OperationParts } from './schemas/operation.ts';
 import type { FormPlan } from './receive-form.ts';
 import type { RequestContext, ServiceContext } from './request-context.ts';
 

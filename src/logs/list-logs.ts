@@ -1,5 +1,5 @@
 import { AppError, notFound } from '../base/errors.ts';
-import { compileFilter } from '../filters/compile.ts';
+import { compileFilter } from '../filters/compile/compile.ts';
 import { jsonPath, type Operand, type Resolve } from '../filters/operand.ts';
 import { parseFilter } from '../filters/parse.ts';
 import { column, columnResolver } from '../query/list-source.ts';

@@ -1,7 +1,7 @@
 import { AppError } from '../base/errors.ts';
 import { isOperand, type Operand, type Term } from '../filters/operand.ts';
 import type { Comparison, OperandNode } from '../filters/parse.ts';
-import { resolveTerm } from '../filters/resolve.ts';
+import { resolveTerm } from '../filters/compile/resolve.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import { type Base, RecordScope, type ScopeContext } from './record-scope.ts';
 

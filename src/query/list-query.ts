@@ -1,5 +1,5 @@
 import { type FilterTree, parseFilter } from '../filters/parse.ts';
-import { parseSort, type SortKey } from '../filters/sort.ts';
+import { parseSort, type SortKey } from '../filters/compile/sort.ts';
 import { booleanOf, listLimits, parameterError } from './list-parameters.ts';
 import { parseFields, type Projection } from './projection.ts';
 

@@ -1,7 +1,7 @@
 import type { Dialect } from '../filters/dialect.ts';
 import type { Operand, OperandKind, Resolve } from '../filters/operand.ts';
 import type { FilterTree } from '../filters/parse.ts';
-import type { SortTerm } from '../filters/sort.ts';
+import type { SortTerm } from '../filters/compile/sort.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { InternalTable, Reader, Tuple } from '../storage/database.ts';
 import { parameterError } from './list-parameters.ts';

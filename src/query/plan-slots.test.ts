@@ -6,7 +6,7 @@ import type { Dialect } from '../filters/dialect.ts';
 import { parseFilter } from '../filters/parse.ts';
 import { postgresDialect } from '../filters/postgres-dialect.ts';
 import { sqliteDialect } from '../filters/sqlite-dialect.ts';
-import { compileFilter } from '../filters/compile.ts';
+import { compileFilter } from '../filters/compile/compile.ts';
 import type { Operand } from '../filters/operand.ts';
 import { filterTemplate } from '../filters/template.ts';
 import { bindSlots, sql, type Sql } from '../sql/sql.ts';

@@ -1,5 +1,5 @@
 import type { PlainConstant } from '../filters/operand.ts';
-import { type FilterSlots, macroValue } from '../filters/resolve.ts';
+import { type FilterSlots, macroValue } from '../filters/compile/resolve.ts';
 import type { FilterTemplate } from '../filters/template.ts';
 import { holds, Slot, type SlotTest, type SlotValue } from '../sql/slot.ts';
 import type { ConditionRequest } from './condition-request.ts';

@@ -1,6 +1,6 @@
-import { compileFilter } from '../filters/compile.ts';
+import { compileFilter } from '../filters/compile/compile.ts';
 import type { FilterTree } from '../filters/parse.ts';
-import { compileSort, type SortKey, type SortTerm, sortTerms } from '../filters/sort.ts';
+import { compileSort, type SortKey, type SortTerm, sortTerms } from '../filters/compile/sort.ts';
 import type { Slot } from '../sql/slot.ts';
 import { joinSql, limit, sql, type Sql } from '../sql/sql.ts';
 import { afterCursor, cursorColumns, type CursorSealer, type ListSource } from './list-source.ts';

@@ -5,7 +5,7 @@ import { type Caller, guest } from '../access/caller.ts';
 import { type RuleInput, ruleInputOfCaller } from '../access/rule-input.ts';
 import { AppError } from '../base/errors.ts';
 import type { CollectionFinder } from '../collections/collection-store.ts';
-import { always, never } from '../filters/compile.ts';
+import { always, never } from '../filters/compile/compile.ts';
 import type { Sql } from '../sql/sql.ts';
 import { postgresNames } from '../storage/postgres/postgres-names.ts';
 import { sqliteNames } from '../storage/sqlite/sqlite-names.ts';

@@ -3,7 +3,7 @@ import { parseRule } from '../access/rule.ts';
 import { GenerationCache } from '../base/cache.ts';
 import type { CollectionFinder } from '../collections/collection-store.ts';
 import type { Collection } from '../collections/collection.ts';
-import { always, constantOf, never } from '../filters/compile.ts';
+import { always, constantOf, never } from '../filters/compile/compile.ts';
 import { parseFilter } from '../filters/parse.ts';
 import { type FilterTemplate, filterTemplate } from '../filters/template.ts';
 import type { SlotValue } from '../sql/slot.ts';

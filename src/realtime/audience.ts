@@ -4,7 +4,7 @@ import { admit, BrokenRule, isLocked, unlessBroken } from '../access/rule.ts';
 import { AppError } from '../base/errors.ts';
 import { partsBySize } from '../base/process.ts';
 import type { Collection } from '../collections/collection.ts';
-import { constantOf, never } from '../filters/compile.ts';
+import { constantOf, never } from '../filters/compile/compile.ts';
 import type { Instance } from '../instances/instance.ts';
 import { inlineColumns } from '../query/inline-columns.ts';
 import { pickFields } from '../query/projection.ts';

@@ -1,12 +1,12 @@
 import { toTimestamp } from '../base/timestamp.ts';
 import { admit, isLocked } from '../access/rule.ts';
 import type { Transaction } from '../storage/database.ts';
-import { auditAccount } from './accounts/audit-account.ts';
-import { checkAccount, isVerifiedByNature, withVerified } from './accounts/check-account.ts';
+import { auditAccount } from './audit-account.ts';
+import { checkAccount, isVerifiedByNature, withVerified } from './check-account.ts';
 import { currentCollection } from '../instances/current-collection.ts';
 import { admission, valuesMeetRule } from './check-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
-import { passwordChanges, type PreparedSecrets, prepareSecrets } from './accounts/passwords.ts';
+import { passwordChanges, type PreparedSecrets, prepareSecrets } from './passwords.ts';
 import { noteChange } from './note-change.ts';
 import { fileSteps, placeForNew } from './record-files.ts';
 import { WrittenRecord } from '../query/condition-request.ts';
@@ -22,7 +22,7 @@ import {
   type WriteScope,
 } from './record-write.ts';
 import { requireRelated } from './require-related.ts';
-import { tokenKeyChanges } from './accounts/sessions.ts';
+import { tokenKeyChanges } from './sessions.ts';
 
 export interface CreateRecordRequest {
   readonly collection: string;

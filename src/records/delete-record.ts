@@ -3,7 +3,7 @@ import { AppError, notFound } from '../base/errors.ts';
 import { superusersName } from '../collections/collection.ts';
 import { currentCollection } from '../instances/current-collection.ts';
 import { sql } from '../sql/sql.ts';
-import { requireAnotherSuperuser } from './accounts/check-account.ts';
+import { requireAnotherSuperuser } from './check-account.ts';
 import { admission, isAllowed } from './check-rule.ts';
 import { findRecordToDelete } from './find-record.ts';
 import { recordTable } from './record-table.ts';

@@ -6,7 +6,7 @@ import { AppError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Operand } from '../filters/operand.ts';
 import { parseFilter } from '../filters/parse.ts';
-import { parseSort } from '../filters/sort.ts';
+import { parseSort } from '../filters/compile/sort.ts';
 import { type FilterTemplate, filterTemplate } from '../filters/template.ts';
 import { readCurrentCollection } from '../instances/current-collection.ts';
 import type { Instance } from '../instances/instance.ts';

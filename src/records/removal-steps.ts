@@ -2,7 +2,7 @@ import { unreachable } from '../base/assert.ts';
 import { superusersName } from '../collections/collection.ts';
 import { sql } from '../sql/sql.ts';
 import type { Tuple } from '../storage/database.ts';
-import { lastSuperuser, requireAnotherSuperuser } from './accounts/check-account.ts';
+import { lastSuperuser, requireAnotherSuperuser } from './check-account.ts';
 import { findRecordToDelete } from './find-record.ts';
 import { recordTable, relatedIds } from './record-table.ts';
 import type { WriteScope } from './record-write.ts';

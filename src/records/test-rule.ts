@@ -15,7 +15,7 @@ import { type ConditionRequest, WrittenRecord } from '../query/condition-request
 import { inlineColumns } from '../query/inline-columns.ts';
 import { baseAlias, RecordScope, type ScopeContext } from '../query/record-scope.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
-import { withVerified } from './accounts/check-account.ts';
+import { withVerified } from './check-account.ts';
 import { scopeContext, storedRow } from './check-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { findRecord } from './find-record.ts';

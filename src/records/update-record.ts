@@ -3,7 +3,7 @@ import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import type { Instance } from '../instances/instance.ts';
 import { admit, isLocked } from '../access/rule.ts';
-import { checkAccount, isVerifiedByNature, withVerified } from './accounts/check-account.ts';
+import { checkAccount, isVerifiedByNature, withVerified } from './check-account.ts';
 import { currentCollection } from '../instances/current-collection.ts';
 import { admission, isAllowed } from './check-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
@@ -18,13 +18,13 @@ import {
 } from './record-write.ts';
 import { findRecordToChange } from './find-record.ts';
 import { notBefore, type StoredRecord } from './record.ts';
-import { passwordChanges, type PreparedSecrets, prepareSecrets } from './accounts/passwords.ts';
+import { passwordChanges, type PreparedSecrets, prepareSecrets } from './passwords.ts';
 import { placeForKnown } from './record-files.ts';
 import { WrittenRecord } from '../query/condition-request.ts';
 import { recordTable } from './record-table.ts';
 import { requireRelated } from './require-related.ts';
 import { saveChanges } from './save-record.ts';
-import { type AccountChange, type SecretChange, tokenKeyChanges } from './accounts/sessions.ts';
+import { type AccountChange, type SecretChange, tokenKeyChanges } from './sessions.ts';
 
 export interface UpdateRecordRequest {
   readonly collection: string;

@@ -16,7 +16,7 @@ import {
   type WriteScope,
 } from './record-write.ts';
 import { findRecordToChange } from './find-record.ts';
-import { type PreparedSecrets, prepareSecrets } from './accounts/passwords.ts';
+import { type PreparedSecrets, prepareSecrets } from './passwords.ts';
 import type { StoredRecord } from './record.ts';
 import { updateRecord } from './update-record.ts';
 

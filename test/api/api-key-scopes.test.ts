@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { keyScopes } from '../../src/access/caller.ts';
 import { fillPath } from '../../src/http/route.ts';
-import { routes as allRoutes } from '../../src/http/routes.ts';
+import { routes as allRoutes } from '../../src/http/server/routes.ts';
 import { makeKey } from '../support/make-key.ts';
 import { routerTable } from '../support/router-table.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { startBlog } from '../support/blog.ts';
 
-/** The others are asked in src/filters/compile.test.ts, of a table. */
+/** The others are asked in src/filters/compile/compile.test.ts, of a table. */
 const page = readFileSync(new URL('../../docs/filters.md', import.meta.url), 'utf8');
 
 test('the examples of docs/filters.md about related records and rules select what they say', async (t) => {

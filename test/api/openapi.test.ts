@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { version } from '../../src/app.ts';
-import { routes } from '../../src/http/routes.ts';
+import { routes } from '../../src/http/server/routes.ts';
 import { serviceDocument } from '../../src/http/openapi/service-document.ts';
 import { routerTable } from '../support/router-table.ts';
 import { startService } from '../support/service.ts';

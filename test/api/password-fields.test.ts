@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { test, type TestContext } from 'node:test';
 import type { Collection } from '../../src/collections/collection.ts';
 import { clientKey } from '../../src/limits/rate-limiter.ts';
-import { hashPasswords, passwordChanges } from '../../src/records/accounts/passwords.ts';
+import { hashPasswords, passwordChanges } from '../../src/records/passwords.ts';
 import { hashPassword, verifyPassword } from '../../src/secrets/password.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { eventsOf } from '../support/events-of.ts';

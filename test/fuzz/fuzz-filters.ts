@@ -1,6 +1,6 @@
 import { AppError } from '../../src/base/errors.ts';
 import { baseAlias, RecordScope } from '../../src/query/record-scope.ts';
-import { compileSort, parseSort, sortTerms } from '../../src/filters/sort.ts';
+import { compileSort, parseSort, sortTerms } from '../../src/filters/compile/sort.ts';
 import { parseFilter } from '../../src/filters/parse.ts';
 import { parseFields } from '../../src/query/projection.ts';
 import { ruleInputOfCaller } from '../../src/access/rule-input.ts';

@@ -4,17 +4,17 @@ import type { Mutant } from './mutant.ts';
 export const edgeMutants: readonly Mutant[] = [
   {
     name: 'an overloaded service does not write a stack for each request that it refuses',
-    file: 'src/http/error-log.ts',
+    file: 'src/http/server/error-log.ts',
     from: "error.code === 'unavailable' || error.code === 'storage_full'",
     to: "error.code === 'storage_full'",
-    tests: ['src/http/error-log.test.ts'],
+    tests: ['src/http/server/error-log.test.ts'],
   },
   {
     name: 'the line about refused requests has a maximum, whatever their reasons are',
-    file: 'src/http/error-log.ts',
+    file: 'src/http/server/error-log.ts',
     from: 'reasons.has(own) || reasons.size < reasonsMax ? own',
     to: 'reasons.size >= 0 ? own',
-    tests: ['src/http/error-log.test.ts'],
+    tests: ['src/http/server/error-log.test.ts'],
   },
   // Writing.
   {
@@ -252,7 +252,7 @@ export const edgeMutants: readonly Mutant[] = [
   // Logs.
   {
     name: 'tokens of URLs are not logged',
-    file: 'src/http/log-request.ts',
+    file: 'src/http/server/log-request.ts',
     from: 'const shown = cutText(maskUrl(url), logLimits.urlLengthMax);',
     to: 'const shown = cutText(url, logLimits.urlLengthMax);',
     tests: ['test/api/logs.test.ts'],

@@ -117,7 +117,7 @@ export const filterMutants: readonly Mutant[] = [
   },
   {
     name: 'a text beside a date that is no time is refused',
-    file: 'src/filters/compile.ts',
+    file: 'src/filters/compile/compile.ts',
     from: 'if (isRequest || context.isStored === true) return term;',
     to: 'if (isRequest || context.isStored !== undefined) return term;',
     tests: ['test/api/date-filters.test.ts'],
@@ -131,7 +131,7 @@ export const filterMutants: readonly Mutant[] = [
   },
   {
     name: 'a kept plan is for texts that are times alone',
-    file: 'src/filters/compile.ts',
+    file: 'src/filters/compile/compile.ts',
     from: 'if (holds(term, isReadable))',
     to: 'if (isReadable(term instanceof Slot ? term.value : term))',
     tests: ['test/api/date-filters.test.ts'],
@@ -155,7 +155,7 @@ export const filterMutants: readonly Mutant[] = [
     file: 'src/filters/sqlite-dialect.ts',
     from: '...ascii.map((one) => sql`octet_length(${one}) > length(${one})`),',
     to: '',
-    tests: ['src/filters/compile.test.ts'],
+    tests: ['src/filters/compile/compile.test.ts'],
   },
   {
     name: 'a text beyond ASCII is matched with all forms of its letters on PostgreSQL',

@@ -54,7 +54,7 @@ export const healthMutants: readonly Mutant[] = [
   },
   {
     name: 'a delete of a superuser has the reserve of a full disk',
-    file: 'src/http/serve-route.ts',
+    file: 'src/http/server/serve-route.ts',
     from: 'if (reserve === undefined || !isFull || !mayUseReserve) throw error;',
     to: 'if (reserve === undefined || isFull || !mayUseReserve) throw error;',
     tests: ['test/faults/full-disk.test.ts'],
@@ -118,7 +118,7 @@ export const healthMutants: readonly Mutant[] = [
   },
   {
     name: 'an outdated node answers nothing',
-    file: 'src/http/serve-route.ts',
+    file: 'src/http/server/serve-route.ts',
     from: 'if (services.isOutdated()) throw outdated();',
     to: 'if (!services.isOutdated) throw outdated();',
     tests: ['test/nodes/rolling-upgrade.test.ts'],

@@ -36,7 +36,7 @@ export const metricMutants: readonly Mutant[] = [
   },
   {
     name: 'the port of metrics serves nothing else',
-    file: 'src/http/metrics-server.ts',
+    file: 'src/http/server/metrics-server.ts',
     from: "url.split('?', 1)[0] !== '/metrics'",
     to: "url === ''",
     tests: metrics,
@@ -78,14 +78,14 @@ export const metricMutants: readonly Mutant[] = [
   },
   {
     name: 'no secret of a query comes into the access log',
-    file: 'src/http/access-log.ts',
+    file: 'src/http/server/access-log.ts',
     from: 'maskUrl(request.originalUrl)',
     to: 'request.originalUrl',
     tests: access,
   },
   {
     name: 'a page that was led to the port of metrics by its name does not read them',
-    file: 'src/http/metrics-server.ts',
+    file: 'src/http/server/metrics-server.ts',
     from: "addressBytes(address) !== null || !host.includes('.') || names.includes(host)",
     to: 'true',
     tests: metrics,

@@ -21,7 +21,7 @@ export const portalMutants: readonly Mutant[] = [
   },
   {
     name: 'the routes ask what a key for some endpoints reaches',
-    file: 'src/http/serve-route.ts',
+    file: 'src/http/server/serve-route.ts',
     from: 'if (reachedEndpoints(caller) !== null)',
     to: 'if (false)',
     tests,
@@ -133,14 +133,14 @@ export const portalMutants: readonly Mutant[] = [
   },
   {
     name: 'no text becomes a script in the dashboard',
-    file: 'src/http/dashboard.ts',
+    file: 'src/http/server/dashboard.ts',
     from: " require-trusted-types-for 'script'; trusted-types 'none';",
     to: '',
     tests: ['test/api/dashboard.test.ts'],
   },
   {
     name: 'the dashboard is in no frame unless the settings name the site',
-    file: 'src/http/dashboard.ts',
+    file: 'src/http/server/dashboard.ts',
     from: `const sites = frameAncestors.length === 0 ? "'none'" : frameAncestors.join(' ');`,
     to: `const sites = '*';`,
     tests: ['test/api/frame-ancestors.test.ts'],

@@ -67,7 +67,7 @@ export const uploadMutants: readonly Mutant[] = [
   },
   {
     name: 'what nothing became of is removed with its request',
-    file: 'src/http/serve-route.ts',
+    file: 'src/http/server/serve-route.ts',
     from: 'if (request.uploads !== null) await request.uploads.discard();',
     to: '',
     tests: uploads,

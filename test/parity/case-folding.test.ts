@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { foldCase, folds } from '../../src/base/case-folding.ts';
-import { likePattern } from '../../src/filters/compile.ts';
+import { likePattern } from '../../src/filters/compile/compile.ts';
 import type { LikeMatch } from '../../src/filters/dialect.ts';
 import type { Operand } from '../../src/filters/operand.ts';
 import { identifier, sql, type Sql } from '../../src/sql/sql.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { isOperand } from '../../src/filters/operand.ts';
 import { parseFilter } from '../../src/filters/parse.ts';
-import { resolveTerm } from '../../src/filters/resolve.ts';
+import { resolveTerm } from '../../src/filters/compile/resolve.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { arbitraryCalls, type CallWorld } from './arbitrary-calls.ts';
 import type { EnginePair, ParityEngine } from './engine-pair.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { version } from '../../src/app.ts';
-import type { Operation, Schema } from '../../src/http/openapi/schema.ts';
-import { routes } from '../../src/http/routes.ts';
+import type { Operation, Schema } from '../../src/http/schemas/schema.ts';
+import { routes } from '../../src/http/server/routes.ts';
 import { serviceDocument } from '../../src/http/openapi/service-document.ts';
 
 export interface AnsweredRequest {

@@ -3,7 +3,11 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { dirname, extname, join, relative } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build, type Plugin, type Rolldown } from 'vite';
-import { codingEndings, type DashboardCoding, type DashboardFile } from '../../src/http/dashboard-files.ts';
+import {
+  codingEndings,
+  type DashboardCoding,
+  type DashboardFile,
+} from '../../src/http/server/dashboard-files.ts';
 import { dashboardFolder, isDashboardStale } from './dashboard-stale.ts';
 import { packageFolders } from './package-folders.ts';
 import { root } from './root.ts';

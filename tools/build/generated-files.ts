@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { version } from '../../src/app.ts';
 import { serviceDocument } from '../../src/http/openapi/service-document.ts';
-import { routes } from '../../src/http/routes.ts';
+import { routes } from '../../src/http/server/routes.ts';
 import { type OpenapiDocument, postmanCollection } from '../postman/postman-collection.ts';
 import { dashboardTypes } from './dashboard-types.ts';
 

@@ -6,6 +6,7 @@ import { checkBarrels } from './barrels.ts';
 import { checkCostlyImports } from './costly-imports.ts';
 import { checkDashboardImports } from './dashboard-imports.ts';
 import { checkEngineBranches } from './engine-branches.ts';
+import { checkFolderCycles } from './folder-cycles.ts';
 import { checkImportCycles } from './import-cycles.ts';
 import { checkImportOrder } from './import-order.ts';
 import { checkKitImports } from './kit-imports.ts';
@@ -26,6 +27,7 @@ const sourceRules = [
   checkCostlyImports,
   checkAmbientAccess,
   checkImportCycles,
+  checkFolderCycles,
   checkBarrels,
   checkNames,
   checkTypeNames,

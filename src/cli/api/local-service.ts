@@ -6,7 +6,7 @@ import type { Config } from '../../config/config.ts';
 import { alwaysSafe, type SafeEnd } from '../../events/safe-position.ts';
 import { installedSharp } from '../../files/load-sharp.ts';
 import { ThumbMaker } from '../../files/thumb-maker.ts';
-import { createServer } from '../../http/server.ts';
+import { createServer } from '../../http/server/server.ts';
 import { ServiceMetrics } from '../../http/service-metrics.ts';
 import { noteWrites } from '../../instances/write-notes.ts';
 import { Mailer } from '../../mail/mailer.ts';

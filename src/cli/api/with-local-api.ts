@@ -1,6 +1,6 @@
 import { AppError } from '../../base/errors.ts';
 import type { Logger, LogMembers } from '../../base/logger.ts';
-import { requestInMemory } from '../../http/request-in-memory.ts';
+import { requestInMemory } from '../../http/server/request-in-memory.ts';
 import { openDataDirectory } from '../../open-data-directory.ts';
 import { type Api, apiOver, type Transport } from './api.ts';
 import { operatorMessage } from '../terminal/exit-code.ts';

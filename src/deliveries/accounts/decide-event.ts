@@ -6,7 +6,7 @@ import { eventValues } from '../../events/event-values.ts';
 import type { StoredValue } from '../../fields/field-type.ts';
 import { fieldType } from '../../fields/field-types.ts';
 import { fieldColumn } from '../../fields/field.ts';
-import { constantOf } from '../../filters/compile.ts';
+import { constantOf } from '../../filters/compile/compile.ts';
 import { inlineColumns } from '../../query/inline-columns.ts';
 import { baseAlias } from '../../query/record-scope.ts';
 import { joinSql, sql, type Sql } from '../../sql/sql.ts';

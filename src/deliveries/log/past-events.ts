@@ -5,7 +5,7 @@ import { type EventContext, readContext } from '../../events/event-context.ts';
 import { isOperational, isTest, kindOfBody, payloadOf } from '../../events/event.ts';
 import { eventValues } from '../../events/event-values.ts';
 import { mayTell } from '../../events/may-tell.ts';
-import { never } from '../../filters/compile.ts';
+import { never } from '../../filters/compile/compile.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Tuple } from '../../storage/database.ts';
 import { type PendingDelivery, thinBody } from '../deliveries.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../../base/errors.ts';
-import { always, never } from '../../filters/compile.ts';
+import { always, never } from '../../filters/compile/compile.ts';
 import type { Sql } from '../../sql/sql.ts';
 import {
   filterCondition,

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { AppError } from '../../base/errors.ts';
 import { foldFunction, likeFunction, realTextFunction, sql } from '../../sql/sql.ts';
-import { compileFilter } from '../compile.ts';
+import { compileFilter } from '../compile/compile.ts';
 import type { Resolve } from '../operand.ts';
 import { parseFilter } from '../parse.ts';
 import { sqliteDialect } from '../sqlite-dialect.ts';

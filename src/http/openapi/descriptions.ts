@@ -2,7 +2,7 @@ import type { Collection } from '../../collections/collection.ts';
 import type { Instance } from '../../instances/instance.ts';
 import type { Route } from '../route.ts';
 import { instanceDocument } from './instance-document.ts';
-import { describe, type Description } from './schema.ts';
+import { describe, type Description } from '../schemas/schema.ts';
 import { serviceDocument } from './service-document.ts';
 
 type Known = WeakMap<Instance, Description & { readonly collections: readonly Collection[] }>;

@@ -8,13 +8,10 @@ import {
   type Paths,
   type Schema,
   schemaReference,
-} from './schema.ts';
+} from '../schemas/schema.ts';
 import { describeRecordRoutes, formSchema, recordMembers } from '../routes/records.ts';
-import { eventSchemasOf, webhooksOf } from './event-schemas.ts';
-import { operation } from './operation.ts';
-
-/** Limit for all described collections together: making a document blocks the event loop. */
-const describedFieldsMax = 5_000;
+import { eventSchemasOf, webhooksOf, withinLimit } from '../schemas/event-schemas.ts';
+import { operation } from '../schemas/operation.ts';
 
 /** The service's document with the collections of an instance, hidden fields and rules included: for superusers. */
 export function instanceDocument(
@@ -38,11 +35,6 @@ export function instanceDocument(
       schemas: { ...components.schemas, ...Object.fromEntries(schemas), ...eventSchemasOf(described) },
     },
   };
-}
-
-export function withinLimit(collections: readonly Collection[]): readonly Collection[] {
-  let count = 0;
-  return collections.filter(({ fields }) => (count += fields.length) <= describedFieldsMax);
 }
 
 function leftOut(count: number): string {

@@ -21,8 +21,8 @@ import { replaySchemas } from '../routes/replays.ts';
 import { ruleSchemas } from '../routes/rules.ts';
 import { settingsSchemas } from '../routes/settings.ts';
 import { fillPath, type Route } from '../route.ts';
-import { errorSchemas, headers, operation, parameters, refusalResponses } from './operation.ts';
-import type { OpenApiDocument, PathItem, Paths } from './schema.ts';
+import { errorSchemas, headers, operation, parameters, refusalResponses } from '../schemas/operation.ts';
+import type { OpenApiDocument, PathItem, Paths } from '../schemas/schema.ts';
 
 const description = `A record service: collections of records with rules, and signed webhooks of every change.
 

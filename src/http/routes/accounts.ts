@@ -5,8 +5,8 @@ import { requestOtp } from '../../auth/request-otp.ts';
 import { confirmVerification, requestVerification } from '../../auth/verification.ts';
 import { ownMember } from '../../base/json.ts';
 import { type Answer, nothing, notStored } from '../answer.ts';
-import { emptyAnswer, jsonAnswer } from '../openapi/operation.ts';
-import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { emptyAnswer, jsonAnswer } from '../schemas/operation.ts';
+import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import type { RequestContext } from '../request-context.ts';
 import { route } from '../route.ts';
 

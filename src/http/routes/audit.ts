@@ -1,7 +1,7 @@
 import { actorKinds, auditActions } from '../../logs/audit-entry.ts';
 import { listAudit } from '../../logs/list-audit.ts';
-import { jsonAnswer, listParameters } from '../openapi/operation.ts';
-import { listSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { jsonAnswer, listParameters } from '../schemas/operation.ts';
+import { listSchema, objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 
 /** The audit log, for superusers. No route changes it. */

@@ -8,11 +8,11 @@ import {
   limitBatch,
   readBatchRequests,
   toBatchError,
-} from '../batch-requests.ts';
+} from './batch-requests.ts';
 import { tooLarge } from '../body.ts';
 import { batchForm } from '../form-plans.ts';
-import { jsonAnswer } from '../openapi/operation.ts';
-import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { jsonAnswer } from '../schemas/operation.ts';
+import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 
 /** Several changes of records at once. */

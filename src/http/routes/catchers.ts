@@ -13,8 +13,8 @@ import {
   readRequests,
 } from '../../endpoints/catchers.ts';
 import { nothing } from '../answer.ts';
-import { emptyAnswer, jsonAnswer } from '../openapi/operation.ts';
-import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { emptyAnswer, jsonAnswer } from '../schemas/operation.ts';
+import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 
 const common = { tag: 'webhooks', isForSuperusers: true } as const;

@@ -1,7 +1,7 @@
 import { collectionLimits, defaultAuthOptions, ruleNames } from '../../collections/collection.ts';
 import type { FieldType } from '../../fields/field-type.ts';
 import { fieldTypes } from '../../fields/field-types.ts';
-import { listSchema, objectSchema, type Schema, schemaLike, schemaReference } from '../openapi/schema.ts';
+import { listSchema, objectSchema, type Schema, schemaLike, schemaReference } from '../schemas/schema.ts';
 
 const text: Schema = { type: 'string' };
 const flag: Schema = { type: 'boolean' };

@@ -17,14 +17,14 @@ import { noteLostFiles } from '../../files/file-removals.ts';
 import type { Instance } from '../../instances/instance.ts';
 import { writeTokenSecrets } from '../../instances/token-secrets.ts';
 import { auditCollectionChange, changedPaths } from '../../logs/audit-entry.ts';
-import { eraseAccount } from '../../records/accounts/sessions.ts';
+import { eraseAccount } from '../../records/sessions.ts';
 import { truncateCollection } from '../../records/truncate-collection.ts';
 import { collectionsOf } from '../../query/record-scope.ts';
 import { renameLabels } from '../../settings/change-settings.ts';
 import { forgetCollection, pauseBroken } from '../../deliveries/endpoints/forget-collection.ts';
 import { nothing } from '../answer.ts';
-import { emptyAnswer, jsonAnswer, listParameters } from '../openapi/operation.ts';
-import { schemaReference } from '../openapi/schema.ts';
+import { emptyAnswer, jsonAnswer, listParameters } from '../schemas/operation.ts';
+import { schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 
 const common = { tag: 'collections', isForSuperusers: true, isCurrent: true } as const;

@@ -3,8 +3,8 @@ import { namedOptions } from '../../endpoints/endpoint-options.ts';
 import { importEndpoints } from '../../deliveries/endpoints/import-endpoints.ts';
 import { secretWarnings } from '../../sending/signature.ts';
 import { notStored } from '../answer.ts';
-import { jsonAnswer } from '../openapi/operation.ts';
-import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { jsonAnswer } from '../schemas/operation.ts';
+import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 import { savingOf } from './endpoints.ts';
 

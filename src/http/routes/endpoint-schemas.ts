@@ -1,6 +1,6 @@
 import { recordEventKinds } from '../../events/event.ts';
 import { namedOptions } from '../../endpoints/endpoint-options.ts';
-import { listSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { listSchema, objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 
 const text: Schema = { type: 'string' };
 const texts: Schema = { type: 'array', items: text };

@@ -5,8 +5,8 @@ import {
   statsSteps,
 } from '../../deliveries/endpoints/endpoint-stats.ts';
 import { listLanes } from '../../deliveries/list-lanes.ts';
-import { jsonAnswer, listParameters } from '../openapi/operation.ts';
-import { listSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { jsonAnswer, listParameters } from '../schemas/operation.ts';
+import { listSchema, objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 
 const common = { tag: 'webhooks', isForSuperusers: true, scope: 'webhooks:read', method: 'GET' } as const;

@@ -7,8 +7,8 @@ import { deliveryStatuses } from '../../deliveries/delivery.ts';
 import { explainEvent } from '../../deliveries/why/explain-event.ts';
 import { changedMembers, reasons } from '../../deliveries/why/explanation.ts';
 import { nothing } from '../answer.ts';
-import { emptyAnswer, jsonAnswer, listParameters } from '../openapi/operation.ts';
-import { cursorListSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { emptyAnswer, jsonAnswer, listParameters } from '../schemas/operation.ts';
+import { cursorListSchema, objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 
 const shared = { tag: 'webhooks', isForSuperusers: true, scope: 'webhooks:read' } as const;
@@ -101,10 +101,7 @@ export const eventRoutes = [
       const { instance, query } = context;
       // Another node may have changed the definitions.
       await instance.refresh();
-      const [{ eventTypesOf, operationalTypes }, { withinLimit }] = await Promise.all([
-        import('../openapi/event-schemas.ts'),
-        import('../openapi/instance-document.ts'),
-      ]);
+      const { eventTypesOf, operationalTypes, withinLimit } = await import('../schemas/event-schemas.ts');
       const name = query.get('collection');
       const wanted = name === null ? instance.collections.all() : [instance.collections.get(name)];
       const collections = withinLimit(wanted);

@@ -8,8 +8,8 @@ import type { Instance } from '../../instances/instance.ts';
 import { deleteConsumer, putConsumer, readConsumer } from '../../deliveries/log/consumers.ts';
 import { feedPosition, parseFeedQuery, placeAt, readFeed } from '../../deliveries/log/feed.ts';
 import { nothing, notStored } from '../answer.ts';
-import { emptyAnswer, jsonAnswer } from '../openapi/operation.ts';
-import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { emptyAnswer, jsonAnswer } from '../schemas/operation.ts';
+import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 
 const common = { tag: 'webhooks', isForSuperusers: true } as const;

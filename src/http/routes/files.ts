@@ -14,8 +14,8 @@ import { callerOf } from '../../instances/token-secrets.ts';
 import { findRecordFile, type NamedFile, type RecordFile } from '../../records/find-record-file.ts';
 import { type Answer, notStored } from '../answer.ts';
 import { type FileToSend, fileAnswer } from '../file-answer.ts';
-import { jsonAnswer } from '../openapi/operation.ts';
-import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { jsonAnswer } from '../schemas/operation.ts';
+import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import type { RequestContext } from '../request-context.ts';
 import { route } from '../route.ts';
 

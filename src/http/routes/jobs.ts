@@ -1,8 +1,8 @@
 import type { Caller } from '../../access/caller.ts';
 import { notFound } from '../../base/errors.ts';
 import { readJob, type RemovalJob } from '../../records/removal-store.ts';
-import { jsonAnswer } from '../openapi/operation.ts';
-import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { jsonAnswer } from '../schemas/operation.ts';
+import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 
 /** Work that goes on after its request was answered. */

@@ -2,8 +2,8 @@ import { keyScopes } from '../../access/caller.ts';
 import { apiKeyLimits, createApiKey, deleteApiKey, getOwnApiKey, listApiKeys } from '../../auth/api-keys.ts';
 import { assert } from '../../base/assert.ts';
 import { nothing, notStored } from '../answer.ts';
-import { emptyAnswer, jsonAnswer, listParameters } from '../openapi/operation.ts';
-import { listSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { emptyAnswer, jsonAnswer, listParameters } from '../schemas/operation.ts';
+import { listSchema, objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 
 const common = { tag: 'keys', isForSuperusers: true } as const;

@@ -1,8 +1,8 @@
 import type { Instance } from '../../instances/instance.ts';
 import { countLogs, getLog, listLogs, type LogReading } from '../../logs/list-logs.ts';
 import { nothing } from '../answer.ts';
-import { emptyAnswer, jsonAnswer, listParameters } from '../openapi/operation.ts';
-import { listSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { emptyAnswer, jsonAnswer, listParameters } from '../schemas/operation.ts';
+import { listSchema, objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 
 const common = { tag: 'logs', isForSuperusers: true } as const;

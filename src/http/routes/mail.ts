@@ -2,8 +2,8 @@ import { mailTemplates, sendTestMail } from '../../auth/account-mail.ts';
 import { notFound } from '../../base/errors.ts';
 import { type RecordedMail, recordedMailsMax } from '../../mail/mailer.ts';
 import { nothing, notStored } from '../answer.ts';
-import { emptyAnswer, jsonAnswer } from '../openapi/operation.ts';
-import { listSchema, objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { emptyAnswer, jsonAnswer } from '../schemas/operation.ts';
+import { listSchema, objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 
 const common = { tag: 'settings', isForSuperusers: true } as const;

@@ -5,8 +5,8 @@ import { invalidValue } from '../../fields/field-error.ts';
 import type { Outlet } from '../../realtime/client.ts';
 import { realtimeLimits } from '../../realtime/apply-subscriptions.ts';
 import { nothing } from '../answer.ts';
-import { emptyAnswer } from '../openapi/operation.ts';
-import { objectSchema } from '../openapi/schema.ts';
+import { emptyAnswer } from '../schemas/operation.ts';
+import { objectSchema } from '../schemas/schema.ts';
 import type { RequestContext } from '../request-context.ts';
 import { route } from '../route.ts';
 

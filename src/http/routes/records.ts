@@ -8,8 +8,8 @@ import { prepareUpdate, updateRecord } from '../../records/update-record.ts';
 import { requireNotLeaving } from '../../records/removal-store.ts';
 import { recordForm } from '../form-plans.ts';
 import { nothing } from '../answer.ts';
-import { emptyAnswer, jsonAnswer, listParameters, type OperationParts } from '../openapi/operation.ts';
-import { cursorListSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { emptyAnswer, jsonAnswer, listParameters, type OperationParts } from '../schemas/operation.ts';
+import { cursorListSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { expectedRevision, isAlreadyKnown, recordAnswer, textAnswer } from '../record-answer.ts';
 import { route } from '../route.ts';
 

@@ -1,8 +1,8 @@
 import { replayScopes } from '../../deliveries/replays/replay-store.ts';
 import { requestBackfill } from '../../deliveries/endpoints/request-backfill.ts';
 import { endReplay, replayView, requestReplay } from '../../deliveries/endpoints/request-replay.ts';
-import { jsonAnswer } from '../openapi/operation.ts';
-import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { jsonAnswer } from '../schemas/operation.ts';
+import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 import { savingOf } from './endpoints.ts';
 

@@ -1,7 +1,7 @@
 import { checkFilter } from '../../records/check-filter.ts';
 import { testRule } from '../../records/test-rule.ts';
-import { jsonAnswer } from '../openapi/operation.ts';
-import { objectSchema, type Schema, schemaReference } from '../openapi/schema.ts';
+import { jsonAnswer } from '../schemas/operation.ts';
+import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 
 /** Testing rules and filters without doing anything, for those who write them. */

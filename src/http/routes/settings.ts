@@ -5,8 +5,8 @@ import { changedPaths } from '../../logs/audit-entry.ts';
 import { changeSettings, type SettingsChange } from '../../settings/change-settings.ts';
 import { defaultSettings, settingChoices, type Settings, settingsToJson } from '../../settings/settings.ts';
 import { nothing } from '../answer.ts';
-import { emptyAnswer, jsonAnswer } from '../openapi/operation.ts';
-import { objectSchema, type Schema, schemaLike, schemaReference } from '../openapi/schema.ts';
+import { emptyAnswer, jsonAnswer } from '../schemas/operation.ts';
+import { objectSchema, type Schema, schemaLike, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 
 const common = { tag: 'settings', isForSuperusers: true } as const;

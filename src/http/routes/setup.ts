@@ -1,7 +1,7 @@
 import { setUp } from '../../auth/set-up.ts';
 import { nothing } from '../answer.ts';
-import { emptyAnswer } from '../openapi/operation.ts';
-import { objectSchema, type Schema } from '../openapi/schema.ts';
+import { emptyAnswer } from '../schemas/operation.ts';
+import { objectSchema, type Schema } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 
 const text: Schema = { type: 'string', minLength: 1 };

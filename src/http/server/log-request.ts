@@ -1,0 +1,107 @@
+import type { FastifyRequest } from 'fastify';
+import { systemClock } from '../../base/clock.ts';
+import { AppError } from '../../base/errors.ts';
+import { ipAddressText } from '../../base/ip-address.ts';
+import { superusersName } from '../../collections/collection.ts';
+import type { Instance } from '../../instances/instance.ts';
+import type { OpenInstances } from '../../instances/open-instances.ts';
+import { cutText, levelOf, logLimits, maskUrl } from '../../logs/request-log.ts';
+import { type Caller, guest, type KeyBounds, type Superuser } from '../../access/caller.ts';
+import { toErrorAnswer } from '../error-response.ts';
+import { peerAddress } from '../client-address.ts';
+
+interface Answered {
+  readonly instance: Instance;
+  readonly caller: Caller;
+  readonly status: number;
+  /** What a refused caller was told. */
+  readonly refusal?: string;
+}
+
+/** Puts an answered request into the log of its instance, which writes it to disk later: no answer waits for that. */
+export function logRequest(request: FastifyRequest<object>, answered: Answered): void {
+  request.isNoted = true;
+  const { instance, caller, status } = answered;
+  // That of a command in its own process. What it changes is in the audit log.
+  if (caller.kind === 'superuser' && caller.isOperator === true) return;
+  const level = levelOf(status);
+  // Health probes come every second, and successful ones say nothing.
+  if (!instance.logs.wants(level) || (level === 0 && isProbe(request))) return;
+  const { method = '', url = '' } = request.raw;
+  const shown = cutText(maskUrl(url), logLimits.urlLengthMax);
+  instance.logs.note({
+    at: instance.clock.now(),
+    level,
+    message: `${method} ${shown}`,
+    data: membersOf(request, shown, answered),
+  });
+}
+
+/** Logs a request that an operation has refused, or that failed. */
+export function logFailure(
+  request: FastifyRequest<object>,
+  { instance, caller }: Omit<Answered, 'status'>,
+  error: unknown,
+): void {
+  const { status } = toErrorAnswer(error);
+  logRequest(request, { instance, caller, status, ...refusalOf(error) });
+}
+
+/**
+ * Logs a request that was refused before its instance was opened. Does nothing when the instance is closed: requests for unknown
+ * paths must not keep it open.
+ */
+export function logRefusal(request: FastifyRequest, instances: OpenInstances, error: unknown): void {
+  if (request.isNoted || request.instanceEntry === null) return;
+  const loan = instances.borrowOpen(request.instanceEntry.id);
+  if (loan === undefined) return;
+  logFailure(request, { instance: loan.instance, caller: guest }, error);
+  loan.release();
+}
+
+function isProbe({ raw }: FastifyRequest<object>): boolean {
+  return raw.url?.startsWith('/api/health') === true;
+}
+
+/** The members of a log entry, in alphabetical order. */
+function membersOf(
+  request: FastifyRequest<object>,
+  url: string,
+  { instance, caller, status, refusal }: Answered,
+): Readonly<Record<string, unknown>> {
+  const { logIP, logAuthId } = instance.settings.current.logs;
+  const { method, headers, socket } = request.raw;
+  const referer = cutText(maskUrl(headers.referer ?? ''), logLimits.textLengthMax);
+  return {
+    auth: collectionOf(instance, caller),
+    ...(logAuthId && caller.kind !== 'guest' && !isKey(caller) && { authId: caller.id }),
+    ...(refusal !== undefined && { error: cutText(refusal, logLimits.textLengthMax) }),
+    execTime: Math.round((systemClock.monotonic() - request.startedMs) * 1_000) / 1_000,
+    // A key belongs to a program, so logAuthId, which is about the ids of accounts, does not govern it.
+    ...(isKey(caller) && { key: caller.id }),
+    method,
+    referer,
+    ...(logIP && { remoteIP: ipAddressText(peerAddress(socket)) }),
+    requestId: request.id,
+    status,
+    type: 'request',
+    url,
+    userAgent: cutText(headers['user-agent'] ?? '', logLimits.textLengthMax),
+    ...(logIP && { userIP: ipAddressText(request.server.admission.addressOf(instance, request)) }),
+  };
+}
+
+/** The name of the collection that the caller is a record of. */
+function collectionOf({ collections }: Instance, caller: Caller): string {
+  if (caller.kind === 'guest' || isKey(caller)) return '';
+  if (caller.kind === 'superuser') return superusersName;
+  return collections.find(caller.collectionId)?.name ?? '';
+}
+
+function isKey(caller: Caller): caller is Superuser & { readonly key: KeyBounds } {
+  return caller.kind === 'superuser' && caller.key !== undefined;
+}
+
+function refusalOf(error: unknown): { readonly refusal?: string } {
+  return error instanceof AppError ? { refusal: error.message } : {};
+}

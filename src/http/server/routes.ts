@@ -1,0 +1,57 @@
+import type { Route } from '../route.ts';
+import { accountRoutes } from '../routes/accounts.ts';
+import { auditRoutes } from '../routes/audit.ts';
+import { authRoutes } from '../routes/auth.ts';
+import { batchRoutes } from '../routes/batch.ts';
+import { catcherRoutes } from '../routes/catchers.ts';
+import { collectionRoutes } from '../routes/collections.ts';
+import { deliveryRoutes } from '../routes/deliveries.ts';
+import { descriptionRoute } from '../openapi/description-route.ts';
+import { endpointImportRoutes } from '../routes/endpoint-import.ts';
+import { endpointStatsRoutes } from '../routes/endpoint-stats.ts';
+import { endpointRoutes } from '../routes/endpoints.ts';
+import { eventRoutes } from '../routes/events.ts';
+import { feedRoutes } from '../routes/feed.ts';
+import { fileRoutes } from '../routes/files.ts';
+import { healthRoutes } from '../routes/health.ts';
+import { jobRoutes } from '../routes/jobs.ts';
+import { keyRoutes } from '../routes/keys.ts';
+import { logRoutes } from '../routes/logs.ts';
+import { mailRoutes } from '../routes/mail.ts';
+import { metricsRoutes } from '../routes/metrics.ts';
+import { realtimeRoutes } from '../routes/realtime.ts';
+import { recordRoutes } from '../routes/records.ts';
+import { replayRoutes } from '../routes/replays.ts';
+import { ruleRoutes } from '../routes/rules.ts';
+import { settingsRoutes } from '../routes/settings.ts';
+import { setupRoutes } from '../routes/setup.ts';
+
+/** Every route of the service, in the order in which they are described to clients. */
+export const routes: readonly Route[] = [
+  ...recordRoutes,
+  ...batchRoutes,
+  ...jobRoutes,
+  ...fileRoutes,
+  ...collectionRoutes,
+  ...realtimeRoutes,
+  ...authRoutes,
+  ...setupRoutes,
+  ...accountRoutes,
+  ...endpointRoutes,
+  ...endpointImportRoutes,
+  ...endpointStatsRoutes,
+  ...deliveryRoutes,
+  ...replayRoutes,
+  ...eventRoutes,
+  ...feedRoutes,
+  ...catcherRoutes,
+  ...keyRoutes,
+  ...auditRoutes,
+  ...settingsRoutes,
+  ...logRoutes,
+  ...metricsRoutes,
+  ...ruleRoutes,
+  ...mailRoutes,
+  ...healthRoutes,
+  descriptionRoute(() => routes),
+];
