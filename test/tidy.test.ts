@@ -132,8 +132,10 @@ describe('imports', () => {
       'src/records/expand.ts': `import type { Page } from './page.ts';\nexport const expand = 1;\n`,
       'src/records/page.ts': `import type { Record } from './record.ts';\nexport type Page = Record;\n`,
     };
-    assert.deepEqual(breaches(tree), ['src/records/page.ts:1 cycle']);
-    assertClean({ ...tree, 'src/records/page.ts': 'export type Page = 1;\n' });
+    const cycles = (files: Tree): readonly string[] =>
+      breaches(files).filter((found) => found.endsWith(' cycle'));
+    assert.deepEqual(cycles(tree), ['src/records/page.ts:1 cycle']);
+    assert.deepEqual(cycles({ ...tree, 'src/records/page.ts': 'export type Page = 1;\n' }), []);
   });
 });
 

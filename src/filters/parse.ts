@@ -25,7 +25,7 @@ import { scanToken, type Token } from './scan.ts';
  *                 same for every engine. It knows no collection: names are resolved by a Resolve (operand.ts). resolve.ts turns an
  *                 operand of the tree into a constant or an Operand; sort.ts: the order of a list, with the same names as in filters
  * template.ts     what filters have in common that differ only in their constants
- * functions/      one file for each function: the checks of its arguments, and its SQL for each engine; calls.ts lists them
+ * functions/      one file for each function: the checks of its arguments, and its SQL for each engine; resolve.ts lists them
  * dialect.ts      what the engines write differently; implemented by the files sqlite-*.ts and postgres-*.ts
  * forms-expression.ts   patterns and texts without regard to case on PostgreSQL, which knows it in no version and locale alike
  *

@@ -15,6 +15,7 @@ import { checkPackageOwners } from './package-owners.ts';
 import { checkPlainText } from './plain-text.ts';
 import { isSource, sourceFile, type TextFile } from './source-file.ts';
 import { checkSharedState } from './shared-state.ts';
+import { checkSmallFiles } from './small-files.ts';
 import { checkTestFunctions } from './test-functions.ts';
 import { checkTypeNames } from './type-names.ts';
 import type { Violation } from './violation.ts';
@@ -35,6 +36,7 @@ const sourceRules = [
   checkBannedSyntax,
   checkEngineBranches,
   checkSharedState,
+  checkSmallFiles,
   checkTestFunctions,
   checkAssertMessages,
 ];

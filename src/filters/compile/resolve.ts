@@ -2,10 +2,24 @@ import { unreachable } from '../../base/assert.ts';
 import { toTimestamp } from '../../base/timestamp.ts';
 import type { Dialect } from '../dialect.ts';
 import { filterError, quote } from '../filter-error.ts';
-import { resolveCall } from '../functions/calls.ts';
+import type { CallContext, FilterFunction } from '../functions/filter-function.ts';
+import { geoDistance } from '../functions/geo-distance.ts';
+import { strftime } from '../functions/strftime.ts';
 import type { Slot } from '../../sql/slot.ts';
-import { type Constants, type Misuse, type PlainConstant, type Resolve, type Term } from '../operand.ts';
-import type { IdentifierNode, OperandNode } from '../parse.ts';
+import {
+  type Constants,
+  type Misuse,
+  type Operand,
+  type PlainConstant,
+  type Resolve,
+  type Term,
+} from '../operand.ts';
+import type { CallNode, IdentifierNode, OperandNode } from '../parse.ts';
+
+/** The functions of http-api 8.2 by name. A Map, because in an object `constructor` would be a known name. */
+const functions: ReadonlyMap<string, FilterFunction> = new Map(
+  [geoDistance, strftime].map((each) => [each.name, each]),
+);
 
 export interface FilterContext {
   readonly resolve: Resolve;
@@ -47,6 +61,12 @@ export function resolveTerm(node: OperandNode, context: FilterContext, isAny = f
     default:
       return unreachable(node);
   }
+}
+
+function resolveCall(node: CallNode, context: CallContext): Operand {
+  const found = functions.get(node.name);
+  if (found === undefined) throw filterError(`Unknown function ${quote(node.name)}`, node.position);
+  return found.resolve(node, context);
 }
 
 /** Resolves a name in the order of http-api 8.2: a field may be called `true`, but never like a macro. */

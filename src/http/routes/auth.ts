@@ -3,14 +3,15 @@ import type { SignedIn, SignInResult } from '../../auth/finish-sign-in.ts';
 import { signInWithOneTimePassword } from '../../auth/one-time-password.ts';
 import { impersonate, refreshSignIn } from '../../auth/refresh-sign-in.ts';
 import { recordSignInOrigin } from '../../auth/sign-in-alert.ts';
+import { setUp } from '../../auth/set-up.ts';
 import { type PasswordSignIn, signIn } from '../../auth/sign-in.ts';
 import { ownMember } from '../../base/json.ts';
 import { withCurrentDefinitions } from '../../instances/current-collection.ts';
 import { callerOf } from '../../instances/token-secrets.ts';
 import { presentRecords } from '../../records/present-records.ts';
 import { valueOf } from '../../records/record.ts';
-import { type Answer, notStored } from '../answer.ts';
-import { jsonAnswer } from '../schemas/operation.ts';
+import { type Answer, nothing, notStored } from '../answer.ts';
+import { emptyAnswer, jsonAnswer } from '../schemas/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import type { RequestContext } from '../request-context.ts';
 import { route } from '../route.ts';
@@ -33,6 +34,8 @@ const signInRoute = {
   answers: signInAnswers,
   refusals: [403, 409, 507],
 } as const;
+
+const filled: Schema = { type: 'string', minLength: 1 };
 
 /** Signing in, in every collection of accounts. */
 export const authRoutes = [
@@ -121,6 +124,24 @@ export const authRoutes = [
     handle: async (context) => {
       const { instance, params, body, input } = context;
       return answerSignedIn(context, await impersonate(instance, { ...params, body, actor: input }));
+    },
+  }),
+  // The first superuser of an instance, with the setup token that a start prints as long as there is none.
+  route({
+    method: 'POST',
+    path: '/api/setup',
+    id: 'setUp',
+    tag: 'auth',
+    summary: 'Make the first superuser, with the token that the start of the server has printed',
+    description:
+      'The token is good once, for half an hour, and only while there is no superuser; else the answer is a 403.',
+    body: objectSchema({ token: filled, email: filled, password: filled, passwordConfirm: filled }),
+    formValues: 'texts',
+    answers: { 204: emptyAnswer('The superuser is made and can sign in.') },
+    refusals: [409, 507],
+    handle: async ({ instance, input, body }) => {
+      await setUp(instance, input, body);
+      return nothing;
     },
   }),
 ];

@@ -24,7 +24,6 @@ import { recordRoutes } from '../routes/records.ts';
 import { replayRoutes } from '../routes/replays.ts';
 import { ruleRoutes } from '../routes/rules.ts';
 import { settingsRoutes } from '../routes/settings.ts';
-import { setupRoutes } from '../routes/setup.ts';
 
 /** Every route of the service, in the order in which they are described to clients. */
 export const routes: readonly Route[] = [
@@ -35,7 +34,6 @@ export const routes: readonly Route[] = [
   ...collectionRoutes,
   ...realtimeRoutes,
   ...authRoutes,
-  ...setupRoutes,
   ...accountRoutes,
   ...endpointRoutes,
   ...endpointImportRoutes,
