@@ -1,4 +1,3 @@
-// One engine is enough: the page is about what commands print, which is the same on each.
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,3 @@
-// One engine is enough: the page is about forms, which are the same on each.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

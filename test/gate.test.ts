@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { root } from '../tools/build/root.ts';
 import { type Job, type JobEnd, runJob } from '../tools/gate/job.ts';
 import { LastTimes } from '../tools/gate/last-times.ts';
 import { runPool } from '../tools/gate/pool.ts';
 import { smokeTests } from '../tools/gate/smoke-tests.ts';
-import { findTests, isForEachEngine, testsOf } from '../tools/gate/test-files.ts';
+import {
+  findTests,
+  hasEngineHeader,
+  runsOnBothEngines,
+  testsOf,
+  usesEngineOfRun,
+} from '../tools/gate/test-files.ts';
 import { spread } from '../tools/gate/test-jobs.ts';
 
 function folderOf(t: TestContext): string {
@@ -136,7 +143,38 @@ test('jobs on PostgreSQL begin at equal distances among the others, and none is 
   assert.equal(names([], ['a', 'b']), 'ab');
 });
 
-test('tests that start a service run on each engine, others once', () => {
-  assert.equal(isForEachEngine('test/api/records.test.ts'), true);
-  assert.equal(isForEachEngine('src/filters/parse.test.ts'), false);
+test('a test file runs on both engines if its first line says why, and nearly saying so is refused', () => {
+  assert.equal(hasEngineHeader('a', "// Both engines: filters compile to SQL of each.\nimport 'b';\n"), true);
+  assert.equal(hasEngineHeader('a', "import 'b';\n\n/** Both engines do this. */\n"), false);
+  for (const text of [
+    '// Both engines',
+    '// Both engines: .',
+    '// Both engines: no full stop',
+    '// both engines: filters.',
+    '// Both engine: filters.',
+    '/* Both engines: filters. */',
+    '// One engine is enough: filters.',
+    "import 'b';\n// Both engines: filters.",
+  ])
+    assert.throws(() => hasEngineHeader('a', text), /a: expected "\/\/ Both engines: <why>\."/, text);
+});
+
+test('only files that use the engine of the run say that they run on both', () => {
+  assert.equal(usesEngineOfRun('test/api/records.test.ts'), true);
+  assert.equal(usesEngineOfRun('src/filters/parse.test.ts'), false);
+  const onBoth = findTests([]).filter(runsOnBothEngines);
+  assert.ok(onBoth.length > 100);
+  const read = (file: string): string => readFileSync(join(root, file), 'utf8');
+  // Their tests would run on each engine twice.
+  const withOwn = /\b(?:describeEngines|startTestPostgres|openPostgresDatabase|NodeGroup)\b/;
+  assert.deepEqual(
+    onBoth.filter((file) => withOwn.test(read(file))),
+    [],
+  );
+  // What differs by the engine of the run is not seen on one of them.
+  const asksWhich = /\b(?:testEngine|databaseOf)\b/;
+  assert.deepEqual(
+    findTests([]).filter((file) => asksWhich.test(read(file)) && !onBoth.includes(file)),
+    ['test/gate.test.ts'],
+  );
 });

@@ -1,3 +1,4 @@
+// Both engines: an alert is stored under a condition.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startWebhookService } from '../../test/support/webhook-service.ts';

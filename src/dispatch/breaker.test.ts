@@ -1,3 +1,4 @@
+// Both engines: what is known of an endpoint is stored, and taken over by other nodes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deliveryKeys } from '../../test/support/delivery-rows.ts';

@@ -1,3 +1,4 @@
+// Both engines: deliveries are claimed, read and settled in the database.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-// One engine is enough: what becomes visible late, as on PostgreSQL, is inserted late.
+// On SQLite: what becomes visible late on PostgreSQL is inserted late.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Random } from '../../test/faults/random.ts';

@@ -1,4 +1,3 @@
-// One engine is enough: which lanes are read follows from how many rows there were.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HeldSender, type SenderPort } from '../../test/support/held-sender.ts';

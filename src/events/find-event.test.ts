@@ -1,4 +1,3 @@
-// One engine is enough: both read the same statements, and no more than a database with a log is needed.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { openSqliteFile } from '../../test/support/engines.ts';

@@ -1,4 +1,3 @@
-// One engine is enough: connections are refused above the engines.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';

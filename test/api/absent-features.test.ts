@@ -1,4 +1,3 @@
-// One engine is enough: no database is asked.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refusalOf, superuserSdk } from '../support/sdk.ts';

@@ -1,4 +1,3 @@
-// One engine is enough: the log is written above the engines.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { EventStream } from '../support/event-stream.ts';

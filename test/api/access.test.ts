@@ -1,4 +1,3 @@
-// One engine is enough: who may call what is decided above the engines.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';

@@ -1,3 +1,4 @@
+// Both engines: events are decided by rules in SQL of each.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';

@@ -1,3 +1,4 @@
+// Both engines: a token is used up in a transaction.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { issueToken } from '../../src/auth/tokens.ts';

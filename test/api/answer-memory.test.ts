@@ -1,3 +1,4 @@
+// Both engines: rows are read in other ways.
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';

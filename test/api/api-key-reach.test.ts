@@ -1,3 +1,4 @@
+// Both engines: filters compile to SQL of each.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { startBlog, longId, type Blog } from '../support/blog.ts';

@@ -1,3 +1,4 @@
+// Both engines: keys are rows, and their last use is written under a condition.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import PocketBase from 'pocketbase';

@@ -1,4 +1,3 @@
-// One engine is enough: how answers are framed is decided above the engines.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';

@@ -1,3 +1,4 @@
+// Both engines: each stores texts in its own way.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startService } from '../support/service.ts';

@@ -1,3 +1,4 @@
+// Both engines: entries are rows of the transaction that they tell of.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listAudit } from '../../src/logs/list-audit.ts';

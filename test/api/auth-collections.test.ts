@@ -1,3 +1,4 @@
+// Both engines: collections are tables, and identities have indexes.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';

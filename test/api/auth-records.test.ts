@@ -1,3 +1,4 @@
+// Both engines: accounts are rows, changed under locks.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import PocketBase from 'pocketbase';

@@ -1,3 +1,4 @@
+// Both engines: identities are found by indexes in any letter case.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ensureFoldedIndexes } from '../../src/collections/tables.ts';

@@ -1,3 +1,4 @@
+// Both engines: sessions end in a transaction.
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test, type TestContext } from 'node:test';

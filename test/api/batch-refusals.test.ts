@@ -1,3 +1,4 @@
+// Both engines: upserts find out in SQL what is there.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';

@@ -1,3 +1,4 @@
+// Both engines: a batch is one transaction.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '../../src/base/clock.ts';

@@ -1,3 +1,4 @@
+// Both engines: a hash is replaced in a transaction.
 import assert from 'node:assert/strict';
 import { hashSync } from 'bcryptjs';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// Both engines: rules compile to SQL of each.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Accounts, users } from '../support/accounts.ts';

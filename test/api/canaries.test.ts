@@ -1,4 +1,3 @@
-// One engine is enough: answers, logs and bodies are made above the engines.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,3 +1,4 @@
+// Both engines: requests are kept as rows.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Webhook } from 'standardwebhooks';

@@ -1,4 +1,3 @@
-// One engine is enough: the scripts are made of the commands themselves.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

@@ -1,4 +1,3 @@
-// One engine is enough: options are read before any is opened.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Both engines: it looks at files on one and at a server on the other.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { closeSync, openSync, readdirSync, statSync, writeFileSync, writeSync } from 'node:fs';

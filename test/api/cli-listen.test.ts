@@ -1,4 +1,3 @@
-// One engine is enough: the command is a client of the API.
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test, type TestContext } from 'node:test';

@@ -1,4 +1,3 @@
-// One engine is enough: the commands ask over the network, whatever is behind it.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

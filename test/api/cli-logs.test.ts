@@ -1,3 +1,4 @@
+// Both engines: entries of one millisecond are sorted by SQL.
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';

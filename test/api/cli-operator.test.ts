@@ -1,3 +1,4 @@
+// Both engines: commands open the database beside a server.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { localRun, posts } from '../support/command-stage.ts';

@@ -1,4 +1,3 @@
-// One engine is enough: definitions are the same on both, and the types are made of them.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';

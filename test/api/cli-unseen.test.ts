@@ -1,4 +1,3 @@
-// One engine is enough: the commands are clients of the API.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

@@ -1,4 +1,3 @@
-// One engine is enough: the command is a client of the API.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

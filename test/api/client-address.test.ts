@@ -1,4 +1,3 @@
-// One engine is enough: no database knows where a client is.
 import assert from 'node:assert/strict';
 import { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';

@@ -1,3 +1,4 @@
+// Both engines: indexes are made by DDL of each.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';

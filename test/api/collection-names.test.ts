@@ -1,3 +1,4 @@
+// Both engines: names are those of tables and columns.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertReopens } from '../support/assert-reopens.ts';

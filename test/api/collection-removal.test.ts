@@ -1,3 +1,4 @@
+// Both engines: collections are tables.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';

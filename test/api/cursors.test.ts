@@ -1,3 +1,4 @@
+// Both engines: orders compile to SQL of each.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { idsOf, startBlog, type Blog } from '../support/blog.ts';

@@ -1,4 +1,3 @@
-// One engine is enough: the import itself is tested on each engine elsewhere.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

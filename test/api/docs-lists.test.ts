@@ -1,3 +1,4 @@
+// Both engines: orders and filters compile to SQL of each.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

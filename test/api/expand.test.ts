@@ -1,3 +1,4 @@
+// Both engines: related records are read by SQL of each.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { idsOf, longId, startBlog, type Ask } from '../support/blog.ts';

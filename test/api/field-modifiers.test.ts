@@ -1,3 +1,4 @@
+// Both engines: values are changed in SQL of each.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { eventsOf } from '../support/events-of.ts';

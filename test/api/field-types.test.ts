@@ -1,3 +1,4 @@
+// Both engines: each has its own types of columns.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { recordTable } from '../../src/records/record-table.ts';

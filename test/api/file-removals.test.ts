@@ -1,3 +1,4 @@
+// Both engines: files are noted in the transaction that removes them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../support/eventually.ts';

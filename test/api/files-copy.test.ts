@@ -1,3 +1,4 @@
+// Both engines: names of files are read in the database.
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

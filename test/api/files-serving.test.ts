@@ -1,4 +1,3 @@
-// One engine is enough: files are served above the engines.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// One engine is enough: thumbs are made of files, above the engines.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

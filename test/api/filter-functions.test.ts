@@ -1,3 +1,4 @@
+// Both engines: functions compile to SQL of each.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { idsOf, longId, startBlog, type Blog } from '../support/blog.ts';

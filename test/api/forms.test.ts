@@ -1,4 +1,3 @@
-// One engine is enough: a form becomes the same members as JSON before a database is asked.
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { RawConnection, rawRequest } from '../support/raw-http.ts';

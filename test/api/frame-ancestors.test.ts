@@ -1,4 +1,3 @@
-// One engine is enough: headers of pages are written above the engines.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { buildDashboard } from '../support/build-dashboard.ts';

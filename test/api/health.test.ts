@@ -1,3 +1,4 @@
+// Both engines: health tells of the engine, and counts by SQL.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Flags } from '../../src/config/config.ts';

@@ -1,3 +1,4 @@
+// Both engines: each refuses other values.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

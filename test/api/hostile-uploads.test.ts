@@ -1,4 +1,3 @@
-// One engine is enough: what is hostile here comes to an end before a database is asked, or is stored as any other record.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,4 +1,3 @@
-// One engine is enough: bodies are read before a database is asked.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { RawConnection, rawRequest, sendRaw } from '../support/raw-http.ts';

@@ -1,4 +1,3 @@
-// One engine is enough: no database knows of origins.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readConfig } from '../../src/config/config.ts';

@@ -1,4 +1,3 @@
-// One engine is enough: these requests are refused before a database is asked.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { eventually } from '../support/eventually.ts';

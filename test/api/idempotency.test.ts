@@ -1,3 +1,4 @@
+// Both engines: keys are rows of the transaction.
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test, type TestContext } from 'node:test';

@@ -1,3 +1,4 @@
+// Both engines: an import writes tables.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Both engines: an import makes unique indexes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { importInto } from '../support/import-into.ts';

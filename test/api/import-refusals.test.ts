@@ -1,4 +1,3 @@
-// One engine is enough: an import refuses its source before it writes anything.
 import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

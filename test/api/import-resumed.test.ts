@@ -1,3 +1,4 @@
+// Both engines: an import writes tables.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { importInto, omissionsOf } from '../support/import-into.ts';

@@ -1,3 +1,4 @@
+// Both engines: an instance is a file or a schema.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';

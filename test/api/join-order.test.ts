@@ -1,3 +1,4 @@
+// Both engines: each puts joins into an order of its own.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { longId, startBlog } from '../support/blog.ts';

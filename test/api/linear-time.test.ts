@@ -1,4 +1,3 @@
-// One engine is enough: values are decoded before a database is asked.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertLinear } from '../support/cpu-time.ts';

@@ -1,3 +1,4 @@
+// Both engines: entries are counted by SQL.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MovableClock } from '../support/movable-clock.ts';

@@ -1,3 +1,4 @@
+// Both engines: entries are rows, filtered and counted by SQL.
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import type PocketBase from 'pocketbase';

@@ -1,3 +1,4 @@
+// Both engines: definitions change tables.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';

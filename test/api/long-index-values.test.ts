@@ -1,3 +1,4 @@
+// Both engines: each limits what goes into an index.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { listRecords } from '../../src/records/list-records.ts';

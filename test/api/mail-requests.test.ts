@@ -1,4 +1,3 @@
-// One engine is enough: mails are written and sent above the engines.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { mailRequestLimits } from '../../src/limits/mail-request-guard.ts';

@@ -1,4 +1,3 @@
-// One engine is enough: mails are made and sent outside of the database.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refusalOf, superuserSdk } from '../support/sdk.ts';

@@ -1,3 +1,4 @@
+// Both engines: the backlog is counted by SQL.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { operator } from '../../src/access/caller.ts';

@@ -1,3 +1,4 @@
+// Both engines: codes are used up in a transaction.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import PocketBase from 'pocketbase';

@@ -1,4 +1,3 @@
-// One engine is enough: documents are made of definitions in memory.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';

@@ -1,4 +1,3 @@
-// One engine is enough: documents are made of the routes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';

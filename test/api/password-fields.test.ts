@@ -1,3 +1,4 @@
+// Both engines: hashes are rows beside those of records.
 import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { test, type TestContext } from 'node:test';

@@ -1,3 +1,4 @@
+// Both engines: rules compile to SQL of each.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { type Account, Accounts } from '../support/accounts.ts';

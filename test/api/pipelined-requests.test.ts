@@ -1,4 +1,3 @@
-// One engine is enough: what happens on a connection is over before a database is asked.
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

@@ -1,3 +1,4 @@
+// Both engines: lists are restricted by SQL.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeKey } from '../support/make-key.ts';

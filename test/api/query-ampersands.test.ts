@@ -1,4 +1,3 @@
-// One engine is enough: the query is refused before an engine is asked.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startService } from '../support/service.ts';

@@ -1,3 +1,4 @@
+// Both engines: each ends statements in its own way.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';

@@ -1,3 +1,4 @@
+// Both engines: requests are counted in memory on one and in rows on the other.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import PocketBase from 'pocketbase';

@@ -1,4 +1,3 @@
-// One engine is enough: connections are counted above the engines.
 import assert from 'node:assert/strict';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';

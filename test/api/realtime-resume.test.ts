@@ -1,3 +1,4 @@
+// Both engines: events are read from the log.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Accounts } from '../support/accounts.ts';

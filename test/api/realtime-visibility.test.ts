@@ -1,3 +1,4 @@
+// Both engines: rules compile to SQL of each.
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { AppError } from '../../src/base/errors.ts';

@@ -1,3 +1,4 @@
+// Both engines: events are read from the log.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { eventually } from '../support/eventually.ts';

@@ -1,3 +1,4 @@
+// Both engines: records are rows, changed under locks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventsOf } from '../support/events-of.ts';

@@ -1,3 +1,4 @@
+// Both engines: JSON of records is written by SQL of each.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { startService, type TestService } from '../support/service.ts';

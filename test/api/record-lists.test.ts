@@ -1,3 +1,4 @@
+// Both engines: orders and filters compile to SQL of each.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';

@@ -1,3 +1,4 @@
+// Both engines: each locks in its own way.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Client } from 'pg';

@@ -1,3 +1,4 @@
+// Both engines: records are rows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addPost, postsPath, startWithPosts } from '../support/open-posts.ts';

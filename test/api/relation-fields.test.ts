@@ -1,3 +1,4 @@
+// Both engines: lists of ids are stored and filtered by SQL of each.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { eventsOf } from '../support/events-of.ts';

@@ -1,3 +1,4 @@
+// Both engines: deletes follow relations under locks.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { touchedMax } from '../../src/records/delete-record.ts';

@@ -1,3 +1,4 @@
+// Both engines: settings change with tables in one transaction.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { startService, type TestService } from '../support/service.ts';

@@ -1,3 +1,4 @@
+// Both engines: rows are cached by what has changed in the database.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { MovableClock } from '../support/movable-clock.ts';

@@ -1,3 +1,4 @@
+// Both engines: each reserves other names.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startService } from '../support/service.ts';

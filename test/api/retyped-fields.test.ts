@@ -1,3 +1,4 @@
+// Both engines: statements are prepared with types.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { notInSample } from '../support/sample.ts';

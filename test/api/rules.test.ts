@@ -1,3 +1,4 @@
+// Both engines: rules compile to SQL of each.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventsOf } from '../support/events-of.ts';

@@ -1,3 +1,4 @@
+// Both engines: values stand in SQL of each.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test, type TestContext } from 'node:test';

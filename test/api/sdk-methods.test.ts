@@ -1,4 +1,3 @@
-// One engine is enough: the methods of the SDK are counted.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';

@@ -1,3 +1,4 @@
+// Both engines: transactions are cut off by clients that hang up.
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import PocketBase, { type RecordModel, type RecordService } from 'pocketbase';

@@ -1,4 +1,3 @@
-// One engine is enough: the header is made above the engines.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { startService, type TestService } from '../support/service.ts';

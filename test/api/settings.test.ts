@@ -1,3 +1,4 @@
+// Both engines: settings are changed under locks.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';

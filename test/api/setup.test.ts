@@ -1,4 +1,3 @@
-// One engine is enough: the token is checked above the engines.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { issueSetupToken, setupLimits } from '../../src/auth/set-up.ts';

@@ -1,3 +1,4 @@
+// Both engines: sign-ins are counted in memory on one and in rows on the other.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';

@@ -1,3 +1,4 @@
+// Both engines: sign-ins are counted in memory on one and in rows on the other.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { signInLimits } from '../../src/limits/sign-in-guard.ts';

@@ -1,3 +1,4 @@
+// Both engines: sign-ins meet changes in transactions.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { password, type Account } from '../support/accounts.ts';

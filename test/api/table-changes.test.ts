@@ -1,3 +1,4 @@
+// Both engines: tables are changed by DDL of each.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { updateCollection } from '../../src/definitions/change-collection.ts';

@@ -1,4 +1,3 @@
-// One engine is enough: traces are made above the engines.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../support/eventually.ts';

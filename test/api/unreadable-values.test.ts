@@ -1,3 +1,4 @@
+// Both engines: each has its own types of columns.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startService, type TestAnswer } from '../support/service.ts';

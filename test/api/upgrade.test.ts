@@ -1,4 +1,3 @@
-// One engine is enough: copies are kept of files, which only SQLite has.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// Both engines: files are noted in the transaction of a batch.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { AppParts } from '../../src/app.ts';

@@ -1,3 +1,4 @@
+// Both engines: files are noted in the transaction of their record.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RawConnection, rawRequest } from '../support/raw-http.ts';

@@ -1,3 +1,4 @@
+// Both engines: an alert is stored under a condition.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { systemClock } from '../../src/base/clock.ts';

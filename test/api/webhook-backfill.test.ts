@@ -1,3 +1,4 @@
+// Both engines: backfills are steps over tables.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Random } from '../faults/random.ts';

@@ -1,3 +1,4 @@
+// Both engines: values before are read in the transaction.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeKey } from '../support/make-key.ts';

@@ -1,3 +1,4 @@
+// Both engines: deliveries are rows, listed by SQL.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';

@@ -1,4 +1,3 @@
-// One engine is enough: members are checked before a database is asked.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';

@@ -1,3 +1,4 @@
+// Both engines: endpoints are changed in one transaction.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Json, listOf, startWebhookService, type WebhookService } from '../support/webhook-service.ts';

@@ -1,3 +1,4 @@
+// Both engines: endpoints are rows, listed by SQL.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';

@@ -1,3 +1,4 @@
+// Both engines: the log is listed by SQL.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../support/eventually.ts';

@@ -1,3 +1,4 @@
+// Both engines: deliveries are inserted with their event.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toTimestamp } from '../../src/base/timestamp.ts';

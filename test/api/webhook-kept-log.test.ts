@@ -1,3 +1,4 @@
+// Both engines: events are rows of the transaction.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { trimLog } from '../../src/deliveries/log/trim-log.ts';

@@ -1,4 +1,3 @@
-// One engine is enough: the kit reads requests, which the service makes in the same way on both.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,3 +1,4 @@
+// Both engines: lanes read what is due.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toIsoTimestamp, toTimestamp } from '../../src/base/timestamp.ts';

@@ -1,3 +1,4 @@
+// Both engines: migrations are SQL of each.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { toTimestamp } from '../../src/base/timestamp.ts';

@@ -1,3 +1,4 @@
+// Both engines: lanes read what is due.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { answers, HeldSender, type SenderPort } from '../support/held-sender.ts';

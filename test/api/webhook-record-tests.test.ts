@@ -1,3 +1,4 @@
+// Both engines: a test is read as a record, and is no event.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';

@@ -1,3 +1,4 @@
+// Both engines: replays are steps over the log.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';

@@ -1,3 +1,4 @@
+// Both engines: bodies are written by SQL of each.
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';

@@ -1,3 +1,4 @@
+// Both engines: results are stored, and read at a start.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Flags } from '../../src/config/config.ts';

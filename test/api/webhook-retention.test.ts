@@ -1,3 +1,4 @@
+// Both engines: the log is trimmed by SQL of each.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { alwaysSafe } from '../../src/events/safe-position.ts';

@@ -1,3 +1,4 @@
+// Both engines: retries are rows that are due.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { standardSchedule } from '../../src/deliveries/delivery.ts';

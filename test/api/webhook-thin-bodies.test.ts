@@ -1,3 +1,4 @@
+// Both engines: bodies are measured where they are stored.
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';

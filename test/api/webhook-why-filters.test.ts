@@ -1,3 +1,4 @@
+// Both engines: filters compile to SQL of each.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allDecided } from '../support/all-decided.ts';

@@ -1,3 +1,4 @@
+// Both engines: comparisons are asked in SQL of each.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Database } from '../../src/storage/database.ts';

@@ -1,3 +1,4 @@
+// Both engines: deliveries are listed by SQL.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';

@@ -1,4 +1,3 @@
-// One engine is enough: both are here.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';

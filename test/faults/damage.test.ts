@@ -1,4 +1,4 @@
-// One engine is enough: it overwrites pages of an SQLite file. test/nodes/damaged-server.test.ts does so with PostgreSQL.
+// It overwrites pages of an SQLite file: test/nodes/damaged-server.test.ts does so with PostgreSQL.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Flags } from '../../src/config/config.ts';

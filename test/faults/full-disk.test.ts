@@ -1,4 +1,3 @@
-// One engine is enough: the disk of PostgreSQL is its server's.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';

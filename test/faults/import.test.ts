@@ -1,3 +1,4 @@
+// Both engines: an import goes on behind its last commit.
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { describe, test } from 'node:test';

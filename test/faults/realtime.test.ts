@@ -1,3 +1,4 @@
+// Both engines: events are read from the log.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testEngine } from '../support/test-config.ts';

@@ -1,4 +1,3 @@
-// One engine is enough: both are here.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

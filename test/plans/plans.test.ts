@@ -1,3 +1,4 @@
+// Both engines: each plans statements of its own.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-// One engine is enough: no database is asked.
 import { test } from 'node:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { S3Client } from '../../src/files/s3-client.ts';

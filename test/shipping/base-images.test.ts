@@ -1,4 +1,3 @@
-// One engine is enough: the files that name images are read.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

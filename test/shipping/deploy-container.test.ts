@@ -1,4 +1,3 @@
-// One engine is enough: the service is started only to see what the check of its health says.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';

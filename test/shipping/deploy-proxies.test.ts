@@ -1,4 +1,3 @@
-// One engine is enough: what passes a proxy is the same on both.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';

@@ -17,17 +17,35 @@ export function findTests(paths: readonly string[]): readonly string[] {
 /** The file that reads the engine of a run. */
 const engineOfRun = join('test', 'support', 'test-config.ts');
 
-/**
- * True for test files that use the engine of the run, themselves or through an import. Others would do the same twice, and may depend on
- * having a process for themselves.
- */
-export function isForEachEngine(file: string): boolean {
+/** True for test files that use the engine of the run, themselves or through an import. Others may depend on having a process for themselves. */
+export function usesEngineOfRun(file: string): boolean {
   return closureOf(file, (one) => one.startsWith('test')).has(engineOfRun);
 }
 
-/** True for a test file that says in its first line why it would find the same on the other engine. */
-export function isOneEngineEnough(file: string): boolean {
-  return readFileSync(join(root, file), 'utf8').startsWith('// One engine is enough: ');
+/**
+ * True for a test file that runs on PostgreSQL as well as on SQLite: its first line is `// Both engines: <why>.`. Throws for a header that
+ * is none, which would leave the file out without a word, and for one of a file that would do the same twice.
+ */
+export function runsOnBothEngines(file: string): boolean {
+  const hasHeader = hasEngineHeader(file, readFileSync(join(root, file), 'utf8'));
+  if (hasHeader && !usesEngineOfRun(file))
+    throw new Error(`${file}: its tests do not use the engine of the run: both runs would be the same`);
+  return hasHeader;
+}
+
+const engineHeader = /^\/\/ Both engines: \S.*\.$/;
+
+/** True for a text that begins with a header. Throws for what was probably meant to be one. `file` is its name in errors. */
+export function hasEngineHeader(file: string, text: string): boolean {
+  const [first = '', ...others] = text.split('\n');
+  const isNearly =
+    /^\/[/*].*\bengines?\b/i.test(first) || others.some((line) => /^\/[/*]+ ?both engines?:/i.test(line));
+  const isHeader = engineHeader.test(first);
+  if (isNearly && !isHeader)
+    throw new Error(
+      `${file}: expected "// Both engines: <why>." as its first line, or no word of engines there`,
+    );
+  return isHeader;
 }
 
 /** The whole service, and its commands: what starts one of them would be about every file. */

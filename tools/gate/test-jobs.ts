@@ -2,14 +2,14 @@ import { join } from 'node:path';
 import { root } from '../build/root.ts';
 import { groupTests, type TestGroup } from './group-tests.ts';
 import type { Job } from './job.ts';
-import { isForEachEngine, isOneEngineEnough } from './test-files.ts';
+import { runsOnBothEngines, usesEngineOfRun } from './test-files.ts';
 
 type Engine = 'sqlite' | 'postgres';
 
 export interface TestChoice {
   /** Where files for the run are made. */
   readonly folder: string;
-  /** Whether each test runs on its first engine only. */
+  /** Whether tests run on SQLite only. */
   readonly isQuick: boolean;
   /** Whether long tests run a sample of what they do. */
   readonly isSample: boolean;
@@ -18,16 +18,15 @@ export interface TestChoice {
 /** A limit for hangs only: the longest test takes half a minute, and several times that on a slow and busy machine. */
 const testTimeoutMs = 600_000;
 
-/** Returns the processes that run these test files, on each engine that they are about. */
+/** Returns the processes that run these test files: all on SQLite, and on PostgreSQL those whose first line says so. */
 export function testJobs(files: readonly string[], choice: TestChoice): readonly Job[] {
-  const isOnBoth = (file: string): boolean => isForEachEngine(file) && !isOneEngineEnough(file);
   const jobsOn = (engine: Engine, chosen: readonly string[]): readonly Job[] => {
     const folder = join(choice.folder, engine);
-    const groups = groupTests(chosen, { folder, isSharing: isForEachEngine });
+    const groups = groupTests(chosen, { folder, isSharing: usesEngineOfRun });
     return groups.map((group) => testJob(group, engine, choice));
   };
   const onSqlite = jobsOn('sqlite', files);
-  return choice.isQuick ? onSqlite : spread(jobsOn('postgres', files.filter(isOnBoth)), onSqlite);
+  return choice.isQuick ? onSqlite : spread(jobsOn('postgres', files.filter(runsOnBothEngines)), onSqlite);
 }
 
 /** Puts jobs among others at equal distances, as those on PostgreSQL share one server: all at once, they would wait for it. */

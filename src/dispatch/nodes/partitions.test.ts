@@ -1,4 +1,3 @@
-// One engine is enough: nothing is stored.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addSample, type LogSample, partitionSize } from './partitions.ts';
