@@ -16,6 +16,7 @@ import { reportDamage } from './instances/report-damage.ts';
 import { GuardedRequests } from './network/guarded-requests.ts';
 import { openInstance } from './open-instance.ts';
 import { type MasterKey, openMasterKey } from './secrets/master-key.ts';
+import { PasswordHasher } from './secrets/password.ts';
 import { type DataHome, type DataLock, lockDataDirectory } from './storage/data-home.ts';
 import type { Database } from './storage/database.ts';
 import type { MigrationNotice } from './storage/migrate.ts';
@@ -45,6 +46,8 @@ export interface DataParts {
   readonly wrapStore?: (store: BlobStore) => BlobStore;
   /** How long a server waits for nodes of older versions; without it, nothing waits. */
   readonly upgradeWait?: UpgradeWait;
+  /** Hashes passwords at the standard cost unless given: most tests are not about it, and would wait for it. */
+  readonly passwords?: PasswordHasher;
   /** How many instances may be open at once, for tests in which more are wanted. */
   readonly openInstancesMax?: number;
 }
@@ -73,8 +76,7 @@ export async function openDataDirectory(config: Config, parts: DataParts): Promi
   const { masterKey, directory } = await openControl(home, config, clock);
   const wakeUp = new WakeUp();
   const requests = new GuardedRequests({ policy: config.policy, clock });
-  const { auditDays, webhookBodyBytesMax: bodyBytesMax } = config;
-  const { wrapDatabase, wrapStore } = parts;
+  const { wrapDatabase, wrapStore, passwords = new PasswordHasher() } = parts;
   const { folder } = config.files;
   const open = (entry: InstanceEntry): Promise<Instance> =>
     openInstance(entry, {
@@ -85,11 +87,12 @@ export async function openDataDirectory(config: Config, parts: DataParts): Promi
       wrapStore,
       onFilesNoted: (id, due) => fileSweeper.note(id, due),
       masterKey,
+      passwords,
       clock,
       dueClock,
       wakeUp,
-      auditDays,
-      bodyBytesMax,
+      auditDays: config.auditDays,
+      bodyBytesMax: config.webhookBodyBytesMax,
       logger,
       entries: () => directory.all(),
     });

@@ -17,6 +17,7 @@ import { RequestLog } from './logs/request-log.ts';
 import type { GuardedRequests } from './network/guarded-requests.ts';
 import { backfillRecords } from './records/backfill-records.ts';
 import type { MasterKey } from './secrets/master-key.ts';
+import type { PasswordHasher } from './secrets/password.ts';
 import { sealerFor } from './secrets/seal.ts';
 import { SettingsStore } from './settings/settings-store.ts';
 import type { DataHome, Memory } from './storage/data-home.ts';
@@ -38,6 +39,7 @@ export interface InstanceParts {
   /** Called with the id of an instance after files of it have been noted, to be removed at this time. */
   readonly onFilesNoted: (instanceId: string, due: number) => void;
   readonly masterKey: MasterKey;
+  readonly passwords: PasswordHasher;
   readonly clock: Clock;
   readonly dueClock: Clock;
   readonly wakeUp: WakeUp;
@@ -87,11 +89,6 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
       ? new WindowStore({ instanceId: id, database, clock: dueClock, sealer })
       : undefined;
     if (hasLoss) audit.note('operator', { action: 'instance.loss' });
-    const stop = async (): Promise<void> => {
-      await audit.settle();
-      await logs.stop();
-      await database.stop();
-    };
     return {
       id,
       slug,
@@ -107,17 +104,28 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
       windows,
       logs,
       sealer,
+      passwords: options.passwords,
       clock,
       dueClock,
       auditDays,
       bodyBytesMax,
       logger,
-      stop,
+      stop: () => stopInstance({ audit, logs, database }),
     };
   } catch (error) {
     await database.stop();
     throw error;
   }
+}
+
+async function stopInstance({
+  audit,
+  logs,
+  database,
+}: Pick<Instance, 'audit' | 'logs' | 'database'>): Promise<void> {
+  await audit.settle();
+  await logs.stop();
+  await database.stop();
 }
 
 function filesOf(id: string, settings: SettingsStore, options: InstanceParts): InstanceFiles {

@@ -1,8 +1,9 @@
 /** The ceiling of signing in: `GET /?seconds=3` hashes for so long, as many at once as the processors take, and answers how many there were. */
 import { createServer } from 'node:http';
 import { availableParallelism } from 'node:os';
-import { hashPassword } from '../../src/secrets/password.ts';
+import { PasswordHasher } from '../../src/secrets/password.ts';
 
+const passwords = new PasswordHasher();
 const share = { instance: 'a', address: '' };
 const server = createServer((request, response) => {
   const { searchParams } = new URL(request.url ?? '', 'http://localhost');
@@ -14,7 +15,7 @@ async function hashFor(seconds: number): Promise<{ readonly count: number; reado
   let count = 0;
   const hash = async (): Promise<void> => {
     while (performance.now() - startedMs < seconds * 1_000) {
-      await hashPassword('a password of a user', share);
+      await passwords.hash('a password of a user', share);
       count += 1;
     }
   };

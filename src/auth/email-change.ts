@@ -11,7 +11,6 @@ import { eraseAccount } from '../records/sessions.ts';
 import { findRecord } from '../records/find-record.ts';
 import { RefusedWrite, type WriteScope } from '../records/record-write.ts';
 import { type StoredRecord, valueOf } from '../records/record.ts';
-import { verifyPassword } from '../secrets/password.ts';
 import { readSecret } from '../secrets/secrets.ts';
 import { mailAccount } from './account-mail.ts';
 import {
@@ -129,7 +128,7 @@ async function isPasswordRight(
   const hash = await readSecret(instance.database, key);
   const attempt = { caller: guest, collection: collection.id, id };
   return guardOldPassword(instance, attempt, () =>
-    verifyPassword(password, hash, shareOf(instance.id, input)),
+    instance.passwords.verify(password, hash, shareOf(instance.id, input)),
   );
 }
 

@@ -9,7 +9,6 @@ import { changeAccount } from '../records/change-account.ts';
 import { findRecord, findRecordToChange } from '../records/find-record.ts';
 import { refusedAs, type WriteScope } from '../records/record-write.ts';
 import { type StoredRecord, valueOf } from '../records/record.ts';
-import { hashPassword, verifyPassword } from '../secrets/password.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import { readSecret } from '../secrets/secrets.ts';
 import { newTokenKey } from '../secrets/token.ts';
@@ -50,7 +49,7 @@ export function signInWithOneTimePassword(
     const code = await findCode(instance, collection, otpId);
     return recordSignIn(instance, { input, collection, id: code?.recordRef ?? '' }, async () => {
       const isRight = await guardOtp(instance, { collection, otpId, address }, () =>
-        verifyPassword(typedCode(password), code?.hash, shareOf(instance.id, input)),
+        instance.passwords.verify(typedCode(password), code?.hash, shareOf(instance.id, input)),
       );
       if (!isRight || code === undefined) throw invalidCode();
       const used = await useCode(instance, { ...input, context: 'otp' }, { collection, code });
@@ -100,7 +99,7 @@ async function useCode(
   // A random password, which nobody knows.
   const passwordHash =
     found !== undefined && isProof(found, code)
-      ? await hashPassword(newTokenKey(), shareOf(instance.id, input))
+      ? await instance.passwords.hash(newTokenKey(), shareOf(instance.id, input))
       : undefined;
   return instance.database.write(async (tx) => {
     const current = instance.collections.get(collection.id);

@@ -7,7 +7,6 @@ import type { Instance } from '../instances/instance.ts';
 import { changeAccount } from '../records/change-account.ts';
 import { refusedAs } from '../records/record-write.ts';
 import { valueOf } from '../records/record.ts';
-import { hashPassword } from '../secrets/password.ts';
 import {
   type AccountRequest,
   decodeAddress,
@@ -59,7 +58,7 @@ export function confirmPasswordReset(
       password: passwordProblem(collection, form.password),
       passwordConfirm: confirmProblem(form),
     });
-    const passwordHash = await hashPassword(form.password, shareOf(instance.id, input));
+    const passwordHash = await instance.passwords.hash(form.password, shareOf(instance.id, input));
     await useMailedToken(instance, { input, token }, async (scope, existing) => {
       const isSame = valueOf(existing, 'email') === token.claim('email');
       const change = changeAccount(scope, existing, { passwordHash, ...(isSame && { verified: true }) });

@@ -6,7 +6,6 @@ import type { Instance } from '../instances/instance.ts';
 import { SharedCounter } from '../limits/shared-counter.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { valueOf } from '../records/record.ts';
-import { hashPassword } from '../secrets/password.ts';
 import { type AccountRequest, decodeAddress, type WorkAfterAnswer } from './account-request.ts';
 import { findByIdentity } from './sign-in.ts';
 import { getCompanion, keepAccountRow } from './account-rows.ts';
@@ -92,7 +91,7 @@ function sendCode(
     if (record === undefined) return;
     const { otp } = collection.auth;
     const code = randomText(otp.length, '0123456789');
-    const hashes = new Map([['password', await hashPassword(code, share)]]);
+    const hashes = new Map([['password', await instance.passwords.hash(code, share)]]);
     const to = String(valueOf(record, 'email'));
     const row = {
       companion: getCompanion(instance, '_otps'),

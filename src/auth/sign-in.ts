@@ -8,7 +8,6 @@ import type { Instance } from '../instances/instance.ts';
 import { callerOf } from '../instances/token-secrets.ts';
 import { findRecord } from '../records/find-record.ts';
 import { type StoredRecord, valueOf } from '../records/record.ts';
-import { hashPassword, needsRehash, verifyPassword } from '../secrets/password.ts';
 import { readSecret, type SecretKey } from '../secrets/secrets.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import { decodeForm, lengthProblem, refuseForm } from './account-request.ts';
@@ -71,10 +70,10 @@ async function checkPassword(
   const key = { collection: collection.id, record: id, name: 'password' };
   const hash = record === undefined ? undefined : await readSecret(instance.database, key);
   const share = shareOf(instance.id, input);
-  const isRight = await verifyPassword(password, hash, share);
+  const isRight = await instance.passwords.verify(password, hash, share);
   if (!isRight || record === undefined || hash === undefined || tokenKey === undefined)
     throw new AppError('bad_request', 'Failed to authenticate.');
-  if (needsRehash(hash)) await strengthen(instance, key, { hash, password, share });
+  if (instance.passwords.needsRehash(hash)) await strengthen(instance, key, { hash, password, share });
   return finishSignIn(instance, input, { record, method: 'password', tokenKey });
 }
 
@@ -104,7 +103,7 @@ async function strengthen(
   key: SecretKey,
   { hash, password, share }: { readonly hash: string; readonly password: string; readonly share: Share },
 ): Promise<void> {
-  const stronger = await hashPassword(password, share);
+  const stronger = await instance.passwords.hash(password, share);
   await instance.database.write((tx) =>
     tx.run(sql`
       UPDATE ${tx.names.table('$secret')} SET value = ${stronger}

@@ -9,7 +9,6 @@ import { requireAnotherSuperuser } from '../records/check-account.ts';
 import { recordTable } from '../records/record-table.ts';
 import { StoredRecord, valueOf } from '../records/record.ts';
 import { refusedAs, refuseProblems } from '../records/record-write.ts';
-import { hashPassword } from '../secrets/password.ts';
 import { deleteSecrets, writeSecret } from '../secrets/secrets.ts';
 import { sql, withValues } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
@@ -25,7 +24,7 @@ export async function upsertSuperuser(
   if (Array.from(password).length < passwordLengthMin) {
     throw new AppError('bad_request', `The password must have at least ${passwordLengthMin} characters.`);
   }
-  const hash = await hashPassword(password, { instance: instance.id, address: '' });
+  const hash = await instance.passwords.hash(password, { instance: instance.id, address: '' });
   const saving = instance.database.write(async (tx) => {
     const collection = instance.collections.get(superusersName);
     const existing = await findId(tx, collection, email);

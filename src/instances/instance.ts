@@ -6,6 +6,7 @@ import type { AuditLog } from '../logs/audit-log.ts';
 import type { WindowStore } from '../limits/window-store.ts';
 import type { InstanceFiles } from '../files/instance-files.ts';
 import type { RequestLog } from '../logs/request-log.ts';
+import type { PasswordHasher } from '../secrets/password.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import type { SettingsStore } from '../settings/settings-store.ts';
 import type { Database } from '../storage/database.ts';
@@ -41,6 +42,7 @@ export interface Instance {
   /** The log of its requests. */
   readonly logs: RequestLog;
   readonly sealer: Sealer;
+  readonly passwords: PasswordHasher;
   readonly clock: Clock;
   /**
    * The time for what several nodes compare, such as when something is due: where there may be other nodes, it is the database's.

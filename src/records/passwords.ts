@@ -9,7 +9,7 @@ import { toText } from '../fields/option-reader.ts';
 import type { Instance } from '../instances/instance.ts';
 import { SharedCounter } from '../limits/shared-counter.ts';
 import { countGuess } from '../limits/sign-in-guard.ts';
-import { hashPassword, verifyPassword } from '../secrets/password.ts';
+import type { PasswordHasher } from '../secrets/password.ts';
 import { deleteSecret, readSecret, writeSecret } from '../secrets/secrets.ts';
 import type { RecordBody } from './decode-record.ts';
 import { recordTable } from './record-table.ts';
@@ -44,14 +44,20 @@ export async function prepareSecrets(
   const { caller } = input;
   const isSuperuser = caller.kind === 'superuser';
   const share = shareOf(instance.id, input);
-  const hashes = await hashPasswords(collection, { body, isSuperuser }, share);
+  const hashes = await hashPasswords(
+    collection,
+    { body, isSuperuser },
+    { hasher: instance.passwords, share },
+  );
   const given = toText(Object.hasOwn(body, 'oldPassword') ? body['oldPassword'] : '');
   if (collection.type !== 'auth' || id === undefined || isSuperuser || given === '')
     return { hashes, old: undefined };
   const key = { collection: collection.id, record: id, name: 'password' };
   const hash = await readSecret(instance.database, key);
   const attempt = { caller, collection: collection.id, id };
-  const isRight = await guardOldPassword(instance, attempt, () => verifyPassword(given, hash, share));
+  const isRight = await guardOldPassword(instance, attempt, () =>
+    instance.passwords.verify(given, hash, share),
+  );
   return { hashes, old: { isRight, hash } };
 }
 
@@ -65,14 +71,14 @@ export type PasswordHashes = ReadonlyMap<string, string>;
 export async function hashPasswords(
   collection: Collection,
   request: PasswordRequest,
-  share: Share,
+  { hasher, share }: { readonly hasher: PasswordHasher; readonly share: Share },
 ): Promise<PasswordHashes> {
   const hashes = new Map<string, string>();
   for (const field of givenPasswords(collection, request)) {
     const type = fieldType(field);
     const password = type.normalise(request.body[field.name], field.options);
     if (typeof password !== 'string' || type.check(password, field.options) !== undefined) continue;
-    hashes.set(field.name, password === '' ? '' : await hashPassword(password, share));
+    hashes.set(field.name, password === '' ? '' : await hasher.hash(password, share));
   }
   return hashes;
 }

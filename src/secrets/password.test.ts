@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { AppError } from '../base/errors.ts';
-import { hashPassword, isSupportedHash, needsRehash, verifyPassword } from './password.ts';
+import { isSupportedHash, PasswordHasher } from './password.ts';
 
+const passwords = new PasswordHasher();
 const share = { instance: 'a', address: '' };
 const salt = 'c29tZXNhbHRzb21lc2FsdA';
 const tag = 'A'.repeat(43);
@@ -11,49 +12,49 @@ const tag = 'A'.repeat(43);
 const known = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
 
 test('hashes in the PHC form, with the cost that http-api A12 promises', async () => {
-  const hash = await hashPassword('correct horse', share);
+  const hash = await passwords.hash('correct horse', share);
   assert.match(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
-  assert.equal(await verifyPassword('correct horse', hash, share), true);
-  assert.equal(await verifyPassword('correct horsE', hash, share), false);
-  assert.equal(await verifyPassword('correct horse ', hash, share), false);
-  assert.equal(needsRehash(hash), false);
-  assert.notEqual(await hashPassword('correct horse', share), hash, 'each hash has its own salt');
+  assert.equal(await passwords.verify('correct horse', hash, share), true);
+  assert.equal(await passwords.verify('correct horsE', hash, share), false);
+  assert.equal(await passwords.verify('correct horse ', hash, share), false);
+  assert.equal(passwords.needsRehash(hash), false);
+  assert.notEqual(await passwords.hash('correct horse', share), hash, 'each hash has its own salt');
 });
 
 test('verifies a hash that the reference implementation made', async () => {
-  assert.equal(await verifyPassword('password', known, share), true);
-  assert.equal(await verifyPassword('differentpassword', known, share), false);
+  assert.equal(await passwords.verify('password', known, share), true);
+  assert.equal(await passwords.verify('differentpassword', known, share), false);
 });
 
 test('takes every password of 1 to 512 bytes as it is, and no other', async () => {
   const long = 'é'.repeat(256);
   for (const password of ['x', ' ', '\u0301e', long, '$2a$10$abc']) {
-    assert.equal(await verifyPassword(password, await hashPassword(password, share), share), true);
+    assert.equal(await passwords.verify(password, await passwords.hash(password, share), share), true);
   }
   assert.equal(
-    await verifyPassword('\u00e9', await hashPassword('e\u0301', share), share),
+    await passwords.verify('\u00e9', await passwords.hash('e\u0301', share), share),
     false,
     'nothing is normalised',
   );
   for (const password of ['', `${long}x`]) {
     await assert.rejects(
-      hashPassword(password, share),
+      passwords.hash(password, share),
       (error) => error instanceof AppError && error.code === 'bad_request',
     );
-    assert.equal(await verifyPassword(password, known, share), false);
+    assert.equal(await passwords.verify(password, known, share), false);
   }
 });
 
 test('does not take a hash for the password it was made of (A-26)', async () => {
-  assert.equal(await verifyPassword(known, known, share), false);
+  assert.equal(await passwords.verify(known, known, share), false);
 });
 
 test('answers false for a user that does not exist, after the same work (A-19)', async () => {
-  const hash = await hashPassword('x', share);
-  const real = await leastWork(() => verifyPassword('y', hash, share));
-  const dummy = await leastWork(() => verifyPassword('y', undefined, share));
-  const unsupported = await leastWork(() => verifyPassword('y', '$2b$10$abcdefghijklmnopqrstuv', share));
-  assert.equal(await verifyPassword('y', undefined, share), false);
+  const hash = await passwords.hash('x', share);
+  const real = await leastWork(() => passwords.verify('y', hash, share));
+  const dummy = await leastWork(() => passwords.verify('y', undefined, share));
+  const unsupported = await leastWork(() => passwords.verify('y', '$2b$10$abcdefghijklmnopqrstuv', share));
+  assert.equal(await passwords.verify('y', undefined, share), false);
   // Generous, because other tests share the caches; without the work the factor would be a thousand.
   assert.ok(dummy > real / 3 && dummy < real * 3, `${dummy} ms for nobody, ${real} ms for somebody`);
   assert.ok(unsupported > real / 3, `${unsupported} ms for an unsupported hash, ${real} ms for a good one`);
@@ -90,8 +91,8 @@ const unsupported: readonly (readonly [name: string, hash: string])[] = [
 for (const [name, hash] of unsupported) {
   test(`matches nothing with a hash with ${name}`, async () => {
     assert.equal(isSupportedHash(hash), false);
-    assert.equal(needsRehash(hash), true);
-    assert.equal(await verifyPassword('password', hash, share), false);
+    assert.equal(passwords.needsRehash(hash), true);
+    assert.equal(await passwords.verify('password', hash, share), false);
   });
 }
 
@@ -107,14 +108,14 @@ const costs: readonly (readonly [hash: string, needsRehash: boolean])[] = [
 for (const [hash, expected] of costs) {
   test(`${expected ? 'wants to replace' : 'keeps'} ${hash.slice(0, 32)}… (${hash.length} characters)`, () => {
     assert.equal(isSupportedHash(hash), true);
-    assert.equal(needsRehash(hash), expected);
+    assert.equal(passwords.needsRehash(hash), expected);
   });
 }
 
 test('refuses what does not fit into the queue, and goes on when it is empty again (A-30)', async () => {
   const room = Math.min(availableParallelism(), 3) + 50;
   const answers = await Promise.allSettled(
-    Array.from({ length: room + 5 }, () => verifyPassword('x', undefined, share)),
+    Array.from({ length: room + 5 }, () => passwords.verify('x', undefined, share)),
   );
   const refusals = answers.flatMap((answer): unknown[] =>
     answer.status === 'rejected' ? [answer.reason] : [],
@@ -122,7 +123,7 @@ test('refuses what does not fit into the queue, and goes on when it is empty aga
   assert.equal(refusals.length, 5);
   for (const error of refusals)
     assert.ok(error instanceof AppError && error.code === 'unavailable' && error.retryAfter === 1);
-  assert.equal(await verifyPassword('x', undefined, share), false);
+  assert.equal(await passwords.verify('x', undefined, share), false);
 });
 
 /** In milliseconds of a processor, which other processes can take no part of. */

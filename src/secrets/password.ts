@@ -8,19 +8,19 @@ import { FairQueue } from '../base/fair-queue.ts';
 import { startThread } from '../base/thread.ts';
 
 /** The work of a hash, in the parameters of PHC strings: KiB of memory, passes over it, lanes. */
-interface Cost {
+interface PasswordCost {
   readonly memoryKib: number;
   readonly passes: number;
   readonly lanes: number;
 }
 
-interface ParsedHash extends Cost {
+interface ParsedHash extends PasswordCost {
   readonly salt: Buffer;
   readonly tag: Buffer;
 }
 
 /** OWASP's minimum for argon2id, promised by http-api A12; it takes about 17 ms. */
-const COST: Cost = { memoryKib: 19_456, passes: 2, lanes: 1 };
+const standardCost: PasswordCost = { memoryKib: 19_456, passes: 2, lanes: 1 };
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 const passwordBytesMax = 512;
@@ -41,47 +41,53 @@ const hashing = new FairQueue({
   waitingOfAddressMax: 50,
 });
 
-/** Stands in for the hash of a user that does not exist. Nobody could find a password whose tag is all zeroes. */
-const DUMMY: ParsedHash = { ...COST, salt: Buffer.alloc(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };
+/** Hashes and verifies passwords. Only tests of something else ask for another cost than the standard one. */
+export class PasswordHasher {
+  readonly #cost: PasswordCost;
+  /** Stands in for the hash of a user that does not exist. Nobody could find a password whose tag is all zeroes. */
+  readonly #dummy: ParsedHash;
 
-/** Returns `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<tag>`. AppErrors: `bad_request` (length), `unavailable` (too many wait). */
-export async function hashPassword(password: string, share: Share): Promise<string> {
-  if (!hasLength(password))
-    throw new AppError('bad_request', `A password has 1 to ${passwordBytesMax} bytes.`);
-  const salt = randomBytes(SALT_BYTES);
-  const tag = await derive(password, { ...COST, salt, tag: DUMMY.tag }, share);
-  return `$argon2id$v=19$m=${COST.memoryKib},t=${COST.passes},p=${COST.lanes}$${toPhc(salt)}$${toPhc(tag)}`;
+  constructor(cost: PasswordCost = standardCost) {
+    this.#cost = cost;
+    this.#dummy = { ...cost, salt: Buffer.alloc(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };
+  }
+
+  /** Returns `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<tag>`. AppErrors: `bad_request` (length), `unavailable` (too many wait). */
+  async hash(password: string, share: Share): Promise<string> {
+    if (!hasLength(password))
+      throw new AppError('bad_request', `A password has 1 to ${passwordBytesMax} bytes.`);
+    const { memoryKib, passes, lanes } = this.#cost;
+    const salt = randomBytes(SALT_BYTES);
+    const tag = await derive(password, { ...this.#dummy, salt }, share);
+    return `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes}$${toPhc(salt)}$${toPhc(tag)}`;
+  }
+
+  /**
+   * Returns whether this is the password that was hashed. For a user that does not exist pass undefined: the answer is false after the
+   * same work, so that timing does not reveal who exists. An imported bcrypt hash takes longer, until a sign-in replaces it. Throws
+   * AppError `unavailable` when too many wait.
+   */
+  async verify(password: string, hash: string | undefined, share: Share): Promise<boolean> {
+    if (!hasLength(password)) return false;
+    if (hash !== undefined && isBcryptHash(hash)) return verifyBcrypt(password, hash, share);
+    // An unsupported or damaged hash matches nothing, also after the same work.
+    const parsed = (hash === undefined ? undefined : parseHash(hash)) ?? this.#dummy;
+    const tag = await derive(password, parsed, share);
+    return timingSafeEqual(tag, parsed.tag) && parsed !== this.#dummy;
+  }
+
+  /** True when a hash is weaker than what `hash` makes now, as every bcrypt hash is; a stronger one is kept. */
+  needsRehash(hash: string): boolean {
+    const parsed = parseHash(hash);
+    if (parsed === undefined) return true;
+    const isWeaker = parsed.memoryKib < this.#cost.memoryKib || parsed.passes < this.#cost.passes;
+    return isWeaker || parsed.salt.length < SALT_BYTES || parsed.tag.length < TAG_BYTES;
+  }
 }
 
-/**
- * Returns whether this is the password that was hashed. For a user that does not exist pass undefined: the answer is false after the
- * same work, so that timing does not reveal who exists. An imported bcrypt hash takes longer, until a sign-in replaces it. Throws
- * AppError `unavailable` when too many wait.
- */
-export async function verifyPassword(
-  password: string,
-  hash: string | undefined,
-  share: Share,
-): Promise<boolean> {
-  if (!hasLength(password)) return false;
-  if (hash !== undefined && isBcryptHash(hash)) return verifyBcrypt(password, hash, share);
-  // An unsupported or damaged hash matches nothing, also after the same work.
-  const parsed = (hash === undefined ? undefined : parseHash(hash)) ?? DUMMY;
-  const tag = await derive(password, parsed, share);
-  return timingSafeEqual(tag, parsed.tag) && parsed !== DUMMY;
-}
-
-/** True when verifyPassword can accept some password for this hash. Importers check this before they store one. */
+/** True when a PasswordHasher can accept some password for this hash. Importers check this before they store one. */
 export function isSupportedHash(hash: string): boolean {
   return parseHash(hash) !== undefined || isBcryptHash(hash);
-}
-
-/** True when a hash is weaker than what hashPassword makes now, as every bcrypt hash is; a stronger one is kept. */
-export function needsRehash(hash: string): boolean {
-  const parsed = parseHash(hash);
-  if (parsed === undefined) return true;
-  const isWeaker = parsed.memoryKib < COST.memoryKib || parsed.passes < COST.passes;
-  return isWeaker || parsed.salt.length < SALT_BYTES || parsed.tag.length < TAG_BYTES;
 }
 
 function hasLength(password: string): boolean {

@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto';
 import { test, type TestContext } from 'node:test';
 import { findTokenKey } from '../../src/auth/tokens.ts';
 import { deleteSuperuser, upsertSuperuser } from '../../src/auth/superuser.ts';
+import { PasswordHasher } from '../../src/secrets/password.ts';
 import { signToken } from '../../src/secrets/token.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';
@@ -178,7 +179,7 @@ test('A-15 A-28 whatever is wrong with identity and password, the answer is the 
 });
 
 test('A-30 thirty sign-ins at once are all answered', async (t) => {
-  const service = await startService(t);
+  const service = await startService(t, { parts: { passwords: new PasswordHasher() } });
   const { email: identity } = service.superuser;
   const answers = await Promise.all(
     Array.from({ length: 30 }, () => post(service, signIn, { identity, password: 'x'.repeat(512) })),

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { hashSync } from 'bcryptjs';
 import { test } from 'node:test';
+import { PasswordHasher } from '../../src/secrets/password.ts';
 import { readSecret, writeSecret } from '../../src/secrets/secrets.ts';
 import { Accounts } from '../support/accounts.ts';
 
 test('an account with a bcrypt hash signs in, after which it has one of argon2id', async (t) => {
-  const accounts = await Accounts.start(t);
+  const accounts = await Accounts.start(t, { parts: { passwords: new PasswordHasher() } });
   const { id, email, token } = await accounts.account('ann');
   const key = { collection: '_pb_users_auth_', record: id, name: 'password' };
   const stored = (): Promise<string | undefined> =>

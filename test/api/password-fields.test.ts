@@ -5,11 +5,12 @@ import { test, type TestContext } from 'node:test';
 import type { Collection } from '../../src/collections/collection.ts';
 import { clientKey } from '../../src/limits/rate-limiter.ts';
 import { hashPasswords, passwordChanges } from '../../src/records/passwords.ts';
-import { hashPassword, verifyPassword } from '../../src/secrets/password.ts';
+import { PasswordHasher } from '../../src/secrets/password.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { eventsOf } from '../support/events-of.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';
 
+const passwords = new PasswordHasher();
 const share = { instance: 'a', address: '' };
 const records = '/api/collections/doors/records';
 const open = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
@@ -18,7 +19,7 @@ const spare = { id: 'spare', name: 'spare', type: 'password', hidden: true };
 const fields = [pin, { name: 'name', type: 'text' }, spare];
 
 async function setUp(t: TestContext): Promise<TestService> {
-  const service = await startService(t);
+  const service = await startService(t, { parts: { passwords } });
   const body = { name: 'doors', ...open, fields };
   const made = await service.request('/api/collections', { method: 'POST', token: true, body });
   assert.equal(made.status, 200, made.text);
@@ -59,12 +60,12 @@ test('A13 a password is stored as a hash apart from its record, and is in no ans
   assert.deepEqual([...secrets.keys()], [`field:pin of ${id}`]);
   const hash = secrets.get(`field:pin of ${id}`) ?? '';
   assert.match(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
-  assert.equal(await verifyPassword('canary 1', hash, share), true);
+  assert.equal(await passwords.verify('canary 1', hash, share), true);
   const changed = await change(service, id, { pin: 'canary 2' });
   assert.equal(changed.status, 200);
   assert.notEqual(changed.json.updated, undefined);
   const [changedHash] = (await secretsOf(service)).values();
-  assert.equal(await verifyPassword('canary 2', changedHash, share), true);
+  assert.equal(await passwords.verify('canary 2', changedHash, share), true);
   for (const token of [{}, { token: true } as const])
     for (const path of [records, `${records}/${id}`, `${records}?fields=*,pin,spare`, `${records}/${id}?fields=pin`]) {
       const shown = await service.request(path, token);
@@ -165,7 +166,7 @@ test('a refused password leaves no secret, no record and no event', async (t) =>
   const twin = await add(service, { id: json.id, pin: 'another' });
   assert.equal(twin.json.data.id.code, 'validation_not_unique');
   const [hash] = (await secretsOf(service)).values();
-  assert.equal(await verifyPassword('1234', hash, share), true);
+  assert.equal(await passwords.verify('1234', hash, share), true);
   assert.equal((await eventsOf(service, json.id)).length, 1);
 });
 
@@ -219,7 +220,7 @@ test('a definition that changes while the hash is made is a conflict, and then i
   const body = { pin: 'first', name: 'long enough' };
   const collection = (): Promise<Collection> =>
     service.withInstance('default', async ({ collections }) => collections.get('doors'));
-  const request = { body, isSuperuser: false, hashes: await hashPasswords(await collection(), { body, isSuperuser: false }, share) };
+  const request = { body, isSuperuser: false, hashes: await hashPasswords(await collection(), { body, isSuperuser: false }, { hasher: passwords, share }) };
   assert.equal(passwordChanges(await collection(), request).length, 1);
   assert.equal((await redefine(service, { fields: [pin, { id: 'n', name: 'name', type: 'password' }] })).status, 200);
   const after = await collection();
@@ -247,8 +248,8 @@ test('passwords of a batch are set with its records, made and changed ones, or n
   const done = await ask(requests);
   assert.equal(done.status, 200, done.text);
   const secrets = await secretsOf(service);
-  assert.equal(await verifyPassword('third', secrets.get(`field:pin of ${one}`), share), true);
-  assert.equal(await verifyPassword('fourth', secrets.get(`field:pin of ${two}`), share), true);
+  assert.equal(await passwords.verify('third', secrets.get(`field:pin of ${one}`), share), true);
+  assert.equal(await passwords.verify('fourth', secrets.get(`field:pin of ${two}`), share), true);
   const revisions = (await eventsOf(service, one)).map(({ revision }) => revision);
   assert.deepEqual(revisions, [1, 2]);
 }); // prettier-ignore
@@ -283,7 +284,7 @@ async function whileHashing(service: TestService, work: () => Promise<void>): Pr
   const share = { instance, address: clientKey(Uint8Array.of(127, 0, 0, 1)) };
   const shift = { isOver: false };
   const keepBusy = async (): Promise<void> => {
-    while (!shift.isOver) await hashPassword('x', share);
+    while (!shift.isOver) await passwords.hash('x', share);
   };
   const busy = Promise.all(Array.from({ length: 50 + Math.min(availableParallelism(), 3) }, keepBusy));
   try {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
+import { PasswordHasher } from '../../src/secrets/password.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const email = 'owner@example.com';
@@ -15,7 +16,10 @@ interface Attempt {
 }
 
 async function setUp(t: TestContext): Promise<TestService> {
-  const service = await startService(t, { flags: { 'trusted-proxies': '127.0.0.1' } });
+  const service = await startService(t, {
+    flags: { 'trusted-proxies': '127.0.0.1' },
+    parts: { passwords: new PasswordHasher() },
+  });
   await service.app.data.directory.create('other', null);
   for (const slug of ['default', 'other'])
     await service.withInstance(slug, (instance) => upsertSuperuser(instance, email, password));

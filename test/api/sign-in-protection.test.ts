@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { signInLimits } from '../../src/limits/sign-in-guard.ts';
+import { PasswordHasher } from '../../src/secrets/password.ts';
 import { Accounts } from '../support/accounts.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { startService, type TestAnswer } from '../support/service.ts';
@@ -68,7 +69,7 @@ test('A-15 A-19 an account with two names is guessed no oftener than one, and no
 });
 
 test('A-30 thirty sign-ins at once with the right password are all let in, again and again', async (t) => {
-  const service = await startService(t);
+  const service = await startService(t, { parts: { passwords: new PasswordHasher() } });
   const { email: identity, password } = service.superuser;
   const options = { method: 'POST', body: { identity, password } };
   // In both rounds more than accountFromClientMax: the first must not count.

@@ -9,7 +9,6 @@ import type { Instance } from '../../src/instances/instance.ts';
 import { valueOf } from '../../src/records/record.ts';
 import { readCurrentCollection } from '../../src/instances/current-collection.ts';
 import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
-import { hashPassword } from '../../src/secrets/password.ts';
 import { sql } from '../../src/sql/sql.ts';
 import type { Reader } from '../../src/storage/database.ts';
 import { openPostgresHome } from '../../src/storage/postgres/home.ts';
@@ -135,7 +134,7 @@ test('a code that is used up signs in, though another node changes a definition 
     companion: collections.get('_otps'),
     account: { collectionRef, recordRef: String(valueOf(record, 'id')) },
     body: { id, password, sentTo: email },
-    hashes: new Map([['password', await hashPassword(password, share)]]),
+    hashes: new Map([['password', await instance.passwords.hash(password, share)]]),
     keptMax: 1,
   };
   await database.write((tx) => keepAccountRow(tx, instance, code));

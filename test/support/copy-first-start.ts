@@ -7,6 +7,7 @@ import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { newId } from '../../src/base/ids.ts';
 import { onInstance } from '../../src/cli/api/with-instance.ts';
 import { ask } from './postgres.ts';
+import { quickPasswords } from './quick-passwords.ts';
 import { temporaryPlace } from './temporary-folder.ts';
 import { databaseOf, testConfig, testEngine } from './test-config.ts';
 
@@ -47,7 +48,11 @@ async function makeOriginal(clock: Clock): Promise<Original> {
   const data = mkdtempSync(join(temporaryPlace, 'chancery-original-'));
   process.once('exit', () => rmSync(data, { recursive: true, force: true }));
   const logger = { debug: silent, info: silent, warn: silent, error: silent };
-  const opened = await openDataDirectory(await testConfig(data), { clock, logger });
+  const opened = await openDataDirectory(await testConfig(data), {
+    clock,
+    logger,
+    passwords: quickPasswords,
+  });
   try {
     const entry = opened.directory.findBySlug('default');
     if (entry === undefined) throw new Error('expected the instance that is there from the start');

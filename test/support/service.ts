@@ -9,6 +9,7 @@ import { Canaries } from './canaries.ts';
 import { noteAnswers } from './note-answers.ts';
 import { checkAnswer } from './check-answer.ts';
 import { issueSuperuserToken } from './issue-superuser-token.ts';
+import { quickPasswords } from './quick-passwords.ts';
 import { renewTokenSecrets } from './renew-token-secrets.ts';
 import { copyFirstStart, superuser } from './copy-first-start.ts';
 import { onSlug } from './on-slug.ts';
@@ -64,7 +65,11 @@ export async function startService(t: TestContext, options: TestServiceOptions =
   if (options.data === undefined) await copyFirstStart(data, options.parts?.clock);
   const log: LogLine[] = [];
   const config = await testConfig(data, options.flags);
-  const app = await startApp(config, { logger: recordingLogger(log), ...options.parts });
+  const app = await startApp(config, {
+    logger: recordingLogger(log),
+    passwords: quickPasswords,
+    ...options.parts,
+  });
   let stopping: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopping ??= app.stop());
   const canaries = new Canaries();
