@@ -11,6 +11,7 @@ import { smokeTests } from '../tools/gate/smoke-tests.ts';
 import {
   findTests,
   hasEngineHeader,
+  mayShareProcess,
   runsOnBothEngines,
   testsOf,
   usesEngineOfRun,
@@ -157,6 +158,12 @@ test('a test file runs on both engines if its first line says why, and nearly sa
     "import 'b';\n// Both engines: filters.",
   ])
     assert.throws(() => hasEngineHeader('a', text), /a: expected "\/\/ Both engines: <why>\."/, text);
+});
+
+test('tests of units and of services share processes, those that start processes have one each', () => {
+  assert.equal(mayShareProcess('src/filters/parse.test.ts'), true);
+  assert.equal(mayShareProcess('test/api/records.test.ts'), true);
+  assert.equal(mayShareProcess('test/shipping/package.test.ts'), false);
 });
 
 test('only files that use the engine of the run say that they run on both', () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root } from '../build/root.ts';
 
-/** Files per process: enough to spread the cost of loading the service, few enough to keep all processors busy to the end. */
+/** Files per process: enough to spread the cost of loading what they import, few enough to keep all processors busy to the end. */
 const sharingMax = 8;
 
 /** Test files that run in one process. */

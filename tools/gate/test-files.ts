@@ -17,9 +17,14 @@ export function findTests(paths: readonly string[]): readonly string[] {
 /** The file that reads the engine of a run. */
 const engineOfRun = join('test', 'support', 'test-config.ts');
 
-/** True for test files that use the engine of the run, themselves or through an import. Others may depend on having a process for themselves. */
+/** True for test files that use the engine of the run, themselves or through an import. */
 export function usesEngineOfRun(file: string): boolean {
   return closureOf(file, (one) => one.startsWith('test')).has(engineOfRun);
+}
+
+/** True for tests of units, and of a service in their own process. Others start processes, or depend on having one for themselves. */
+export function mayShareProcess(file: string): boolean {
+  return !file.startsWith('test') || usesEngineOfRun(file);
 }
 
 /**

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { root } from '../build/root.ts';
 import { groupTests, type TestGroup } from './group-tests.ts';
 import type { Job } from './job.ts';
-import { runsOnBothEngines, usesEngineOfRun } from './test-files.ts';
+import { mayShareProcess, runsOnBothEngines } from './test-files.ts';
 
 type Engine = 'sqlite' | 'postgres';
 
@@ -22,7 +22,7 @@ const testTimeoutMs = 600_000;
 export function testJobs(files: readonly string[], choice: TestChoice): readonly Job[] {
   const jobsOn = (engine: Engine, chosen: readonly string[]): readonly Job[] => {
     const folder = join(choice.folder, engine);
-    const groups = groupTests(chosen, { folder, isSharing: usesEngineOfRun });
+    const groups = groupTests(chosen, { folder, isSharing: mayShareProcess });
     return groups.map((group) => testJob(group, engine, choice));
   };
   const onSqlite = jobsOn('sqlite', files);
