@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -13,6 +23,7 @@ import { root } from '../../tools/build/root.ts';
 import { run } from '../../tools/build/run.ts';
 import { eventually } from '../support/eventually.ts';
 import { openTestPostgres } from '../support/postgres.ts';
+import { isSample } from '../support/sample.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const hasScript = spawnSync('script', ['--version']).status === 0;
@@ -208,6 +219,10 @@ function cloneAndInstall(folder: string): boolean {
   const paths = run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root });
   for (const path of paths.split('\0'))
     if (path !== '' && existsSync(join(root, path))) cpSync(join(root, path), join(folder, path));
+  if (isSample) {
+    linkPackages(join(folder, 'node_modules'));
+    return true;
+  }
   const install = spawnSync('npm', ['ci', '--offline', '--ignore-scripts'], {
     cwd: folder,
     encoding: 'utf8',
@@ -215,6 +230,17 @@ function cloneAndInstall(folder: string): boolean {
   if (install.stderr.includes('ENOTCACHED')) return false;
   assert.equal(install.status, 0, install.stderr);
   return true;
+}
+
+/** Links the packages of this checkout, which takes a hundredth of the time of `npm ci`. Those of the repository itself are those of the clone. */
+function linkPackages(folder: string): void {
+  const from = join(root, 'node_modules');
+  mkdirSync(folder);
+  for (const name of readdirSync(from)) {
+    if (['.cache', '@chancery'].includes(name)) continue;
+    symlinkSync(join(from, name), join(folder, name));
+  }
+  cpSync(join(from, '@chancery'), join(folder, '@chancery'), { recursive: true, verbatimSymlinks: true });
 }
 
 async function installPackages(t: TestContext, folder: string): Promise<void> {
