@@ -56,7 +56,7 @@ const exempt: readonly (readonly [page: string, begin: string, reason: string])[
   [
     'examples/embed/README.md',
     'Chancery runs',
-    'an output whose order depends on time; test/api/start.test.ts has its parts',
+    'an output whose order depends on time; test/process/start.test.ts has its parts',
   ],
 ];
 

@@ -185,3 +185,11 @@ test('only files that use the engine of the run say that they run on both', () =
     ['test/gate.test.ts'],
   );
 });
+
+test('tests of the API start no process of the service', () => {
+  const starts = /support\/main-process\.ts'/;
+  assert.deepEqual(
+    findTests(['test/api']).filter((file) => starts.test(readFileSync(join(root, file), 'utf8'))),
+    [],
+  );
+});

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
-import { cpSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { root } from '../../tools/build/root.ts';
 import { buildDashboard } from '../support/build-dashboard.ts';
-import { endWith, MainProcess, serveMain } from '../support/main-process.ts';
+import { serveInProcess } from '../support/serve-in-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const html = { accept: 'text/html' };
@@ -12,7 +9,7 @@ const html = { accept: 'text/html' };
 before(() => buildDashboard());
 
 test('a browser is sent to the dashboard, and a program told that nothing is there', async (t) => {
-  const { url } = await serveMain(t, temporaryFolder(t));
+  const { url } = await serveInProcess(t, temporaryFolder(t));
   const browser = await fetch(url, { headers: html, redirect: 'manual' });
   assert.equal(browser.status, 302);
   assert.equal(new URL(browser.headers.get('location') ?? '', url).pathname, '/_/');
@@ -26,7 +23,7 @@ test('a browser is sent to the dashboard, and a program told that nothing is the
 });
 
 test('every path is the page, with a base for its depth, and none of it may be inline', async (t) => {
-  const { url } = await serveMain(t, temporaryFolder(t));
+  const { url } = await serveInProcess(t, temporaryFolder(t));
   for (const [path, base] of [
     ['', './'],
     ['overview', './'],
@@ -53,7 +50,7 @@ test('every path is the page, with a base for its depth, and none of it may be i
 });
 
 test('files whose names change with their content are kept for ever, in the best coding that a client takes', async (t) => {
-  const { url } = await serveMain(t, temporaryFolder(t));
+  const { url } = await serveInProcess(t, temporaryFolder(t));
   const page = await (await fetch(`${url}/_/`)).text();
   const [path = ''] = /assets\/index-[\w-]+\.js/.exec(page) ?? [];
   const plain = await fetch(`${url}/_/${path}`, { headers: { 'accept-encoding': 'identity' } });
@@ -76,7 +73,7 @@ test('files whose names change with their content are kept for ever, in the best
 });
 
 test('a file that is not there, and one beside the dashboard, is a 404 in JSON', async (t) => {
-  const { url } = await serveMain(t, temporaryFolder(t));
+  const { url } = await serveInProcess(t, temporaryFolder(t));
   for (const path of ['assets/index-00000000.js', 'assets/../files.json', 'assets/%2e%2e/files.json']) {
     const answer = await fetch(`${url}/_/${path}`);
     const isPage = answer.headers.get('content-type')?.startsWith('text/html') === true;
@@ -86,34 +83,4 @@ test('a file that is not there, and one beside the dashboard, is a 404 in JSON',
   }
   const post = await fetch(`${url}/_/overview`, { method: 'POST' });
   assert.equal(post.status, 404);
-});
-
-test('where nothing was built, the dashboard is a 404 that says how, and the API works', async (t) => {
-  const folder = temporaryFolder(t);
-  // The sources as they are, without the folder that a build makes.
-  for (const name of ['src', 'package.json'])
-    cpSync(join(root, name), join(folder, name), { recursive: true });
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  const args = ['serve', '--data', join(folder, 'data'), '--port', '0', '--dev'];
-  const program = [process.execPath, join(folder, 'src', 'main.ts')];
-  const server = endWith(t, new MainProcess(args, {}, { program }));
-  const { url } = await server.waitForLog(/listens on/);
-  for (const path of ['', 'overview', 'assets/index-0.js']) {
-    const answer = await fetch(`${String(url)}/_/${path}`);
-    assert.equal(answer.status, 404);
-    const { message } = JSON.parse(await answer.text());
-    assert.match(message, /^The dashboard is not built here\. Run `npm run build:dashboard`/);
-  }
-  assert.equal((await fetch(`${String(url)}/api/health`)).status, 200);
-});
-
-test('a start says where the dashboard is, and where the first superuser is made', async (t) => {
-  const { url, process: server } = await serveMain(t, temporaryFolder(t));
-  const { dashboard } = await server.waitForLog(/listens on/);
-  assert.equal(dashboard, `${url}/_/`);
-  const { msg } = await server.waitForLog(/in a browser, once and within 30 minutes/);
-  const [, token] = /\/_\/setup#(\w+)$/.exec(String(msg)) ?? [];
-  const account = { email: 'a@example.com', password: '0123456789', passwordConfirm: '0123456789' };
-  const body = new URLSearchParams({ token: token ?? '', ...account });
-  assert.equal((await fetch(`${url}/api/setup`, { method: 'POST', body })).status, 204);
 });

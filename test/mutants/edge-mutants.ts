@@ -43,14 +43,14 @@ export const edgeMutants: readonly Mutant[] = [
     file: 'src/main.ts',
     from: "setFlagsFromString('--no-allocation-site-pretenuring');",
     to: 'void setFlagsFromString;',
-    tests: ['test/api/npm-start.test.ts'],
+    tests: ['test/process/npm-start.test.ts'],
   },
   {
     name: 'no signal opens the inspector',
     file: 'src/main.ts',
     from: "process.on('SIGUSR1', () => {});",
     to: '',
-    tests: ['test/api/start-stop.test.ts'],
+    tests: ['test/process/start-stop.test.ts'],
   },
   {
     name: 'a filter has so many comparisons',

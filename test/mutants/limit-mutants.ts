@@ -109,7 +109,7 @@ export const limitMutants: readonly Mutant[] = [
     file: 'src/http/connections.ts',
     from: 'Math.floor(openFilesMax / 2)',
     to: 'openFilesMax',
-    tests: ['test/api/open-files.test.ts'],
+    tests: ['test/process/open-files.test.ts'],
   },
   {
     name: 'bodies that are being read hold no more than there is memory',

@@ -7,7 +7,7 @@ export const storageMutants: readonly Mutant[] = [
     file: 'src/storage/sqlite/home.ts',
     from: 'if (!(await isMissing(path))) return;',
     to: 'if (isMissing.name !== path) return;',
-    tests: ['test/api/lost-files.test.ts'],
+    tests: ['test/process/lost-files.test.ts'],
   },
   {
     name: 'a server that cannot write is not ready',
@@ -35,14 +35,14 @@ export const storageMutants: readonly Mutant[] = [
     file: 'src/instances/require-own-secrets.ts',
     from: 'if (isOf(entry)) return;',
     to: 'if (isOf.length > 0) return;',
-    tests: ['test/api/lost-files.test.ts'],
+    tests: ['test/process/lost-files.test.ts'],
   },
   {
     name: 'a file of another kind is not migrated',
     file: 'src/storage/migrate.ts',
     from: "if (row?.['name'] !== first)",
     to: "if (row?.['name'] === undefined)",
-    tests: ['test/api/lost-files.test.ts'],
+    tests: ['test/process/lost-files.test.ts'],
   },
   {
     name: 'a master key that repeats is refused',
@@ -70,7 +70,7 @@ export const storageMutants: readonly Mutant[] = [
     file: 'src/cli/api/with-instance.ts',
     from: 'await elsewhere(config, unlessThere.rehearse);',
     to: '',
-    tests: ['test/api/cli-superuser.test.ts'],
+    tests: ['test/process/cli-superuser.test.ts'],
   },
   {
     name: 'whoever opens a file that is just being made waits',

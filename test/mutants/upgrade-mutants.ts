@@ -7,14 +7,14 @@ export const upgradeMutants: readonly Mutant[] = [
     file: 'src/storage/sqlite/home.ts',
     from: 'await copies.copyAll();',
     to: 'void copies;',
-    tests: ['test/api/upgrade.test.ts'],
+    tests: ['test/process/upgrade.test.ts'],
   },
   {
     name: 'a file that is older is copied before it is changed, whenever it is found',
     file: 'src/storage/migrate.ts',
     from: 'if (steps > 0) await beforeUpgrade?.(steps);',
     to: 'if (steps < 0) await beforeUpgrade?.(steps);',
-    tests: ['test/api/upgrade.test.ts'],
+    tests: ['test/process/upgrade.test.ts'],
   },
   {
     name: 'copies are not begun without room for all of them',

@@ -29,6 +29,7 @@ const longest = [
   'test/nodes',
   'test/engines',
   'test/parity',
+  'test/process',
 ];
 
 /** Groups test files by what may share a process. First come those that are known to take long, last those of src/, which are short. */

@@ -9,6 +9,6 @@ export const smokeTests: readonly string[] = [
   'test/api/uploads.test.ts',
   'test/api/realtime.test.ts',
   'test/api/webhook-deliveries.test.ts',
-  'test/api/cli.test.ts',
+  'test/process/cli.test.ts',
   'test/generated.test.ts',
 ];
