@@ -1,3 +1,4 @@
+// Both engines: rules are conditions of statements.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Accounts } from '../support/accounts.ts';
