@@ -349,10 +349,10 @@ test('A25 a second delete of a record that leaves in steps is refused, or finish
       [409, 'The record is being deleted already.'],
       refused.text,
     );
-    // The check, and the first of the deletes.
+    // The check, and as many of the deletes as leave few enough: a step ends by its time.
     const lease = { holder: 'a/1', until: Number.MAX_SAFE_INTEGER };
     await instance.database.write((tx) => claimJob(tx, { lease, process: 'a', now: lease.until }));
-    for (let deleted = 0; deleted === 0;) {
+    for (let deleted = 0; deleted < 150;) {
       const job = await instance.database.write(async (tx) => {
         const held = await holdJob(tx, id, lease);
         assert.ok(held);
