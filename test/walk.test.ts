@@ -8,15 +8,15 @@ import { walkNames, walkOf } from '../tools/walk/walk-of.ts';
  * delivery or wake a client depends on what else is due then, so those two have a bar for files alone.
  */
 const most: Readonly<Record<string, Bar>> = {
-  create: { files: 105, functions: 485 },
-  upload: { files: 117, functions: 590 },
-  list: { files: 56, functions: 222 },
-  'list with fields': { files: 65, functions: 252 },
-  view: { files: 48, functions: 165 },
-  update: { files: 103, functions: 485 },
-  'delete with cascade': { files: 87, functions: 400 },
-  delivery: { files: 123 },
-  'realtime event': { files: 123 },
+  create: { files: 104, functions: 430 },
+  upload: { files: 117, functions: 520 },
+  list: { files: 56, functions: 200 },
+  'list with fields': { files: 64, functions: 230 },
+  view: { files: 48, functions: 142 },
+  update: { files: 102, functions: 425 },
+  'delete with cascade': { files: 87, functions: 340 },
+  delivery: { files: 121 },
+  'realtime event': { files: 122 },
 };
 
 interface Bar {

@@ -94,14 +94,16 @@ export async function walkOf(name: string): Promise<readonly WalkedFile[]> {
     for (let round = 0; round < walkRounds; round += 1)
       followed.push(await follow(await walk(stage, warmRounds + round)));
     const idle = await follow(() => wait(idleMs));
-    const own = inAll(followed).filter(({ path, functions }) => {
+    const own = inAll(followed).map(({ path, functions }) => {
       const running = idle.find((file) => file.path === path)?.functions ?? [];
-      return functions.some((name) => !running.includes(name));
+      return { path, functions: functions.filter((name) => !running.includes(name)) };
     });
-    return own.map(({ path, functions }) => ({
-      path,
-      functions: functions.map((name) => name.replace(/@\d+$/, '')),
-    }));
+    return own
+      .filter(({ functions }) => functions.length > 0)
+      .map(({ path, functions }) => ({
+        path,
+        functions: functions.map((name) => name.replace(/@\d+$/, '')),
+      }));
   } finally {
     await stage.close();
     await app.stop();
