@@ -27,36 +27,49 @@ const copied = [
   'spec',
   'docs',
   'kit',
+  'dashboard',
   'package.json',
   'tsconfig.json',
-  'dashboard/src/api/schema.ts',
 ];
 
-/** Every section of the page with diffs: what it adds, how many files of src/ it may touch, and its diffs. */
+/** Every section of the page with diffs: what it adds, how many files of which folder it may touch, and its diffs. */
 const sections = readFileSync(join(root, 'docs/adding.md'), 'utf8')
   .split(/^## /m)
   .map((text) => ({
     title: text.slice(0, text.indexOf('\n')),
-    filesMax: Number(/^At most (\d+) files of `src\/`\.$/m.exec(text)?.[1]),
+    bounds: boundsOf(text),
     diff: [...text.matchAll(/^```diff\n(.*?)^```$/gms)].map(([, diff = '']) => diff).join(''),
   }))
   .filter(({ diff }) => diff !== '');
+
+/** How many files of which folders it says that its diffs touch at most. */
+function boundsOf(text: string): ReadonlyMap<string, number> {
+  const [, line = ''] = /^At most (.*)\.$/m.exec(text) ?? [];
+  return new Map(
+    [...line.matchAll(/(\d+) files of `((?:dashboard\/)?src\/)`/g)].map(([, count, folder = '']) => [
+      folder,
+      Number(count),
+    ]),
+  );
+}
 
 function read(path: string): string | undefined {
   return existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : undefined;
 }
 
 function isTest(path: string): boolean {
-  return path.endsWith('.test.ts');
+  return path.endsWith('.test.ts') || path.startsWith('test/browser/');
 }
 
-for (const { title, filesMax, diff } of sections) {
-  test(`the diffs of "${title}" fit, and touch at most ${filesMax} files of src/`, () => {
-    assert.ok(filesMax > 0, 'it says: At most … files of `src/`.');
+for (const { title, bounds, diff } of sections) {
+  test(`the diffs of "${title}" fit, and touch no more files than it says`, () => {
+    assert.ok(bounds.size > 0, 'it says: At most … files of `src/`.');
     const paths = [...applyDiff(diff, read).keys()];
     assert.ok(paths.some(isTest), 'it has a test');
-    const touched = paths.filter((path) => path.startsWith('src/') && !isTest(path));
-    assert.ok(touched.length <= filesMax, touched.join(' '));
+    for (const folder of ['src/', 'dashboard/src/']) {
+      const touched = paths.filter((path) => path.startsWith(folder) && !isTest(path));
+      assert.ok(touched.length <= (bounds.get(folder) ?? 0), touched.join(' '));
+    }
   });
 }
 
@@ -77,6 +90,7 @@ test(
     run(folder, join(root, 'node_modules/.bin/tsc'), ['--noEmit']);
     // The tests compare every answer with the description.
     run(folder, process.execPath, ['tools/generate.ts', '--without-tests']);
+    run(folder, join(root, 'node_modules/.bin/tsc'), ['-p', 'dashboard']);
     run(folder, process.execPath, ['--test', ...[...changed.keys()].filter(isTest)]);
   },
 );
