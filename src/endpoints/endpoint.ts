@@ -93,9 +93,16 @@ export function readSettings(
   raw: Raw,
   context: EndpointContext,
 ): { readonly settings: EndpointSettings; readonly problems: FieldErrors } {
-  const names = [...namedOptions.map(([name]) => name), 'status', 'secret'];
+  const names = namedOptions.map(([name]) => name);
+  const ofNew = ['status', 'secret'];
+  // An update may have them as it was shown them.
+  const isUpdate = context.existing !== undefined && context.isWhole !== true;
   const errors: Record<string, FieldError | FieldErrors> = {
-    ...unknownMembers(raw, names, shownNames),
+    ...unknownMembers(
+      raw,
+      isUpdate ? names : [...names, ...ofNew],
+      isUpdate ? [...shownNames, ...ofNew] : shownNames,
+    ),
   };
   const kept = context.isWhole === true ? undefined : context.existing;
   const existing: Raw | undefined = kept && { ...kept };
