@@ -60,7 +60,7 @@ function make(text: string, dialect: Dialect, now: number): Made | undefined {
   try {
     const resolve = columnResolver(columns);
     const condition = compileFilter(parseFilter(text), { resolve, dialect, now, slots });
-    return { inputs: slots.inputs, request, condition };
+    return { inputs: slots.finish(), request, condition };
   } catch (error) {
     assert.ok(error instanceof AppError);
     return undefined;

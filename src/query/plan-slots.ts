@@ -1,7 +1,7 @@
 import type { PlainConstant } from '../filters/operand.ts';
 import { type FilterSlots, macroValue } from '../filters/compile/resolve.ts';
 import type { FilterTemplate } from '../filters/template.ts';
-import { holds, Slot, type SlotTest, type SlotValue } from '../sql/slot.ts';
+import { holds, Slot, type SlotExample, type SlotTest, type SlotValue } from '../sql/slot.ts';
 import type { ConditionRequest } from './condition-request.ts';
 
 /** What differs between requests of one form. */
@@ -30,7 +30,7 @@ export class PlanSlots implements FilterSlots {
   readonly #request: PlanRequest;
   readonly #positions: FilterTemplate['positions'];
   readonly #reads: ((request: PlanRequest) => SlotValue)[] = [];
-  readonly #tests: SlotTest[] = [];
+  readonly #example: SlotExample = { values: [], tests: [] };
   #isPinned = false;
   #usesTime = false;
   #usesCaller = false;
@@ -96,10 +96,12 @@ export class PlanSlots implements FilterSlots {
     this.#isPinned = true;
   }
 
-  get inputs(): PlanInputs {
+  /** Returns what the plan takes from requests, once it is made: the values of the request that it was made for are forgotten. */
+  finish(): PlanInputs {
+    this.#example.values.length = 0;
     return {
       reads: this.#reads,
-      tests: this.#tests,
+      tests: this.#example.tests,
       isPinned: this.#isPinned,
       usesTime: this.#usesTime,
       usesCaller: this.#usesCaller,
@@ -112,16 +114,16 @@ export class PlanSlots implements FilterSlots {
     const value = read(this.#request);
     const place = this.#reads.length;
     const type = typeof value;
-    this.#tests.push((values) => typeof values[place] === type);
-    if (value !== null) return this.#slot(value, read);
-    this.#reads.push(read);
-    return undefined;
+    this.#example.tests.push((values) => typeof values[place] === type);
+    const slot = this.#slot(value, read);
+    return value === null ? undefined : slot;
   }
 
-  #slot(value: Exclude<SlotValue, null>, read: (request: PlanRequest) => SlotValue): Slot {
+  #slot(value: SlotValue, read: (request: PlanRequest) => SlotValue): Slot {
     const place = this.#reads.length;
     this.#reads.push(read);
-    return new Slot(value, (values) => values[place] ?? null, this.#tests);
+    this.#example.values.push(value);
+    return new Slot(this.#example, (values) => values[place] ?? null);
   }
 }
 

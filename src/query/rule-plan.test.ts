@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { inspect } from 'node:util';
 import { finderOf, relatedCollections } from '../../test/parity/related-world.ts';
 import { type Caller, guest } from '../access/caller.ts';
 import { type RuleInput, ruleInputOfCaller } from '../access/rule-input.ts';
@@ -177,6 +178,15 @@ test('a plan is for the definitions that it was made for', () => {
   assert.equal(bind(posts, finder).plan, plan);
   assert.notEqual(bind({ ...posts }, finder).plan, plan);
   assert.notEqual(bind(posts, { ...finder, version: (version += 1) }).plan, plan);
+});
+
+test('a plan keeps no value of the request that it was made for', () => {
+  const form = { collection: posts, filter: toFilterText('title = "a long text"') };
+  const rule = 'title = @request.query.title && author = @request.auth.id';
+  const input = inputWith(user('u-of-the-first'), { title: 'a long query' }, {});
+  const definitions = { collections: finderOf(collections), names };
+  const { plan } = bindRule(definitions, { ...form, rule }, { input, now: 0 });
+  assert.doesNotMatch(inspect(plan, { depth: null }), /a long|u-of-the-first/);
 });
 
 test('a statement of a plan has one text for all requests', () => {

@@ -118,7 +118,7 @@ function makePlan(
   if (rule !== '') scope.addRule(parseRule(rule));
   if (filter !== undefined) scope.addFilter(parseFilter(filter.text));
   const condition = scope.condition ?? always;
-  return toPlan(collection, condition, slots.inputs);
+  return toPlan(collection, condition, slots.finish());
 }
 
 function toPlan(collection: Collection, condition: Sql, inputs: PlanInputs): RulePlan {

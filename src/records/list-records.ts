@@ -164,7 +164,7 @@ function planFor(instance: Instance, input: RuleInput, list: ListRequest): Bound
   }
   const slots = new PlanSlots(request, filter?.positions ?? []);
   const plan = makePlan(instance, input, { list, slots });
-  const { inputs } = slots;
+  const inputs = slots.finish();
   if (!inputs.isPinned) plans.add(planKey, [{ plan, inputs }, ...ofForm].slice(0, plansOfFormMax));
   return { plan, inputs, values: inputs.reads.map((read) => read(request)) };
 }

@@ -1,3 +1,5 @@
+import { assert } from '../base/assert.ts';
+
 /** A value that a statement takes from the request it is made for. */
 export type SlotValue = string | number | bigint | null;
 
@@ -9,21 +11,31 @@ export type SlotTest = (values: readonly SlotValue[]) => boolean;
  * statement depends on is asked by {@link holds}: the statement is right only for requests for which the answers are the same.
  */
 export class Slot {
-  /** The value in the request for which the statement is made. The values of other requests have its type. */
-  readonly value: Exclude<SlotValue, null>;
-  readonly tests: SlotTest[];
+  readonly example: SlotExample;
   readonly read: (values: readonly SlotValue[]) => SlotValue;
 
-  /** `tests` gets the conditions under which the statement holds. */
-  constructor(
-    value: Exclude<SlotValue, null>,
-    read: (values: readonly SlotValue[]) => SlotValue,
-    tests: SlotTest[],
-  ) {
-    this.value = value;
+  constructor(example: SlotExample, read: (values: readonly SlotValue[]) => SlotValue) {
+    this.example = example;
     this.read = read;
-    this.tests = tests;
   }
+
+  /** The value in the request for which the statement is made. The values of other requests have its type. */
+  get value(): Exclude<SlotValue, null> {
+    const value = this.read(this.example.values);
+    assert(value !== null, 'a slot has a value until its statement is made');
+    return value;
+  }
+
+  get tests(): SlotTest[] {
+    return this.example.tests;
+  }
+}
+
+/** What all slots of a statement share while it is made. The values are emptied then: they may be large. */
+export interface SlotExample {
+  readonly values: SlotValue[];
+  /** Gets the conditions under which the statement holds. */
+  readonly tests: SlotTest[];
 }
 
 /** Returns whether the test holds for a constant, or for the constant in the slot, where the answer becomes a condition of the statement. */
@@ -62,11 +74,7 @@ export function converted<Value extends SlotValue, Result extends Exclude<SlotVa
   if (!(constant instanceof Slot)) return convert(constant);
   // As in `holds`.
   const convertValue = convert as (value: SlotValue) => Result;
-  return new Slot(
-    convertValue(constant.value),
-    (values) => convertValue(constant.read(values)),
-    constant.tests,
-  );
+  return new Slot(constant.example, (values) => convertValue(constant.read(values)));
 }
 
 /** Returns the constant itself. A statement that it is part of holds for this constant alone. */

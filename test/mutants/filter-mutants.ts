@@ -18,6 +18,13 @@ export const filterMutants: readonly Mutant[] = [
     tests: ['src/query/rule-plan.test.ts'],
   },
   {
+    name: 'a plan of a rule forgets the request that it was made for',
+    file: 'src/query/plan-slots.ts',
+    from: 'this.#example.values.length = 0;',
+    to: '',
+    tests: ['src/query/rule-plan.test.ts'],
+  },
+  {
     name: 'a plan of a rule is for one kind of caller',
     file: 'src/query/rule-plan.ts',
     from: '${callerForm(caller)}`',

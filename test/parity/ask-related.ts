@@ -149,7 +149,7 @@ function planned(
     now,
   };
   const offset = cursor !== undefined ? undefined : page === 1 ? 0 : slots.offset();
-  return { query, request, plan: planList({ ...query, offset }, source, columns), inputs: slots.inputs };
+  return { query, request, plan: planList({ ...query, offset }, source, columns), inputs: slots.finish() };
 }
 
 const otherTexts = ['', 'a', '5', '1e2', 'a%b', 'x'.repeat(60), 'b\\c'];
