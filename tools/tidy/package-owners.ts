@@ -27,6 +27,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['src/logs/'],
   pino: ['src/base/create-logger.ts'],
   commander: ['src/cli/'],
+  'csv-parse': ['src/cli/'],
   '@clack/prompts': ['src/cli/'],
   picocolors: ['src/cli/'],
   'smol-toml': ['src/config/read-config-file.ts'],

@@ -24,7 +24,9 @@ async function readAgain(
   cuts: readonly number[],
 ): Promise<readonly (readonly string[])[]> {
   const text = [['head'], ...rows].map(csvLine).join('');
-  const places = [0, ...cuts.map((cut) => cut % text.length).toSorted((a, b) => a - b), text.length];
+  // A decoder of UTF-8 never cuts a character.
+  const whole = (place: number): number => (/^[\uDC00-\uDFFF]/.test(text.slice(place)) ? place + 1 : place);
+  const places = [0, ...cuts.map((cut) => whole(cut % text.length)).toSorted((a, b) => a - b), text.length];
   const pieces = places.slice(1).map((place, at) => text.slice(places[at], place));
   return (await rowsOf(pieces.filter((piece) => piece !== ''))).slice(1);
 }
