@@ -3,6 +3,13 @@ import type { Mutant } from './mutant.ts';
 /** What the engines promise. */
 export const storageMutants: readonly Mutant[] = [
   {
+    name: 'what follows in a failed transaction does not say why it failed',
+    file: 'src/storage/postgres/postgres-transaction.ts',
+    from: '    if (this.#failure !== undefined) return new SkippedStatement(this.#failure);\n    const isPassing',
+    to: '    const isPassing',
+    tests: ['src/storage/postgres/postgres-transaction.test.ts'],
+  },
+  {
     name: 'a file that is gone is not made anew',
     file: 'src/storage/sqlite/home.ts',
     from: 'if (!(await isMissing(path))) return;',

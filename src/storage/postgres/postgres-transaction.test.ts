@@ -83,3 +83,21 @@ test('A15 a work that is run again has no more time for its searches', async (t)
     [1],
   ]);
 });
+
+test('a work fails by its first failed statement, not by those that were sent behind it', async (t) => {
+  const { database } = await openPostgresDatabase(t);
+  const table = database.names.collectionTable('note');
+  const create = sql`CREATE TABLE ${table} (id text PRIMARY KEY)`;
+  await database.write((tx) => tx.run(create), { isExclusive: true });
+  await database.write((tx) => tx.run(sql`INSERT INTO ${table} VALUES ('a')`));
+  let tries = 0;
+  const work = async (tx: Transaction): Promise<void> => {
+    tries += 1;
+    // The connection prepares a text that it gets for the second time, and only there is it that the server does not know it.
+    const next = (id: string) => (): Promise<number> => tx.run(sql`INSERT INTO ${table} (id) SELECT ${id}`);
+    const duplicate = (): Promise<number> => tx.run(sql`INSERT INTO ${table} VALUES ('a')`);
+    await tx.inOrder([duplicate, next('b'), next('c'), next('d')]);
+  };
+  await assert.rejects(database.write(work), { name: 'UniqueViolation' });
+  assert.equal(tries, 1);
+});

@@ -189,10 +189,11 @@ export class PostgresTransaction implements Transaction {
   }
 
   #note(error: Error): Error {
+    // What follows in a failed transaction fails by that, whatever the server reports: a statement was not prepared, for example.
+    if (this.#failure !== undefined) return new SkippedStatement(this.#failure);
     const isPassing = isCollision(error) || isStaleStatement(error) || hasNoJoinOrder(error);
     if (isPassing || lackedPosition(error) !== undefined) this.#collision ??= error;
     if (this.#options.isGuarded) return error;
-    if (this.#failure !== undefined) return new SkippedStatement(this.#failure);
     return (this.#failure = error);
   }
 
