@@ -3,14 +3,14 @@ import { partsBySize } from '../base/process.ts';
 import { type Sql, withValues } from '../sql/sql.ts';
 import type { BulkInsert, Transaction } from './database.ts';
 
-/** The size at which gathered rows are written: they wait in memory, and larger batches save nothing noticeable. */
+/** The size at which pending rows are flushed: they are held in memory, and larger batches save nothing noticeable. */
 const bytesMax = 1024 * 1024;
-/** The most that one statement inserts. Rows of one turn may exceed `bytesMax` by far, and PostgreSQL takes no message of 1 GB. */
+/** The most that one statement inserts. Rows of one turn may exceed `bytesMax` by far, and PostgreSQL rejects a message of 1 GB. */
 const statementBytesMax = 8 * 1024 * 1024;
 /** More rows in one statement save nothing more. */
 const rowsMax = 64;
 
-/** Rows that one work, or the works of a group, have given to be inserted together. No row outlives its transaction. */
+/** Rows of one work, or of the works of a group, that are inserted together. No row outlives its transaction. */
 export class BulkInserts {
   #batches: Batch[] = [];
   #bytes = 0;
@@ -21,7 +21,7 @@ export class BulkInserts {
     return this.#rows === 0;
   }
 
-  /** The error of the last `write`, if it failed. */
+  /** The error of the last `flush`, if it failed. */
   get failure(): Error | undefined {
     return this.#failure;
   }
@@ -30,22 +30,22 @@ export class BulkInserts {
     return this.#bytes >= bytesMax || this.#rows >= rowsMax;
   }
 
-  add<Row>(gathering: BulkInsert<Row>, row: Row): void {
-    const known = this.#batches.find((batch) => batch.gathering === gathering);
-    if (known === undefined) this.#batches.push(batchOf(gathering, row));
-    else known.rows.push(row);
-    this.#bytes += gathering.bytesOf(row);
+  add<Row>(bulkInsert: BulkInsert<Row>, row: Row): void {
+    const current = this.#batches.find((one) => one.bulkInsert === bulkInsert);
+    if (current === undefined) this.#batches.push(batchOf(bulkInsert, row));
+    else current.rows.push(row);
+    this.#bytes += bulkInsert.bytesOf(row);
     this.#rows += 1;
   }
 
-  /** True when a statement names a table of gathered rows, which then have to be written before it. */
-  concern({ tables: named }: Sql): boolean {
+  /** True when a statement names a table with pending rows, which have to be flushed before it. */
+  affects({ tables: names }: Sql): boolean {
     return (
-      this.#rows > 0 && this.#batches.some(({ tables }) => tables.some((table) => named.includes(table)))
+      this.#rows > 0 && this.#batches.some(({ tables }) => tables.some((table) => names.includes(table)))
     );
   }
 
-  async write(tx: Transaction): Promise<void> {
+  async flush(tx: Transaction): Promise<void> {
     if (this.isEmpty) return;
     const batches = this.#batches;
     this.#forget();
@@ -71,41 +71,41 @@ export class BulkInserts {
 }
 
 interface Batch {
-  readonly gathering: unknown;
+  readonly bulkInsert: unknown;
   readonly rows: unknown[];
   readonly tables: BulkInsert<unknown>['tables'];
   readonly write: (tx: Transaction) => Promise<void>;
 }
 
-function batchOf<Row>(gathering: BulkInsert<Row>, first: Row): Batch {
+function batchOf<Row>(bulkInsert: BulkInsert<Row>, first: Row): Batch {
   const rows = [first];
   return {
-    gathering,
+    bulkInsert,
     rows,
-    tables: gathering.tables,
+    tables: bulkInsert.tables,
     write: async (tx) => {
-      for (const part of partsBySize(rows, gathering.bytesOf, statementBytesMax))
-        await gathering.write(tx, part);
+      for (const part of partsBySize(rows, bulkInsert.bytesOf, statementBytesMax))
+        await bulkInsert.write(tx, part);
     },
   };
 }
 
 /**
- * A cache of statements that were combined from several with the same SQL text, by that text and by the way they were combined. Two
- * levels, because one key made of both would have to be concatenated for each lookup.
+ * A cache of statements that combine several with the same SQL text, keyed by that text and by how they were combined (the variant).
+ * Two levels, because a key of both would have to be concatenated for each lookup.
  */
 export class CombinedStatements {
-  readonly #known: GenerationCache<string, Map<string | number, Sql>>;
+  readonly #cached: GenerationCache<string, Map<string | number, Sql>>;
 
   constructor(textsMax: number) {
-    this.#known = new GenerationCache(textsMax);
+    this.#cached = new GenerationCache(textsMax);
   }
 
   /** Returns the combined statement without values: those differ each time. */
-  recall(text: string, way: string | number, make: () => Sql): Sql {
-    const ways = this.#known.findOrAdd(text, () => new Map<string | number, Sql>());
-    let combined = ways.get(way);
-    if (combined === undefined) ways.set(way, (combined = withValues(make(), [])));
+  findOrCombine(text: string, variant: string | number, make: () => Sql): Sql {
+    const variants = this.#cached.findOrAdd(text, () => new Map<string | number, Sql>());
+    let combined = variants.get(variant);
+    if (combined === undefined) variants.set(variant, (combined = withValues(make(), [])));
     return combined;
   }
 }

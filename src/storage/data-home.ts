@@ -43,21 +43,21 @@ export interface DataHome {
   stop(): Promise<void>;
 }
 
-/** Looks for damage that nobody has met. */
+/** Searches the stored data for damage that no request has met. */
 export interface DamageSearch {
   /**
-   * Looks through what is stored of an instance, or with '' of what all share, at leisure. Returns what is damaged, in words of the engine;
-   * nothing when all is whole. `isWhole` where it is to miss nothing, however long that takes; undefined then where that cannot be told.
+   * Searches the data of an instance, or with '' the shared data, at low priority. Returns the damage in words of the engine;
+   * nothing when all is whole. `isWhole` where it is to miss nothing, however long that takes; undefined where that is impossible.
    */
   find(place: string, how: { readonly isWhole: boolean }): Promise<readonly string[] | undefined>;
-  /** Ends what is running, which then rejects. */
+  /** Ends a running search, which then rejects. */
   stop(): Promise<void>;
 }
 
-/** Room on the disk for what makes room, once there is no other. */
+/** Disk space set aside for the work that frees space once the disk is full. */
 export interface Reserve {
   /**
-   * Runs a work for an instance while the reserve is free, and takes back what is left of it. One work at a time. Whoever else writes
+   * Runs a work for an instance while the reserve is free, and restores the reserve afterwards. One work at a time. Another writer
    * waits for `whole` first, or would use it up.
    */
   lend<Result>(instanceId: string, work: () => Promise<Result>): Promise<Result>;
@@ -67,9 +67,9 @@ export interface Reserve {
 
 /** What an engine whose files can be removed or exchanged checks when it opens an instance's data. */
 export interface OpeningChecks {
-  /** Called with what to tell the operator when acknowledged changes are missing. */
+  /** Called with a warning for the operator when acknowledged changes are missing. */
   readonly onLoss: (loss: string) => void;
-  /** Rejects with an AppError, whose cause is told to the operator, when the data is another instance's. */
+  /** Rejects with an AppError, whose cause is logged for the operator, when the data is another instance's. */
   readonly requireOwn: (reader: Reader) => Promise<void>;
 }
 

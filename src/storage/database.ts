@@ -25,7 +25,7 @@ import type { Sql, SqlValue } from '../sql/sql.ts';
  * - PostgreSQL: home.ts, then postgres-database.ts, on connections of a postgres-pool.ts, which also limits the writers. A work gets
  *   a postgres-transaction.ts, a read a connection by pooled-reads.ts. write-groups.ts lets works share a transaction, read-batches.ts
  *   lets reads share a statement. batched-statements.ts makes one statement of many. The log's tables have partitions (log-partitions.ts).
- * - What engines write differently: `Names` with its `tables` here, and the `Dialect` of filters/. No other room asks which engine it is.
+ * - What engines write differently: `Names` with its `tables` here, and the `Dialect` of filters/. No other room branches on the engine.
  * - Both: bulk-inserts.ts inserts the rows of several works together.
  */
 export interface Database extends Reader {
@@ -36,7 +36,7 @@ export interface Database extends Reader {
    * PostgreSQL, where finding it out would cost as much as a read.
    */
   state(): object | undefined;
-  /** Ends what is running, folds the log into the file, closes. */
+  /** Waits for running works and reads, folds the log into the file, closes. */
   stop(): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ export interface WriteOptions {
 
 /**
  * What things are called where the statement will run. On SQLite every instance has a file of its own; on PostgreSQL its
- * collections have a schema, and the internal tables are shared, so that each statement on them says which instance it means.
+ * collections have a schema, and the internal tables are shared, so that each statement on them names its instance.
  */
 export interface Names {
   readonly engine: Engine;
@@ -265,7 +265,7 @@ export interface SearchOptions {
   /** The most that the rows may take in memory; by default {@link answerBytesMax}. */
   readonly bytesMax?: number | undefined;
   /**
-   * In a work: asks no rule or filter for somebody. All others share a budget, as a work stops everybody on SQLite: there one for each
+   * In a work: runs no rule or filter of a client. All others share a budget, as a work blocks everyone on SQLite: there one for each
    * file (write-searches.ts), on PostgreSQL the query timeout for all searches of the work. Rejects with a QueryTimeout when it is used up.
    */
   readonly isExempt?: boolean;
@@ -276,7 +276,7 @@ export interface Transaction extends Reader {
   readonly isTransaction: true;
   /** Runs a statement; resolves to the number of changed rows. */
   run(statement: Sql): Promise<number>;
-  /** As `run`; resolves to the rows that the statement returns. What is asked for by the methods of {@link Reader} changes nothing. */
+  /** As `run`; resolves to the rows that the statement returns. The methods of {@link Reader} change nothing. */
   returning(statement: Sql): Promise<Tuple[]>;
   /**
    * Inserts rows in their order, by the engine's bulk insert. `into` is a table and its columns, as they stand behind INSERT INTO; there
@@ -285,10 +285,10 @@ export interface Transaction extends Reader {
    */
   insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void>;
   /**
-   * Gives a row to be inserted together with those of other works where works share a transaction. On SQLite they are inserted at the
-   * end, or before a statement that names one of their tables; on PostgreSQL behind all statements that were asked for before.
+   * Inserts a row together with those of other works, where works share a transaction. On SQLite the rows are flushed at the end, or
+   * before a statement that names one of their tables; on PostgreSQL after all earlier statements.
    */
-  insertLater<Row>(gathering: BulkInsert<Row>, row: Row): Promise<void>;
+  insertLater<Row>(bulkInsert: BulkInsert<Row>, row: Row): Promise<void>;
   /**
    * Runs steps in this order. Where the engine can pipeline, they share one round trip, so no step may need the result of an earlier
    * one. Rejects with the error of the first step that failed.
@@ -303,13 +303,13 @@ export interface Transaction extends Reader {
   afterCommit(callback: () => void): void;
 }
 
-/** How rows are inserted many at once: rows that were given with the same Gathering object are inserted together. */
+/** How rows are inserted many at once: rows that were added with the same BulkInsert object are inserted together. */
 export interface BulkInsert<Row> {
   /** The tables that `write` inserts into. */
   readonly tables: readonly InternalTable[];
   /** The approximate size of a row. */
   readonly bytesOf: (row: Row) => number;
-  /** Inserts the rows in their order: all, or none when it throws. `tx` may be another object than the one that works were given. */
+  /** Inserts the rows in their order: all, or none when it throws. `tx` may be another object than that of the works. */
   readonly write: (tx: Transaction, rows: readonly Row[]) => Promise<void>;
 }
 
@@ -326,7 +326,7 @@ export function bytesOfTuple(tuple: Tuple): number {
 }
 export type PlainTuple = readonly (string | number | null)[];
 
-/** The limit for the rows of one query, or an answer made of them: several of the largest bodies, and a bearable part of memory. */
+/** The limit for the rows of one query, or an answer made of them: several of the largest bodies, and an acceptable share of memory. */
 export const answerBytesMax = 256 * 1024 * 1024;
 
 /** An answer would take more memory than one request may, or than the rows of a search were to take. */

@@ -58,7 +58,7 @@ export const unavailableText = 'The service is not available, try again later.';
 /** An operator has to act first, so an immediate retry would be useless. */
 export const unavailableSeconds = 30;
 
-/** The engine lacks room for something. Usually that passes; for a change of tables it does not, and `advice` says what to do. */
+/** The engine lacks room for something. Usually that passes; for a change of tables it does not, and `advice` is the remedy. */
 export class NoRoom extends Busy {
   readonly advice: string;
 
@@ -91,7 +91,7 @@ const TOOBIG = 18;
 const CONSTRAINT = 19;
 const NOTADB = 26;
 
-/** Extended codes of what is on the disk and cannot be read: a page, the end of a file, what the file system or a checksum calls wrong. */
+/** Extended codes of unreadable data: a page, the end of a file, an error of the file system, a wrong checksum. */
 const unreadable: ReadonlySet<number> = new Set([266, 522, 8202, 8458]);
 
 /** Extended code: a write to a file failed. */
@@ -148,7 +148,7 @@ export class FoundDamage extends Error {
   }
 }
 
-/** Translates an error of a file, or of its sync. One that says nothing of the disk is returned as it is. */
+/** Translates an error of a file, or of its sync. One that is no fault of the disk is returned unchanged. */
 export function toDiskError(error: unknown): unknown {
   const code = codeOf(error);
   if (fullDisk.has(code)) return storageFull(error);
@@ -165,7 +165,7 @@ export function asCertain(error: unknown): unknown {
     : error;
 }
 
-/** Returns what an error of SQLite or of a file says of the storage, however often it has been wrapped; undefined for nothing. */
+/** Returns the storage fault behind an error of SQLite or of a file, however often it was wrapped; undefined if there is none. */
 export function faultOf(error: unknown): StorageFault | undefined {
   if (error instanceof FoundDamage) return 'damage';
   const code = sqliteCode(error);
@@ -204,7 +204,7 @@ export function isMissingName(error: unknown): boolean {
   );
 }
 
-/** True when a write to a file failed, after which part of it may be there. */
+/** True when a write to a file failed, of which a part may have been written. */
 export function isFailedWrite(error: unknown): boolean {
   return sqliteCode(error) === IOERR_WRITE;
 }

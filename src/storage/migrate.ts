@@ -7,12 +7,12 @@ import type { Database, Engine, Reader, Transaction } from './database.ts';
 export interface Migration {
   readonly name: string;
   readonly statements: (engine: Engine) => readonly Sql[];
-  /** Changes rows where statements alone cannot, after them. Returns what the operator has to know. */
+  /** Changes rows where statements alone cannot, after them. Returns notices for the operator. */
   readonly change?: (tx: Transaction) => Promise<readonly MigrationNotice[]>;
   /**
    * The fewest steps that a version of Chancery must know to work on a schema that has this step; by default, all up to and including
-   * this one. A step that only adds what older versions never miss says fewer, so that old and new nodes of a rolling upgrade run
-   * side by side. What old versions still need is removed one release later. Where it depends on the data, it is asked for before the
+   * this one. A step whose additions older versions do not need admits fewer, so that old and new nodes of a rolling upgrade run
+   * side by side. Whatever old versions still need is removed one release later. Where it depends on the data, it is evaluated before the
    * step runs; undefined is the default then.
    */
   readonly admits?: number | ((reader: Reader) => Promise<number | undefined>);
@@ -86,12 +86,12 @@ async function apply(
 
 /** True when there is nothing to migrate. Throws when it must not touch the schema. */
 async function isDone(reader: Reader, table: Sql, migrations: readonly Migration[]): Promise<boolean> {
-  const known = migrations.length;
+  const ownSteps = migrations.length;
   const applied = await appliedCount(reader, table);
   await requireSameKind(reader, table, { applied, first: migrations[0]?.name });
-  if (applied <= known) return applied === known;
+  if (applied <= ownSteps) return applied === ownSteps;
   const needed = await neededSteps(reader, table);
-  if (known < needed) throw new AppError('unavailable', newerSchema(applied, needed, known));
+  if (ownSteps < needed) throw new AppError('unavailable', newerSchema(applied, needed, ownSteps));
   return true;
 }
 
@@ -170,6 +170,6 @@ async function requireOwnSchema(tx: Transaction): Promise<void> {
 /** Any key that no other advisory lock uses: the letters `chanc` read as a number. */
 const migrationLock = 0x6368616e63n;
 
-function newerSchema(applied: number, needed: number, known: number): string {
-  return `The data was written by a newer version of Chancery (schema ${applied}, for versions that know ${needed}, and this one knows ${known}).`;
+function newerSchema(applied: number, needed: number, ownSteps: number): string {
+  return `The data was written by a newer version of Chancery (schema ${applied}, for versions that know ${needed}, and this one knows ${ownSteps}).`;
 }

@@ -33,7 +33,7 @@ export class StorageCounts {
 /** What a statement is for. */
 export type StatementKind = keyof StorageCounts['sqlSeconds'];
 
-/** A limited number of connections, or threads, that those who need one wait for. */
+/** A limited number of connections or threads, and how long callers wait for one. */
 export interface PoolCounts {
   readonly name: 'requests' | 'background' | 'readers';
   /** How long each wait took, those included that were over at once. */

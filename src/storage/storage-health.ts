@@ -10,20 +10,20 @@ export type StorageFault = (typeof storageFaults)[number];
 const probeIntervalMs = 1_000;
 
 export interface StorageHealthOptions {
-  /** Returns what an error says of the storage; undefined for any other error. */
+  /** Returns the storage fault behind an error; undefined for any other error. */
   readonly faultOf: (error: unknown) => StorageFault | undefined;
   /** Writes something small, for places without a probe of their own. Rejects while that fails. */
   readonly probe: () => Promise<void>;
-  /** After this long without any more of it, damage is taken for over: where nobody can look through a whole place. */
+  /** Damage counts as over after this long without new reports, where a whole place cannot be searched. */
   readonly damageMs?: number;
 }
 
-/** Called when damage is met in a place that was taken for whole. */
+/** Called when damage is found in a place that counted as whole. */
 export type DamageListener = (place: string, error: unknown) => void;
 
 /**
- * What is wrong with the storage now, by place: an instance's id, '' for what all instances share, or `filesPlace`. A place is noted when
- * something fails there. It is well again when its probe, a small write, succeeds; damage is over only when somebody has looked
+ * The current faults of the storage, by place: an instance's id, '' for the shared data, or `filesPlace`. A place is noted when
+ * something fails there. It is well again when its probe, a small write, succeeds; damage is over only when a search has gone
  * through the whole place and calls `noteWhole`.
  */
 export class StorageHealth {
@@ -51,8 +51,8 @@ export class StorageHealth {
   }
 
   /**
-   * The first of `storageFaults` that concerns an instance: a disk that fails anywhere, and what is wrong with what all share or with its own
-   * place. Damage in another instance is none of its business.
+   * The first of `storageFaults` that concerns an instance: a disk that fails anywhere, and faults of the shared data or of its own
+   * place. Damage in another instance does not count.
    */
   faultFor(instance: string | undefined): StorageFault | undefined {
     const concerned = ['', filesPlace, instance ?? ''];
@@ -83,7 +83,7 @@ export class StorageHealth {
     };
   }
 
-  /** Notes an error of a place, if it says anything of the storage. */
+  /** Notes an error of a place, if it is a fault of the storage. */
   note(place: string, error: unknown): void {
     const fault = this.#options.faultOf(error);
     if (fault === undefined) return;
@@ -139,7 +139,7 @@ export class StorageHealth {
       try {
         await (this.#probes.get(place) ?? this.#options.probe)();
       } catch {
-        // Behind the others: what is wrong may be wrong with this one alone.
+        // After the others: the fault may be this one's alone.
         for (const places of [disk, unavailable]) if (places.delete(place)) places.add(place);
         return;
       }

@@ -381,7 +381,7 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'a change of our own is not put aside for what was read before it',
     file: 'src/storage/postgres/home.ts',
-    from: 'if (own.changes !== before) continue;',
+    from: 'if (instance.changes !== before) continue;',
     to: '',
     tests: ['test/engines/definitions.test.ts'],
   },

@@ -103,8 +103,8 @@ export const healthMutants: readonly Mutant[] = [
   {
     name: 'wrong checksums that PostgreSQL has met are damage',
     file: 'src/storage/postgres/home.ts',
-    from: 'known !== undefined && found > known',
-    to: 'known !== undefined && found < known',
+    from: 'countBefore !== undefined && count > countBefore',
+    to: 'countBefore !== undefined && count < countBefore',
     tests: ['test/nodes/damaged-server.test.ts'],
     engine: 'postgres',
   },

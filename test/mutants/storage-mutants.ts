@@ -211,15 +211,15 @@ export const storageMutants: readonly Mutant[] = [
   {
     name: 'a search that has waited for a thread is told from a mistake by the definitions of when it was made',
     file: 'src/storage/sqlite/sqlite-database.ts',
-    from: 'throw definitions.version === known ?',
-    to: 'throw definitions.version === known || true ?',
+    from: 'throw definitions.version === version ?',
+    to: 'throw definitions.version === version || true ?',
     tests: ['src/storage/sqlite/sqlite-definitions.test.ts'],
   },
   {
     name: 'a read that waits is checked against the definitions of when it was made',
     file: 'src/storage/postgres/read-batches.ts',
-    from: "${bytesMax ?? ''} ${String(known)} ",
-    to: "${bytesMax ?? ''} ${typeof known} ",
+    from: "${bytesMax ?? ''} ${String(version)} ",
+    to: "${bytesMax ?? ''} ${typeof version} ",
     tests: ['src/storage/postgres/read-batches.test.ts'],
   },
   {
@@ -246,8 +246,8 @@ export const storageMutants: readonly Mutant[] = [
   {
     name: 'rows that cannot be inserted together are refused, and end no process',
     file: 'src/storage/postgres/batched-statements.ts',
-    from: 'sendNow(() => first.send?.() ?? this.#tx.run(combined(kind, asked))).then(',
-    to: '(first.send?.() ?? this.#tx.run(combined(kind, asked))).then(',
+    from: 'sendNow(() => first.send?.() ?? this.#tx.run(combined(kind, entries))).then(',
+    to: '(first.send?.() ?? this.#tx.run(combined(kind, entries))).then(',
     tests: ['src/storage/postgres/write-groups.test.ts'],
   },
   // A move.

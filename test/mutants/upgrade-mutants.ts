@@ -33,7 +33,7 @@ export const upgradeMutants: readonly Mutant[] = [
   {
     name: 'the copies that were made before one fails are removed',
     file: 'src/storage/sqlite/upgrade-copies.ts',
-    from: 'for (const { unfinished } of made) await rm(unfinished, { force: true });',
+    from: 'for (const { unfinished } of copies) await rm(unfinished, { force: true });',
     to: 'void rm;',
     tests: ['src/storage/sqlite/upgrade-copies.test.ts'],
   },

@@ -43,7 +43,7 @@ const allowed: SharedPlaces = {
   'src/secrets/token.ts': { seen: 'copies' },
   'src/sql/sql.ts': { known: 'compiled' },
   'src/storage/postgres/batched-statements.ts': { combinedStatements: 'compiled' },
-  'src/storage/postgres/postgres-connection.ts': { commandConfigs: 'compiled', known: 'compiled' },
+  'src/storage/postgres/postgres-connection.ts': { commandConfigs: 'compiled', numberedTexts: 'compiled' },
   'src/storage/postgres/postgres-names.ts': {
     tables: 'compiled',
     bareNames: 'compiled',
@@ -52,7 +52,7 @@ const allowed: SharedPlaces = {
   'src/storage/postgres/postgres-pool.ts': { '#onEmpty': 'ofProcess' },
   'src/storage/postgres/read-batches.ts': { '#onIdle': 'ofProcess' },
   'src/storage/sqlite/answering-thread.ts': { '#waiting': 'ofProcess' },
-  'src/storage/sqlite/reader-worker.ts': { connections: 'ofProcess', found: 'ofProcess' },
+  'src/storage/sqlite/reader-worker.ts': { connections: 'ofProcess', remaining: 'ofProcess' },
   'src/storage/sqlite/writer-worker.ts': { connection: 'ofInstance', answered: 'ofInstance' },
   'src/storage/sqlite/sqlite-names.ts': { tables: 'compiled', combined: 'compiled' },
   'src/endpoints/endpoint-warnings.ts': { lines: 'counts', failing: 'counts' },

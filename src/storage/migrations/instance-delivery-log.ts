@@ -21,7 +21,7 @@ const beforeLog = [
   sql`ALTER TABLE "$lane" RENAME TO "$lane_before"`,
 ];
 
-// That an endpoint is told of an event. Never changed: what became of it is an outcome, or it waits.
+// The delivery of an event to an endpoint. Never changed: its result is an outcome, or it waits.
 const narrowDelivery = sql`CREATE TABLE "$delivery" (
   event INTEGER NOT NULL,
   endpoint INTEGER NOT NULL,
@@ -143,8 +143,8 @@ const copyLog = [
 ];
 
 /**
- * The tables of deliveries as a log: what an endpoint is told of is one narrow row, which the record's transaction writes and nobody
- * changes; what became of it is another. What was there before is carried over.
+ * The tables of deliveries as a log: a delivery is one narrow row, which the record's transaction writes and nothing
+ * changes; its outcome is another. Existing deliveries are carried over.
  */
 export const instanceDeliveryLog: Migration = {
   name: 'a log of deliveries, and what became of them',

@@ -26,7 +26,7 @@ const secret = sql`CREATE TABLE "$secret" (
   PRIMARY KEY (collection, record, name)
 ) STRICT, WITHOUT ROWID`;
 
-// The event log. AUTOINCREMENT, because a reader would skip a position that is given again after rows were deleted.
+// The event log. AUTOINCREMENT, because a reader would skip a position that is reused after rows were deleted.
 const event = sql`CREATE TABLE "$event" (
   position INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
@@ -89,7 +89,7 @@ const attempt = sql`CREATE TABLE "$attempt" (
   PRIMARY KEY (delivery, number)
 ) STRICT, WITHOUT ROWID`;
 
-// Answers of writes that came with an Idempotency-Key, by a digest of who asked for what.
+// Answers of writes that came with an Idempotency-Key, by a digest of the caller and the request.
 const idempotency = sql`CREATE TABLE "$idempotency" (
   id TEXT PRIMARY KEY,
   content TEXT NOT NULL,
@@ -166,7 +166,7 @@ const renameEvent = sql`ALTER TABLE "$bare_event" RENAME TO "$event"`;
 // Unused here, where a single process never hands an attempt over; it exists so that statements are the same as on PostgreSQL.
 const deliveryPutOff = sql`ALTER TABLE "$delivery" ADD COLUMN put_off_until INTEGER`;
 
-// What GET /api/health says of deliveries, by one step in an index, or by one for each exhausted one, however many there are.
+// For the deliveries of GET /api/health: one step in an index, or one for each exhausted delivery, however many there are.
 const deliveryOldest = sql`CREATE INDEX "$delivery_oldest" ON "$delivery" (created) WHERE status = 'pending'`;
 const deliveryExhausted = sql`CREATE INDEX "$delivery_exhausted" ON "$delivery" (updated) WHERE status = 'exhausted'`;
 
@@ -189,7 +189,7 @@ const endpointHour = sql`CREATE TABLE "$endpoint_hour" (
   count INTEGER NOT NULL,
   PRIMARY KEY (endpoint, hour, result, latency)
 ) STRICT, WITHOUT ROWID`;
-// Files that are to be removed when they are due: those of no record any more, and those that no record names yet.
+// Files to remove when they are due: files whose record is gone, and files that no record names yet.
 const fileRemoval = sql`CREATE TABLE "$file_removal" (
   key TEXT PRIMARY KEY,
   due INTEGER NOT NULL
@@ -228,15 +228,15 @@ const endpointOwner = [
   sql`ALTER TABLE "$endpoint" ADD COLUMN oauth2 TEXT`,
 ];
 const apiKeyEndpoints = sql`ALTER TABLE "$api_key" ADD COLUMN endpoints TEXT NOT NULL DEFAULT 'null'`;
-// Whose records a backfill tells of, where the log ended as it began, and why it ended before its end.
+// The collection of a backfill, where the log ended when it began, and why it stopped early.
 const replayBackfill = [
   sql`ALTER TABLE "$replay" ADD COLUMN collection TEXT NOT NULL DEFAULT ''`,
   sql`ALTER TABLE "$replay" ADD COLUMN log_end INTEGER NOT NULL DEFAULT 0`,
   sql`ALTER TABLE "$replay" ADD COLUMN cause TEXT NOT NULL DEFAULT ''`,
 ];
-// A lane reads what is its own, however much the log has of others.
+// A lane reads only its own deliveries, however many the log has of others.
 const deliveryEndpoint = sql`CREATE INDEX "$delivery_endpoint" ON "$delivery" (endpoint, event)`;
-// What people were told of an endpoint, so that they are told once.
+// The alerts that were sent about an endpoint, so that each is sent once.
 const laneAlerts = [
   sql`ALTER TABLE "$lane" ADD COLUMN alert TEXT NOT NULL DEFAULT ''`,
   sql`ALTER TABLE "$lane" ADD COLUMN recovered_at INTEGER NOT NULL DEFAULT 0`,

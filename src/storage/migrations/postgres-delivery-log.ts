@@ -28,14 +28,14 @@ const beforeLog = [
   sql`ALTER TABLE chancery.lane_before RENAME CONSTRAINT lane_pkey TO lane_before_pkey`,
 ];
 
-// That an endpoint is told of an event. Never changed: what became of it is an outcome, or it waits.
+// The delivery of an event to an endpoint. Never changed: its result is an outcome, or it waits.
 const narrowDelivery = sql`CREATE TABLE chancery.delivery (
   instance_id text COLLATE "C" NOT NULL,
   event bigint NOT NULL,
   endpoint bigint NOT NULL,
   PRIMARY KEY (instance_id, event, endpoint)
 )`;
-// Finds the instances with new deliveries, for those that no hint of another node has told of.
+// Finds the instances with new deliveries when the hint of another node was lost.
 export const deliveryEvent = sql`CREATE INDEX delivery_event ON chancery.delivery USING brin (event)
   WITH (pages_per_range = 16, autosummarize = on)`;
 
@@ -187,8 +187,8 @@ const copyLog = [
 ];
 
 /**
- * The tables of deliveries as a log: what an endpoint is told of is one narrow row, which the record's transaction writes and nobody
- * changes; what became of it is another. What was there before is carried over.
+ * The tables of deliveries as a log: a delivery is one narrow row, which the record's transaction writes and nothing
+ * changes; its outcome is another. Existing deliveries are carried over.
  */
 export const postgresDeliveryLog: Migration = {
   name: 'a log of deliveries, and what became of them',

@@ -44,7 +44,7 @@ function endOf(number: number): Sql {
   return sql`coalesce(pg_sequence_last_value('chancery.event_position_seq'), 0) + 1 + ${literal(number * size)}`;
 }
 
-/** What there is becomes the first partition, as it is: it is read once, to see that all of it belongs there. */
+/** The existing table becomes the first partition: its rows are read once, to check that they belong there. */
 function partition({ name, position, key, indexes }: LogTable): readonly Sql[] {
   const table = sql`chancery.${identifier(name)}`;
   const numbered = (of: string, number: number): Sql => identifier(`${of}_${number}`);
@@ -67,7 +67,7 @@ function partition({ name, position, key, indexes }: LogTable): readonly Sql[] {
   ];
 }
 
-/** Parts the tables of the log by position, all at the same bounds, so that what is old goes with its partition (decision 25). */
+/** Partitions the tables of the log by position, all at the same bounds, so that old rows are dropped with their partition (decision 25). */
 export const postgresLogPartitions: Migration = {
   name: 'partitions of the log',
   statements: () => [

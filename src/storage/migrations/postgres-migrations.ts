@@ -251,7 +251,7 @@ const tables: readonly Sql[] = [
 // The time until which an attempt may still be on its way from a node that has handed the delivery over.
 const deliveryPutOff = sql`ALTER TABLE chancery.delivery ADD COLUMN put_off_until bigint`;
 
-// What GET /api/health says of deliveries, by one step in an index, or by one for each exhausted one, however many there are.
+// For the deliveries of GET /api/health: one step in an index, or one for each exhausted delivery, however many there are.
 const deliveryOldest = sql`CREATE INDEX delivery_oldest ON chancery.delivery (instance_id, created)
   WHERE status = 'pending'`;
 const deliveryExhausted = sql`CREATE INDEX delivery_exhausted ON chancery.delivery (instance_id, updated)
@@ -279,7 +279,7 @@ const endpointHour = sql`CREATE TABLE chancery.endpoint_hour (
   count bigint NOT NULL,
   PRIMARY KEY (instance_id, endpoint, hour, result, latency)
 ) WITH (fillfactor = 50)`;
-// Files that are to be removed when they are due: those of no record any more, and those that no record names yet.
+// Files to remove when they are due: files whose record is gone, and files that no record names yet.
 const fileRemoval = sql`CREATE TABLE chancery.file_removal (
   instance_id text COLLATE "C" NOT NULL,
   key text COLLATE "C" NOT NULL,
@@ -328,12 +328,12 @@ const endpointOwner = sql`ALTER TABLE chancery.endpoint
   ADD COLUMN owner text COLLATE "C" NOT NULL DEFAULT '',
   ADD COLUMN oauth2 text COLLATE "C"`;
 const apiKeyEndpoints = sql`ALTER TABLE chancery.api_key ADD COLUMN endpoints text COLLATE "C" NOT NULL DEFAULT 'null'`;
-// Whose records a backfill tells of, where the log ended as it began, and why it ended before its end.
+// The collection of a backfill, where the log ended when it began, and why it stopped early.
 const replayBackfill = sql`ALTER TABLE chancery.replay
   ADD COLUMN collection text COLLATE "C" NOT NULL DEFAULT '',
   ADD COLUMN log_end bigint NOT NULL DEFAULT 0,
   ADD COLUMN cause text COLLATE "C" NOT NULL DEFAULT ''`;
-// What people were told of an endpoint, so that they are told once.
+// The alerts that were sent about an endpoint, so that each is sent once.
 const laneAlerts = sql`ALTER TABLE chancery.lane
   ADD COLUMN alert text COLLATE "C" NOT NULL DEFAULT '',
   ADD COLUMN recovered_at bigint NOT NULL DEFAULT 0,
@@ -350,7 +350,7 @@ const accountDecisions = [
     WHERE owner <> '' AND deleted = '' GROUP BY instance_id`,
 ];
 
-// A lane reads what is its own, however much the log has of others.
+// A lane reads only its own deliveries, however many the log has of others.
 const deliveryEndpoint = sql`CREATE INDEX delivery_endpoint ON chancery.delivery (instance_id, endpoint, event)`;
 
 export const postgresMigrations: readonly Migration[] = [

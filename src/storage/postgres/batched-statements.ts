@@ -14,13 +14,13 @@ import { CombinedStatements, BulkInserts } from '../bulk-inserts.ts';
 import type { BulkInsert, Transaction, Tuple } from '../database.ts';
 import { arrayText, type PostgresArray, toColumnArrays } from './postgres-array.ts';
 
-/** Statements that may be run as one: lookups, or writes that answer nothing but success. */
+/** Statements that may be run as one: lookups, or writes that return nothing. */
 interface Batch {
   readonly kind: 'lookups' | 'inserts' | 'changes' | 'single';
-  readonly asked: Asked[];
+  readonly entries: Entry[];
 }
 
-interface Asked {
+interface Entry {
   readonly statement: Sql;
   /** How to run a `single` statement; all others are run by `run`. */
   readonly send?: (() => Promise<unknown>) | undefined;
@@ -28,16 +28,16 @@ interface Asked {
   readonly reject: (error: unknown) => void;
 }
 
-type Asking = Pick<Batch, 'kind'> & Pick<Asked, 'statement' | 'send'>;
+type NewEntry = Pick<Batch, 'kind'> & Pick<Entry, 'statement' | 'send'>;
 
 /**
- * Collects the statements that the works of a group ask for in one turn, and sends them at its end: statements of the same text as one,
+ * Collects the statements that the works of a group run in one turn, and sends them at its end: statements of the same text as one,
  * if they allow it (`Sql.form`). The statements of each work stay in their order.
  */
 export class GroupStatements {
   readonly #tx: Transaction;
-  readonly #gathered: BulkInserts;
-  #written: PromiseWithResolvers<void> | undefined;
+  readonly #bulkInserts: BulkInserts;
+  #flushed: PromiseWithResolvers<void> | undefined;
   #batches: Batch[] = [];
   #isScheduled = false;
   /** The places in `#batches` of the last batch of each text, and of each work's last statement. */
@@ -46,12 +46,12 @@ export class GroupStatements {
 
   constructor(tx: Transaction) {
     this.#tx = tx;
-    this.#gathered = new BulkInserts();
+    this.#bulkInserts = new BulkInserts();
   }
 
-  /** The error that kept gathered rows from being written, if there was one. */
+  /** The error of the last bulk insert, if it failed. */
   get failure(): Error | undefined {
-    return this.#gathered.failure;
+    return this.#bulkInserts.failure;
   }
 
   /** Resolves to the row, locked; to no row when it does not exist or another transaction has locked it. */
@@ -71,29 +71,29 @@ export class GroupStatements {
     return this.#add(work, { kind: 'single', statement, send });
   }
 
-  /** Gives a row that is written behind the statements of its turn: a change's event comes after the lock of the changed row. */
-  gather<Row>(gathering: BulkInsert<Row>, row: Row): Promise<void> {
+  /** Adds a row that is inserted after the statements of its turn: a change's event comes after the lock of the changed row. */
+  insertLater<Row>(bulkInsert: BulkInsert<Row>, row: Row): Promise<void> {
     this.#schedule();
-    this.#gathered.add(gathering, row);
-    this.#written ??= Promise.withResolvers();
-    return this.#written.promise;
+    this.#bulkInserts.add(bulkInsert, row);
+    this.#flushed ??= Promise.withResolvers();
+    return this.#flushed.promise;
   }
 
-  #add<Answer>(work: object, { kind, statement, send }: Asking): Promise<Answer> {
+  #add<Answer>(work: object, { kind, statement, send }: NewEntry): Promise<Answer> {
     this.#schedule();
     const { text } = statement;
     const key = `${kind} ${text}`;
     const before = this.#lastOf.get(work) ?? 0;
     let at = kind === 'single' ? undefined : this.#latest.get(key);
     if (at === undefined || at < before) {
-      at = this.#batches.push({ kind, asked: [] }) - 1;
+      at = this.#batches.push({ kind, entries: [] }) - 1;
       this.#latest.set(key, at);
     }
     this.#lastOf.set(work, at);
     return new Promise<Answer>((resolve, reject) => {
-      // `resolve` is given only the answer to the statement of the same entry.
-      const told = resolve as (answer: unknown) => void;
-      this.#batches[at]?.asked.push({ statement, send, resolve: told, reject });
+      // `resolve` is called only with the answer to the statement of the same entry.
+      const resolveAny = resolve as (answer: unknown) => void;
+      this.#batches[at]?.entries.push({ statement, send, resolve: resolveAny, reject });
     });
   }
 
@@ -109,46 +109,46 @@ export class GroupStatements {
     this.#batches = [];
     this.#latest.clear();
     this.#lastOf.clear();
-    for (const { kind, asked } of batches) {
-      if (kind === 'lookups') this.#lookUp(asked);
-      else for (const part of partsOf(asked)) this.#write(kind, part);
+    for (const { kind, entries } of batches) {
+      if (kind === 'lookups') this.#lookUp(entries);
+      else for (const part of partsOf(entries)) this.#write(kind, part);
     }
-    this.#writeGathered();
+    this.#flushRows();
   }
 
-  #writeGathered(): void {
-    const written = this.#written;
-    if (written === undefined) return;
-    this.#written = undefined;
-    this.#gathered.write(this.#tx).then(written.resolve, written.reject);
+  #flushRows(): void {
+    const flushed = this.#flushed;
+    if (flushed === undefined) return;
+    this.#flushed = undefined;
+    this.#bulkInserts.flush(this.#tx).then(flushed.resolve, flushed.reject);
   }
 
   /** Skips locked rows: a group that waited for one would hold the locks of all its others meanwhile, and two groups could deadlock. */
-  #lookUp(asked: readonly Asked[]): void {
-    const statements = asked.map(({ statement }) => statement);
+  #lookUp(entries: readonly Entry[]): void {
+    const statements = entries.map(({ statement }) => statement);
     sendNow(() => this.#tx.tuples(combineLookups(statements, sql` SKIP LOCKED`)))
-      .then((rows) => separateRows(asked.length, rows))
+      .then((rows) => separateRows(entries.length, rows))
       .then(
-        (rows) => asked.forEach(({ resolve }, index) => resolve(rows[index] ?? [])),
-        (error: unknown) => asked.forEach(({ reject }) => reject(error)),
+        (rows) => entries.forEach(({ resolve }, index) => resolve(rows[index] ?? [])),
+        (error: unknown) => entries.forEach(({ reject }) => reject(error)),
       );
   }
 
-  #write(kind: Batch['kind'], asked: readonly Asked[]): void {
-    const [first] = asked;
+  #write(kind: Batch['kind'], entries: readonly Entry[]): void {
+    const [first] = entries;
     if (first === undefined) return;
-    sendNow(() => first.send?.() ?? this.#tx.run(combined(kind, asked))).then(
-      (answer) => asked.forEach(({ resolve }) => resolve(answer)),
-      (error: unknown) => asked.forEach(({ reject }) => reject(error)),
+    sendNow(() => first.send?.() ?? this.#tx.run(combined(kind, entries))).then(
+      (answer) => entries.forEach(({ resolve }) => resolve(answer)),
+      (error: unknown) => entries.forEach(({ reject }) => reject(error)),
     );
   }
 }
 
-/** The longest values of one combined statement: more together save nothing, and the server takes no message of 1 GB. */
+/** The longest values of one combined statement: more together save nothing, and the server rejects a message of 1 GB. */
 const lengthMax = 8 * 1024 * 1024;
 
-function partsOf(asked: readonly Asked[]): readonly (readonly Asked[])[] {
-  return partsBySize(asked, ({ statement }) => lengthOf(statement.values), lengthMax);
+function partsOf(entries: readonly Entry[]): readonly (readonly Entry[])[] {
+  return partsBySize(entries, ({ statement }) => lengthOf(statement.values), lengthMax);
 }
 
 function lengthOf(values: readonly SqlValue[]): number {
@@ -157,13 +157,13 @@ function lengthOf(values: readonly SqlValue[]): number {
   return length;
 }
 
-/** Calls `send` at once. What it throws becomes a rejection, because in the callback of a tick nobody could catch it. */
+/** Calls `send` at once. An exception becomes a rejection: in the callback of a tick nothing could catch it. */
 async function sendNow<Answer>(send: () => Promise<Answer>): Promise<Answer> {
   return await send();
 }
 
-function combined(kind: Batch['kind'], asked: readonly Asked[]): Sql {
-  const statements = asked.map(({ statement }) => statement);
+function combined(kind: Batch['kind'], entries: readonly Entry[]): Sql {
+  const statements = entries.map(({ statement }) => statement);
   return kind === 'changes' ? changeFromArrays(statements) : insertFromArrays(statements);
 }
 
@@ -176,13 +176,13 @@ const combinedStatements = new CombinedStatements(100);
  */
 export function combineLookups(lookups: readonly Sql[], end: Sql): Sql {
   const [first = sql``] = lookups;
-  const given = first.values.slice(0, -1);
-  const combined = combinedStatements.recall(first.text, end.text, () => {
-    const one = fillIn(first, [...given.map(() => sql`?`), sql`"$key".key`]);
+  const shared = first.values.slice(0, -1);
+  const combined = combinedStatements.findOrCombine(first.text, end.text, () => {
+    const one = fillIn(first, [...shared.map(() => sql`?`), sql`"$key".key`]);
     return sql`SELECT "$key".number, "$row".* FROM unnest(${null}::text[]) WITH ORDINALITY AS "$key" (key, number)
       CROSS JOIN LATERAL (${one}${end}) AS "$row"`;
   });
-  return withValues(combined, [arrayText(lookups.map(keyOf)), ...given]);
+  return withValues(combined, [arrayText(lookups.map(keyOf)), ...shared]);
 }
 
 /** Returns the key of a lookup or a change: the last of its values. */
@@ -192,9 +192,9 @@ export function keyOf({ values }: Sql): string {
 
 /** Splits the rows of `count` combined lookups into the answers of each, of at most one row. */
 export function separateRows(count: number, rows: readonly Tuple[]): readonly (readonly Tuple[])[] {
-  const found = Array.from({ length: count }, (): readonly Tuple[] => []);
-  for (const [number, ...row] of rows) found[Number(number) - 1] = [row];
-  return found;
+  const answers = Array.from({ length: count }, (): readonly Tuple[] => []);
+  for (const [number, ...row] of rows) answers[Number(number) - 1] = [row];
+  return answers;
 }
 
 /**
@@ -202,13 +202,13 @@ export function separateRows(count: number, rows: readonly Tuple[]): readonly (r
  * same for any number of rows.
  */
 export function insertFromArrays(inserts: readonly Sql[]): Sql {
-  return fromArrays(inserts, ({ first, columns, given }) => {
+  return fromArrays(inserts, ({ first, columns, rows }) => {
     const { into, row } = insertedRow(first);
     const values = fillIn(
       row,
       columns.map((column) => sql`"$given".${column}`),
     );
-    return sql`${into} SELECT ${values} FROM ${given}`;
+    return sql`${into} SELECT ${values} FROM ${rows}`;
   });
 }
 
@@ -217,24 +217,24 @@ export function insertFromArrays(inserts: readonly Sql[]): Sql {
  * always found by the key's index, while an UPDATE joined with arrays may be planned as a sequential scan (see {@link combineLookups}).
  */
 function changeFromArrays(changes: readonly Sql[]): Sql {
-  return fromArrays(changes, ({ first, given }) => {
+  return fromArrays(changes, ({ first, rows }) => {
     assert(first.form?.kind === 'change', 'each statement of a bulk change is a change by key');
     const { table, columns, key } = first.form;
     const set = joinSql(
       columns.map((column) => sql`${column} = excluded.${column}`),
       ', ',
     );
-    return sql`INSERT INTO ${table} (${joinSql([...columns, key], ', ')}) SELECT * FROM ${given}
+    return sql`INSERT INTO ${table} (${joinSql([...columns, key], ', ')}) SELECT * FROM ${rows}
       ON CONFLICT (${key}) DO UPDATE SET ${set}`;
   });
 }
 
 interface FromArrays {
   readonly first: Sql;
-  /** The columns of {@link given}, one for each value of a statement. */
+  /** The columns of {@link rows}, one for each value of a statement. */
   readonly columns: readonly Sql[];
   /** The FROM item that unnests the arrays. */
-  readonly given: Sql;
+  readonly rows: Sql;
 }
 
 function fromArrays(statements: readonly Sql[], make: (parts: FromArrays) => Sql): Sql {
@@ -245,9 +245,9 @@ function fromArrays(statements: readonly Sql[], make: (parts: FromArrays) => Sql
     statements.map(({ values }) => values),
   );
   const types = arrays.map(({ type }) => type);
-  const combined = combinedStatements.recall(first.text, joinSql(types, ', ').text, () => {
+  const combined = combinedStatements.findOrCombine(first.text, joinSql(types, ', ').text, () => {
     const columns = types.map((_, place) => identifier(`c${place}`));
-    return make({ first, columns, given: unnestArrays(arrays, sql`"$given"`, columns) });
+    return make({ first, columns, rows: unnestArrays(arrays, sql`"$given"`, columns) });
   });
   return withValues(
     combined,

@@ -13,7 +13,7 @@ export class DatabaseClock implements Clock {
   /** The database's time minus the monotonic time; before the first look, the machine's time minus the monotonic time. */
   #offsetMs: number;
 
-  /** With `isGiven`, the clock of a test stands for the database's. */
+  /** With `isGiven`, a test's clock replaces the database's. */
   constructor(clock: Clock, options: { readonly isGiven: boolean }) {
     this.#clock = clock;
     this.#isGiven = options.isGiven;

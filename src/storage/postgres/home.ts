@@ -51,7 +51,7 @@ export async function openPostgresHome(
   }
 }
 
-/** Adds the reason to an error at start, for the operator. Clients of a running server are told only that it is unavailable. */
+/** Adds the reason to an error at start, for the operator. Clients of a running server only learn that it is unavailable. */
 function explained(error: unknown, url: string): unknown {
   if (!(error instanceof AppError) || !(error.cause instanceof Error)) return error;
   // When a host has several addresses and all refuse, the error has a code but no message.
@@ -102,8 +102,9 @@ async function homeOf(
         }),
       ),
     refresh: async (instanceId) => {
-      const known = opened.get(instanceId);
-      if (known !== undefined && (await known.readVersion()) !== known.version) await known.refresh();
+      const instance = opened.get(instanceId);
+      if (instance !== undefined && (await instance.readVersion()) !== instance.version)
+        await instance.refresh();
     },
     watch: (onError) => {
       const look = async (): Promise<void> => {
@@ -138,15 +139,15 @@ function noteIn(health: StorageHealth, place: string): (error: unknown) => void 
 
 /** The server compares checksums whenever it reads a page. More is for its own tools: it alone reads its files. */
 function searchByChecksums(database: Database): DamageSearch {
-  let known: number | undefined;
+  let countBefore: number | undefined;
   return {
     find: async (place, { isWhole }) => {
       if (isWhole) return undefined;
       if (place !== '') return [];
-      const found = (await countChecksumFailures(database)) ?? 0;
-      const isMore = known !== undefined && found > known;
-      known = found;
-      return isMore ? [`The server has met ${found} pages with wrong checksums.`] : [];
+      const count = (await countChecksumFailures(database)) ?? 0;
+      const isMore = countBefore !== undefined && count > countBefore;
+      countBefore = count;
+      return isMore ? [`The server has met ${count} pages with wrong checksums.`] : [];
     },
     stop: () => Promise.resolve(),
   };
@@ -163,7 +164,7 @@ function refuseAll(pools: readonly PostgresPool[], onError: (error: unknown) => 
 const outdatedText =
   'A newer version has changed the tables so that this one can no longer use them: replace this process.';
 
-/** Takes a few hundred kilobytes of the server's disk, and gives them back. */
+/** Allocates a few hundred kilobytes on the server's disk, and frees them. */
 async function probe(database: Database): Promise<void> {
   const table = sql`chancery.${identifier(`probe_${newId()}`)}`;
   await database.write(async (tx) => {
@@ -200,43 +201,43 @@ async function openInstance(opening: Opening): Promise<Database> {
   const schema = schemaOf(instanceId);
   const select = sql`SELECT version FROM chancery.instance WHERE id = ${instanceId}`;
   const readVersion = async (): Promise<number> => Number((await control.tuples(select))[0]?.[0]);
-  const own: Opened = {
+  const instance: Opened = {
     version: await readVersion(),
     changes: 0,
     readVersion,
     refresh: oneAfterAnother(async () => {
       for (;;) {
-        const before = own.changes;
+        const before = instance.changes;
         // The version is read first: at worst, a change that comes after it is read twice.
         const version = await readVersion();
         // The instance was deleted: no version would ever count as current.
         if (Number.isNaN(version)) throw notFound();
         const remember = await memory.read(database);
         // A write of this process that was committed meanwhile is in the memory, but perhaps not in what was read.
-        if (own.changes !== before) continue;
+        if (instance.changes !== before) continue;
         remember();
-        own.version = version;
+        instance.version = version;
         return;
       }
     }),
   };
-  const definitions = { version: select, known: () => own.version, refresh: own.refresh };
+  const definitions = { version: select, versionInMemory: () => instance.version, refresh: instance.refresh };
   const onFailure = noteIn(health, instanceId);
   const database = announcing(openPostgres({ pool, instanceId, schema, definitions, counts, onFailure }), {
     instanceId,
     onChange: () => {
-      own.changes += 1;
+      instance.changes += 1;
       // A refresh may have seen the commit before its answer arrived here, and the change is then added to the memory twice. A version
       // below the one that was read never equals the database's, so that the memory is read again.
-      own.version -= 1;
+      instance.version -= 1;
     },
     onStop: () => {
-      if (opened.get(instanceId) === own) opened.delete(instanceId);
+      if (opened.get(instanceId) === instance) opened.delete(instanceId);
     },
   });
   const makeSchema = sql`CREATE SCHEMA IF NOT EXISTS ${identifier(schema)}`;
   await control.write((tx) => tx.run(makeSchema), { isExclusive: true });
-  opened.set(instanceId, own);
+  opened.set(instanceId, instance);
   return database;
 }
 

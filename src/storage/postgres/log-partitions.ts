@@ -33,9 +33,9 @@ const lockMsMax = 2_000;
 
 const makingKey = advisoryKey('partitions of the log');
 
-/** Returns the partitions of all tables, those that are detached as well, in the order of their positions. */
+/** Returns the partitions of all tables, detached ones included, in the order of their positions. */
 export async function readPartitions(reader: Reader): Promise<readonly LogPartition[]> {
-  // Bounds are told as text only: FOR VALUES FROM ('1') TO ('2').
+  // PostgreSQL returns bounds only as text: FOR VALUES FROM ('1') TO ('2').
   const bound = sql`pg_get_expr(c.relpartbound, c.oid)`;
   const rows = await reader.tuples(sql`
     SELECT split_part(c.relname, '_', 1), split_part(c.relname, '_', 2)::bigint, substring(${bound} FROM 'FROM [(]''([0-9]+)')::bigint,
@@ -117,7 +117,7 @@ async function add(
 }
 
 /**
- * Takes a partition out of its table and drops it. Waits for transactions that may be reading it, and holds up nobody meanwhile; when they
+ * Takes a partition out of its table and drops it. Waits for transactions that may be reading it, and blocks no other transaction meanwhile; when they
  * take too long it fails, and is gone on with by another call.
  */
 export async function dropPartition(database: Database, partition: LogPartition): Promise<void> {

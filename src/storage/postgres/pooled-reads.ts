@@ -15,7 +15,7 @@ export interface PooledReadsOptions {
   readonly counts: StorageCounts | undefined;
 }
 
-export type Ask<Shape> = (connection: PostgresConnection) => Promise<StatementResult<Shape>>;
+export type Query<Shape> = (connection: PostgresConnection) => Promise<StatementResult<Shape>>;
 
 /** Reads outside of transactions, each on a connection of the pool, so that a slow one holds up no other. */
 export class PooledReads {
@@ -33,8 +33,8 @@ export class PooledReads {
    * they are not, after they have been read again.
    */
   async read<Shape>(
-    ask: Ask<Shape>,
-    { kind = 'read', timeoutMs, bytesMax, known, isKeyed = false }: ReadOptions,
+    query: Query<Shape>,
+    { kind = 'read', timeoutMs, bytesMax, definitionsVersion: version, isKeyed = false }: ReadOptions,
   ): Promise<readonly Shape[]> {
     const { definitions, pool, counts, instanceId } = this.#options;
     const reading = pool.lend(async (connection) => {
@@ -43,7 +43,7 @@ export class PooledReads {
       connection.planByKeys(isKeyed);
       connection.limitRows(bytesMax);
       const timer = connection.expireAfter(pool.statementTimeoutMs + GRACE_MS);
-      const run = (): Promise<StatementResult<Shape>> => this.#runCurrent(connection, ask, known);
+      const run = (): Promise<StatementResult<Shape>> => this.#runCurrent(connection, query, version);
       return await run()
         .catch((error: unknown) => {
           // A table has changed since the statement was prepared.
@@ -77,21 +77,21 @@ export class PooledReads {
 
   async #runCurrent<Shape>(
     connection: PostgresConnection,
-    ask: Ask<Shape>,
-    known: SqlValue | undefined,
+    query: Query<Shape>,
+    version: SqlValue | undefined,
   ): Promise<StatementResult<Shape>> {
     const { definitions } = this.#options;
-    if (definitions === undefined || known === undefined) return ask(connection);
-    const [asked, outdated] = await Promise.allSettled([
-      ask(connection),
-      areOutdated(connection, definitions, known),
+    if (definitions === undefined || version === undefined) return query(connection);
+    const [answer, outdated] = await Promise.allSettled([
+      query(connection),
+      areOutdated(connection, definitions, version),
     ]);
-    const cause: unknown = asked.status === 'rejected' ? asked.reason : undefined;
+    const cause: unknown = answer.status === 'rejected' ? answer.reason : undefined;
     // Checked before errors, as outdated definitions may have caused them.
     if (outdated.status === 'fulfilled' && outdated.value) throw new OutdatedDefinitions(cause);
-    if (asked.status === 'rejected') throw asked.reason;
+    if (answer.status === 'rejected') throw answer.reason;
     if (outdated.status === 'rejected') throw outdated.reason;
-    return asked.value;
+    return answer.value;
   }
 }
 
@@ -104,7 +104,7 @@ export interface ReadOptions {
    * The version of the definitions in memory when the query was made: they may be refreshed while it waits. Undefined for a query that
    * reads no table of a collection.
    */
-  readonly known: SqlValue | undefined;
+  readonly definitionsVersion: SqlValue | undefined;
   /** Whether the query was marked by `foundByKeys`. */
   readonly isKeyed?: boolean;
 }

@@ -36,7 +36,7 @@ export class PostgresConnection {
   );
   #isLost = false;
   #isCorked = false;
-  #asked = 0;
+  #pending = 0;
   #warnings = 0;
   #timeoutMs: number;
   #plansByKeys = false;
@@ -72,16 +72,16 @@ export class PostgresConnection {
 
   /** True when the next borrower finds the session as if new: idle, outside a transaction, with names left for statements. */
   get isReusable(): boolean {
-    const isIdle = this.#asked === 0 && this.#client.getTransactionStatus() === 'I';
+    const isIdle = this.#pending === 0 && this.#client.getTransactionStatus() === 'I';
     return !this.#isLost && isIdle && !this.#names.isExhausted;
   }
 
   rows(statement: Sql): Promise<StatementResult<Row>> {
-    return this.#ask(statement, false);
+    return this.#query(statement, false);
   }
 
   tuples(statement: Sql): Promise<StatementResult<Tuple>> {
-    return this.#ask(statement, true);
+    return this.#query(statement, true);
   }
 
   /** Sends statements without values by the simple query protocol; several are separated by semicolons. */
@@ -99,9 +99,9 @@ export class PostgresConnection {
    */
   async between<Shape>(
     { before, after, spend }: AroundQuestion,
-    ask: () => Promise<StatementResult<Shape>>,
+    query: () => Promise<StatementResult<Shape>>,
   ): Promise<StatementResult<Shape>> {
-    const steps = [this.command(before), ask(), this.command(after)] as const;
+    const steps = [this.command(before), query(), this.command(after)] as const;
     const [begunMs, answeredMs] = await Promise.all([settledAt(steps[0]), settledAt(steps[1])]);
     spend?.(answeredMs - begunMs);
     await Promise.allSettled(steps);
@@ -131,7 +131,7 @@ export class PostgresConnection {
     this.command(set.join('; ')).catch(() => this.close());
   }
 
-  /** Closes the session after the delay unless the timer is cleared, so that a network that swallows packets holds up nobody. */
+  /** Closes the session after the delay unless the timer is cleared, so that a network that swallows packets blocks no caller. */
   expireAfter(delayMs: number): NodeJS.Timeout {
     return setTimeout(() => this.close(), delayMs);
   }
@@ -151,7 +151,7 @@ export class PostgresConnection {
     this.command(text).catch(() => this.close());
   }
 
-  async #ask<Shape>(statement: Sql, isArray: boolean): Promise<StatementResult<Shape>> {
+  async #query<Shape>(statement: Sql, isArray: boolean): Promise<StatementResult<Shape>> {
     const prepared = this.#names.nameOf(statement.text);
     try {
       const config = this.#configOf(statement, { name: prepared, isArray });
@@ -166,9 +166,9 @@ export class PostgresConnection {
 
   #configOf(
     { text }: Sql,
-    asked: { readonly name: string | undefined; readonly isArray: boolean },
+    options: { readonly name: string | undefined; readonly isArray: boolean },
   ): QueryArrayConfig {
-    const { name, isArray } = asked;
+    const { name, isArray } = options;
     const numbered = numberPlaceholders(text);
     // pg's types know of one mode only; any other value means rows as objects.
     if (!isArray) return { text: numbered, name, rowMode: undefined as unknown as 'array' };
@@ -182,14 +182,14 @@ export class PostgresConnection {
     values: readonly SqlValue[],
   ): Promise<StatementResult<Shape>> {
     this.#cork();
-    this.#asked += 1;
+    this.#pending += 1;
     return new Promise((resolve, reject) => {
       // pg's declarations know of values only behind a text.
-      const given = config as unknown as string;
+      const queryConfig = config as unknown as string;
       // pg reads the values when it sends them, and neither changes nor keeps them.
       const sent = values as SqlValue[];
-      this.#client.query(given, sent, (error: Error | null, result) => {
-        this.#asked -= 1;
+      this.#client.query(queryConfig, sent, (error: Error | null, result) => {
+        this.#pending -= 1;
         if (error) {
           if (endsSession(error)) this.#isLost = true;
           reject(toPostgresError(error));
@@ -322,12 +322,12 @@ function toBytes(text: string): Uint8Array {
  */
 const lengthMax = 8 * 1024 * 1024;
 
-const known = new GenerationCache<string, string>(
+const numberedTexts = new GenerationCache<string, string>(
   lengthMax,
   (numbered, text) => numbered.length + text.length,
 );
 
 /** Replaces `?` by `$1`, `$2`, … except between quotes. Our statements have no comments, and no strings with backslashes. */
 export function numberPlaceholders(text: string): string {
-  return known.findOrAdd(text, () => replacePlaceholders(text, (count) => `$${count}`));
+  return numberedTexts.findOrAdd(text, () => replacePlaceholders(text, (count) => `$${count}`));
 }

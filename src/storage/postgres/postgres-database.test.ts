@@ -209,7 +209,7 @@ test('a work that ran by definitions which another process has changed is run ag
   const node = open({
     definitions: {
       version: sql`SELECT version FROM ${database.names.table('$instance')}`,
-      known: () => known,
+      versionInMemory: () => known,
       refresh: async () => {
         refreshed += 1;
         known = Number(

@@ -2,7 +2,7 @@ import { systemClock } from '../../base/clock.ts';
 import { AppError, busy, stopping } from '../../base/errors.ts';
 import { randomUnit } from '../../base/ids.ts';
 import { sql, type Sql, type SqlValue } from '../../sql/sql.ts';
-import { type Ask, PooledReads, type ReadOptions } from './pooled-reads.ts';
+import { type Query, PooledReads, type ReadOptions } from './pooled-reads.ts';
 import { ReadBatches } from './read-batches.ts';
 import {
   callBack,
@@ -42,7 +42,7 @@ export interface PostgresOptions {
   /** The instance's own schema, with a table per collection. */
   readonly schema: string;
   readonly definitions?: Definitions;
-  /** Where commits and statements are counted; undefined for what nobody asks about. */
+  /** Where commits and statements are counted; undefined for a database without metrics. */
   readonly counts?: StorageCounts;
   /** Called with what a read or a write has failed by. */
   readonly onFailure?: (error: unknown) => void;
@@ -94,7 +94,7 @@ class PostgresDatabase implements Database {
   readonly #gate: WriteGate;
   readonly #groups: WriteGroups;
   readonly #reads: PooledReads;
-  readonly #questions: ReadBatches;
+  readonly #readBatches: ReadBatches;
   readonly #lock: Sql;
   readonly #lockOfGroup: Sql;
   readonly #beginExclusive: string;
@@ -111,13 +111,14 @@ class PostgresDatabase implements Database {
     });
     this.#groups = new WriteGroups({
       alone: (work, searchTime) => this.#write(work, { searchTime }),
-      together: (work, kept) => this.#write(work, { isGroup: true, kept, searchTime: this.#searchTime() }),
+      together: (work, keptCount) =>
+        this.#write(work, { isGroup: true, keptCount, searchTime: this.#searchTime() }),
       waitingMax: options.waitingMax ?? waitingMax,
     });
     const { pool, definitions, counts } = options;
     this.#reads = new PooledReads({ pool, instanceId: options.instanceId, definitions, counts });
-    this.#questions = new ReadBatches({
-      ask: (statement, how) => this.#reads.read((connection) => connection.tuples(statement), how),
+    this.#readBatches = new ReadBatches({
+      query: (statement, options) => this.#reads.read((connection) => connection.tuples(statement), options),
       waitingMax: options.waitingMax ?? waitingMax,
     });
     const key = advisoryKey(options.lockName ?? options.instanceId);
@@ -132,8 +133,8 @@ class PostgresDatabase implements Database {
 
   async all(statement: Sql): Promise<Row[]> {
     // No client's query, which would be compiled again for definitions that have changed.
-    const how = { timeoutMs: this.#pool.statementTimeoutMs, known: undefined };
-    return await this.#read((connection) => connection.rows(statement), how);
+    const readOptions = { timeoutMs: this.#pool.statementTimeoutMs, definitionsVersion: undefined };
+    return await this.#read((connection) => connection.rows(statement), readOptions);
   }
 
   async get(statement: Sql): Promise<Row | undefined> {
@@ -142,8 +143,10 @@ class PostgresDatabase implements Database {
 
   async tuples(statement: Sql): Promise<Tuple[]> {
     if (statement.form?.kind === 'lookup' && !this.#isStopped)
-      return [...(await this.#noting(this.#questions.lookUp(statement, this.#howToRead(statement))))];
-    return await this.#read((connection) => connection.tuples(statement), this.#howToRead(statement));
+      return [
+        ...(await this.#reportFailure(this.#readBatches.lookUp(statement, this.#readOptions(statement)))),
+      ];
+    return await this.#read((connection) => connection.tuples(statement), this.#readOptions(statement));
   }
 
   async search(statement: Sql, options: SearchOptions = {}): Promise<Tuple[]> {
@@ -154,8 +157,8 @@ class PostgresDatabase implements Database {
     if (this.#isStopped) throw stopping();
     // A search may take the whole timeout again.
     if (spentMs > timeoutMs) throw new QueryTimeout();
-    const how = { ...this.#howToRead(statement, timeoutMs), kind: 'search', bytesMax } as const;
-    return [...(await this.#noting(this.#questions.search(statement, how)))];
+    const readOptions = { ...this.#readOptions(statement, timeoutMs), kind: 'search', bytesMax } as const;
+    return [...(await this.#reportFailure(this.#readBatches.search(statement, readOptions)))];
   }
 
   state(): undefined {
@@ -169,7 +172,7 @@ class PostgresDatabase implements Database {
     if (this.#isStopped) throw stopping();
     const searchTime = this.#searchTime();
     const isShared = options.isAppending === true || options.changes !== undefined;
-    return await this.#noting(
+    return await this.#reportFailure(
       isShared
         ? this.#groups.add(work, { changes: options.changes, searchTime })
         : this.#write(work, { ...options, searchTime }),
@@ -180,7 +183,7 @@ class PostgresDatabase implements Database {
     const isExclusive = options.isExclusive ?? false;
     await this.#gate.enter(isExclusive);
     try {
-      const { value, callbacks } = await this.#runUntilKept(work, { ...options, isExclusive });
+      const { value, callbacks } = await this.#runUntilCommitted(work, { ...options, isExclusive });
       for (const callback of callbacks) callBack(callback);
       return value;
     } finally {
@@ -193,33 +196,36 @@ class PostgresDatabase implements Database {
     this.#isStopped = true;
     await this.#groups.drain();
     await this.#gate.drain();
-    await this.#questions.drain();
+    await this.#readBatches.drain();
     await this.#reads.drain();
   }
 
-  async #read<Shape>(ask: Ask<Shape>, options: ReadOptions): Promise<Shape[]> {
+  async #read<Shape>(query: Query<Shape>, options: ReadOptions): Promise<Shape[]> {
     if (this.#isStopped) throw stopping();
-    return [...(await this.#noting(this.#reads.read(ask, options)))];
+    return [...(await this.#reportFailure(this.#reads.read(query, options)))];
   }
 
-  async #noting<Result>(asked: Promise<Result>): Promise<Result> {
+  /** Passes a failure on to `onFailure`, for the health of the storage. */
+  async #reportFailure<Result>(result: Promise<Result>): Promise<Result> {
     try {
-      return await asked;
+      return await result;
     } catch (error) {
       this.#options.onFailure?.(error);
       throw error;
     }
   }
 
-  #howToRead({ tables, form }: Sql, timeoutMs = this.#pool.statementTimeoutMs): ReadOptions {
+  #readOptions({ tables, form }: Sql, timeoutMs = this.#pool.statementTimeoutMs): ReadOptions {
     return {
       timeoutMs,
       isKeyed: form?.kind === 'keyed',
-      known: tables.includes(collectionTables) ? this.#options.definitions?.known() : undefined,
+      definitionsVersion: tables.includes(collectionTables)
+        ? this.#options.definitions?.versionInMemory()
+        : undefined,
     };
   }
 
-  async #runUntilKept<Result>(
+  async #runUntilCommitted<Result>(
     work: Work<Result>,
     options: Omit<RunOptions, 'isGuarded' | 'isOrdered'>,
   ): Promise<RunResult<Result> & { kind: 'kept' }> {
@@ -264,7 +270,7 @@ class PostgresDatabase implements Database {
   /** Usually there is one in time, and this is needed only after a jump of the positions. Not through the gate, in which the work is. */
   async #makePartition(position: number): Promise<void> {
     const make = (tx: Transaction): Promise<number> => makePartitions(tx, { size: positionsMin, position });
-    await this.#runUntilKept(make, { isExclusive: false, searchTime: this.#searchTime() });
+    await this.#runUntilCommitted(make, { isExclusive: false, searchTime: this.#searchTime() });
   }
 
   /** Runs the work once, on one connection. Throws when it is lost, or when its commit failed or its outcome is unknown. */
@@ -275,7 +281,7 @@ class PostgresDatabase implements Database {
   ): Promise<RunResult<Result>> {
     const { definitions, counts } = this.#options;
     // Read before the work uses the memory: if that is refreshed meanwhile, the work is at worst run again needlessly.
-    const known = definitions?.known();
+    const version = definitions?.versionInMemory();
     let obstacle: Promise<RunResult<never> | undefined> | undefined;
     const tx = new PostgresTransaction(connection, {
       names: this.names,
@@ -283,7 +289,7 @@ class PostgresDatabase implements Database {
       times: statementTimes(this.#pool, options),
       searchTime: options.searchTime,
       open: () => {
-        obstacle = obstacleOf(this.#open(connection, options, known));
+        obstacle = obstacleOf(this.#open(connection, options, version));
       },
     });
     const startMs = systemClock.monotonic();
@@ -291,7 +297,7 @@ class PostgresDatabase implements Database {
     try {
       const settled = await settle(tx, work);
       // A work that ran no statement has decided by the definitions in memory alone.
-      obstacle ??= obstacleOf(areOutdated(connection, definitions, known));
+      obstacle ??= obstacleOf(areOutdated(connection, definitions, version));
       if (!tx.hasBegun) return (await obstacle) ?? settled;
       const outcome = (await obstacle) ?? judge(tx, settled);
       // The transaction is gone with a lost connection, even if the work swallowed the error.
@@ -303,7 +309,7 @@ class PostgresDatabase implements Database {
       const committedFromMs = systemClock.monotonic();
       await commit(connection);
       counts?.sqlSeconds.write.noteMs(committedFromMs - startMs);
-      counts?.noteCommit(options.kept?.() ?? 1, systemClock.monotonic() - committedFromMs);
+      counts?.noteCommit(options.keptCount?.() ?? 1, systemClock.monotonic() - committedFromMs);
       return outcome;
     } catch (error) {
       if (isCollision(error)) return { kind: 'collided', error };
@@ -313,11 +319,11 @@ class PostgresDatabase implements Database {
     }
   }
 
-  /** Sends what comes before a work's first statement; resolves to whether the definitions in memory are outdated. */
+  /** Sends the statements that open a work's transaction; resolves to whether the definitions in memory are outdated. */
   async #open(
     connection: PostgresConnection,
     options: RunOptions,
-    known: SqlValue | undefined,
+    version: SqlValue | undefined,
   ): Promise<boolean> {
     const { definitions, isLossAllowed } = this.#options;
     connection.limitStatements(this.#pool.statementTimeoutMs);
@@ -329,7 +335,7 @@ class PostgresDatabase implements Database {
       ? undefined
       : connection.tuples(options.isGroup === true ? this.#lockOfGroup : this.#lock);
     // Not one statement with the lock: its snapshot would be taken before the wait, and miss what the lock's holder commits.
-    const outdated = areOutdated(connection, definitions, known);
+    const outdated = areOutdated(connection, definitions, version);
     const [, , isOutdated] = await Promise.all([begun, locked, outdated]);
     return isOutdated;
   }
@@ -349,10 +355,10 @@ type Work<Result> = (tx: PostgresTransaction) => Promise<Result>;
 interface WorkOptions extends WriteOptions {
   /** What the searches of the work share, however often it is run. */
   readonly searchTime: SearchTime;
-  /** The work stands for a group of works, each of which can also be run alone. */
+  /** The work is a group of works, each of which can also be run alone. */
   readonly isGroup?: boolean;
   /** How many works of the group are kept by its commit. */
-  readonly kept?: () => number;
+  readonly keptCount?: () => number;
 }
 
 interface RunOptions extends WorkOptions {

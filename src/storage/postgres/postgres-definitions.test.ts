@@ -37,11 +37,11 @@ test('a write is kept that asks more of a changed table, each prepared before, t
 });
 
 test('a work that asks nothing is run again where it was refused by definitions that are no more', async (t) => {
-  const { database, change, known } = await openNode(t);
-  const before = known();
+  const { database, change, versionInMemory } = await openNode(t);
+  const before = versionInMemory();
   await change();
   const refused = database.write(async () => {
-    if (known() === before) throw new Error('refused by what was');
+    if (versionInMemory() === before) throw new Error('refused by what was');
     return 'made';
   });
   assert.equal(await refused, 'made');
@@ -84,7 +84,7 @@ interface Node {
   readonly database: Database;
   readonly pool: PostgresPool;
   readonly url: string;
-  readonly known: () => number;
+  readonly versionInMemory: () => number;
   /** As another process says that it has changed definitions. */
   readonly change: () => Promise<unknown>;
   /** As it reads definitions again. */
@@ -107,6 +107,10 @@ async function openNode(t: TestContext, { changesWhileRead = 0, max = 8 } = {}):
     left -= 1;
     await change();
   };
-  const definitions = { version: sql`SELECT version FROM chancery.instance`, known: () => known, refresh };
-  return { database: open({ definitions }), pool, url, known: () => known, change, refresh };
+  const definitions = {
+    version: sql`SELECT version FROM chancery.instance`,
+    versionInMemory: () => known,
+    refresh,
+  };
+  return { database: open({ definitions }), pool, url, versionInMemory: () => known, change, refresh };
 }

@@ -41,7 +41,7 @@ export function sqlState(error: unknown): string | undefined {
   return error instanceof Error ? sqlState(error.cause) : undefined;
 }
 
-/** Returns what the server's error says of its storage. That it is away, its polls show (home.ts). */
+/** Returns the storage fault behind an error of the server. An absent server is noticed by the polls (home.ts). */
 export function postgresFault(error: unknown): StorageFault | undefined {
   const state = sqlState(error) ?? '';
   if (damagedStates.has(state)) return 'damage';
@@ -80,7 +80,7 @@ export function hasNoJoinOrder(error: unknown): boolean {
 }
 
 /**
- * Returns the position for which a table of the log has no partition, if that is why a row was refused; 0 when the server does not tell it.
+ * Returns the position for which a table of the log has no partition, if that is why a row was rejected; 0 when the server does not report it.
  * Recognized by the server's function, as the code is that of all checks and the message is translated.
  */
 export function lackedPosition(error: unknown): number | undefined {

@@ -33,7 +33,7 @@ export function postgresNames(schema: string, instanceId: string): Names {
     // In a subquery: a volatile function is otherwise called for each row, and its value cannot be looked up in an index.
     lastPosition: sql`(SELECT lastval())`,
     insertWithDependents: (insertion, following) => [postgresInsertWith(insertion, following)],
-    valuesTable: postgresGiven,
+    valuesTable: postgresValuesTable,
     anyOf: (values) => sql` = ANY(${arrayText(values)}::text[])`,
     anyNumberOf: (values) => sql` = ANY(${`{${values.join(',')}}`}::bigint[])`,
     isInTime: () => undefined,
@@ -122,41 +122,41 @@ function postgresInsertWith({ inserts }: Insertion, following: DependentRows): S
 
 /** The usual case, in which each run covers all inserted rows: their places need not be known. */
 function withAll({ columns, runs }: DependentRows): Sql {
-  const given = postgresGiven(
+  const rows = postgresValuesTable(
     columns,
     runs.map(({ values }) => values),
   );
-  return sql`inserted CROSS JOIN ${given}`;
+  return sql`inserted CROSS JOIN ${rows}`;
 }
 
 function withSome({ columns, runs }: DependentRows): Sql {
   const rows: PlainTuple[] = [];
   for (const { first, last, values } of runs)
     for (let place = first; place <= last; place += 1) rows.push([place, ...values]);
-  const given = postgresGiven([['place', 'number'], ...columns], rows);
-  return sql`${numbered} JOIN ${given} ON given.place = inserted.place`;
+  const rowTable = postgresValuesTable([['place', 'number'], ...columns], rows);
+  return sql`${numbered} JOIN ${rowTable} ON given.place = inserted.place`;
 }
 
 const numbered = sql`(SELECT *, row_number() OVER (ORDER BY position) - 1 AS place FROM inserted) AS inserted`;
 
 /** The FROM item of each list of columns. */
-const made = new WeakMap<readonly InlineColumn[], Sql>();
+const valuesTables = new WeakMap<readonly InlineColumn[], Sql>();
 
-/** See `Names.given`: the rows are sent as one array for each column. */
-function postgresGiven(columns: readonly InlineColumn[], rows: readonly Tuple[]): Sql {
+/** See `Names.valuesTable`: the rows are sent as one array for each column. */
+function postgresValuesTable(columns: readonly InlineColumn[], rows: readonly Tuple[]): Sql {
   const arrays = columns.map(([, kind], place) =>
     toArrayOf(
       kind,
       rows.map((row) => row[place] ?? null),
     ),
   );
-  let given = made.get(columns);
-  if (given === undefined) {
+  let table = valuesTables.get(columns);
+  if (table === undefined) {
     const names = columns.map(([name]) => identifier(name));
-    made.set(columns, (given = unnestArrays(arrays, sql`given`, names)));
+    valuesTables.set(columns, (table = unnestArrays(arrays, sql`given`, names)));
   }
   return withValues(
-    given,
+    table,
     arrays.map(({ bytes }) => bytes),
   );
 }

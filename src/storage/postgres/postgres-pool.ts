@@ -61,7 +61,7 @@ const TRANSACTION_TIMEOUT_MS = 20_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
 const IDLE_TIMEOUT_MS = 60_000;
-/** Added to the server's time-outs: the server gives up first and says so. If it does not within this time, the network is at fault. */
+/** Added to the server's time-outs: the server times out first and reports it. If no report arrives within this time, the network is at fault. */
 export const GRACE_MS = 2_000;
 
 /** The oldest version that the PostgreSQL project still maintains, as `server_version_num`. */
@@ -179,8 +179,8 @@ class SessionPool implements PostgresPool {
     try {
       const { rows } = await connection.command(greeting(this.statementTimeoutMs, this.transactionTimeoutMs));
       // `command` gives arrays; the columns are those of `greeting`.
-      const told = rows[0] as unknown as readonly string[];
-      const [version, fsync, synchronousCommit, readOnly, encoding = ''] = told;
+      const row = rows[0] as unknown as readonly string[];
+      const [version, fsync, synchronousCommit, readOnly, encoding = ''] = row;
       if (Number(version) < serverVersionMin) {
         const major = Math.floor(Number(version) / 10_000);
         throw new AppError('unavailable', `PostgreSQL 15 or newer is needed, the server has ${major}.`);
@@ -250,7 +250,7 @@ export interface WriteGateOptions {
   readonly waitMsMax: number;
 }
 
-interface Waiting {
+interface QueuedWriter {
   readonly isExclusive: boolean;
   readonly enter: () => void;
   hasLeft: boolean;
@@ -262,7 +262,7 @@ interface Waiting {
  */
 export class WriteGate {
   readonly #options: WriteGateOptions;
-  readonly #queue: Waiting[] = [];
+  readonly #queue: QueuedWriter[] = [];
   /** The index at which the queue begins. Entries before it are done with; shifting them off would move a long array each time. */
   #head = 0;
   #waiting = 0;
@@ -284,7 +284,7 @@ export class WriteGate {
         reject(busy());
         this.#admit();
       }, this.#options.waitMsMax);
-      const waiting: Waiting = {
+      const waiting: QueuedWriter = {
         isExclusive,
         hasLeft: false,
         enter: () => {
@@ -303,10 +303,10 @@ export class WriteGate {
     this.#isExclusive = false;
     this.#admit();
     if (this.#inside > 0 || this.#waiting > 0) return;
-    for (const tell of this.#onEmpty.splice(0)) tell();
+    for (const resolve of this.#onEmpty.splice(0)) resolve();
   }
 
-  /** Resolves when nobody is inside and nobody waits. */
+  /** Resolves when no writer is inside and none waits. */
   async drain(): Promise<void> {
     if (this.#inside === 0 && this.#waiting === 0) return;
     await new Promise<void>((resolve) => this.#onEmpty.push(resolve));

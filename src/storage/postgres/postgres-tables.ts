@@ -10,7 +10,7 @@ export function postgresTables(bareName: Names['bareName']): TableDialect {
       sql`"$position" bigint GENERATED ALWAYS AS IDENTITY (START WITH ${literal(Math.ceil(randomUnit() * startMax))}), id text COLLATE "C" NOT NULL, "$revision" bigint NOT NULL`,
     hiddenNames: sql`"$position", id, "$revision"`,
     end: sql``,
-    // With names of their own: those that PostgreSQL would choose, `posts_pkey` and `posts_id_key`, no collection or index could have.
+    // Explicit names: PostgreSQL's defaults, `posts_pkey` and `posts_id_key`, would be taken from collections and indexes.
     addedKeys: (collectionId) =>
       sql`ADD CONSTRAINT ${bareName(`$position_${collectionId}`)} PRIMARY KEY ("$position"), ADD CONSTRAINT ${bareName(`$id_${collectionId}`)} UNIQUE (id)`,
     rebuilding: undefined,

@@ -27,8 +27,8 @@ export interface PostgresTransactionOptions {
 }
 
 /**
- * The `tx` of a work that has a transaction of its own. Statements run in the order in which they were asked for, awaited or not;
- * those that are asked for without an await between them share a round trip.
+ * The `tx` of a work that has a transaction of its own. Statements run in the order of their calls, awaited or not;
+ * calls without an await between them share a round trip.
  *
  * In PostgreSQL a refused statement fails the whole transaction, but a work may catch the error and go on. Such a work is run again
  * from the start with savepoints, which few works ever need.
@@ -61,7 +61,7 @@ export class PostgresTransaction implements Transaction {
     return this.#hasBegun;
   }
 
-  /** True when the work has swallowed an error that failed its transaction: it is done, or has asked for another statement. */
+  /** True when the work has swallowed an error that failed its transaction: it is done, or has run another statement. */
   hasSwallowed(isDone: boolean): boolean {
     return this.#failure !== undefined && (isDone || this.#hasGoneOn);
   }
@@ -88,7 +88,7 @@ export class PostgresTransaction implements Transaction {
   }
 
   async all(statement: Sql): Promise<Row[]> {
-    return [...(await this.#ask(() => this.#connection.rows(statement))).rows];
+    return [...(await this.#run(() => this.#connection.rows(statement))).rows];
   }
 
   search(statement: Sql, options?: SearchOptions): Promise<Tuple[]> {
@@ -109,9 +109,9 @@ export class PostgresTransaction implements Transaction {
       after: limitStatements(times.otherMs),
       ...(!isExempt && { spend: (tookMs: number) => time.spend(tookMs) }),
     };
-    const ask = (): Promise<StatementResult<Tuple>> => this.#connection.tuples(statement);
+    const query = (): Promise<StatementResult<Tuple>> => this.#connection.tuples(statement);
     try {
-      return [...(await this.#ask(() => this.#connection.between(around, ask))).rows];
+      return [...(await this.#run(() => this.#connection.between(around, query))).rows];
     } catch (error) {
       if (!isExempt && error instanceof QueryTimeout) time.end();
       throw error;
@@ -119,15 +119,15 @@ export class PostgresTransaction implements Transaction {
   }
 
   async get(statement: Sql): Promise<Row | undefined> {
-    return (await this.#ask(() => this.#connection.rows(statement))).rows[0];
+    return (await this.#run(() => this.#connection.rows(statement))).rows[0];
   }
 
   async tuples(statement: Sql): Promise<Tuple[]> {
-    return [...(await this.#ask(() => this.#connection.tuples(statement))).rows];
+    return [...(await this.#run(() => this.#connection.tuples(statement))).rows];
   }
 
   async run(statement: Sql): Promise<number> {
-    return (await this.#ask(() => this.#connection.tuples(statement))).changed;
+    return (await this.#run(() => this.#connection.tuples(statement))).changed;
   }
 
   returning(statement: Sql): Promise<Tuple[]> {
@@ -146,8 +146,8 @@ export class PostgresTransaction implements Transaction {
     if (errors.length > 0) throw errors.find((error) => !(error instanceof SkippedStatement)) ?? errors[0];
   }
 
-  insertLater<Given>(gathering: BulkInsert<Given>, row: Given): Promise<void> {
-    return gathering.write(this, [row]);
+  insertLater<Item>(bulkInsert: BulkInsert<Item>, row: Item): Promise<void> {
+    return bulkInsert.write(this, [row]);
   }
 
   async pause(): Promise<void> {
@@ -163,10 +163,10 @@ export class PostgresTransaction implements Transaction {
 
   /** Not part of `insertRows`, whose pending promise would hold the rows: a thousand objects would be promoted to old garbage. */
   async #copy(query: CopyQuery): Promise<void> {
-    await this.#ask(() => this.#connection.copy(query));
+    await this.#run(() => this.#connection.copy(query));
   }
 
-  async #ask<Shape>(send: () => Promise<StatementResult<Shape>>): Promise<StatementResult<Shape>> {
+  async #run<Shape>(send: () => Promise<StatementResult<Shape>>): Promise<StatementResult<Shape>> {
     assert(!this.#hasEnded, 'a transaction was used after it had ended');
     if (this.#failure !== undefined) {
       this.#hasGoneOn = true;
@@ -304,7 +304,7 @@ export interface Definitions {
   /** A SELECT of one value, which every write runs without a round trip of its own. */
   readonly version: Sql;
   /** The version of the definitions in memory. */
-  known(): SqlValue;
+  versionInMemory(): SqlValue;
   /** Reads the definitions again. Called when another version was found; the work is then run again. */
   refresh(): Promise<void>;
 }
@@ -317,15 +317,15 @@ export type RunResult<Result> =
   | { readonly kind: 'outdated' }
   | { readonly kind: 'failed'; readonly error: unknown };
 
-/** Whether the definitions in the database are no longer those in memory, of the version `known`. */
+/** Whether the definitions in the database are no longer those in memory, of the given version. */
 export async function areOutdated(
   connection: PostgresConnection,
   definitions: Definitions | undefined,
-  known: SqlValue | undefined,
+  version: SqlValue | undefined,
 ): Promise<boolean> {
   if (definitions === undefined) return false;
   const { rows } = await connection.tuples(definitions.version);
-  return rows[0]?.[0] !== known;
+  return rows[0]?.[0] !== version;
 }
 
 /** Returns what keeps a work from being committed, if anything does, by the answers to what opened its transaction. */

@@ -9,7 +9,7 @@ const namedLengthMax = 8 * 1024 * 1024;
 /** The characters of a generation's texts: those of some lists are as long as hundreds of others. */
 const lengthMax = 2 * 1024 * 1024;
 
-interface Known {
+interface StatementEntry {
   name: string | undefined;
   isPrepared: boolean;
 }
@@ -20,10 +20,10 @@ interface Known {
  */
 export class StatementNames {
   readonly #max: number;
-  #young = new Map<string, Known>();
-  #old = new Map<string, Known>();
+  #young = new Map<string, StatementEntry>();
+  #old = new Map<string, StatementEntry>();
   #dropped: string[] = [];
-  #given = 0;
+  #names = 0;
   /** The characters of all texts that were ever given a name. */
   #namedLength = 0;
   /** The characters of all texts in the young generation. */
@@ -35,25 +35,25 @@ export class StatementNames {
   }
 
   get isExhausted(): boolean {
-    return this.#given >= namesMax || this.#namedLength >= namedLengthMax;
+    return this.#names >= namesMax || this.#namedLength >= namedLengthMax;
   }
 
   /** Returns the name for a text; undefined when it is to be sent without being prepared. */
   nameOf(text: string): string | undefined {
     if (this.#max === 0) return undefined;
-    const known = this.#young.get(text) ?? this.#old.get(text);
-    if (known === undefined) {
+    const entry = this.#young.get(text) ?? this.#old.get(text);
+    if (entry === undefined) {
       this.#add(text, { name: undefined, isPrepared: false });
       return undefined;
     }
-    known.name ??= this.#newName(text);
-    if (this.#old.delete(text)) this.#add(text, known);
-    return known.name;
+    entry.name ??= this.#newName(text);
+    if (this.#old.delete(text)) this.#add(text, entry);
+    return entry.name;
   }
 
   noteSuccess(text: string): void {
-    const known = this.#young.get(text) ?? this.#old.get(text);
-    if (known !== undefined) known.isPrepared = true;
+    const entry = this.#young.get(text) ?? this.#old.get(text);
+    if (entry !== undefined) entry.isPrepared = true;
   }
 
   forget(text: string): void {
@@ -70,7 +70,7 @@ export class StatementNames {
     return dropped;
   }
 
-  #add(text: string, known: Known): void {
+  #add(text: string, entry: StatementEntry): void {
     if (this.#young.size >= this.#max || this.#length + text.length > lengthMax) {
       for (const unused of this.#old.values()) this.#drop(unused);
       this.#old = this.#young;
@@ -78,16 +78,16 @@ export class StatementNames {
       this.#length = 0;
     }
     this.#length += text.length;
-    this.#young.set(text, known);
+    this.#young.set(text, entry);
   }
 
   #newName(text: string): string {
     this.#namedLength += text.length;
-    return `c${(this.#given += 1)}`;
+    return `c${(this.#names += 1)}`;
   }
 
-  #drop(known: Known | undefined): void {
-    if (known?.name !== undefined && known.isPrepared) this.#dropped.push(known.name);
+  #drop(entry: StatementEntry | undefined): void {
+    if (entry?.name !== undefined && entry.isPrepared) this.#dropped.push(entry.name);
   }
 }
 

@@ -7,13 +7,13 @@ import { answerTooLarge } from '../database.ts';
 import { ReadBatches } from './read-batches.ts';
 
 const lookup = lookupByKey(sql`SELECT text FROM note WHERE id = ${''}`);
-const options = { timeoutMs: 1_000, known: undefined };
+const options = { timeoutMs: 1_000, definitionsVersion: undefined };
 
 test('lookups that are together more than can be held are asked one by one', async () => {
   const asked: number[] = [];
   const questions = new ReadBatches({
     waitingMax: 10,
-    ask: ({ values, text }) => {
+    query: ({ values, text }) => {
       const isOne = text === lookup.text;
       asked.push(isOne ? 1 : String(values[0]).split(',').length);
       return isOne ? Promise.resolve([[`text of ${String(values[0])}`]]) : Promise.reject(answerTooLarge());
@@ -30,7 +30,7 @@ test('a row that several ask for is asked for once', async () => {
   const asked: string[] = [];
   const questions = new ReadBatches({
     waitingMax: 10,
-    ask: ({ values }) => {
+    query: ({ values }) => {
       asked.push(String(values.at(-1)));
       return Promise.resolve([[1, 'text']]);
     },
@@ -50,7 +50,7 @@ test('of many lookups at the same time two questions are asked at a time', async
   let now = 0;
   const questions = new ReadBatches({
     waitingMax: 1_000,
-    ask: async ({ values }) => {
+    query: async ({ values }) => {
       running.push((now += 1));
       // In this turn, so that no wait can be over meanwhile.
       await Promise.resolve();
@@ -74,13 +74,13 @@ test('the same search is asked once for all who wait, by these values and this t
   const asked: unknown[] = [];
   const questions = new ReadBatches({
     waitingMax: 20,
-    ask: ({ values }, { timeoutMs }) => {
+    query: ({ values }, { timeoutMs }) => {
       asked.push([...values, timeoutMs]);
       return Promise.resolve([[asked.length]]);
     },
   });
   const search = (value: SqlValue, timeoutMs: number): Promise<unknown> =>
-    questions.search(sql`SELECT ${value}`, { timeoutMs, known: undefined });
+    questions.search(sql`SELECT ${value}`, { timeoutMs, definitionsVersion: undefined });
   const values = ['1', 1, 1n, null, 'null', Number.POSITIVE_INFINITY, '"1"', Buffer.from([1])];
   const found = await Promise.all([...values, ...values].map((value) => search(value, 1)));
   assert.deepEqual(found.slice(0, values.length), found.slice(values.length));
@@ -99,7 +99,7 @@ test('nobody waits long for a question that somebody else has asked', async () =
   const ends: (() => void)[] = [];
   const questions = new ReadBatches({
     waitingMax: 20,
-    ask: () => new Promise((resolve) => ends.push(() => resolve([]))),
+    query: () => new Promise((resolve) => ends.push(() => resolve([]))),
   });
   const answers: Promise<unknown>[] = [];
   for (let count = 1; count <= 5; count += 1) {
@@ -120,13 +120,13 @@ test('a lookup that waits is asked by the definitions of when it was made, and s
   const asked: unknown[] = [];
   const questions = new ReadBatches({
     waitingMax: 20,
-    ask: (_, { known }) => {
+    query: (_, { definitionsVersion: known }) => {
       asked.push(known);
       return Promise.resolve([[1, 'text']]);
     },
   });
   const by = (known: number): Promise<unknown> =>
-    questions.lookUp(withValues(lookup, ['a']), { timeoutMs: 1_000, known });
+    questions.lookUp(withValues(lookup, ['a']), { timeoutMs: 1_000, definitionsVersion: known });
   await Promise.all([by(1), by(1), by(2)]);
   assert.deepEqual(asked, [1, 2]);
 });
@@ -134,7 +134,7 @@ test('a lookup that waits is asked by the definitions of when it was made, and s
 test('more lookups than may wait are refused at once', async () => {
   const questions = new ReadBatches({
     waitingMax: 2,
-    ask: () => Promise.resolve([]),
+    query: () => Promise.resolve([]),
   });
   const results = await Promise.allSettled(
     ['a', 'b', 'c'].map((key) => questions.lookUp(withValues(lookup, [key]), options)),

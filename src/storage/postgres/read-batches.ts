@@ -5,39 +5,39 @@ import { combineLookups, keyOf, separateRows } from './batched-statements.ts';
 import type { ReadOptions } from './pooled-reads.ts';
 
 export interface ReadBatchesOptions {
-  readonly ask: (statement: Sql, options: ReadOptions) => Promise<readonly Tuple[]>;
+  readonly query: (statement: Sql, options: ReadOptions) => Promise<readonly Tuple[]>;
   readonly waitingMax: number;
 }
 
-interface Waiting {
+interface QueuedRead {
   readonly statement: Sql;
   readonly resolve: (rows: readonly Tuple[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Questions that may be combined into one. */
+/** Reads that may be combined into one. */
 interface Queue {
   readonly name: string;
   readonly options: ReadOptions;
-  waiting: Waiting[];
-  /** Combined questions that were sent less than {@link waitMsMax} ago and are not answered; limited to {@link runningMax}. */
+  waiting: QueuedRead[];
+  /** Combined reads that were sent less than {@link waitMsMax} ago and are not answered; limited to {@link runningMax}. */
   running: number;
-  /** All combined questions that are not answered. */
-  asked: number;
+  /** All combined reads that are not answered. */
+  unanswered: number;
   isScheduled: boolean;
 }
 
-/** More questions in one would make the first of them wait for too many others. */
-const togetherMax = 128;
-/** While one is being answered the next is on its way; questions that come meanwhile wait, and make the next one larger. */
+/** A larger batch would make its first read wait for too many others. */
+const batchMax = 128;
+/** While one batch is being answered the next is on its way; reads that arrive meanwhile wait, and make the next one larger. */
 const runningMax = 2;
-/** The longest that a question waits for the answer to another. */
+/** The longest that a read waits for the answer to another. */
 const waitMsMax = 100;
 
 /**
- * Combines questions that wait at the same time: lookups that differ only in their keys, because a further row costs a fifth of a query
- * of its own, here and in the server; and identical searches. Callers that ask for the same get the same answer, no part of which is
- * older than their question.
+ * Combines reads that wait at the same time: lookups that differ only in their keys, because a further row costs a fifth of a query
+ * of its own, here and in the server; and identical searches. Callers of the same read share one answer, no part of which is older
+ * than their call.
  */
 export class ReadBatches {
   readonly #options: ReadBatchesOptions;
@@ -63,7 +63,7 @@ export class ReadBatches {
     await new Promise<void>((resolve) => this.#onIdle.push(resolve));
   }
 
-  /** `same` are the values that questions must share to be combined. */
+  /** `same` are the values that reads must share to be combined. */
   #add(statement: Sql, same: Sql['values'], options: ReadOptions): Promise<readonly Tuple[]> {
     if (this.#waiting >= this.#options.waitingMax) {
       return Promise.reject(busy());
@@ -75,7 +75,7 @@ export class ReadBatches {
         options,
         waiting: [],
         running: 0,
-        asked: 0,
+        unanswered: 0,
         isScheduled: false,
       };
       this.#queues.set(name, queue);
@@ -97,60 +97,64 @@ export class ReadBatches {
 
   #start(queue: Queue): void {
     while (queue.waiting.length > 0 && queue.running < runningMax) {
-      const together = queue.waiting.splice(0, togetherMax);
-      this.#waiting -= together.length;
-      void this.#askFor(queue, together);
+      const batch = queue.waiting.splice(0, batchMax);
+      this.#waiting -= batch.length;
+      void this.#runBatch(queue, batch);
     }
   }
 
-  async #askFor(queue: Queue, together: readonly Waiting[]): Promise<void> {
+  async #runBatch(queue: Queue, batch: readonly QueuedRead[]): Promise<void> {
     const { promise: waited, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, waitMsMax);
     queue.running += 1;
-    queue.asked += 1;
-    const answered = this.#run(together, queue.options).finally(resolve);
+    queue.unanswered += 1;
+    const answered = this.#run(batch, queue.options).finally(resolve);
     await waited;
     clearTimeout(timer);
     queue.running -= 1;
     this.#start(queue);
     await answered;
-    queue.asked -= 1;
+    queue.unanswered -= 1;
     this.#forget(queue);
   }
 
-  #forget({ name, waiting, asked }: Queue): void {
-    if (waiting.length === 0 && asked === 0) this.#queues.delete(name);
-    if (this.#queues.size === 0) for (const tell of this.#onIdle.splice(0)) tell();
+  #forget({ name, waiting, unanswered }: Queue): void {
+    if (waiting.length === 0 && unanswered === 0) this.#queues.delete(name);
+    if (this.#queues.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
-  async #run(together: readonly Waiting[], options: ReadOptions): Promise<void> {
-    const byKey = Map.groupBy(together, ({ statement }) => keyOf(statement));
+  async #run(batch: readonly QueuedRead[], options: ReadOptions): Promise<void> {
+    const byKey = Map.groupBy(batch, ({ statement }) => keyOf(statement));
     const statements = [...byKey.values()].flatMap(([first]) => first?.statement ?? []);
     try {
-      const rows = await this.#ask(statements, options);
+      const rows = await this.#query(statements, options);
       for (const [index, same] of [...byKey.values()].entries())
         for (const { resolve } of same) resolve(rows[index] ?? []);
     } catch (error) {
       // The combined answer may be too large to hold although no single one is.
       if (statements.length > 1 && error instanceof AppError && error.code === 'bad_request')
         for (const same of byKey.values()) await this.#run(same, options);
-      else for (const { reject } of together) reject(error);
+      else for (const { reject } of batch) reject(error);
     }
   }
 
-  async #ask(statements: readonly Sql[], options: ReadOptions): Promise<readonly (readonly Tuple[])[]> {
+  async #query(statements: readonly Sql[], options: ReadOptions): Promise<readonly (readonly Tuple[])[]> {
     const [first, ...others] = statements;
     if (first === undefined) return [];
-    if (others.length === 0) return [await this.#options.ask(first, options)];
-    const rows = await this.#options.ask(combineLookups(statements, sql` LIMIT 1`), options);
+    if (others.length === 0) return [await this.#options.query(first, options)];
+    const rows = await this.#options.query(combineLookups(statements, sql` LIMIT 1`), options);
     return separateRows(statements.length, rows);
   }
 }
 
 /** The key of a queue. Texts are quoted and other values prefixed with their type, so that different lists of values never collide. */
-function nameOf({ text }: Sql, same: Sql['values'], { timeoutMs, known, bytesMax }: ReadOptions): string {
-  const told = same.map((value) =>
+function nameOf(
+  { text }: Sql,
+  same: Sql['values'],
+  { timeoutMs, definitionsVersion: version, bytesMax }: ReadOptions,
+): string {
+  const keys = same.map((value) =>
     typeof value === 'string' ? JSON.stringify(value) : `${typeof value} ${String(value)}`,
   );
-  return `${timeoutMs} ${bytesMax ?? ''} ${String(known)} ${told.join(',')} ${text}`;
+  return `${timeoutMs} ${bytesMax ?? ''} ${String(version)} ${keys.join(',')} ${text}`;
 }

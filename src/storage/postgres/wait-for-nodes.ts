@@ -57,7 +57,7 @@ export async function migrateWithoutOlderNodes(
       return await migrateNow();
     } catch (error) {
       if (!(error instanceof OlderNodesRun) || maxMs === 0) throw error;
-      // Looks at the list of nodes alone: each try of the migration would hold up those who work.
+      // Reads the list of nodes alone: each try of the migration would hold up running nodes.
       for (let nodes = await readOlderNodes(database, error.needed); nodes.length > 0;) {
         if (systemClock.monotonic() > endMs) throw error;
         await onWait(nodes);
@@ -67,7 +67,7 @@ export async function migrateWithoutOlderNodes(
     }
 }
 
-/** A version that does not say how many steps it knows knows none beyond those that all nodes had to know so far. */
+/** A version that does not report how many steps it knows has only the steps that every node needed so far. */
 async function readOlderNodes(reader: Reader, needed: number): Promise<readonly OlderNode[]> {
   // The column may be one of the steps that are to come.
   const rows = await reader.tuples(sql`

@@ -14,13 +14,13 @@ import { GroupStatements, keyOf } from './batched-statements.ts';
 import type { SearchTime } from './search-time.ts';
 
 export interface WriteGroupsOptions {
-  /** Runs one work in a transaction of its own, with what is left of the time of its searches. */
+  /** Runs one work in a transaction of its own, with the remaining time of its searches. */
   readonly alone: (work: Work<unknown>, searchTime: SearchTime) => Promise<unknown>;
   /**
-   * As `alone`, for a work that stands for many; `kept` tells how many of them its commit keeps. Rejects with {@link SpoiledGroup} when each
+   * As `alone`, for a work that runs many; `keptCount` returns how many of them its commit keeps. Rejects with {@link SpoiledGroup} when each
    * of them has to be run alone.
    */
-  readonly together: (work: GroupWork, kept: () => number) => Promise<readonly Outcome[]>;
+  readonly together: (work: GroupWork, keptCount: () => number) => Promise<readonly WorkOutcome[]>;
   readonly waitingMax: number;
 }
 
@@ -31,9 +31,9 @@ export interface GroupTransaction extends Transaction {
 }
 
 type Work<Result> = (tx: Transaction) => Promise<Result>;
-type GroupWork = (tx: GroupTransaction) => Promise<readonly Outcome[]>;
+type GroupWork = (tx: GroupTransaction) => Promise<readonly WorkOutcome[]>;
 
-type Outcome =
+type WorkOutcome =
   | { readonly kind: 'kept'; readonly value: unknown; readonly callbacks: readonly (() => void)[] }
   | { readonly kind: 'refused'; readonly error: unknown }
   /** The row that the work was going to change does not exist, or another transaction has locked it. */
@@ -46,7 +46,7 @@ interface GroupedWork {
   readonly searchTime: SearchTime;
 }
 
-interface Waiting extends GroupedWork {
+interface QueuedWork extends GroupedWork {
   readonly work: Work<unknown>;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -82,7 +82,7 @@ export class WriteGroups {
   readonly #runningAlone = new Set<Promise<void>>();
   /** The rows that running groups change. */
   readonly #changing = new Set<string>();
-  #waiting: Waiting[] = [];
+  #waiting: QueuedWork[] = [];
   #isScheduled = false;
   #ungroupedLeft = 0;
   /** The size of the group that was started last; 0 once the next group has waited for {@link fillMsMax}. */
@@ -98,7 +98,7 @@ export class WriteGroups {
       return Promise.reject(busy());
     }
     return new Promise<Result>((resolve, reject) => {
-      // `resolve` is given only what `work` of the same entry returned.
+      // `resolve` is called only with what `work` of the same entry returned.
       this.#waiting.push({ ...options, work, resolve: resolve as (value: unknown) => void, reject });
       this.#schedule();
     });
@@ -139,7 +139,7 @@ export class WriteGroups {
 
   /**
    * True when a group is running and fewer works wait than it has. A small group would cost as much as a large one, and stay small:
-   * its clients are answered, and ask again, together.
+   * its clients are answered, and send their next requests, together.
    */
   #isFilling(): boolean {
     return this.#running.size > 0 && this.#waiting.length < this.#lastSize;
@@ -159,8 +159,8 @@ export class WriteGroups {
     }, fillMsMax);
   }
 
-  #takeGroup(): readonly Waiting[] {
-    const group: Waiting[] = [];
+  #takeGroup(): readonly QueuedWork[] {
+    const group: QueuedWork[] = [];
     this.#waiting = this.#waiting.filter((one) => {
       const { changes } = one;
       if (group.length >= groupMax || (changes !== undefined && this.#changing.has(changes))) return true;
@@ -171,14 +171,14 @@ export class WriteGroups {
     return group;
   }
 
-  async #run(group: readonly Waiting[]): Promise<void> {
+  async #run(group: readonly QueuedWork[]): Promise<void> {
     const isOne = group.length === 1;
     if ((isOne && group[0]?.changes === undefined) || this.#ungroupedLeft > 0) return this.#runAlone(group);
     try {
-      let outcomes: readonly Outcome[] = [];
+      let outcomes: readonly WorkOutcome[] = [];
       const work: GroupWork = async (tx) => (outcomes = await runAll(tx, group));
-      const kept = (): number => outcomes.filter(({ kind }) => kind === 'kept').length;
-      outcomes = await this.#options.together(work, kept);
+      const keptCount = (): number => outcomes.filter(({ kind }) => kind === 'kept').length;
+      outcomes = await this.#options.together(work, keptCount);
       for (const [index, one] of group.entries()) this.#settle(one, outcomes[index]);
     } catch (error) {
       // AssertionFailed: a work that awaited something else than its tx must not fail the others of its group.
@@ -189,14 +189,14 @@ export class WriteGroups {
     }
   }
 
-  #settle(one: Waiting, outcome: Outcome | undefined): void {
+  #settle(one: QueuedWork, outcome: WorkOutcome | undefined): void {
     if (outcome?.kind === 'kept') one.resolve(outcome.value);
     else if (outcome?.kind === 'refused') one.reject(outcome.error);
     else this.#runAlone([one]);
   }
 
   /** Does not hold up the next group, because these works may have to wait for locks of other transactions. */
-  #runAlone(group: readonly Waiting[]): void {
+  #runAlone(group: readonly QueuedWork[]): void {
     this.#ungroupedLeft = Math.max(0, this.#ungroupedLeft - group.length);
     for (const { work, searchTime, resolve, reject } of group) {
       const alone = this.#options
@@ -208,7 +208,7 @@ export class WriteGroups {
   }
 }
 
-async function runAll(tx: GroupTransaction, group: readonly Waiting[]): Promise<readonly Outcome[]> {
+async function runAll(tx: GroupTransaction, group: readonly QueuedWork[]): Promise<readonly WorkOutcome[]> {
   const statements = new GroupStatements(tx);
   const outcomes = await Promise.all(
     group.map(({ work, ...grouped }) => runOne(new SharedTransaction(tx, statements, grouped), work)),
@@ -222,10 +222,10 @@ async function runAll(tx: GroupTransaction, group: readonly Waiting[]): Promise<
 }
 
 /** Runs one work of a group. A work that fails before it has written anything leaves the group intact; one that fails later spoils it. */
-async function runOne(tx: SharedTransaction, work: Work<unknown>): Promise<Outcome> {
+async function runOne(tx: SharedTransaction, work: Work<unknown>): Promise<WorkOutcome> {
   const outcome = await work(tx).then(
-    (value): Outcome => ({ kind: 'kept', value, callbacks: tx.callbacks }),
-    (error: unknown): Outcome => ({ kind: 'refused', error }),
+    (value): WorkOutcome => ({ kind: 'kept', value, callbacks: tx.callbacks }),
+    (error: unknown): WorkOutcome => ({ kind: 'refused', error }),
   );
   if (!tx.hasWritten) return tx.hasMissed ? { kind: 'missed' } : outcome;
   if (outcome.kind === 'kept' && !tx.hasMissed) return outcome;
@@ -238,7 +238,7 @@ class Missed extends Error {
   override readonly name = 'Missed';
 }
 
-/** The `tx` that one work of a group is given. */
+/** The `tx` of one work of a group. */
 class SharedTransaction implements Transaction {
   readonly isTransaction = true;
   readonly callbacks: (() => void)[] = [];
@@ -309,9 +309,9 @@ class SharedTransaction implements Transaction {
     return this.#tx.inOrder(steps);
   }
 
-  insertLater<Given>(gathering: BulkInsert<Given>, row: Given): Promise<void> {
+  insertLater<Item>(bulkInsert: BulkInsert<Item>, row: Item): Promise<void> {
     this.hasWritten = true;
-    return this.#statements.gather(gathering, row);
+    return this.#statements.insertLater(bulkInsert, row);
   }
 
   /** Other works of the group would wait. */

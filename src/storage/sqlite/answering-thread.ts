@@ -5,7 +5,7 @@ import { startThread } from '../../base/thread.ts';
 /** A thread that answers questions about files, one after the other. It keeps the process alive only while it works. */
 export class AnsweringThread<Question, Answer> {
   readonly #worker: Worker;
-  /** Those who wait for an answer, in the order in which they asked. */
+  /** The pending requests, in the order in which they were sent. */
   readonly #waiting: PromiseWithResolvers<Answer>[] = [];
   #endError: Error | undefined;
 

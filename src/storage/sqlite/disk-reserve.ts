@@ -19,8 +19,8 @@ const lookIntervalMs = 60_000;
 const firstLookMs = 2_000;
 
 /**
- * A file that takes room while the disk has some, and is removed for as long as somebody is to write who makes room. SQLite cannot
- * delete on a full disk otherwise: it writes a log first.
+ * A file that reserves disk space, and is removed while a work that frees space runs on a full disk. Otherwise SQLite could not
+ * delete there: it writes a log first.
  */
 export class DiskReserve implements Reserve {
   readonly #directory: string;
@@ -31,7 +31,7 @@ export class DiskReserve implements Reserve {
   #poller: Poller | undefined;
   #first: NodeJS.Timeout | undefined;
 
-  /** `foldLog` gives back to the disk what the log of an instance takes. */
+  /** `foldLog` frees the disk space of an instance's log. */
   constructor(directory: string, foldLog: (instanceId: string) => void) {
     this.#directory = directory;
     this.#foldLog = foldLog;
@@ -78,13 +78,13 @@ export class DiskReserve implements Reserve {
     }
   }
 
-  /** Takes room of which there is plenty: never more than half of what is free. */
+  /** Allocates the reserve: never more than half of the free space. */
   async #grow(): Promise<void> {
     const { whole, free } = await this.#measure();
     await this.#fill(Math.min(whole, (await this.#size()) + Math.floor(free / 2)));
   }
 
-  /** Leaves something free, but rather half of the reserve than that: whoever writes meanwhile would otherwise use it up, time after time. */
+  /** Leaves some space free, but prefers half of the reserve: concurrent writers would otherwise use the free space up, time after time. */
   async #takeBack(): Promise<void> {
     const { whole, free } = await this.#measure();
     await this.#fill(Math.min(whole, Math.max(free - spareBytes, Math.min(free, whole / 2))));

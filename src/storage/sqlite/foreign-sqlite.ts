@@ -28,7 +28,7 @@ export class ForeignSqlite {
   /** What {@link markOf} said of the file when it was opened; undefined when a copy is read. */
   readonly #mark: string | undefined;
 
-  private constructor(path: string, place: OpenPlace) {
+  private constructor(path: string, place: OpenOptions) {
     this.#path = path;
     this.#mark = place.copy === undefined ? markOf(path) : undefined;
     this.#database = openFile(place);
@@ -61,16 +61,16 @@ export class ForeignSqlite {
 
   count(table: string): number {
     this.#tableOf(table, []);
-    for (const [count] of this.#ask(sql`SELECT count(*) FROM ${identifier(table)}`)) return Number(count);
+    for (const [count] of this.#select(sql`SELECT count(*) FROM ${identifier(table)}`)) return Number(count);
     return 0;
   }
 
-  /** The rows of a table in the order in which they were made, with these of its columns: {@link columnsOf} says which there are. */
+  /** The rows of a table in the order of their creation, with these of its columns (see {@link columnsOf}). */
   rows(table: string, columns: readonly string[]): Iterable<readonly ForeignValue[]> {
-    const found = this.#tableOf(table, columns);
+    const definition = this.#tableOf(table, columns);
     const names = joinSql(columns.map(identifier), ', ');
-    return this.#ask(
-      sql`SELECT ${names} FROM ${identifier(table)}${found.hasRowId ? sql` ORDER BY _rowid_` : sql``}`,
+    return this.#select(
+      sql`SELECT ${names} FROM ${identifier(table)}${definition.hasRowId ? sql` ORDER BY _rowid_` : sql``}`,
     );
   }
 
@@ -81,12 +81,12 @@ export class ForeignSqlite {
   equalRows(table: string, { columns, keys, where }: EqualRows): Iterable<readonly ForeignValue[]> {
     this.#tableOf(table, ['id', ...columns]);
     const conditions = joinSql([sql`typeof(id) = 'text' AND id <> ''`, ...where], ' AND ');
-    return this.#ask(
+    return this.#select(
       sql`SELECT min(id) FROM ${identifier(table)} WHERE ${conditions} GROUP BY ${joinSql(keys, ', ')} HAVING count(*) > 1`,
     );
   }
 
-  /** Throws when the file has been written to since it was opened: what was read of it may be inconsistent. */
+  /** Throws when the file has been written to since it was opened: the rows that were read may be inconsistent. */
   requireUnchanged(): void {
     if (this.#mark !== undefined && this.#mark !== markOf(this.#path)) throw inUse(this.#path);
   }
@@ -97,15 +97,15 @@ export class ForeignSqlite {
 
   /** Throws bad_request for all but stored columns of real tables: a view or a computed column of a crafted file must not run. */
   #tableOf(table: string, columns: readonly string[]): ForeignTable {
-    const found = this.#tables.get(table);
-    const missing = columns.filter((column) => found?.columns.includes(column) !== true);
-    if (found !== undefined && missing.length === 0) return found;
+    const definition = this.#tables.get(table);
+    const missing = columns.filter((column) => definition?.columns.includes(column) !== true);
+    if (definition !== undefined && missing.length === 0) return definition;
     const what =
-      found === undefined ? 'no' : `no ${missing.map((name) => JSON.stringify(name)).join(', ')} in its`;
+      definition === undefined ? 'no' : `no ${missing.map((name) => JSON.stringify(name)).join(', ')} in its`;
     throw new AppError('bad_request', `${this.#path} has ${what} table ${JSON.stringify(table)}.`);
   }
 
-  *#ask(statement: Sql): Generator<readonly ForeignValue[]> {
+  *#select(statement: Sql): Generator<readonly ForeignValue[]> {
     try {
       const prepared = this.#database.prepare(statement.text);
       prepared.setReturnArrays(true);
@@ -131,7 +131,7 @@ interface ForeignTable {
   readonly hasRowId: boolean;
 }
 
-interface Place {
+interface SourceFile {
   readonly path: string;
   /** The private copy, if there is one: its file is `path`. */
   readonly copy: Copy | undefined;
@@ -142,11 +142,11 @@ interface Copy {
   readonly remove: () => Promise<void>;
 }
 
-interface OpenPlace extends Place {
+interface OpenOptions extends SourceFile {
   readonly valueBytesMax: number;
 }
 
-async function prepare(path: string): Promise<Place> {
+async function prepare(path: string): Promise<SourceFile> {
   if (!(await isPresent(path))) throw new AppError('bad_request', `There is no file ${path}.`);
   // SQLite would roll the journal back, which changes the file, and any other file that the journal names.
   if (await isPresent(`${path}-journal`)) throw inUse(path);
@@ -186,13 +186,13 @@ function removable(folder: string): Copy {
 
 /** True when the file exists and is not empty. Throws when it is no regular file: a link could lead anywhere. */
 async function isPresent(path: string): Promise<boolean> {
-  const found = await lstat(path).catch((error: unknown) => {
+  const stats = await lstat(path).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   });
-  if (found === undefined) return false;
-  if (!found.isFile()) throw new AppError('bad_request', `${path} is no regular file.`);
-  return found.size > 0;
+  if (stats === undefined) return false;
+  if (!stats.isFile()) throw new AppError('bad_request', `${path} is no regular file.`);
+  return stats.size > 0;
 }
 
 /** A text that changes with every write to the file. */
@@ -202,7 +202,7 @@ function markOf(path: string): string {
 }
 
 /** Opens a file without a log as immutable: otherwise SQLite would create lock and index files beside it. */
-function openFile({ path, copy, valueBytesMax }: OpenPlace): DatabaseSync {
+function openFile({ path, copy, valueBytesMax }: OpenOptions): DatabaseSync {
   const url = pathToFileURL(path);
   if (copy === undefined) url.searchParams.set('immutable', '1');
   try {
@@ -220,12 +220,12 @@ function openFile({ path, copy, valueBytesMax }: OpenPlace): DatabaseSync {
 
 function readTables(database: DatabaseSync): ReadonlyMap<string, ForeignTable> {
   database.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0');
-  const found = database.prepare(
+  const tableList = database.prepare(
     `SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table'`,
   );
   // `hidden` marks generated columns, which would be computed when they are read.
   const columns = database.prepare('SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0');
-  const names = found.all().map(({ name, wr }) => [String(name), wr === 0] as const);
+  const names = tableList.all().map(({ name, wr }) => [String(name), wr === 0] as const);
   return new Map(
     names.map(([table, hasRowId]) => [
       table,
@@ -243,6 +243,6 @@ function unreadable(path: string, error: unknown): AppError {
 function inUse(path: string): AppError {
   return new AppError(
     'bad_request',
-    `${path} is being written to, or was left in the middle of a write: stop the server that uses it, or give a backup of it.`,
+    `${path} is being written to, or was left in the middle of a write: stop the server that uses it, or use a backup of it.`,
   );
 }

@@ -30,7 +30,7 @@ const markIntervalMs = 1_000;
 
 export interface SqliteHomeOptions {
   readonly queryTimeoutMs: number;
-  /** Called with what to tell the operator when acknowledged changes are missing. */
+  /** Called with a warning for the operator when acknowledged changes are missing. */
   readonly onLoss: (loss: string) => void;
   readonly upgradeCopies: Pick<UpgradeCopyOptions, 'copiesMax' | 'onCopy'>;
   readonly onNotice: NonNullable<MigrateOptions['onNotice']>;
@@ -75,7 +75,7 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
       opened.set(instanceId, { ...file, definitions });
       return file.database;
     },
-    // NORMAL does not sync the write-ahead log with each commit: nobody was promised that log entries are kept.
+    // NORMAL does not sync the write-ahead log with each commit: log entries may be lost.
     openLogs: async (instanceId) => {
       const path = join(folderOf(instanceId), 'logs.db');
       const file = await openFile({ path, ...searched, migrations: logMigrations, synchronous: 'NORMAL' });
@@ -89,8 +89,8 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
     isOutdated: false,
     fault: (instance) => refusedFault(directory) ?? health.faultFor(instance),
     refresh: async (instanceId) => {
-      const found = opened.get(instanceId);
-      await found?.definitions.refresh(found.database);
+      const instance = opened.get(instanceId);
+      await instance?.definitions.refresh(instance.database);
     },
     stop: async () => {
       for (const watch of watches) await watch.stop();
@@ -121,7 +121,7 @@ function watchFiles(
   };
   return [
     new Poller({ intervalMs: watchIntervalMs, poll: look, onError }),
-    // A mark is only a help. Why it cannot be written, other errors say.
+    // A mark is optional. Other errors report why it cannot be written.
     new Poller({ intervalMs: markIntervalMs, poll: writeMarks, onError: () => undefined }),
   ];
 }
@@ -131,7 +131,7 @@ function refusedFault(directory: string): StorageFault | undefined {
   return writingRefusal(directory) === undefined ? undefined : 'disk';
 }
 
-/** What a file tells of its failures, those at its opening included, and how it is tried again. */
+/** How failures of a file are reported, those at its opening included, and how it is probed again. */
 function watching(
   health: StorageHealth,
   place: string,
@@ -270,8 +270,8 @@ class UnopenedFile extends AppError {
   constructor(path: string, error: AppError) {
     // An EngineFailure may say `outcome_unknown`, which is wrong here: nothing was begun.
     const isBroken = error instanceof EngineFailure;
-    const told = isBroken ? unavailableText : error.message;
-    super(isBroken ? 'unavailable' : error.code, told, {
+    const message = isBroken ? unavailableText : error.message;
+    super(isBroken ? 'unavailable' : error.code, message, {
       cause: error,
       retryAfter: error.retryAfter ?? unavailableSeconds,
     });
@@ -280,7 +280,7 @@ class UnopenedFile extends AppError {
   }
 }
 
-/** The engine's own message, where there is one and it says more than ours. */
+/** The engine's own message, where it is more precise than ours. */
 function reasonOf(error: AppError): string {
   const { cause, code } = error;
   return cause instanceof Error && code !== 'storage_full' ? `${cause.message}.` : error.message;

@@ -4,13 +4,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { controlMigrations } from '../migrations/control-migrations.ts';
 import { instanceMigrations } from '../migrations/instance-migrations.ts';
 
-/** What a file of a data directory is like, without anything of it being changed. */
+/** The state of a file of a data directory, which is only read. */
 export interface InspectedFile {
   /** Within the directory: `instances/k2m9x4q7w1z8b5n/data.db`. */
   readonly name: string;
   /** What is damaged, or why it cannot be read; undefined for a file that is whole. */
   readonly problem: string | undefined;
-  /** The steps of its migrations that it has, and those that this version knows. */
+  /** How many migrations the file has, and how many this version has. */
   readonly steps: number;
   readonly stepsKnown: number;
 }
@@ -38,9 +38,14 @@ function inspectFile(directory: string, name: string, stepsKnown: number): Inspe
     const database = new DatabaseSync(join(directory, name), { readOnly: true });
     try {
       const rows = database.prepare(`PRAGMA quick_check(${problemsMax})`).all();
-      const found = rows.map((row) => String(row['quick_check'])).join('; ');
+      const report = rows.map((row) => String(row['quick_check'])).join('; ');
       const row = database.prepare('SELECT count(*) AS steps FROM "$migration"').get();
-      return { name, problem: found === 'ok' ? undefined : found, steps: Number(row?.['steps']), stepsKnown };
+      return {
+        name,
+        problem: report === 'ok' ? undefined : report,
+        steps: Number(row?.['steps']),
+        stepsKnown,
+      };
     } finally {
       database.close();
     }

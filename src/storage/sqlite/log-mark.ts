@@ -31,7 +31,7 @@ export class LogMark {
     this.#pages = fileTime !== undefined && fileTime === timeOf(path) ? Number(pages) : 0;
   }
 
-  /** Returns what to tell the operator if the log lacks pages. Called once the file is open, before anything is written. */
+  /** Returns the warning for the operator if the log lacks pages. Called once the file is open, before anything is written. */
   findLoss(log: WalState | undefined): string | undefined {
     if (log === undefined || log.pages >= this.#pages) return undefined;
     rmSync(markOf(this.#path), { force: true });

@@ -24,11 +24,11 @@ const waitingSearchesMax = 200;
 /** How long a search may take on the main thread. */
 const budgetMsMax = 4;
 
-/** What is left of it for each search when others have used it up in the same turn of the event loop: much more than an index needs. */
+/** The budget of a search when others have used it up in the same turn of the event loop: much more than an index needs. */
 const budgetMsMin = 0.25;
 
 /**
- * While somebody reads from a log it cannot begin anew, and threads whose reads overlap would let it grow without end. Beyond this size
+ * A log that is being read cannot restart, and threads whose reads overlap would let it grow without end. Beyond this size
  * the searches of a file run one after the other, and the log is copied in between. SQLite itself cuts it to half of that.
  */
 const logBytesMax = 128 * 1024 * 1024;
@@ -61,7 +61,7 @@ export interface PooledResult {
   readonly isSlow: boolean;
 }
 
-interface Waiting extends PooledSearch {
+interface QueuedSearch extends PooledSearch {
   readonly sinceMs: number;
   /** When the timeout passes. */
   readonly dueMs: number;
@@ -92,7 +92,7 @@ export class ReaderPool {
   readonly #files = new Set<PooledFile>();
   #filesOpened = 0;
   /** The files with waiting searches, in the order of their turns. */
-  readonly #turns = new Map<PooledFile, Waiting[]>();
+  readonly #turns = new Map<PooledFile, QueuedSearch[]>();
   #isStopped = false;
   /** How long searches that had to be ended have held up this turn of the event loop. */
   #wastedMs = 0;
@@ -192,7 +192,7 @@ export class ReaderPool {
     return undefined;
   }
 
-  async #run(thread: Thread, file: PooledFile, search: Waiting): Promise<void> {
+  async #run(thread: Thread, file: PooledFile, search: QueuedSearch): Promise<void> {
     const { statement, timeoutMs, bytesMax, sinceMs, dueMs, timer, resolve, reject } = search;
     clearTimeout(timer);
     this.#threads.set(thread, file);
@@ -215,7 +215,7 @@ export class ReaderPool {
     this.#begin();
   }
 
-  #drop(file: PooledFile, search: Waiting): void {
+  #drop(file: PooledFile, search: QueuedSearch): void {
     const waiting = this.#turns.get(file)?.filter((one) => one !== search) ?? [];
     if (waiting.length > 0) this.#turns.set(file, waiting);
     else this.#turns.delete(file);

@@ -21,7 +21,7 @@ const connections = new Map<number, SqliteConnection>();
 port.on('message', (message: ToReader) => port.postMessage(answerOf(message)));
 
 /** What is left to be sent of the last search. */
-let found = { pieces: new RowPieces([]), tookMs: 0 };
+let remaining = { pieces: new RowPieces([]), tookMs: 0 };
 
 function answerOf(message: ToReader): FromReader {
   if (message.kind === 'more') return nextPiece();
@@ -43,14 +43,14 @@ function search({ file, statement, timeoutMs, spentMs, bytesMax }: ReaderSearch)
   connections.set(file.number, connection);
   const startMs = systemClock.monotonic();
   const rows = connection.search(statement, { spentMs, bytesMax });
-  found = { pieces: new RowPieces(rows), tookMs: systemClock.monotonic() - startMs };
+  remaining = { pieces: new RowPieces(rows), tookMs: systemClock.monotonic() - startMs };
   return nextPiece();
 }
 
 function nextPiece(): FromReader {
-  const { pieces, tookMs } = found;
+  const { pieces, tookMs } = remaining;
   const piece = pieces.next();
-  if (piece.isLast) found = { pieces: new RowPieces([]), tookMs: 0 };
+  if (piece.isLast) remaining = { pieces: new RowPieces([]), tookMs: 0 };
   return { kind: 'rows', ...piece, tookMs };
 }
 

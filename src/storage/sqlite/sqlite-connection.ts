@@ -19,7 +19,7 @@ import { jsonNumber } from './sqlite-names.ts';
 
 /**
  * The size of a generation of prepared statements, in characters of SQL: the memory that SQLite takes for one grows with its columns
- * and conditions, to hundreds of kilobytes, and guests choose what they ask. `statementLength` is added for each, as even a short one
+ * and conditions, to hundreds of kilobytes, and guests choose their queries. `statementLength` is added for each, as even a short one
  * takes memory.
  */
 const statementsLengthMax = 256 * 1024;
@@ -50,8 +50,8 @@ export class SqliteConnection {
   /** Whether a commit is on the disk only after {@link syncLog}; otherwise it gets there in time, or is lost with the machine. */
   readonly isFullySynced: boolean;
   readonly #deadline: Deadline;
-  readonly #rowStatements = knownStatements();
-  readonly #tupleStatements = knownStatements();
+  readonly #rowStatements = statementCache();
+  readonly #tupleStatements = statementCache();
 
   constructor(path: string, options: ConnectionOptions) {
     this.#path = path;
@@ -112,12 +112,12 @@ export class SqliteConnection {
     try {
       const prepared = this.#prepareTuples(statement.text);
       this.#deadline.reset(time);
-      const found = prepared.iterate(...statement.values);
+      const iterator = prepared.iterate(...statement.values);
       try {
-        return takeAll(found, time.bytesMax);
+        return takeAll(iterator, time.bytesMax);
       } catch (error) {
         // Resets the statement, which would otherwise keep its read transaction open.
-        found.return?.();
+        iterator.return?.();
         throw error;
       }
     } catch (error) {
@@ -154,12 +154,12 @@ export class SqliteConnection {
     if (row?.['busy'] !== 0) throw new EngineFailure(new Error('The log is in use.'));
   }
 
-  /** Copies the log into the file, so that the next write begins it anew if nobody reads from it. Waits for no other process. */
+  /** Copies the log into the file, so that the next write restarts it if no connection reads from it. Waits for no other process. */
   copyLog(): void {
     this.get(sql`PRAGMA wal_checkpoint(PASSIVE)`);
   }
 
-  /** As {@link emptyLog}, but waits for nobody: where another connection reads from the log, it is only copied. */
+  /** As {@link emptyLog}, but does not wait: where another connection reads from the log, it is only copied. */
   foldLog(): void {
     this.#database.exec('PRAGMA busy_timeout = 0');
     try {
@@ -176,7 +176,7 @@ export class SqliteConnection {
       const [, pages, copiedPages] = (state ?? []).map(Number);
       if ((pages ?? 0) - (copiedPages ?? 0) >= checkpointPages) this.copyLog();
     } catch {
-      // A disk that is full or fails is met by the next commit, which can tell somebody.
+      // A disk that is full or fails fails the next commit, which reports it.
     }
   }
 
@@ -201,7 +201,7 @@ export class SqliteConnection {
     this.#database.close();
   }
 
-  /** Translates an error of a statement. When a read-only file system refuses a write, not even part of it is there. */
+  /** Translates an error of a statement. When a read-only file system refuses a write, none of it was written. */
   #failure(error: unknown): unknown {
     if (isFailedWrite(error) && writingRefusal(this.#path) === 'EROFS')
       return new EngineFailure(error, { isCertain: true });
@@ -210,8 +210,8 @@ export class SqliteConnection {
 
   #prepareTuples(text: string): StatementSync {
     this.#deadline.reset();
-    const found = this.#tupleStatements.find(text);
-    if (found !== undefined) return found;
+    const cached = this.#tupleStatements.find(text);
+    if (cached !== undefined) return cached;
     const prepared = this.#database.prepare(text);
     prepared.setReturnArrays(true);
     this.#tupleStatements.add(text, prepared);
@@ -220,8 +220,8 @@ export class SqliteConnection {
 
   #prepare({ text, form }: Pick<Sql, 'text'> & Partial<Sql>): StatementSync {
     this.#deadline.reset();
-    const found = this.#rowStatements.find(text);
-    if (found !== undefined) return found;
+    const cached = this.#rowStatements.find(text);
+    if (cached !== undefined) return cached;
     const prepared = this.#database.prepare(text);
     // An explanation that is kept does not notice that the schema has changed.
     if (form?.kind !== 'explain') this.#rowStatements.add(text, prepared);
@@ -230,7 +230,7 @@ export class SqliteConnection {
 }
 
 /** A cache that finalizes evicted statements at once: the garbage collector sees only a few bytes of each, and would come late. */
-function knownStatements(): GenerationCache<string, StatementSync> {
+function statementCache(): GenerationCache<string, StatementSync> {
   const lengthOf = (_: StatementSync, text: string): number => text.length + statementLength;
   // Node 24 has no `close` yet, nor do the types.
   const close = (statement: StatementSync & { close?: () => void }): void => statement.close?.();
@@ -238,10 +238,10 @@ function knownStatements(): GenerationCache<string, StatementSync> {
 }
 
 /** Collects the rows. Throws `bad_request` when they exceed the maximum. */
-function takeAll(found: Iterable<unknown>, bytesMax = answerBytesMax): Tuple[] {
+function takeAll(source: Iterable<unknown>, bytesMax = answerBytesMax): Tuple[] {
   const rows: Tuple[] = [];
   let bytes = 0;
-  for (const row of found) {
+  for (const row of source) {
     // The statement was set to return rows as arrays.
     const tuple = row as Tuple;
     bytes += bytesOfTuple(tuple);
@@ -326,7 +326,7 @@ export function writingRefusal(path: string): string | undefined {
 
 const syncAside = promisify(fdatasync);
 
-/** A sync that takes longer blocks nobody again soon. Crossing to another thread and back costs a fifth of a create (decision 18). */
+/** After a longer sync, the following ones do not block this thread. Crossing to another thread and back costs a fifth of a create (decision 18). */
 const quickSyncMs = 1;
 
 /** So many quick syncs in a row show that the disk is a quick one, or has become one again. */

@@ -17,7 +17,7 @@ import type { WriterThreads } from './writer-thread.ts';
 
 export interface SqliteOptions {
   readonly path: string;
-  /** `NORMAL` may lose acknowledged writes on power loss: only for data that nobody relies on, as request logs. */
+  /** `NORMAL` may lose acknowledged writes on power loss: only for data that may be lost, such as request logs. */
   readonly synchronous?: Synchronous;
   readonly queryTimeoutMs?: number;
   /** Ends searches that take too long. */
@@ -30,7 +30,7 @@ export interface SqliteOptions {
   readonly readers?: ReaderPool;
   /** For a file whose tables are altered: what takes long is then done by threads. */
   readonly writers?: WriterThreads;
-  /** Where commits and statements are counted; undefined for a file about which nobody asks. */
+  /** Where commits and statements are counted; undefined for a file without metrics. */
   readonly counts?: StorageCounts;
   /** Called with what a read or a write has failed by. */
   readonly onFailure?: (error: unknown) => void;
@@ -43,7 +43,7 @@ export interface SqliteFile extends Database {
   logState(): WalState | undefined;
   /** Writes something small, and copies the write-ahead log into the file, which may have to grow. Rejects while either fails. */
   probe(): Promise<void>;
-  /** Copies the write-ahead log into the file, and gives the room that it takes back to the disk, as far as nobody reads from it. */
+  /** Copies the write-ahead log into the file, and frees its disk space as far as no connection reads from it. */
   foldLog(): void;
 }
 
@@ -64,7 +64,7 @@ const COMMIT = sql`COMMIT`;
 const PROBE = sql`PRAGMA user_version = 0`;
 /** The pages of a file, and the characters of its schema, which is read again after each change of it. */
 const SIZES = sql`SELECT (SELECT page_count FROM pragma_page_count()), (SELECT sum(length(sql)) FROM sqlite_schema)`;
-/** Checkpoints nothing: it only says what is in the log. */
+/** Checkpoints nothing: only reports the state of the log. */
 const LOG_STATE = sql`PRAGMA wal_checkpoint(NOOP)`;
 
 class SqliteDatabase implements SqliteFile {
@@ -82,7 +82,7 @@ class SqliteDatabase implements SqliteFile {
   #isHeld = false;
   /** The number of the file in its file system. */
   #inode: string | undefined;
-  /** Works for which a thread was asked. */
+  /** Works that wait for a thread or have one. */
   readonly #lent = new Set<Promise<unknown>>();
   readonly #stopping = new AbortController();
   readonly #state = new SqliteState();
@@ -206,14 +206,14 @@ class SqliteDatabase implements SqliteFile {
     this.#queue.close();
   }
 
-  async #read<Result>(kind: StatementKind, ask: () => Result | Promise<Result>): Promise<Result> {
+  async #read<Result>(kind: StatementKind, query: () => Result | Promise<Result>): Promise<Result> {
     const { definitions, counts } = this.#options;
-    const known = definitions?.version;
+    const version = definitions?.version;
     const startMs = systemClock.monotonic();
     try {
-      const asked = ask();
+      const answer = query();
       // What this thread answers is over: an await would add the turns of others.
-      const rows = asked instanceof Promise ? await asked : asked;
+      const rows = answer instanceof Promise ? await answer : answer;
       counts?.sqlSeconds[kind].noteMs(systemClock.monotonic() - startMs);
       return rows;
     } catch (thrown) {
@@ -223,13 +223,13 @@ class SqliteDatabase implements SqliteFile {
       // A thread sees a change of this process before it is on the disk, and remembered here.
       await this.#queue.synced;
       await definitions.refresh(this);
-      throw definitions.version === known ? error : new OutdatedDefinitions(error);
+      throw definitions.version === version ? error : new OutdatedDefinitions(error);
     }
   }
 
   #noteFailure(error: unknown): void {
     this.#options.onFailure?.(error);
-    // The next write can begin the log anew, in the room that it has, when all of it is copied into the file.
+    // Once the whole log is copied into the file, the next write can restart it without more disk space.
     if (error instanceof AppError && error.code === 'storage_full') setImmediate(() => this.#copyFullLog());
   }
 
@@ -242,21 +242,21 @@ class SqliteDatabase implements SqliteFile {
   }
 
   /** Most searches end within the budget: an index answers them. The others are run again by a thread. */
-  #search(statement: Sql, asked: SearchOptions): Tuple[] | Promise<Tuple[]> {
+  #search(statement: Sql, options: SearchOptions): Tuple[] | Promise<Tuple[]> {
     const { readers, queryTimeoutMs = queryTimeoutMsDefault } = this.#options;
     const pooled = this.#pooled;
     // A shorter time is one of which some has passed already.
-    const shorterMs = Math.max(0, queryTimeoutMs - (asked.timeoutMs ?? queryTimeoutMs));
-    const spentMs = (asked.spentMs ?? 0) + shorterMs;
-    const options = { ...asked, spentMs };
-    if (readers === undefined || pooled === undefined) return this.#view().search(statement, options);
-    const { bytesMax } = asked;
+    const shorterMs = Math.max(0, queryTimeoutMs - (options.timeoutMs ?? queryTimeoutMs));
+    const spentMs = (options.spentMs ?? 0) + shorterMs;
+    const budget = { ...options, spentMs };
+    if (readers === undefined || pooled === undefined) return this.#view().search(statement, budget);
+    const { bytesMax } = options;
     if (this.#slowTexts.find(statement.text) === true)
       return this.#searchInThread({ readers, pooled }, statement, { spentMs, bytesMax });
     const startMs = systemClock.monotonic();
     const { budgetMs } = readers;
     try {
-      const rows = this.#view().search(statement, { ...options, budgetMs });
+      const rows = this.#view().search(statement, { ...budget, budgetMs });
       // A count of all rows, which nothing ends.
       if (systemClock.monotonic() - startMs > budgetMs) this.#slowTexts.add(statement.text, true);
       return rows;
@@ -336,7 +336,7 @@ class SqliteDatabase implements SqliteFile {
     }
   }
 
-  /** Closes the writer on failure: the constructor then throws, so nobody can call `stop`. */
+  /** Closes the writer on failure: the constructor then throws, and there is no object to stop. */
   #openReader(): SqliteConnection {
     try {
       return this.#open(true);
@@ -372,7 +372,7 @@ export function sqliteVersion(): readonly [number, number, number] {
   return [major, minor, patch];
 }
 
-/** An object that stands for the committed state that the reader's connection sees: the same object for as long as that is the same. */
+/** An object that identifies the committed state that the reader's connection sees: the same object until that state changes. */
 export class SqliteState {
   #state = {};
   #version: unknown;

@@ -15,11 +15,11 @@ export class SqliteDefinitions {
   /** False before the migrations have run and after the file was closed: there is no version to read then. */
   #isInForce = false;
   #hasEnded = false;
-  #known = '';
+  #version = '';
   /** How often the memory was changed, by writes of this process and by refreshes. */
   #changes = 0;
-  /** The `data_version` of the writer's connection for which `#known` was found to be current. */
-  #seen: unknown;
+  /** The `data_version` of the writer's connection for which `#version` was found to be current. */
+  #checkedDataVersion: unknown;
 
   constructor(memory: Memory) {
     this.#memory = memory;
@@ -40,17 +40,17 @@ export class SqliteDefinitions {
 
   /** Of the definitions in this process's memory: another one after each change of them. */
   get version(): string {
-    return this.#known;
+    return this.#version;
   }
 
   /** Called at the start of each group of writes, under the file's lock. The version is read only if another connection has committed. */
   isOutdated(writer: SqliteConnection): boolean {
     if (!this.#isInForce) return false;
-    const seen = dataVersion(writer);
-    if (seen === this.#seen) return false;
-    const isOutdated = String(writer.get(VERSION)?.['value'] ?? '') !== this.#known;
+    const dataVersionNow = dataVersion(writer);
+    if (dataVersionNow === this.#checkedDataVersion) return false;
+    const isOutdated = String(writer.get(VERSION)?.['value'] ?? '') !== this.#version;
     // Not remembered while outdated: the next call has to compare again, until the memory was refreshed.
-    if (!isOutdated) this.#seen = seen;
+    if (!isOutdated) this.#checkedDataVersion = dataVersionNow;
     return isOutdated;
   }
 
@@ -61,14 +61,14 @@ export class SqliteDefinitions {
       const before = this.#changes;
       // The version is read first: at worst, a change that comes after it is read twice.
       const version = await readVersion(database);
-      if (version === this.#known) return false;
+      if (version === this.#version) return false;
       const remember = await this.#memory.read(database);
       // A write of this process that was committed meanwhile is in the memory, but perhaps not in what was read.
       if (this.#changes !== before) continue;
       remember();
       // Counted, so that a concurrent refresh that began earlier does not replace this by older definitions.
       this.#changes += 1;
-      this.#known = version;
+      this.#version = version;
       return true;
     }
   }
@@ -81,7 +81,7 @@ export class SqliteDefinitions {
       ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
     tx.afterCommit(() => {
       this.#changes += 1;
-      this.#known = version;
+      this.#version = version;
     });
   }
 }

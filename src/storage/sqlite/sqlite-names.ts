@@ -31,11 +31,11 @@ const everything = sql`TRUE`;
 const tables = new GenerationCache<string, Sql>(5_000);
 
 /** The FROM item of each list of columns. */
-const made = new WeakMap<readonly InlineColumn[], Sql>();
+const valuesTables = new WeakMap<readonly InlineColumn[], Sql>();
 
 const lastPosition = sql`last_insert_rowid()`;
 
-const togetherMax = 64;
+const rowsMax = 64;
 
 /** The combined INSERTs, by text and number of rows. */
 const combined = new CombinedStatements(16);
@@ -74,7 +74,7 @@ export const sqliteNames: Names = {
   scopeValue: none,
   lastPosition,
   insertWithDependents: sqliteInsertWith,
-  valuesTable: sqliteGiven,
+  valuesTable: sqliteValuesTable,
   anyOf: isAny,
   anyNumberOf: isAny,
   // node:sqlite cannot interrupt a statement. The argument keeps SQLite from evaluating the function only once per statement.
@@ -114,14 +114,14 @@ function tableOf(name: string): Sql {
   return tables.findOrAdd(name, () => ofTable(identifier(name), name));
 }
 
-/** See `Names.given`: the rows are sent as JSON, each as an array, with bytes as hexadecimal digits. */
-function sqliteGiven(columns: readonly InlineColumn[], rows: readonly Tuple[]): Sql {
-  let given = made.get(columns);
-  if (given === undefined) made.set(columns, (given = makeGiven(columns)));
-  return withValues(given, [JSON.stringify(rows.map((row) => row.map(toJson)))]);
+/** See `Names.valuesTable`: the rows are sent as JSON, each as an array, with bytes as hexadecimal digits. */
+function sqliteValuesTable(columns: readonly InlineColumn[], rows: readonly Tuple[]): Sql {
+  let table = valuesTables.get(columns);
+  if (table === undefined) valuesTables.set(columns, (table = makeValuesTable(columns)));
+  return withValues(table, [JSON.stringify(rows.map((row) => row.map(toJson)))]);
 }
 
-function makeGiven(columns: readonly InlineColumn[]): Sql {
+function makeValuesTable(columns: readonly InlineColumn[]): Sql {
   const values = columns.map(([name, kind], place) => {
     const value = sql`value ->> ${literal(place)}`;
     return sql`${kind === 'bytes' ? sql`unhex(${value})` : value} AS ${identifier(name)}`;
@@ -142,11 +142,11 @@ function sqliteInsertWith(
 ): readonly Sql[] {
   const end = inserts.length - 1;
   const places = sql`inserted.position BETWEEN ${lastPosition} - ${null} AND ${lastPosition} - ${null}`;
-  const given = joinSql(
+  const valueColumns = joinSql(
     columns.map(([name]) => sql`${null} AS ${identifier(name)}`),
     ', ',
   );
-  const insert = sql`${into} SELECT ${row} FROM (SELECT ${given}) AS given CROSS JOIN ${from} AS inserted WHERE ${places}`;
+  const insert = sql`${into} SELECT ${row} FROM (SELECT ${valueColumns}) AS given CROSS JOIN ${from} AS inserted WHERE ${places}`;
   return [
     ...partsOf(inserts).map(insertOfRows),
     ...runs.map(({ first, last, values }) =>
@@ -159,7 +159,7 @@ function sqliteInsertWith(
 function partsOf(inserts: readonly Sql[]): readonly (readonly Sql[])[] {
   const parts: (readonly Sql[])[] = [];
   let from = 0;
-  for (let size = togetherMax; size >= 1; size /= 2)
+  for (let size = rowsMax; size >= 1; size /= 2)
     for (; inserts.length - from >= size; from += size) parts.push(inserts.slice(from, from + size));
   return parts;
 }
@@ -167,7 +167,7 @@ function partsOf(inserts: readonly Sql[]): readonly (readonly Sql[])[] {
 function insertOfRows(inserts: readonly Sql[]): Sql {
   const [first = sql``] = inserts;
   if (inserts.length === 1) return first;
-  const insert = combined.recall(first.text, inserts.length, () => {
+  const insert = combined.findOrCombine(first.text, inserts.length, () => {
     const { into, row } = insertedRow(first);
     return sql`${into} VALUES ${joinSql(
       inserts.map(() => sql`(${row})`),

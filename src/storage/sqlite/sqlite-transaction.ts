@@ -27,7 +27,7 @@ export interface SqliteWriter {
   pause?(): Promise<void>;
 }
 
-/** The `tx` that one work of a group is given. */
+/** The `tx` of one work of a group. */
 export class SqliteTransaction implements Transaction {
   readonly isTransaction = true;
   readonly names = sqliteNames;
@@ -35,28 +35,28 @@ export class SqliteTransaction implements Transaction {
   /** Whether a statement that may have changed something has succeeded; a statement that failed has changed nothing. */
   hasWritten = false;
   #connection: SqliteWriter | undefined;
-  readonly #gathered: BulkInserts;
+  readonly #bulkInserts: BulkInserts;
   readonly #searches: WriteSearches | undefined;
 
-  /** `searches` is absent where another thread runs the searches: they hold up nobody. */
-  constructor(connection: SqliteWriter, gathered: BulkInserts, searches?: WriteSearches) {
+  /** `searches` is absent where another thread runs the searches: they block nothing. */
+  constructor(connection: SqliteWriter, bulkInserts: BulkInserts, searches?: WriteSearches) {
     this.#connection = connection;
-    this.#gathered = gathered;
+    this.#bulkInserts = bulkInserts;
     this.#searches = searches;
   }
 
   async all(statement: Sql): Promise<Row[]> {
-    if (this.#gathered.concern(statement)) await this.writeGathered();
+    if (this.#bulkInserts.affects(statement)) await this.flushRows();
     return this.#live().all(statement);
   }
 
   async get(statement: Sql): Promise<Row | undefined> {
-    if (this.#gathered.concern(statement)) await this.writeGathered();
+    if (this.#bulkInserts.affects(statement)) await this.flushRows();
     return this.#live().get(statement);
   }
 
   async search(statement: Sql, options: SearchOptions = {}): Promise<Tuple[]> {
-    if (this.#gathered.concern(statement)) await this.writeGathered();
+    if (this.#bulkInserts.affects(statement)) await this.flushRows();
     const connection = this.#live();
     if (options.isExempt === true || this.#searches === undefined)
       return connection.search(statement, options);
@@ -66,12 +66,12 @@ export class SqliteTransaction implements Transaction {
   }
 
   async tuples(statement: Sql): Promise<Tuple[]> {
-    if (this.#gathered.concern(statement)) await this.writeGathered();
+    if (this.#bulkInserts.affects(statement)) await this.flushRows();
     return this.#live().tuples(statement);
   }
 
   async run(statement: Sql): Promise<number> {
-    if (this.#gathered.concern(statement)) await this.writeGathered();
+    if (this.#bulkInserts.affects(statement)) await this.flushRows();
     const changed = this.#live().run(statement);
     this.hasWritten = true;
     return changed;
@@ -84,23 +84,23 @@ export class SqliteTransaction implements Transaction {
   }
 
   async insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void> {
-    if (this.#gathered.concern(into)) await this.writeGathered();
+    if (this.#bulkInserts.affects(into)) await this.flushRows();
     // Set first: a row that fails leaves the rows before it.
     this.hasWritten = true;
     await this.#live().insertRows(into, rows);
   }
 
-  async insertLater<Given>(gathering: BulkInsert<Given>, row: Given): Promise<void> {
+  async insertLater<Item>(bulkInsert: BulkInsert<Item>, row: Item): Promise<void> {
     this.#live();
     this.hasWritten = true;
-    this.#gathered.add(gathering, row);
-    if (this.#gathered.isFull) await this.writeGathered();
+    this.#bulkInserts.add(bulkInsert, row);
+    if (this.#bulkInserts.isFull) await this.flushRows();
   }
 
   /** Also writes the rows of other works of the group: if one is refused, all are lost, and the whole group has to be run again. */
-  writeGathered(): Promise<void> {
+  flushRows(): Promise<void> {
     this.hasWritten = true;
-    return this.#gathered.write(this);
+    return this.#bulkInserts.flush(this);
   }
 
   async inOrder(steps: readonly (() => Promise<unknown>)[]): Promise<void> {

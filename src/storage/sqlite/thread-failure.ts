@@ -30,7 +30,7 @@ export function toFailure(error: unknown): ThreadFailure {
   return errcode === undefined ? { kind: 'other', message } : { kind: 'engine', errcode, message };
 }
 
-/** Called where the thread was asked: returns the error as a connection of this thread would have thrown it. */
+/** Called in the thread of the caller: returns the error as a connection of that thread would have thrown it. */
 export function toError(failure: ThreadFailure): unknown {
   switch (failure.kind) {
     case 'late':
@@ -50,7 +50,7 @@ export function toError(failure: ThreadFailure): unknown {
   }
 }
 
-/** Returns the error as the driver would have thrown it: its code says what failed. */
+/** Returns the error as the driver would have thrown it: with its code. */
 function driverError({
   errcode,
   message,

@@ -10,11 +10,11 @@ import type { Database } from '../database.ts';
 import { sqliteCode, unavailableSeconds, unavailableText } from '../engine-errors.ts';
 
 /**
- * Copies of files as they were before a newer version changed their tables, so that somebody who does not like the new version can go
+ * Copies of files as they were before a newer version changed their tables, so that an operator can go
  * back: `data.db-schema-14` beside `data.db` has the first fourteen steps of its migrations.
  *
  * A start copies all files that are older before it changes any of them, and ends when there is no room for that. Whether a file is
- * older only the file tells, and there may be thousands: `control.db` remembers for which version all of them were looked at. A file
+ * older is recorded only in the file, and there may be thousands: `control.db` records the version for which all were inspected. A file
  * that is found to be older after that, because it was put back from a backup, is copied when it is opened.
  */
 export interface UpgradeCopyOptions {
@@ -36,7 +36,7 @@ interface OlderFile {
 const pagesAtOnce = 10_000;
 const busyTimeoutMs = 5_000;
 
-/** The setting of `control.db` that says for which version all files were looked at. */
+/** The setting of `control.db` that holds the version for which all files were inspected. */
 const checkedSetting = 'upgrade_checked';
 
 export class UpgradeCopies {
@@ -88,15 +88,17 @@ export class UpgradeCopies {
 
   async #findOlder(control: string): Promise<readonly OlderFile[]> {
     const { steps } = this.#options;
-    const found = readFrom(control, stepsOf) ?? 0;
+    const controlSteps = readFrom(control, stepsOf) ?? 0;
     // Without it there is no start.
-    if (found === 0) return [];
+    if (controlSteps === 0) return [];
     const instances = join(this.#directory, 'instances');
     const folders = existsSync(instances) ? (await readdir(instances)).toSorted() : [];
     const files = folders.map((folder) => join(instances, folder, 'data.db'));
     const older = files.flatMap((path) => olderFile(path, steps.instance));
     // Its list of instances belongs to their files.
-    return older.length > 0 || found < steps.control ? [{ path: control, steps: found }, ...older] : [];
+    return older.length > 0 || controlSteps < steps.control
+      ? [{ path: control, steps: controlSteps }, ...older]
+      : [];
   }
 
   /** Returns how many bytes will be copied; throws when the disk has less. */
@@ -113,17 +115,17 @@ export class UpgradeCopies {
 
   /** Makes all copies under other names before it gives any its own. */
   async #copyFiles(files: readonly OlderFile[]): Promise<void> {
-    const made: { readonly file: OlderFile; readonly unfinished: string }[] = [];
+    const copies: { readonly file: OlderFile; readonly unfinished: string }[] = [];
     try {
       for (const file of files) {
         await removeUnfinished(file.path);
         const unfinished = `${copyOf(file)}-${process.pid}.new`;
-        made.push({ file, unfinished });
+        copies.push({ file, unfinished });
         await copyFile(file, unfinished);
       }
-      for (const { file, unfinished } of made) await this.#finish(file, unfinished);
+      for (const { file, unfinished } of copies) await this.#finish(file, unfinished);
     } finally {
-      for (const { unfinished } of made) await rm(unfinished, { force: true });
+      for (const { unfinished } of copies) await rm(unfinished, { force: true });
     }
   }
 
@@ -186,10 +188,10 @@ async function removeOld(path: string, copiesMax: number): Promise<void> {
   const copies = await Promise.all(
     names.map(async (name) => {
       const copy = join(dirname(path), name);
-      return { copy, madeMs: (await stat(copy)).mtimeMs };
+      return { copy, createdMs: (await stat(copy)).mtimeMs };
     }),
   );
-  const old = copies.toSorted((a, b) => b.madeMs - a.madeMs).slice(copiesMax);
+  const old = copies.toSorted((a, b) => b.createdMs - a.createdMs).slice(copiesMax);
   for (const { copy } of old) await rm(copy, { force: true });
 }
 
@@ -198,13 +200,13 @@ async function copiesOf(path: string): Promise<readonly string[]> {
   return (await readdir(dirname(path))).filter((name) => name.startsWith(start));
 }
 
-/** Nothing for a file that is new, or cannot be read: its opening says why. */
-function olderFile(path: string, known: number): readonly OlderFile[] {
+/** Nothing for a file that is new, or cannot be read: opening it reports why. */
+function olderFile(path: string, currentSteps: number): readonly OlderFile[] {
   const steps = readFrom(path, stepsOf) ?? 0;
-  return steps > 0 && steps < known ? [{ path, steps }] : [];
+  return steps > 0 && steps < currentSteps ? [{ path, steps }] : [];
 }
 
-/** Returns what is read from a file, which is not changed; undefined when it cannot be read. */
+/** Returns the result of `read` on a file, opened read-only; undefined when it cannot be read. */
 function readFrom<Value>(path: string, read: (database: DatabaseSync) => Value): Value | undefined {
   if (!existsSync(path)) return undefined;
   try {

@@ -28,7 +28,7 @@ export interface WriteQueueOptions {
 }
 
 /** A work that waits for its group. */
-export interface Waiting {
+export interface QueuedWork {
   readonly work: (tx: Transaction) => Promise<unknown>;
   readonly isExclusive: boolean;
   /** Runs the statements of an exclusive work that takes long. */
@@ -50,20 +50,20 @@ export interface GroupRun {
 /** When the COMMIT began, by the monotonic clock. */
 export type CommittedRun = GroupRun & { readonly committedFromMs: number };
 
-/** Runs a work and writes its gathered rows, so that a savepoint covers both. */
+/** Runs a work and flushes its rows, so that a savepoint covers both. */
 export async function runWhole(
   tx: SqliteTransaction,
   work: (tx: SqliteTransaction) => Promise<unknown>,
 ): Promise<unknown> {
   const value = await work(tx);
-  await tx.writeGathered();
+  await tx.flushRows();
   return value;
 }
 
 /** Answers those whose works were begun, after the callbacks of all works that were kept. */
-export function settle(group: readonly Waiting[], { outcomes, callbacks }: GroupRun): void {
-  const kept = outcomes.flatMap((outcome) => (outcome.kind === 'kept' ? outcome.callbacks : []));
-  for (const callback of [...kept, ...callbacks]) callBack(callback);
+export function settle(group: readonly QueuedWork[], { outcomes, callbacks }: GroupRun): void {
+  const workCallbacks = outcomes.flatMap((outcome) => (outcome.kind === 'kept' ? outcome.callbacks : []));
+  for (const callback of [...workCallbacks, ...callbacks]) callBack(callback);
   for (const [index, outcome] of outcomes.entries()) {
     if (outcome.kind === 'kept') group[index]?.resolve(outcome.value);
     else group[index]?.reject(outcome.error);

@@ -14,21 +14,21 @@ import {
   type WorkResult,
   runWhole,
   settle,
-  type Waiting,
+  type QueuedWork,
   watchForeignAwaits,
   type WriteQueueOptions,
 } from './write-group.ts';
 import type { WriterThread } from './writer-thread.ts';
 
 /**
- * Group commit. Works that were asked for in one turn of the event loop share one transaction and are answered after the one
+ * Group commit. Works that arrive in one turn of the event loop share one transaction and are answered after the one
  * synced COMMIT:
  *
  *   BEGIN IMMEDIATE · work · work · … · COMMIT · sync of the log · answers
  *
  * COMMIT writes the log, which is synced then. On a slow disk, a thread of libuv's pool does that, so that this thread can answer reads
  * meanwhile (decision 18). Until the sync is over, readers see the state before the group, and no other group begins: whatever arrives
- * meanwhile forms the next one. So the slower the disk, the larger the groups. Clients that were just answered ask again a few turns
+ * meanwhile forms the next one. So the slower the disk, the larger the groups. Clients that were just answered send their next requests a few turns
  * later. Without waiting for them, the clients would split into two groups that take turns. So a group waits while every turn brings more
  * works, until it is as large as the one before or has waited as long as that one took (decision 14). Nothing but works delays a group.
  * Works of a group that has run for 5 ms, or for as long as the last sync took, wait for the next one: between two groups this thread
@@ -69,9 +69,9 @@ type Work = (tx: SqliteTransaction) => Promise<unknown>;
 
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
-  readonly #gathered = new BulkInserts();
+  readonly #bulkInserts = new BulkInserts();
   #connection: SqliteConnection;
-  #waiting: Waiting[] = [];
+  #waiting: QueuedWork[] = [];
   #isBroken = false;
   /**
    * The sync of the last commit, until it has succeeded. If it failed, the log on disk may lack that commit: after a power cut it would
@@ -151,11 +151,11 @@ export class WriteQueue {
 
   #nextTurn(): Promise<void> {
     const startMs = systemClock.monotonic();
-    let known = 0;
+    let lengthBefore = 0;
     return new Promise((done) => {
       const turn = (): void => {
-        if (this.#isFilling(known, startMs)) {
-          known = this.#waiting.length;
+        if (this.#isFilling(lengthBefore, startMs)) {
+          lengthBefore = this.#waiting.length;
           setImmediate(turn);
           return;
         }
@@ -168,11 +168,11 @@ export class WriteQueue {
     });
   }
 
-  /** True when this turn has added to the `known` works, and the group is still smaller and younger than the one before. */
-  #isFilling(known: number, startMs: number): boolean {
+  /** True when this turn has added works since `lengthBefore`, and the group is still smaller and younger than the one before. */
+  #isFilling(lengthBefore: number, startMs: number): boolean {
     const { length } = this.#waiting;
     const { works, tookMs } = this.#last;
-    return length > known && length < works && systemClock.monotonic() - startMs < tookMs;
+    return length > lengthBefore && length < works && systemClock.monotonic() - startMs < tookMs;
   }
 
   async #runGroup(): Promise<void> {
@@ -196,7 +196,7 @@ export class WriteQueue {
         // Who waits for the sync as well goes on only after what follows: it finds readers and memory as they are after the group.
         await this.#sync;
         this.#sync = undefined;
-        // That of a thread says nothing about how long a group may take in this one.
+        // The duration of a thread's work does not predict that of a group in this thread.
         if (thread === undefined) this.#syncMs = systemClock.monotonic() - syncedFromMs;
       }
       this.#options.endView();
@@ -224,10 +224,14 @@ export class WriteQueue {
    * Runs and commits a work in another thread. Throws when it is lost, or when it is unknown whether it is. `settled` resolves when the commit
    * is on the disk and shown here.
    */
-  async #commitLong({ work }: Waiting, thread: WriterThread, settled: Promise<void>): Promise<CommittedRun> {
+  async #commitLong(
+    { work }: QueuedWork,
+    thread: WriterThread,
+    settled: Promise<void>,
+  ): Promise<CommittedRun> {
     await this.#begin(thread);
     const startMs = systemClock.monotonic();
-    const tx = new SqliteTransaction(thread, this.#gathered);
+    const tx = new SqliteTransaction(thread, this.#bulkInserts);
     let committedFromMs = startMs;
     try {
       const value = await settleLong(thread, () => runWhole(tx, work));
@@ -262,7 +266,7 @@ export class WriteQueue {
   }
 
   /** Throws when nothing of the group was kept, or when it is unknown what was. */
-  async #commitGroup(group: readonly Waiting[]): Promise<CommittedRun> {
+  async #commitGroup(group: readonly QueuedWork[]): Promise<CommittedRun> {
     const watch = watchForeignAwaits((error) => this.#onForeignAwait?.(error));
     const startMs = systemClock.monotonic();
     try {
@@ -286,7 +290,7 @@ export class WriteQueue {
   }
 
   /** Returns undefined when, without savepoints, a work failed that had already written: the group has to be run again. */
-  async #runWorks(group: readonly Waiting[], isGuarded: boolean): Promise<GroupRun | undefined> {
+  async #runWorks(group: readonly QueuedWork[], isGuarded: boolean): Promise<GroupRun | undefined> {
     await this.#begin(this.#connection);
     const outcomes: WorkResult[] = [];
     const groupMs = Math.max(this.#options.groupMs ?? groupMsDefault, this.#syncMs);
@@ -297,9 +301,9 @@ export class WriteQueue {
       if (outcome === undefined) return this.#spoiled();
       outcomes.push(outcome);
     }
-    // Guarded works have written the rows that they gathered, each within its savepoint.
-    if (this.#gathered.isEmpty) return { outcomes, callbacks: [] };
-    const written = await this.#runWork((tx) => tx.writeGathered(), false);
+    // Guarded works have flushed their rows, each within its savepoint.
+    if (this.#bulkInserts.isEmpty) return { outcomes, callbacks: [] };
+    const written = await this.#runWork((tx) => tx.flushRows(), false);
     return written?.kind === 'kept' ? { outcomes, callbacks: written.callbacks } : this.#spoiled();
   }
 
@@ -309,7 +313,7 @@ export class WriteQueue {
   }
 
   async #begin(writer: SqliteWriter): Promise<void> {
-    this.#gathered.clear();
+    this.#bulkInserts.clear();
     this.#hasWritten = false;
     await writer.run(BEGIN);
     // Nobody can commit from now on, so that this connection sees what the transaction sees, even if that is another one's.
@@ -322,7 +326,7 @@ export class WriteQueue {
     }
   }
 
-  #takeGroup(): Waiting[] {
+  #takeGroup(): QueuedWork[] {
     const exclusiveAt = this.#waiting.findIndex((waiting) => waiting.isExclusive);
     const shared = exclusiveAt === -1 ? this.#waiting.length : exclusiveAt;
     return this.#waiting.splice(0, Math.min(groupMax, Math.max(1, shared)));
@@ -332,14 +336,14 @@ export class WriteQueue {
   async #runWork(work: Work, isGuarded: boolean): Promise<WorkResult | undefined> {
     const connection = this.#connection;
     if (isGuarded) connection.run(SAVEPOINT);
-    const tx = new SqliteTransaction(connection, this.#gathered, this.#options.searches);
+    const tx = new SqliteTransaction(connection, this.#bulkInserts, this.#options.searches);
     try {
       const value = await new Promise((resolve, reject) => {
         this.#onForeignAwait = reject;
         (isGuarded ? runWhole(tx, work) : work(tx)).then(resolve, reject);
       });
-      // A work that swallowed this error would be committed without its gathered rows, and other works without theirs.
-      if (this.#gathered.failure !== undefined) throw this.#gathered.failure;
+      // A work that swallowed this error would be committed without its rows, and other works without theirs.
+      if (this.#bulkInserts.failure !== undefined) throw this.#bulkInserts.failure;
       if (isGuarded) connection.run(RELEASE);
       return { kind: 'kept', value, callbacks: tx.callbacks };
     } catch (thrown) {
@@ -350,7 +354,7 @@ export class WriteQueue {
       if (isGuarded) {
         connection.run(ROLLBACK_TO);
         connection.run(RELEASE);
-        this.#gathered.clear();
+        this.#bulkInserts.clear();
       }
       return isGuarded || !tx.hasWritten ? { kind: 'rolled_back', error } : undefined;
     } finally {

@@ -44,7 +44,7 @@ export class WriteSearches {
     this.#untilMs = clock.monotonic();
   }
 
-  /** Runs a search, which throws OverBudget when it takes longer than it is given. Throws QueryTimeout instead. */
+  /** Runs a search within its budget. Throws QueryTimeout where the search throws OverBudget. */
   run<Rows>(text: string, search: (budgetMs: number) => Rows): Rows {
     const startMs = this.#refill();
     const slow = this.#slowTexts.find(text);

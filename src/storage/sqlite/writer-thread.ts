@@ -47,31 +47,31 @@ export class WriterThread implements SqliteWriter {
   }
 
   open(file: WrittenFile): Promise<void> {
-    return this.#ask({ kind: 'open', file });
+    return this.#request({ kind: 'open', file });
   }
 
   all(statement: Sql): Promise<Row[]> {
-    return this.#ask({ kind: 'all', statement });
+    return this.#request({ kind: 'all', statement });
   }
 
   get(statement: Sql): Promise<Row | undefined> {
-    return this.#ask({ kind: 'get', statement });
+    return this.#request({ kind: 'get', statement });
   }
 
   tuples(statement: Sql): Promise<Tuple[]> {
-    return this.#ask({ kind: 'tuples', statement });
+    return this.#request({ kind: 'tuples', statement });
   }
 
   search(statement: Sql, options?: SearchOptions): Promise<Tuple[]> {
-    return this.#ask({ kind: 'search', statement, options });
+    return this.#request({ kind: 'search', statement, options });
   }
 
   run(statement: Sql): Promise<number> {
-    return this.#ask({ kind: 'run', statement });
+    return this.#request({ kind: 'run', statement });
   }
 
   insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void> {
-    return this.#ask({ kind: 'insert', into, rows });
+    return this.#request({ kind: 'insert', into, rows });
   }
 
   /** As `run`. If the thread dies, it is unknown whether the commit was kept. */
@@ -88,21 +88,21 @@ export class WriterThread implements SqliteWriter {
   }
 
   syncLog(): Promise<void> {
-    return this.#ask({ kind: 'sync' });
+    return this.#request({ kind: 'sync' });
   }
 
   copyLongLog(): Promise<void> {
-    return this.#ask({ kind: 'copy log' });
+    return this.#request({ kind: 'copy log' });
   }
 
   /** Closes the file, which rolls back what was not committed, and ends the thread. */
   async stop(): Promise<void> {
     // With a thread that has died its file was closed.
-    if (this.#thread.endError === undefined) await this.#ask({ kind: 'close' }).catch(() => undefined);
+    if (this.#thread.endError === undefined) await this.#request({ kind: 'close' }).catch(() => undefined);
     await this.#thread.stop();
   }
 
-  async #ask<Result>(question: ToWriter): Promise<Result> {
+  async #request<Result>(question: ToWriter): Promise<Result> {
     this.#pending += 1;
     try {
       const answer = await this.#thread.ask(question);
@@ -126,7 +126,7 @@ export class WriterThread implements SqliteWriter {
 /** More would take processors from what the main thread does for everybody. */
 const threadsMax = 4;
 
-/** Lends threads to works that take long. Instances take turns; whoever waits keeps no other work of its instance waiting. */
+/** Lends threads to works that take long. Instances take turns; a waiting work delays no other work of its instance. */
 export class WriterThreads {
   readonly #turns = new FairQueue({
     runningMax: Math.min(threadsMax, Math.max(1, availableParallelism() - 1)),
