@@ -177,12 +177,12 @@ export function borrowAtOnceFrom({
 }
 
 function checkSqlite(): void {
-  const found = sqliteVersion();
+  const version = sqliteVersion();
   const difference =
-    found.map((part, index) => part - (sqliteVersionMin[index] ?? 0)).find((part) => part !== 0) ?? 0;
+    version.map((part, index) => part - (sqliteVersionMin[index] ?? 0)).find((part) => part !== 0) ?? 0;
   if (difference >= 0) return;
   throw new StartError(
-    `SQLite ${found.join('.')} is too old: at least ${sqliteVersionMin.join('.')} is needed. Use a newer Node.js.`,
+    `SQLite ${version.join('.')} is too old: at least ${sqliteVersionMin.join('.')} is needed. Use a newer Node.js.`,
   );
 }
 

@@ -20,7 +20,7 @@ export interface Superuser {
   readonly kind: 'superuser';
   /** The id of the record in `_superusers`, or of the API key; empty for the operator. */
   readonly id: string;
-  /** Set for whoever has the command line, and with it the data: nothing was signed in with. */
+  /** Set for the command line, which has the data itself: no sign-in took place. */
   readonly isOperator?: true;
   /** The bounds of an API key, which acts as a superuser within them; absent for superusers themselves. */
   readonly key?: KeyBounds;
@@ -31,13 +31,13 @@ export interface KeyBounds {
   readonly scopes: readonly KeyScope[];
   /** Ids of the collections whose records it reaches; null for all except system collections. */
   readonly collections: readonly string[] | null;
-  /** Ids of the only endpoints of webhooks that it reaches, those that were deleted left out; null for all. */
+  /** Ids of the only endpoints of webhooks that it reaches, without deleted ones; null for all. */
   readonly endpoints: readonly string[] | null;
 }
 
 export const guest: Guest = { kind: 'guest' };
 export const operator: Superuser = { kind: 'superuser', id: '', isOperator: true };
-/** What an API key may be made for. `admin` includes all the others, and whatever none of them covers. */
+/** The scopes of API keys. `admin` includes all the others, and everything that none of them covers. */
 export const keyScopes = [
   'records:read',
   'records:write',
@@ -59,13 +59,13 @@ export function hasScope(caller: Caller, scope: KeyScope): boolean {
 }
 
 /**
- * What a filter or sort that somebody writes may name: `everything`, as rules may; the record's own visible fields and those of related records
+ * What a filter or sort of a caller may name: `everything`, as rules may; the record's own visible fields and those of related records
  * that the writer may list (`listed`); or the record's own visible fields alone, which events show as well (`own`).
  */
 export type NameScope = 'everything' | 'listed' | 'own';
 
 /**
- * Returns what the filters and sorts of a caller may name, wherever they are read: never more than what the record API shows to that caller. An
+ * Returns what the filters and sorts of a caller may name, wherever they are read: never more than the record API shows to that caller. An
  * API key without `records:read` reads no records; it knows what webhooks show.
  */
 export function nameScope(caller: Caller): NameScope {
@@ -97,7 +97,7 @@ export function requireReach(caller: Caller, collection: ReachableCollection): v
     throw new AppError('forbidden', 'The API key does not reach this collection.');
 }
 
-/** Returns what a compiled rule or filter depends on of the caller, besides the caller's own values. */
+/** Returns the properties of the caller that a compiled rule or filter depends on, besides the caller's own values. */
 export function callerForm(caller: Caller): string {
   if (caller.kind === 'superuser') return caller.key === undefined ? 'superuser' : JSON.stringify(caller.key);
   return caller.kind === 'user' ? caller.collectionId : caller.kind;

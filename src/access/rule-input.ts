@@ -14,9 +14,9 @@ export interface RuleInput {
   readonly headers: ValueReader;
   /** The members that were sent; for a write of a record, with the values that would be stored. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** For the audit log; no rule can ask about it. Absent where there is no request. */
+  /** For the audit log; no rule can name it. Absent where there is no request. */
   readonly origin?: () => RequestOrigin;
-  /** The trace that the request belongs to, for the events that it causes; no rule can ask about it. */
+  /** The trace that the request belongs to, for the events that it causes; no rule can name it. */
   readonly trace?: () => Trace;
 }
 
@@ -41,7 +41,7 @@ export function shareOf(instanceId: string, { origin }: Pick<RuleInput, 'origin'
   return { instance: instanceId, address: network, signal };
 }
 
-/** Of a key that is given more than once, `get` returns the first value. */
+/** `get` returns the first value of a key that is repeated. */
 export interface ValueReader {
   get(name: string): string | null;
 }

@@ -41,12 +41,12 @@ export function isLocked(collection: RuledCollection, names: readonly RuleName[]
   return names.every((name) => collection.rules[name] === null);
 }
 
-/** Parsed rules of all collections of all instances in this process: nearly every request asks a rule, and rules hardly ever change. */
-const known = new GenerationCache<string, FilterTree>(5_000);
+/** Parsed rules of all collections of all instances in this process: nearly every request evaluates a rule, and rules hardly ever change. */
+const parsedRules = new GenerationCache<string, FilterTree>(5_000);
 
 /** Parses a rule, which is a filter. Throws a filter error. */
 export function parseRule(rule: string): FilterTree {
-  return known.findOrAdd(rule, parseFilter);
+  return parsedRules.findOrAdd(rule, parseFilter);
 }
 
 /** A comparison of a rule, as it was written. */
@@ -99,10 +99,10 @@ function endOf(rule: string, start: number): number {
 
 /**
  * A stored rule that no longer compiles because something it names was deleted or renamed. The message has nothing of the rule's
- * text, which names what the caller may not know of.
+ * text, which names things that the caller may not know of.
  */
 export class BrokenRule extends AppError {
-  /** For the log, without a stack: anybody may ask again and again. */
+  /** For the log, without a stack: anyone may repeat the request. */
   readonly forLog: { readonly collection: string; readonly reason: string };
 
   constructor(cause: AppError, collection: string) {
@@ -112,19 +112,19 @@ export class BrokenRule extends AppError {
 }
 
 /**
- * Returns what `ask` finds, or `otherwise` where its rule no longer compiles, as for callers whom it does not admit. For rules
- * that only add to an answer, the rest of which is not to be lost.
+ * Returns the result of `evaluate`, or `fallback` where its rule no longer compiles, as for callers whom it does not admit. For rules
+ * that only extend an answer, which is returned without them.
  */
-export async function unlessBroken<Found>(
+export async function unlessBroken<Result>(
   { logger }: { readonly logger: Logger },
-  otherwise: Found,
-  ask: () => Promise<Found>,
-): Promise<Found> {
+  fallback: Result,
+  evaluate: () => Promise<Result>,
+): Promise<Result> {
   try {
-    return await ask();
+    return await evaluate();
   } catch (error) {
     if (!(error instanceof BrokenRule)) throw error;
-    logger.warn('A rule no longer compiles: it admits nobody.', error.forLog);
-    return otherwise;
+    logger.warn('A stored rule is invalid and now denies everyone.', error.forLog);
+    return fallback;
   }
 }

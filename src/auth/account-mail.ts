@@ -38,9 +38,9 @@ export async function mailAccount(instance: Instance, mailer: Mailer, mail: Acco
     const text = renderMail(template, { ...(await values()), meta, field: fieldReader(record) });
     const sending = mailer.send(instance, { ...text, to, purpose });
     // Not awaited: sending may take half a minute. If it fails, the mail may be asked for again at once.
-    void sending.then(({ kind }) => (kind === 'failed' ? count?.giveBack() : undefined));
+    void sending.then(({ kind }) => (kind === 'failed' ? count?.refund() : undefined));
   } catch (error) {
-    await count?.giveBack();
+    await count?.refund();
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** Thrown when the program itself is wrong, never for what a client sent. */
+/** Thrown for a bug in the program, never for a client's request. */
 export class AssertionFailed extends Error {
   override readonly name = 'AssertionFailed';
 }

@@ -32,13 +32,13 @@ export class GenerationCache<Key, Value> {
     return old;
   }
 
-  /** Returns what is found, or else makes and adds it. */
+  /** Returns the cached value, or else makes and adds it. */
   findOrAdd(key: Key, make: (key: Key) => Value): Value {
-    const found = this.find(key);
-    if (found !== undefined) return found;
-    const made = make(key);
-    this.add(key, made);
-    return made;
+    const cached = this.find(key);
+    if (cached !== undefined) return cached;
+    const value = make(key);
+    this.add(key, value);
+    return value;
   }
 
   add(key: Key, value: Value): void {
@@ -82,7 +82,7 @@ const notedMax = 4_096;
 /**
  * A cache of values that hold for as long as something is in the state in which they were found. The state is an object that never
  * comes back, so that nothing has to be invalidated. A value is kept only if its key is added for the second time in a state: to
- * keep those that are asked for once made a list take half as long again.
+ * cache values that are used once made a list take half as long again.
  */
 export class StateCache<Value> {
   readonly #entries: GenerationCache<string, { readonly state: object; readonly value: Value }>;
@@ -111,13 +111,13 @@ export class StateCache<Value> {
 }
 
 /**
- * Returns what is made of an object once and kept on it under this key. A copy of the object with changes has none: what was made would
+ * Returns a value that is derived from an object once and cached on it under this key. A copy of the object has none: the value would
  * be wrong for it.
  */
 export function attached<Value>(owner: object, key: symbol, make: () => Value): Value {
   // The casts hold: only `make` is kept under the key, which its module keeps to itself.
-  const known = (owner as Readonly<Record<symbol, unknown>>)[key] as Value | undefined;
-  if (known !== undefined) return known;
+  const cached = (owner as Readonly<Record<symbol, unknown>>)[key] as Value | undefined;
+  if (cached !== undefined) return cached;
   const value = make();
   // Not enumerable, so that no copy takes it over.
   Object.defineProperty(owner, key, { value });

@@ -39,7 +39,7 @@ export function formsOf(folded: string): readonly string[] {
   return [folded, ...(forms().get(folded) ?? [])];
 }
 
-/** All characters that fold to another, and what they fold to. */
+/** All characters that fold to another, with their folded form. */
 export function folds(): ReadonlyMap<string, string> {
   return (cached ??= readFolds());
 }

@@ -1,4 +1,4 @@
-/** What a caller may be told went wrong. A closed union: http/error-response.ts maps each code to one status. */
+/** The codes of the errors that callers see. A closed union: http/error-response.ts maps each code to one status. */
 export type ErrorCode =
   | 'bad_request'
   | 'broken_rule'
@@ -44,7 +44,7 @@ export interface AppErrorOptions {
   readonly cause?: unknown;
   /** Seconds after which the same request may succeed. */
   readonly retryAfter?: number;
-  /** What the operator is told, and no caller. */
+  /** A reason for the operator's log, which callers never see. */
   readonly explanation?: string;
 }
 

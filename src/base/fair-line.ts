@@ -4,7 +4,7 @@ export interface Share {
   readonly instance: string;
   /** The client's address or network, in any form that is the same for all of its requests; empty for work of the service itself. */
   readonly address: string;
-  /** Aborted when nobody waits for the result any more. */
+  /** Aborted when the result is no longer needed. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -22,7 +22,7 @@ interface InstanceLine<Item> {
 
 /**
  * Items that wait for something scarce. Instances take turns, and so do the addresses within an instance. Where the line is full, the
- * newest item of whoever has most gives way to one who has less: a flood displaces itself, and nobody else.
+ * newest item of the client with the most is evicted for one with fewer: a flood displaces only itself.
  */
 export class FairLine<Item> {
   readonly #limits: LineLimits;
@@ -38,7 +38,7 @@ export class FairLine<Item> {
     return this.#length;
   }
 
-  /** Adds an item. Returns the one that is left without a place: this one, one that gives way, or undefined. */
+  /** Adds an item. Returns the evicted item: this one, another one, or undefined. */
   add({ instance, address }: Share, item: Item): Item | undefined {
     const line = this.#instances.get(instance);
     const own = line?.addresses.get(address)?.length ?? 0;

@@ -9,7 +9,7 @@ export interface QueueLimits extends LineLimits {
   readonly waitMsMax?: number;
 }
 
-interface Waiting {
+interface QueuedTask {
   readonly instance: string;
   readonly begin: () => void;
   /** Ends the wait without a turn. */
@@ -18,11 +18,11 @@ interface Waiting {
 
 /**
  * Runs work that takes something of which the whole process has little, such as processors, at most `runningMax` at a time. The rest
- * waits in a {@link FairLine}: whatever one instance or one client asks for, all others are served in their turn.
+ * waits in a {@link FairLine}: whatever one instance or one client requests, all others are served in their turn.
  */
 export class FairQueue {
   readonly #limits: QueueLimits;
-  readonly #line: FairLine<Waiting>;
+  readonly #line: FairLine<QueuedTask>;
   readonly #running = new Map<string, number>();
   #runningCount = 0;
   #whenIdle: (() => void)[] = [];
@@ -33,7 +33,7 @@ export class FairQueue {
   }
 
   /**
-   * Runs work when it is its turn and returns its result. Returns undefined, and never begins it, when there is no place to wait.
+   * Runs work when it is its turn and returns its result. Returns undefined, and never begins it, when the queue is full.
    * Rejects with Busy when it has to give way to others or waits for too long, and when its share's signal is aborted meanwhile.
    */
   run<Result>(share: Share, work: () => Promise<Result>): Promise<Result> | undefined {
@@ -45,7 +45,7 @@ export class FairQueue {
       this.#line.remove(share, waiting);
       turn.reject(busy());
     };
-    const waiting: Waiting = { instance, begin: turn.resolve, leave };
+    const waiting: QueuedTask = { instance, begin: turn.resolve, leave };
     const displaced = this.#line.add(share, waiting);
     if (displaced === waiting) return undefined;
     displaced?.leave();

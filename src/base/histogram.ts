@@ -3,7 +3,7 @@
  * shown by logs/metrics.ts.
  */
 export class Histogram {
-  /** The largest value of each class, in ascending order. There is one more class, for what is larger than all of them. */
+  /** The largest value of each class, in ascending order. One more class holds all larger values. */
   readonly bounds: readonly number[];
   /** How many values of each class there were. */
   readonly counts: Float64Array;

@@ -10,7 +10,7 @@ export interface HtmlTag {
   readonly isBlock: boolean;
 }
 
-/** Receives what a person would read if shown the HTML, in its order. */
+/** Receives the visible text of the HTML, in its order. */
 export interface HtmlReader {
   text(part: string): void;
   /** Called also for an element whose content is not shown. */
@@ -24,7 +24,7 @@ export interface HtmlReader {
 /** How much of a source the tokenizer gets at once. */
 const pieceLength = 16 * 1024;
 
-/** Reads HTML in time linear in its length, without the content of elements that nobody reads as text. */
+/** Reads HTML in time linear in its length, without the content of elements that are not displayed as text. */
 export function readHtml(source: string, reader: HtmlReader): void {
   atOnce(readHtmlInSteps(source, reader));
 }
@@ -109,7 +109,7 @@ const nothingElse = {
   onprocessinginstruction: nothing,
 };
 
-/** Tracks whether the reader is inside an element whose content nobody reads as text. */
+/** Tracks whether the reader is inside an element whose content is not displayed as text. */
 class DroppedElement {
   #name: string | undefined;
   #depth = 0;

@@ -91,8 +91,8 @@ export function parseCidr(text: string): Cidr {
       `"${text}" has bits set after its first ${prefixLength}: is the prefix too short?`,
     );
   }
-  const meant = prefixLength < mappedLength ? address : (readIpAddress(addressText) ?? address);
-  return { address: [...meant], prefixLength: prefixLength - (address.length - meant.length) * 8 };
+  const unmapped = prefixLength < mappedLength ? address : (readIpAddress(addressText) ?? address);
+  return { address: [...unmapped], prefixLength: prefixLength - (address.length - unmapped.length) * 8 };
 }
 
 export function isInCidr(bytes: Uint8Array, range: Cidr): boolean {

@@ -39,7 +39,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
   throw refusal(`The text is not valid UTF-8, from byte ${firstDifference(buffer, replaced)} on.`);
 }
 
-/** Returns the text without the mark that programs on Windows put before it, and that is no part of JSON (RFC 8259 section 8.1). */
+/** Returns the text without a byte order mark, which programs on Windows write and which is not part of JSON (RFC 8259 section 8.1). */
 export function withoutByteOrderMark(text: string): string {
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
@@ -335,10 +335,10 @@ function refusal(message: string): AppError {
 /** How far a text is searched for a character, which parses its beginning up to 18 times. */
 const searchedMax = 250_000;
 
-/** A message of the engine that tells the place, and what is wrong there in fixed words. Others quote the text. */
+/** A message of the engine with a position and a fixed description. Others quote the text. */
 const PLACED = /^([^"]+?)(?: in JSON)? at position (\d+) \(line \d+ column \d+\)$/;
 
-/** Returns what is wrong with a text that JSON.parse refuses, and where: what the engine says, without what it quotes of the text. */
+/** Returns why and where JSON.parse rejects a text: the engine's message, without its quotation of the text. */
 function jsonFault(text: string): string {
   const message = messageOf(text);
   const [, fault = '', at] = PLACED.exec(message) ?? [];
@@ -355,7 +355,7 @@ function jsonFault(text: string): string {
   return `unexpected character at position ${refused - 1}`;
 }
 
-/** True when a text is refused for a character whose place the engine does not tell. */
+/** True when the engine rejects a text for a character without reporting its position. */
 function endsWrong(text: string): boolean {
   const message = messageOf(text);
   return message !== '' && !message.startsWith('Unexpected end') && !PLACED.test(message);

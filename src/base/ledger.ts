@@ -3,15 +3,15 @@ import { busy } from './errors.ts';
 import { FairLine, type Share } from './fair-line.ts';
 
 export interface LedgerOptions {
-  /** Of what is handed out, such as bytes. */
+  /** The total amount, such as bytes. */
   readonly max: number;
-  /** How long a request waits for what it needs before it is refused. */
+  /** How long a request waits before it is refused. */
   readonly waitMsMax?: number;
   /** For how long a holding must not have moved before it is given up for another of its instance. */
   readonly idleMs?: number;
 }
 
-/** What somebody has of a ledger. */
+/** An amount that a caller holds. */
 export interface Holding {
   readonly share: Share;
   readonly amount: number;
@@ -26,7 +26,7 @@ interface OwnHolding extends Holding {
   isEnding: boolean;
 }
 
-interface Waiting {
+interface QueuedClaim {
   readonly share: Share;
   readonly amount: number;
   readonly admit: (holding: Holding) => void;
@@ -42,18 +42,18 @@ interface InstanceHoldings {
 /** While others hold some as well, an instance has at most this part. */
 const sharesOfAll = 4;
 const lineLimits = { waitingMax: 10_000, waitingOfInstanceMax: 2_500, waitingOfAddressMax: 2_500 };
-/** How often those who wait are looked at while nothing is released. */
+/** How often waiting requests are checked while nothing is released. */
 const lookMs = 100;
 
 /**
- * Hands out what the whole process has little of, such as memory for answers, before it is used. One instance alone may have all of
+ * Allocates a scarce resource of the process, such as memory for answers, before it is used. One instance alone may have all of
  * it; while others hold some as well, at most a quarter. Who finds too little waits in a {@link FairLine} for a bounded time. Nobody
- * waits while holding some: a holding that cannot grow is refused, so those who wait are served or refused in the end.
+ * waits while holding some: a holding that cannot grow is refused, so every waiting request is served or refused in the end.
  */
 export class Ledger {
   readonly #options: Required<LedgerOptions>;
   readonly #instances = new Map<string, InstanceHoldings>();
-  readonly #line = new FairLine<Waiting>(lineLimits);
+  readonly #line = new FairLine<QueuedClaim>(lineLimits);
   #amount = 0;
   /** Of holdings that were given up and have not ended yet. */
   #ending = 0;
@@ -93,7 +93,7 @@ export class Ledger {
       this.#line.remove(share, waiting);
       turn.reject(busy());
     };
-    const waiting: Waiting = { share, amount, admit: turn.resolve, leave };
+    const waiting: QueuedClaim = { share, amount, admit: turn.resolve, leave };
     const displaced = this.#line.add(share, waiting);
     if (displaced === waiting) throw busy();
     displaced?.leave();
@@ -116,7 +116,7 @@ export class Ledger {
     return holding;
   }
 
-  /** Returns a holding of nothing, which is then set to what somebody has already. */
+  /** Returns an empty holding, which is then set to an amount that is already in use. */
   holdAnyway(share: Share): Holding {
     return this.#begin(share);
   }
@@ -201,7 +201,7 @@ export class Ledger {
     if (all !== undefined) all.amount += by;
   }
 
-  /** Admits those who wait, as far as there is enough for them. */
+  /** Admits waiting requests, as far as there is enough for them. */
   #serve(): void {
     for (;;) {
       const next = this.#line.next((instance, { amount }) => this.#fits(instance, amount));

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { codeOf } from './process.ts';
 
-/** How a part tells the operator something. app.ts passes a real logger; members must never hold a secret. */
+/** How a part reports to the operator. app.ts passes a real logger; members must never hold a secret. */
 export interface Logger {
   debug(message: string, members?: LogMembers): void;
   info(message: string, members?: LogMembers): void;

@@ -10,7 +10,7 @@ const backslash = 0x5c;
  * UTF-8. Takes a step for each byte of the text and 32 bytes of the pattern, where LIKE itself begins anew at each character that the
  * pattern could begin with: for a text and a pattern of equal letters that is a step for each pair of their bytes.
  *
- * Follows all ways through the pattern at once. Bit `n` of the states says that the pattern's first `n` steps have matched all of the
+ * Follows all ways through the pattern at once. Bit `n` of the states is set when the pattern's first `n` steps have matched all of the
  * text so far.
  */
 export function matchLike(text: Uint8Array, pattern: string): boolean {

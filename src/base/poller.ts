@@ -34,7 +34,7 @@ export class Poller {
   /** Stops the interval; resolves when no look is running any more. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    // A look that was asked for meanwhile begins after the running one.
+    // A poll that was requested meanwhile begins after the running one.
     while (this.#looking !== undefined) await this.#looking;
   }
 

@@ -4,7 +4,7 @@
  */
 const UNSEEN = /[[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]--[\uFE00-\uFE0F]]/gv;
 
-/** Returns a text of others on one line, with what a terminal would obey or hide as `\u202e`, in the escapes that JSON has too. */
+/** Returns foreign text on one line; characters that a terminal would obey or hide become escapes as in JSON: `\u202e`. */
 export function printable(line: string): string {
   return line.replaceAll(UNSEEN, escaped);
 }

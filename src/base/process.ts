@@ -87,7 +87,7 @@ export function partsBySize<Item>(
   return parts;
 }
 
-/** Where Linux says what this process may use. */
+/** The files in which Linux reports the limits of this process. */
 const linuxLimits = '/proc/self/limits';
 
 /**

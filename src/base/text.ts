@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 
-/** Lowers only ASCII letters, which both engines then take for equal in any locale. */
+/** Lowers only ASCII letters, so that both engines treat them as equal in any locale. */
 export function lowerAscii(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
@@ -37,7 +37,7 @@ function withFraction(decimal: string): string {
 
 const radix = 36;
 
-/** Returns `<length>.<CRC-32 of the text in UTF-8>`: tells a few known texts apart, but an attacker could forge it. */
+/** Returns `<length>.<CRC-32 of the text in UTF-8>`: distinguishes a few known texts, but an attacker could forge it. */
 export function textDigest(text: string): string {
   return `${text.length.toString(radix)}.${crc32(text).toString(radix)}`;
 }

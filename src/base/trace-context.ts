@@ -19,7 +19,7 @@ export interface TraceHeaders {
 
 /**
  * Goes on with the trace of a request, or begins one where the request has no valid `traceparent`. A trace that begins here is not recorded, and
- * its flag says so to those who are told of it: this service records none.
+ * its flag reports that downstream: this service records none.
  */
 export function continueTrace({ traceparent, tracestate }: TraceHeaders): Trace {
   // Repeated, it arrives as a list, which is not valid.
@@ -57,7 +57,7 @@ interface TraceParent {
   readonly isSampled: boolean;
 }
 
-/** Of a version that is not known yet, what the first one has is read; it may have more behind it. */
+/** Of a later version, only the members of the first one are read; more may follow. */
 function readParent(header: string): TraceParent | undefined {
   const [, version = '', traceId = '', spanId = '', flags = '', more] = PARENT.exec(header.trim()) ?? [];
   if (version === '' || version === versionForbidden || (version === '00' && more !== undefined))
@@ -92,7 +92,7 @@ function readState(header: string | readonly string[] | undefined): string {
 function shortened(members: readonly string[]): readonly string[] {
   const isShort = (those: readonly string[]): boolean => those.join(',').length <= stateLengthMax;
   if (isShort(members)) return members;
-  let kept = members.filter(({ length }) => length <= longMember);
-  while (!isShort(kept)) kept = kept.slice(0, -1);
-  return kept;
+  let shortMembers = members.filter(({ length }) => length <= longMember);
+  while (!isShort(shortMembers)) shortMembers = shortMembers.slice(0, -1);
+  return shortMembers;
 }

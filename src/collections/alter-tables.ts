@@ -192,11 +192,11 @@ async function renameColumns(
 ): Promise<void> {
   const { names } = tx;
   const table = names.collectionTable(name);
-  const taken = new Set(renamed.map(({ after }) => after.name.toLowerCase()));
+  const newNames = new Set(renamed.map(({ after }) => after.name.toLowerCase()));
   // By number: ids of fields may differ only in case, which SQLite ignores.
   const steps = renamed.map((pair, at) => ({
     from: names.column(pair.before.name),
-    passing: taken.has(pair.before.name.toLowerCase()) ? names.column(`$renaming_${at}`) : undefined,
+    passing: newNames.has(pair.before.name.toLowerCase()) ? names.column(`$renaming_${at}`) : undefined,
     to: names.column(pair.after.name),
   }));
   for (const { from, passing } of steps)
@@ -224,15 +224,15 @@ async function rebuild(tx: Transaction, { before, after, columns }: TablePlan): 
   await tx.run(rebuildingOf(tx).movePositions(from, to));
   const was = new Map(before.fields.map((field) => [field.id, field.name]));
   const isReshaped = new Set(columns.reshaped);
-  const kept = after.fields
+  const columnPairs = after.fields
     .filter((field) => field.name !== 'id' && hasColumn(field) && was.has(field.id))
     .map((field) => {
       const old = names.column(was.get(field.id) ?? field.name);
       return [names.column(field.name), isReshaped.has(field) ? reshaped(old, field, names) : old] as const;
     });
   const hidden = names.tables.hiddenNames;
-  const into = joinSql([hidden, ...kept.map(([column]) => column)], ', ');
-  const values = joinSql([hidden, ...kept.map(([, value]) => value)], ', ');
+  const into = joinSql([hidden, ...columnPairs.map(([column]) => column)], ', ');
+  const values = joinSql([hidden, ...columnPairs.map(([, value]) => value)], ', ');
   await tx.run(
     sql`INSERT INTO ${names.collectionTable(to)} (${into}) SELECT ${values} FROM ${names.collectionTable(from)} ORDER BY "$position"`,
   );

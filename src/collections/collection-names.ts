@@ -3,7 +3,7 @@ import type { Collection } from './collection.ts';
 type Named = Pick<Collection, 'id' | 'name' | 'indexes'>;
 
 /**
- * The names, ids and indexes of an instance's collections: what a definition may not use again, and what its relations may lead to. Each
+ * The names, ids and indexes of an instance's collections: names that a definition may not reuse, and targets of its relations. Each
  * is found at once, or an import of many definitions would compare each with all others. Letter case is ignored, because the database
  * ignores it.
  */
@@ -53,17 +53,17 @@ export class CollectionNames {
 
 function add(ids: Map<string, string[]>, key: string, id: string): void {
   const lower = key.toLowerCase();
-  const found = ids.get(lower);
-  if (found === undefined) ids.set(lower, [id]);
-  else found.push(id);
+  const matches = ids.get(lower);
+  if (matches === undefined) ids.set(lower, [id]);
+  else matches.push(id);
 }
 
 function remove(ids: Map<string, string[]>, key: string, id: string): void {
   const lower = key.toLowerCase();
-  const found = ids.get(lower) ?? [];
-  const at = found.indexOf(id);
-  if (at !== -1) found.splice(at, 1);
-  if (found.length === 0) ids.delete(lower);
+  const matches = ids.get(lower) ?? [];
+  const at = matches.indexOf(id);
+  if (at !== -1) matches.splice(at, 1);
+  if (matches.length === 0) ids.delete(lower);
 }
 
 function has(

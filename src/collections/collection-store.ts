@@ -25,8 +25,8 @@ export type CollectionFinder = Pick<CollectionStore, 'find'> & {
 export type Collections = CollectionFinder & Pick<CollectionStore, 'all'>;
 
 /**
- * The collections of one instance, in memory, because every request asks for one. They change there only after the commit of a
- * change, and changes run alone in their commit: what a transaction finds here is what its tables look like.
+ * The collections of one instance, in memory, because every request needs one. They change there only after the commit of a
+ * change, and changes run alone in their commit: the definitions that a transaction finds here match its tables.
  */
 export class CollectionStore {
   #byId = new Map<string, Collection>();
@@ -65,13 +65,13 @@ export class CollectionStore {
   }
 
   get(nameOrId: string): Collection {
-    const found = this.find(nameOrId);
-    if (found === undefined) throw new AppError('not_found', 'Missing collection context.');
-    return found;
+    const collection = this.find(nameOrId);
+    if (collection === undefined) throw new AppError('not_found', 'Missing collection context.');
+    return collection;
   }
 
   /**
-   * Another number after each change of any definition, and for each store of the process. What was made from several definitions is
+   * Another number after each change of any definition, and for each store of the process. A value that is derived from several definitions is
    * valid for one number.
    */
   get version(): number {
@@ -113,12 +113,12 @@ export class CollectionStore {
     });
   }
 
-  /** Returns the object in memory where its definition has not changed, so that what is kept per definition stays valid. */
+  /** Returns the object in memory where its definition has not changed, so that caches per definition stay valid. */
   #remembered(row: Row): Collection | undefined {
-    const known = this.#byId.get(String(row['id']));
-    const { name, updated } = known ?? {};
+    const current = this.#byId.get(String(row['id']));
+    const { name, updated } = current ?? {};
     const isSame = name === row['name'] && updated === row['updated'];
-    return known && isSame && definitionText(known) === row['definition'] ? known : undefined;
+    return current && isSame && definitionText(current) === row['definition'] ? current : undefined;
   }
 
   #put(collection: Collection): void {
@@ -143,7 +143,7 @@ async function remove(tx: Transaction, { id, name }: Collection): Promise<void> 
 
 async function updateDefinitions(tx: Transaction, changes: readonly TableChange[]): Promise<void> {
   const table = tx.names.table('$collection');
-  // Names are unique at every moment, so those that pass from one collection to another are freed first.
+  // Names are unique at every moment, so exchanged names are freed first.
   const renamed = changes.filter(({ before, after }) => before.name !== after.name);
   for (const { after } of renamed.length > 1 ? renamed : [])
     await tx.run(

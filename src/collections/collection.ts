@@ -9,7 +9,7 @@ import { type IndexDefinition, indexToText } from './index-definition.ts';
  *                                                              │
  *                                                     collection-store: all of an instance's, in memory
  *
- * A Collection is never changed: an update makes a new object, and whatever was compiled for the old one goes with it.
+ * A Collection is never changed: an update makes a new object, and everything compiled for the old one is dropped with it.
  */
 export interface Collection {
   readonly id: string;
@@ -70,9 +70,9 @@ export function collectionToJson(collection: Collection): string {
 
 /** What an auth collection defines beyond other collections (http-api section 12), in the order in which it is shown. Times are seconds. */
 export interface AuthOptions extends Record<TokenKind, TokenOptions> {
-  /** Who may sign in: null nobody, '' everyone, otherwise a filter on the account. */
+  /** Which accounts may sign in: null for none, '' for all, otherwise a filter on the account. */
   readonly authRule: string | null;
-  /** Who may change what otherwise only the owner of an account may; null nobody but superusers. */
+  /** Who may change members that are reserved for the owner of an account; null for superusers only. */
   readonly manageRule: string | null;
   readonly authAlert: { readonly enabled: boolean; readonly emailTemplate: EmailTemplate };
   readonly oauth2: {
@@ -176,7 +176,7 @@ function template(subject: string, body: string): EmailTemplate {
   return { subject, body };
 }
 
-/** The name of the collection of superusers. Every instance has it, and nobody can rename it. */
+/** The name of the collection of superusers. Every instance has it, and it cannot be renamed. */
 export const superusersName = '_superusers';
 /** Limits of what superusers may define; the same on both engines. */
 export const collectionLimits = {

@@ -75,12 +75,12 @@ export function decodeAuthOptions(
   return options;
 }
 
-/** Returns the token secrets that a definition asks to replace: by this text, or by a generated one where it is empty. */
-export function givenTokenSecrets(
+/** Returns the token secrets that a definition replaces: by this text, or by a generated one where it is empty. */
+export function requestedTokenSecrets(
   raw: Readonly<Record<string, unknown>>,
   problems: ProblemList,
 ): ReadonlyMap<TokenKind, string> {
-  const given = new Map<TokenKind, string>();
+  const secrets = new Map<TokenKind, string>();
   const read = memberReader(raw, problems);
   for (const kind of tokenKinds)
     read.members(kind, (token) => {
@@ -88,9 +88,9 @@ export function givenTokenSecrets(
       if (secret === undefined) return;
       if (secret !== '' && (secret.length < 30 || secret.length > 255))
         token.refuse('secret', fieldError('validation_length_out_of_range', { min: 30, max: 255 }));
-      given.set(kind, secret);
+      secrets.set(kind, secret);
     });
-  return given;
+  return secrets;
 }
 
 function decodePasswordAuth(
@@ -149,7 +149,7 @@ const tooFewMethods: FieldError = {
   message: 'At least two ways to sign in must be enabled.',
 };
 
-/** Refuses to enable what is not supported: if it were accepted without effect, it would be believed to protect somebody. */
+/** Refuses to enable what is not supported: if it were accepted without effect, it would seem to protect accounts. */
 function refuseEnabled(read: MemberReader, what: string): false {
   if (read.flag('enabled', false)) read.refuse('enabled', notSupported(what));
   return false;
@@ -176,14 +176,14 @@ function decodeTokens(read: MemberReader, was: AuthOptions): Pick<AuthOptions, T
 function decodeTemplate(read: MemberReader, name: string, was: EmailTemplate): EmailTemplate {
   return read.members(name, (template) => {
     const text = (member: keyof EmailTemplate): string => {
-      const found = template.text(member, was[member]);
-      if (found === '') template.refuse(member, fieldError('validation_required'));
-      if (found.length > templateLengthMax[member])
+      const value = template.text(member, was[member]);
+      if (value === '') template.refuse(member, fieldError('validation_required'));
+      if (value.length > templateLengthMax[member])
         template.refuse(
           member,
           fieldError('validation_length_too_long', { min: 0, max: templateLengthMax[member] }),
         );
-      return found;
+      return value;
     };
     return { subject: text('subject'), body: text('body') };
   });

@@ -86,8 +86,8 @@ function decodeName(
       message: 'System collection name cannot be changed.',
     });
   } else if (name !== existing?.name) {
-    const taken = takenName(name, names, existing);
-    if (taken !== undefined) problems.add('name', taken);
+    const conflict = nameConflict(name, names, existing);
+    if (conflict !== undefined) problems.add('name', conflict);
   }
   return name;
 }
@@ -96,7 +96,7 @@ function decodeName(
  * Returns the problem of a name that is taken. Names and ids of collections share one namespace, because a path may hold either;
  * names of collections and indexes share another, in the database.
  */
-function takenName(
+function nameConflict(
   name: string,
   names: CollectionNames,
   existing: Collection | undefined,

@@ -22,7 +22,7 @@ export interface FieldsContext {
   readonly names: CollectionNames;
 }
 
-/** Decodes the fields of a definition and adds those that every collection of its type has. */
+/** Decodes the fields of a definition and adds the standard fields of its type. */
 export function decodeFields(raw: unknown, context: FieldsContext, problems: ProblemList): readonly Field[] {
   const { existing } = context;
   if (raw === undefined || raw === null) return withStandardFields(existing?.fields ?? [], context);
@@ -121,16 +121,16 @@ function checkStandardName(field: Field, problems: ProblemList): void {
   }
 }
 
-/** Adds what a definition need not mention: `id` at the beginning, `created` and `updated`, and system fields, which are never lost. */
+/** Adds the fields that a definition may omit: `id` at the beginning, `created` and `updated`, and system fields, which are never lost. */
 function withStandardFields(fields: readonly Field[], { existing, type }: FieldsContext): readonly Field[] {
   const result = [...fields];
-  const isMissing = (wanted: Field): boolean =>
-    !result.some((field) => field.name.toLowerCase() === wanted.name.toLowerCase());
+  const isMissing = (standard: Field): boolean =>
+    !result.some((field) => field.name.toLowerCase() === standard.name.toLowerCase());
   const id = existing?.fields.find((field) => field.name === 'id') ?? idField();
   if (isMissing(id)) result.unshift(withFreeId(id, result));
-  const kept = existing?.fields.filter((field) => field.system) ?? [];
+  const systemFields = existing?.fields.filter((field) => field.system) ?? [];
   const dates = ['created', 'updated'].map((name) => existing?.fields.find((field) => field.name === name));
-  for (const field of [...kept, dates[0] ?? createdField(), dates[1] ?? updatedField()]) {
+  for (const field of [...systemFields, dates[0] ?? createdField(), dates[1] ?? updatedField()]) {
     if (isMissing(field)) result.push(withFreeId(field, result));
   }
   return type === 'auth' ? withAccountFields(result) : result;
@@ -200,13 +200,13 @@ function checkAccountField(field: Field, raw: unknown, problems: ProblemList): v
     });
   }
   // These flags may be left out, which means true. An explicit false is refused.
-  const said = (member: string): unknown => memberOf(raw, member);
-  if (own.hidden && (said('hidden') === false || said('system') === false)) {
-    problems.add(said('hidden') === false ? 'hidden' : 'system', {
+  const flag = (member: string): unknown => memberOf(raw, member);
+  if (own.hidden && (flag('hidden') === false || flag('system') === false)) {
+    problems.add(flag('hidden') === false ? 'hidden' : 'system', {
       code: 'validation_must_be_system_and_hidden',
       message: `The field ${JSON.stringify(own.name)} must be system and hidden.`,
     });
-  } else if (said('system') === false) {
+  } else if (flag('system') === false) {
     problems.add('system', {
       code: 'validation_must_be_system',
       message: `The field ${JSON.stringify(own.name)} must be system.`,

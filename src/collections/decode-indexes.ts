@@ -90,12 +90,12 @@ function indexProblem(
   before: readonly IndexDefinition[],
   context: IndexContext,
 ): FieldError | undefined {
-  const { draft, names: taken } = context;
+  const { draft, names } = context;
   const isNamed = (other: IndexDefinition): boolean => other.name.toLowerCase() === index.name.toLowerCase();
   if (before.some(isNamed)) {
     return { code: 'validation_duplicated_index_name', message: 'The index name already exists.' };
   }
-  if (taken.hasIndex(index.name, draft.id) || isTableName(index.name, context)) {
+  if (names.hasIndex(index.name, draft.id) || isTableName(index.name, context)) {
     return {
       code: 'validation_existing_index_name',
       message: 'The index name is already used in another collection.',
@@ -109,13 +109,13 @@ function indexProblem(
     };
   }
   if (index.name.toLowerCase().startsWith('sqlite_')) return invalidIndex;
-  const names = [
+  const columns = [
     ...index.columns.map((column) => column.name),
     ...index.where.map((condition) => condition.column),
   ];
-  // The index on `tokenKey` is shown, so it can be sent back, though the field has no column. No other index may name it.
+  // The index on `tokenKey` is part of answers, so it can be sent back, though the field has no column. No other index may name it.
   const isShown = draft.type === 'auth' && isIdentityIndex(index, 'tokenKey') && index.where.length === 0;
-  const unknown = names.find(
+  const unknown = columns.find(
     (name) => !isShown && !draft.fields.some((field) => field.name === name && hasColumn(field)),
   );
   if (unknown !== undefined) {
@@ -132,7 +132,7 @@ function definitionOf(index: IndexDefinition): string {
   return indexToText({ ...index, name: '' }, '');
 }
 
-/** Refuses a comparison of a text with a number, or of a number with a text: the engines do not agree on what it means. */
+/** Rejects a comparison of a text with a number: the engines evaluate it differently. */
 function conditionProblem(index: IndexDefinition, draft: Collection): FieldError | undefined {
   for (const { column, value } of index.where) {
     const field = draft.fields.find((candidate) => candidate.name === column);

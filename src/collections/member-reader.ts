@@ -4,8 +4,8 @@ import { fieldError, invalidValue } from '../fields/field-error.ts';
 import type { Problems } from '../fields/field-type.ts';
 
 /**
- * Reads members of a definition. A member that is absent or null gives `was`; one of the wrong type is reported as a problem and
- * gives `was`, too.
+ * Reads members of a definition. A member that is absent or null returns `was`; one of the wrong type is reported as a problem and
+ * returns `was`, too.
  */
 export interface MemberReader {
   readonly flag: (name: string, was: boolean) => boolean;

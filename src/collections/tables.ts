@@ -48,7 +48,7 @@ export interface TableIndex {
   readonly statement: Sql;
 }
 
-/** Returns the indexes of a table: those of the definition, and those that the service needs. */
+/** Returns the indexes of a table: those of the definition, and the service's own. */
 export function indexesOf(collection: Collection, names: Names): readonly TableIndex[] {
   // Without indexes that are only shown: their field has no column.
   const columns = new Set(collection.fields.filter(hasColumn).map(({ name }) => name));
@@ -74,20 +74,20 @@ export async function ensureFoldedIndexes(
   collections: readonly Collection[],
 ): Promise<void> {
   const { names } = database;
-  const wanted = collections.flatMap((collection) => foldedIndexes(collection, names));
-  if ((await missingOf(database, wanted)).length === 0) return;
+  const indexes = collections.flatMap((collection) => foldedIndexes(collection, names));
+  if ((await missingOf(database, indexes)).length === 0) return;
   await database.write(
     async (tx) => {
-      for (const { statement } of await missingOf(tx, wanted)) await tx.run(statement);
+      for (const { statement } of await missingOf(tx, indexes)) await tx.run(statement);
     },
     { isExclusive: true },
   );
 }
 
-async function missingOf(reader: Reader, wanted: readonly TableIndex[]): Promise<readonly TableIndex[]> {
+async function missingOf(reader: Reader, indexes: readonly TableIndex[]): Promise<readonly TableIndex[]> {
   const rows = await reader.tuples(reader.names.indexNames);
   const present = new Set(rows.map(([name]) => identifier(String(name)).text));
-  return wanted.filter(({ name }) => !present.has(reader.names.bareName(name).text));
+  return indexes.filter(({ name }) => !present.has(reader.names.bareName(name).text));
 }
 
 /** One for each field that identifies accounts, unless its unique index ignores letter case itself. */

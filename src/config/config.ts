@@ -364,8 +364,8 @@ function readTls(certificate: string | undefined, key: string | undefined): Conf
 
 function readLevel(text = ''): Config['logLevel'] {
   if (text === 'debug' || text === 'info' || text === 'warn' || text === 'error') return text;
-  const meant = nearestName(text, definitionOf('log-level')?.choices ?? []);
-  const hint = meant === undefined ? '' : `: did you mean ${meant}?`;
+  const suggestion = nearestName(text, definitionOf('log-level')?.choices ?? []);
+  const hint = suggestion === undefined ? '' : `: did you mean ${suggestion}?`;
   throw new ConfigError(
     `--log-level must be debug, info, warn or error, not ${JSON.stringify(text)}${hint || '.'}`,
   );

@@ -54,12 +54,13 @@ function valueText(path: string, name: string, value: unknown): string {
 }
 
 function unknownOption(path: string, name: string): string {
-  const meant = nearestName(
+  const suggestion = nearestName(
     name,
     allOptions.map((option) => option.name),
   );
-  const hint = meant === undefined ? 'chancery config list shows them all' : `did you mean ${meant}?`;
-  return `${path}: there is no option ${JSON.stringify(name)}: ${hint}${meant === undefined ? '.' : ''}`;
+  const hint =
+    suggestion === undefined ? 'chancery config list shows them all' : `did you mean ${suggestion}?`;
+  return `${path}: there is no option ${JSON.stringify(name)}: ${hint}${suggestion === undefined ? '.' : ''}`;
 }
 
 function textOf(option: FlagDefinition, value: unknown): string | undefined {

@@ -13,7 +13,7 @@ import {
 import { CollectionNames } from '../collections/collection-names.ts';
 import type { CollectionStore } from '../collections/collection-store.ts';
 import { checkRules } from './check-rules.ts';
-import { givenTokenSecrets } from '../collections/decode-auth-options.ts';
+import { requestedTokenSecrets } from '../collections/decode-auth-options.ts';
 import { decodeCollection } from '../collections/decode-collection.ts';
 import { EqualRecords } from '../collections/alter-tables.ts';
 import { ProblemList } from '../collections/member-reader.ts';
@@ -28,7 +28,7 @@ export interface CollectionChange {
   readonly now: number;
 }
 
-/** Stores the token secrets of an auth collection, inside the transaction that saves it. An empty secret stands for one to be generated. */
+/** Stores the token secrets of an auth collection, inside the transaction that saves it. An empty secret is replaced by a generated one. */
 export type TokenSecretsListener = (
   tx: Transaction,
   collection: Collection,
@@ -77,7 +77,7 @@ export function createCollection(change: CollectionSaving, definition: Definitio
     }
     const context = { names: new CollectionNames(others), now: toTimestamp(change.now) };
     const collection = decodeCollection(definition, context, problems);
-    const secrets = givenTokenSecrets(definition, problems);
+    const secrets = requestedTokenSecrets(definition, problems);
     problems.throwIfAny(failed);
     checkRules(collection, { collections: change.collections, names: tx.names }, problems);
     problems.throwIfAny(failed);
@@ -89,7 +89,7 @@ export function createCollection(change: CollectionSaving, definition: Definitio
   });
 }
 
-/** Changes a definition and its table; what the definition leaves out stays. Data of fields that stay is kept. */
+/** Changes a definition and its table; omitted members stay unchanged. Data of fields that stay is kept. */
 export function updateCollection(
   change: CollectionSaving,
   nameOrId: string,
@@ -102,7 +102,7 @@ export function updateCollection(
     const all = change.collections.all();
     const context = { existing, names: new CollectionNames(all), now: toTimestamp(change.now) };
     const collection = decodeCollection(definition, context, problems);
-    const secrets = givenTokenSecrets(definition, problems);
+    const secrets = requestedTokenSecrets(definition, problems);
     problems.throwIfAny(failed);
     checkRules(collection, { collections: change.collections, names: tx.names, existing }, problems);
     problems.throwIfAny(failed);
@@ -178,13 +178,13 @@ export function deleteCollection(change: CollectionDeletion, nameOrId: string): 
 
 /** Returns the collection. Throws not_found with the message of the collection routes, which differs from that of the record routes. */
 export function getCollection(collections: CollectionStore, nameOrId: string): Collection {
-  const found = collections.find(nameOrId);
-  if (found === undefined) throw notFound();
-  return found;
+  const collection = collections.find(nameOrId);
+  if (collection === undefined) throw notFound();
+  return collection;
 }
 
 /**
- * Runs a change of tables alone in its commit. `alteredTables` is how many of those that exist it may alter or drop. Throws bad_request
+ * Runs a change of tables alone in its commit. `alteredTables` is how many existing tables it may alter or drop. Throws bad_request
  * when existing records violate a new unique index.
  */
 export async function changeTables<Result>(
@@ -196,7 +196,7 @@ export async function changeTables<Result>(
   try {
     return await change.database.write(work, { isExclusive: true, ...options });
   } catch (error) {
-    // Elsewhere NoRoom asks for a retry; a change of tables would fail again.
+    // Elsewhere NoRoom suggests a retry; a change of tables would fail again.
     if (error instanceof NoRoom)
       throw new AppError('bad_request', `${failed} ${error.advice}`, { cause: error });
     if (!(error instanceof EqualRecords)) throw error;

@@ -77,7 +77,7 @@ export function filterRules({ rules, auth }: Collection): readonly (readonly [na
 const accountsMax = 10;
 
 /**
- * Returns what is wrong with a rule, if anything. It is compiled as for a guest and, where it names `@request.auth`, as for accounts. It has to
+ * Returns the problem of a rule, if it has one. It is compiled as for a guest and, where it names `@request.auth`, as for accounts. It has to
  * compile for the accounts of one auth collection only, because it may be meant for just those.
  */
 export function ruleError(
@@ -107,24 +107,24 @@ export function ruleError(
       return error;
     }
   };
-  const ofAccounts = accountsAskedFor(rule, collections, accounts).map((caller) => errorFor(caller));
+  const ofAccounts = accountsWithFields(rule, collections, accounts).map((caller) => errorFor(caller));
   const isForNone = ofAccounts.every((error) => error !== undefined);
   return errorFor(guest) ?? (isForNone ? ofAccounts[0] : undefined);
 }
 
 /**
- * Returns a caller for each auth collection that has the fields which the rule asks an account for. The callers have no id: only the
+ * Returns a caller for each auth collection that has the account fields which the rule names. The callers have no id: only the
  * fields of their collection count.
  */
-function accountsAskedFor(
+function accountsWithFields(
   rule: string,
   collections: Collections,
   accounts: readonly AccountCollection[] | undefined,
 ): readonly Caller[] {
-  const asked = [...rule.matchAll(/@request\.auth\.(\w+)/g)].map(([, name]) => name);
-  if (asked.length === 0) return [];
+  const accountFields = [...rule.matchAll(/@request\.auth\.(\w+)/g)].map(([, name]) => name);
+  if (accountFields.length === 0) return [];
   const hasAll = ({ fieldNames }: AccountCollection): boolean =>
-    asked.every((name) => name !== undefined && fieldNames.has(name));
+    accountFields.every((name) => name !== undefined && fieldNames.has(name));
   const fitting = (accounts ?? accountsOf(collections)).filter(hasAll).slice(-accountsMax);
   return fitting.map(({ id }) => ({ kind: 'user', id: '', collectionId: id }));
 }

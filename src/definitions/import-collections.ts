@@ -12,21 +12,22 @@ import {
 } from './import-plan.ts';
 
 /**
- * Makes the collections what the definitions say: all of them or, when anything is refused, none. An existing collection is found
- * by its id, or by its name where no id is given. Definitions may refer to each other and exchange names. A collection that is
- * already as given is left as it is. Throws bad_request.
+ * Applies the definitions to the collections: all of them or, when any is refused, none. An existing collection is found
+ * by its id, or by its name where the definition has no id. Definitions may refer to each other and exchange names. A collection that
+ * already matches is left unchanged. Throws bad_request.
  */
 export function importCollections(change: CollectionDeletion, body: Definition): Promise<void> {
-  const wanted = decodeImport(body);
+  const request = decodeImport(body);
   const alteredTables =
-    wanted.collections.length + (wanted.deleteMissing ? change.collections.all().length : 0);
+    request.collections.length + (request.deleteMissing ? change.collections.all().length : 0);
   return changeTables(change, { failed: importFailed, alteredTables }, async (tx) => {
     const parts = { now: toTimestamp(change.now), names: tx.names };
-    const planning = planImport(change.collections.all(), wanted, parts);
+    const planning = planImport(change.collections.all(), request, parts);
     const plan = await inTurns(planning, new Pauses(partsPerTurn, () => tx.pause()));
     for (const before of plan.removed) await change.onChange?.(tx, { before, after: undefined });
     for (const changed of plan.changed) await change.onChange?.(tx, changed);
-    for (const made of plan.created) await change.onChange?.(tx, { before: undefined, after: made });
+    for (const collection of plan.created)
+      await change.onChange?.(tx, { before: undefined, after: collection });
     for (const collection of plan.removed) await change.onDeleted(tx, collection);
     await change.collections.apply(tx, plan);
     await tellOfNames(tx, change, plan.changed);
@@ -40,8 +41,8 @@ function after(
   present: readonly Collection[],
   { created, changed, removed }: ImportPlan,
 ): readonly Collection[] {
-  const gone = new Set(removed);
+  const removals = new Set(removed);
   const afterById = new Map(changed.map(({ before, after }) => [before.id, after]));
-  const kept = present.filter((one) => !gone.has(one));
-  return [...kept.map((one) => afterById.get(one.id) ?? one), ...created];
+  const remaining = present.filter((one) => !removals.has(one));
+  return [...remaining.map((one) => afterById.get(one.id) ?? one), ...created];
 }

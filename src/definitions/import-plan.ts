@@ -18,7 +18,7 @@ import {
   referringById,
   ruleNames,
 } from '../collections/collection.ts';
-import { givenTokenSecrets } from '../collections/decode-auth-options.ts';
+import { requestedTokenSecrets } from '../collections/decode-auth-options.ts';
 import { decodeCollection, defaultCollectionId } from '../collections/decode-collection.ts';
 import { ProblemList } from '../collections/member-reader.ts';
 import { scaffoldCollection } from './list-collections.ts';
@@ -102,20 +102,20 @@ export function* planImport(
 ): Generator<number, ImportPlan> {
   const byId = new Map(present.map((one) => [one.id, one]));
   const byName = new Map(present.map((one) => [one.name.toLowerCase(), one]));
-  const given = collections.map((raw) => ({ raw, existing: findExisting(raw, { byId, byName }) }));
-  requirePartsMax(given, deleteMissing);
-  const found = given.map((one) => toItem(one, deleteMissing));
-  const mentioned = new Set(found.map(({ existing }) => existing));
+  const matches = collections.map((raw) => ({ raw, existing: findExisting(raw, { byId, byName }) }));
+  requirePartsMax(matches, deleteMissing);
+  const drafts = matches.map((one) => toItem(one, deleteMissing));
+  const mentioned = new Set(drafts.map(({ existing }) => existing));
   const unmentioned = present.filter((one) => !mentioned.has(one));
   const isRemoved = ({ system }: Collection): boolean => deleteMissing && !system;
   const removed = unmentioned.filter(isRemoved);
-  const kept = unmentioned.filter((one) => !isRemoved(one));
-  const items = withIds(found, kept);
-  if (items.length + kept.length > collectionLimits.collectionsMax)
+  const remaining = unmentioned.filter((one) => !isRemoved(one));
+  const items = withIds(drafts, remaining);
+  if (items.length + remaining.length > collectionLimits.collectionsMax)
     throw new AppError('bad_request', importFailed, { details: { collections: tooMany } });
-  const { decoded, secrets } = yield* decodeItems(items, kept, now);
-  refuseReferred(removed, kept);
-  const future = collectionsOf([...kept, ...decoded]);
+  const { decoded, secrets } = yield* decodeItems(items, remaining, now);
+  refuseReferred(removed, remaining);
+  const future = collectionsOf([...remaining, ...decoded]);
   yield* checkAllRules(items, decoded, { collections: future, names });
   const changed: TableChange[] = [];
   for (const [at, { existing }] of items.entries()) {
@@ -135,25 +135,25 @@ export function* planImport(
 /** Decodes each definition beside all others: those before it as they will be, those behind it as their sketches. */
 function* decodeItems(
   items: readonly Item[],
-  kept: readonly Collection[],
+  remaining: readonly Collection[],
   now: Timestamp,
 ): Generator<number, { readonly decoded: readonly Collection[]; readonly secrets: readonly SavedSecrets[] }> {
-  const names = new CollectionNames([...kept, ...items.map(({ sketch }) => sketch)]);
+  const names = new CollectionNames([...remaining, ...items.map(({ sketch }) => sketch)]);
   const decoded: Collection[] = [];
   const secrets: SavedSecrets[] = [];
-  const seen = new Set<Collection>();
+  const targets = new Set<Collection>();
   for (const [at, { raw, existing, sketch }] of items.entries()) {
     names.remove(sketch);
     const problems = new ProblemList();
-    if (existing !== undefined && seen.has(existing)) problems.add('id', twice);
-    if (existing !== undefined) seen.add(existing);
+    if (existing !== undefined && targets.has(existing)) problems.add('id', twice);
+    if (existing !== undefined) targets.add(existing);
     const context = existing === undefined ? { names, now } : { names, now, existing };
     const collection = decodeCollection(raw, context, problems);
     names.add(collection);
     decoded.push(collection);
     secrets.push({
       collection,
-      secrets: givenTokenSecrets(raw, problems),
+      secrets: requestedTokenSecrets(raw, problems),
       isNew: existing === undefined,
     });
     if (!problems.isEmpty) throw refusal(problems, { at, raw });
@@ -184,15 +184,15 @@ const twice: FieldError = {
 };
 
 /** A definition, and the collection that it is about if there is one. */
-type Given = Pick<Item, 'raw' | 'existing'>;
+type Match = Pick<Item, 'raw' | 'existing'>;
 
 /**
- * Throws bad_request when there is more to check and to change than one request may: all else that the process does would wait. An import
+ * Throws bad_request when there is more to check and to change than one request may: the whole process would wait. An import
  * that names some fields of a collection keeps the others, which count as well.
  */
-function requirePartsMax(given: readonly Given[], deleteMissing: boolean): void {
+function requirePartsMax(matches: readonly Match[], deleteMissing: boolean): void {
   const { importPartsMax } = collectionLimits;
-  const count = given.reduce((sum, one) => sum + partsOf(one, deleteMissing), 0);
+  const count = matches.reduce((sum, one) => sum + partsOf(one, deleteMissing), 0);
   if (count <= importPartsMax) return;
   const failure: FieldError = {
     code: 'validation_length_too_long',
@@ -202,32 +202,32 @@ function requirePartsMax(given: readonly Given[], deleteMissing: boolean): void 
   throw new AppError('bad_request', importFailed, { details: { collections: failure } });
 }
 
-function partsOf({ raw, existing }: Given, deleteMissing: boolean): number {
+function partsOf({ raw, existing }: Match, deleteMissing: boolean): number {
   const [fields, indexes] = [raw['fields'], raw['indexes']].map((list) => (isList(list) ? list.length : 0));
-  const kept = isList(raw['fields']) && !deleteMissing ? (existing?.fields.length ?? 0) : 0;
+  const currentFields = isList(raw['fields']) && !deleteMissing ? (existing?.fields.length ?? 0) : 0;
   const rules = [...ruleNames, 'authRule', 'manageRule'].filter((name) => isRule(raw[name])).length;
-  return 1 + Math.max(fields ?? 0, kept) + (indexes ?? 0) + rules;
+  return 1 + Math.max(fields ?? 0, currentFields) + (indexes ?? 0) + rules;
 }
 
 function isRule(rule: unknown): boolean {
   return typeof rule === 'string' && rule !== '';
 }
 
-function toItem({ raw, existing }: Given, deleteMissing: boolean): Item {
+function toItem({ raw, existing }: Match, deleteMissing: boolean): Item {
   const merged = existing === undefined || deleteMissing ? raw : withMissingFields(raw, existing.fields);
   const name = typeof raw['name'] === 'string' ? raw['name'] : (existing?.name ?? '');
   const type = existing?.type ?? (raw['type'] === 'auth' ? 'auth' : 'base');
-  const given = raw['id'];
-  // An id that is no text is refused when it is decoded. To convert an object here would run what it calls its `toString`.
-  const id = existing?.id ?? (typeof given === 'string' ? given : '');
+  const rawId = raw['id'];
+  // An id that is no text is rejected when it is decoded. Converting an object here would run its `toString`.
+  const id = existing?.id ?? (typeof rawId === 'string' ? rawId : '');
   // The sketch has no indexes: they are compared with those of the others when the item itself is decoded.
   return { raw: merged, existing, sketch: { ...scaffoldCollection(type), id, name, type } };
 }
 
-/** Gives each item whose definition has no id the one that it gets beside all others. */
-function withIds(items: readonly Item[], kept: readonly Collection[]): readonly Item[] {
+/** Assigns an id to each item whose definition has none. */
+function withIds(items: readonly Item[], remaining: readonly Collection[]): readonly Item[] {
   const names = new CollectionNames([
-    ...kept,
+    ...remaining,
     ...items.map(({ sketch }) => sketch).filter(({ id }) => id !== ''),
   ]);
   return items.map((item) => {
@@ -235,7 +235,7 @@ function withIds(items: readonly Item[], kept: readonly Collection[]): readonly 
     const id = defaultCollectionId(item.sketch, names);
     const sketch = { ...item.sketch, id };
     names.add(sketch);
-    // An id that is no text stays, to be refused.
+    // An id that is no text stays, to be rejected.
     return { ...item, sketch, raw: isGiven(item.raw['id']) ? item.raw : { ...item.raw, id } };
   });
 }
@@ -255,15 +255,15 @@ function isGiven(id: unknown): boolean {
   return id !== undefined && id !== null && id !== '';
 }
 
-/** Appends the existing fields that are not given. Standard ones are left out: decoding puts them in their places. */
+/** Appends the existing fields that the definition omits. Standard ones are left out: decoding puts them in their places. */
 function withMissingFields(raw: Definition, fields: readonly Field[]): Definition {
-  const given = raw['fields'];
-  if (!isList(given)) return raw;
-  const ids = new Set(given.map((item) => decodeField(item, { add: () => undefined })?.id));
+  const rawFields = raw['fields'];
+  if (!isList(rawFields)) return raw;
+  const ids = new Set(rawFields.map((item) => decodeField(item, { add: () => undefined })?.id));
   const missing = fields
     .filter(({ id, name, system }) => !ids.has(id) && !system && !['created', 'updated'].includes(name))
     .map(({ options, ...common }) => ({ ...options, ...common }));
-  return { ...raw, fields: [...given, ...missing] };
+  return { ...raw, fields: [...rawFields, ...missing] };
 }
 
 /** Returns the error for one definition: its problems, as if it had been sent alone, and its index. */
@@ -277,11 +277,11 @@ function refusal(problems: ProblemList, item: { readonly at: number; readonly ra
 }
 
 /**
- * Throws bad_request when a collection that stays, and is not given, refers to one that is removed. Relations of the given ones
+ * Throws bad_request when a collection that stays, and is not imported, refers to one that is removed. Relations of imported ones
  * were checked when they were decoded.
  */
-function refuseReferred(removed: readonly Collection[], kept: readonly Collection[]): void {
-  const referring = referringById(kept);
+function refuseReferred(removed: readonly Collection[], remaining: readonly Collection[]): void {
+  const referring = referringById(remaining);
   for (const collection of removed) {
     const other = referring.get(collection.id);
     if (other === undefined) continue;

@@ -25,7 +25,7 @@ export interface ListCollectionsOptions extends CollectionChange {
   readonly withSystem: boolean;
 }
 
-/** Returns a page of definitions, in the order in which they were created unless another is asked for. */
+/** Returns a page of definitions, in the order of their creation by default. */
 export async function listCollections(
   source: ListCollectionsOptions,
   query: ListQuery,
@@ -40,7 +40,7 @@ export async function listCollections(
   return { ...page, items };
 }
 
-/** Returns a definition to start from: what a collection of this type has when only its name is given. */
+/** Returns a definition to start from: a collection of this type with defaults for everything but its name. */
 export function scaffoldCollection(type: Collection['type']): Collection {
   const fields = [idField(), createdField(), updatedField()];
   return {

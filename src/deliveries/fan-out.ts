@@ -40,7 +40,7 @@ export async function addressEvent(
     return isKept ? event : undefined;
   }
   const { context } = event;
-  const addressed = told.length === 0 ? event : { ...event, told };
+  const addressed = told.length === 0 ? event : { ...event, recipients: told };
   if (context?.changed === undefined || !wanting.some(({ payload }) => payload === 'previous'))
     return addressed;
   return { ...addressed, context: { ...context, previous: valuesBefore(change, context.changed) } };
@@ -88,7 +88,7 @@ function runsOf(endpoint: Endpoint, events: readonly Event[]): readonly Run[] {
     if (!wants(endpoint, event)) continue;
     // A condition is about records.
     const isAsked = hasConditions(endpoint) && !isOperational(event.kind);
-    if (isAsked && event.told?.includes(endpoint.number) !== true) continue;
+    if (isAsked && event.recipients?.includes(endpoint.number) !== true) continue;
     const before = runs.at(-1);
     if (before?.last === place - 1) before.last = place;
     else runs.push({ first: place, last: place, values: [endpoint.number] });

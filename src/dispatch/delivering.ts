@@ -1,4 +1,4 @@
-import { alwaysSafe } from '../events/safe-position.ts';
+import { alwaysSafe } from '../events/log-horizon.ts';
 import { soleOwnership } from '../deliveries/delivery.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 import { Janitor, type JanitorOptions, rowByRow } from './janitor.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
-import { alwaysSafe, type SafeEnd } from '../events/safe-position.ts';
+import { alwaysSafe, type SafeEnd } from '../events/log-horizon.ts';
 import type { AlertMailer } from '../deliveries/endpoint-alerts.ts';
 import type { DecisionPort } from '../deliveries/accounts/account-decisions.ts';
 import { type PastDelivery, PastDeliveries } from '../deliveries/accounts/past-deliveries.ts';

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { readSafeFor } from '../deliveries/decision-cursor.ts';
 import { Poller } from '../base/poller.ts';
-import type { SafeEnd } from '../events/safe-position.ts';
+import type { SafeEnd } from '../events/log-horizon.ts';
 import type { TrimPoint } from '../events/trimmed.ts';
 import { giveUpWaiting } from '../deliveries/give-up-waiting.ts';
 import { releaseStrays } from '../deliveries/record-order.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HeldSender, type SenderPort } from '../../test/support/held-sender.ts';
 import { startWebhookService } from '../../test/support/webhook-service.ts';
-import { alwaysSafe } from '../events/safe-position.ts';
+import { alwaysSafe } from '../events/log-horizon.ts';
 import { InstanceLanes } from './lanes.ts';
 
 const endpointCount = 200;

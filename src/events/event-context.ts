@@ -8,13 +8,13 @@ export interface EventContext {
   readonly hops: number;
   /** Names of the visible fields that an update has changed, dates that the service sets left out; absent otherwise. */
   readonly changed?: readonly string[];
-  /** The values before an update of the fields in `changed`; absent where no endpoint asks for them. */
+  /** The values before an update of the fields in `changed`; absent where no endpoint requests them. */
   readonly previous?: JsonObject;
-  /** The id of the backfill that tells of the record; absent for a change. */
+  /** The id of the backfill that sends the record; absent for a change. */
   readonly backfill?: string;
 }
 
-/** Reads what the log keeps. Undefined where it keeps nothing: of the test event, and of events from before this was kept. */
+/** Reads the context from the log. Undefined where there is none: for test events, and events older than this column. */
 export function readContext(stored: unknown): EventContext | undefined {
   if (typeof stored !== 'string') return undefined;
   const context: unknown = JSON.parse(stored);

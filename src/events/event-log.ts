@@ -19,7 +19,7 @@ export interface EventLogOptions {
   /** The tables that the listener's rows are inserted into. */
   readonly listenerTables: readonly InternalTable[];
   /**
-   * Returns the event of a change of a record with who is to be told of it, or undefined where it is not to be in the log. It may await
+   * Returns the event of a change of a record with its recipients, or undefined where it does not belong in the log. It may await
    * nothing but `tx`.
    */
   readonly address?: (
@@ -36,22 +36,22 @@ export interface NotedChange {
   readonly trace?: (() => Trace) | undefined;
 }
 
-/** One instance's log of what happened to its records. Append-only; a position is never given twice. */
+/** One instance's log of changes of its records. Append-only; a position is never reused. */
 export class EventLog {
   readonly #options: EventLogOptions;
-  readonly #gathering: BulkInsert<Event>;
+  readonly #bulkInsert: BulkInsert<Event>;
   readonly #appended = new Signal();
 
   constructor(options: EventLogOptions) {
     this.#options = options;
-    this.#gathering = {
+    this.#bulkInsert = {
       tables: ['$event', ...options.listenerTables],
       bytesOf: ({ bodyBytes, hiddenJson = '' }) => bodyBytes + hiddenJson.length,
       write: (tx, events) => writeEvents(tx, events, options.listener),
     };
   }
 
-  /** Writes the event of a change of a record, unless the instance wants none of its kind. */
+  /** Writes the event of a change of a record, unless the instance keeps none of its kind. */
   async note(tx: Transaction, event: NewEvent, { change, trace }: NotedChange): Promise<void> {
     const { address } = this.#options;
     const addressed = address === undefined ? event : await address(tx, event, change);
@@ -66,7 +66,7 @@ export class EventLog {
     const { dataJson: _, ...about } = event;
     const traced = trace === undefined ? undefined : { trace: traceText(trace) };
     const appended: Event = { id, ...about, ...traced, body, bodyBytes: Buffer.byteLength(body) };
-    await tx.insertLater(this.#gathering, appended);
+    await tx.insertLater(this.#bulkInsert, appended);
     tx.afterCommit(() => this.#announce());
     return appended;
   }
@@ -76,7 +76,7 @@ export class EventLog {
     return this.#appended.wait(delayMs);
   }
 
-  /** Tells those that wait that another process has committed an event, as far as is known. */
+  /** Wakes waiting readers after another process has announced an event. */
   hear(): void {
     this.#appended.notify();
   }
@@ -139,7 +139,7 @@ export class WakeUp {
   /** How many events this process has committed. */
   events = 0;
 
-  /** `listener` is told whether events were committed, or anything else that has to do with them may have changed. */
+  /** `listener` learns whether events were committed, or something related to them may have changed. */
   onWakeUp(listener: (instanceId: string, what: 'log' | 'all') => void): void {
     this.#listener = listener;
   }
@@ -155,7 +155,7 @@ export class WakeUp {
   }
 }
 
-/** Tells whoever waits that something has happened. What happened before the wait is not told. */
+/** Wakes its waiters. A wait ignores earlier signals. */
 export class Signal {
   readonly #waiting = new Set<() => void>();
 

@@ -4,7 +4,7 @@ import { storedAgain, type StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
 import { hasColumn } from '../fields/field.ts';
 
-/** What of an event tells the state of its record. */
+/** The parts of an event that hold the state of its record. */
 export interface EventState {
   /** The payload, in UTF-8. */
   readonly body: Uint8Array;
@@ -15,11 +15,11 @@ export interface EventState {
 /** The values of a record as an event has them, in the order of the collection's fields. */
 export interface EventValues {
   readonly values: readonly StoredValue[];
-  /** Whether the event tells a value of every field. It does not where a field was added or renamed since. */
+  /** Whether the event has a value of every field. It has not where a field was added or renamed since. */
   readonly isWhole: boolean;
 }
 
-/** Returns the values that a field of today's definition would have stored; zero where the event tells nothing of it. */
+/** Returns the values that a field of today's definition would have stored; zero where the event has no value of it. */
 export function eventValues({ fields }: Collection, { body, hidden }: EventState): EventValues {
   const members = new Map([
     ...Object.entries(dataOf(body)),
@@ -27,7 +27,7 @@ export function eventValues({ fields }: Collection, { body, hidden }: EventState
   ]);
   let isWhole = true;
   const values = fields.map((field): StoredValue => {
-    // A secret is no column, and in no event.
+    // A secret has no column, and is in no event.
     if (!hasColumn(field)) return null;
     const type = fieldType(field);
     const value = members.get(field.name);

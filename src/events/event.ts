@@ -8,7 +8,7 @@ export const recordEventKinds = ['record.create', 'record.update', 'record.delet
 
 export type RecordEventKind = (typeof recordEventKinds)[number];
 
-/** The kinds of events about endpoints themselves, which other endpoints may ask for. */
+/** The kinds of events about endpoints themselves, to which other endpoints may subscribe. */
 export const operationalEventKinds = [
   'endpoint.disabled',
   'endpoint.recovered',
@@ -18,19 +18,19 @@ export const operationalEventKinds = [
 export type OperationalEventKind = (typeof operationalEventKinds)[number];
 
 /**
- * `backfill` tells one endpoint of a record that exists, as if it were made now. It is no change of the record: whoever reads the log for
- * changes asks for the kinds of these.
+ * `backfill` sends one endpoint an existing record, as if it were created now. It is no change of the record: a reader of the log for
+ * changes selects their kinds.
  */
 export type EventKind = RecordEventKind | OperationalEventKind | TestEventKind | 'backfill';
 
-/** Returns what the receivers of an event are told that it is. */
+/** Returns the kind of an event as its receivers see it. */
 export function toldKind(kind: string): string {
   return kind === 'backfill' ? 'record.create' : kind;
 }
 
 /**
- * The kinds of events that tests of endpoints send, each to one endpoint alone. `ping` has no collection and no record. `test` tells of a
- * record as a change of it would: which, its body says. It is a kind of its own, so that nobody else takes it for a change.
+ * The kinds of events that tests of endpoints send, each to one endpoint alone. `ping` has no collection and no record. `test` sends a
+ * record as a change of it would: its body has the kind. It is a kind of its own, so that other readers do not treat it as a change.
  */
 const testEventKinds = ['ping', 'test'] as const;
 
@@ -52,10 +52,10 @@ export function isOperational(kind: string): kind is OperationalEventKind {
   return operationalEventKinds.some((one) => one === kind);
 }
 
-/** An event before the log gives it a position and an id. */
+/** An event before the log assigns a position and an id. */
 export interface NewEvent {
   readonly kind: EventKind;
-  /** Of `test`: what its body says in place of its kind. */
+  /** Of `test`: the kind that its body has. */
   readonly bodyKind?: RecordEventKind;
   /** Id of the collection; a rename does not change it. Empty for events about endpoints, and for tests: they are no part of the story of a record. */
   readonly collection: string;
@@ -68,15 +68,15 @@ export interface NewEvent {
   readonly created: Timestamp;
   /** JSON text of the payload's `data`. */
   readonly dataJson: string;
-  /** JSON text of the record's hidden fields, which no receiver gets, but rules may ask about; absent where it has none. */
+  /** JSON text of the record's hidden fields, which no receiver gets, but rules may name; absent where it has none. */
   readonly hiddenJson?: string;
   /** Absent for an event that is about no record. */
   readonly context?: EventContext;
-  /** The numbers of the endpoints with a condition that it meets. Those without one are told of every event that they want. */
-  readonly told?: readonly number[];
+  /** The numbers of the endpoints whose condition it meets. Endpoints without one receive every event that they subscribe to. */
+  readonly recipients?: readonly number[];
 }
 
-/** A change as it happens in its transaction, for whoever decides who is told of it. */
+/** A change as it happens in its transaction, to decide who receives it. */
 export interface RecordChange {
   readonly collection: Collection;
   /** The values of every field before it; absent for a new record. */
@@ -105,7 +105,7 @@ export function payloadOf(
   return `${head},"collection":${JSON.stringify(event.collectionName)},"data":${event.dataJson}}`;
 }
 
-/** Returns the kind that a payload tells. */
+/** Returns the kind in a payload. */
 export function kindOfBody(body: Uint8Array): string {
   const head = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, 100)).toString('latin1');
   return /^\{"event":"([a-z.]+)"/.exec(head)?.[1] ?? '';

@@ -8,7 +8,7 @@ const apartMs = 5_000;
 const readTogetherMax = 5_000;
 
 /**
- * Finds the position of an event by its id. There is no index on ids, which would make every write dearer; but an id begins with its time,
+ * Finds the position of an event by its id. There is no index on ids, which would make every write more expensive; but an id begins with its time,
  * and the log is nearly in the order of time. If the clock was set back by more than a few seconds, the whole log is searched.
  */
 export async function findEvent(reader: Reader, id: string): Promise<number | undefined> {
@@ -50,8 +50,8 @@ async function findBehind(reader: Reader, { id, begin, until }: Near): Promise<n
       SELECT max(position), max(CASE WHEN id = ${id} THEN position END), min(created) FROM (
         SELECT position, id, created ${from(reader)} AND position > ${last} ORDER BY position LIMIT CAST(${readTogetherMax} AS bigint)) AS near`;
     const [row] = await reader.tuples(foundByKeys(near));
-    const [end, found, created] = row ?? [];
-    if (typeof found === 'number') return found;
+    const [end, match, created] = row ?? [];
+    if (typeof match === 'number') return match;
     last = typeof end === 'number' && String(created) <= until ? end : undefined;
   }
   return undefined;

@@ -12,7 +12,7 @@ export interface RecordState {
   readonly values: readonly StoredValue[];
 }
 
-/** A change that lies back, and what became of its record since. */
+/** A past change, and the current state of its record. */
 export interface PastChange {
   readonly collection: Collection;
   readonly isDelete: boolean;
@@ -25,23 +25,23 @@ export interface PastChange {
 }
 
 /**
- * How a past change is told: not at all, by the id of the record alone, or by the record as it is now. `unknown` where it cannot be found out
- * any more whether it could be seen.
+ * How a past change is sent: not at all, as the id of the record alone, or as the record is now. `unknown` where it can no longer be decided
+ * whether it was visible.
  */
 export type PastTelling = 'nothing' | 'id' | 'present' | 'unknown';
 
-/** Who asks: what admits it to records of the collection (`baseAlias`), by the rules, the fields and the relations of now. */
+/** The viewer: the condition that admits it to records of the collection (`baseAlias`), by the current rules, fields and relations. */
 export interface PastViewer {
   readonly condition: Sql;
-  /** How long it may take to ask that, where this is less than the query timeout. */
+  /** The timeout of the condition, where it is shorter than the query timeout. */
   readonly timeoutMs?: number;
 }
 
 /**
- * Decides how a past change is told to somebody who is no superuser and no API key: in a resume, a replay, a retry or a feed.
+ * Decides how a past change is sent to a viewer other than superusers and API keys: in a resume, a replay, a retry or a feed.
  *
- * A change is told only if the record could be seen as the change left it *and* can be seen as it is now; and then the record of now is shown:
- * what was redacted, hidden or deleted since is not told to who comes late. A deletion has nothing left to show but the id.
+ * A change is sent only if the record was visible as the change left it *and* is visible as it is now; and then the current record is sent:
+ * values that were redacted, hidden or deleted since are not. Of a deletion only the id remains.
  */
 export async function mayTell(reader: Reader, viewer: PastViewer, change: PastChange): Promise<PastTelling> {
   const { condition } = viewer;
@@ -66,9 +66,9 @@ async function areAllSeen(
 ): Promise<boolean> {
   if (constantOf(condition) === true) return true;
   const rows = states.map(({ values }) => sql`SELECT ${inlineColumns(collection, values, reader.names)}`);
-  const [seen] = await reader.search(
+  const [row] = await reader.search(
     sql`SELECT count(*) FROM (${joinSql(rows, ' UNION ALL ')}) AS ${baseAlias} WHERE ${condition}`,
     timeoutMs === undefined ? {} : { timeoutMs },
   );
-  return Number(seen?.[0]) === states.length;
+  return Number(row?.[0]) === states.length;
 }

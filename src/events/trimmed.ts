@@ -19,7 +19,7 @@ export async function noteTrimmed(tx: Transaction, trimmed: TrimPoint): Promise<
     ON CONFLICT (${names.scopeColumn}name) DO UPDATE SET value = excluded.value`);
 }
 
-/** A reader that asks for what comes behind a position or a time has to be told if some of that is not kept any more. */
+/** Reports to a reader that events after its position or time are no longer in the log. */
 export async function readTrimmed(reader: Reader): Promise<TrimPoint> {
   const { names } = reader;
   const [row] = await reader.tuples(

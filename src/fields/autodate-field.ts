@@ -14,7 +14,7 @@ export const autodateField: FieldType<AutodateOptions> = {
   isPlain: true,
   isShort: true,
   schema: () => ({
-    answered: { ...momentSchema, readOnly: true, description: 'Set by the service only.' },
+    output: { ...momentSchema, readOnly: true, description: 'Set by the service only.' },
     example: exampleMoment,
   }),
   zero: () => '',

@@ -13,8 +13,8 @@ export const boolField: FieldType<BoolOptions> = {
   decodeOptions: (raw, problems) => ({ required: optionReader(raw, problems).flag('required') }),
   column: () => 'bool',
   schema: ({ required }) => ({
-    given: required ? { const: true } : { type: 'boolean' },
-    answered: { type: 'boolean' },
+    input: required ? { const: true } : { type: 'boolean' },
+    output: { type: 'boolean' },
   }),
   zero: () => 0,
   normalise,

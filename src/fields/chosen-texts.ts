@@ -10,7 +10,7 @@ export type ChosenTextsOptions = FieldOptions &
     maxSelect: number;
   }>;
 
-/** The maximum of texts in one value, whatever a definition says: each may have to be looked up. */
+/** The maximum of texts in one value, whatever a definition sets: each may have to be looked up. */
 const textsMax = 10_000;
 /** The maximum length of a text that is read as a JSON array of texts. Where several are kept, longer ones count as too many. */
 const jsonLengthMax = 1024 * 1024;
@@ -22,7 +22,7 @@ export const chosenTexts = {
   column: (options: ChosenTextsOptions): ColumnKind => (isMultiple(options) ? 'json' : 'text'),
   zero: (options: ChosenTextsOptions): StoredValue => (isMultiple(options) ? '[]' : ''),
   normalise: (value: unknown, options: ChosenTextsOptions): StoredValue => {
-    const items = givenItems(value, options);
+    const items = itemsOf(value, options);
     if (items === undefined) return TOO_MANY;
     return items.some(isNoText) ? null : toStored(uniqueTexts(items), options);
   },
@@ -36,12 +36,12 @@ export const chosenTexts = {
     { modifier, value }: FieldChange,
     options: ChosenTextsOptions,
   ): StoredValue => {
-    const given = givenItems(value, options);
-    if (given === undefined || hasTooMany(stored, options)) return TOO_MANY;
-    if (stored === null || given.some(isNoText)) return null;
+    const items = itemsOf(value, options);
+    if (items === undefined || hasTooMany(stored, options)) return TOO_MANY;
+    if (stored === null || items.some(isNoText)) return null;
     const before = chosenTexts.read(stored, options) ?? [];
-    if (modifier === 'f-') return toStored(without(before, given), options);
-    return toStored(uniqueTexts(modifier === '+f' ? [...given, ...before] : [...before, ...given]), options);
+    if (modifier === 'f-') return toStored(without(before, items), options);
+    return toStored(uniqueTexts(modifier === '+f' ? [...items, ...before] : [...before, ...items]), options);
   },
 
   /** Returns the texts of a stored value; undefined for what `normalise` does not make, and for too many texts. */
@@ -82,12 +82,12 @@ export function chosenSchema(options: ChosenOptions): ValueSchema {
   const noted = description === undefined ? {} : { description };
   if (maxSelect <= 1) {
     const one = required ? item : { anyOf: [item, { const: '' }] };
-    return { given: { ...one, ...noted }, answered: { type: 'string', ...noted }, example };
+    return { input: { ...one, ...noted }, output: { type: 'string', ...noted }, example };
   }
   const several = { type: 'array', items: item, uniqueItems: true, maxItems: maxSelect };
   return {
-    given: { ...withMinimum(several, options), ...noted },
-    answered: { type: 'array', items: { type: 'string' }, uniqueItems: true, ...noted },
+    input: { ...withMinimum(several, options), ...noted },
+    output: { type: 'array', items: { type: 'string' }, uniqueItems: true, ...noted },
     example: [example],
   };
 }
@@ -104,7 +104,7 @@ function withMinimum(several: JsonSchema, { required, minSelect = 0 }: ChosenOpt
   };
 }
 
-/** Whether an item is a list or an object: a record instead of its id, say. As an empty text it would be taken for none. */
+/** Whether an item is a list or an object: a record instead of its id, say. It would otherwise be read as an empty text. */
 function isNoText(item: unknown): boolean {
   return typeof item === 'object' && item !== null;
 }
@@ -122,8 +122,8 @@ function toStored(texts: readonly string[], options: ChosenTextsOptions): string
   return isMultiple(options) ? JSON.stringify(texts) : (texts.at(-1) ?? '');
 }
 
-/** Returns what a client chose, one item or several; undefined where these are too many. */
-function givenItems(value: unknown, options: ChosenTextsOptions): readonly unknown[] | undefined {
+/** Returns the items of a client's value, one or several; undefined where they are too many. */
+function itemsOf(value: unknown, options: ChosenTextsOptions): readonly unknown[] | undefined {
   if (typeof value === 'string' && value.length > jsonLengthMax)
     return isMultiple(options) ? undefined : [value];
   const list = typeof value === 'string' ? textsOfJson(value) : value;
@@ -142,8 +142,8 @@ function uniqueTexts(items: readonly unknown[]): readonly string[] {
 }
 
 function without(texts: readonly string[], removed: readonly unknown[]): readonly string[] {
-  const gone = new Set(removed.map(toText));
-  return texts.filter((text) => !gone.has(text));
+  const removedTexts = new Set(removed.map(toText));
+  return texts.filter((text) => !removedTexts.has(text));
 }
 
 /** Returns the items of a text that is a JSON array of texts, as forms send several values. */

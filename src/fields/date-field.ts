@@ -29,11 +29,11 @@ export const dateField: FieldType<DateOptions> = {
   isPlain: true,
   isShort: true,
   schema: ({ min, max, required }) => ({
-    given: {
+    input: {
       ...filledText(required),
       description: `A moment, as \`${exampleMoment}\`.${between(min, max)}`,
     },
-    answered: momentSchema,
+    output: momentSchema,
     example: exampleMoment,
   }),
   zero: () => '',

@@ -27,8 +27,8 @@ export const editorField: FieldType<EditorOptions> = {
     };
   },
   schema: ({ maxSize, required }) => ({
-    given: { ...filledText(required), description: `HTML, at most ${maxSize || '5 Mi'} bytes.` },
-    answered: { ...anyText, description: 'HTML, as it was given: whoever shows it has to clean it.' },
+    input: { ...filledText(required), description: `HTML, at most ${maxSize || '5 Mi'} bytes.` },
+    output: { ...anyText, description: 'HTML, as it was sent: sanitize it before you display it.' },
     example: '<p>Hello</p>',
   }),
   check,

@@ -19,8 +19,8 @@ export const emailField: FieldType<DomainOptions> = {
   decodeOptions: decodeDomainOptions,
   isShort: true,
   schema: (options) => ({
-    given: formattedText('idn-email', options.required, domainNotes(options)),
-    answered: anyText,
+    input: formattedText('idn-email', options.required, domainNotes(options)),
+    output: anyText,
     example: 'ada@example.com',
   }),
   check,

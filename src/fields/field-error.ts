@@ -73,7 +73,7 @@ export function fieldError(code: FieldErrorCode, params?: FieldErrorParams): Fie
   return { code, message, params };
 }
 
-/** Returns the error for a refused value with a message of its own, which says what was expected. */
+/** Returns the error for a refused value with a message of its own, which names the expected form. */
 export function invalidValue(message: string): FieldError {
   return { code: 'validation_invalid_value', message };
 }
@@ -82,19 +82,20 @@ export function invalidValue(message: string): FieldError {
 const unknownMembersMax = 20;
 
 /**
- * Returns a problem for each member of an object that is neither one of `names` nor ignored on purpose (`shown`: members of answers,
- * which may be sent back). It tells the name that was probably meant: if such members were ignored, the success of a request with a
- * slip in a name would be taken for what was meant.
+ * Returns a problem for each member of an object that is neither one of `names` nor ignored on purpose (`answerMembers`: members of answers,
+ * which may be sent back). It suggests the nearest name: if such members were ignored, a request with a
+ * misspelt name would succeed without effect.
  */
 export function unknownMembers(
   raw: Readonly<Record<string, unknown>>,
   names: readonly string[],
-  shown: readonly string[] = [],
+  answerMembers: readonly string[] = [],
 ): FieldErrors {
-  const unknown = Object.keys(raw).filter((name) => !names.includes(name) && !shown.includes(name));
+  const unknown = Object.keys(raw).filter((name) => !names.includes(name) && !answerMembers.includes(name));
   const problems = unknown.slice(0, unknownMembersMax).map((name) => {
-    const meant = nearestName(name, names);
-    const expected = meant === undefined ? `Expected ${names.join(', ')}.` : `Did you mean ${meant}?`;
+    const suggestion = nearestName(name, names);
+    const expected =
+      suggestion === undefined ? `Expected ${names.join(', ')}.` : `Did you mean ${suggestion}?`;
     return [name, { code: 'validation_unknown_field', message: `There is no such member. ${expected}` }];
   });
   // Not by assignment: a member may be called __proto__. The cast holds: each value is a FieldError.
@@ -107,13 +108,13 @@ const changesMax = 2;
 const nameLengthMax = 50;
 
 /** Returns the known name that was probably meant by another one, or undefined. Case, `_` and `-` make no difference. */
-export function nearestName(name: string, known: readonly string[]): string | undefined {
+export function nearestName(name: string, names: readonly string[]): string | undefined {
   if (name.length > nameLengthMax) return undefined;
   const letters = lettersOf(name);
   // Of a short name so many changes would leave nothing.
   let least = Math.min(changesMax, Math.floor(letters.length / 3)) + 1;
   let nearest: string | undefined;
-  for (const candidate of known) {
+  for (const candidate of names) {
     const changes = changesBetween(letters, lettersOf(candidate));
     if (changes >= least) continue;
     least = changes;

@@ -32,7 +32,7 @@ export interface FieldType<Options extends FieldOptions = FieldOptions> {
   /** Describes the values of a field; `nameOf` returns the name of a collection by its id. */
   readonly schema: (options: Options, nameOf: (id: string) => string) => ValueSchema;
 
-  /** Returns what is stored when a client gives no value. */
+  /** Returns the stored form of a missing value. */
   readonly zero: (options: Options) => StoredValue;
 
   /**
@@ -69,7 +69,7 @@ export interface FieldType<Options extends FieldOptions = FieldOptions> {
     options: Options,
   ) => StoredValue | undefined;
 
-  /** Returns what a new record gets where the client gave no value; undefined keeps zero. Runs before `check`. */
+  /** Returns the value of a new record where the client sent none; undefined keeps zero. Runs before `check`. */
   readonly generate?: (options: Options) => StoredValue | undefined;
 }
 
@@ -125,5 +125,5 @@ export interface Problems {
   add(name: string, error: FieldError | FieldErrors): void;
 }
 
-/** What is read from a member of a body: its value, or what is wrong with it; nested for a member that has members of its own. */
+/** A member of a body: its value or its problem; nested for a member that has members of its own. */
 export type DecodedValue<Value> = { readonly value: Value } | { readonly error: FieldError | FieldErrors };

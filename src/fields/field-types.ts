@@ -37,9 +37,9 @@ export const fieldTypes: ReadonlyMap<string, FieldType> = new Map(
 
 /** Returns the type of a field. */
 export function fieldType(field: { readonly type: FieldTypeName }): FieldType {
-  const found = fieldTypes.get(field.type);
-  assert(found !== undefined, `no field type is named ${field.type}`);
-  return found;
+  const type = fieldTypes.get(field.type);
+  assert(type !== undefined, `no field type is named ${field.type}`);
+  return type;
 }
 
 function general<Options extends FieldOptions>(fieldType: FieldType<Options>): FieldType {

@@ -111,20 +111,20 @@ function decodeMembers(raw: RawOptions, problems: Problems): Field | undefined {
   const name = read.text('name');
   checkName(name, problems);
   const typeName = Object.hasOwn(raw, 'type') ? raw['type'] : undefined;
-  const found = typeof typeName === 'string' ? fieldTypes.get(typeName) : undefined;
-  if (found === undefined) {
+  const fieldType = typeof typeName === 'string' ? fieldTypes.get(typeName) : undefined;
+  if (fieldType === undefined) {
     problems.add('type', unknownType(typeName));
     return undefined;
   }
   const field: Field = {
-    id: read.text('id') || defaultId(found.type, name),
+    id: read.text('id') || defaultId(fieldType.type, name),
     name,
-    type: found.type,
+    type: fieldType.type,
     system: read.flag('system'),
     hidden: read.flag('hidden'),
     presentable: read.flag('presentable'),
-    help: found.type === 'autodate' ? '' : read.text('help'),
-    options: found.decodeOptions(raw, problems),
+    help: fieldType.type === 'autodate' ? '' : read.text('help'),
+    options: fieldType.decodeOptions(raw, problems),
   };
   if (field.id.length > idLengthMax)
     problems.add('id', fieldError('validation_length_out_of_range', { min: 1, max: idLengthMax }));
@@ -155,7 +155,7 @@ function unknownType(typeName: unknown): FieldError {
   };
 }
 
-/** Returns the id that the reference gives a field, so that definitions without ids match those it made. */
+/** Returns the id that the reference generates for a field, so that definitions without ids match its own. */
 function defaultId(type: FieldTypeName, name: string): string {
   return `${type}${crc32(name)}`;
 }

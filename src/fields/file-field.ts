@@ -82,16 +82,16 @@ function checkFiles(
   if (names === undefined) return chosenTexts.unreadable(stored, options, 'validation_too_many_files');
   if (names.length === 0) return options.required ? fieldError('validation_required') : undefined;
   const sent = files.filter(({ name }) => names.includes(name));
-  const known = new Set(before === undefined ? [] : chosenTexts.read(before, options));
-  for (const { name } of sent) known.add(name);
-  const unknown = names.filter((name) => !known.has(name));
+  const validNames = new Set(before === undefined ? [] : chosenTexts.read(before, options));
+  for (const { name } of sent) validNames.add(name);
+  const unknown = names.filter((name) => !validNames.has(name));
   if (unknown.length > 0) return fieldError('validation_invalid_file', { invalidFiles: unknown });
   const maxSelect = chosenTexts.countMax(options);
   if (names.length > maxSelect) return fieldError('validation_too_many_files', { maxSelect });
   return firstProblem(sent, options);
 }
 
-/** Returns what is wrong with the first of these files that has a problem by itself. */
+/** Returns the problem of the first of these files that has one by itself. */
 export function firstProblem(files: readonly NewFile[], options: FileOptions): FieldError | undefined {
   const { mimeTypes } = options;
   const maxSize = fileBytesMax(options);

@@ -28,8 +28,8 @@ export const geoPointField: FieldType<GeoPointOptions> = {
   schema: ({ required }) => {
     const point = pointSchema({ lon: { minimum: -180, maximum: 180 }, lat: { minimum: -90, maximum: 90 } });
     return {
-      given: required ? { ...point, not: { const: NOWHERE } } : point,
-      answered: pointSchema({ lon: {}, lat: {} }),
+      input: required ? { ...point, not: { const: NOWHERE } } : point,
+      output: pointSchema({ lon: {}, lat: {} }),
       example: { lon: 13.4, lat: 52.5 },
     };
   },

@@ -16,7 +16,7 @@ const EMPTY_TEXTS: ReadonlySet<StoredValue> = new Set([null, '""', '[]', '{}']);
 const INVALID = '';
 
 /**
- * The last text that was made here, and so is JSON: `check` asks about it next, and parsing it would cost more than making it
+ * The last text that was made here, and so is JSON: `check` gets it next, and parsing it would cost more than making it
  * did.
  */
 let lastMade: string | undefined;
@@ -30,11 +30,11 @@ export const jsonField: FieldType<JsonOptions> = {
   },
   column: () => 'json',
   schema: ({ maxSize, required }) => ({
-    given: {
+    input: {
       ...(required ? { not: { enum: [null, '', [], {}] } } : {}),
       description: `Any JSON value, at most ${maxSize || '1 Mi'} bytes.`,
     },
-    answered: { description: 'Any JSON value.' },
+    output: { description: 'Any JSON value.' },
     example: {},
   }),
   zero: () => null,
@@ -112,7 +112,7 @@ interface Cursor {
   at: number;
 }
 
-/** What a text says as JSON. */
+/** The value of a JSON text. */
 interface Parsed {
   readonly value: unknown;
 }

@@ -17,7 +17,7 @@ export abstract class NewFile {
   abstract isOfType(type: string): boolean;
 }
 
-/** Returns the new files in what a client sent for a field: one, or several beside names. */
+/** Returns the new files in a client's value of a field: one, or several beside names. */
 export function newFilesIn(value: unknown): readonly NewFile[] {
   if (value instanceof NewFile) return [value];
   return Array.isArray(value) ? value.filter((item) => item instanceof NewFile) : [];

@@ -16,7 +16,7 @@ export const numberField: FieldType<NumberOptions> = {
   type: 'number',
   decodeOptions,
   column: () => 'number',
-  schema: (options) => ({ given: numberSchema(options), answered: { type: 'number' } }),
+  schema: (options) => ({ input: numberSchema(options), output: { type: 'number' } }),
   zero: () => 0,
   normalise,
   check,
@@ -94,7 +94,7 @@ function check(stored: StoredValue, options: NumberOptions): FieldError | undefi
   return undefined;
 }
 
-/** Returns what a number field accepts. Zero counts as empty: unless a value is required, it is valid whatever the bounds. */
+/** Returns the schema of the values that a number field accepts. Zero counts as empty: unless a value is required, it is valid whatever the bounds. */
 function numberSchema({ min, max, onlyInt, required }: NumberOptions): JsonSchema {
   const bounded: JsonSchema = {
     type: onlyInt ? 'integer' : 'number',

@@ -28,7 +28,7 @@ export const passwordField: FieldType<PasswordOptions> = {
   decodeOptions,
   column: () => undefined,
   schema: (options) => ({
-    given: {
+    input: {
       ...textSchema({ ...options, max: options.max === 0 ? bytesMax : options.max }),
       writeOnly: true,
       description: `Never shown again. At most ${bytesMax} bytes.`,

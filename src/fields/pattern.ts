@@ -39,7 +39,7 @@ export function checkPattern(pattern: string): void {
   compiledPatterns.findOrAdd(pattern, compile);
 }
 
-/** Returns what is wrong with a pattern, as the end of a sentence, if `work` on it throws a {@link PatternError}. */
+/** Returns the problem of a pattern, as the end of a sentence, if `work` on it throws a {@link PatternError}. */
 export function patternProblem(work: () => unknown): string | undefined {
   try {
     work();
@@ -72,7 +72,7 @@ function compile(pattern: string): CompiledPattern {
   return { set, textLengthMax: Math.floor(stepsMax / Math.max(states, 1)) };
 }
 
-/** How often a quantifier repeats what is before it. */
+/** How often a quantifier repeats its operand. */
 export interface Repetition {
   readonly min: number;
   readonly max: number;
@@ -113,7 +113,7 @@ function statesOf(pattern: string): number {
   /** The states before each group that is open. */
   const outer: number[] = [];
   let before = 0;
-  /** The states of what a quantifier would repeat. */
+  /** The states of a quantifier's operand. */
   let last = 0;
   for (const token of patternTokens(pattern)) {
     const repetition = repetitionOf(token);

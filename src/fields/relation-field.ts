@@ -9,7 +9,7 @@ export type RelationOptions = Readonly<{
   collectionId: string;
   /** Whether a record is deleted with the last record that it refers to. */
   cascadeDelete: boolean;
-  /** The minimum where any are given; that none is given is refused by `required` only. */
+  /** The minimum of a value that is not empty; an empty one is rejected by `required` only. */
   minSelect: number;
   /** 0 and 1: one id, stored as text. More: a list, stored as JSON text. */
   maxSelect: number;

@@ -38,12 +38,12 @@ function decodeOptions(raw: RawOptions, problems: Problems): SelectOptions {
 }
 
 function check(stored: StoredValue, options: SelectOptions): FieldError | undefined {
-  const chosen = chosenTexts.read(stored, options);
-  if (chosen === undefined) return chosenTexts.unreadable(stored, options, 'validation_too_many_values');
-  if (chosen.length === 0) return options.required ? fieldError('validation_required') : undefined;
+  const selection = chosenTexts.read(stored, options);
+  if (selection === undefined) return chosenTexts.unreadable(stored, options, 'validation_too_many_values');
+  if (selection.length === 0) return options.required ? fieldError('validation_required') : undefined;
   const maxSelect = chosenTexts.countMax(options);
-  if (chosen.length > maxSelect) return fieldError('validation_too_many_values', { maxSelect });
-  const known = new Set(options.values);
-  const unknown = chosen.find((value) => !known.has(value));
+  if (selection.length > maxSelect) return fieldError('validation_too_many_values', { maxSelect });
+  const choices = new Set(options.values);
+  const unknown = selection.find((value) => !choices.has(value));
   return unknown === undefined ? undefined : fieldError('validation_invalid_value', { value: unknown });
 }

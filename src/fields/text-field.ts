@@ -25,8 +25,8 @@ export const textField: FieldType<TextOptions> = {
   type: 'text',
   decodeOptions,
   schema: (options) => ({
-    given: textSchema({ ...options, max: maxOf(options) }),
-    answered: anyText,
+    input: textSchema({ ...options, max: maxOf(options) }),
+    output: anyText,
   }),
   check,
   generate,
@@ -138,7 +138,7 @@ function check(stored: StoredValue, options: TextOptions): FieldError | undefine
 }
 
 function checkId(id: string, options: TextOptions): FieldError | undefined {
-  // The default pattern and a short `max` allow none of what is refused below.
+  // Every text that is rejected below fails the default pattern or a short `max`.
   if (options.pattern === ID_PATTERN_DEFAULT && options.max !== 0 && options.max <= idBytesMax)
     return undefined;
   const ch = ID_FORBIDDEN.exec(id)?.[0];
@@ -178,7 +178,7 @@ function codePointsIn(text: string): number {
   return count;
 }
 
-/** Returns what a text field accepts. Only `required` decides about an empty text, whatever the other options say. */
+/** Returns the schema of the values that a text field accepts. Only `required` decides about an empty text, whatever the other options say. */
 export function textSchema({
   min,
   max,

@@ -18,8 +18,8 @@ export const urlField: FieldType<DomainOptions> = {
   type: 'url',
   decodeOptions: decodeDomainOptions,
   schema: (options) => ({
-    given: formattedText('iri', options.required, `http or https. ${domainNotes(options)}`),
-    answered: anyText,
+    input: formattedText('iri', options.required, `http or https. ${domainNotes(options)}`),
+    output: anyText,
     example: 'https://example.com',
   }),
   check,

@@ -4,9 +4,9 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 /** Schemas of a field's values, each absent where the field has no such value. */
 export interface ValueSchema {
   /** In a request: what the field's options accept, in the type's own form. Other forms are converted to it. */
-  readonly given?: JsonSchema;
+  readonly input?: JsonSchema;
   /** In an answer: what always holds, whatever the options were when the value was stored. */
-  readonly answered?: JsonSchema;
+  readonly output?: JsonSchema;
   /** Such a value, for examples; left out where any of the schema's type is as good. */
   readonly example?: unknown;
 }

@@ -74,10 +74,10 @@ async function copyBlob(copy: StoreCopy, { key, size }: ListedBlob): Promise<num
   const path = join(folder, newId());
   try {
     await pipeline(source, createWriteStream(path, { mode: 0o600 }));
-    const wanted = await fileDigest(path);
+    const expected = await fileDigest(path);
     const { size: bytes } = await stat(path);
     await to.put(key, { path, size: bytes, type: await typeOf(path, key) });
-    if ((await digestOf(to, key)) !== wanted)
+    if ((await digestOf(to, key)) !== expected)
       throw new AppError('unavailable', `${key} was copied, but what is read there is something else.`);
     return bytes;
   } finally {

@@ -43,8 +43,8 @@ export class DiskStore implements BlobStore {
   }
 
   async find(key: string): Promise<BlobState | undefined> {
-    const found = await this.#stat(key);
-    return found && { size: found.size, modifiedMs: Math.floor(found.mtimeMs) };
+    const stats = await this.#stat(key);
+    return stats && { size: stats.size, modifiedMs: Math.floor(stats.mtimeMs) };
   }
 
   async read(key: string, range?: ByteRange): Promise<Readable | undefined> {
@@ -78,19 +78,19 @@ export class DiskStore implements BlobStore {
         for await (const name of entriesOf(join(this.#root, collection, record))) {
           if (name.endsWith('.attrs')) continue;
           const key = `${collection}/${record}/${name}`;
-          const found = await this.#stat(key);
-          if (found !== undefined) yield { key, size: found.size };
+          const stats = await this.#stat(key);
+          if (stats !== undefined) yield { key, size: stats.size };
         }
   }
 
   /** Returns what is known of a plain file in plain folders; undefined for everything else. */
   async #stat(key: string): Promise<Stats | undefined> {
     const path = this.#pathOf(key);
-    const found = await unlessMissing(lstat(path));
-    if (found?.isFile() !== true) return undefined;
+    const stats = await unlessMissing(lstat(path));
+    if (stats?.isFile() !== true) return undefined;
     // A link in the place of a folder leads elsewhere.
     const [real, root] = await Promise.all([unlessMissing(realpath(path)), realpath(this.#root)]);
-    return real === join(root, key) ? found : undefined;
+    return real === join(root, key) ? stats : undefined;
   }
 
   #pathOf(key: string): string {
@@ -116,7 +116,8 @@ export class DiskStore implements BlobStore {
   async #makeFolder(folder: string): Promise<void> {
     const first = await mkdir(folder, { recursive: true, mode: 0o700 });
     if (first === undefined) return;
-    for (let made = folder; made !== dirname(first); made = dirname(made)) await syncDirectory(dirname(made));
+    for (let child = folder; child !== dirname(first); child = dirname(child))
+      await syncDirectory(dirname(child));
   }
 }
 
@@ -138,9 +139,9 @@ async function removeIfEmpty(folder: string): Promise<void> {
 }
 
 /** Returns undefined for what is not there. */
-async function unlessMissing<Result>(found: Promise<Result>): Promise<Result | undefined> {
+async function unlessMissing<Result>(result: Promise<Result>): Promise<Result | undefined> {
   try {
-    return await found;
+    return await result;
   } catch (error) {
     if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error) ?? '')) return undefined;
     throw error;

@@ -15,15 +15,15 @@ export async function detectType(head: Uint8Array, name: string): Promise<string
   const extension = /\.([a-z0-9]+)$/.exec(name.toLowerCase())?.[1] ?? '';
   // Loaded by the first file: most processes of a command line never see one.
   const { fileTypeFromBuffer } = await import('file-type');
-  const found = (await fileTypeFromBuffer(bytes))?.mime;
-  if (found !== undefined && found !== 'application/xml') return families[found]?.[extension] ?? found;
+  const mime = (await fileTypeFromBuffer(bytes))?.mime;
+  if (mime !== undefined && mime !== 'application/xml') return families[mime]?.[extension] ?? mime;
   const text = decodeText(bytes);
-  return text === undefined ? (found ?? unknownType) : typeOfText(text, extension);
+  return text === undefined ? (mime ?? unknownType) : typeOfText(text, extension);
 }
 
 /** Whether a type that was found is the wanted one, which may be called by another of its names. */
-export function isMediaType(type: string, wanted: string): boolean {
-  const name = wanted.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+export function isMediaType(type: string, expected: string): boolean {
+  const name = expected.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   return canonical(type) === canonical(name);
 }
 

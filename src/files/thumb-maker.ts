@@ -100,9 +100,9 @@ export class ThumbMaker {
     // Without its signal: others may wait for the same thumb.
     const begun = this.#queue.run({ instance, address }, () => this.#tryToMake(thumb, name));
     if (begun === undefined) return false;
-    const made = begun.catch(falseIfBusy).finally(() => this.#making.delete(name));
-    this.#making.set(name, made);
-    return made;
+    const result = begun.catch(falseIfBusy).finally(() => this.#making.delete(name));
+    this.#making.set(name, result);
+    return result;
   }
 
   /** Waits for those that are being made. */
@@ -134,8 +134,8 @@ function falseIfBusy(error: unknown): false {
 async function makeThumb(sharp: Sharp, { files, key, size }: ThumbToMake): Promise<boolean> {
   const { store, uploadFolder } = files;
   const to = thumbKey(key, size);
-  const found = await store.find(key);
-  if (to === undefined || found === undefined || found.size > thumbLimits.imageBytesMax) return false;
+  const blob = await store.find(key);
+  if (to === undefined || blob === undefined || blob.size > thumbLimits.imageBytesMax) return false;
   const head = await readBytes(store, key, { first: 0, last: headBytesMax - 1 });
   const type = head && (await detectType(head, key));
   if (type === undefined || !formats.has(type)) return false;

@@ -7,25 +7,25 @@ export async function xmlElements(
   name: string,
 ): Promise<readonly ReadonlyMap<string, string>[]> {
   const { Parser } = await import('htmlparser2');
-  const found: Map<string, string>[] = [];
+  const elements: Map<string, string>[] = [];
   const open: string[] = [];
   let text = '';
   const parser = new Parser(
     {
       onopentag: (tag) => {
-        if (tag === name) found.push(new Map());
+        if (tag === name) elements.push(new Map());
         open.push(tag);
         text = '';
       },
       ontext: (part) => void (text += part),
       onclosetag: (tag) => {
         open.pop();
-        if (open.at(-1) === name) found.at(-1)?.set(tag, text.trim());
+        if (open.at(-1) === name) elements.at(-1)?.set(tag, text.trim());
         text = '';
       },
     },
     { xmlMode: true },
   );
   parser.end(xml);
-  return found;
+  return elements;
 }

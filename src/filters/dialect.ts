@@ -62,8 +62,8 @@ export interface Dialect {
   readonly lastOf: (list: Sql) => Sql;
   /** The number under this name in a JSON object, in which the name has no other value; NULL where it has none. */
   readonly numberUnder: (object: Sql, name: string) => Sql;
-  /** The operand as JSON text, to be shown: of a longer text the beginning, and of longer JSON a text that is cut off. NULL for none. */
-  readonly shown: (operand: Operand, lengthMax: number) => Sql;
+  /** The operand as JSON text for display: the beginning of a longer text, longer JSON as a truncated text. NULL for none. */
+  readonly preview: (operand: Operand, lengthMax: number) => Sql;
 }
 
 /** What a column of a collection holds. */

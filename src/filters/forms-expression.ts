@@ -2,7 +2,7 @@ import { folds, formsOf } from '../base/case-folding.ts';
 
 /**
  * Case folding in the SQL of PostgreSQL. Its own functions depend on version and locale, and only from 18 on they know case folding at all.
- * A pattern becomes a regular expression with all forms of its letters, which are matched by no locale; what is in a column is
+ * A pattern becomes a regular expression with all forms of its letters, which are matched by no locale; the value of a column is
  * folded by translate(), letter by letter.
  */
 

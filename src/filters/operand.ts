@@ -2,7 +2,7 @@ import { holds, type Slot } from '../sql/slot.ts';
 import type { Sql } from '../sql/sql.ts';
 
 /**
- * What a name stands for in the statement that is being built. `text` and `date` compare bytewise; multiple values are
+ * The value of a name in the statement that is being built. `text` and `date` compare bytewise; multiple values are
  * `text` as well, the JSON text they are stored as (http-api 8.4). `bool` is 0 or 1. `json` is a column of JSON text, whose
  * value inside is compared.
  */

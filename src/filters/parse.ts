@@ -49,7 +49,7 @@ interface Parser {
 
 const encoder = new TextEncoder();
 
-/** Throws a filter error for a text that no filter may be, whatever it says. */
+/** Throws a filter error for a text that is too long or has characters that no filter may contain. */
 export function checkText(text: string): void {
   if (isTooLong(text)) {
     throw filterError(`Expected at most ${filterLimits.bytesMax} bytes; the filter is longer`, 0);

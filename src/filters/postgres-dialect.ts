@@ -61,7 +61,7 @@ export const postgresDialect: Dialect = {
   listOf: (text) => sql`json_build_array(${text})::text`,
   lastOf: (list) => sql`${list}::json ->> -1`,
   numberUnder: (object, name) => sql`(${object}::json ->> ${literal(name)})::double precision`,
-  shown: shownValue,
+  preview: shownValue,
 };
 
 const columnTypes = {
@@ -236,10 +236,10 @@ function compareCoalesced(left: Operand, comparator: '=' | 'IS NOT', right: Oper
 function like({ subject, pattern, isNegated }: LikeMatch): Sql {
   const value = isOperand(subject) ? textOf(subject) : { text: sql`${converted(subject, String)}::text` };
   if (isOperand(pattern)) {
-    const found = textOf(pattern, 'right');
-    const isShort = sql`octet_length(${found.text}) <= ${filterLimits.patternBytesMax}::integer`;
-    const matches = matchBySize(folded(value.text), sql`('%' || ${folded(found.text)} || '%')`, isNegated);
-    return withSources(sql`(${isShort} AND ${matches})`, value, found);
+    const needle = textOf(pattern, 'right');
+    const isShort = sql`octet_length(${needle.text}) <= ${filterLimits.patternBytesMax}::integer`;
+    const matches = matchBySize(folded(value.text), sql`('%' || ${folded(needle.text)} || '%')`, isNegated);
+    return withSources(sql`(${isShort} AND ${matches})`, value, needle);
   }
   if (holds(pattern, endsInEscape)) {
     // Such a pattern matches nothing on SQLite, and is an error on PostgreSQL.

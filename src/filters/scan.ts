@@ -96,7 +96,7 @@ function scanNumber(text: string, start: number): Token {
   return { kind: 'number', text: number, start, end };
 }
 
-/** What may stand behind a backslash in a text, and what the two of them mean. Every other backslash stands for itself. */
+/** The escape sequences of a text: the character after a backslash, and its meaning. Every other backslash is literal. */
 const escapes: ReadonlyMap<string, string> = new Map([
   ['\\', '\\'],
   ["'", "'"],
@@ -163,7 +163,7 @@ function isOperatorPart(code: number): boolean {
   return (code >= 0x3c && code <= 0x3f) || code === 0x21 || code === 0x7e;
 }
 
-/** Writes a text as a filter has it: {@link scanToken} reads what was written as this text. */
+/** Writes a text as a literal of a filter: {@link scanToken} reads it back. */
 export function printText(text: string): string {
   return `'${text.replaceAll(/[\\'\n\t\r]/g, (character) => written.get(character) ?? character)}'`;
 }

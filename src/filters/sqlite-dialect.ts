@@ -38,7 +38,7 @@ export const sqliteDialect: Dialect = {
   listOf: (text) => sql`json_array(${text})`,
   lastOf: (list) => sql`json_extract(${list}, '$[#-1]')`,
   numberUnder: (object, name) => sql`${object} ->> ${literal(name)}`,
-  shown: shownValue,
+  preview: shownValue,
 };
 
 const columnTypes = { text: sql`TEXT`, number: sql`REAL`, bool: sql`INTEGER`, json: sql`TEXT` } as const;
@@ -64,11 +64,11 @@ const comparators: Readonly<Record<Comparator, Sql>> = {
 function like({ subject, pattern, isNegated }: LikeMatch): Sql {
   const text = textOf(subject);
   if (isOperand(pattern)) {
-    const found = textOf(pattern);
-    const how = { likeBytesMax: 64, ascii: [text, found], isNegated };
-    const matches = matchBySize(subject, sql`('%' || ${found} || '%')`, how);
+    const needle = textOf(pattern);
+    const how = { likeBytesMax: 64, ascii: [text, needle], isNegated };
+    const matches = matchBySize(subject, sql`('%' || ${needle} || '%')`, how);
     // A long pattern from a column costs as much as a long one from the client.
-    return sql`(octet_length(${found}) <= ${filterLimits.patternBytesMax} AND ${matches})`;
+    return sql`(octet_length(${needle}) <= ${filterLimits.patternBytesMax} AND ${matches})`;
   }
   const folded = sql`${converted(pattern, foldCase)}`;
   const ascii = isAscii(subject) || !holds(pattern, hasFormsBeyondAscii) ? [] : [text];
@@ -76,7 +76,7 @@ function like({ subject, pattern, isNegated }: LikeMatch): Sql {
   return matchBySize(subject, folded, { ...size, ascii, isNegated });
 }
 
-/** What is no text has no letters beyond ASCII. */
+/** Values of other types than text have only ASCII letters. */
 function isAscii(subject: Term): boolean {
   return isOperand(subject) && ['number', 'bool', 'date'].includes(subject.kind);
 }
@@ -92,7 +92,7 @@ interface MatchOptions {
 function matchBySize(subject: Term, pattern: Sql, { likeBytesMax, ascii, isNegated }: MatchOptions): Sql {
   const text = textOf(subject);
   const byLike = matchByLike(subject, pattern, isNegated);
-  // What JSON holds is no longer than the JSON.
+  // A value in JSON is no longer than the JSON text.
   const whole = isOperand(subject) ? subject.sql : text;
   const conditions = [
     ...(likeBytesMax === undefined ? [] : [sql`octet_length(${whole}) > ${likeBytesMax}`]),

@@ -18,7 +18,7 @@ function valueInJson(operand: Operand, extract: (column: Sql, path: string) => S
 
 /** Returns the value of a json operand as JSON. */
 export function jsonText({ sql: column, path }: Operand): Sql {
-  // As in valueInJson: what is no JSON is a text.
+  // As in valueInJson: anything that is not JSON is a text.
   const otherwise = path === undefined || path.length === 0 ? sql`json_quote(${column})` : sql`NULL`;
   return sql`CASE WHEN json_valid(${column}) THEN ${column} -> ${jsonPath(path ?? [])} ELSE ${otherwise} END`;
 }

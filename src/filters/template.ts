@@ -10,13 +10,13 @@ export interface FilterTemplate {
   readonly positions: readonly number[];
 }
 
-/** Takes the constants out of a filter. Those among the arguments of a call stay: they may be a part of what it means. Throws a filter error. */
+/** Replaces the constants of a filter by slots. Arguments of a call stay: they may change the statement. Throws a filter error. */
 export function filterTemplate(text: string): FilterTemplate {
   checkText(text);
   try {
     return takeApart(text);
   } catch (error) {
-    // A mistake before this one is the one to tell.
+    // An earlier mistake is reported first.
     parseFilter(text);
     throw error;
   }

@@ -37,7 +37,7 @@ export class RateLimiter {
 /** Pairs of a client and a rule; about 200 bytes each. */
 const keysMax = 100_000;
 
-export interface LimitedRequest extends Asked {
+export interface LimitedRequest extends RequestLabels {
   readonly instance: CountedInstance;
   readonly address: Uint8Array;
 }
@@ -61,7 +61,7 @@ export function rateLimitHeaders(quota: Quota): Readonly<Record<string, string>>
   };
 }
 
-interface Asked {
+interface RequestLabels {
   /** The names of the request, the most specific first: `posts:create`, `*:create`, `POST /api/…`, `/api/…`. */
   readonly labels: readonly string[];
   readonly isGuest: boolean;
@@ -73,7 +73,7 @@ interface Asked {
  */
 export function findRule(
   rules: readonly RateLimitRule[],
-  { labels, isGuest }: Asked,
+  { labels, isGuest }: RequestLabels,
 ): RateLimitRule | undefined {
   const audience = isGuest ? '@guest' : '@auth';
   const fitting = rules.filter((rule) => rule.audience === '' || rule.audience === audience);

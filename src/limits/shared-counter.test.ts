@@ -105,16 +105,16 @@ test('what is given back on one node is taken on another, in the same window onl
     [first.isAllowed, (await take(b)).isAllowed, (await take(a)).isAllowed],
     [true, false, false],
   );
-  await first.giveBack();
-  await first.giveBack();
+  await first.refund();
+  await first.refund();
   const again = await take(a);
   assert.deepEqual([again.isAllowed, (await take(b)).isAllowed], [true, false]);
-  await again.giveBack();
+  await again.refund();
   assert.equal((await take(b)).isAllowed, true);
   clock.move(durationMs);
   const next = await take(a);
   assert.equal(next.isAllowed, true);
-  await first.giveBack();
+  await first.refund();
   assert.deepEqual([(await take(b)).isAllowed, (await take(a)).isAllowed], [false, false]);
 });
 

@@ -30,7 +30,7 @@ export interface Count extends Window {
   /** The whole seconds until the window ends, at least 1. */
   readonly resetSeconds: number;
   /** Takes it out of the window, if it was counted. */
-  giveBack(): Promise<void>;
+  refund(): Promise<void>;
 }
 
 /**
@@ -53,7 +53,7 @@ export class SharedCounter {
     const toCount = (window: Window): Count => ({
       ...window,
       resetSeconds: secondsUntil(window.endMs, nowMs),
-      giveBack: () => this.#giveBack(place, window),
+      refund: () => this.#refund(place, window),
     });
     const own = this.#own.take(place.ownKey, { ...limit, nowMs });
     // A window that this node alone has filled is full for all.
@@ -73,27 +73,27 @@ export class SharedCounter {
     return isAllowed ? undefined : secondsUntil(endMs, nowMs);
   }
 
-  #placeOf({ id, windows }: CountedInstance, key: string, { durationMs }: Limit): Place {
+  #placeOf({ id, windows }: CountedInstance, key: string, { durationMs }: Limit): CounterKeys {
     const store = durationMs < sharedMsMin ? undefined : windows;
     return { ownKey: `${store?.id ?? id}|${key}`, sharedKey: `${this.#options.kind}|${key}`, store };
   }
 
-  async #giveBack({ ownKey, sharedKey, store }: Place, { isAllowed, endMs }: Window): Promise<void> {
+  async #refund({ ownKey, sharedKey, store }: CounterKeys, { isAllowed, endMs }: Window): Promise<void> {
     assert(this.#options.isFinal !== true, 'a final count cannot be refunded');
     if (!isAllowed) return;
-    this.#own.giveBack(ownKey, endMs);
-    await store?.giveBack(sharedKey, endMs);
+    this.#own.refund(ownKey, endMs);
+    await store?.refund(sharedKey, endMs);
   }
 
   #adopt(ownKey: string, { isAllowed, used, endMs }: Window): void {
     this.#own.endAt(ownKey, endMs);
     if (this.#options.isFinal === true) this.#own.fill(ownKey, used);
-    else if (!isAllowed) this.#own.giveBack(ownKey, endMs);
+    else if (!isAllowed) this.#own.refund(ownKey, endMs);
   }
 }
 
 /** Where a key is counted. */
-interface Place {
+interface CounterKeys {
   /** Several nodes may run in one process, each with windows of its own. */
   readonly ownKey: string;
   readonly sharedKey: string;

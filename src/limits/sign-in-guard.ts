@@ -31,7 +31,7 @@ export class SignInGuard {
   readonly #clients = new SharedCounter({ kind: 'sign-in of a client' });
   readonly #accounts = new SharedCounter({ kind: 'sign-in to an account by all' });
   /** Clients that have signed in to an account through this node, in the order in which they first did. */
-  readonly #known = new Set<string>();
+  readonly #knownClients = new Set<string>();
 
   /** Runs a sign-in, and counts it if the credentials were refused. Throws too_many_requests without running it. */
   async run<Result>(attempt: SignInAttempt, signIn: () => Promise<Result>): Promise<Result> {
@@ -39,11 +39,11 @@ export class SignInGuard {
     if (counted.kind === 'full') throw tooManyRequests(counted.resetSeconds);
     try {
       const result = await signIn();
-      await counted.giveBack();
+      await counted.refund();
       this.#remember(pairOf(attempt));
       return result;
     } catch (error) {
-      if (!(error instanceof AppError) || error.code !== 'bad_request') await counted.giveBack();
+      if (!(error instanceof AppError) || error.code !== 'bad_request') await counted.refund();
       throw error;
     }
   }
@@ -60,13 +60,13 @@ export class SignInGuard {
     const ofAccounts = accounts.map((account) => {
       return { counter: this.#accounts, key: account, limit: { max: accountMax, durationMs } };
     });
-    return [ofClient, ...ofPairs, ...(this.#known.has(pairOf(attempt)) ? [] : ofAccounts)];
+    return [ofClient, ...ofPairs, ...(this.#knownClients.has(pairOf(attempt)) ? [] : ofAccounts)];
   }
 
   #remember(pair: string): void {
-    const [first] = this.#known;
-    if (first !== undefined && this.#known.size >= knownMax) this.#known.delete(first);
-    this.#known.add(pair);
+    const [first] = this.#knownClients;
+    if (first !== undefined && this.#knownClients.size >= knownMax) this.#knownClients.delete(first);
+    this.#knownClients.add(pair);
   }
 }
 
@@ -98,7 +98,7 @@ export async function countGuess(
     return !isWrong;
   } finally {
     // A guess that could not be verified does not count either.
-    if (!isWrong) await counted.giveBack();
+    if (!isWrong) await counted.refund();
   }
 }
 
@@ -111,7 +111,7 @@ interface Countable {
 
 export type CountedTry =
   /** `giveBack` takes the try back when it turns out not to count. */
-  | { readonly kind: 'counted'; readonly giveBack: () => Promise<void> }
+  | { readonly kind: 'counted'; readonly refund: () => Promise<void> }
   /** No try is accepted for so many seconds at least. */
   | { readonly kind: 'full'; readonly resetSeconds: number };
 
@@ -123,19 +123,19 @@ export async function countTry(instance: CountedInstance, counts: readonly Count
   const full = counts.map(({ counter, key, limit }) => counter.fullSeconds(instance, key, limit) ?? 0);
   const resetSeconds = Math.max(...full);
   if (resetSeconds > 0) return { kind: 'full', resetSeconds };
-  const taken: Count[] = [];
-  const giveBack = async (): Promise<void> => {
-    await Promise.all(taken.map((one) => one.giveBack()));
+  const results: Count[] = [];
+  const refund = async (): Promise<void> => {
+    await Promise.all(results.map((one) => one.refund()));
   };
   for (const { counter, key, limit } of counts) {
-    const asked = counter.take(instance, key, limit);
+    const pending = counter.take(instance, key, limit);
     // Awaited only if it must be: with no other nodes, all counts are taken in the same turn of the loop as the look above.
-    const count = asked instanceof Promise ? await asked : asked;
+    const count = pending instanceof Promise ? await pending : pending;
     if (!count.isAllowed) {
-      await giveBack();
+      await refund();
       return { kind: 'full', resetSeconds: count.resetSeconds };
     }
-    taken.push(count);
+    results.push(count);
   }
-  return { kind: 'counted', giveBack };
+  return { kind: 'counted', refund };
 }

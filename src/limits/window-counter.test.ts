@@ -24,12 +24,12 @@ test('looking counts nothing, and what is given back can be taken again in the s
   assert.equal(counter.look('a', at(0, 1)).isAllowed, true);
   assert.equal(counter.take('a', at(0, 1)).isAllowed, true);
   assert.equal(counter.look('a', at(0, 1)).isAllowed, false);
-  counter.giveBack('a', 1_000);
-  counter.giveBack('a', 1_000);
-  counter.giveBack('b', 1_000);
+  counter.refund('a', 1_000);
+  counter.refund('a', 1_000);
+  counter.refund('b', 1_000);
   assert.equal(counter.take('a', at(1, 1)).isAllowed, true);
   counter.take('a', at(1_000, 1));
-  counter.giveBack('a', 1_000);
+  counter.refund('a', 1_000);
   assert.equal(counter.take('a', at(1_000, 1)).isAllowed, false);
 });
 

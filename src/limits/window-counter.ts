@@ -54,7 +54,7 @@ export class WindowCounter {
   }
 
   /** Gives back one that was taken from the window that ends at `endMs`. */
-  giveBack(key: string, endMs: number): void {
+  refund(key: string, endMs: number): void {
     const window = this.#windows.get(key);
     if (window?.endMs === endMs && window.used > 0) window.used -= 1;
   }

@@ -21,7 +21,7 @@ const clockSlackMs = 10_000;
 const waitMsDefault = 2_000;
 
 /** The requests that are to be counted in one window. */
-interface Waiting extends Limit {
+interface PendingCount extends Limit {
   /** Each is called once, in the order of the requests. */
   readonly resolves: ((window: Window | undefined) => void)[];
 }
@@ -36,7 +36,7 @@ export class WindowStore {
   readonly id = newId();
   readonly #options: WindowStoreOptions;
   readonly #waitMsMax: number;
-  #waiting = new Map<string, Waiting>();
+  #waiting = new Map<string, PendingCount>();
   #isRunning = false;
   /** True while the running statement has taken too long: until it ends, nobody waits. */
   #isLate = false;
@@ -60,7 +60,7 @@ export class WindowStore {
   }
 
   /** Gives back one that was taken from the window that ends at `endMs`. */
-  async giveBack(key: string, endMs: number): Promise<void> {
+  async refund(key: string, endMs: number): Promise<void> {
     const update = sql`
       UPDATE chancery.limit_window SET taken = taken - 1
       WHERE instance_id = ${this.#options.instanceId} AND key = ${this.#hash(key)} AND ends = ${endMs}::bigint AND taken > 0`;
@@ -87,11 +87,11 @@ export class WindowStore {
       const rows = await this.#options.database.tuples(this.#countAll(counted)).catch(() => []);
       clearTimeout(timer);
       this.#isLate = false;
-      for (const [key, endMs, given, taken] of rows)
+      for (const [key, endMs, admitted, used] of rows)
         settle(counted.get(String(key)), {
           endMs: Number(endMs),
-          given: Number(given),
-          taken: Number(taken),
+          admitted: Number(admitted),
+          used: Number(used),
         });
       if (rows.length === 0)
         for (const { resolves } of counted.values()) for (const resolve of resolves) resolve(undefined);
@@ -100,7 +100,7 @@ export class WindowStore {
   }
 
   /** Counts as many of the requests for each key as its window has room for. */
-  #countAll(counted: ReadonlyMap<string, Waiting>): Sql {
+  #countAll(counted: ReadonlyMap<string, PendingCount>): Sql {
     const nowMs = this.#options.clock.now();
     const all = [...counted.values()];
     const goesOn = sql`held.ends > ${nowMs}::bigint AND held.ends <= EXCLUDED.ends + ${clockSlackMs}::bigint`;
@@ -125,13 +125,13 @@ interface Counted {
   /** Milliseconds since 1970. */
   readonly endMs: number;
   /** How many of the requests were counted, and how many are in the window by now. */
-  readonly given: number;
-  readonly taken: number;
+  readonly admitted: number;
+  readonly used: number;
 }
 
-function settle(waiting: Waiting | undefined, { endMs, given, taken }: Counted): void {
+function settle(waiting: PendingCount | undefined, { endMs, admitted, used }: Counted): void {
   for (const [index, resolve] of (waiting?.resolves ?? []).entries())
-    resolve({ isAllowed: index < given, used: Math.min(taken, taken - given + index + 1), endMs });
+    resolve({ isAllowed: index < admitted, used: Math.min(used, used - admitted + index + 1), endMs });
 }
 
 /** An array in PostgreSQL's text form. Needs no quoting: values are numbers, or keys of letters, digits, `-` and `_`. */
@@ -178,11 +178,11 @@ export async function sweepWindows(
   );
   const endsMax = Math.max(nowMs, Number(last?.[0] ?? 0));
   for (let count = 0; count < sweepLimits.statementsMax; count += 1) {
-    const gone = await database.tuples(sql`
+    const deletedRows = await database.tuples(sql`
       DELETE FROM chancery.limit_window WHERE ctid = ANY(ARRAY(
         SELECT ctid FROM chancery.limit_window WHERE ends <= ${endsMax}
         ORDER BY ends LIMIT ${sweepLimits.rowsMax} FOR UPDATE SKIP LOCKED))
       RETURNING 1`);
-    if (gone.length < sweepLimits.rowsMax) return;
+    if (deletedRows.length < sweepLimits.rowsMax) return;
   }
 }

@@ -176,10 +176,10 @@ function tallyId(minute: number, { kind, id, address }: WrittenActor, entry: Aud
 }
 
 function merge(tallies: Map<string, Tally>, tally: Tally): void {
-  const known = tallies.get(tally.id);
-  if (known !== undefined) {
-    known.count += tally.count;
-    known.lastMs = tally.lastMs;
+  const current = tallies.get(tally.id);
+  if (current !== undefined) {
+    current.count += tally.count;
+    current.lastMs = tally.lastMs;
   } else if (tallies.size < auditLimits.unwrittenMax) tallies.set(tally.id, tally);
 }
 
@@ -188,13 +188,13 @@ async function insert(tx: Transaction, row: Tally, kind: 'once' | 'tallied'): Pr
   const { action, outcome = 'done', collection = '', target = '', details = {} } = entry;
   const table = tx.names.table('$audit');
   const text = JSON.stringify(details);
-  const shown = Buffer.byteLength(text) <= auditLimits.detailsBytesMax ? text : '{"isTooLong":true}';
+  const detailsText = Buffer.byteLength(text) <= auditLimits.detailsBytesMax ? text : '{"isTooLong":true}';
   const insertion = sql`
     INSERT INTO ${table} AS known (${tx.names.scopeColumn}id, tallied, created, until, count, action, outcome, actor, actor_id,
       address, request, collection, target, details)
     VALUES (${tx.names.scopeValue}${id}, ${kind === 'tallied' ? 1 : 0}, ${toTimestamp(row.firstMs)}, ${toTimestamp(row.lastMs)},
       ${count}, ${action}, ${outcome}, ${actor.kind}, ${actor.id}, ${actor.address}, ${actor.requestId}, ${collection}, ${target},
-      ${shown})`;
+      ${detailsText})`;
   if (kind === 'once') await tx.run(insertion);
   else
     await tx.run(sql`${insertion} ON CONFLICT (${tx.names.scopeColumn}id) DO UPDATE SET

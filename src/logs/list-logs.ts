@@ -57,11 +57,11 @@ export async function listLogs(
 /** Throws not_found. */
 export async function getLog(database: Database, logId: string): Promise<LogView> {
   const { names } = database;
-  const [found] = await database.tuples(
+  const [row] = await database.tuples(
     sql`SELECT id, created, data, message, level FROM ${names.table('$log')} WHERE ${names.scope} AND id = ${logId}`,
   );
-  if (found === undefined) throw notFound();
-  return toView(found);
+  if (row === undefined) throw notFound();
+  return toView(row);
 }
 
 /** Counts the entries of each hour that has any, in order of time. Throws bad_request. */
@@ -70,10 +70,11 @@ export async function countLogs(
   filter: string | null,
 ): Promise<readonly LogCount[]> {
   const { names } = database;
-  const asked = filter === null || filter === '' ? sql`` : sql` AND ${conditionOf(filter, { names, now })}`;
+  const condition =
+    filter === null || filter === '' ? sql`` : sql` AND ${conditionOf(filter, { names, now })}`;
   const entries = sql`
     SELECT substr(created, 1, 13) AS hour, level, ${names.dialect.numberUnder(sql`data`, 'execTime')} AS took
-    FROM ${names.table('$log')} WHERE ${whereOf(names)}${asked}`;
+    FROM ${names.table('$log')} WHERE ${whereOf(names)}${condition}`;
   // The percentile is that of the nearest rank, which is a value of an entry.
   const ranked = sql`
     SELECT hour, level, took, count(took) OVER (PARTITION BY hour) AS timed,

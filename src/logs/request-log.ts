@@ -206,9 +206,11 @@ async function trimLog(
   const { names } = database;
   const table = names.table('$log');
   const isOld = sql`created < ${before}`;
-  const found = await database.tuples(sql`SELECT 1 FROM ${table} WHERE ${names.scope} AND ${isOld} LIMIT 1`);
+  const oldRows = await database.tuples(
+    sql`SELECT 1 FROM ${table} WHERE ${names.scope} AND ${isOld} LIMIT 1`,
+  );
   // Looks first: a DELETE that finds nothing would cost every batch another transaction.
-  if (found.length > 0)
+  if (oldRows.length > 0)
     await database.write((tx) => tx.run(sql`DELETE FROM ${table} WHERE ${names.scope} AND ${isOld}`));
   if (rowsMax === undefined) return;
   const [last] = await database.tuples(

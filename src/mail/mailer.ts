@@ -111,7 +111,7 @@ export class Mailer {
     const result = smtp.enabled
       ? await this.#sendInTurn(origin.id, send)
       : this.#options.isDevelopment
-        ? kept
+        ? recordOnly
         : noServer;
     const { logger, clock, isDevelopment } = this.#options;
     const about = { instance: origin.id, purpose: mail.purpose };
@@ -151,7 +151,7 @@ export class Mailer {
   }
 }
 
-const kept: MailResult = { kind: 'kept' };
+const recordOnly: MailResult = { kind: 'kept' };
 const noServer: MailResult = {
   kind: 'failed',
   reason: 'No mail server is set up: settings.smtp is not enabled.',

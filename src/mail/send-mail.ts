@@ -147,9 +147,9 @@ function reasonOf(error: unknown): string {
   const code = codeOf(error);
   const reason = words[code] ?? 'The mail server ended the conversation.';
   if (code === 'ESOCKET' && error instanceof Error) return `${reason} (${onOneLine(error.message)})`;
-  const told =
+  const reply =
     error instanceof Error && 'response' in error && typeof error.response === 'string' ? error.response : '';
-  const quoted = onOneLine(told)
+  const quoted = onOneLine(reply)
     .replaceAll(/\S+@\S+/g, '…')
     .slice(0, quotedLengthMax)
     .toWellFormed()

@@ -44,7 +44,7 @@ export interface ConnectTimings {
 export interface ConnectRun {
   /** By `clock.monotonic()`. */
   readonly deadline: number;
-  /** Filled in while connecting, so that a failure tells how far it came. */
+  /** Filled in while connecting, so that a failure reports how far it came. */
   readonly timings: ConnectTimings;
   /** Aborts whatever is being opened when the attempt ends before it has a connection. */
   readonly signal: AbortSignal;

@@ -40,7 +40,7 @@ export interface GuardedRequestsOptions {
 
 /**
  * Requests to servers that the superusers of an instance have named, on connections that are kept for a few seconds. Each connection goes
- * to an address that was checked; no redirect is followed, and no proxy is asked, whatever the environment says.
+ * to an address that was checked; no redirect is followed, and no proxy is used, whatever the environment sets.
  */
 export class GuardedRequests {
   readonly #options: GuardedRequestsOptions;

@@ -9,7 +9,7 @@ const FIRST_TRY_MS = 1_500;
 const TRIES = 2;
 
 export interface HostResolverOptions {
-  /** Name servers such as `127.0.0.1:5353`, asked instead of the system's, for tests. */
+  /** Name servers such as `127.0.0.1:5353`, used instead of the system's, for tests. */
   readonly servers?: readonly string[] | undefined;
 }
 

@@ -5,7 +5,7 @@ import { resolveTerm } from '../filters/compile/resolve.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import { type Base, RecordScope, type ScopeContext } from './record-scope.ts';
 
-/** The values on both sides of a comparison, for whoever shows why it does not hold. */
+/** The values on both sides of a comparison, to explain why it is false. */
 export interface ComparedValues {
   readonly sides: readonly [left: Term, right: Term];
   /**
@@ -39,7 +39,7 @@ function comparedValues(context: ScopeContext, base: Base, node: Comparison): Co
   const filterContext = { resolve: scope.resolve, dialect: names.dialect, now, isStored };
   const termOf = (side: OperandNode): Term => {
     const term = resolveTerm(side, filterContext, node.isAny);
-    // Only what came with a request is a list, and what is about a change has none.
+    // Only values of a request are lists, and a change has none.
     return typeof term === 'object' && term !== null && 'values' in term ? null : term;
   };
   const terms = [termOf(node.left), termOf(node.right)] as const;

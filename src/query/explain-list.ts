@@ -16,8 +16,8 @@ export async function explainList(
   isFiltered: boolean,
 ): Promise<Access> {
   const { from, conditions, order } = plan.select;
-  const found = sql`SELECT 1 FROM ${from}${whereAll(conditions)}`;
-  const statement = isFiltered ? found : sql`${found} ORDER BY ${order}${limit(1)}`;
+  const matches = sql`SELECT 1 FROM ${from}${whereAll(conditions)}`;
+  const statement = isFiltered ? matches : sql`${matches} ORDER BY ${order}${limit(1)}`;
   const bound = bindSlots(statement, values);
   const { scanned, isSorted } = await database.names.readPlan(database, bound);
   // The scan of one table in the order of the list ends with the page, if no filter passes over rows.

@@ -9,11 +9,11 @@ import { parseFields, type Projection } from './projection.ts';
  *   query ── parse ──► ListQuery ── plan (with a ListSource) ──► ListPlan ── bind, run ──► ListResult ── present ──► JSON
  *
  * list-query.ts     parses the parameters; projection.ts those of `fields`
- * list-source.ts    the table: what is selected, what the caller may see, which names there are (columnResolver for plain tables);
+ * list-source.ts    the table: its columns, the rows that the caller may see, its names (columnResolver for plain tables);
  *                   also cursors, which continue after a row instead of counting the rows before it
  * plan.ts           makes the statements; with slots (plan-slots.ts) they serve all lists of one form, whose values are bound
  * run-list.ts       runs them: rows, or rows that the engine writes as JSON and that row-cache.ts keeps
- * explain-list.ts   whether an index leads to the rows, for superusers who ask
+ * explain-list.ts   whether an index leads to the rows, for superusers on request
  * rule-plan.ts      a rule or a filter of records as a plan: compiled once for a kind of caller, bound for each request
  * record-scope.ts   the names of a collection's records, and the joins that they need; path.ts follows a path over relations,
  *                   request-names.ts has `@request.…` and `@collection.…`
@@ -31,13 +31,13 @@ export interface ListQuery extends Paging {
 
 /** Memory that is admitted before rows are read into it, by the length of their texts in characters. */
 export interface RowMemory {
-  /** Waits until so much may be taken, in place of what was admitted before. Throws unavailable. */
+  /** Waits until this amount is admitted, in place of the one before. Throws unavailable. */
   admit(length: number): Promise<void>;
-  /** Admits so much more, for what is made of the rows. Throws unavailable where there is not so much at once. */
+  /** Admits a further amount, for values that are made of the rows. Throws unavailable where it is not free at once. */
   extend(length: number): void;
 }
 
-/** Which part of a list is asked for. */
+/** The requested part of a list. */
 export interface Paging {
   /** Counted from 1. */
   readonly page: number;
@@ -47,7 +47,7 @@ export interface Paging {
   readonly cursor: string | undefined;
 }
 
-/** Reads query parameters, like URLSearchParams: of a key that is given more than once, `get` returns the first value. */
+/** Reads query parameters, like URLSearchParams: `get` returns the first value of a key that is repeated. */
 export interface QueryReader {
   get(name: string): string | null;
 }

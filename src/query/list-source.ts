@@ -18,7 +18,7 @@ export interface ListSource {
   readonly isInTime?: Sql;
   /** The hidden position: unique and never null. It is the default order and the last key of every other. */
   readonly tieBreaker: Operand;
-  /** What tells rows with the same position apart, where several may have it. */
+  /** Orders rows with the same position, where several may have it. */
   readonly tieBreakerEnd?: Operand;
   /** Resolves the names in the sort and, without a scope, those in the filter. */
   readonly resolve: Resolve;
@@ -94,7 +94,7 @@ type Position = readonly (string | number | null)[];
 /** A cursor is part of a URL, and headers are limited to 16 KiB. */
 const positionLengthMax = 4_096;
 
-/** Returns what is selected besides the columns, to make the next cursor. Throws `bad_request` for an order that cursors do not support. */
+/** Returns the values that are selected besides the columns, to make the next cursor. Throws `bad_request` for an order that cursors do not support. */
 export function cursorColumns(terms: readonly SortTerm[]): readonly Sql[] {
   return terms.map(({ operand }) => {
     if (operand === undefined) throw parameterError('cursor', 'A cursor cannot follow a random order.');

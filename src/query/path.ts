@@ -60,7 +60,7 @@ export function findPath(
 ): Path | Misuse | undefined {
   const steps: Step[] = [];
   let collection = start;
-  let known = joinedBy;
+  let joinColumn = joinedBy;
   let hops = 0;
   for (let at = 0; ; at += 1) {
     const segment = segments[at] ?? '';
@@ -70,8 +70,8 @@ export function findPath(
     const hop = isKnown
       ? rest.length === 0
         ? undefined
-        : relationSteps(context, field, known)
-      : backRelationSteps(context, { collection, segment, known });
+        : relationSteps(context, field, joinColumn)
+      : backRelationSteps(context, { collection, segment, joinColumn });
     if (hop === undefined) {
       if (!isKnown) return undefined;
       const isEach = context.isAny === true && isRelationOfMany(field);
@@ -106,7 +106,7 @@ export function findPath(
     if (isCounted && counted !== undefined) return { steps, leaf: context.dialect.countOf, counted };
     steps.push(...hop.steps);
     collection = target;
-    known = hop.joinedBy;
+    joinColumn = hop.joinedBy;
   }
 }
 
@@ -128,7 +128,7 @@ interface Hop {
 function relationSteps(
   { collections, names, dialect }: PathContext,
   field: Field,
-  known: string | undefined,
+  joinColumn: string | undefined,
 ): Hop | undefined {
   if (field.type !== 'relation') return undefined;
   const target = collections.find(String(field.options['collectionId']));
@@ -138,7 +138,7 @@ function relationSteps(
   const id = (from: Sql): Sql =>
     isMultiple(field)
       ? dialect.valueOfEach(from).sql
-      : joinValue(dialect, sql`${from}.${names.column(field.name)}`, known === field.name);
+      : joinValue(dialect, sql`${from}.${names.column(field.name)}`, joinColumn === field.name);
   const row: Step = {
     key: `${field.name}.`,
     hasMany: false,
@@ -172,23 +172,23 @@ function backRelationSteps(
   {
     collection,
     segment,
-    known,
-  }: { readonly collection: Collection; readonly segment: string; readonly known: string | undefined },
+    joinColumn,
+  }: { readonly collection: Collection; readonly segment: string; readonly joinColumn: string | undefined },
 ): Hop | undefined {
-  const found = findBackRelation(context, collection, segment);
-  if (found === undefined) return undefined;
-  const { target, field } = found;
+  const backRelation = findBackRelation(context, collection, segment);
+  if (backRelation === undefined) return undefined;
+  const { target, field } = backRelation;
   const { names, dialect } = context;
   const column = (to: Sql): Sql => sql`${to}.${names.column(field.name)}`;
   const inner = sql`"$value"`;
   const holds = (from: Sql, to: Sql): Sql =>
     isMultiple(field)
       ? sql`EXISTS (SELECT 1 FROM ${dialect.each(column(to), inner)} WHERE ${dialect.valueOfEach(inner).sql} = ${from}.id)`
-      : sql`${column(to)} = ${joinValue(dialect, sql`${from}.id`, known === 'id')}`;
+      : sql`${column(to)} = ${joinValue(dialect, sql`${from}.id`, joinColumn === 'id')}`;
   const table = names.collectionTable(target.name);
   const row: Step = {
     key: `${segment}.`,
-    hasMany: !found.isSole,
+    hasMany: !backRelation.isSole,
     collection: target,
     join: (from, to) => ({ source: sql`${table} AS ${to}`, on: holds(from, to) }),
   };
@@ -303,7 +303,7 @@ function guardOf(
   return (alias) => sql`${alias}.${names.column('emailVisibility')} = 1`;
 }
 
-/** Returns the values of a select, for whoever checks what they are compared with. */
+/** Returns the values of a select, to check the other side of a comparison. */
 function choicesOf({ type, options }: Field): Pick<Operand, 'choices'> | undefined {
   const { values } = options;
   return type === 'select' && Array.isArray(values) ? { choices: values.map(String) } : undefined;

@@ -79,7 +79,7 @@ export class PlanSlots implements FilterSlots {
     return this.#add(read);
   }
 
-  /** Returns a value that what is planned depends on: the plan is right only for requests with the same value. */
+  /** Returns a value on which the plan depends: the plan is right only for requests with the same value. */
   decide<Value extends SlotValue>(read: (request: ConditionRequest) => Value): Value {
     const value = read(this.#request);
     const slot = this.ofRequest(read);
@@ -87,7 +87,7 @@ export class PlanSlots implements FilterSlots {
     return value;
   }
 
-  /** Called where what is planned depends on who the caller is, even where that is nobody. */
+  /** Called where the plan depends on the caller, guests included. */
   noteCaller(): void {
     this.#usesCaller = true;
   }

@@ -18,7 +18,7 @@ export interface PlannedList {
 /** What a list selects of each row. */
 export interface ListColumns {
   readonly rows: Sql;
-  /** What tells whether a row is still the one that is known. */
+  /** The columns that show whether a cached row is current. */
   readonly versions?: Sql;
 }
 
@@ -26,14 +26,14 @@ export interface ListColumns {
 export interface ListPlan {
   readonly select: ListSelect;
   readonly columns: ListColumns;
-  /** The statements for a numbered page, by what they select; undefined where the page begins at a cursor. */
+  /** The statements for a numbered page, by their columns; undefined where the page begins at a cursor. */
   readonly page: ListColumns | undefined;
   readonly count: Sql;
   readonly perPage: number;
   readonly dialect: ListSource['dialect'];
   /** What the last rows took in memory, in bytes; a hint for the next. */
   readonly sizes: { last: number | undefined };
-  /** How many columns a row has behind those that the list selects: its place for a cursor, or the total. */
+  /** How many columns a row has after the selected ones: its position for a cursor, or the total. */
   readonly extraColumns: number;
 }
 
@@ -69,7 +69,7 @@ export function planList(list: PlannedList, source: ListSource, columns: ListCol
   return { ...common, page, extraColumns: skipTotal ? 0 : 1 };
 }
 
-/** Returns a statement that also counts all rows, but only where the page is full and so does not tell the total. */
+/** Returns a statement that also counts all rows, but only where the page is full and so does not reveal the total. */
 function withTotal(rows: Sql, count: Sql, perPage: number): Sql {
   const isFull = sql`(SELECT count(*) FROM page) = ${perPage}`;
   return sql`WITH page AS MATERIALIZED (${rows}) SELECT *, CASE WHEN ${isFull} THEN (${count}) END FROM page`;
@@ -77,13 +77,13 @@ function withTotal(rows: Sql, count: Sql, perPage: number): Sql {
 
 function selectOf({ filter, sort, offset }: PlannedList, source: ListSource): ListSelect {
   const terms = sortTerms(sort, source);
-  const asked = conditionsOf(filter, source);
-  const isWhole = asked.length === 0 && sort.length === 0;
+  const conditions = conditionsOf(filter, source);
+  const isWhole = conditions.length === 0 && sort.length === 0;
   // The first page in the table's own order is found without a search, and needs no timeout. Others have rows before them.
   const isQuick = isWhole && (offset === undefined || offset === 0);
   return {
     from: source.scope === undefined ? source.from : sql`${source.from}${source.scope.joins()}`,
-    conditions: isQuick || source.isInTime === undefined ? asked : [source.isInTime, ...asked],
+    conditions: isQuick || source.isInTime === undefined ? conditions : [source.isInTime, ...conditions],
     terms,
     order: compileSort(terms, source.dialect),
     isWhole,
@@ -108,7 +108,7 @@ export function whereAll(conditions: readonly Sql[]): Sql {
 
 /**
  * Returns the statement for a page that begins after a cursor: one row more than the page has, each with its place. A deep page costs
- * what the first one does, because an index finds where it begins. Throws `bad_request` for a cursor of another list.
+ * the first one does, because an index finds where it begins. Throws `bad_request` for a cursor of another list.
  */
 export function cursorPage(
   { select, dialect, perPage }: ListPlan,

@@ -26,8 +26,8 @@ export async function projectTexts(
 
 async function projectText(text: string, projection: Projection, pauses: Pauses): Promise<string> {
   const value: unknown = text.length < largeLength ? JSON.parse(text) : await parseLarge(text);
-  const kept = await inTurns(pickInSteps(value, projection), pauses);
-  const json = JSON.stringify(kept);
+  const result = await inTurns(pickInSteps(value, projection), pauses);
+  const json = JSON.stringify(result);
   const pause = pauses.after(text.length + json.length);
   if (pause !== undefined) await pause;
   return json;

@@ -71,7 +71,7 @@ function toPath(item: string): { readonly path: string; readonly part: Excerpt |
   return { path, part: { lengthMax, hasEllipsis } };
 }
 
-/** Adds a path. A member that is asked for as a whole stays whole, whatever else is asked of it. */
+/** Adds a path. A member that is requested as a whole stays whole, whatever else is requested of it. */
 function addPath(root: MutableProjection, steps: readonly string[], part: Excerpt | true): void {
   let at = root;
   for (const [index, step] of steps.entries()) {
@@ -96,14 +96,14 @@ function addPath(root: MutableProjection, steps: readonly string[], part: Excerp
   }
 }
 
-/** Returns what is kept of a member: `true` for all of it, undefined for nothing, or the projection or excerpt that is asked of it. */
+/** Returns the part of a member to keep: `true` for all of it, undefined for nothing, or the requested projection or excerpt. */
 export function memberOf(projection: Projection, name: string): Projection | Excerpt | true | undefined {
   return projection.members.get(name) ?? projection.rest;
 }
 
 /**
- * Returns a JSON value with only the members that are asked for, in their order. Arrays are mapped; what is no object is kept as
- * it is, because a path may go deeper than a value does. The given value is not changed.
+ * Returns a JSON value with only the requested members, in their order. Arrays are mapped; other values are kept as
+ * they are, because a path may go deeper than a value does. The value itself is not changed.
  */
 export function pickFields(value: unknown, projection: Projection): unknown {
   return atOnce(pickInSteps(value, projection));
@@ -117,14 +117,14 @@ export function* pickInSteps(value: unknown, projection: Projection): Generator<
     return items;
   }
   if (typeof value !== 'object' || value === null) return value;
-  const kept: [string, unknown][] = [];
+  const members: [string, unknown][] = [];
   for (const [name, member] of Object.entries(value)) {
     const part = memberOf(projection, name);
     if (part === undefined) continue;
-    kept.push([name, part === true ? member : yield* pickPart(member, part)]);
+    members.push([name, part === true ? member : yield* pickPart(member, part)]);
   }
-  // Not built by assignment, which would take a member `__proto__` of a json field for the prototype.
-  return Object.fromEntries(kept);
+  // Not built by assignment, which would set the prototype for a member `__proto__` of a json field.
+  return Object.fromEntries(members);
 }
 
 function* pickPart(member: unknown, part: Projection | Excerpt): Generator<number, unknown> {
@@ -132,7 +132,7 @@ function* pickPart(member: unknown, part: Projection | Excerpt): Generator<numbe
   return typeof member === 'string' ? yield* excerptInSteps(member, part) : member;
 }
 
-/** What `:excerpt(100,true)` asks for. */
+/** The arguments of `:excerpt(100,true)`. */
 interface Excerpt {
   /** In characters: code points. */
   readonly lengthMax: number;

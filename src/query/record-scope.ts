@@ -28,7 +28,7 @@ export interface ScopeContext extends ConditionRequest {
    * request then.
    */
   readonly before?: Sql;
-  /** Whether what is added was stored before, see FilterContext. Rules are. */
+  /** Whether the condition was stored before, see FilterContext. Rules are. */
   readonly isStored?: FilterContext['isStored'];
 }
 
@@ -42,11 +42,11 @@ export interface Base {
 export const baseAlias: Sql = identifier('$0');
 
 interface ScopeOptions {
-  /** `all`: those to many rows as well, for a statement that selects what is joined. */
+  /** `all`: joins to many rows as well, for a statement that selects joined rows. */
   readonly joinsOutside?: boolean | 'all';
   /** Shared by scopes of one statement, so that no two joins have the same alias. */
   readonly counter?: { next: number };
-  /** For rows that are made of the bodies of events: whoever asks, these have the visible fields alone. */
+  /** For rows that are made of the bodies of events, which have only the visible fields for every caller. */
   readonly isOfBodies?: boolean;
 }
 
@@ -72,7 +72,7 @@ const none = sql``;
 /** Aliases by number. Each is the same object every time, so that templates find their cached text. */
 const aliases: Sql[] = [];
 
-interface Place {
+interface JoinedRow {
   readonly alias: Sql;
   /** Whether it is joined inside an EXISTS, or else in the statement itself. */
   readonly isInside: boolean;
@@ -82,8 +82,8 @@ interface Place {
  * The conditions on one table's rows, with the joins they need. Names that begin alike share their joins, so that
  * `members.user ?= "a" && members.role ?= "b"` is about one member.
  *
- *   SELECT … FROM base LEFT JOIN what has one row at most … WHERE conditions
- *     AND EXISTS (SELECT 1 FROM what may have many … WHERE conditions on these)
+ *   SELECT … FROM base LEFT JOIN tables with at most one row … WHERE conditions
+ *     AND EXISTS (SELECT 1 FROM tables with several rows … WHERE conditions on these)
  *
  * No row of the base comes twice, so that nothing needs DISTINCT and totals are right.
  *
@@ -97,7 +97,7 @@ export class RecordScope {
   readonly #base: Base;
   readonly #joinsOutside: boolean | 'all';
   readonly #counter: { next: number };
-  readonly #places = new Map<string, Place>();
+  readonly #places = new Map<string, JoinedRow>();
   readonly #outside: Part = { joins: [], conditions: [] };
   readonly #inside: Readonly<Record<NameScope, Part>> = {
     everything: { joins: [], conditions: [] },
@@ -211,20 +211,20 @@ export class RecordScope {
       // The owner of an endpoint may not have seen the record as it was.
       if (!name.startsWith('@old.') || scope === 'listed') return undefined;
       const [path = '', modifier, ...more] = name.slice('@old.'.length).split(':');
-      const found =
+      const resolution =
         more.length > 0 ? undefined : findPath(context, collection, { segments: path.split('.'), modifier });
-      return isPath(found) ? this.#walk(found, scope, before) : found;
+      return isPath(resolution) ? this.#walk(resolution, scope, before) : resolution;
     }
     if (mayUseHidden && name.startsWith('@')) {
       const request = this.#context;
-      const found = resolveRequest(name, { ...context, request, collection, alias: this.#base.alias });
-      return isPath(found) ? this.#walk(found, scope) : found;
+      const resolution = resolveRequest(name, { ...context, request, collection, alias: this.#base.alias });
+      return isPath(resolution) ? this.#walk(resolution, scope) : resolution;
     }
     const [path = '', modifier, ...more] = name.split(':');
     if (more.length > 0) return undefined;
-    const found = findPath({ ...context, before }, collection, { segments: path.split('.'), modifier });
-    if (!isPath(found)) return found;
-    return this.#walk(found, scope);
+    const resolution = findPath({ ...context, before }, collection, { segments: path.split('.'), modifier });
+    if (!isPath(resolution)) return resolution;
+    return this.#walk(resolution, scope);
   }
 
   /** Returns the value at the end of a path that begins at the row of this alias. */
@@ -238,7 +238,7 @@ export class RecordScope {
         problem: `Expected a relation to records that you may list, not to "${locked.name}",`,
       };
     }
-    let place: Place = { alias: start, isInside: false };
+    let place: JoinedRow = { alias: start, isInside: false };
     const last = path.isApart === true ? path.steps.at(-1) : undefined;
     for (const step of last === undefined ? path.steps : path.steps.slice(0, -1)) {
       const next = this.#join(place, step, scope);
@@ -260,10 +260,10 @@ export class RecordScope {
     return { ...operand, ...(many && { many }) };
   }
 
-  #join(from: Place, step: Step, scope: NameScope): Place | Misuse {
+  #join(from: JoinedRow, step: Step, scope: NameScope): JoinedRow | Misuse {
     const key = `${scope} ${from.alias.text} ${step.key}`;
-    const known = this.#places.get(key);
-    if (known !== undefined) return known;
+    const current = this.#places.get(key);
+    if (current !== undefined) return current;
     if (this.#places.size === filterLimits.joinsMax) {
       return {
         kind: 'misuse',
@@ -275,7 +275,7 @@ export class RecordScope {
     const place = { alias: this.#nextAlias(), isInside };
     this.#places.set(key, place);
     const part = isInside ? this.#inside[scope] : this.#outside;
-    // Without a table that is listed, only what is joined takes time.
+    // Without a table that is listed, only joins take time.
     const joined = { from: from.alias, to: place.alias, isInside: isInside || areOutside, nameScope: scope };
     part.joins.push(this.#leftJoin(step, joined));
     return place;
@@ -285,7 +285,7 @@ export class RecordScope {
   #apart(
     { leaf }: Path,
     step: Step,
-    { place, scope }: { readonly place: Place; readonly scope: NameScope },
+    { place, scope }: { readonly place: JoinedRow; readonly scope: NameScope },
   ): Operand {
     const one = this.#nextAlias();
     const to = this.#nextAlias();
@@ -307,7 +307,7 @@ export class RecordScope {
     return { sql: sql`(SELECT ${count} FROM (SELECT 1) AS ${one} ${join})`, kind };
   }
 
-  /** Joins the path again under aliases of its own, to all rows at its end that whoever has written it may know of. */
+  /** Joins the path again under aliases of its own, to all rows at its end that its author may know of. */
   #all(
     path: Path,
     { scope, start }: { readonly scope: NameScope; readonly start: Sql },
@@ -325,7 +325,7 @@ export class RecordScope {
 
   /**
    * Returns the join for a step. Inside an EXISTS a joined table may be read row by row and be as large as the listed one, so the
-   * query timeout is checked there, too. For a caller who may only list, the join has the list rule, so that what the caller may not list is not there.
+   * query timeout is checked there, too. For a caller who may only list, the join has the list rule, so that other records are absent.
    */
   #leftJoin(step: Step, { from, to, isInside, nameScope: scope }: JoinOptions): Sql {
     const { source, on } = step.join(from, to);
@@ -343,7 +343,7 @@ export class RecordScope {
     if (collection === undefined || listRule === '') return undefined;
     const rule = parseRule(listRule);
     const first = this.#counter.next;
-    // The rule is about the related record as it is, and asks who the caller is.
+    // The rule is about the stored related record and about the caller.
     const { before: _, ...context } = this.#context;
     const scope = new RecordScope(context, { collection, alias }, { counter: this.#counter });
     scope.addRule(rule);
@@ -364,8 +364,8 @@ function conjunctsOf(tree: FilterTree): readonly FilterTree[] {
   return tree.kind === 'and' ? tree.items.flatMap(conjunctsOf) : [tree];
 }
 
-function isPath(found: ReturnType<Resolve> | Path): found is Path {
-  return typeof found === 'object' && found !== null && 'leaf' in found;
+function isPath(resolution: ReturnType<Resolve> | Path): resolution is Path {
+  return typeof resolution === 'object' && resolution !== null && 'leaf' in resolution;
 }
 
 /**
@@ -376,8 +376,8 @@ export function reachableCollections(collections: CollectionFinder, caller: Call
   if (caller.kind !== 'superuser' || caller.key === undefined) return collections;
   return {
     find: (nameOrId) => {
-      const found = collections.find(nameOrId);
-      return found !== undefined && reaches(caller, found) ? found : undefined;
+      const collection = collections.find(nameOrId);
+      return collection !== undefined && reaches(caller, collection) ? collection : undefined;
     },
   };
 }

@@ -140,8 +140,8 @@ function resolveBody({ segments, modifier }: MemberPath, context: RequestNamesCo
   if (modifier !== undefined) return misuse(modifier);
   const isNumber = isNumberField(context.collection, segments.at(-1) ?? '');
   return valueOf(context, (request) => {
-    const found = value(request);
-    return isNumber && typeof found === 'string' ? asNumber(found) : toConstant(found);
+    const member = value(request);
+    return isNumber && typeof member === 'string' ? asNumber(member) : toConstant(member);
   });
 }
 
@@ -204,9 +204,14 @@ function resolveCaller(path: MemberPath, context: RequestNamesContext): Resolved
     if (related !== undefined) return related;
   }
   const table = context.names.collectionTable(collection.name);
-  const found = findPath(context, collection, { ...path, joinedBy: 'id' });
-  if (found !== undefined && !('kind' in found) && found.steps.length === 0 && found.counted === undefined)
-    return valueOfCaller(found, table, id);
+  const resolution = findPath(context, collection, { ...path, joinedBy: 'id' });
+  if (
+    resolution !== undefined &&
+    !('kind' in resolution) &&
+    resolution.steps.length === 0 &&
+    resolution.counted === undefined
+  )
+    return valueOfCaller(resolution, table, id);
   const step: Step = {
     key: '@auth.',
     hasMany: false,
@@ -216,20 +221,20 @@ function resolveCaller(path: MemberPath, context: RequestNamesContext): Resolved
       on: sql`${to}.id = ${id}`,
     }),
   };
-  return behind([step], found) ?? null;
+  return behind([step], resolution) ?? null;
 }
 
 /** The alias of the caller's record in a subquery of its own. */
 const callerAlias = identifier('$caller');
 
 /**
- * Returns a value of the caller's own record as a subquery. It is the same for every record that a rule is asked about, so the
+ * Returns a value of the caller's own record as a subquery. It is the same for every record that a rule is evaluated for, so the
  * subquery runs once per statement, where a join would look it up for each row. NULL when the record is gone.
  */
 function valueOfCaller({ leaf }: Path, table: Sql, id: string | Slot): Operand {
   const { sql: value, kind, path } = leaf(callerAlias);
-  const found = sql`(SELECT ${value} FROM ${table} AS ${callerAlias} WHERE ${callerAlias}.id = ${id})`;
-  return { sql: found, kind, ...(path !== undefined && { path }) };
+  const subquery = sql`(SELECT ${value} FROM ${table} AS ${callerAlias} WHERE ${callerAlias}.id = ${id})`;
+  return { sql: subquery, kind, ...(path !== undefined && { path }) };
 }
 
 /** Returns whether the stored value differs from this one, as `!=` understands it. */

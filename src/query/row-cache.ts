@@ -13,10 +13,10 @@ type TextsOfKind = Map<number, RowText>;
 const entryLength = 100;
 
 /**
- * Texts that an engine has made of rows, kept so that it need not make them again. The engine is only asked for the positions and
- * revisions of a list's rows, which tell whether a text is still what it would write now. No two rows of a table have the same
+ * A cache of the JSON texts that an engine has made of rows. The engine then only returns the positions and
+ * revisions of a list's rows, which show whether a text is current. No two rows of a table have the same
  * position, no two states of a row the same revision, and each way of writing rows is its own kind: so texts never have to be
- * invalidated. All kinds share two generations of `lengthMax` characters each; texts that are not asked for are dropped first.
+ * invalidated. All kinds share two generations of `lengthMax` characters each; texts that are not used are dropped first.
  */
 export class RowJsonCache {
   readonly #lengthMax: number;
@@ -28,7 +28,7 @@ export class RowJsonCache {
     this.#lengthMax = lengthMax;
   }
 
-  /** Returns the texts of rows, which are given as position and revision; undefined if any of them is unknown. */
+  /** Returns the texts of rows of position and revision; undefined if any of them is not cached. */
   find(kind: RowKind, rows: readonly Tuple[]): readonly string[] | undefined {
     const texts: string[] = [];
     for (const row of rows) {
@@ -42,13 +42,13 @@ export class RowJsonCache {
     return texts;
   }
 
-  /** Returns the texts of rows, which are given as position, revision and text, and remembers them. */
+  /** Returns the texts of rows of position, revision and text, and caches them. */
   keep(kind: RowKind, rows: readonly Tuple[]): readonly string[] {
     let unknown = 0;
     const texts = rows.map((row) => {
       const [position, revision] = [Number(row[0]), Number(row[1])];
-      const known = this.#find(kind, position, revision);
-      if (known !== undefined) return known;
+      const cached = this.#find(kind, position, revision);
+      if (cached !== undefined) return cached;
       unknown += 1;
       const text = String(row[2]);
       this.#add(kind, position, { revision, text });

@@ -15,7 +15,7 @@ import { type CursorSealer, type ListSource, sealCursor } from './list-source.ts
 import { cursorPage, type ListColumns, type ListPlan, planList } from './plan.ts';
 import type { RowJsonCache, RowKind } from './row-cache.ts';
 
-/** A plan with what one request gives for it. */
+/** A plan with the values of one request. */
 export interface BoundList {
   readonly plan: ListPlan;
   /** The values for the plan's slots. */
@@ -27,7 +27,7 @@ export interface BoundList {
   readonly memory?: RowMemory | undefined;
 }
 
-/** A page of a list: the selected rows, or what was made of each. */
+/** A page of a list: the selected rows, or a value of each. */
 export interface ListResult<Item = Tuple> extends ListPage {
   readonly items: readonly Item[];
 }
@@ -65,7 +65,7 @@ export async function runRows(reader: Reader, list: BoundList): Promise<ListResu
 
 /**
  * As `runRows`, for rows of position, revision and JSON, and versions of position and revision. While all rows of such lists are
- * known, only the versions are read.
+ * cached, only the versions are read.
  */
 export async function runJson(
   reader: Reader,
@@ -73,12 +73,12 @@ export async function runJson(
   { kind, texts }: { readonly kind: RowKind; readonly texts: RowJsonCache },
 ): Promise<ListResult<string>> {
   let rows: readonly Tuple[] = kind.isFilled ? await readRows(reader, list, 'versions') : [];
-  let found = kind.isFilled ? texts.find(kind, rows) : undefined;
-  if (found === undefined) {
+  let jsonTexts = kind.isFilled ? texts.find(kind, rows) : undefined;
+  if (jsonTexts === undefined) {
     rows = await readRows(reader, list, 'rows');
-    found = texts.keep(kind, rows);
+    jsonTexts = texts.keep(kind, rows);
   }
-  const items = found.slice(0, list.paging.perPage);
+  const items = jsonTexts.slice(0, list.paging.perPage);
   let length = 0;
   for (const text of items) length += text.length;
   if (length > answerBytesMax) throw answerTooLarge();
@@ -142,7 +142,7 @@ export function bytesOf(rows: readonly Tuple[]): number {
   return rows.reduce((bytes, row) => bytes + bytesOfTuple(row), 0);
 }
 
-/** Returns what the rows of a page tell about the list. */
+/** Returns the members of a page that follow from its rows. */
 async function pageOf(reader: Reader, list: BoundList, rows: readonly Tuple[]): Promise<ListPage> {
   const { plan, paging, sealer } = list;
   const { page, perPage, skipTotal } = paging;
@@ -157,7 +157,7 @@ async function pageOf(reader: Reader, list: BoundList, rows: readonly Tuple[]): 
   return { page, perPage, totalItems, totalPages: Math.ceil(totalItems / perPage) };
 }
 
-/** Returns the total, for which a page counts all rows if it is full. An empty page beyond the last one does not tell it. */
+/** Returns the total, for which a page counts all rows if it is full. An empty page beyond the last one does not reveal it. */
 async function totalOf(
   reader: Reader,
   { plan, values, paging: { page, perPage } }: BoundList,

@@ -3,7 +3,7 @@ import { type Caller, guest } from '../access/caller.ts';
 import { Signal } from '../events/event-log.ts';
 import { Turns } from '../base/turns.ts';
 import type { Collection } from '../collections/collection.ts';
-import type { SafeEnd } from '../events/safe-position.ts';
+import type { SafeEnd } from '../events/log-horizon.ts';
 import { withCurrentDefinitions } from '../instances/current-collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { eventRecord } from '../records/event-record.ts';

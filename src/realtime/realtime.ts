@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { AppError, busy, notFound, stopping, tooManyRequests } from '../base/errors.ts';
 import { randomText, randomUnit } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
-import type { SafeEnd } from '../events/safe-position.ts';
+import type { SafeEnd } from '../events/log-horizon.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Loan } from '../instances/open-instances.ts';
 import { Channel } from './channel.ts';

@@ -22,7 +22,7 @@ export async function fileDigest(
   return streamDigest(createReadStream(path, range));
 }
 
-/** As {@link fileDigest}, of all that a stream gives. */
+/** As {@link fileDigest}, of a whole stream. */
 export async function streamDigest(stream: Readable): Promise<string> {
   const hashing = createHash('sha256');
   await pipeline(stream, hashing);
@@ -31,8 +31,8 @@ export async function streamDigest(stream: Readable): Promise<string> {
 
 /** True when this is the digest of the text. Compares in constant time, so that timing does not reveal how much of it fits. */
 export function isDigestOf(digested: string, text: string): boolean {
-  const [given, made] = [Buffer.from(digested), Buffer.from(digest(text))];
-  return given.length === made.length && timingSafeEqual(given, made);
+  const [expected, actual] = [Buffer.from(digested), Buffer.from(digest(text))];
+  return expected.length === actual.length && timingSafeEqual(expected, actual);
 }
 
 /** As {@link digest}, of bytes that come in pieces. */

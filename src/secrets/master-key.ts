@@ -22,7 +22,7 @@ export interface MasterKeySource {
   readonly text: string | undefined;
   /** A file that holds such text. */
   readonly file: string | undefined;
-  /** The directory of `master.key`, which is used when neither is given. */
+  /** The directory of `master.key`, which is used without the other two. */
   readonly dataDirectory: string;
   /** False once there is data: a new key beside it would hide that the old one is lost. */
   readonly mayCreate: boolean;
@@ -41,8 +41,8 @@ export async function loadMasterKey(source: MasterKeySource): Promise<MasterKey>
   if (source.text !== undefined) return parseMasterKey(source.text, 'The master key');
   if (source.file !== undefined) return getKeyFile(source.file);
   const path = join(source.dataDirectory, KEY_FILE);
-  const found = await findKeyFile(path);
-  if (found !== undefined) return found;
+  const key = await findKeyFile(path);
+  if (key !== undefined) return key;
   if (!source.mayCreate) {
     throw new SecretError(
       `${path} is missing, but there is data that was sealed with it: restore the file or give the key.`,
@@ -89,8 +89,8 @@ export function keyCheckValue(key: MasterKey): string {
 /** Throws unless `stored` came from this key: with another key the service would write what cannot be opened later. */
 export function requireKeyCheckValue(key: MasterKey, stored: string): void {
   const expected = Buffer.from(keyCheckValue(key));
-  const given = Buffer.from(stored);
-  if (given.length === expected.length && timingSafeEqual(given, expected)) return;
+  const actual = Buffer.from(stored);
+  if (actual.length === expected.length && timingSafeEqual(actual, expected)) return;
   throw new SecretError(
     'The master key is not the one this data was sealed with. Nothing was changed: start with the right key.',
   );
@@ -128,7 +128,7 @@ async function findKeyFile(path: string): Promise<MasterKey | undefined> {
   }
 }
 
-/** Checks the open file and not the path, which could lead to another file by now. */
+/** Checks the open file and not the path, which could lead to another file now. */
 async function checkKeyFile(file: FileHandle, path: string): Promise<void> {
   const stats = await file.stat();
   if (!stats.isFile()) throw new SecretError(`The master key file ${path} is not a file.`);
@@ -200,7 +200,7 @@ export function openEncryptedText(text: string, key: string): string | undefined
   try {
     decipher.final();
   } catch {
-    // The tag does not fit: what was decrypted is meaningless.
+    // The tag does not match: the decrypted text is meaningless.
     return undefined;
   }
   return plain.toString('utf8');

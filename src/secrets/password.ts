@@ -41,7 +41,7 @@ const hashing = new FairQueue({
   waitingOfAddressMax: 50,
 });
 
-/** Hashes and verifies passwords. Only tests of something else ask for another cost than the standard one. */
+/** Hashes and verifies passwords. Only tests of something else set another cost than the default. */
 export class PasswordHasher {
   readonly #cost: PasswordCost;
   /** Stands in for the hash of a user that does not exist. Nobody could find a password whose tag is all zeroes. */

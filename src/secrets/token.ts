@@ -32,17 +32,19 @@ export function signToken(claims: TokenClaims, key: string): string {
  * becomes wrong: the key is looked up for each request, a token whose key has changed is verified anew, and expiry is checked each
  * time. Only valid tokens are added. About half a kilobyte each, for all instances of a process.
  */
-const seen = new GenerationCache<string, { readonly claims: TokenClaims; readonly key: string }>(2_500);
+const verifiedTokens = new GenerationCache<string, { readonly claims: TokenClaims; readonly key: string }>(
+  2_500,
+);
 
-/** Returns what a token claims, **unverified**: good only for finding the record whose key verifies it. */
+/** Returns the claims of a token, **unverified**: good only for finding the record whose key verifies it. */
 export function decodeToken(text: string): TokenClaims | undefined {
-  return seen.find(text)?.claims ?? splitToken(text)?.claims;
+  return verifiedTokens.find(text)?.claims ?? splitToken(text)?.claims;
 }
 
 /** Returns the claims of a token that was signed with this key and has not expired (`exp`, Unix seconds), or undefined. */
 export function verifyToken(text: string, key: string, nowSeconds: number): TokenClaims | undefined {
-  const known = seen.find(text);
-  const claims = known?.key === key ? known.claims : verifySignature(text, key);
+  const cached = verifiedTokens.find(text);
+  const claims = cached?.key === key ? cached.claims : verifySignature(text, key);
   return claims !== undefined && isInForce(claims, nowSeconds) ? claims : undefined;
 }
 
@@ -60,7 +62,7 @@ function verifySignature(text: string, key: string): TokenClaims | undefined {
   const parts = splitToken(text);
   if (parts === undefined) return undefined;
   if (!timingSafeEqual(signatureOf(parts.signed, key), parts.signature)) return undefined;
-  seen.add(text, { claims: parts.claims, key });
+  verifiedTokens.add(text, { claims: parts.claims, key });
   return parts.claims;
 }
 
@@ -86,7 +88,7 @@ function splitToken(text: string): TokenParts | undefined {
   return claims === undefined ? undefined : { signed: `${header}.${payload}`, claims, signature };
 }
 
-/** `alg` is compared, never chosen from. `kid`, `jku`, `jwk` and `x5u`, which say where a key is, are ignored: the key is known. */
+/** `alg` is compared, never chosen from. `kid`, `jku`, `jwk` and `x5u`, which point to a key, are ignored: the key is in the database. */
 function isHeader(text: string): boolean {
   if (text === HEADER) return true;
   const header = decodeObject(text);

@@ -25,15 +25,15 @@ export interface SettingsChange {
  */
 export function changeSettings(
   { database, settings, onChange }: SettingsChange,
-  given: JsonObject,
+  patch: JsonObject,
   from: (changed: Settings) => Uint8Array,
 ): Promise<Settings> {
   return database.write(
     async (tx) => {
       const problems = new ProblemList();
       const before = await settings.read(tx);
-      refuseUnknown(given, problems);
-      const changed = mergeSettings(before, given, problems);
+      refuseUnknown(patch, problems);
+      const changed = mergeSettings(before, patch, problems);
       // Members of the wrong type were left out, so the whole can be checked only when there are none.
       if (problems.isEmpty) checkSettings(changed, problems);
       const { superuserIPs } = changed;
@@ -89,15 +89,19 @@ function renamedLabel(label: string, names: ReadonlyMap<string, string>): string
 }
 
 /** Adds each member of a change that settings do not have to `problems`, at its place. */
-function refuseUnknown(given: JsonObject, problems: ProblemList): void {
-  refuseIn(given, { ...defaultSettings }, problems);
+function refuseUnknown(patch: JsonObject, problems: ProblemList): void {
+  refuseIn(patch, { ...defaultSettings }, problems);
 }
 
-function refuseIn(given: JsonObject, known: Readonly<Record<string, unknown>>, problems: ProblemList): void {
-  for (const [name, problem] of Object.entries(unknownMembers(given, Object.keys(known))))
+function refuseIn(
+  patch: JsonObject,
+  defaults: Readonly<Record<string, unknown>>,
+  problems: ProblemList,
+): void {
+  for (const [name, problem] of Object.entries(unknownMembers(patch, Object.keys(defaults))))
     problems.add(name, problem);
-  for (const [name, like] of Object.entries(known)) {
-    const value = Object.hasOwn(given, name) ? given[name] : undefined;
+  for (const [name, like] of Object.entries(defaults)) {
+    const value = Object.hasOwn(patch, name) ? patch[name] : undefined;
     const inside = new ProblemList();
     if (isJsonObject(value) && isJsonObject(like)) refuseIn(value, like, inside);
     if (name === 'rules' && Array.isArray(value)) refuseInRules(value, inside);

@@ -13,7 +13,7 @@ import {
   settingsLimits,
 } from './settings.ts';
 
-/** Adds to `problems`, under the name of each group of settings, what is invalid in it. */
+/** Adds the problems of the settings, under the name of each group. */
 export function checkSettings(settings: Settings, problems: ProblemList): void {
   const { superuserIPs, smtp, backups, s3, meta, rateLimits, trustedProxy, batch, logs, webhooks } = settings;
   const inside = (name: string, check: (problems: ProblemList) => void): void => {

@@ -73,54 +73,54 @@ function placeOf(path: string): { readonly purpose: string; readonly id: string 
  * Returns the current settings with the given ones merged over them: objects member by member, lists as a whole. Members that are
  * unknown (see `refuseUnknown`) or null change nothing. A value of the wrong type is left out and added to `problems`.
  */
-export function mergeSettings(current: Settings, given: JsonObject, problems: ProblemList): Settings {
+export function mergeSettings(current: Settings, patch: JsonObject, problems: ProblemList): Settings {
   // The cast holds: merging keeps the type of every member.
-  return mergeMembers({ ...current }, given, problems) as unknown as Settings;
+  return mergeMembers({ ...current }, patch, problems) as unknown as Settings;
 }
 
-function mergeMembers(current: JsonObject, given: JsonObject, problems: ProblemList): JsonObject {
+function mergeMembers(current: JsonObject, patch: JsonObject, problems: ProblemList): JsonObject {
   const merged = Object.entries(current).map(([name, value]) => {
-    const asked = ownMember(given, name) ?? undefined;
-    return [name, asked === undefined ? value : mergeMember(value, asked, { name, problems })];
+    const newValue = ownMember(patch, name) ?? undefined;
+    return [name, newValue === undefined ? value : mergeMember(value, newValue, { name, problems })];
   });
   // The cast holds: the names are those of `current`.
   return Object.fromEntries(merged) as JsonObject;
 }
 
-interface Place {
+interface MemberContext {
   readonly name: string;
   readonly problems: ProblemList;
 }
 
-function mergeMember(value: unknown, asked: unknown, { name, problems }: Place): unknown {
+function mergeMember(value: unknown, newValue: unknown, { name, problems }: MemberContext): unknown {
   const refuse = (code: FieldErrorCode, params?: Readonly<Record<string, number>>): unknown => {
     problems.add(name, fieldError(code, params));
     return value;
   };
   if (isJsonObject(value)) {
-    if (!isJsonObject(asked)) return refuse('validation_unsupported_value_type');
+    if (!isJsonObject(newValue)) return refuse('validation_unsupported_value_type');
     const inside = new ProblemList();
-    const merged = mergeMembers(value, asked, inside);
+    const merged = mergeMembers(value, newValue, inside);
     problems.addAll(name, inside);
     return merged;
   }
   if (Array.isArray(value)) {
-    if (!Array.isArray(asked)) return refuse('validation_unsupported_value_type');
+    if (!Array.isArray(newValue)) return refuse('validation_unsupported_value_type');
     const { listLengthMax } = settingsLimits;
-    if (asked.length > listLengthMax)
+    if (newValue.length > listLengthMax)
       return refuse('validation_length_too_long', { min: 0, max: listLengthMax });
     const inside = new ProblemList();
-    const list = name === 'rules' ? readRules(asked, inside) : readTexts(asked, inside);
+    const list = name === 'rules' ? readRules(newValue, inside) : readTexts(newValue, inside);
     problems.addAll(name, inside);
     return list;
   }
-  if (typeof value !== typeof asked) return refuse('validation_unsupported_value_type');
-  if (typeof asked === 'number' && !Number.isSafeInteger(asked))
+  if (typeof value !== typeof newValue) return refuse('validation_unsupported_value_type');
+  if (typeof newValue === 'number' && !Number.isSafeInteger(newValue))
     return refuse('validation_only_int_constraint');
   const max = settingsLimits.textLengthMax;
-  if (typeof asked === 'string' && asked.length > max)
+  if (typeof newValue === 'string' && newValue.length > max)
     return refuse('validation_length_out_of_range', { min: 0, max });
-  return asked;
+  return newValue;
 }
 
 function readTexts(list: readonly unknown[], problems: ProblemList): readonly string[] {

@@ -57,7 +57,7 @@ export interface Settings {
     readonly logAuthId: boolean;
   };
   readonly webhooks: {
-    /** `always`, or `when told`: then a change that no endpoint is told of is no event, which saves its row, and there is no feed. */
+    /** `always`, or `when told`: then a change that no endpoint receives is not logged, which saves its row, and there is no feed. */
     readonly events: string;
     /** How many endpoints accounts may have together. */
     readonly accountEndpointsMax: number;
@@ -179,12 +179,12 @@ export const settingsLimits = {
   batchSecondsMax: 10,
 } as const;
 
-const known = new WeakMap<readonly string[], readonly Cidr[]>();
+const parsedRanges = new WeakMap<readonly string[], readonly Cidr[]>();
 
 /** True when an address is in one of the ranges of a list of the settings. The ranges were checked when they were saved. */
 export function isInRanges(address: Uint8Array, texts: readonly string[]): boolean {
   if (texts.length === 0) return false;
-  const ranges = known.get(texts) ?? texts.map(parseCidr);
-  known.set(texts, ranges);
+  const ranges = parsedRanges.get(texts) ?? texts.map(parseCidr);
+  parsedRanges.set(texts, ranges);
   return ranges.some((range) => isInCidr(address, range));
 }

@@ -8,7 +8,7 @@ export type SlotTest = (values: readonly SlotValue[]) => boolean;
 
 /**
  * A place for a value in a statement that is kept and run for other requests, each with values of its own. Whatever the text of the
- * statement depends on is asked by {@link holds}: the statement is right only for requests for which the answers are the same.
+ * statement depends on is evaluated by {@link holds}: the statement is right only for requests with the same results.
  */
 export class Slot {
   readonly example: SlotExample;

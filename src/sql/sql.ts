@@ -17,7 +17,7 @@ export interface Sql {
   readonly text: string;
   /** In a statement that is kept, some are slots: {@link bindSlots} fills them before an engine sees the statement. */
   readonly values: readonly SqlValue[];
-  /** The tables that it names, by what {@link ofTable} was told. */
+  /** The tables that it names, as passed to {@link ofTable}. */
   readonly tables: readonly string[];
   /** What an engine has to know of a statement to run it well; undefined for most, and for parts of statements. */
   readonly form: StatementForm | undefined;
@@ -36,7 +36,7 @@ export type StatementForm =
   | { readonly kind: 'change'; readonly table: Sql; readonly columns: readonly Sql[]; readonly key: Sql }
   /** A SELECT that finds its rows by keys, however large the tables are and whatever the values: one plan serves all of them. */
   | { readonly kind: 'keyed' }
-  /** What the engine tells of its plan for another statement. It is not kept prepared, or it would not notice changes of the schema. */
+  /** The engine's plan for another statement. It is not kept prepared, or it would not notice changes of the schema. */
   | { readonly kind: 'explain' };
 
 /** The texts of templates without nested SQL, by call site: joined once, so that statement caches can look up the identical string. */
@@ -59,7 +59,7 @@ export function identifier(name: string): Sql {
   return make(`"${name.replaceAll('"', '""')}"`, []);
 }
 
-/** The name of a table, so that what it becomes part of tells which tables it names. */
+/** The name of a table, which statements that contain it report in `tables`. */
 export function ofTable(name: Sql, table: string): Sql {
   return make(name.text, [], [table]);
 }
@@ -81,8 +81,8 @@ export function withValues({ text, tables, form }: Sql, values: readonly SqlValu
 }
 
 /** The same statement with values in place of its slots. */
-export function bindSlots({ text, values, tables }: Sql, given: readonly SlotValue[]): Sql {
-  const bound = values.map((value) => (value instanceof Slot ? value.read(given) : value));
+export function bindSlots({ text, values, tables }: Sql, slotValues: readonly SlotValue[]): Sql {
+  const bound = values.map((value) => (value instanceof Slot ? value.read(slotValues) : value));
   return make(text, bound, tables);
 }
 
@@ -99,13 +99,13 @@ export function lookupToChange(select: Sql): Sql {
 /**
  * Marks a SELECT that finds its rows by keys. For PostgreSQL: it would plan a statement on a table with dozens of partitions anew each time,
  * which takes longer than to run it, and would read a small partition as a whole. Parts of the log have to be bounded by values of their
- * own: what a plan knows only by a join it looks for in all partitions.
+ * own: a bound that a plan gets only from a join makes it search all partitions.
  */
 export function foundByKeys(select: Sql): Sql {
   return withForm(select, { kind: 'keyed' });
 }
 
-/** Marks a statement by which the engine tells its plan for another. */
+/** Marks a statement that returns the engine's plan for another. */
 export function explanation(explain: Sql): Sql {
   return withForm(explain, { kind: 'explain' });
 }
@@ -166,7 +166,7 @@ function splice(strings: TemplateStringsArray, values: readonly (SqlValue | Slot
   const flat: SqlValue[] = [];
   const parts: Sql[] = [];
   for (const value of values) {
-    // A slot stands for a value, which `bindSlots` puts there.
+    // `bindSlots` replaces a slot by its value.
     if (!isSql(value)) flat.push(value as SqlValue);
     else {
       parts.push(value);
@@ -214,13 +214,13 @@ function make(text: string, values: readonly SqlValue[], tables = noTables): Sql
   return { text, values, tables, form: undefined } as Sql;
 }
 
-/** A text or number written into a statement that takes no parameters: the condition of a partial index. */
+/** A text or number written into a statement that cannot have parameters: the condition of a partial index. */
 export function literal(value: string | number): Sql {
   return make(typeof value === 'number' ? String(value) : `'${value.replaceAll("'", "''")}'`, []);
 }
 
 /** The LIMITs by number of rows. Clients choose the size of a page, up to a thousand. */
-const known = new GenerationCache<number, Sql>(1_000);
+const limits = new GenerationCache<number, Sql>(1_000);
 
 /**
  * ` LIMIT … OFFSET …`, for the end of a SELECT. The number of rows is a literal: for a parameter PostgreSQL assumes a tenth of all rows,
@@ -228,7 +228,7 @@ const known = new GenerationCache<number, Sql>(1_000);
  * for numbers that differ each time, as each makes another SQL text.
  */
 export function limit(count: number, offset: number | Slot = 0): Sql {
-  const rows = known.findOrAdd(count, limitTo);
+  const rows = limits.findOrAdd(count, limitTo);
   return offset === 0 ? rows : sql`${rows} OFFSET CAST(${offset} AS bigint)`;
 }
 

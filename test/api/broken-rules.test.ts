@@ -69,7 +69,7 @@ test('a relation to records whose rule no longer compiles expands to nothing', a
   assert.equal(list.status, 200, list.text);
   for (const comment of list.json.items) assert.deepEqual(Object.keys(comment.expand), ['by']);
   assert.equal((await blog.ask('GET', asked)).json.items[0].expand.post.title, 'one');
-  assert.ok(blog.service.log.some(({ message }) => message.startsWith('A rule no longer compiles')));
+  assert.ok(blog.service.log.some(({ message }) => message.startsWith('A stored rule is invalid')));
 });
 
 test('a manage rule that no longer compiles makes nobody a manager, and nothing else fails with it', async (t) => {

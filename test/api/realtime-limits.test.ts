@@ -6,7 +6,7 @@ import type { Outlet } from '../../src/realtime/client.ts';
 import { EventStream } from '../support/event-stream.ts';
 import { eventually } from '../support/eventually.ts';
 import { posts, RealtimeStage, withOptions } from '../support/realtime-stage.ts';
-import { alwaysSafe } from '../../src/events/safe-position.ts';
+import { alwaysSafe } from '../../src/events/log-horizon.ts';
 
 test('R-01: an address may have so many connections, and an instance so many, and a place is free again when one is closed', async (t) => {
   const flags = {

@@ -1,7 +1,7 @@
 // Both engines: the log is trimmed by SQL of each.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { alwaysSafe } from '../../src/events/safe-position.ts';
+import { alwaysSafe } from '../../src/events/log-horizon.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { Janitor, type JanitorOptions, rowByRow } from '../../src/dispatch/janitor.ts';
 import { eventually } from '../support/eventually.ts';

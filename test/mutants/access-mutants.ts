@@ -211,8 +211,8 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'a token that was right for another key is checked again',
     file: 'src/secrets/token.ts',
-    from: 'known?.key === key ? known.claims',
-    to: 'known !== undefined ? known.claims',
+    from: 'cached?.key === key ? cached.claims',
+    to: 'cached !== undefined ? cached.claims',
     tests: ['src/secrets/token.test.ts'],
   },
   {

@@ -94,8 +94,8 @@ export const endpointMutants: readonly Mutant[] = [
   {
     name: 'an endpoint with a filter is told only of what meets it',
     file: 'src/deliveries/fan-out.ts',
-    from: 'isAsked && event.told?.includes(endpoint.number) !== true',
-    to: 'isAsked && event.told === undefined',
+    from: 'isAsked && event.recipients?.includes(endpoint.number) !== true',
+    to: 'isAsked && event.recipients === undefined',
     tests: filterTests,
   },
   {

@@ -16,7 +16,7 @@ export const limitMutants: readonly Mutant[] = [
   {
     name: 'fields that an import keeps count',
     file: 'src/definitions/import-plan.ts',
-    from: 'Math.max(fields ?? 0, kept)',
+    from: 'Math.max(fields ?? 0, currentFields)',
     to: '(fields ?? 0)',
     tests: ['src/definitions/import-plan.test.ts'],
   },
@@ -205,7 +205,7 @@ export const limitMutants: readonly Mutant[] = [
   {
     name: 'a try that one count refuses is taken out of the others',
     file: 'src/limits/sign-in-guard.ts',
-    from: '      await giveBack();\n',
+    from: '      await refund();\n',
     to: '',
     tests,
   },

@@ -243,7 +243,7 @@ export const servedFileMutants: readonly Mutant[] = [
   {
     name: 'a copied file is read again and compared',
     file: 'src/files/copy-store.ts',
-    from: 'if ((await digestOf(to, key)) !== wanted)',
+    from: 'if ((await digestOf(to, key)) !== expected)',
     to: 'if ((await digestOf(to, key)) === undefined)',
     tests: ['test/api/files-copy.test.ts'],
   },

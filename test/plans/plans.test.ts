@@ -156,7 +156,7 @@ async function followFiles({ database }: Instance): Promise<void> {
 /** Where nodes count together, and nowhere else. */
 const windows: readonly (readonly [what: string, ask: (instance: Instance) => Promise<unknown>])[] = [
   ['count in a window', count],
-  ['give back what was counted in a window', async (instance) => instance.windows?.giveBack('client', 1)],
+  ['give back what was counted in a window', async (instance) => instance.windows?.refund('client', 1)],
   ['clear away windows that are over', ({ database }) => sweepWindows(database, 1)],
 ];
 

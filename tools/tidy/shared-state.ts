@@ -15,7 +15,7 @@ const reasons = {
 
 /** What all instances of a process share, by file. Whatever is scarce is handed out by a FairQueue or a Ledger, which need no entry. */
 const allowed: SharedPlaces = {
-  'src/access/rule.ts': { known: 'compiled' },
+  'src/access/rule.ts': { parsedRules: 'compiled' },
   'src/auth/account-mail.ts': { sent: 'counts' },
   'src/auth/email-change.ts': { asked: 'counts' },
   'src/auth/one-time-password.ts': { codes: 'counts', pairs: 'counts', accounts: 'counts' },
@@ -40,8 +40,8 @@ const allowed: SharedPlaces = {
   'src/records/decode-record.ts': { none: 'copies' },
   'src/records/list-records.ts': { plans: 'compiled', knownLists: 'copies' },
   'src/secrets/password.ts': { idle: 'loaded' },
-  'src/secrets/token.ts': { seen: 'copies' },
-  'src/sql/sql.ts': { known: 'compiled' },
+  'src/secrets/token.ts': { verifiedTokens: 'copies' },
+  'src/sql/sql.ts': { limits: 'compiled' },
   'src/storage/postgres/batched-statements.ts': { combinedStatements: 'compiled' },
   'src/storage/postgres/postgres-connection.ts': { commandConfigs: 'compiled', numberedTexts: 'compiled' },
   'src/storage/postgres/postgres-names.ts': {

@@ -3,7 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { version } from '../../app.ts';
 import type { Config } from '../../config/config.ts';
-import { alwaysSafe, type SafeEnd } from '../../events/safe-position.ts';
+import { alwaysSafe, type SafeEnd } from '../../events/log-horizon.ts';
 import { installedSharp } from '../../files/load-sharp.ts';
 import { ThumbMaker } from '../../files/thumb-maker.ts';
 import { createServer } from '../../http/server/server.ts';

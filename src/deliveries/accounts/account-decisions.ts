@@ -1,4 +1,4 @@
-import type { SafeEnd } from '../../events/safe-position.ts';
+import type { SafeEnd } from '../../events/log-horizon.ts';
 import type { AlertMailer } from '../endpoint-alerts.ts';
 import { OutdatedDefinitions } from '../../storage/engine-errors.ts';
 import { stopEndpoint } from '../endpoints/change-endpoint.ts';

@@ -3,7 +3,7 @@ import { type Timestamp, toTimestamp } from '../../base/timestamp.ts';
 import { type EventContext, readContext } from '../../events/event-context.ts';
 import { recordEventKinds, type RecordEventKind } from '../../events/event.ts';
 import { findTime } from '../../events/find-event.ts';
-import type { SafeEnd } from '../../events/safe-position.ts';
+import type { SafeEnd } from '../../events/log-horizon.ts';
 import { readTrimmed } from '../../events/trimmed.ts';
 import { parameterError } from '../../query/list-parameters.ts';
 import type { QueryReader } from '../../query/list-query.ts';

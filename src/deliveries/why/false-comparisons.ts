@@ -126,7 +126,7 @@ async function readSides(
   texts: readonly [left: string, right: string],
 ): Promise<readonly ComparedSide[]> {
   const { dialect } = query.database.names;
-  const columns = sides.map((side) => (isOperand(side) ? dialect.shown(side, lengthMax + 1) : sql`NULL`));
+  const columns = sides.map((side) => (isOperand(side) ? dialect.preview(side, lengthMax + 1) : sql`NULL`));
   const rows = sides.some(isOperand)
     ? await searchChange(query, { columns, rest: sql`${joins}${limit(rowsMax)}` })
     : [];

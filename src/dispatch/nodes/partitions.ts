@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { Poller } from '../../base/poller.ts';
 import { toTimestamp } from '../../base/timestamp.ts';
-import type { SafeEnd } from '../../events/safe-position.ts';
+import type { SafeEnd } from '../../events/log-horizon.ts';
 import { toTrimmed, type TrimPoint } from '../../events/trimmed.ts';
 import { foundByKeys, sql } from '../../sql/sql.ts';
 import type { Database } from '../../storage/database.ts';

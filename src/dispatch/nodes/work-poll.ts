@@ -3,7 +3,7 @@ import type { Logger } from '../../base/logger.ts';
 import { Poller } from '../../base/poller.ts';
 import { Signal } from '../../events/event-log.ts';
 import { systemClock } from '../../base/clock.ts';
-import { type LogState, readLogState, type SafeEnd, SafePosition } from '../../events/safe-position.ts';
+import { type LogState, readLogState, type SafeEnd, LogHorizon } from '../../events/log-horizon.ts';
 import { foundByKeys, sql } from '../../sql/sql.ts';
 import type { Database } from '../../storage/database.ts';
 import { DueFloor } from '../due-floor.ts';
@@ -32,7 +32,7 @@ export interface WorkPollOptions {
 export class WorkPoll implements SafeEnd {
   readonly #options: WorkPollOptions;
   readonly #floor = new DueFloor();
-  readonly #safe = new SafePosition();
+  readonly #safe = new LogHorizon();
   /** The position up to which all was told of, and nothing can have appeared since. */
   #sure = 0;
   #isFromStart = true;

@@ -287,7 +287,7 @@ function truth(isTrue: boolean): Sql {
   return isTrue ? always : never;
 }
 
-/** Returns what a compiled condition is for every row, where the values of the request alone decide it. */
+/** Returns the constant value of a compiled condition, where the request alone decides it. */
 export function constantOf(condition: Sql): boolean | undefined {
   if (condition === always) return true;
   return condition === never ? false : undefined;
@@ -353,9 +353,9 @@ function compare(left: Exclude<PlainConstant, null>, right: Exclude<PlainConstan
  */
 export function likePattern(value: string): string {
   if (hasWildcard(value)) return value;
-  // The first alternative matches what is already escaped, and stays as it is.
-  const escaped = value.replaceAll(/\\[\\%_]|[\\%_]/g, (found) =>
-    found.length === 2 ? found : `\\${found}`,
+  // The first alternative matches escaped characters, which stay unchanged.
+  const escaped = value.replaceAll(/\\[\\%_]|[\\%_]/g, (match) =>
+    match.length === 2 ? match : `\\${match}`,
   );
   return `%${escaped}%`;
 }

@@ -34,7 +34,7 @@ export interface FilterContext {
 
 /** Gives slots to the constants of a filter that differ from request to request. */
 export interface FilterSlots {
-  /** The slot of the text or number that is written at this position; undefined where it is part of what the statement means. */
+  /** The slot of the text or number that is written at this position; undefined where it is part of the statement itself. */
   literal(position: number): Slot | undefined;
   macro(name: string, value: Exclude<PlainConstant, null>): Slot;
   /** Called where the statement holds for this request alone. */
@@ -64,29 +64,29 @@ export function resolveTerm(node: OperandNode, context: FilterContext, isAny = f
 }
 
 function resolveCall(node: CallNode, context: CallContext): Operand {
-  const found = functions.get(node.name);
-  if (found === undefined) throw filterError(`Unknown function ${quote(node.name)}`, node.position);
-  return found.resolve(node, context);
+  const filterFunction = functions.get(node.name);
+  if (filterFunction === undefined) throw filterError(`Unknown function ${quote(node.name)}`, node.position);
+  return filterFunction.resolve(node, context);
 }
 
 /** Resolves a name in the order of http-api 8.2: a field may be called `true`, but never like a macro. */
 function resolveIdentifier(node: IdentifierNode, context: FilterContext, isAny: boolean): Term | Constants {
   const macro = macroValue(node.name, context.now);
   if (macro !== undefined) return context.slots?.macro(node.name, macro) ?? macro;
-  const found = context.resolve(node.name, isAny);
-  if (isMisuse(found)) throw filterError(found.problem, node.position);
-  if (found !== undefined) return found;
+  const resolution = context.resolve(node.name, isAny);
+  if (isMisuse(resolution)) throw filterError(resolution.problem, node.position);
+  if (resolution !== undefined) return resolution;
   const word = node.name.toLowerCase();
   if (word === 'null') return null;
   if (word === 'true' || word === 'false') return word === 'true' ? 1n : 0n;
   throw filterError(explainUnknown(node.name), node.position);
 }
 
-export function isMisuse(found: ReturnType<Resolve>): found is Misuse {
-  return typeof found === 'object' && found !== null && 'problem' in found;
+export function isMisuse(resolution: ReturnType<Resolve>): resolution is Misuse {
+  return typeof resolution === 'object' && resolution !== null && 'problem' in resolution;
 }
 
-/** The message is the same for a hidden field and for one that does not exist, so that they cannot be told apart. */
+/** The message is the same for a hidden field and for one that does not exist, so that the two are indistinguishable. */
 export function explainUnknown(name: string): string {
   return name.startsWith('@') ? `Unknown macro ${quote(name)}` : `Unknown field ${quote(name)}`;
 }

@@ -8,7 +8,7 @@ export interface SortContext {
   readonly resolve: Resolve;
   /** The hidden `$position`: what `@rowid` means, and the last key of every order, so that no two rows are equal (http-api A18). */
   readonly tieBreaker: Operand;
-  /** What tells rows with the same position apart, where several may have it. */
+  /** Orders rows with the same position, where several may have it. */
   readonly tieBreakerEnd?: Operand;
 }
 
@@ -25,19 +25,19 @@ export interface SortTerm {
 export function sortTerms(keys: readonly SortKey[], context: SortContext): readonly SortTerm[] {
   const { tieBreaker, tieBreakerEnd } = context;
   const terms: SortTerm[] = [];
-  const seen = new Set<string>();
+  const names = new Set<string>();
   let last: SortTerm | undefined;
   let isDescendingLast = false;
   for (const key of keys) {
     const { name, isDescending } = key;
-    if (seen.has(name)) continue;
-    seen.add(name);
+    if (names.has(name)) continue;
+    names.add(name);
     if (name === '@rowid') {
       last ??= { operand: tieBreaker, isDescending };
       continue;
     }
     const operand = name === '@random' ? undefined : toOperand(key, context.resolve);
-    // Positions are unique, so keys behind `@rowid` have no effect. They are resolved to refuse those that the caller may not use.
+    // Positions are unique, so keys behind `@rowid` have no effect. They are resolved to reject names that the caller may not use.
     if (last !== undefined) continue;
     terms.push({ operand, isDescending });
     if (operand !== undefined) isDescendingLast = isDescending;
@@ -124,8 +124,8 @@ function toSortKey(item: string, start: number): SortKey {
   }
   // The identifiers of scan.ts; a key is one of them and nothing else.
   if (!/^(?:[A-Za-z]|[@_#](?=[A-Za-z0-9_.:]))[A-Za-z0-9_.:]*$/.test(name) || /[.:]$/.test(name)) {
-    const found = name === '' ? 'nothing' : quote(name);
-    throw sortError(`Expected the name of a field and found ${found}`, position + (hasSign ? 1 : 0));
+    const actual = name === '' ? 'nothing' : quote(name);
+    throw sortError(`Expected the name of a field and found ${actual}`, position + (hasSign ? 1 : 0));
   }
   return { name, isDescending: trimmed.startsWith('-'), position: position + (hasSign ? 1 : 0) };
 }

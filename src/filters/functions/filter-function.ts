@@ -12,7 +12,7 @@ import type { CallNode, OperandNode } from '../parse.ts';
  */
 export interface FilterFunction {
   readonly name: string;
-  /** Returns what a call stands for. Whatever an engine would refuse in an argument is refused here with a filter error. */
+  /** Returns the value of a call. Arguments that an engine would reject are rejected here with a filter error. */
   readonly resolve: (node: CallNode, context: CallContext) => Operand;
 }
 
@@ -21,7 +21,7 @@ export interface CallContext {
   readonly engine: Dialect['engine'];
   /** In milliseconds since 1970. A statement that has read it is planned for one request. */
   readonly now: number;
-  /** What an identifier among the arguments stands for. */
+  /** Resolves an identifier among the arguments. */
   readonly resolve: (node: OperandNode) => Term | Constants;
 }
 
@@ -48,15 +48,18 @@ export function resolveArgument(
   return typeof constant === 'bigint' ? Number(constant) : constant;
 }
 
-/** Makes the refusal of a call with too few or too many arguments. */
+/** Makes the error for a call with too few or too many arguments. */
 export function wrongCount(expected: string, node: CallNode): AppError {
-  const found = node.arguments.length;
-  return filterError(`Expected ${expected} and found ${found}`, node.position);
+  const count = node.arguments.length;
+  return filterError(`Expected ${expected} and found ${count}`, node.position);
 }
 
-/** Makes the refusal of an argument that is none of what is `wanted`. */
-export function wrongArgument(wanted: string, argument: OperandNode): AppError {
-  return filterError(`Expected ${wanted} as an argument and found ${describe(argument)}`, argument.position);
+/** Makes the error for an argument that is not of the `expected` form. */
+export function wrongArgument(expected: string, argument: OperandNode): AppError {
+  return filterError(
+    `Expected ${expected} as an argument and found ${describe(argument)}`,
+    argument.position,
+  );
 }
 
 function describe(argument: OperandNode): string {

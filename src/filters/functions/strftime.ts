@@ -20,7 +20,7 @@ export const strftime: FilterFunction = {
 
 const textOn = { sqlite: sqliteStrftime, postgres: postgresStrftime } as const;
 
-/** Calls SQLite's strftime. What that leaves undefined, or takes from its own clock, is fixed first, so that PostgreSQL gives the same. */
+/** Calls SQLite's strftime. Results that SQLite leaves undefined, or reads from its own clock, are fixed first, so that PostgreSQL returns the same. */
 function sqliteStrftime({ format, time, modifiers, now }: TimeCall): Operand {
   const value = isOperand(time) ? timeOf(time, now) : sql`${time}`;
   const [first, ...rest] = modifiers;
@@ -28,9 +28,9 @@ function sqliteStrftime({ format, time, modifiers, now }: TimeCall): Operand {
     first?.kind === 'unixepoch'
       ? ['unixepoch', settle, ...rest.flatMap(stepsOf)]
       : [settle, ...modifiers.flatMap(stepsOf)];
-  const given = joinSql([sql`${format.text}`, value, ...steps.map((step) => sql`${step}`)], ', ');
+  const callArguments = joinSql([sql`${format.text}`, value, ...steps.map((step) => sql`${step}`)], ', ');
   // The cast gives the expression the affinity of a text column.
-  return { sql: sql`CAST(COALESCE(strftime(${given}), '') AS TEXT)`, kind: 'text' };
+  return { sql: sql`CAST(COALESCE(strftime(${callArguments}), '') AS TEXT)`, kind: 'text' };
 }
 
 /** A shift by 0, which makes SQLite normalize a date such as 31 February to one that exists, and one before all days to NULL. */
@@ -113,10 +113,10 @@ function moved(moment: Sql, modifier: TimeModifier): Sql {
   }
 }
 
-/** Evaluates an expression on the calendar of a moment; NULL for a moment out of range, as SQLite gives on an error. */
+/** Evaluates an expression on the calendar of a moment; NULL for a moment out of range, as SQLite returns on an error. */
 function onCalendar(moment: Sql, expression: Sql): Sql {
-  const known = sql`(SELECT ${knownMoment(moment)} AS "$moment" OFFSET 0) AS "$known"`;
-  return sql`(SELECT ${expression} FROM ${known}, ${calendarAt(sql`"$known"."$moment"`)})`;
+  const fromItem = sql`(SELECT ${knownMoment(moment)} AS "$moment" OFFSET 0) AS "$known"`;
+  return sql`(SELECT ${expression} FROM ${fromItem}, ${calendarAt(sql`"$known"."$moment"`)})`;
 }
 
 /** Adds months; a date that the month does not have becomes one of the next month. */
@@ -259,7 +259,7 @@ function calendarOf(day: Sql): Sql {
 export interface TimeReading {
   /** Numbers are seconds since 1970 instead of julian days; only texts that are numbers are then times. */
   readonly isUnixTime: boolean;
-  /** The time that the text `now` stands for. */
+  /** The time of the text `now`. */
   readonly now: string;
 }
 
@@ -268,7 +268,7 @@ export interface TimeReading {
  */
 function readTime(value: Value, { isUnixTime, now }: TimeReading): Sql {
   const { number = noNumber, text = noText } = value;
-  const given = sql`(SELECT ${withSources(number, value)} AS "$number", ${withSources(sql`${text}`, value)} AS "$text" OFFSET 0) AS "$given"`;
+  const input = sql`(SELECT ${withSources(number, value)} AS "$number", ${withSources(sql`${text}`, value)} AS "$text" OFFSET 0) AS "$given"`;
   const plain = sql`(SELECT "$given"."$number", (${understood(sql`"$given"."$text"`, now)}) COLLATE "C" AS "$text" OFFSET 0) AS "$plain"`;
   const { number: either = noNumber } = numberOrText({
     number: sql`"$plain"."$number"`,
@@ -277,7 +277,7 @@ function readTime(value: Value, { isUnixTime, now }: TimeReading): Sql {
   const parts = sql`(SELECT (${either})::double precision AS "$number", regexp_match("$plain"."$text", ${pattern}::text) AS "$found" OFFSET 0) AS "$parts"`;
   const fields = sql`(SELECT "$parts"."$number", ${fieldsOf} OFFSET 0) AS "$fields"`;
   const start = isUnixTime ? fromUnixTime : fromJulianDay;
-  return sql`${given}, LATERAL ${plain}, LATERAL ${parts}, LATERAL ${fields}, LATERAL (SELECT ${start} AS "$moment" OFFSET 0) AS "$start"`;
+  return sql`${input}, LATERAL ${plain}, LATERAL ${parts}, LATERAL ${fields}, LATERAL (SELECT ${start} AS "$moment" OFFSET 0) AS "$start"`;
 }
 
 /** The text to read, as in strftime.ts: `now` is replaced, and texts with too many characters or digits become NULL. */

@@ -60,7 +60,7 @@ function timeOf(argument: OperandNode, now: string, resolve: CallContext['resolv
   return typeof value === 'string' ? readableTime(value, now) : value;
 }
 
-/** Treats a constant text as the engines treat the text of a row; null when it is no time. */
+/** Reads a constant text as the engines read the text of a row; null when it is no time. */
 function readableTime(text: string, now: string): string | null {
   const word = text.toLowerCase();
   if (word === 'now') return now;
@@ -89,9 +89,9 @@ export type TimeLetter = (typeof timeLetters)[number];
 /** Parses a format; returns the part that is not understood, if there is one. */
 function parseTimeFormat(text: string): TimeFormat | { readonly unknown: string } {
   const parts: TimePart[] = [];
-  for (const [found, percent] of text.matchAll(/[^%]+|(%[\s\S]?)/gu)) {
+  for (const [match, percent] of text.matchAll(/[^%]+|(%[\s\S]?)/gu)) {
     if (percent === undefined || percent === '%%') {
-      parts.push({ text: percent === undefined ? found : '%' });
+      parts.push({ text: percent === undefined ? match : '%' });
       continue;
     }
     const letter = timeLetters.find((candidate) => `%${candidate}` === percent);

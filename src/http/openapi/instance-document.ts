@@ -122,7 +122,7 @@ function schemasOf(collection: Collection, nameOf: (id: string) => string): read
 type Values = readonly (ValueSchema & { readonly field: Field })[];
 
 function answeredSchema({ id, name, type }: Collection, values: Values): Schema {
-  const shown = values.flatMap(({ field, answered }) =>
+  const shown = values.flatMap(({ field, output: answered }) =>
     // A field without a column is a secret, kept apart from the record and never shown.
     answered === undefined || !hasColumn(field) ? [] : [{ field, schema: annotated(field, answered) }],
   );
@@ -151,7 +151,7 @@ const accountMembers: readonly Named[] = [
 
 /** Modifiers and unknown names stand beside the fields, so other members are allowed. */
 function givenSchema({ type }: Collection, values: Values): Schema {
-  const properties = values.flatMap(({ field, given }): readonly Named[] =>
+  const properties = values.flatMap(({ field, input: given }): readonly Named[] =>
     given === undefined ? [] : [[field.name, annotated(field, given)]],
   );
   const ofAccount = type === 'auth' ? accountMembers : [];

@@ -159,7 +159,7 @@ function bodySchema(kinds: readonly string[], collection: string, data: Schema):
 /** The record's own fields, without those that are hidden or secret, and a value of each. */
 function dataOf({ fields }: Collection): { readonly schema: Schema; readonly example: unknown } {
   const members = fields.flatMap((field) => {
-    const { answered, example } = fieldType(field).schema(field.options, (id) => id);
+    const { output: answered, example } = fieldType(field).schema(field.options, (id) => id);
     if (answered === undefined || !hasColumn(field) || field.hidden) return [];
     const value = field.name === 'id' ? 'r4nd0m1d0000001' : (example ?? simplest(answered));
     return [[field.name, answered, value] as const];

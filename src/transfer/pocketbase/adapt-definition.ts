@@ -1,7 +1,7 @@
 import { AppError, type FieldErrors } from '../../base/errors.ts';
 import { isJsonObject, type JsonObject, ownMember } from '../../base/json.ts';
 import { type Collection, ruleNames, type TokenKind, tokenKinds } from '../../collections/collection.ts';
-import { givenTokenSecrets } from '../../collections/decode-auth-options.ts';
+import { requestedTokenSecrets } from '../../collections/decode-auth-options.ts';
 import { decodeCollection, type DecodeContext } from '../../collections/decode-collection.ts';
 import { ProblemList } from '../../collections/member-reader.ts';
 import { type ProblemPlace, problemPlaces } from './omissions.ts';
@@ -59,7 +59,7 @@ export function adaptDefinition(
   for (let round = 0; ; round += 1) {
     const problems = new ProblemList();
     const collection = decodeCollection(definition, context, problems);
-    const secrets = givenTokenSecrets(definition, problems);
+    const secrets = requestedTokenSecrets(definition, problems);
     if (problems.isEmpty) return { collection, secrets };
     const { places, refused } = sort(definition, problems.toErrors());
     const basic = basicOf(places);

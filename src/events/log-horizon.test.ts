@@ -6,12 +6,12 @@ import { eventually } from '../../test/support/eventually.ts';
 import { openPostgresDatabase } from '../../test/support/postgres-database.ts';
 import { ask } from '../../test/support/postgres.ts';
 import type { Database } from '../storage/database.ts';
-import { readLogState, SafePosition } from './safe-position.ts';
+import { readLogState, LogHorizon } from './log-horizon.ts';
 
 const seed = 20_261_125;
 
 test('a position is safe when all transactions are over that had begun when it was the last one', () => {
-  const safe = new SafePosition();
+  const safe = new LogHorizon();
   assert.equal(safe.needsId, false);
   safe.note({ last: 7, xmin: 100n, xid: undefined });
   assert.equal(safe.needsId, true);
@@ -29,7 +29,7 @@ test('a position is safe when all transactions are over that had begun when it w
 });
 
 test('while one transaction is open for long, the position stays where it was, and then goes on', () => {
-  const safe = new SafePosition();
+  const safe = new LogHorizon();
   safe.note({ last: 5, xmin: 100n, xid: undefined });
   let xid = 100n;
   for (let last = 6; last < 1_000; last += 1)
@@ -72,7 +72,7 @@ const actions = ['begin', 'draw', 'draw', 'end', 'end', 'read half', 'read', 're
 
 /** Transactions that draw positions and end in any order, and a node that reads the state of the log meanwhile. */
 class SimulatedLog {
-  readonly safe = new SafePosition();
+  readonly safe = new LogHorizon();
   #last = 0;
   #nextId = 100n;
   /** Open transactions, and the positions that they have drawn. */
@@ -106,7 +106,7 @@ class SimulatedLog {
 
 test('on PostgreSQL the position stays before a transaction that is open, whether or not later ones are over', async (t) => {
   const { database, url } = await openLog(t);
-  const safe = new SafePosition();
+  const safe = new LogHorizon();
   await ask(url, insert);
   await untilSafe(database, safe, 1);
   const open = await connect(t, url);
@@ -124,7 +124,7 @@ test('on PostgreSQL the position stays before a transaction that is open, whethe
 
 test('on PostgreSQL looks at a log in which nothing happens draw no ids', async (t) => {
   const { database, url } = await openLog(t);
-  const safe = new SafePosition();
+  const safe = new LogHorizon();
   await ask(url, insert);
   await untilSafe(database, safe, 1);
   for (let count = 0; count < 5; count += 1) {
@@ -150,7 +150,7 @@ async function connect(t: TestContext, url: string): Promise<Client> {
 }
 
 /** Transactions of other tests on the server hold the position back as well. */
-async function untilSafe(database: Database, safe: SafePosition, position: number): Promise<void> {
+async function untilSafe(database: Database, safe: LogHorizon, position: number): Promise<void> {
   await eventually(`${position} is safe`, async () => {
     await lookThrice(database, safe);
     assert.ok(safe.value <= position);
@@ -158,6 +158,6 @@ async function untilSafe(database: Database, safe: SafePosition, position: numbe
   });
 }
 
-async function lookThrice(database: Database, safe: SafePosition): Promise<void> {
+async function lookThrice(database: Database, safe: LogHorizon): Promise<void> {
   for (let count = 0; count < 3; count += 1) safe.note(await readLogState(database, safe));
 }

@@ -5,9 +5,9 @@ import type { Reader } from '../storage/database.ts';
 export interface SafeEnd {
   /** The position up to which no event can appear any more. */
   readonly safePosition: number;
-  /** Asks for it to be looked at often for a moment, as somebody waits for it to move on. */
+  /** Polls more often for a moment, because a reader waits for the position to advance. */
   hurry(): void;
-  /** Resolves when it is behind everything that is in the log by now, or after `delayMs`. Hurries. */
+  /** Resolves when the position has passed everything that is in the log now, or after `delayMs`. Hurries. */
   nextSafe(delayMs: number): Promise<void>;
 }
 
@@ -18,23 +18,23 @@ export const alwaysSafe: SafeEnd = {
   nextSafe: () => Promise.resolve(),
 };
 
-/** What is read of the log's state in one statement. */
+/** The state of the log, read in one statement. */
 export interface LogState {
   /** The last position that was drawn. */
   readonly last: number;
   /** Every transaction with a lower id is over (PostgreSQL 18, section 9.28.9). */
   readonly xmin: bigint;
-  /** The id of the reading transaction, if it drew one: every transaction that had one by then has a lower one. */
+  /** The id of the reading transaction, if it drew one: every transaction that had an id before has a lower one. */
   readonly xid: bigint | undefined;
 }
 
 /**
  * The position up to which no event can appear any more, where several transactions write at the same time. A position is drawn before
  * its commit, so an event may become visible behind one with a later position. A transaction has its id before it draws a position, as
- * it has written the record by then. So when all transactions that had an id when a position was the last one are over, all events up
+ * it has written the record before. So when all transactions that had an id when a position was the last one are over, all events up
  * to it are visible, or never will be.
  */
-export class SafePosition {
+export class LogHorizon {
   #safe = 0;
   #before = 0;
   /** A position, and an id that is higher than that of each transaction that may have drawn it or one before it. */
@@ -52,7 +52,7 @@ export class SafePosition {
     return this.#candidate === undefined && this.#before > this.#safe;
   }
 
-  /** Takes the state of the log into account; states are given in the order in which they were read. */
+  /** Notes a state of the log, in the order in which the states were read. */
   note({ last, xmin, xid }: LogState): void {
     if (this.#candidate !== undefined && xmin > this.#candidate.xid) {
       this.#safe = Math.max(this.#safe, this.#candidate.position);
@@ -67,7 +67,7 @@ export class SafePosition {
 /** Reads the state of the log. Drawing an id costs a few bytes in PostgreSQL's log, so it is done only where the position moves on. */
 export async function readLogState(
   reader: Reader,
-  { needsId }: Pick<SafePosition, 'needsId'>,
+  { needsId }: Pick<LogHorizon, 'needsId'>,
 ): Promise<LogState> {
   const id = needsId ? sql`pg_current_xact_id()::text` : sql`NULL::text`;
   const [row] = await reader.tuples(sql`
