@@ -46,7 +46,7 @@ export const { version } = build;
 /** How long requests in flight may take once the service is to stop. */
 const requestsStopMs = 10_000;
 const idleCloseMs = 20;
-/** How often it is told that older nodes are waited for. */
+/** How often the wait for older nodes is logged. */
 const waitLogMs = 10_000;
 
 /** Parts of the service that tests replace or wrap. */
@@ -143,14 +143,14 @@ async function openOrWait(
 ): Promise<DataDirectory> {
   const { host, port, tls, upgradeWaitMs: maxMs } = config;
   const waiting = new WaitingServer({ host, port, tls });
-  let toldMs = Number.NEGATIVE_INFINITY;
+  let loggedMs = Number.NEGATIVE_INFINITY;
   const onWait: UpgradeWait['onWait'] = async (nodes) => {
     await waiting.open().catch((error: unknown) => {
       throw new StartError(`Cannot listen on ${host}:${port}: ${messageOf(error)}.`, { cause: error });
     });
     const nowMs = systemClock.monotonic();
-    if (nowMs - toldMs < waitLogMs) return;
-    toldMs = nowMs;
+    if (nowMs - loggedMs < waitLogMs) return;
+    loggedMs = nowMs;
     parts.logger.warn('Waiting for nodes of an older version to stop, which the new tables do not admit.', {
       nodes,
     });
@@ -185,10 +185,10 @@ function createRealtime(
   });
 }
 
-/** Returns what is to be said where other nodes may not find the files of this one. */
+/** Returns a warning where other nodes may not find the files of this one. */
 function warningOfFiles({ postgres, files }: Config): string | undefined {
-  if (postgres === undefined || files.isGiven) return undefined;
-  return 'Files of records are kept on a disk of this node: with several nodes, give --files a folder that all share, or keep them in S3.';
+  if (postgres === undefined || files.isExplicit) return undefined;
+  return 'Files of records are kept on a disk of this node: with several nodes, set --files to a folder that all share, or keep them in S3.';
 }
 
 function warningsFor(
@@ -213,7 +213,7 @@ async function createDelivering(
     borrow: borrowFrom(data),
     borrowAtOnce: borrowAtOnceFrom(data),
     instancesMax: data.instances.deliveringMax,
-    onHint: (id: string) => tellReaders(data, id),
+    onHint: (id: string) => wakeReaders(data, id),
     // Each takes a socket, and connections of clients may take half of the open files.
     webhookDays: config.webhookDays,
     slotsMax: Math.min(config.webhookSlots, Math.floor(openFilesMax() / 4)),
@@ -231,14 +231,14 @@ async function createDelivering(
   return deliverAmongNodes(common, nodes);
 }
 
-/** Tells those that wait for events of an instance that another process has written some. */
-function tellReaders({ instances }: DataDirectory, id: string): void {
+/** Wakes readers of an instance's events after another process has written some. */
+function wakeReaders({ instances }: DataDirectory, id: string): void {
   const loan = instances.borrowOpen(id);
-  loan?.instance.events.hear();
+  loan?.instance.events.wake();
   loan?.release();
 }
 
-/** Has the nodes of one database tell each other about their realtime clients; undefined where there are no other nodes. */
+/** Announces realtime clients among the nodes of one database; undefined where there are no other nodes. */
 async function joinNodes(
   { postgres }: Config,
   parts: Pick<Running, 'delivering' | 'realtime' | 'data' | 'logger'>,
@@ -313,7 +313,7 @@ async function startBackground({
   data.home.watch((error) => {
     if (!data.home.isOutdated) return logger.error('Definitions could not be read again.', { error });
     logger.error('This process answers no more requests.', { error });
-    // Its clients would be told of nothing more: they are to connect to another node.
+    // Its clients would receive no more events: they have to connect to another node.
     void endClients(realtime, logger);
   });
   data.directory.watch((error) => logger.error('The directory of instances could not be read.', { error }));
@@ -330,9 +330,9 @@ async function startBackground({
       data.home.control,
       (id) => {
         delivering.wake(id);
-        tellReaders(data, id);
+        wakeReaders(data, id);
       },
-      (error) => logger.error('What commands have written could not be looked for.', { error }),
+      (error) => logger.error('Polling for events of other processes failed.', { error }),
     ),
   );
   if (config.postgres !== undefined)

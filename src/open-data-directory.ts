@@ -46,7 +46,7 @@ export interface DataParts {
   readonly wrapStore?: (store: BlobStore) => BlobStore;
   /** How long a server waits for nodes of older versions; without it, nothing waits. */
   readonly upgradeWait?: UpgradeWait;
-  /** Hashes passwords at the standard cost unless given: most tests are not about it, and would wait for it. */
+  /** The hasher of passwords, by default at the standard cost: most tests set a cheaper one. */
   readonly passwords?: PasswordHasher;
   /** How many instances may be open at once, for tests in which more are wanted. */
   readonly openInstancesMax?: number;
@@ -55,7 +55,7 @@ export interface DataParts {
 /** The opened data directory or database. Commands work on it too, whether or not a server is running. */
 export interface DataDirectory {
   readonly home: DataHome;
-  /** The clock that says which deliveries are due: the database's where several nodes share it. */
+  /** The clock by which deliveries are due: the database's where several nodes share it. */
   readonly dueClock: Clock;
   readonly directory: InstanceDirectory;
   readonly instances: OpenInstances;
@@ -72,7 +72,7 @@ export async function openDataDirectory(config: Config, parts: DataParts): Promi
   const logger = parts.logger ?? createLogger(config);
   const home = await openHome(config, { ...parts, logger });
   const dueClock =
-    config.postgres === undefined ? clock : new DatabaseClock(clock, { isGiven: parts.clock !== undefined });
+    config.postgres === undefined ? clock : new DatabaseClock(clock, { isFixed: parts.clock !== undefined });
   const { masterKey, directory } = await openControl(home, config, clock);
   const wakeUp = new WakeUp();
   const requests = new GuardedRequests({ policy: config.policy, clock });
@@ -200,7 +200,7 @@ async function openHome(
   }
   if (masterKey.text === undefined && masterKey.file === undefined) {
     throw new StartError(
-      'With --postgres the master key is given by CHANCERY_KEY or --key-file, the same on every node.',
+      'With --postgres, set the master key by CHANCERY_KEY or --key-file, the same on every node.',
     );
   }
   // Imported on demand: most servers never need the driver.

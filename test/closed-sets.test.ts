@@ -8,7 +8,12 @@ import type {
   WebhookEvent,
 } from '../kit/src/webhook-event.ts';
 import { keyScopes } from '../src/access/caller.ts';
-import { eventKinds, operationalEventKinds, recordEventKinds, toldKind } from '../src/events/event.ts';
+import {
+  eventKinds,
+  operationalEventKinds,
+  recordEventKinds,
+  kindForReceivers,
+} from '../src/events/event.ts';
 import { operationalTypes } from '../src/http/schemas/event-schemas.ts';
 import { isJsonObject } from '../src/base/json.ts';
 
@@ -38,7 +43,7 @@ const kitMembers = {
 describe('the kit', () => {
   test('has a type for every kind of event that the service sends, and for no other', () => {
     // The body of a test names the kind that it tests.
-    const sent = eventKinds.filter((kind) => kind !== 'test').map(toldKind);
+    const sent = eventKinds.filter((kind) => kind !== 'test').map(kindForReceivers);
     assert.deepEqual(kitKinds.toSorted(), [...new Set(sent)].toSorted());
   });
 

@@ -112,7 +112,7 @@ export function reachedEndpoints(caller: Caller): readonly string[] | null {
   return caller.kind === 'superuser' ? (caller.key?.endpoints ?? null) : null;
 }
 
-/** Whether the caller reaches the endpoint. To whom does not, it is like one that does not exist. */
+/** Whether the caller reaches the endpoint. Otherwise it is like one that does not exist. */
 export function reachesEndpoint(caller: Caller, id: string): boolean {
   const reached = reachedEndpoints(caller);
   return reached === null || reached.includes(id);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GenerationCache, StateCache } from './cache.ts';
 
-test('what is asked for stays, and what is not is forgotten', () => {
+test('used entries stay, and unused ones are evicted', () => {
   const map = new GenerationCache<number, string>(2);
   map.add(0, 'asked for');
   for (let key = 1; key <= 10; key += 1) {
@@ -13,7 +13,7 @@ test('what is asked for stays, and what is not is forgotten', () => {
   assert.equal(map.find(10), 'once');
 });
 
-test('what is not found is made once', () => {
+test('a missing entry is made once', () => {
   const map = new GenerationCache<string, string>(2);
   const made: string[] = [];
   const make = (key: string): string => {
@@ -31,7 +31,7 @@ test('it never holds more than two generations', () => {
   assert.ok(found.length <= 6, `${found.length} are left`);
 });
 
-test('a value that is added again takes the place of the one before', () => {
+test('a value that is added again replaces the one before', () => {
   const map = new GenerationCache<string, number>(2);
   map.add('a', 1);
   map.add('a', 2);
@@ -52,7 +52,7 @@ test('a generation holds as many as are that large together', () => {
   }
 });
 
-test('what is dropped is told once, and nothing that can still be found', () => {
+test('an evicted entry is reported once, and a cached one never', () => {
   const told: number[] = [];
   const one = (): number => 1;
   const map = new GenerationCache<number, number>(3, one, (value) => told.push(value));

@@ -33,7 +33,7 @@ test('a range of mapped addresses is that of the IPv4 addresses that they mean',
   assert.throws(() => parseCidr('::ffff:10.0.0.1/104'), { message: /bits set after its first 104/ });
 });
 
-test('what is not a range is refused with words about what was expected', () => {
+test('an invalid range is refused with the expected form', () => {
   for (const text of [
     '',
     'ten',
@@ -69,7 +69,7 @@ test('addresses are read as bytes however they are written', () => {
   for (const [text, hex] of ways) assert.equal(Buffer.from(addressBytes(text)!).toString('hex'), hex, text);
 });
 
-test('what is not an address, or carries a zone, has no bytes', () => {
+test('an invalid address, or one with a zone, has no bytes', () => {
   for (const text of [
     '',
     '127.1',

@@ -49,7 +49,7 @@ test('an instance that is not ready is passed over and keeps its turn', () => {
   assert.deepEqual(drain(line), ['a0', 'a1']);
 });
 
-test('a flood gives way to an instance, and to an address, that has less', () => {
+test('a flood is evicted for an instance, and for an address, with fewer items', () => {
   const line = new FairLine<string>({ waitingMax: 5, waitingOfInstanceMax: 4, waitingOfAddressMax: 4 });
   fill(line, 'aaaa');
   assert.equal(line.add(share('a'), 'a4'), 'a4', 'no place for more of the same');
@@ -70,7 +70,7 @@ const step = fc.record({
   address: fc.constantFrom('a', 'a', 'a', 'b', 'c'),
 });
 
-test('whatever comes and goes: all bounds hold, nothing is lost or served twice, and nobody starves', (context) => {
+test('under any load all bounds hold, nothing is lost or served twice, and no client starves', (context) => {
   context.diagnostic(`seed ${seed}`);
   fc.assert(
     fc.property(fc.array(step, { maxLength: 400, size: 'max' }), (steps) => {

@@ -54,7 +54,7 @@ test('instances take turns, and none has more running than it may', async () => 
   await idle;
 });
 
-test('beyond a limit work is not begun, and what gives way to others is told so', async () => {
+test('beyond a limit work is not begun, and evicted work is rejected', async () => {
   const queue = new FairQueue({ ...wide, runningMax: 1, waitingMax: 3, waitingOfInstanceMax: 3 });
   const stage = new Stage();
   const first = queue.run(share('a'), stage.work('a1'));
@@ -94,7 +94,7 @@ test('work waits no longer than it may', async () => {
   assert.deepEqual(stage.begun, ['a1']);
 });
 
-test('never more runs than may, whoever comes between', async () => {
+test('the limit of concurrent runs holds for every order of arrivals', async () => {
   const queue = new FairQueue({ ...wide, runningMax: 3 });
   let running = 0;
   let most = 0;

@@ -10,7 +10,7 @@ test('a histogram counts each value in the first class whose bound is not below 
   assert.equal(histogram.sum, 113);
 });
 
-test('a histogram of seconds is given milliseconds', () => {
+test('a histogram of seconds takes milliseconds', () => {
   const histogram = new Histogram([0.001, 1]);
   histogram.noteMs(1);
   histogram.noteMs(250);

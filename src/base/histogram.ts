@@ -24,7 +24,7 @@ export class Histogram {
     this.sum += value;
   }
 
-  /** Notes a time, given in milliseconds and counted in seconds. */
+  /** Records a time in milliseconds, which is counted in seconds. */
   noteMs(ms: number): void {
     this.note(ms / 1_000);
   }

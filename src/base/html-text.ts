@@ -59,7 +59,7 @@ function callbacksOf(source: string, reader: HtmlReader, stop: () => void): Html
   let attribute = '';
   let target: string | undefined;
   const nameAt = (start: number, end: number): string => source.slice(start, end).toLowerCase();
-  const tell = (part: string): void => {
+  const emit = (part: string): void => {
     if (dropped.isOpen) return;
     reader.text(part);
     if (reader.isFull) stop();
@@ -69,8 +69,8 @@ function callbacksOf(source: string, reader: HtmlReader, stop: () => void): Html
   };
   return {
     ...nothingElse,
-    ontext: (start, end) => tell(source.slice(start, end)),
-    ontextentity: (codePoint) => tell(String.fromCodePoint(codePoint)),
+    ontext: (start, end) => emit(source.slice(start, end)),
+    ontextentity: (codePoint) => emit(String.fromCodePoint(codePoint)),
     onopentagname: (start, end) => {
       opened = nameAt(start, end);
       target = undefined;
@@ -83,7 +83,7 @@ function callbacksOf(source: string, reader: HtmlReader, stop: () => void): Html
     onopentagend: () => {
       if (target !== undefined && !dropped.isOpen) reader.link?.(target);
     },
-    // HTML gives the slash of `<x/>` a meaning only in SVG.
+    // In HTML the slash of `<x/>` has a meaning only in SVG.
     onselfclosingtag: () => {
       if (opened === 'svg') dropped.close(opened);
     },

@@ -14,7 +14,7 @@ test('ids are made of 15 characters, and those of records begin with the time', 
   assert.ok(newTimeOrderedId(at) < newTimeOrderedId(at + 1));
 });
 
-test('ids of one moment differ in what nobody can guess', () => {
+test('ids of one moment differ in their random part', () => {
   const tails = Array.from({ length: 2_000 }, () => newRecordId(1_000).slice(7));
   assert.equal(new Set(tails).size, tails.length);
   for (let at = 0; at < 8; at += 1)

@@ -54,10 +54,10 @@ const refused: readonly (readonly [text: string, message: RegExp])[] = [
   ['[1e400]', /number too large at position 1/],
   ['-1E+400', /number too large at position 0/],
   [`1${'0'.repeat(400)}.5`, /number too large at position 0/],
-  ['{"a":1,"b":2,"a":3}', /The key "a" is given twice, again at position 13/],
-  [`{"a":1, "${B}u0061" : {}}`, /The key "a" is given twice, again at position 8/],
-  ['{"__proto__":1,"__proto__":2}', /The key "__proto__" is given twice/],
-  ['{"1":{"x":"1"},"2":"1","1":0}', /The key "1" is given twice, again at position 23/],
+  ['{"a":1,"b":2,"a":3}', /The key "a" is repeated at position 13/],
+  [`{"a":1, "${B}u0061" : {}}`, /The key "a" is repeated at position 8/],
+  ['{"__proto__":1,"__proto__":2}', /The key "__proto__" is repeated/],
+  ['{"1":{"x":"1"},"2":"1","1":0}', /The key "1" is repeated at position 23/],
 ];
 
 for (const [text, message] of refused) {
@@ -89,7 +89,7 @@ for (const text of accepted) {
   });
 }
 
-test('refuses a key given twice as deep as it is asked to, and takes it below', () => {
+test('a repeated key is refused down to the depth of the limit, and accepted below', () => {
   const limits = { ...jsonLimits, uniqueDepth: 4 };
   const ofItem = (item: string): string => `{"requests":[{"url":"x"},${item}]}`;
   for (const [text, key] of [
@@ -98,7 +98,7 @@ test('refuses a key given twice as deep as it is asked to, and takes it below', 
     [ofItem('{"headers":{"a":"b","a":"b"}}'), 'a'],
     ['{"requests":[],"requests":[{"a":1}]}', 'requests'],
   ] as const)
-    assert.throws(() => parseJson(text, limits), isRefusal(new RegExp(`The key "${key}" is given twice`)));
+    assert.throws(() => parseJson(text, limits), isRefusal(new RegExp(`The key "${key}" is repeated`)));
   for (const text of [
     ofItem('{"body":{"n":{"a":1,"a":2},"m":[{"a":1,"a":2}]}},{"body":{"n":1}},{"body":{"n":"n\\":"}}'),
     '[[[{"a":1}]],[[{"a":1}]]]',
@@ -108,7 +108,7 @@ test('refuses a key given twice as deep as it is asked to, and takes it below', 
     assert.deepEqual(parseJson(text, limits), JSON.parse(text));
 });
 
-test('takes 64 levels and refuses 65, arrays and objects alike', () => {
+test('64 levels are accepted and 65 refused, arrays and objects alike', () => {
   assert.doesNotThrow(() => parseJson('['.repeat(64) + ']'.repeat(64)));
   assert.throws(
     () => parseJson('['.repeat(65) + ']'.repeat(65)),
@@ -178,7 +178,7 @@ test('refuses more members on the first levels than the limit', () => {
   );
 });
 
-test('the position of an error is told as far as the text is searched', () => {
+test('the position of an error is reported as far as the text is searched', () => {
   assert.throws(() => parseJson(`[${'1,'.repeat(100_000)}x]`), isRefusal(/at position 200001/));
   assert.throws(
     () => parseJson(`[${'1,'.repeat(200_000)}x]`),
@@ -222,7 +222,7 @@ test('keeps __proto__ a member like any other (H-48)', () => {
   assert.equal('polluted' in {}, false);
 });
 
-test('tells objects from everything else', () => {
+test('objects are distinguished from all other values', () => {
   assert.deepEqual([{}, [], null, 'x', 1, true, undefined].map(isJsonObject), [
     true,
     ...Array<boolean>(6).fill(false),
@@ -246,7 +246,7 @@ for (const [bytes, at] of invalidUtf8) {
   });
 }
 
-test('decodes what is UTF-8, also in the middle of a larger buffer', () => {
+test('valid UTF-8 is decoded, also in the middle of a larger buffer', () => {
   const buffer = Buffer.from('xx"é😀\ufffd"yy');
   assert.equal(decodeUtf8(buffer.subarray(2, buffer.length - 2)), '"é😀\ufffd"');
   assert.equal(decodeUtf8(new Uint8Array()), '');

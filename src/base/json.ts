@@ -112,7 +112,7 @@ function requireUniqueKeys(
 ): unknown {
   if (members > 0 && countKeys(value, limits.uniqueDepth) !== members)
     throw text.length > explainedLengthMax
-      ? refusal('A key is given twice.')
+      ? refusal('A key is repeated.')
       : duplicateKey(text, limits.uniqueDepth);
   return value;
 }
@@ -313,12 +313,10 @@ function duplicateKey(text: string, uniqueDepth: number): AppError {
     if (open.length > uniqueDepth || !isKey(text, at + 1)) continue;
     const key: unknown = JSON.parse(text.slice(start, at + 1));
     if (open.at(-1)?.has(key) === true)
-      return refusal(
-        `The key ${JSON.stringify(key).slice(0, 80)} is given twice, again at position ${start}.`,
-      );
+      return refusal(`The key ${JSON.stringify(key).slice(0, 80)} is repeated at position ${start}.`);
     open.at(-1)?.add(key);
   }
-  return refusal('A key is given twice.');
+  return refusal('A key is repeated.');
 }
 
 /** True when a colon follows the string that ends before `from`. */

@@ -58,7 +58,7 @@ test('who leaves no longer waits', async () => {
   assert.deepEqual([ledger.amount, ledger.waiting], [0, 0]);
 });
 
-test('of an instance with more than its share the oldest holdings are given up for others, and no more than needed', async () => {
+test('the oldest holdings of an instance over its share are evicted for others, and no more than needed', async () => {
   const ledger = new Ledger({ max: 100, idleMs: 1_000_000 });
   const given: number[] = [];
   for (const number of [0, 1, 2, 3]) {
@@ -73,7 +73,7 @@ test('of an instance with more than its share the oldest holdings are given up f
   assert.equal(ledger.amount, 90);
 });
 
-test('what has not moved for a while is given up for the same instance, and what moves is not', async () => {
+test('a stalled holding is evicted for the same instance, and a moving one is not', async () => {
   const ledger = new Ledger({ max: 100, idleMs: 0, waitMsMax: 10_000 });
   const idle = take(ledger, 'a', 50);
   take(ledger, 'a', 50);
@@ -85,7 +85,7 @@ test('what has not moved for a while is given up for the same instance, and what
   await assert.rejects(strict.hold(share('a'), 50), Busy);
 });
 
-test('what is certain is counted, and another gives way to it', () => {
+test('memory in use is counted, and another holding is evicted for it', () => {
   const ledger = new Ledger({ max: 100, idleMs: 1_000_000 });
   const old = take(ledger, 'a', 100);
   ledger.offer(old, () => ledger.release(old));

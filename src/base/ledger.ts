@@ -47,7 +47,7 @@ const lookMs = 100;
 
 /**
  * Allocates a scarce resource of the process, such as memory for answers, before it is used. One instance alone may have all of
- * it; while others hold some as well, at most a quarter. Who finds too little waits in a {@link FairLine} for a bounded time. Nobody
+ * it; while others hold some as well, at most a quarter. A request that finds too little waits in a {@link FairLine} for a bounded time. No request
  * waits while holding some: a holding that cannot grow is refused, so every waiting request is served or refused in the end.
  */
 export class Ledger {

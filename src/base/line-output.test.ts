@@ -36,7 +36,7 @@ test('a reader who is gone neither fails a process nor keeps it', async () => {
   assert.deepEqual({ code: child.exitCode, told }, { code: 0, told: '' });
 });
 
-test('what is said while the disk is full is written when it has room again', async (t) => {
+test('lines that were logged on a full disk are written when it has space again', async (t) => {
   const path = join(temporaryFolder(t), 'log');
   const full = openSync('/dev/full', 'w');
   const output = new LineOutput(full);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { partsBySize } from './process.ts';
 
-test('neighbours are together as long as they are not too large, and none is left out', () => {
+test('neighbours are grouped up to the maximum size, and none is left out', () => {
   const parts = (sizes: readonly number[]) => partsBySize(sizes, (size) => size, 10);
   assert.deepEqual(parts([]), []);
   assert.deepEqual(parts([0, 0]), [[0, 0]]);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { eventually } from '../../test/support/eventually.ts';
 import { Poller } from './poller.ts';
 
-test('it is unwell after a look that failed, tells that once, and is well after the next that did not', async (t) => {
+test('a poller is unwell after a failed poll, reports it once, and is well after the next success', async (t) => {
   const errors: unknown[] = [];
   let looks = 0;
   let isAway = false;
@@ -45,7 +45,7 @@ test('it is unwell while a look does not end, and starts no other beside it', as
   await eventually('it is well again', () => watch.isWell && looks > 1);
 });
 
-test('it looks besides when it is asked to, once the look that runs is over', async (t) => {
+test('a poller polls again on request, after the running poll', async (t) => {
   const first = Promise.withResolvers<void>();
   let looks = 0;
   const watch = new Poller({

@@ -5,7 +5,7 @@ import { eventually } from '../../test/support/eventually.ts';
 import { timerRounds } from '../../test/support/timer-rounds.ts';
 import { releaseMemoryWhenIdle } from './process.ts';
 
-test('what nobody holds any more is collected in a calm second, however old it is', async () => {
+test('unreachable objects are collected in a calm second, however old they are', async () => {
   const leftBehind = new WeakRef(makeOld());
   assert.notEqual(leftBehind.deref(), undefined);
   releaseMemoryWhenIdle();

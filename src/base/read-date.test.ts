@@ -58,7 +58,7 @@ test('everything else is no date, days that do not exist included', () => {
   for (const text of texts) assert.equal(readDate(text), undefined, JSON.stringify(text.slice(0, 60)));
 });
 
-test('what is in the wire format already is understood as it would be in any other', () => {
+test('a timestamp in the wire format is read like one in any other format', () => {
   const two = (number: number): string => String(number).padStart(2, '0');
   const check = (date: string, clock: string): void =>
     assert.equal(readDate(`${date} ${clock}`), readDate(`${date}T${clock}`), `${date} ${clock}`);

@@ -17,7 +17,7 @@ test('a trace goes on with its id and its flag, under a span of its own', () => 
   assert.match(continueTrace({ traceparent: `00-${traceId}-${spanId}-fe` }).traceparent, /-00$/);
 });
 
-test('what is no valid traceparent begins another trace, without the tracestate beside it', () => {
+test('an invalid traceparent begins a new trace, without its tracestate', () => {
   const wrong = [
     undefined,
     '',

@@ -38,8 +38,8 @@ export async function alterTables(tx: Transaction, changes: readonly TableChange
   const anew = plans.filter(({ kind }) => kind === 'anew');
   const others = plans.filter(({ kind }) => kind !== 'anew');
   for (const { before } of anew) await takeAway(tx, before);
-  for (const { goneIndexes } of others)
-    for (const name of goneIndexes) await tx.run(sql`DROP INDEX IF EXISTS ${names.collectionTable(name)}`);
+  for (const { droppedIndexes } of others)
+    for (const name of droppedIndexes) await tx.run(sql`DROP INDEX IF EXISTS ${names.collectionTable(name)}`);
   const renamed = others.filter(({ before, after }) => before.name !== after.name);
   // By way of a third name: the new one may still belong to another table, and to SQLite names that differ only in case are the
   // same.
@@ -47,16 +47,16 @@ export async function alterTables(tx: Transaction, changes: readonly TableChange
   for (const { after } of renamed) await renameTable(tx, passingTable(after), after.name);
   for (const plan of others) await alterColumns(tx, plan);
   for (const { after } of anew) await putBack(tx, after);
-  for (const { after, madeIndexes } of others)
-    for (const index of madeIndexes) await makeIndex(tx, after, index);
+  for (const { after, createdIndexes } of others)
+    for (const index of createdIndexes) await makeIndex(tx, after, index);
 }
 
 interface TablePlan extends TableChange {
   readonly kind: 'anew' | 'rebuilt' | 'in place';
   readonly columns: ColumnChanges;
   /** Names of indexes to drop. */
-  readonly goneIndexes: readonly string[];
-  readonly madeIndexes: readonly TableIndex[];
+  readonly droppedIndexes: readonly string[];
+  readonly createdIndexes: readonly TableIndex[];
 }
 
 interface ColumnChanges {
@@ -76,11 +76,11 @@ async function planChange(tx: Transaction, change: TableChange): Promise<TablePl
     return { ...change, ...indexes, columns, kind: 'in place' };
   const table = names.collectionTable(change.before.name);
   if ((await tx.get(sql`SELECT 1 FROM ${table} LIMIT 1`)) === undefined)
-    return { ...change, columns, kind: 'anew', goneIndexes: [], madeIndexes: [] };
+    return { ...change, columns, kind: 'anew', droppedIndexes: [], createdIndexes: [] };
   if (!isRebuilt(columns)) return { ...change, ...indexes, columns, kind: 'in place' };
   // With the old table all of its indexes go.
-  const madeIndexes = indexesOf(change.after, names);
-  return { ...change, columns, kind: 'rebuilt', goneIndexes: [], madeIndexes };
+  const createdIndexes = indexesOf(change.after, names);
+  return { ...change, columns, kind: 'rebuilt', droppedIndexes: [], createdIndexes };
 }
 
 /** Where columns change one by one, each change of this kind takes as long as reading the whole schema of the instance, and the table. */
@@ -115,7 +115,7 @@ function columnChanges({ before, after }: TableChange): ColumnChanges {
 function changedIndexes(
   { before, after }: TableChange,
   names: Names,
-): Pick<TablePlan, 'goneIndexes' | 'madeIndexes'> {
+): Pick<TablePlan, 'droppedIndexes' | 'createdIndexes'> {
   // With the new name of the table, so that a renamed table does not make all statements differ.
   const old = indexesOf({ ...before, name: after.name }, names);
   const now = indexesOf(after, names);
@@ -124,8 +124,8 @@ function changedIndexes(
     one.statement.text === other.statement.text &&
     one.columns.every((column) => columnOf(before, column) === columnOf(after, column));
   return {
-    goneIndexes: old.filter((one) => !now.some((other) => isLasting(one, other))).map(({ name }) => name),
-    madeIndexes: now.filter((one) => !old.some((other) => isLasting(other, one))),
+    droppedIndexes: old.filter((one) => !now.some((other) => isLasting(one, other))).map(({ name }) => name),
+    createdIndexes: now.filter((one) => !old.some((other) => isLasting(other, one))),
   };
 }
 

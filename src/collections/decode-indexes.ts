@@ -27,7 +27,7 @@ export function decodeIndexes(
   context: IndexContext,
   problems: ProblemList,
 ): readonly IndexDefinition[] {
-  if (raw === undefined || raw === null) return withRequired(keptIndexes(context), context, problems);
+  if (raw === undefined || raw === null) return withRequired(existingIndexes(context), context, problems);
   if (!Array.isArray(raw) || raw.length > collectionLimits.indexesMax) {
     problems.add('indexes', {
       code: 'validation_length_too_long',
@@ -75,7 +75,7 @@ const invalidIndex: FieldError = {
     'Expected CREATE [UNIQUE] INDEX `name` ON `collection` (`field` [COLLATE NOCASE] [ASC|DESC], …) [WHERE `field` = value AND …].',
 };
 
-function keptIndexes(context: IndexContext): readonly IndexDefinition[] {
+function existingIndexes(context: IndexContext): readonly IndexDefinition[] {
   const { existing, draft } = context;
   if (existing === undefined) return [];
   const idOf = new Map(existing.fields.map((field) => [field.name, field.id]));
@@ -114,9 +114,10 @@ function indexProblem(
     ...index.where.map((condition) => condition.column),
   ];
   // The index on `tokenKey` is part of answers, so it can be sent back, though the field has no column. No other index may name it.
-  const isShown = draft.type === 'auth' && isIdentityIndex(index, 'tokenKey') && index.where.length === 0;
+  const isTokenKeyIndex =
+    draft.type === 'auth' && isIdentityIndex(index, 'tokenKey') && index.where.length === 0;
   const unknown = columns.find(
-    (name) => !isShown && !draft.fields.some((field) => field.name === name && hasColumn(field)),
+    (name) => !isTokenKeyIndex && !draft.fields.some((field) => field.name === name && hasColumn(field)),
   );
   if (unknown !== undefined) {
     return {
@@ -124,7 +125,7 @@ function indexProblem(
       message: `There is no field ${JSON.stringify(unknown)}.`,
     };
   }
-  return isShown ? undefined : conditionProblem(index, draft);
+  return isTokenKeyIndex ? undefined : conditionProblem(index, draft);
 }
 
 /** Returns the whole index but its name, as a text. */

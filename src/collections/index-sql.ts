@@ -75,7 +75,7 @@ export const conditionOperators = {
 /** Returns the field of an index's column, which always exists. */
 export function indexedField(collection: Collection, name: string): Field {
   const field = collection.fields.find((candidate) => candidate.name === name);
-  assert(field !== undefined, `an index is over fields of its collection, and ${name} is none`);
+  assert(field !== undefined, `the column ${name} of an index is a field of its collection`);
   return field;
 }
 

@@ -14,16 +14,16 @@ import {
   type ValueSource,
 } from './config.ts';
 
-/** How a command reaches what it works on: a service by its URL, or data of this machine. */
+/** The target of a command: a service by its URL, or data of this machine. */
 export interface ClientConfig {
   /** `service` or `data` where one of them was named, by the nearest source that names any: flags, then the environment. */
   readonly kind: 'service' | 'data' | undefined;
   readonly url: string | undefined;
-  /** The URL is that of a chancery.toml which nobody has named: it must get no password without its user seeing it. */
+  /** The URL is that of a chancery.toml which was found, not named: it must get no password without its user seeing it. */
   readonly isFromFolder: boolean;
   readonly profile: string | undefined;
   readonly token: string | undefined;
-  /** The slug; undefined where none was given. */
+  /** The slug; undefined where none was named. */
   readonly instance: string | undefined;
   /** The folder for files of this user, where profiles are kept; undefined where the environment names no home. */
   readonly folder: string | undefined;
@@ -43,7 +43,7 @@ function decodeClient(sources: Sources): ClientConfig {
     names.some((name) => valueIn(sources, source, name) !== undefined);
   if (has('flag', toService) && has('flag', toData))
     throw new ConfigError(
-      'A service (--url, --profile) and data of this machine were named: give one of them.',
+      'A service (--url, --profile) and data of this machine were named: name only one of them.',
     );
   const nearest = sourceOf(sources, [...toService, ...toData]);
   const service = sourceOf(sources, toService);
@@ -60,7 +60,7 @@ function decodeClient(sources: Sources): ClientConfig {
 }
 
 /**
- * Refuses what a chancery.toml in somebody else's folder could steal a secret by: its URL would be sent a token of the user, or a file of
+ * Refuses options by which a chancery.toml in a foreign folder could steal a secret: its URL would be sent a token of the user, or a file of
  * theirs as one.
  */
 function requireTrusted(sources: Sources, service: ValueSource | undefined): void {

@@ -61,7 +61,7 @@ export const dataFlags: readonly FlagDefinition[] = [
   },
 ];
 
-/** Flags that say where connections may go. */
+/** Flags that limit the targets of connections. */
 export const outwardFlags: readonly FlagDefinition[] = [
   {
     name: 'dev',
@@ -195,7 +195,7 @@ export const serverFlags: readonly FlagDefinition[] = [
   },
 ];
 
-/** Flags that say what a command works on. */
+/** Flags that select the service or the data of a command. */
 export const clientFlags: readonly FlagDefinition[] = [
   {
     name: 'url',

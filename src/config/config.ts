@@ -11,14 +11,14 @@ export interface Config {
   /** The data directory. */
   readonly data: string;
   readonly host: string;
-  /** 0 takes a free port. */
+  /** 0 selects a free port. */
   readonly port: number;
   readonly dev: boolean;
   readonly policy: NetworkPolicy;
   /** A PostgreSQL database in place of the data directory. */
   readonly postgres: { readonly url: string; readonly allowUnsafe: boolean } | undefined;
   /** Where files of records are kept, and whether the operator has named the folder, as for several nodes. */
-  readonly files: { readonly folder: string; readonly isGiven: boolean };
+  readonly files: { readonly folder: string; readonly isExplicit: boolean };
   readonly strictHosts: boolean;
   readonly trustedProxies: readonly Cidr[];
   readonly tls: { readonly certificate: string; readonly key: string } | undefined;
@@ -45,7 +45,7 @@ export interface Config {
   readonly realtimeConnectionsPerAddress: number;
   /** Of bodies and answers in memory, of all clients together. */
   readonly answerMemoryBytes: number;
-  /** Where metrics are served besides the API; undefined for nowhere. 0 takes a free port. */
+  /** Where metrics are served besides the API; undefined for nowhere. 0 selects a free port. */
   readonly metrics:
     { readonly host: string; readonly port: number; readonly names: readonly string[] } | undefined;
   /** Whether each request is a line of the standard output. */
@@ -61,7 +61,7 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** What was given on the command line, by name; switches are true. */
+/** The options of the command line, by name; switches are true. */
 export type Flags = Readonly<Record<string, string | boolean | undefined>>;
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -83,18 +83,18 @@ export type ValueSource = (typeof valueSources)[number];
 /** What {@link readConfig} and {@link readClient} read. */
 export interface Sources {
   readonly flags: Flags;
-  /** The variables of the process unless given. */
+  /** The variables of the process by default. */
   readonly environment?: Environment | undefined;
   readonly file?: ConfigFile | undefined;
 }
 
-export interface FoundValue {
+export interface SourcedValue {
   readonly text: string;
   readonly source: ValueSource | 'default';
 }
 
 /** Returns the value of an option and where it is from; undefined for one that is nowhere and has no default. Throws ConfigError. */
-export function findValue(sources: Sources, name: string): FoundValue | undefined {
+export function findValue(sources: Sources, name: string): SourcedValue | undefined {
   for (const source of valueSources) {
     const text = valueIn(sources, source, name);
     if (text !== undefined) return { text, source };
@@ -103,7 +103,7 @@ export function findValue(sources: Sources, name: string): FoundValue | undefine
   return fallback === undefined ? undefined : { text: fallback, source: 'default' };
 }
 
-/** Returns the variables that are read: those of the process, unless others are given. */
+/** Returns the environment variables: those of the process by default. */
 export function environmentOf({ environment = process.env }: Sources): Environment {
   return environment;
 }
@@ -177,7 +177,7 @@ function decodeConfig(sources: Sources): Config {
 
 type ReadValue = (name: string) => string | undefined;
 
-/** Runs a reader of sources. What it refuses is said by its flag; where the value is from elsewhere, that is said too. */
+/** Runs a reader of sources. An error names the flag, and the source of the value where it is another. */
 export function namingSource<Result>(sources: Sources, read: () => Result): Result {
   try {
     return read();
@@ -202,7 +202,7 @@ export function sourceOf(sources: Sources, names: readonly string[]): ValueSourc
   return valueSources.find((source) => names.some((name) => valueIn(sources, source, name) !== undefined));
 }
 
-/** Returns a value that is given itself or by a file that has it, by the first source that has either. Throws ConfigError for both. */
+/** Returns a value, or the content of the file that holds it, from the first source that has either. Throws ConfigError for both. */
 export function readSecret(sources: Sources, name: string): string | undefined {
   const source = sourceOf(sources, [name, `${name}-file`]);
   if (source === undefined) return undefined;
@@ -219,7 +219,7 @@ function readFlag(name: string, flag: string | boolean): string {
   return String(flag);
 }
 
-/** True for a flag that takes a list. Lists may be empty: `--cors-origins ''` lets no web page in. */
+/** True for a flag whose value is a list. Lists may be empty: `--cors-origins ''` lets no web page in. */
 function isList(name: string): boolean {
   return definitionOf(name)?.value?.endsWith(',…') === true;
 }
@@ -330,7 +330,7 @@ function readPostgres(sources: Sources): Config['postgres'] {
 
 function readFiles(read: (name: string) => string | undefined): Config['files'] {
   const folder = read('files');
-  return { folder: folder ?? join(read('data') ?? '', 'instances'), isGiven: folder !== undefined };
+  return { folder: folder ?? join(read('data') ?? '', 'instances'), isExplicit: folder !== undefined };
 }
 
 function readMetrics(read: ReadValue): Config['metrics'] {
@@ -359,7 +359,7 @@ function readText(name: string, path: string): string {
 function readTls(certificate: string | undefined, key: string | undefined): Config['tls'] {
   if (certificate === undefined && key === undefined) return undefined;
   if (certificate !== undefined && key !== undefined) return { certificate, key };
-  throw new ConfigError('--tls-cert and --tls-key are given together or not at all.');
+  throw new ConfigError('--tls-cert and --tls-key must be set together.');
 }
 
 function readLevel(text = ''): Config['logLevel'] {

@@ -9,8 +9,8 @@ import { nearestName } from '../fields/field-error.ts';
 const fileName = 'chancery.toml';
 
 /**
- * Reads the file of options that is named, else `chancery.toml` in the folder, which is the working directory unless given; undefined where
- * there is none. Throws ConfigError for what is no TOML, and for each option that does not exist or has another type.
+ * Reads the file of options that is named, else `chancery.toml` in the folder, which is the working directory by default; undefined where
+ * there is none. Throws ConfigError for invalid TOML, and for each option that does not exist or has another type.
  */
 export function readConfigFile(sources: Omit<Sources, 'file'>, folder = ''): ConfigFile | undefined {
   const named = configPath(sources);

@@ -108,7 +108,7 @@ export function updateCollection(
     problems.throwIfAny(failed);
     await change.onChange?.(tx, { before: existing, after: collection });
     await change.collections.update(tx, existing, collection);
-    await tellOfNames(tx, change, [{ before: existing, after: collection }]);
+    await notifyRenames(tx, change, [{ before: existing, after: collection }]);
     await saveSecrets(tx, change, { collection, secrets, isNew: false });
     await change.onDefinitions?.(tx, [...all.filter(({ id }) => id !== existing.id), collection]);
     return collection;
@@ -116,7 +116,7 @@ export function updateCollection(
 }
 
 /** Tells the rename listener of the collections whose names have changed. Does nothing where none has. */
-export async function tellOfNames(
+export async function notifyRenames(
   tx: Transaction,
   { onRename }: CollectionSaving,
   changed: readonly { readonly before: Collection; readonly after: Collection }[],
@@ -129,7 +129,7 @@ export async function tellOfNames(
 export interface SavedSecrets {
   readonly collection: Collection;
   readonly secrets: ReadonlyMap<TokenKind, string>;
-  /** Whether the collection is new: then secrets that are not given are generated. */
+  /** Whether the collection is new: then missing secrets are generated. */
   readonly isNew: boolean;
 }
 

@@ -27,7 +27,7 @@ function isRefused(rule: string, fields: readonly Field[]): boolean {
 
 const rule = '@request.auth.word:length > 1';
 
-test('a rule is right when the accounts of one collection that has what it asks for can ask it', () => {
+test('a rule is valid when the accounts of one collection have all fields that it names', () => {
   assert.equal(isRefused(rule, [text]), true);
   assert.equal(isRefused(rule, [select]), false);
   assert.equal(isRefused(rule, [text, select]), false);

@@ -1,7 +1,7 @@
 import { inTurns, Pauses } from '../base/pieces.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import type { Collection } from '../collections/collection.ts';
-import { changeTables, type CollectionDeletion, saveSecrets, tellOfNames } from './change-collection.ts';
+import { changeTables, type CollectionDeletion, saveSecrets, notifyRenames } from './change-collection.ts';
 import {
   decodeImport,
   type Definition,
@@ -30,7 +30,7 @@ export function importCollections(change: CollectionDeletion, body: Definition):
       await change.onChange?.(tx, { before: undefined, after: collection });
     for (const collection of plan.removed) await change.onDeleted(tx, collection);
     await change.collections.apply(tx, plan);
-    await tellOfNames(tx, change, plan.changed);
+    await notifyRenames(tx, change, plan.changed);
     for (const saved of plan.secrets) await saveSecrets(tx, change, saved);
     await change.onDefinitions?.(tx, after(change.collections.all(), plan));
   });

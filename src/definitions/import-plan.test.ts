@@ -38,7 +38,7 @@ test('twice as many definitions look twice as often at twice as many collections
   assert.equal(await looksOf(40), 2 * looks);
 });
 
-test('fields that an import keeps without naming them count like those that it names', async () => {
+test('fields that an import keeps without naming them count like named ones', async () => {
   const text = (name: string): Field => ({
     id: `id_${name}`,
     name,

@@ -29,7 +29,7 @@ export type Definition = Readonly<Record<string, unknown>>;
 
 export interface CollectionImport {
   readonly collections: readonly Definition[];
-  /** Whether to delete collections that are not given, and fields that the given ones do not mention. System ones are never deleted. */
+  /** Whether to delete collections that are missing in the import, and fields that are missing in its definitions. System ones are never deleted. */
   readonly deleteMissing: boolean;
 }
 
@@ -180,7 +180,7 @@ function* checkAllRules(
 
 const twice: FieldError = {
   code: 'validation_invalid_or_existing_id',
-  message: 'The collection is given more than once.',
+  message: 'The collection appears more than once.',
 };
 
 /** A definition, and the collection that it is about if there is one. */
@@ -236,7 +236,7 @@ function withIds(items: readonly Item[], remaining: readonly Collection[]): read
     const sketch = { ...item.sketch, id };
     names.add(sketch);
     // An id that is no text stays, to be rejected.
-    return { ...item, sketch, raw: isGiven(item.raw['id']) ? item.raw : { ...item.raw, id } };
+    return { ...item, sketch, raw: isPresent(item.raw['id']) ? item.raw : { ...item.raw, id } };
   });
 }
 
@@ -247,11 +247,11 @@ interface Present {
 }
 
 function findExisting({ id, name }: Definition, { byId, byName }: Present): Collection | undefined {
-  if (isGiven(id)) return byId.get(id);
+  if (isPresent(id)) return byId.get(id);
   return typeof name === 'string' ? byName.get(name.toLowerCase()) : undefined;
 }
 
-function isGiven(id: unknown): boolean {
+function isPresent(id: unknown): boolean {
   return id !== undefined && id !== null && id !== '';
 }
 

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, ownMember } from '../base/json.ts';
 import { fromTimestamp, type Timestamp, toIsoTimestamp } from '../base/timestamp.ts';
 import { nextSpan, toTrace } from '../base/trace-context.ts';
 import { type EventContext, readContext } from '../events/event-context.ts';
-import { isOperational, kindOfBody, payloadOf, toldKind } from '../events/event.ts';
+import { isOperational, kindOfBody, payloadOf, kindForReceivers } from '../events/event.ts';
 import { foundByKeys, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Reader, Tuple } from '../storage/database.ts';
 import type { DeliveryState, Fate } from './delivery.ts';
@@ -266,7 +266,7 @@ export function toAttemptRequest(
     subject: collectionName === '' ? '' : `${collectionName}/${record}`,
     time: toIsoTimestamp(created),
   };
-  const event = kind === 'test' ? kindOfBody(body) : toldKind(kind);
+  const event = kind === 'test' ? kindOfBody(body) : kindForReceivers(kind);
   return {
     deliveryId,
     eventId,

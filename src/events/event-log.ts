@@ -77,7 +77,7 @@ export class EventLog {
   }
 
   /** Wakes waiting readers after another process has announced an event. */
-  hear(): void {
+  wake(): void {
     this.#appended.notify();
   }
 

@@ -24,7 +24,7 @@ export type OperationalEventKind = (typeof operationalEventKinds)[number];
 export type EventKind = RecordEventKind | OperationalEventKind | TestEventKind | 'backfill';
 
 /** Returns the kind of an event as its receivers see it. */
-export function toldKind(kind: string): string {
+export function kindForReceivers(kind: string): string {
   return kind === 'backfill' ? 'record.create' : kind;
 }
 
@@ -101,7 +101,7 @@ export function payloadOf(
   event: Pick<NewEvent, 'created' | 'collectionName' | 'dataJson' | 'bodyKind'> & { readonly kind: string },
   instanceId: string,
 ): string {
-  const head = `{"event":"${event.bodyKind ?? toldKind(event.kind)}","timestamp":"${toIsoTimestamp(event.created)}","instance_id":"${instanceId}"`;
+  const head = `{"event":"${event.bodyKind ?? kindForReceivers(event.kind)}","timestamp":"${toIsoTimestamp(event.created)}","instance_id":"${instanceId}"`;
   return `${head},"collection":${JSON.stringify(event.collectionName)},"data":${event.dataJson}}`;
 }
 

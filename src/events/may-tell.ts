@@ -50,7 +50,7 @@ export async function mayTell(reader: Reader, viewer: PastViewer, change: PastCh
   const atChange = change.atChange ?? (now?.revision === change.revision && !isDelete ? now : undefined);
   if (atChange === undefined) return 'unknown';
   const states = isDelete || now === undefined ? [atChange] : [atChange, now];
-  if (!(await areAllSeen(reader, viewer, { collection: change.collection, states }))) return 'nothing';
+  if (!(await areAllVisible(reader, viewer, { collection: change.collection, states }))) return 'nothing';
   return isDelete ? 'id' : 'present';
 }
 
@@ -59,7 +59,7 @@ interface States {
   readonly states: readonly Pick<RecordState, 'values'>[];
 }
 
-async function areAllSeen(
+async function areAllVisible(
   reader: Reader,
   { condition, timeoutMs }: PastViewer,
   { collection, states }: States,

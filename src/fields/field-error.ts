@@ -62,7 +62,7 @@ export type FieldErrorParams = Readonly<Record<string, string | number | readonl
 
 /**
  * Returns the error for a refused value, with its message from the catalogue and the placeholders filled in. It has `params` only
- * when they are given.
+ * when they are passed.
  */
 export function fieldError(code: FieldErrorCode, params?: FieldErrorParams): FieldError {
   if (params === undefined) return { code, message: MESSAGES[code] };

@@ -96,7 +96,7 @@ test('a required value must not be empty', () => {
   }
 });
 
-test('zero skips the bounds of a number; the others are told with the bound', () => {
+test('zero skips the bounds of a number; other errors contain the bound', () => {
   const field = makeField({ type: 'number', min: 3, max: 5.5 });
   assert.equal(field.code(0), undefined);
   assert.equal(field.code(3), undefined);
@@ -167,7 +167,7 @@ test('an address of plain letters is judged as one with other letters', () => {
   assert.equal(good, 72);
 });
 
-test('only http and https URLs are accepted, and only those that all parsers read alike', () => {
+test('only http and https URLs that all parsers read alike are accepted', () => {
   const field = makeField({ type: 'url' });
   const good = ['http://example.com', 'HTTPS://example.com/a?b=c#d', 'http://localhost:3000/x', 'https://bücher.example/ä', 'http://[2001:db8::1]/', 'https://a.b.c.example.com/%20']; // prettier-ignore
   for (const value of good) assert.equal(field.code(value), undefined, value);
@@ -198,7 +198,7 @@ test('domains may be listed as the only ones or as exceptions, whatever their le
     assert.equal(makeField(raw).code(value), code, `${JSON.stringify(raw)} ${value}`);
 });
 
-test('dates keep within their bounds, which may be given in any layout', () => {
+test('dates keep within their bounds, which may have any layout', () => {
   const field = makeField({ type: 'date', min: '2026-01-01', max: '31 Dec 2026' });
   assert.equal(field.code('2026-01-01 00:00:00.000Z'), undefined);
   assert.deepEqual(field.check(field.normalise('2025-12-31T23:59:59Z')), {
@@ -253,7 +253,7 @@ test('a single select keeps the last value, a multiple one each value once', () 
   assert.equal(several.check('["a"')?.code, 'validation_unsupported_value_type');
 });
 
-test('json keeps what was given as compact text', () => {
+test('json is stored as compact text', () => {
   const field = makeField({ type: 'json' });
   const stored: readonly (readonly [unknown, StoredValue])[] = [
     [{ b: 1, a: [1.0, 1e21, null] }, '{"b":1,"a":[1,1e+21,null]}'],
@@ -329,7 +329,7 @@ test('a point is read from an object or its JSON text, and stored in one form', 
 
 // prettier-ignore
 
-test('a point lies on earth, and what is asked first is its latitude', () => {
+test('a point lies on earth, and its latitude is checked first', () => {
   const field = makeField({ type: 'geoPoint' });
   for (const [lon, lat] of [[180, 90], [-180, -90]]) assert.equal(field.code({ lon, lat }), undefined);
   for (const lat of [90.000001, -91]) assert.deepEqual(field.check(`{"lon":200,"lat":${lat}}`), {

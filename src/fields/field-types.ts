@@ -43,6 +43,6 @@ export function fieldType(field: { readonly type: FieldTypeName }): FieldType {
 }
 
 function general<Options extends FieldOptions>(fieldType: FieldType<Options>): FieldType {
-  // A type is only ever given options that its own decodeOptions made: a field keeps both together.
+  // A type only receives options that its own decodeOptions made: a field holds both together.
   return fieldType as unknown as FieldType;
 }

@@ -72,7 +72,7 @@ test('a definition that was shown is read again as the same field', () => {
 
 // prettier-ignore
 
-test('options that are not given have their defaults', () => {
+test('missing options have their defaults', () => {
   const shown = (raw: object) => fieldToJson(made({ name: 'f', id: 'i', ...raw }));
   assert.equal(
     shown({ type: 'number', min: null }),
@@ -84,7 +84,7 @@ test('options that are not given have their defaults', () => {
   );
 });
 
-test('columns are of the kind that compares as the type says', () => {
+test('the kind of a column compares like its type', () => {
   const kinds = { text: 'text', number: 'number', bool: 'bool', email: 'text', url: 'text', date: 'text', select: 'text', json: 'json' };
   for (const [type, kind] of Object.entries(kinds)) assert.equal(fieldColumn(made({ name: 'f', type, values: ['a', 'b'] })), kind);
   assert.equal(fieldColumn(createdField()), 'text');

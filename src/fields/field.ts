@@ -100,9 +100,9 @@ export function updatedField(): Field {
 /** Returns a field that the service itself defines. */
 export function ownField(raw: RawOptions): Field {
   const field = decodeField(raw, {
-    add: (name, error) => assert(false, `our own field is refused: ${name} ${JSON.stringify(error)}`),
+    add: (name, error) => assert(false, `a built-in field is invalid: ${name} ${JSON.stringify(error)}`),
   });
-  assert(field !== undefined, 'our own field is refused');
+  assert(field !== undefined, 'a built-in field is valid');
   return field;
 }
 

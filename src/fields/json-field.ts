@@ -19,7 +19,7 @@ const INVALID = '';
  * The last text that was made here, and so is JSON: `check` gets it next, and parsing it would cost more than making it
  * did.
  */
-let lastMade: string | undefined;
+let lastJson: string | undefined;
 
 /** Any JSON value as compact text, key order kept. JSON null is stored as NULL, so that it has one form only. */
 export const jsonField: FieldType<JsonOptions> = {
@@ -54,15 +54,15 @@ function fromText(text: string, options: JsonOptions): string {
   const parsed = /^[\d\-"[{]/.test(text) ? tryParse(text) : undefined;
   const compact =
     parsed === undefined ? compactParsed(JSON.stringify(text), { value: text }) : compactParsed(text, parsed);
-  lastMade = compact;
+  lastJson = compact;
   return compact ?? INVALID;
 }
 
 function fromValue(value: unknown): string {
   if (value === undefined) return 'null';
   if (!isStorable(value, 0)) return INVALID;
-  lastMade = JSON.stringify(value);
-  return lastMade;
+  lastJson = JSON.stringify(value);
+  return lastJson;
 }
 
 /** Whether a value meets the conditions that {@link compactJson} puts on a text. Cycles, bigints, NaN and the like cannot come from JSON. */
@@ -81,7 +81,7 @@ function isStorable(value: unknown, depth: number): boolean {
 }
 
 function isJson(text: string): boolean {
-  if (text === lastMade) return true;
+  if (text === lastJson) return true;
   return tryParse(text) !== undefined;
 }
 

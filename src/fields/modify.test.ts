@@ -60,7 +60,7 @@ test('texts of a list are appended, prepended and removed, each once', () => {
   }
 });
 
-test('what is generated goes behind the text that was given', () => {
+test('a generated text is appended to the text that was sent', () => {
   const field = makeField({ type: 'text', autogeneratePattern: '[0-9]{4}' });
   assert.match(String(field.modify('before', 'f:autogenerate', 'ORD-')), /^ORD-\d{4}$/);
   assert.match(String(field.modify('', 'f:autogenerate', null)), /^\d{4}$/);

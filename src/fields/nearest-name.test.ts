@@ -31,7 +31,7 @@ test('a slip in a name is recognised', () => {
   for (const [slip, meant] of Object.entries(slips)) assert.equal(nearestName(slip, known), meant, slip);
 });
 
-test('a name that is like none is like none', () => {
+test('a name without a similar one has no suggestion', () => {
   for (const name of ['', 'x', 'is', 'filter', 'body', 'reties', 'e'.repeat(100_000)])
     assert.equal(nearestName(name, known), undefined, name.slice(0, 20));
   assert.equal(nearestName('event', []), undefined);

@@ -2,7 +2,7 @@ import type { FieldErrors } from '../base/errors.ts';
 import { fieldError, invalidValue } from './field-error.ts';
 import type { FieldType, Problems, RawOptions } from './field-type.ts';
 
-/** Reads members of a definition. Absent and null give the default; a wrong type is reported as a problem and gives the default, too. */
+/** Reads members of a definition. Absent and null mean the default; a wrong type is reported as a problem and means the default, too. */
 export interface OptionReader {
   readonly flag: (name: string) => boolean;
   readonly text: (name: string) => string;

@@ -18,7 +18,7 @@ test('a password is checked in the order of the contract, in its words and witho
   assert.equal(makeField({ type: 'password', required: true }).code({}), 'validation_unsupported_value_type');
 });
 
-test('A12 no password has more than 512 bytes, whatever its field says', () => {
+test('A12 no password has more than 512 bytes, whatever its field sets', () => {
   for (const max of [0, 512]) {
     const field = makeField({ type: 'password', max });
     assert.equal(field.code('x'.repeat(512)), undefined);

@@ -17,7 +17,7 @@ type PasswordOptions = Readonly<{
   required: boolean;
 }>;
 
-/** http-api.md A12: longer passwords are never hashed, whatever a definition says. */
+/** http-api.md A12: longer passwords are never hashed, whatever a definition sets. */
 const bytesMax = 512;
 /** The costs that bcrypt accepts; 0 is its default. */
 const COST = { min: 4, max: 31 } as const;

@@ -92,7 +92,7 @@ test('what RE2 refuses is refused, and so is everything that would need backtrac
   for (const pattern of patterns) assert.throws(() => checkPattern(pattern), PatternError, pattern);
 });
 
-test('a refused pattern is told what is wrong, and where', () => {
+test('the error of an invalid pattern contains its problem and position', () => {
   const problems = {
     '(?=a)': 'invalid or unsupported Perl syntax: `(?=`',
     '(?<!a)b': 'invalid named capture: `(?<!a)b`',

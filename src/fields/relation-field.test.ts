@@ -71,7 +71,7 @@ test('too few and too many ids are refused, and none only where one is required'
   assert.equal(field({ maxSelect: 1_000 }).code(many), undefined);
 });
 
-test('what no record can have for an id is refused before a database sees it', () => {
+test('an invalid id is refused before it reaches a database', () => {
   for (const raw of [{ maxSelect: 1 }, { maxSelect: 2 }]) {
     const { code } = field(raw);
     for (const value of ['["\\u0000"]', '["\\ud800"]', 'x'.repeat(256), 'ä'.repeat(128)])

@@ -162,7 +162,7 @@ test('equal options with a generator are judged once and compiled once', () => {
   assert.notEqual(decode(raw), decode({ ...raw, max: 8 }));
 });
 
-test('options that are known from one field do not excuse what is wrong with another', () => {
+test('cached options of one field do not skip the check of another', () => {
   const raw = {
     type: 'text',
     primaryKey: true,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { makeField } from '../../test/support/make-field.ts';
 import type { RawOptions } from './field-type.ts';
 
-test('a value that cannot be read is refused, in each type with what it expects', () => {
+test('an unreadable value is refused with the form that its type expects', () => {
   const refusals: readonly (readonly [RawOptions, readonly unknown[], string])[] = [
     [{ type: 'text' }, [[], ['a'], {}, { a: 1 }], 'validation_unsupported_value_type'],
     [{ type: 'email' }, [[], ['a@example.com'], {}], 'validation_unsupported_value_type'],
@@ -43,7 +43,7 @@ test('a Unix time is a date where it is a number: in seconds, or from 10^11 on i
   for (const [time, date] of stored) assert.equal(field.normalise(time), date, String(time));
 });
 
-test('numbers are read from decimal texts, and what is not finite is refused', () => {
+test('numbers are read from decimal texts, and infinite ones are refused', () => {
   const field = makeField({ type: 'number' });
   const stored = { '5': 5, '-5.25': -5.25, '+1': 1, '.5': 0.5, '5.': 5, '1e3': 1000, '1E-3': 0.001, ' 5': 5, '5 ': 5, '\t-5.5\r\n': -5.5, '': 0, ' ': 0, '-0': 0 }; // prettier-ignore
   for (const [text, value] of Object.entries(stored))

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 
 /**
  * Where an instance keeps the bytes of its files. A file has a key of three names: the id of the collection, that of the record, and its
- * own name, which is never given again. What is made of a file, its thumbs, lies in a folder beside it.
+ * own name, which is never reused. What is made of a file, its thumbs, lies in a folder beside it.
  *
  *   `<collection id>/<record id>/<name>`
  *   `<collection id>/<record id>/thumbs_<name>/<size>_<name>`
@@ -16,15 +16,15 @@ export interface BlobStore {
    * failure of the machine. Throws storage_full.
    */
   put(key: string, source: BlobSource): Promise<void>;
-  /** Returns what is known of a file; undefined when there is none. */
+  /** Returns the size and age of a file; undefined when there is none. */
   find(key: string): Promise<BlobState | undefined>;
-  /** Returns the bytes of a file, or those of a range; undefined when there is no such file. The caller destroys what it does not read. */
+  /** Returns the bytes of a file or of a range; undefined when there is no such file. The caller destroys a stream that it does not read to its end. */
   read(key: string, range?: ByteRange): Promise<Readable | undefined>;
-  /** Removes a file and what was made of it. None may be there. */
+  /** Removes a file and its thumbs, if they exist. */
   remove(key: string): Promise<void>;
   /** Removes all files whose keys begin with a name or two of them. */
   removeAll(folder: string): Promise<void>;
-  /** Tells all files, without what was made of them, in any order. */
+  /** Lists all files, without their thumbs, in any order. */
   list(): AsyncIterable<ListedBlob>;
 }
 
@@ -41,7 +41,7 @@ export interface BlobState {
   readonly size: number;
   /** Milliseconds since 1970. */
   readonly modifiedMs: number;
-  /** Media type, where the store has kept what `put` was told. */
+  /** Media type, where the store has kept that of `put`. */
   readonly type?: string;
 }
 

@@ -78,7 +78,7 @@ async function copyBlob(copy: StoreCopy, { key, size }: ListedBlob): Promise<num
     const { size: bytes } = await stat(path);
     await to.put(key, { path, size: bytes, type: await typeOf(path, key) });
     if ((await digestOf(to, key)) !== expected)
-      throw new AppError('unavailable', `${key} was copied, but what is read there is something else.`);
+      throw new AppError('unavailable', `The copy of ${key} differs from its source.`);
     return bytes;
   } finally {
     await rm(path, { force: true });

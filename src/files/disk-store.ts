@@ -83,7 +83,7 @@ export class DiskStore implements BlobStore {
         }
   }
 
-  /** Returns what is known of a plain file in plain folders; undefined for everything else. */
+  /** Returns the stats of a plain file in plain folders; undefined for everything else. */
   async #stat(key: string): Promise<Stats | undefined> {
     const path = this.#pathOf(key);
     const stats = await unlessMissing(lstat(path));
@@ -138,7 +138,7 @@ async function removeIfEmpty(folder: string): Promise<void> {
   }
 }
 
-/** Returns undefined for what is not there. */
+/** Returns undefined for a missing file or folder. */
 async function unlessMissing<Result>(result: Promise<Result>): Promise<Result | undefined> {
   try {
     return await result;

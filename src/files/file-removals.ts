@@ -114,7 +114,7 @@ export function fileKey(collectionId: string, recordId: string, name: string): s
 
 /** The names in the value of a file field. */
 export function fileNames(field: Field, stored: StoredValue): readonly string[] {
-  // The options of a file field were made by its type, and say how many names there are.
+  // The options of a file field were made by its type, and limit the number of names.
   return chosenTexts.read(stored, field.options as Parameters<typeof chosenTexts.read>[1]) ?? [];
 }
 

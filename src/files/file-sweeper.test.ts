@@ -72,7 +72,7 @@ async function openStage(
 }
 
 describeEngines('the sweeper of files', (open) => {
-  test('removes what is due as soon as it is told, and what is due later when its time has come', async (t) => {
+  test('a due removal runs at once, and a later one when it is due', async (t) => {
     const { clock, sweeper, note, put, stored } = await openStage(t, open);
     for (const key of ['c/r/a', 'c/r/b', 'c/r/c']) await put(key);
     await note(['c/r/a', 'c/r/gone', '../odd'], clock.now());
@@ -89,7 +89,7 @@ describeEngines('the sweeper of files', (open) => {
     assert.deepEqual(await stored(), ['c/r/c']);
   });
 
-  test('finds what another process has left behind, and what was noted for later', async (t) => {
+  test('removals of another process and later ones are found', async (t) => {
     const { clock, sweeper, note, put, stored } = await openStage(t, open);
     await put('c/r/a');
     await note(['c/r/a'], clock.now());

@@ -11,13 +11,13 @@ import { S3Store } from './s3-store.ts';
 export interface InstanceFilesOptions {
   /** Where the instance keeps its data. */
   readonly folder: string;
-  /** The way to S3, and the settings that say whether files are kept there. Without it they never are. */
+  /** The way to S3, and the settings by which files are stored there. Without it they never are. */
   readonly remote?: RemoteFiles;
   /** Wraps the store: how crash points are injected. */
   readonly wrapStore?: ((store: BlobStore) => BlobStore) | undefined;
   /** Called after a commit that has noted files to be removed at this time (milliseconds since 1970). */
   readonly onNoted?: (due: number) => void;
-  /** Called with what a file could not be stored by. */
+  /** Called with the error by which storing a file failed. */
   readonly onFailure?: (error: unknown) => void;
 }
 
@@ -30,9 +30,9 @@ export interface RemoteFiles {
 /**
  * The files of one instance.
  *
- *   blob-store      what a place for files must do; disk-store is a folder, s3-store a bucket
+ *   blob-store      the interface of a store of files; disk-store is a folder, s3-store a bucket
  *   file-removals   the files that are to be removed, as rows that are written with the records; file-sweeper removes them
- *   media-type      what a file is, by its bytes
+ *   media-type      the media type of a file, by its bytes
  *   thumb-maker     images in the sizes that fields name
  *   copy-store      copies from one place to another
  */
@@ -55,7 +55,7 @@ export class InstanceFiles {
     this.noteDue = onNoted ?? (() => undefined);
   }
 
-  /** Throws what a file could not be stored by, after it has been noted. */
+  /** Throws the error by which storing a file failed, after it has been noted. */
   fail(error: unknown): never {
     this.#options.onFailure?.(error);
     throw error;

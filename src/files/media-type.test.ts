@@ -12,7 +12,7 @@ async function typeOf(content: string | Uint8Array, name: string): Promise<strin
   return detectType(typeof content === 'string' ? Buffer.from(content) : content, name);
 }
 
-test('the type of a file comes from its bytes, whatever its name says', async () => {
+test('the type of a file comes from its bytes, whatever its name', async () => {
   assert.equal(await typeOf(png, 'a.png'), 'image/png');
   assert.equal(await typeOf(png, 'a.html'), 'image/png');
   assert.equal(await typeOf(jpeg, 'a'), 'image/jpeg');
@@ -25,7 +25,7 @@ test('the type of a file comes from its bytes, whatever its name says', async ()
   assert.equal(await typeOf(Buffer.from([0x61, 0xff]), 'a.txt'), 'application/octet-stream');
 });
 
-test('the name of a text tells which kind of text it is', async () => {
+test('the name of a text decides its kind', async () => {
   assert.equal(await typeOf('{"a":1}', 'a.json'), 'application/json');
   assert.equal(await typeOf('a,b\n', 'a.CSV'), 'text/csv');
   assert.equal(await typeOf('a {}', 'a.css'), 'text/css');
@@ -46,7 +46,7 @@ test('a page or an image of elements is one under every name', async () => {
   assert.equal(await typeOf('<?xml version="1.0"?><rss/>', 'a.rss'), 'application/rss+xml');
 });
 
-test('the name of a document tells which of a family it is, and no more', async () => {
+test('the name of a document decides its type within its family only', async () => {
   assert.equal(await typeOf(zip, 'a.zip'), 'application/zip');
   assert.equal(await typeOf(zip, 'a.png'), 'application/zip');
   assert.match(await typeOf(zip, 'a.docx'), /wordprocessingml/);
@@ -67,7 +67,7 @@ test('bytes that break a format anywhere are told from without an error', async 
       assert.match(await typeOf(whole.subarray(0, length), 'a.bin'), /^[a-z]+\/[\w.+-]+$/);
 });
 
-test('no beginning of a text takes long to look at', async () => {
+test('no beginning of a text takes long to inspect', async () => {
   const beginnings = ['<!---->', '<!--', '<?xml?>', '<?xml ', '<!doctype svg>', '<!doctype svg', ' ', '<'];
   // A time that grows exponentially fails with the few; with the many it would have no end.
   for (const count of [28, headBytesMax]) {

@@ -1,5 +1,5 @@
 /**
- * Finds the media type of a file in its first bytes. What a client says of a file is never taken for true, and its name tells only what
+ * Finds the media type of a file in its first bytes. The type that a client sends is never trusted, and the name of a file only decides what
  * bytes cannot: whether a text is a stylesheet or a table, and what an archive or a document of a family holds.
  */
 
@@ -34,7 +34,7 @@ function canonical(type: string): string {
 /** What may stand before the first element. Each can end in one place only: otherwise many of them would be tried in every combination. */
 const comment = '<!--(?:(?!-->).)*-->';
 const declaration = '<\\?xml(?:(?!\\?>).)*\\?>';
-/** A browser would take such a text for a page, whatever the name of its file. */
+/** A browser would display such a text as a page, whatever the name of its file. */
 const pageStart = new RegExp(
   `^(?:${comment}|\\s)*<(?:!doctype html|html|head|body|script|iframe)[\\s/>]`,
   'is',
@@ -53,14 +53,14 @@ function typeOfText(text: string, extension: string): string {
   return byName ?? plainText;
 }
 
-/** Returns undefined for what is no UTF-8, or has bytes that no text has. */
+/** Returns undefined for bytes that are not UTF-8, or that no text has. */
 function decodeText(bytes: Uint8Array): string | undefined {
   try {
     // `stream` lets the last character be cut where the bytes are only the beginning.
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, {
       stream: bytes.length >= headBytesMax,
     });
-    // The bytes by which browsers tell what is binary.
+    // The bytes by which browsers recognize binary data.
     // oxlint-disable-next-line no-control-regex
     return /[\0-\x08\x0b\x0e-\x1a\x1c-\x1f]/.test(text) ? undefined : text;
   } catch {
@@ -103,7 +103,7 @@ const textTypes: Readonly<Record<string, string>> = {
   yml: 'application/yaml',
 };
 
-/** Families of formats that share their first bytes. None of their members is shown by a browser, so the name may tell which it is. */
+/** Families of formats that share their first bytes. Browsers display none of their members, so the name may decide between them. */
 const families: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'application/x-cfb': {
     doc: 'application/msword',

@@ -18,12 +18,12 @@ const triesMax = 4;
 /** The longest wait before the second try; it doubles with each. */
 const retryMs = 200;
 
-/** Enough for a page of a listing; what is longer is no answer of a store. */
+/** Enough for a page of a listing; no store sends a longer answer. */
 const answerBytesMax = 4 * 1024 * 1024;
 
-/** The store could not do it: it is away, refuses, or answers what no store does. Clients are told to try again. */
+/** A request to the store failed: it is unreachable, refused it, or sent an invalid answer. Clients may retry. */
 export class S3Failure extends AppError {
-  /** A sentence for those who have set it up. It has nothing of their secrets. */
+  /** A sentence for the operators of the store, without its secrets. */
   readonly reason: string;
 
   constructor(reason: string, cause?: unknown) {
@@ -163,7 +163,7 @@ function connectionFailure(error: unknown): S3Failure {
   if (error instanceof S3Failure) return error;
   // A file that is to be sent cannot be read: no fault of the store.
   if (codeOf(error) === 'ENOENT' || codeOf(error) === 'EIO') throw error;
-  if (!(error instanceof ConnectFailure)) return new PassingFailure('The connection broke off.', error);
+  if (!(error instanceof ConnectFailure)) return new PassingFailure('The connection was lost.', error);
   return error.kind === 'refused'
     ? new S3Failure(error.message, error)
     : new PassingFailure(error.message, error);
@@ -187,14 +187,14 @@ async function textOf({ body }: GuardedAnswer): Promise<string> {
   try {
     return await text(limited(body));
   } catch (error) {
-    throw error instanceof S3Failure ? error : new PassingFailure('The answer broke off.', error);
+    throw error instanceof S3Failure ? error : new PassingFailure('The response was cut off.', error);
   }
 }
 
 async function* limited(body: GuardedAnswer['body']): AsyncIterable<Buffer> {
   let length = 0;
   for await (const piece of body) {
-    // undici gives bytes.
+    // undici returns bytes.
     const bytes = piece as Buffer;
     length += bytes.length;
     if (length > answerBytesMax) throw new S3Failure('The answer is too long.');

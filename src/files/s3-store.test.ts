@@ -141,7 +141,7 @@ test('a large file is sent in parts, of which none stays when one fails', async 
   assert.equal(await store.find('c/r/b.bin'), undefined);
 });
 
-test('what may pass is tried again, and what will not is not', async (t) => {
+test('temporary failures are retried, and permanent ones are not', async (t) => {
   const { remote, store, put } = await startStage(t);
   await put('c/r/a.txt', 'hello');
   let faults = 0;
@@ -174,7 +174,7 @@ test('what may pass is tried again, and what will not is not', async (t) => {
   }
 });
 
-test('wrong secrets and buckets are told by a reason that has nothing of them', async (t) => {
+test('the reason for wrong secrets and buckets contains nothing of them', async (t) => {
   const { open, put } = await startStage(t);
   for (const [change, reason] of [
     [{ secret: 'canary' }, 'The store answered with status 403 (SignatureDoesNotMatch).'],

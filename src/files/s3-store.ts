@@ -47,7 +47,7 @@ export class S3Store implements BlobStore {
       Number(headers['content-length']),
       Date.parse(String(headers['last-modified'])),
     ];
-    if (!Number.isSafeInteger(size)) throw new S3Failure('The store does not say how long a file is.');
+    if (!Number.isSafeInteger(size)) throw new S3Failure('The store does not report the length of a file.');
     const type = typeOf(headers['content-type']);
     return {
       size,
@@ -69,7 +69,7 @@ export class S3Store implements BlobStore {
   async remove(key: string): Promise<void> {
     checkKey(key);
     await this.#delete(key);
-    // Of a file that the reference has made on a disk, and somebody has copied.
+    // Of a file of the reference that was copied from a disk.
     await this.#delete(`${key}.attrs`);
     await this.removeAll(thumbsFolder(key));
   }
@@ -96,7 +96,7 @@ export class S3Store implements BlobStore {
         method: 'GET',
         query: {
           'list-type': '2',
-          // Otherwise names may have characters that XML cannot say.
+          // Otherwise names may have characters that XML cannot contain.
           'encoding-type': 'url',
           prefix,
           ...(continued !== '' && { 'continuation-token': continued }),
@@ -119,7 +119,7 @@ export class S3Store implements BlobStore {
     const headers = { 'content-type': type };
     const begun = await this.#client.sendForText({ method: 'POST', key, query: { uploads: '' }, headers });
     const uploadId = (await xmlElements(begun, 'InitiateMultipartUploadResult'))[0]?.get('UploadId');
-    if (uploadId === undefined) throw new S3Failure('The store takes no file in parts.');
+    if (uploadId === undefined) throw new S3Failure('The store does not support multipart uploads.');
     try {
       let parts = '';
       for (let first = 0, number = 1; first < size; first += partBytes, number += 1) {
@@ -131,7 +131,7 @@ export class S3Store implements BlobStore {
       const body = `<CompleteMultipartUpload>${parts}</CompleteMultipartUpload>`;
       await this.#client.sendForText({ method: 'POST', key, query: { uploadId }, body });
     } catch (error) {
-      // What the store has of it costs money until it is told.
+      // Uploaded parts cost money until the upload is aborted.
       await this.#delete(key, { uploadId }).catch(() => undefined);
       throw error;
     }
@@ -156,7 +156,7 @@ function checkKey(key: string): void {
   assert(key.split('/').every(isBlobName), 'a key is made of names');
 }
 
-/** Returns the media type that the store was told; undefined where it says only that it does not know. */
+/** Returns the media type that the store has; undefined for its default of an unknown type. */
 function typeOf(header: unknown): string | undefined {
   const type = /^([a-z]+\/[\w.+-]+)/.exec(String(header).toLowerCase())?.[1];
   return type === undefined || type.endsWith('/octet-stream') ? undefined : type;

@@ -5,7 +5,7 @@ const baseLengthMin = 3;
 const extensionLengthMax = 20;
 const randomLength = 10;
 
-/** Extensions of compressed files, which stand behind that of what is compressed: `.tar.gz`. */
+/** Extensions of compressed files, which follow the extension of the content: `.tar.gz`. */
 const compressed = new Set(['br', 'bz2', 'gz', 'lz', 'lz4', 'lzma', 'xz', 'z', 'zst']);
 
 /**
@@ -61,7 +61,7 @@ function toSnakeCase(text: string): string {
     .replaceAll(/^_+|_+$/g, '');
 }
 
-/** What files of these types are usually called, for those whose name says nothing. */
+/** The usual extensions of types, for files whose name has none. */
 const extensions: Readonly<Record<string, string>> = {
   'application/gzip': '.gz',
   'application/json': '.json',

@@ -35,19 +35,19 @@ const failuresMax = 10_000;
 const threadsMax = 2;
 
 export interface ThumbToMake {
-  /** Of the client that is first to ask for it. */
+  /** Of the client that requests it first. */
   readonly share: Share;
   readonly files: InstanceFiles;
   /** Key of the image. */
   readonly key: string;
-  /** As a client may ask for it: `100x50t`. */
+  /** As in requests: `100x50t`. */
   readonly size: string;
 }
 
 export interface ThumbMakerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Loaded when the first thumb is asked for. */
+  /** Loaded when the first thumb is requested. */
   readonly sharp: SharpPort;
 }
 
@@ -61,7 +61,7 @@ export function thumbKey(key: string, size: string): string | undefined {
 }
 
 /**
- * Makes thumbs of the images of all instances, each once: whoever asks for it meanwhile waits for the same. A few at a time, as each
+ * Makes thumbs of the images of all instances, each once: concurrent requests wait for the same. A few at a time, as each
  * takes a processor and memory.
  */
 export class ThumbMaker {
@@ -105,7 +105,7 @@ export class ThumbMaker {
     return result;
   }
 
-  /** Waits for those that are being made. */
+  /** Waits for thumbs that are being made. */
   stop(): Promise<void> {
     return this.#queue.whenIdle();
   }
@@ -124,7 +124,7 @@ export class ThumbMaker {
   }
 }
 
-/** A thumb that has to give way to others is not made now. */
+/** A thumb that was evicted from the queue is not made now. */
 function falseIfBusy(error: unknown): false {
   if (error instanceof Busy) return false;
   throw error;
@@ -141,7 +141,7 @@ async function makeThumb(sharp: Sharp, { files, key, size }: ThumbToMake): Promi
   if (type === undefined || !formats.has(type)) return false;
   const bytes = await readBytes(store, key);
   if (bytes === undefined) return false;
-  // Turned as the camera was held. Nothing else that the file tells of itself is kept, such as where it was taken.
+  // Turned as the camera was held. All other metadata is dropped, such as the location.
   const image = sharp(bytes, {
     autoOrient: true,
     limitInputPixels: thumbLimits.imagePixelsMax,
@@ -164,7 +164,7 @@ async function makeThumb(sharp: Sharp, { files, key, size }: ThumbToMake): Promi
   } finally {
     await rm(path, { force: true });
   }
-  // Whoever removes the image removes its thumbs after it: then one of the two sees what the other has done.
+  // A removal deletes the image before its thumbs: so one of the two sees the effect of the other.
   if ((await store.find(key)) !== undefined) return true;
   await store.removeAll(thumbsFolder(key));
   return false;

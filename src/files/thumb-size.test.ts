@@ -30,7 +30,7 @@ test('a thumb of too many pixels is none, whichever side says so', () => {
   assert.equal(shapeOf('99999x99999f', 400, 400), '400x400 fill centre');
 });
 
-test('F-15 what is no size is none', () => {
+test('F-15 an invalid thumb size is ignored', () => {
   for (const text of [
     '',
     '0x0',

@@ -13,7 +13,7 @@ const form = /^(\d{1,5})x(\d{1,5})([tbf]?)$/;
 
 /**
  * Returns the shape of a thumb of an image: `WxH` is cut from the middle, `WxHt` from the top, `WxHb` from the bottom, `WxHf` is not
- * cut and never enlarged, and of `Wx0` and `0xH` the other side follows. Undefined for what is no size, and for a thumb of more than
+ * cut and never enlarged, and of `Wx0` and `0xH` the other side follows. Undefined for text that is no size, and for a thumb of more than
  * `pixelsMax` pixels.
  */
 export function thumbShape(text: string, image: ImageSize, pixelsMax: number): ThumbShape | undefined {

@@ -36,7 +36,7 @@ test('an upload lies in a file that only the service may read, until it is disca
   assert.deepEqual(await readdir(folder), []);
 });
 
-test('what is beyond the largest size is counted and not kept', async (t) => {
+test('bytes beyond the largest size are counted and not stored', async (t) => {
   const { uploads } = await openUploads(t);
   const block = Buffer.alloc(100_000);
   const blocks = Array.from({ length: 50 }, () => block);
@@ -49,7 +49,7 @@ test('what is beyond the largest size is counted and not kept', async (t) => {
   assert.ok((await stat(file.path)).size <= 250_000);
 });
 
-test('two files are told apart by their bytes and their names, and equal ones are not', async (t) => {
+test('two files differ by their bytes or their names, and equal ones are equal', async (t) => {
   const { uploads } = await openUploads(t, true);
   const receive = (originalName: string, ...content: readonly string[]): Promise<UploadedFile> =>
     uploads.receive({ originalName, content: pieces(...content), bytesMax: 100 });

@@ -50,7 +50,7 @@ export class UploadedFile extends NewFile {
     return isMediaType(this.type, type);
   }
 
-  /** What tells it from another file, for a request under an Idempotency-Key. */
+  /** Identifies its content, for a request with an Idempotency-Key. */
   toJSON(): object {
     return { file: this.originalName, digest: this.#digest };
   }
@@ -160,7 +160,7 @@ export class Uploads {
     });
   }
 
-  /** Removes what is left in the folder for uploads. */
+  /** Removes leftover files from the folder for uploads. */
   async discard(): Promise<void> {
     for (const path of this.#paths) await rm(path, { force: true });
   }

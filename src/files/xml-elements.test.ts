@@ -18,7 +18,7 @@ test('elements are read with the texts of their children', async () => {
   assert.equal((await xmlElements(xml, 'ListBucketResult'))[0]?.get('IsTruncated'), 'true');
 });
 
-test('what is no XML has no elements', async () => {
+test('invalid XML has no elements', async () => {
   for (const text of ['', 'no', '<', '{"a":1}', '<Error', '<!DOCTYPE a [<!ENTITY b "c">]><Error>&b;</Error>'])
     assert.deepEqual(
       (await xmlElements(text, 'Error')).flatMap((one) => [...one]),

@@ -40,7 +40,7 @@ export const filterLimits = {
   timeArgumentsMax: 10,
   /** Characters of a format: each may become a part of the statement. */
   timeFormatLengthMax: 100,
-  /** Bytes of a time given as text, blanks included; a complete one has less than 40. */
+  /** Bytes of a time as text, blanks included; a complete one has less than 40. */
   timeLengthMax: 64,
   /** Consecutive digits in such a text: engines would round more than a double holds, each in its own way. */
   timeDigitsMax: 15,

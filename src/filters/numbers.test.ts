@@ -7,7 +7,7 @@ import { numberOfText } from './operand.ts';
 const database = new DatabaseSync(':memory:');
 const seed = 20_261_120;
 
-test('a text is a number beside a number column exactly when SQLite takes it for one', (context) => {
+test('a text is a number beside a number column exactly when SQLite converts it', (context) => {
   context.diagnostic(`seed ${seed}`);
   database.exec('CREATE TABLE one (n REAL); INSERT INTO one VALUES (0)');
   const equal = database.prepare('UPDATE one SET n = ?');

@@ -182,7 +182,7 @@ function positions(node: FilterTree | OperandNode): number[] {
   }
 }
 
-test('3,500 bytes are taken and 3,501 refused, and bytes are those of UTF-8', () => {
+test('3,500 bytes of UTF-8 are accepted and 3,501 refused', () => {
   const filter = (bytes: number): string => `a = '${'x'.repeat(bytes - 6)}'`;
   assert.equal(filter(3_500).length, 3_500);
   parseFilter(filter(3_500));
@@ -190,7 +190,7 @@ test('3,500 bytes are taken and 3,501 refused, and bytes are those of UTF-8', ()
   assert.throws(() => parseFilter(`a = '${'ü'.repeat(1_748)}'`), /at most 3500 bytes/);
 });
 
-test('200 comparisons are taken and 201 refused, in chains and in groups', () => {
+test('200 comparisons are accepted and 201 refused, in chains and in groups', () => {
   const chain = (count: number, join: string): string =>
     Array.from({ length: count }, () => 'a=1').join(join);
   parseFilter(chain(200, '&&'));
@@ -198,7 +198,7 @@ test('200 comparisons are taken and 201 refused, in chains and in groups', () =>
   assert.throws(() => parseFilter(`(${chain(200, '&&')})||b=2`), /at most 200 comparisons/);
 });
 
-test('32 parentheses inside each other are taken, 33 and any number more are refused at the 33rd', () => {
+test('32 nested parentheses are accepted, 33 and any number more are refused at the 33rd', () => {
   const nested = (depth: number): string => `${'('.repeat(depth)}a=1${')'.repeat(depth)}`;
   parseFilter(nested(32));
   assert.throws(

@@ -124,7 +124,7 @@ test('case is folded by no locale, whatever the database, another collation of t
   assert.deepEqual(values, ['aä%', '^[aA][äÄ]']);
 });
 
-test('JSON is taken apart once for each side of a comparison', () => {
+test('JSON is parsed once for each side of a comparison', () => {
   for (const right of [json, number, text, 'a', 5]) {
     const { values } = postgresDialect.compare(json, '<', right);
     assert.equal(values.filter((value) => value === 'list').length, right === json ? 2 : 1);

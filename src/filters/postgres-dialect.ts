@@ -61,7 +61,7 @@ export const postgresDialect: Dialect = {
   listOf: (text) => sql`json_build_array(${text})::text`,
   lastOf: (list) => sql`${list}::json ->> -1`,
   numberUnder: (object, name) => sql`(${object}::json ->> ${literal(name)})::double precision`,
-  preview: shownValue,
+  preview: previewOf,
 };
 
 const columnTypes = {
@@ -81,7 +81,7 @@ const operators: Readonly<Record<Comparator, Sql>> = {
   '>=': sql`>=`,
 };
 
-function shownValue(operand: Operand, lengthMax: number): Sql {
+function previewOf(operand: Operand, lengthMax: number): Sql {
   const { kind, sql: value } = operand;
   switch (kind) {
     case 'text':
@@ -148,7 +148,7 @@ function comparePrefix(
   return sql`(${prefix.sql} ${operators[bound]} ${start} AND ${compared})`;
 }
 
-/** The comparison that holds for prefixes whenever the given one holds for the texts. */
+/** The comparison that holds for prefixes whenever the comparison holds for the texts. */
 const prefixComparators: Readonly<Record<Comparator, Comparator | undefined>> = {
   '=': '=',
   IS: 'IS',

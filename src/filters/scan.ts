@@ -54,7 +54,7 @@ const operators: ReadonlySet<string> = new Set(
   ['=', '!=', '~', '!~', '<', '<=', '>', '>='].flatMap((operator) => [operator, `?${operator}`]),
 );
 
-/** Only these three are blanks: a carriage return or a no-break space inside a filter is more likely an accident worth telling. */
+/** Only these three are blanks: a carriage return or a no-break space inside a filter is more likely a mistake, which is reported. */
 function skipBlanks(text: string, offset: number): number {
   let at = offset;
   for (;;) {

@@ -38,7 +38,7 @@ export const sqliteDialect: Dialect = {
   listOf: (text) => sql`json_array(${text})`,
   lastOf: (list) => sql`json_extract(${list}, '$[#-1]')`,
   numberUnder: (object, name) => sql`${object} ->> ${literal(name)}`,
-  preview: shownValue,
+  preview: previewOf,
 };
 
 const columnTypes = { text: sql`TEXT`, number: sql`REAL`, bool: sql`INTEGER`, json: sql`TEXT` } as const;
@@ -103,7 +103,7 @@ function matchBySize(subject: Term, pattern: Sql, { likeBytesMax, ascii, isNegat
   return sql`CASE WHEN ${joinSql(conditions, ' OR ')} THEN ${isNegated ? sql`NOT ${matches}` : matches} ELSE ${byLike} END`;
 }
 
-function shownValue(operand: Operand, lengthMax: number): Sql {
+function previewOf(operand: Operand, lengthMax: number): Sql {
   const { kind, sql: value } = operand;
   switch (kind) {
     case 'text':

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { DamageSearch, DataHome } from '../storage/data-home.ts';
-import { FoundDamage } from '../storage/engine-errors.ts';
+import { StorageDamage } from '../storage/engine-errors.ts';
 
 /** A process that is started again every day still comes to look. */
 const firstMsMax = 10 * 60_000;
@@ -84,7 +84,7 @@ export class PageChecks {
       this.#ended.signal.throwIfAborted();
       if (problems === undefined) return false;
       health.checks[problems.length === 0 ? 'whole' : 'damaged'] += 1;
-      if (problems.length > 0) health.note(place, new FoundDamage(problems));
+      if (problems.length > 0) health.note(place, new StorageDamage(problems));
       return problems.length === 0;
     } catch (error) {
       this.#ended.signal.throwIfAborted();

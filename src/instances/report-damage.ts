@@ -1,5 +1,5 @@
 import type { Logger } from '../base/logger.ts';
-import { FoundDamage } from '../storage/engine-errors.ts';
+import { StorageDamage } from '../storage/engine-errors.ts';
 import type { DamageListener } from '../storage/storage-health.ts';
 import type { Loan } from './open-instances.ts';
 
@@ -21,7 +21,7 @@ export function reportDamage({ borrow, logger }: ReportDamageOptions): DamageLis
 
 async function audit(borrow: ReportDamageOptions['borrow'], instance: string, error: unknown): Promise<void> {
   // A request that meets damage tells the log of the service more: its error may name the file.
-  const details = error instanceof FoundDamage ? { problems: error.problems } : {};
+  const details = error instanceof StorageDamage ? { problems: error.problems } : {};
   try {
     const loan = await borrow(instance);
     loan?.instance.audit.note('operator', { action: 'instance.damage', details });

@@ -3,7 +3,7 @@ import { clientKey } from './rate-limiter.ts';
 import { type CountedInstance, SharedCounter } from './shared-counter.ts';
 import { countTry } from './sign-in-guard.ts';
 
-/** How many mails a client may ask for; docs/limits.md and docs/accounts.md repeat these numbers. */
+/** How many mails a client may request; docs/limits.md and docs/accounts.md repeat these numbers. */
 export const mailRequestLimits = {
   windowMs: 5 * 60_000,
   /** To all addresses together. Fewer than can wait for an instance, or one client could use up what all share. */
@@ -19,10 +19,10 @@ export interface MailRequest {
   readonly to: string;
 }
 
-/** Limits how many mails of accounts one client may ask for, always and for addresses of no account alike. */
+/** Limits how many mails of accounts one client may request, also for addresses of no account. */
 export class MailRequestGuard {
-  readonly #clients = new SharedCounter({ kind: 'mails asked for by a client' });
-  readonly #pairs = new SharedCounter({ kind: 'mails to an address asked for by a client' });
+  readonly #clients = new SharedCounter({ kind: 'mails requested by a client' });
+  readonly #pairs = new SharedCounter({ kind: 'mails to an address requested by a client' });
 
   /** Throws too_many_requests. */
   async count(instance: CountedInstance, { client, to }: MailRequest): Promise<void> {

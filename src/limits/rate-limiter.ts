@@ -5,16 +5,16 @@ import { type Count, type CountedInstance, SharedCounter } from './shared-counte
  * How often clients may send requests. All counts are bounded, in this process's memory and in the table that several nodes share.
  *
  *   rate-limiter         the rules of the settings, off until superusers switch them on, and which one applies to a request
- *   sign-in-guard        wrong passwords: always on, whatever the settings say. Counts a try that is given back if it was right
+ *   sign-in-guard        wrong passwords: always on, regardless of the settings. Counts a try and refunds it if it was right
  *   mail-request-guard   mails of accounts: always on
  *   shared-counter       counts in fixed windows, together with other nodes if there are any
  *   window-counter       counts in the windows of this process
- *   window-store         counts in the windows that all nodes share, on PostgreSQL, and clears away those that are over
+ *   window-store         counts in the windows that all nodes share, on PostgreSQL, and deletes those that are over
  */
 export class RateLimiter {
   readonly #counter = new SharedCounter({ kind: 'rate', keysMax, isFinal: true });
 
-  /** Counts a request under its rule; undefined when no rule applies. A promise only where other nodes have to be asked. */
+  /** Counts a request under its rule; undefined when no rule applies. A promise only where the shared windows have to be read. */
   count(rules: readonly RateLimitRule[], request: LimitedRequest): Quota | Promise<Quota> | undefined {
     const rule = findRule(rules, request);
     if (rule === undefined) return undefined;

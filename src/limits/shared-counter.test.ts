@@ -79,7 +79,7 @@ function allowedOf(list: readonly boolean[]): number {
   return list.filter((isAllowed) => isAllowed).length;
 }
 
-test('what is counted one by one is counted exactly over all nodes, one after the other and at once', async (t) => {
+test('counts are exact over all nodes, sequentially and concurrently', async (t) => {
   const { nodes, clock, takes } = await openNodes(t, patienceMs);
   const counter = new SharedCounter({ kind: 'x', keysMax: 10 });
   let count = 0;
@@ -95,7 +95,7 @@ test('what is counted one by one is counted exactly over all nodes, one after th
   for (const { endMs } of windows) assert.equal(endMs, clock.now() + durationMs);
 });
 
-test('what is given back on one node is taken on another, in the same window only', async (t) => {
+test('a refund on one node frees a place on another, in the same window only', async (t) => {
   const { nodes, clock } = await openNodes(t, patienceMs);
   const [a, b] = nodes;
   const counter = new SharedCounter({ kind: 'x', keysMax: 10 });
@@ -118,7 +118,7 @@ test('what is given back on one node is taken on another, in the same window onl
   assert.deepEqual([(await take(b)).isAllowed, (await take(a)).isAllowed], [false, false]);
 });
 
-test('each request is counted, a full window is asked for once, and requests at once share a statement', async (t) => {
+test('each request is counted, a full window is read once, and concurrent requests share a statement', async (t) => {
   const { nodes, takes } = await openNodes(t, patienceMs);
   const [a, b, c] = nodes;
   const counter = new SharedCounter({ kind: 'x', keysMax: 10, isFinal: true });
@@ -169,7 +169,7 @@ test('a window ends for all at once, and one of a clock that was set back does n
   assert.equal(allowedOf(await takes(counter, b, { max: 2, count: 3 })), 1);
 });
 
-test('a database that does not answer keeps nobody waiting and opens no gate, and what its node let in meanwhile counts there', async (t) => {
+test('a database that does not answer delays no request and lifts no limit, and requests that its node admitted meanwhile count there', async (t) => {
   const { url, nodes, takes } = await openNodes(t);
   const [a, b] = nodes;
   const counter = new SharedCounter({ kind: 'x', keysMax: 10, isFinal: true });
@@ -201,7 +201,7 @@ test('a database that does not answer keeps nobody waiting and opens no gate, an
   assert.equal(allowedOf(await takes(counter, b, { max: 32, count: 40 })), 4);
 });
 
-test('a database that is away is asked in vain, and each node counts alone', async (t) => {
+test('without the database each node counts alone', async (t) => {
   const { nodes, takes } = await openNodes(t, patienceMs);
   const [a, b] = nodes;
   const counter = new SharedCounter({ kind: 'x', keysMax: 10 });
@@ -211,7 +211,7 @@ test('a database that is away is asked in vain, and each node counts alone', asy
   assert.equal(allowedOf(await takes(counter, dead, { max: 5, count: 9 })), 5);
 });
 
-test('whoever is refused by the count that comes first leaves no trace in the others, which stay as they were', async (t) => {
+test('a try that the first count refuses leaves the other counts unchanged', async (t) => {
   const { url, nodes } = await openNodes(t, patienceMs);
   const [a, b] = nodes;
   const wide = new SharedCounter({ kind: 'wide', keysMax: 10 });
@@ -235,7 +235,7 @@ test('whoever is refused by the count that comes first leaves no trace in the ot
   ]);
 });
 
-test('windows that are over are cleared away, and beyond so many those that end first', async (t) => {
+test('expired windows are deleted, and beyond the maximum the windows that end first', async (t) => {
   const { url, clock, nodes } = await openNodes(t, patienceMs);
   const [a, b] = nodes;
   const counter = new SharedCounter({ kind: 'x', keysMax: 10 });
@@ -260,7 +260,7 @@ test('windows that are over are cleared away, and beyond so many those that end 
   assert.equal(await rows(), 0);
 });
 
-test('what is counted together says nothing of whom it is', async (t) => {
+test('keys of shared windows reveal nothing of their clients', async (t) => {
   const { url, nodes } = await openNodes(t, patienceMs);
   const counter = new SharedCounter({ kind: 'x', keysMax: 10 });
   await counter.take(nodes[0], 'ann@example.com', limit(1));

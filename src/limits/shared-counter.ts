@@ -16,7 +16,7 @@ export interface SharedCounterOptions {
   readonly kind: string;
   /** Windows that this process counts in, of about 200 bytes each. */
   readonly keysMax?: number;
-  /** True when nothing is ever given back: a full window then stays full until it ends, and its store is not asked again. */
+  /** True when counts are never refunded: a full window then stays full until it ends, and its store is not read again. */
   readonly isFinal?: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface Count extends Window {
 }
 
 /**
- * Counts in fixed windows of an instance, together with other nodes if there are any. This node also counts what it lets in by itself:
+ * Counts in fixed windows of an instance, together with other nodes if there are any. This node also counts the requests that it admits itself:
  * that decides if the store is late, so that no request hangs, and none is unlimited.
  */
 export class SharedCounter {
@@ -64,7 +64,7 @@ export class SharedCounter {
     });
   }
 
-  /** Returns the seconds until a full window ends, without counting; undefined where it has room, or the store would have to be asked. */
+  /** Returns the seconds until a full window ends, without counting; undefined where it has room, or the store would have to be read. */
   fullSeconds(instance: CountedInstance, key: string, limit: Limit): number | undefined {
     const nowMs = instance.dueClock.now();
     const { ownKey, store } = this.#placeOf(instance, key, limit);

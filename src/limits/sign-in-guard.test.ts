@@ -46,7 +46,7 @@ async function fail(
     assert.equal(await attempt(guard, 'wrong', trialOf(index)), 'wrong', `${index}`);
 }
 
-test('A-15 one client guesses an account so often in a window and no more; nobody else is shut out by it', async () => {
+test('A-15 the guesses of one client at an account are limited per window; other clients are not shut out', async () => {
   const guard = new SignInGuard();
   await fail(guard, accountFromClientMax);
   assert.equal(await attempt(guard, 'right', { nowMs: 1_000 }), windowMs / 1_000 - 1);
@@ -77,7 +77,7 @@ test('many clients guess an account so often and no more, and its owner still si
   assert.equal(await attempt(guard, 'right', owner), windowMs / 1_000);
 });
 
-test('A-15 all names of an account count together, and the spellings of a name as well, whoever has them', async () => {
+test('A-15 all names of an account count together, and so do the spellings of a name', async () => {
   const guard = new SignInGuard();
   const half = accountFromClientMax / 2;
   await fail(guard, half, () => ({ names: ['ann'] }));
@@ -88,7 +88,7 @@ test('A-15 all names of an account count together, and the spellings of a name a
   assert.equal(await attempt(guard, 'wrong', { account: 'bob' }), windowMs / 1_000);
 });
 
-test('what was right, or was not looked at, counts nothing; what is tried at once counts before it is known', async () => {
+test('successful and unchecked tries do not count; concurrent tries count before their result', async () => {
   const guard = new SignInGuard();
   for (let count = 0; count < accountFromClientMax * 2; count += 1)
     for (const ends of ['right', 'busy'] as const) assert.equal(await attempt(guard, ends), ends);

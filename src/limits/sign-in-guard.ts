@@ -3,29 +3,29 @@ import { clientKey } from './rate-limiter.ts';
 import { type Count, type CountedInstance, SharedCounter } from './shared-counter.ts';
 import type { Limit } from './window-counter.ts';
 
-/** How many wrong passwords are accepted; docs/settings.md repeats these numbers and says what follows from them. */
+/** How many wrong passwords are accepted; docs/settings.md repeats these numbers and explains their effect. */
 export const signInLimits = {
   windowMs: 5 * 60_000,
   /** For one account from one client. More than sign in at once there, as each try counts until it turns out to be right. */
   accountFromClientMax: 50,
   /** For one client and all accounts, as passwords that leaked elsewhere are tried on many. */
   clientMax: 200,
-  /** For one account from all clients, except those that have signed in to it before. */
+  /** For one account from all clients, except clients that have signed in to it before. */
   accountMax: 500,
 } as const;
 
 export interface SignInAttempt {
   readonly instance: CountedInstance;
   /**
-   * What is counted: the name as it was given, even of no account, and then the account that has it, if there is one. Without the
-   * first, a spelling that is no account's would tell by its own count that another spelling is. Without the second, an account with
+   * The counted names: the name as it was sent, even of no account, and then the account that has it, if there is one. Without the
+   * first, a spelling that is no account's would reveal by its own count that another spelling is. Without the second, an account with
    * two names could be guessed at twice as often.
    */
   readonly accounts: readonly string[];
   readonly address: Uint8Array;
 }
 
-/** Guards sign-ins, always: nobody can guess an account's password by trying, or lock its owner out by doing so. */
+/** Guards sign-ins, always: no client can guess an account's password by trying, or lock its owner out by doing so. */
 export class SignInGuard {
   readonly #pairs = new SharedCounter({ kind: 'sign-in to an account' });
   readonly #clients = new SharedCounter({ kind: 'sign-in of a client' });
@@ -65,13 +65,13 @@ export class SignInGuard {
 
   #remember(pair: string): void {
     const [first] = this.#knownClients;
-    if (first !== undefined && this.#knownClients.size >= knownMax) this.#knownClients.delete(first);
+    if (first !== undefined && this.#knownClients.size >= clientsMax) this.#knownClients.delete(first);
     this.#knownClients.add(pair);
   }
 }
 
 /** Clients that are remembered, about 200 bytes each. */
-const knownMax = 50_000;
+const clientsMax = 50_000;
 
 /** Of the client and the account itself, however it was named. */
 function pairOf({ instance, accounts, address }: SignInAttempt): string {
@@ -110,14 +110,14 @@ interface Countable {
 }
 
 export type CountedTry =
-  /** `giveBack` takes the try back when it turns out not to count. */
+  /** `refund` reverses the count when the try turns out not to count. */
   | { readonly kind: 'counted'; readonly refund: () => Promise<void> }
   /** No try is accepted for so many seconds at least. */
   | { readonly kind: 'full'; readonly resetSeconds: number };
 
 /**
  * Counts a try before its outcome is known: otherwise concurrent tries could all pass before one of them is counted. `counts` must
- * begin with the one that most clients share: where other nodes have to be asked, a try that it refuses leaves no trace in the rest.
+ * begin with the one that most clients share: where nodes share windows, a try that it refuses leaves no trace in the rest.
  */
 export async function countTry(instance: CountedInstance, counts: readonly Countable[]): Promise<CountedTry> {
   const full = counts.map(({ counter, key, limit }) => counter.fullSeconds(instance, key, limit) ?? 0);

@@ -19,7 +19,7 @@ test('a clock that is set back begins a new window', () => {
   assert.deepEqual(counter.take('a', at(9_000)), { isAllowed: true, used: 1, endMs: 10_000 });
 });
 
-test('looking counts nothing, and what is given back can be taken again in the same window only', () => {
+test('reading a window counts nothing, and a refund frees a place in the same window only', () => {
   const counter = new WindowCounter(10);
   assert.equal(counter.look('a', at(0, 1)).isAllowed, true);
   assert.equal(counter.take('a', at(0, 1)).isAllowed, true);
@@ -33,7 +33,7 @@ test('looking counts nothing, and what is given back can be taken again in the s
   assert.equal(counter.take('a', at(1_000, 1)).isAllowed, false);
 });
 
-test('a window that all nodes share ends for all at once, and what was counted before that was known counts for it', () => {
+test('a shared window ends on all nodes at once, and counts from before it was known are included', () => {
   const counter = new WindowCounter(10);
   for (let count = 0; count < 2; count += 1) counter.take('a', at(500));
   counter.endAt('a', 1_200);

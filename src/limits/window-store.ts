@@ -38,7 +38,7 @@ export class WindowStore {
   readonly #waitMsMax: number;
   #waiting = new Map<string, PendingCount>();
   #isRunning = false;
-  /** True while the running statement has taken too long: until it ends, nobody waits. */
+  /** True while the running statement has taken too long: until it ends, no request waits. */
   #isLate = false;
 
   constructor(options: WindowStoreOptions, waitMsMax = waitMsDefault) {
@@ -59,7 +59,7 @@ export class WindowStore {
     });
   }
 
-  /** Gives back one that was taken from the window that ends at `endMs`. */
+  /** Refunds one count of the window that ends at `endMs`. */
   async refund(key: string, endMs: number): Promise<void> {
     const update = sql`
       UPDATE chancery.limit_window SET taken = taken - 1
@@ -83,7 +83,7 @@ export class WindowStore {
           for (const resolve of resolves) resolve(undefined);
         this.#waiting.clear();
       }, this.#waitMsMax);
-      // What fails is as good as late: requests that are let in now need the same database, and report what is wrong with it.
+      // A failed statement counts as late: requests that are admitted now need the same database, and report its error.
       const rows = await this.#options.database.tuples(this.#countAll(counted)).catch(() => []);
       clearTimeout(timer);
       this.#isLate = false;
@@ -124,7 +124,7 @@ export class WindowStore {
 interface Counted {
   /** Milliseconds since 1970. */
   readonly endMs: number;
-  /** How many of the requests were counted, and how many are in the window by now. */
+  /** How many of the requests were counted, and how many are in the window now. */
   readonly admitted: number;
   readonly used: number;
 }
@@ -144,7 +144,7 @@ const sweepLimits = {
   /** Rows of one statement, and statements of one sweep: the next sweep deletes the rest. */
   rowsMax: 5_000,
   statementsMax: 40,
-  /** Windows of all instances. Beyond this number, those that end first are deleted. */
+  /** Windows of all instances. Beyond this number, the windows that end first are deleted. */
   windowsMax: 1_000_000,
 } as const;
 
@@ -160,7 +160,7 @@ export interface Sweeping {
 export async function startSweeping({ database, clock, logger }: Sweeping): Promise<Poller> {
   const look = (): Promise<void> => sweepWindows(database, clock.now());
   const onError = (error: unknown): void =>
-    logger.warn('What was counted in windows that are over could not be cleared away; trying again.', {
+    logger.warn('Deleting expired rate limit windows failed; retrying.', {
       error,
     });
   await look();

@@ -44,7 +44,7 @@ const resolve = columnResolver({
 
 const entries: ListedTable = { name: '$audit', columns, resolve };
 
-/** A page of the audit log, the oldest entry first when nothing else is asked for. */
+/** A page of the audit log, the oldest entry first by default. */
 export async function listAudit(
   instance: Pick<AuditedInstance, 'database' | 'clock'>,
   query: ListQuery,

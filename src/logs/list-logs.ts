@@ -26,7 +26,7 @@ export interface LogCount {
   /** Entries of level 4, and of level 8. */
   readonly refused: number;
   readonly failed: number;
-  /** No more than one request of twenty took longer than this, in milliseconds. Null where none of the entries is a request. */
+  /** The 95th percentile of the durations of requests, in milliseconds. Null where no entry is a request. */
   readonly execTimeP95: number | null;
 }
 
@@ -36,7 +36,7 @@ export interface LogReading {
   readonly now: number;
 }
 
-/** A page of entries, oldest first when nothing else is asked for. Throws bad_request (filter, sort). */
+/** A page of entries, oldest first by default. Throws bad_request (filter, sort). */
 export async function listLogs(
   { database, now }: LogReading,
   query: ListQuery,

@@ -2,7 +2,7 @@ import type { Histogram } from '../base/histogram.ts';
 
 /**
  * A metric as Prometheus is shown it. Each part of the service counts in plain numbers of its own and lists its metrics; their values are read when
- * they are asked for (metrics.ts).
+ * they are read (metrics.ts).
  */
 export interface Metric {
   /** By the conventions of Prometheus: `chancery_…`, a base unit at the end, `_total` for what only grows. */

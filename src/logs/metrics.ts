@@ -24,7 +24,7 @@ export class Metrics {
     for (const metric of metrics) this.#registry.registerMetric(toClientMetric(metric));
   }
 
-  /** Reads all metrics. Who asks while they are read gets the same. */
+  /** Reads all metrics. Concurrent callers share one reading. */
   write(): Promise<Exposition> {
     return (this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined;
@@ -54,7 +54,7 @@ interface WrittenValue {
 function toClientMetric({ name, help, type, samples }: Metric): ClientMetric {
   const get = (): Promise<Written> =>
     Promise.resolve({ name, help, type, values: samples().flatMap((sample) => valuesOf(name, sample)) });
-  // A registry asks nothing of a metric but its name and `get`; its classes cannot take over what was counted elsewhere.
+  // A registry uses only the name and `get` of a metric; its own classes cannot take over counts from elsewhere.
   return { name, help, type, get } as unknown as ClientMetric;
 }
 

@@ -13,7 +13,7 @@ import { type LogEntry, logLevels, logLimits, RequestLog } from './request-log.t
 const { info, warn, error } = logLevels;
 
 describe('a log of requests', () => {
-  test('takes so many entries a second and counts the others, keeping room for what is serious', async (t) => {
+  test('limits entries per second, counts the others, and reserves space for errors', async (t) => {
     const { database, log } = await openLog(t);
     const taken = [info, warn, error].map((level) => noteMany(log, level));
     const { bufferedMax, keptForRefusals, keptForFailures } = logLimits;
@@ -61,7 +61,7 @@ describe('a log of requests', () => {
     assert.equal((await database.get(sql`SELECT min(id) AS id FROM "$log"`))?.['id'], '000000000000006');
   });
 
-  test('that cannot be written is no trouble to whoever asks, and tells how much it has missed', async (t) => {
+  test('that cannot be written fails no request, and reports how many entries it lost', async (t) => {
     const told: string[] = [];
     const opened = await openLog(t, (message) => told.push(message));
     const { log, database, opening } = opened;
@@ -80,7 +80,7 @@ describe('a log of requests', () => {
     );
   });
 
-  test('takes away what there is as soon as nothing is to be logged', async (t) => {
+  test('is cleared when logging is disabled', async (t) => {
     const { database, log, settings } = await openLog(t);
     log.note(entry(info));
     await log.table();

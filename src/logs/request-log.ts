@@ -76,7 +76,7 @@ export class RequestLog {
     this.#hasForgotten = true;
     this.#writing = this.#writing
       .then(() => this.#clearNow())
-      .catch((error: unknown) => this.#options.logger.warn('The log could not be taken away.', { error }));
+      .catch((error: unknown) => this.#options.logger.warn('Clearing the request log failed.', { error }));
   }
 
   async #clearNow(): Promise<void> {
@@ -246,7 +246,7 @@ export function levelOf(status: number): number {
 
 /** Limits of an instance's log. Instances share no log, but they share memory and time. */
 export const logLimits = {
-  /** The oldest rows beyond this are deleted, whatever `maxDays` says. */
+  /** The oldest rows beyond this are deleted, regardless of `maxDays`. */
   rowsMax: 100_000,
   /** Entries in memory until the next write; further requests are only counted. */
   bufferedMax: 200,
@@ -261,13 +261,13 @@ export const logLimits = {
   urlLengthMax: 2_000,
   textLengthMax: 500,
 } as const;
-/** Cuts a text to the length allowed in the log. A surrogate that is cut in half is replaced, as not every engine takes it as JSON. */
+/** Cuts a text to the length allowed in the log. A surrogate that is cut in half is replaced, as not every engine accepts it in JSON. */
 export function cutText(text: string, lengthMax: number): string {
   return text.length > lengthMax ? text.slice(0, lengthMax).toWellFormed() : text;
 }
 
 const secretWords = 'token|secret|passw|key|code|otp|auth|credential|signature|session';
-/** Matches names of parameters with a secret value: those that contain any of the words. */
+/** Matches names of parameters with a secret value: names that contain any of the words. */
 const secretName = new RegExp(secretWords, 'i');
 /**
  * Matches record tokens (JWT), with what precedes them in the same word, and API keys. Each word is looked through from its

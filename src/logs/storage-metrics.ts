@@ -63,14 +63,14 @@ function healthMetrics(health: StorageHealth): readonly Metric[] {
     {
       name: 'chancery_storage_faults',
       type: 'gauge',
-      help: 'Places that fail now: instances, what they share, and the files of records.',
+      help: 'Places that fail now: instances, the shared data, and the files of records.',
       samples: () =>
         samplesOf('kind', Object.fromEntries(storageFaults.map((kind) => [kind, health.count(kind)]))),
     },
     {
       name: 'chancery_page_checks_total',
       type: 'counter',
-      help: 'Searches for damage in what is stored, of one instance each or of what they share.',
+      help: 'Searches for damage in the stored data, of one instance each or of the shared data.',
       samples: () => samplesOf('outcome', health.checks),
     },
     single(

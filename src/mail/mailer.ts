@@ -46,7 +46,7 @@ export interface MailOrigin {
 
 export interface MailToSend extends MailText {
   readonly to: string;
-  /** What the mail is for, as the log says it. */
+  /** The purpose of the mail, for the log. */
   readonly purpose: string;
 }
 
@@ -79,7 +79,7 @@ export class Mailer {
   /**
    * Queues work that prepares a mail, to begin after its request was answered: the time of the answer must not reveal whether there
    * was anything to do. Returns undefined, and never begins it, when too many are waiting; else a promise that is fulfilled when the work
-   * has ended or has given way to others. Errors of the work are logged.
+   * has ended or was evicted. Errors of the work are logged.
    */
   prepare(share: Share, work: () => Promise<void>): Promise<void> | undefined {
     const { logger } = this.#options;
@@ -159,7 +159,7 @@ const noServer: MailResult = {
 
 const tooMany: MailResult = { kind: 'failed', reason: 'Too many mails are waiting to be sent.' };
 
-/** SMTP clients must give their name: this gives the host of the application's URL, which reveals nothing about this machine. */
+/** SMTP clients must send their name: this is the host of the application's URL, which reveals nothing about this machine. */
 function serverOf({ smtp, meta }: Settings): MailServer {
   const { hostname = '' } = URL.parse(meta.appURL) ?? {};
   // A host without a letter, or in brackets, is an IP address.

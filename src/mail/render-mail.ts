@@ -62,7 +62,7 @@ function escapeHtml(text: string): string {
  * A mail as it is to be sent. The map of this folder:
  *
  *   template and values ── render-mail ──► Mail ── mailer ── send-mail ──► the instance's mail server
- *                                                    └── what was sent is in the log, while developing
+ *                                                    └── sent mails are in the log, while developing
  *
  * Nothing in here touches a database: a mail is made from data read earlier, and sent while no request waits for it.
  */
@@ -126,7 +126,7 @@ class PlainText implements HtmlReader {
     this.#link = { target: target.trim(), text: '' };
   }
 
-  /** Writes the target in angle brackets, so that what follows is not taken for a part of it (RFC 3986, appendix C). */
+  /** Writes the target in angle brackets, so that the following text is not read as a part of it (RFC 3986, appendix C). */
   #endLink(): void {
     const { target = '', text = '' } = this.#link ?? {};
     this.#link = undefined;

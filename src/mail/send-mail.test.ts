@@ -61,7 +61,7 @@ test('with `tls` the conversation is encrypted from its first byte, by a certifi
   assert.equal(sink.mails.length, 1);
 });
 
-test('without `tls` it is encrypted before anything is said, or ends where it must be', async (t) => {
+test('without `tls` the connection is encrypted before any command, or ends where encryption is required', async (t) => {
   const sink = await SmtpSink.start(t, withTls);
   assert.deepEqual(await send(sink.port, { trusted: cert }), { kind: 'sent' });
   assert.match(
@@ -75,7 +75,7 @@ test('without `tls` it is encrypted before anything is said, or ends where it mu
   );
 });
 
-test('neither a password nor a mail goes out in the clear where nobody has allowed it', async (t) => {
+test('neither a password nor a mail is sent in the clear unless the settings allow it', async (t) => {
   const users: unknown[] = [];
   const sink = await SmtpSink.start(t, {
     allowInsecureAuth: true,

@@ -21,7 +21,7 @@ type Socket = Awaited<ReturnType<typeof guardedConnect>>;
 
 export interface MailServer {
   readonly smtp: Settings['smtp'];
-  /** The client name to give when the settings have none. */
+  /** The client name to send when the settings have none. */
   readonly name: string;
 }
 
@@ -108,7 +108,7 @@ async function converse(
     // Set explicitly, so that nodemailer does not parse the headers for it.
     envelope: { from: sender.address, to: [to] },
     subject: asWritten(subject),
-    // For readers without HTML, and for filters that take a mail without a text part for spam.
+    // For readers without HTML, and for filters that treat a mail without a text part as spam.
     text: textOfHtml(html),
     html,
     // Keeps out-of-office replies from answering (RFC 3834).

@@ -88,7 +88,7 @@ test('no text takes more than a time in its length', () => {
   }
 });
 
-test('of a text that is too long for a list only the beginning is looked at, and the rest is what is cut', () => {
+test('of a text that is too long for a list only the beginning is read, and the rest is cut', () => {
   const html = `a${'<i></i>'.repeat(300_000)}b`;
   assert.equal(excerpt(html, { lengthMax: 10, hasEllipsis: true }), 'a...');
 });

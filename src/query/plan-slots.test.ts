@@ -127,7 +127,7 @@ for (const [one, other, isShared] of pairs)
     assert.equal(bound(plan, next) !== undefined, isShared);
   });
 
-test('a macro has the time of the request, and what depends on the time says so', () => {
+test('a macro has the time of the request, and a condition that depends on the time is marked', () => {
   const [plan, later] = [make('date > @now', sqliteDialect, 0), make('date > @now', sqliteDialect, 1_000)];
   assert.ok(plan !== undefined && later !== undefined);
   assert.deepEqual(bound(plan, later)?.values, ['1970-01-01 00:00:01.000Z']);

@@ -137,7 +137,7 @@ test('an excerpt that is not written as one, and every other modifier, is refuse
   assert.throws(() => parseFields('a'.repeat(16_385)), AppError);
 });
 
-test('a writer that leaves columns out can ask for each member', () => {
+test('a writer that leaves columns out can check each member', () => {
   const projection = parseFields('*,meta.pages')!;
   assert.equal(memberOf(projection, 'title'), true);
   assert.deepEqual(memberOf(projection, 'meta'), parseFields('pages'));

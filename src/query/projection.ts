@@ -147,7 +147,7 @@ export function excerpt(html: string, part: Excerpt): string {
 
 function* excerptInSteps(html: string, { lengthMax, hasEllipsis }: Excerpt): Generator<number, string> {
   const isLong = html.length > listLimits.excerptSourceLengthMax;
-  const text = new ShownText(lengthMax);
+  const text = new VisibleText(lengthMax);
   // The cut may split a surrogate pair.
   yield* readHtmlInSteps(
     isLong ? html.slice(0, listLimits.excerptSourceLengthMax).toWellFormed() : html,
@@ -158,7 +158,7 @@ function* excerptInSteps(html: string, { lengthMax, hasEllipsis }: Excerpt): Gen
 }
 
 /** Collects a text, with white space collapsed to single blanks and none at its ends. */
-class ShownText implements HtmlReader {
+class VisibleText implements HtmlReader {
   readonly #lengthMax: number;
   #length = 0;
   #hasBlankBehind = false;

@@ -39,7 +39,7 @@ test('a row that has changed, another row and another kind of text are not known
   assert.equal(find(texts, [[1, 1]]), undefined);
 });
 
-test('it is warm while lists find all that they ask for', () => {
+test('the cache is warm while lists find all their rows', () => {
   const texts = new RowJsonCache({ lengthMax: 100_000 });
   assert.equal(ours.isFilled, false);
   texts.keep(ours, [[1, 1, 'one']]);
@@ -52,7 +52,7 @@ test('it is warm while lists find all that they ask for', () => {
   assert.equal(ours.isFilled, false);
 });
 
-test('all kinds share a length, and what nobody asks for goes first', () => {
+test('all kinds share a maximum length, and unused texts are evicted first', () => {
   const lengthMax = 100_000;
   const texts = new RowJsonCache({ lengthMax });
   const text = 'x'.repeat(900);

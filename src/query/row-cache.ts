@@ -2,7 +2,7 @@ import type { Tuple } from '../storage/database.ts';
 
 /** One way to write the rows of one table as it is defined now. */
 export interface RowKind {
-  /** Whether all rows of the last list were known: then it is worth asking for revisions only. */
+  /** Whether all rows of the last list were cached: then only the revisions are read. */
   isFilled: boolean;
 }
 

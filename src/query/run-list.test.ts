@@ -102,7 +102,7 @@ for (const [query, ids, totals] of lists) {
   });
 }
 
-test('page and perPage are told as they were used', async () => {
+test('page and perPage are returned as they were used', async () => {
   const { page, perPage } = await list('page=-3&perPage=5000');
   assert.deepEqual([page, perPage], [1, 1_000]);
 });

@@ -115,7 +115,7 @@ const bytesMin = 64 * 1024;
 const growth = 4;
 
 /**
- * Reads rows into memory that was admitted before. Where that is too little, the rows are dropped and read again into more: so nobody
+ * Reads rows into memory that was admitted before. Where that is too little, the rows are dropped and read again into more: so no request
  * holds memory while waiting for more of it. A plan that was used before begins with what its last rows took.
  */
 async function readAdmitted(

@@ -167,7 +167,7 @@ export class Channel {
   /** Ends the reading; resolves when nothing is read any more. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#options.instance.events.hear();
+    this.#options.instance.events.wake();
     await this.#reading;
   }
 

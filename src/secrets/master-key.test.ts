@@ -98,7 +98,7 @@ test('makes a key on the first start, for its owner only, and finds it on the se
   assert.ok(first.equals(second));
 });
 
-test('gives all processes that start at once the same key', async (t) => {
+test('processes that start at once load the same key', async (t) => {
   const directory = temporaryDirectory(t);
   const keys = await Promise.all(Array.from({ length: 20 }, () => loadMasterKey(source(directory))));
   for (const key of keys) assert.ok(key.equals(keys[0]!));
@@ -129,7 +129,7 @@ test('prefers the text to the data directory, and creates nothing then', async (
   await assert.rejects(loadMasterKey(source(directory, { text: '' })), isSecretError(/not 32 bytes/));
 });
 
-test('reads a key file that is given, and creates none that is missing', async (t) => {
+test('a key file that is named is read, and never created', async (t) => {
   const directory = temporaryDirectory(t);
   const file = writeKey(directory, 'my.key', `${padded}\n`);
   assert.deepEqual((await loadMasterKey(source(directory, { file }))).export(), bytes);
@@ -140,7 +140,7 @@ test('reads a key file that is given, and creates none that is missing', async (
   await assert.rejects(loadMasterKey(source(directory, { file: directory })), isSecretError(/is not a file/));
   await assert.rejects(
     loadMasterKey(source(directory, { file, text: hex })),
-    isSecretError(/give one of them/),
+    isSecretError(/set only one of them/),
   );
   assert.deepEqual(readdirSync(directory), ['my.key']);
 });

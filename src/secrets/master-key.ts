@@ -36,7 +36,7 @@ const KEY_FILE = 'master.key';
 
 export async function loadMasterKey(source: MasterKeySource): Promise<MasterKey> {
   if (source.text !== undefined && source.file !== undefined) {
-    throw new SecretError('Both a master key and a master key file are given: give one of them.');
+    throw new SecretError('Both a master key and a master key file are set: set only one of them.');
   }
   if (source.text !== undefined) return parseMasterKey(source.text, 'The master key');
   if (source.file !== undefined) return getKeyFile(source.file);
@@ -45,7 +45,7 @@ export async function loadMasterKey(source: MasterKeySource): Promise<MasterKey>
   if (key !== undefined) return key;
   if (!source.mayCreate) {
     throw new SecretError(
-      `${path} is missing, but there is data that was sealed with it: restore the file or give the key.`,
+      `${path} is missing, but there is data that was sealed with it: restore the file or set the key.`,
     );
   }
   await createKeyFile(source.dataDirectory, path);

@@ -26,7 +26,7 @@ test('verifies a hash that the reference implementation made', async () => {
   assert.equal(await passwords.verify('differentpassword', known, share), false);
 });
 
-test('takes every password of 1 to 512 bytes as it is, and no other', async () => {
+test('every password of 1 to 512 bytes is accepted unchanged, and no other', async () => {
   const long = 'é'.repeat(256);
   for (const password of ['x', ' ', '\u0301e', long, '$2a$10$abc']) {
     assert.equal(await passwords.verify(password, await passwords.hash(password, share), share), true);

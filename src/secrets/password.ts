@@ -44,7 +44,7 @@ const hashing = new FairQueue({
 /** Hashes and verifies passwords. Only tests of something else set another cost than the default. */
 export class PasswordHasher {
   readonly #cost: PasswordCost;
-  /** Stands in for the hash of a user that does not exist. Nobody could find a password whose tag is all zeroes. */
+  /** Stands in for the hash of a user that does not exist. No password can be found whose tag is all zeroes. */
   readonly #dummy: ParsedHash;
 
   constructor(cost: PasswordCost = standardCost) {
@@ -174,7 +174,7 @@ function isBcryptHash(hash: string): boolean {
 /** Returns whether this is the password that was hashed. Throws AppError `unavailable` when too many wait. */
 export async function verifyBcrypt(password: string, hash: string, share: Share): Promise<boolean> {
   // Verified even when it is too long, so that timing does not reveal why a password is refused.
-  const answer = verifying.run(share, () => ask({ password, hash }));
+  const answer = verifying.run(share, () => verifyInThread({ password, hash }));
   if (answer === undefined) throw busy();
   const isRight = await answer;
   return isRight && Buffer.byteLength(password, 'utf8') <= bcryptBytesMax;
@@ -183,7 +183,7 @@ export async function verifyBcrypt(password: string, hash: string, share: Share)
 let idle: Worker | undefined;
 
 /** Asks the thread, which starts with the first question and keeps the process alive only while it works. */
-async function ask(question: BcryptQuestion): Promise<boolean> {
+async function verifyInThread(question: BcryptQuestion): Promise<boolean> {
   const worker = idle ?? startWorker();
   idle = undefined;
   worker.ref();

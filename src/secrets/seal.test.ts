@@ -99,7 +99,7 @@ function isSecretError(message: RegExp): (error: unknown) => boolean {
   return (error) => error instanceof SecretError && message.test(error.message);
 }
 
-test('a fingerprint is the same for the same text of the same instance, and known to nobody without the key', () => {
+test('a fingerprint is the same for the same text of the same instance, and cannot be computed without the key', () => {
   assert.equal(sealerFor(masterKey, 'a').fingerprint('secret'), sealer.fingerprint('secret'));
   const others = [
     sealerFor(masterKey, 'b').fingerprint('secret'),

@@ -55,7 +55,9 @@ export function sealerFor(masterKey: MasterKey, instanceId: string): Sealer {
   function open(sealed: string, place: SealPlace): string {
     const parts = parseSealed(sealed);
     if (parts === undefined)
-      throw new SecretError(`The sealed ${place.purpose} is damaged: it has not the form v1.<nonce>.<text>.`);
+      throw new SecretError(
+        `The sealed ${place.purpose} is damaged: it does not have the form v1.<nonce>.<text>.`,
+      );
     const decipher = createDecipheriv(ALGORITHM, key, parts.nonce, { authTagLength: TAG_BYTES });
     decipher.setAAD(additionalBytes(instanceId, place));
     decipher.setAuthTag(parts.tag);

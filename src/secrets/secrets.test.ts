@@ -14,7 +14,7 @@ const neighbour = { ...hash, record: 'r2' };
 const own = { collection: 'c1', record: '', name: 'authToken' };
 const foreign = { ...hash, collection: 'c2' };
 
-test('reads what was written, and undefined where nothing was', async (t) => {
+test('a secret is read as it was written, and undefined where there is none', async (t) => {
   const database = await open(t);
   assert.equal(await readSecret(database, hash), undefined);
   await database.write((tx) => writeSecret(tx, hash, 'first'));

@@ -116,7 +116,7 @@ for (const exp of expiries) {
   });
 }
 
-test('takes the largest expiry that is an exact number', () => {
+test('the largest expiry that is an exact number is accepted', () => {
   assert.ok(verifyToken(signToken({ exp: Number.MAX_SAFE_INTEGER }, key), key, now));
 });
 

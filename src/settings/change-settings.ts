@@ -20,7 +20,7 @@ export interface SettingsChange {
 }
 
 /**
- * Merges the given members over the stored settings, whichever node stored them. Throws bad_request with each problem at its place,
+ * Merges `patch` over the stored settings, whichever node stored them. Throws bad_request with each problem at its place,
  * and then changes nothing. `from` returns the caller's address under the new settings: no superuser may shut themselves out.
  */
 export function changeSettings(

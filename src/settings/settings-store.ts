@@ -70,7 +70,7 @@ function placeOf(path: string): { readonly purpose: string; readonly id: string 
 }
 
 /**
- * Returns the current settings with the given ones merged over them: objects member by member, lists as a whole. Members that are
+ * Returns the current settings with `patch` merged over them: objects member by member, lists as a whole. Members that are
  * unknown (see `refuseUnknown`) or null change nothing. A value of the wrong type is left out and added to `problems`.
  */
 export function mergeSettings(current: Settings, patch: JsonObject, problems: ProblemList): Settings {

@@ -10,7 +10,7 @@ test('the number of rows stands in the text, and how many are left out is a valu
   assert.deepEqual(values, [60]);
 });
 
-test('what is no number of rows is no part of a text', () => {
+test('a limit that is no number of rows is rejected', () => {
   for (const count of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])
     assert.throws(() => limit(count), /a whole number of rows/);
 });

@@ -5,7 +5,7 @@ import { changeByKey, fillIn, identifier, insertInto, joinSql, ofTable, sql, wit
 const [notes, words] = ['notes', 'words'].map((name) => ofTable(identifier(name), name));
 assert.ok(notes && words);
 
-test('a statement tells which tables it names, whatever it was put together from', () => {
+test('a statement lists the tables that it names, whatever its parts', () => {
   assert.deepEqual(sql`SELECT ${1}`.tables, []);
   for (const table of [notes, words]) {
     // The same template with other parts.

@@ -250,7 +250,7 @@ export const foldFunction = {
 } as const;
 
 /**
- * A function that every SQLite connection registers, for LIKE with the escape `\` in a large text, given as a BLOB: SQLite's own LIKE
+ * A function that every SQLite connection registers, for LIKE with the escape `\` in a large text, passed as a BLOB: SQLite's own LIKE
  * takes seconds for a long pattern in a text of megabytes, and cannot be interrupted meanwhile.
  */
 export const likeFunction = {

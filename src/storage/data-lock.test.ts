@@ -19,7 +19,7 @@ test('a data directory has one owner, and is free when that one is killed', asyn
   lock.release();
 });
 
-test('a lock that was given back can be taken again, and directories do not share one', (t) => {
+test('a released lock can be acquired again, and directories do not share one', (t) => {
   const folder = temporaryFolder(t);
   const first = lockDataDirectory(folder);
   assert.ok(first);
@@ -41,7 +41,7 @@ test('a lock needs no room on the disk', (t) => {
   lock.release();
 });
 
-test('a lock that cannot be had for another reason is not taken for one that somebody holds', (t) => {
+test('a lock that fails for another reason is not reported as held', (t) => {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, 'server.lock'), 'nothing of SQLite '.repeat(100));
   assert.throws(() => lockDataDirectory(folder), /file is not a database/);

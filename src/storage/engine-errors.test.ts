@@ -13,7 +13,7 @@ const READONLY_DBMOVED = 1032;
 const CORRUPT_INDEX = 779;
 const CONSTRAINT_NOTNULL = 1299;
 
-test('what a waiting client can do about it decides how an error is told', () => {
+test('the code of an error depends on what a client can do about it', () => {
   for (const [errcode, code, retryAfter] of [
     [5, 'unavailable', 1],
     [6, 'unavailable', 1],
@@ -47,7 +47,7 @@ test('a file that cannot be opened or written has changed nothing, and has to be
   }
 });
 
-test('what is a bug of ours, or no error of the engine, stays what it is', () => {
+test('bugs, and errors of other origin than the engine, stay unchanged', () => {
   for (const error of [
     driverError(CONSTRAINT_NOTNULL),
     driverError(1),
@@ -59,7 +59,7 @@ test('what is a bug of ours, or no error of the engine, stays what it is', () =>
   }
 });
 
-test('what an error says of the storage is disk, damage, unavailable, or nothing', () => {
+test('the storage fault of an error is disk, damage, unavailable, or none', () => {
   for (const [fault, errcodes] of [
     ['disk', [FULL, 10, IOERR_FSYNC, 778, IOERR_SHMSIZE, 3, 8, READONLY_DBMOVED]],
     ['damage', [11, CORRUPT_INDEX, 26, IOERR_READ, 522, 8202, 8458]],

@@ -138,8 +138,8 @@ export function storageFull(cause: unknown): AppError {
 }
 
 /** A search for damage has found some: `problems`, in words of the engine. */
-export class FoundDamage extends Error {
-  override readonly name = 'FoundDamage';
+export class StorageDamage extends Error {
+  override readonly name = 'StorageDamage';
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
@@ -167,7 +167,7 @@ export function asCertain(error: unknown): unknown {
 
 /** Returns the storage fault behind an error of SQLite or of a file, however often it was wrapped; undefined if there is none. */
 export function faultOf(error: unknown): StorageFault | undefined {
-  if (error instanceof FoundDamage) return 'damage';
+  if (error instanceof StorageDamage) return 'damage';
   const code = sqliteCode(error);
   if (code !== undefined) return sqliteFault(code);
   if (fullDisk.has(codeOf(error)) || failedDisk.has(codeOf(error))) return 'disk';

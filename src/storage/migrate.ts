@@ -115,7 +115,7 @@ async function requireSameKind(
   if (applied === 0) return;
   const row = await reader.get(sql`SELECT name FROM ${table} WHERE number = 1`);
   if (row?.['name'] !== first)
-    throw new AppError('unavailable', 'Other data is in this place: put each file back where it was.');
+    throw new AppError('unavailable', 'This place holds other data: put each file back where it was.');
 }
 
 function logTable(engine: Engine): Sql {
@@ -171,5 +171,5 @@ async function requireOwnSchema(tx: Transaction): Promise<void> {
 const migrationLock = 0x6368616e63n;
 
 function newerSchema(applied: number, needed: number, ownSteps: number): string {
-  return `The data was written by a newer version of Chancery (schema ${applied}, for versions that know ${needed}, and this one knows ${ownSteps}).`;
+  return `The data was written by a newer version of Chancery (schema ${applied}, for versions with schema ${needed}; this one has schema ${ownSteps}).`;
 }

@@ -144,7 +144,7 @@ test('a key that a request of a batch gives twice is refused, as it is in a body
   const { service } = await setUp(t);
   const twice = '{"title":"a","title":"b"}';
   const batch = (item: string): string => `{"requests":[{"method":"POST","url":"${at}",${item}}]}`;
-  const message = /^The key "title" is given twice, again at position \d+\.$/;
+  const message = /^The key "title" is repeated at position \d+\.$/;
   const headers = { 'content-type': 'application/json' };
   const alone = await service.request(at, { method: 'POST', body: twice, headers });
   const inBatch = await service.request('/api/batch', {

@@ -108,7 +108,7 @@ test('what is read there and is something else is an error, and found by compari
   remote.faultOf = ({ method }) => (method === 'GET' ? { kind: 'other bytes' } : undefined);
   const { code, stderr } = await copy('--to', 's3');
   assert.equal(code, 69);
-  assert.ok(stderr.includes(`${key('a.txt')} was copied, but what is read there is something else.`), stderr);
+  assert.ok(stderr.includes(`The copy of ${key('a.txt')} differs from its source.`), stderr);
   remote.faultOf = () => undefined;
   remote.objects.set(key('a.txt'), { bytes: Buffer.from('olleh'), type: 'text/plain', modified: new Date() });
   assert.match((await copy('--to', 's3')).stdout, /^Copied 0 files/);

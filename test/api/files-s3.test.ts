@@ -100,7 +100,7 @@ test('F-25 superusers test their store, and are told what is wrong without its s
   assert.equal(await problemOf({}, 'backups'), 'It is not enabled in the settings.');
   assert.equal((await refusalOf(pb.settings.testS3('elsewhere'))).status, 400);
   remote.faultOf = ({ method }) => (method === 'GET' ? { kind: 'other bytes' } : undefined);
-  assert.equal(await problemOf({}), 'What was stored is not what was read.');
+  assert.equal(await problemOf({}), 'The file that was read differs from the one that was stored.');
 });
 
 test('an upload goes to S3 before its record names it, and goes from there with the record', async (t) => {

@@ -287,7 +287,7 @@ test('H-70 on every route a form that is none, or too much of one, gets a 400 an
     [part('title', 'a\0') + end, /U\+0000/],
     [part('@jsonPayload', '[]') + end, /JSON object/],
     [part('@jsonPayload', '{"title":') + end, /not valid JSON/],
-    [part('@jsonPayload', '{"title":"a","title":"b"}') + end, /given twice/],
+    [part('@jsonPayload', '{"title":"a","title":"b"}') + end, /repeated/],
     [part('@jsonPayload', '{"meta":"\\u0000"}') + end, /U\+0000/],
     [part('@jsonPayload', `{"meta":[${'1,'.repeat(600_000)}1]}`).repeat(2) + end, /values/],
     [good + end, /one boundary/, 'multipart/form-data'],

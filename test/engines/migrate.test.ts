@@ -49,7 +49,7 @@ describeEngines('migrate', (open, engine) => {
       assert.equal(error.code, 'unavailable');
       assert.match(
         error.message,
-        /newer version of Chancery \(schema 2, for versions that know 2, and this one knows 1\)/,
+        /newer version of Chancery \(schema 2, for versions with schema 2; this one has schema 1\)/,
       );
       return true;
     });
@@ -67,10 +67,7 @@ describeEngines('migrate', (open, engine) => {
     await migrate(readOnly(database), [first]);
     await migrate(database, [first, second, third]);
     await migrate(readOnly(database), [first, second]);
-    await assert.rejects(
-      migrate(readOnly(database), [first]),
-      /schema 3, for versions that know 2, and this/,
-    );
+    await assert.rejects(migrate(readOnly(database), [first]), /schema 3, for versions with schema 2; this/);
     await migrate(readOnly(database), [first, second, third]);
   });
 
@@ -78,10 +75,7 @@ describeEngines('migrate', (open, engine) => {
     const database = await open(t);
     const [first, second, third] = [step('1'), step('2'), step('3', 1)];
     await migrate(database, [first, second, third]);
-    await assert.rejects(
-      migrate(readOnly(database), [first]),
-      /schema 3, for versions that know 2, and this/,
-    );
+    await assert.rejects(migrate(readOnly(database), [first]), /schema 3, for versions with schema 2; this/);
     await migrate(readOnly(database), [first, second]);
   });
 
@@ -90,7 +84,7 @@ describeEngines('migrate', (open, engine) => {
     await migrate(database, [step('1')]);
     await assert.rejects(
       migrate(readOnly(database), [step('other'), step('2')]),
-      /Other data is in this place/,
+      /This place holds other data/,
     );
   });
 

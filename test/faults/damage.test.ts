@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Flags } from '../../src/config/config.ts';
-import { FoundDamage } from '../../src/storage/engine-errors.ts';
+import { StorageDamage } from '../../src/storage/engine-errors.ts';
 import { addIndexOfOtherColumn, damagePageOf, onlyDataFile } from '../support/damage-table.ts';
 import { eventually } from '../support/eventually.ts';
 import { Scrape } from '../support/exposition.ts';
@@ -106,7 +106,7 @@ test('damage of an index alone is not forgotten before the index is whole', asyn
   const repair = addIndexOfOtherColumn(file, 'notes');
   const [{ id } = { id: '' }] = service.app.data.directory.all();
   // As a request meets it that deletes the record.
-  service.app.data.home.health.note(id, new FoundDamage(['an entry of an index is missing']));
+  service.app.data.home.health.note(id, new StorageDamage(['an entry of an index is missing']));
   const found = async (): Promise<number> => await metric(service, checks('damaged'));
   await eventually('it was looked through twice', async () => (await found()) >= 2);
   assert.equal(await readinessOf(service), 'damage');

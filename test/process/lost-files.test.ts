@@ -102,7 +102,7 @@ describe("L-14 a file in another's place: its instance answers 503, the log name
     const { log, url } = await serveInProcess(t, data);
     assert.equal((await fetch(`${url}/i/acme/api/health`)).status, 503);
     assert.equal((await fetch(`${url}/api/health`)).status, 200);
-    const says = `${files.acme} cannot be opened: Other data is in this place`;
+    const says = `${files.acme} cannot be opened: This place holds other data`;
     await eventually('the log names it', () => log.some((line) => line.includes(says)));
   });
 });

@@ -29,7 +29,7 @@ const allowed: SharedPlaces = {
   'src/base/timestamp.ts': { last: 'copies' },
   'src/base/turns.ts': { '#waiting': 'ofInstance' },
   'src/fields/email-field.ts': { patterns: 'loaded' },
-  'src/fields/json-field.ts': { lastMade: 'copies' },
+  'src/fields/json-field.ts': { lastJson: 'copies' },
   'src/fields/pattern.ts': { compiledPatterns: 'compiled' },
   'src/fields/text-field.ts': { plans: 'compiled', acceptedOptions: 'compiled' },
   'src/filters/forms-expression.ts': { cached: 'loaded' },

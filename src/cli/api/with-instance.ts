@@ -91,7 +91,7 @@ async function onData<Result>(config: Config, work: Work<Result>): Promise<Resul
 async function elsewhere<Result>(config: Config, work: Work<Result>): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), 'chancery-rehearsal-'));
   try {
-    const files = { folder: join(folder, 'instances'), isGiven: false };
+    const files = { folder: join(folder, 'instances'), isExplicit: false };
     return await onData({ ...config, data: folder, files }, work);
   } finally {
     await rm(folder, { recursive: true });

@@ -88,8 +88,8 @@ function checkIntegrity(files: readonly InspectedFile[]): Check {
 function checkMigrations(files: readonly InspectedFile[]): Check {
   const name = 'migrations';
   const whole = files.filter(({ problem }) => problem === undefined);
-  const newer = whole.filter(({ steps, stepsKnown }) => steps > stepsKnown);
-  const older = whole.filter(({ steps, stepsKnown }) => steps < stepsKnown);
+  const newer = whole.filter(({ steps, currentSteps }) => steps > currentSteps);
+  const older = whole.filter(({ steps, currentSteps }) => steps < currentSteps);
   if (newer.length > 0)
     return {
       name,

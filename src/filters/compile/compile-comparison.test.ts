@@ -203,7 +203,7 @@ function patternText(side: string | number | bigint): string {
   return typeof side === 'number' ? decimalText(side) : String(bound(side));
 }
 
-test('an operand is told from a constant', () => {
+test('an operand is distinguished from a constant', () => {
   assert.deepEqual(['', 0, 0n, null].map(isOperand), [false, false, false, false]);
   assert.ok(isOperand({ sql: sql`x`, kind: 'text' }));
 });

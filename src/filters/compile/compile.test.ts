@@ -142,7 +142,7 @@ for (const { about, collection, filter, sort, ids, position } of spec.cases) {
   });
 }
 
-test('every example of docs/filters.md selects what it says', () => {
+test('every example of docs/filters.md selects the documented records', () => {
   const page = readFileSync(new URL('../../../docs/filters.md', import.meta.url), 'utf8');
   const table = buildTable(documentedTable(page));
   const examples = [...page.matchAll(/^\| `(.+?)` +\| (filter|sort) +\| (?:`(\w+)`|(nothing)|—) /gm)];
@@ -217,7 +217,7 @@ test('no value of a filter becomes text of the statement', () => {
   assert.deepEqual(select(small, filter), []);
 });
 
-test('a pattern of 256 bytes is taken and one of 257 is refused with its position', () => {
+test('a pattern of 256 bytes is accepted and one of 257 is refused with its position', () => {
   assert.deepEqual(select(small, `title ~ '${'x'.repeat(256)}'`), []);
   const error = refusalOf(() => select(small, `title ~ '${'ü'.repeat(128)}x'`));
   assert.equal(positionOf(error), 8);

@@ -43,12 +43,12 @@ for (const [text, message] of refused) {
   });
 }
 
-test('eight keys are taken and nine refused', () => {
+test('eight sort keys are accepted and nine refused', () => {
   assert.equal(parseSort('a,b,c,d,e,f,g,h').length, 8);
   assert.throws(() => parseSort('a,b,c,d,e,f,g,h,i'), /at most 8 sort keys; one more at position 16/);
 });
 
-test('a key of 255 characters is taken and one of 256 refused, signs not counted', () => {
+test('a sort key of 255 characters without its sign is accepted and one of 256 refused', () => {
   assert.equal(parseSort(`-${'a'.repeat(255)}`).length, 1);
   assert.throws(() => parseSort('a'.repeat(256)), /at most 255 characters/);
 });

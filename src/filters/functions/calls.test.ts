@@ -82,7 +82,7 @@ for (const filter of truths) {
   });
 }
 
-test('the guard of an argument holds for what is made of it', () => {
+test('the guard of an argument applies to the result of the call', () => {
   assert.equal(isTrue("strftime('%Y', due) = '2023'"), true);
   assert.equal(isTrue('geoDistance(lon, 0, lon, 0) = 0'), false);
 });

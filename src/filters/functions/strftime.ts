@@ -62,7 +62,7 @@ function postgresStrftime({ format, time, modifiers, now }: TimeCall): Operand {
     items.push(sql`LATERAL (SELECT ${moved(moment, modifier)} AS "$moment" OFFSET 0) AS ${alias}`);
     moment = sql`${alias}."$moment"`;
   }
-  items.push(sql`LATERAL (SELECT ${knownMoment(moment)} AS "$moment" OFFSET 0) AS "$end"`);
+  items.push(sql`LATERAL (SELECT ${momentInRange(moment)} AS "$moment" OFFSET 0) AS "$end"`);
   const parts = format.parts.map((part) =>
     'text' in part ? sql`${part.text}::text` : postgresTimePart(part.letter),
   );
@@ -115,7 +115,7 @@ function moved(moment: Sql, modifier: TimeModifier): Sql {
 
 /** Evaluates an expression on the calendar of a moment; NULL for a moment out of range, as SQLite returns on an error. */
 function onCalendar(moment: Sql, expression: Sql): Sql {
-  const fromItem = sql`(SELECT ${knownMoment(moment)} AS "$moment" OFFSET 0) AS "$known"`;
+  const fromItem = sql`(SELECT ${momentInRange(moment)} AS "$moment" OFFSET 0) AS "$known"`;
   return sql`(SELECT ${expression} FROM ${fromItem}, ${calendarAt(sql`"$known"."$moment"`)})`;
 }
 
@@ -214,7 +214,7 @@ const dayMs: Sql = sql`86400000`;
 const noonMs: Sql = sql`43200000`;
 
 /** Returns the moment, or NULL outside of 24 November -4713 to 31 December 9999: SQLite's range, for which a day can be computed. */
-function knownMoment(moment: Sql): Sql {
+function momentInRange(moment: Sql): Sql {
   return sql`CASE WHEN ${moment} BETWEEN 0 AND 464269060799999 THEN ${moment} END`;
 }
 

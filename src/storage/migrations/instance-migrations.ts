@@ -158,7 +158,7 @@ const bareEvent = sql`CREATE TABLE "$bare_event" (
   created TEXT NOT NULL,
   body BLOB NOT NULL
 ) STRICT`;
-// No row was ever deleted, so AUTOINCREMENT goes on from the highest position that was ever given.
+// No row was ever deleted, so AUTOINCREMENT goes on from the highest position that was ever used.
 const copyEvents = sql`INSERT INTO "$bare_event" SELECT * FROM "$event" ORDER BY position`;
 const dropEvent = sql`DROP TABLE "$event"`;
 const renameEvent = sql`ALTER TABLE "$bare_event" RENAME TO "$event"`;

@@ -155,7 +155,7 @@ function toNotice({
   return {
     message: isReadable
       ? 'A stored filter was rewritten: it means what it meant before the upgrade.'
-      : 'A stored filter cannot be read and denies: give it another.',
+      : 'A stored filter is invalid and now denies everyone: replace it.',
     members: {
       ...(instance !== '' && { instance }),
       ...(collection !== '' && { collection }),

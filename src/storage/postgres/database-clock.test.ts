@@ -34,7 +34,7 @@ async function open(t: TestContext): Promise<Database> {
 
 test('looks over a long and uneven way move no clock that is right', async (t) => {
   const database = await open(t);
-  const clock = new DatabaseClock(systemClock, { isGiven: false });
+  const clock = new DatabaseClock(systemClock, { isFixed: false });
   for (const [thereMs, backMs] of [
     [200, 0],
     [0, 200],
@@ -52,7 +52,7 @@ test('a machine whose clock is wrong goes by that of the database', async (t) =>
   const database = await open(t);
   for (const wrongMs of [-3_600_000, 3_600_000]) {
     const wrong: Clock = { now: () => Date.now() + wrongMs, monotonic: () => performance.now() };
-    const clock = new DatabaseClock(wrong, { isGiven: false });
+    const clock = new DatabaseClock(wrong, { isFixed: false });
     await clock.look(database);
     assert.ok(Math.abs(clock.now() - Date.now()) < 60_000);
   }
@@ -62,14 +62,14 @@ test('a machine whose clock is set between two looks goes by that of the databas
   const database = await open(t);
   let setMs = 0;
   const machine: Clock = { now: () => Date.now() + setMs, monotonic: () => performance.now() };
-  const clock = new DatabaseClock(machine, { isGiven: false });
+  const clock = new DatabaseClock(machine, { isFixed: false });
   await clock.look(database);
   for (setMs of [-3_600_000, 3_600_000]) assert.ok(Math.abs(clock.now() - Date.now()) < 60_000);
 });
 
-test('a clock that a test has given stands for that of the database', async (t) => {
+test('the clock of a test replaces that of the database', async (t) => {
   const given = new MovableClock();
-  const clock = new DatabaseClock(given, { isGiven: true });
+  const clock = new DatabaseClock(given, { isFixed: true });
   await clock.look(await open(t));
   assert.equal(clock.now(), given.now());
 });

@@ -9,19 +9,19 @@ import type { Database } from '../database.ts';
  */
 export class DatabaseClock implements Clock {
   readonly #clock: Clock;
-  readonly #isGiven: boolean;
+  readonly #isFixed: boolean;
   /** The database's time minus the monotonic time; before the first look, the machine's time minus the monotonic time. */
   #offsetMs: number;
 
-  /** With `isGiven`, a test's clock replaces the database's. */
-  constructor(clock: Clock, options: { readonly isGiven: boolean }) {
+  /** With `isFixed`, a test's clock replaces the database's. */
+  constructor(clock: Clock, options: { readonly isFixed: boolean }) {
     this.#clock = clock;
-    this.#isGiven = options.isGiven;
+    this.#isFixed = options.isFixed;
     this.#offsetMs = clock.now() - clock.monotonic();
   }
 
   now(): number {
-    return Math.round(this.#isGiven ? this.#clock.now() : this.#clock.monotonic() + this.#offsetMs);
+    return Math.round(this.#isFixed ? this.#clock.now() : this.#clock.monotonic() + this.#offsetMs);
   }
 
   monotonic(): number {
@@ -33,7 +33,7 @@ export class DatabaseClock implements Clock {
    * Assuming its middle would make this clock jump with each look, also backwards.
    */
   async look(database: Database): Promise<void> {
-    if (this.#isGiven) return;
+    if (this.#isFixed) return;
     const beforeMs = this.#clock.monotonic();
     const [row] = await database.tuples(
       sql`SELECT extract(epoch FROM clock_timestamp())::double precision * 1000`,

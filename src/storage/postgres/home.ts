@@ -16,7 +16,7 @@ import { openPostgres } from './postgres-database.ts';
 import { migrateWithoutOlderNodes, requireNoOlderNodes, type UpgradeWait } from './wait-for-nodes.ts';
 import { postgresFault } from './postgres-errors.ts';
 
-/** Nobody looks through the pages of the server: damage counts for so long after it was met. */
+/** The pages of the server are not searched: damage counts for so long after it was met. */
 const damageMs = 60_000;
 
 /** Reads may use definitions that are outdated by this much; writes never do. */

@@ -110,7 +110,7 @@ test('a write whose rows have no partition makes it and is kept, as those are th
   await bounds(database);
 });
 
-test('when the log has reached a partition one more is made, by one of those who would at the same time', async (t) => {
+test('when the log has reached a partition, one of several nodes makes the next', async (t) => {
   const { database, open, url } = await openLog(t);
   await jumpTo(url, million + 1);
   const others = Array.from({ length: 4 }, (_, at) => open({ instanceId: `other${at}` }));

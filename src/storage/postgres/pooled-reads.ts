@@ -28,7 +28,7 @@ export class PooledReads {
 
   /**
    * Runs a query, and behind it in the same packet the check that the definitions it was compiled from are current.
-   * Another process may have given a column's name to another column, or a table's to another table, and the answer would not show it:
+   * Another process may have renamed columns or tables and reused their names, and the answer would not show it:
    * hidden values would appear under a visible name, or records under the rules of another collection. Throws OutdatedDefinitions when
    * they are not, after they have been read again.
    */

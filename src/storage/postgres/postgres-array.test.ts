@@ -42,6 +42,6 @@ test('rows that are inserted together hold what they would hold alone', async (t
   assert.equal(together.length, rows.length);
 });
 
-test('what has no place in such an array is no value of a row', () => {
+test('a value that an array cannot hold is no value of a row', () => {
   assert.throws(() => toPostgresArray([new Uint8Array(1)]), /an array of another kind holds no bytes/);
 });

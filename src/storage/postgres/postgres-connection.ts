@@ -195,7 +195,7 @@ export class PostgresConnection {
           reject(toPostgresError(error));
           return;
         }
-        // Several statements in one command give an array of results, of which no caller needs the rows.
+        // Several statements in one command return an array of results, of which no caller needs the rows.
         const rows = (result.rows ?? []) as unknown[] as Shape[];
         resolve({ rows, changed: result.rowCount ?? 0, command: result.command });
       });
@@ -278,7 +278,7 @@ export const valueTypes = {
 /**
  * As `valueTypes`, but an answer that is too large to hold is refused. pg rejects the query with what a parser throws, after it has
  * received and dropped the remaining rows; the session stays usable. `getTypeParser` is called for the columns that each answer begins
- * with, which resets the count: a session gives one answer after the other.
+ * with, which resets the count: a session returns one answer after the other.
  */
 function boundedTypes(rows: { readonly bytesMax: number }): typeof valueTypes {
   let length = 0;

@@ -237,7 +237,7 @@ test('a work that ran by definitions which another process has changed is run ag
   assert.deepEqual(await ids(database), ['by 1.0', 'by 2.1']);
 });
 
-test('a table that changes under prepared statements costs nobody an error', async (t) => {
+test('a table that changes under prepared statements causes no error', async (t) => {
   const { database } = await openNotes(t, { max: 1 });
   const note = database.names.collectionTable('note');
   const read = (): Promise<unknown> => database.all(sql`SELECT * FROM ${note}`);

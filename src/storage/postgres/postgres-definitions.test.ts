@@ -36,7 +36,7 @@ test('a write is kept that asks more of a changed table, each prepared before, t
   assert.equal(await work(), 6);
 });
 
-test('a work that asks nothing is run again where it was refused by definitions that are no more', async (t) => {
+test('a work without statements is run again when it was rejected by outdated definitions', async (t) => {
   const { database, change, versionInMemory } = await openNode(t);
   const before = versionInMemory();
   await change();

@@ -12,7 +12,7 @@ import {
   toPostgresError,
 } from './postgres-errors.ts';
 
-test('what a waiting client can do about it decides how an error is told', () => {
+test('the code of an error depends on what a client can do about it', () => {
   for (const [code, state] of [
     [
       'unavailable',
@@ -32,7 +32,7 @@ test('what a waiting client can do about it decides how an error is told', () =>
   }
 });
 
-test('what the server says of its storage is disk, damage, unavailable, or nothing', () => {
+test('the storage fault of an error of the server is disk, damage, unavailable, or none', () => {
   for (const [fault, states] of [
     ['disk', '53100 58030'],
     ['damage', 'XX001 XX002 58P01'],
@@ -59,14 +59,14 @@ test('a connection that is lost or never came about is unavailable', () => {
   }
 });
 
-test('what is a bug of ours stays what it is', () => {
+test('bugs stay unchanged', () => {
   for (const state of ['42P01', '42703', '42601', '23502', '23503', '23514', 'XX000']) {
     const error = driverError(state);
     assert.equal(toPostgresError(error), error);
   }
 });
 
-test('a unique index is told by its columns, whatever the language, their names and the values', () => {
+test('a unique violation is reported by its columns, whatever the language, their names and the values', () => {
   for (const [detail, columns] of [
     ['Key (id)=(a) already exists.', ['id']],
     ['Key (a, b)=(x, y)=(z) already exists.', ['a', 'b']],
@@ -95,7 +95,7 @@ test('after a failed COMMIT only an error that proves a rollback lets the outcom
   assert.ok(toCommitError(toPostgresError(new Error('Connection terminated'))) instanceof EngineFailure);
 });
 
-test('collisions and stale statements are recognised also when they have been told in our words', () => {
+test('collisions and stale statements are recognised also after their translation', () => {
   assert.ok(isCollision(toPostgresError(driverError('40P01'))));
   assert.ok(!isCollision(toPostgresError(driverError('57014'))));
   assert.ok(isStaleStatement(toPostgresError(driverError('0A000', { routine: 'RevalidateCachedQuery' }))));

@@ -172,7 +172,7 @@ const rolledBackStates = new Set([
 
 /**
  * Makes the same UniqueViolation as on SQLite: with the columns if the index is over plain columns, else with its name. PostgreSQL
- * gives the columns only in a translated sentence, `Key (a, "B")=(1, 2) already exists.`, and not at all when the role may not see the
+ * reports the columns only in a translated sentence, `Key (a, "B")=(1, 2) already exists.`, and not at all when the role may not see the
  * values.
  */
 function toUniqueViolation(error: DatabaseError): UniqueViolation {

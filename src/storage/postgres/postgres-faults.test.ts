@@ -53,7 +53,7 @@ test('a backend that is ended in the middle of a work costs that work all it did
   assert.deepEqual(await ids(database), ['d']);
 });
 
-test('a statement that takes too long is ended and told as unavailable, and its connection goes on', async (t) => {
+test('a statement that takes too long is ended and reported as unavailable, and its connection goes on', async (t) => {
   const { database } = await openRows(t, { max: 1, statementTimeoutMs: 500 });
   const pid = sql`SELECT pg_backend_pid() AS pid`;
   const before = await database.get(pid);
@@ -102,7 +102,7 @@ test('a change of tables has more time in all, and no more than that', async (t)
   await assert.rejects(limited.write(sleepOften(600), { isExclusive: true }), isUnavailable);
 });
 
-test('a network that swallows everything holds nobody for ever', async (t) => {
+test('a network that swallows all packets blocks no caller for ever', async (t) => {
   const { database, proxy } = await openRowsThrough(t, startCountingProxy, {
     statementTimeoutMs: 1_000,
     transactionTimeoutMs: 1_000,
@@ -136,7 +136,7 @@ for (const when of ['before', 'after'] as const) {
   });
 }
 
-test('a commit that no longer waits for its standby, because somebody gave that up, is not taken for kept', async (t) => {
+test('a commit whose wait for the standby was cancelled does not count as kept', async (t) => {
   const settings = ['wal_level=replica', 'max_wal_senders=1', 'synchronous_standby_names=nobody'];
   const server = await startTestPostgres({ settings });
   t.after(() => server.stop());
@@ -161,7 +161,7 @@ test('a commit that no longer waits for its standby, because somebody gave that 
   assert.deepEqual(await ids(database), ['a']);
 });
 
-test('what was acknowledged outlives crashes of the server, and all else is told as what it is', async (t) => {
+test('acknowledged writes survive crashes of the server, and others are reported as failed or unknown', async (t) => {
   const server = await startTestPostgres();
   t.after(() => server.stop());
   const url = await server.createDatabase();

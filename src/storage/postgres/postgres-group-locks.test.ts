@@ -23,7 +23,7 @@ test('of works that change the same rows, here and on another node, none is lost
   assert.deepEqual((await counted(database)).counts, { a: 2 * each, b: 2 * each, c: 2 * each });
 });
 
-test('a work whose row somebody else has locked waits alone, and the others do not wait for it', async (t) => {
+test('a work whose row is locked by another transaction waits alone', async (t) => {
   const { database, url } = await openCounters(t, ['a', 'b', 'c']);
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -43,7 +43,7 @@ test('a work whose row somebody else has locked waits alone, and the others do n
   assert.equal(await locked, 1);
 });
 
-test('works that wait for the lock of somebody else hold up no others', async (t) => {
+test('works that wait for a foreign lock block no others', async (t) => {
   const { database, url } = await openCounters(t, ['a', 'b']);
   const client = new Client({ connectionString: url });
   await client.connect();

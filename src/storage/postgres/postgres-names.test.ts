@@ -6,7 +6,7 @@ import { numberPlaceholders } from './postgres-connection.ts';
 import { advisoryKey, physicalColumn, physicalName, postgresNames } from './postgres-names.ts';
 import { StatementNames } from './prepared-statements.ts';
 
-test('names are qualified, and shared tables are told apart by the instance', () => {
+test('names are qualified, and rows of shared tables are scoped by the instance', () => {
   const names = postgresNames('i_abc', 'abc');
   assert.equal(names.collectionTable('posts').text, '"i_abc"."posts"');
   assert.equal(names.collectionTable('a"b').text, '"i_abc"."a""b"');
@@ -69,7 +69,7 @@ test('placeholders are numbered, and what stands between quotes is left alone', 
   }
 });
 
-test('a text is prepared when it comes again, and what is unused is dropped', () => {
+test('a text is prepared when it comes again, and dropped when it is unused', () => {
   const names = new StatementNames(2);
   assert.equal(names.nameOf('a'), undefined);
   const name = names.nameOf('a');

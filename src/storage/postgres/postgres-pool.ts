@@ -178,7 +178,7 @@ class SessionPool implements PostgresPool {
     const timer = connection.expireAfter(this.#options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
     try {
       const { rows } = await connection.command(greeting(this.statementTimeoutMs, this.transactionTimeoutMs));
-      // `command` gives arrays; the columns are those of `greeting`.
+      // `command` returns arrays; the columns are those of `greeting`.
       const row = rows[0] as unknown as readonly string[];
       const [version, fsync, synchronousCommit, readOnly, encoding = ''] = row;
       if (Number(version) < serverVersionMin) {
@@ -190,7 +190,7 @@ class SessionPool implements PostgresPool {
         throw new AppError('unavailable', `The server may lose acknowledged writes: ${names} is off.`);
       }
       if (readOnly === 'on') {
-        throw new AppError('unavailable', 'The database takes no writes.', { retryAfter: 5 });
+        throw new AppError('unavailable', 'The database is read-only.', { retryAfter: 5 });
       }
       if (!wholeEncodings.has(encoding)) {
         throw new AppError(

@@ -91,7 +91,7 @@ test("what a client sent and cannot be stored is the client's error", async (t) 
   await assert.rejects(add(database, random), refused);
 });
 
-test('a unique index is told by its columns, and by its name where they are expressions', async (t) => {
+test('a unique violation is reported by its columns, and by the index where they are expressions', async (t) => {
   const database = await openNotes(t);
   const note = database.names.collectionTable('note');
   const change = sql`CREATE UNIQUE INDEX "note $text" ON ${note} (text, size) WHERE size > 0`;

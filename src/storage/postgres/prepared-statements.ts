@@ -24,7 +24,7 @@ export class StatementNames {
   #old = new Map<string, StatementEntry>();
   #dropped: string[] = [];
   #names = 0;
-  /** The characters of all texts that were ever given a name. */
+  /** The characters of all texts that ever got a name. */
   #namedLength = 0;
   /** The characters of all texts in the young generation. */
   #length = 0;

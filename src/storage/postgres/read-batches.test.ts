@@ -9,7 +9,7 @@ import { ReadBatches } from './read-batches.ts';
 const lookup = lookupByKey(sql`SELECT text FROM note WHERE id = ${''}`);
 const options = { timeoutMs: 1_000, definitionsVersion: undefined };
 
-test('lookups that are together more than can be held are asked one by one', async () => {
+test('lookups whose combined answer is too large are run one by one', async () => {
   const asked: number[] = [];
   const questions = new ReadBatches({
     waitingMax: 10,
@@ -26,7 +26,7 @@ test('lookups that are together more than can be held are asked one by one', asy
   assert.deepEqual(asked, [3, 1, 1, 1]);
 });
 
-test('a row that several ask for is asked for once', async () => {
+test('concurrent lookups of one row are run once', async () => {
   const asked: string[] = [];
   const questions = new ReadBatches({
     waitingMax: 10,
@@ -45,7 +45,7 @@ test('a row that several ask for is asked for once', async () => {
   assert.deepEqual(asked, ['a', 'a']);
 });
 
-test('of many lookups at the same time two questions are asked at a time', async () => {
+test('concurrent lookups are combined into two queries at a time', async () => {
   const running: number[] = [];
   let now = 0;
   const questions = new ReadBatches({
@@ -70,7 +70,7 @@ test('of many lookups at the same time two questions are asked at a time', async
   assert.equal(Math.max(...running), 2);
 });
 
-test('the same search is asked once for all who wait, by these values and this time alone', async () => {
+test('identical searches share one query, by values and timeout', async () => {
   const asked: unknown[] = [];
   const questions = new ReadBatches({
     waitingMax: 20,
@@ -95,7 +95,7 @@ test('the same search is asked once for all who wait, by these values and this t
   ]);
 });
 
-test('nobody waits long for a question that somebody else has asked', async () => {
+test('no read waits long for the query of another', async () => {
   const ends: (() => void)[] = [];
   const questions = new ReadBatches({
     waitingMax: 20,
@@ -116,7 +116,7 @@ test('nobody waits long for a question that somebody else has asked', async () =
   await drained;
 });
 
-test('a lookup that waits is asked by the definitions of when it was made, and shared only by those of the same', async () => {
+test('a queued lookup keeps its version of the definitions, and is combined only with the same version', async () => {
   const asked: unknown[] = [];
   const questions = new ReadBatches({
     waitingMax: 20,

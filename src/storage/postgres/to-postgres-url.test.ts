@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { AppError } from '../../base/errors.ts';
 import { toPostgresUrl } from './postgres-pool.ts';
 
-test('a URL is taken as it is, but for the names of modes that mean full verification', () => {
+test('a URL is used unchanged, except modes that mean full verification', () => {
   for (const url of [
     'postgres://app:pass%23word@host:5432/data?sslmode=verify-full&application_name=x',
     'postgresql://app@/data?host=/run/postgresql',

@@ -4,7 +4,7 @@ import { AppError } from '../../base/errors.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Database, Reader } from '../database.ts';
 
-/** As long as a node's leases last: one that has given no sign of life for longer is taken for dead. */
+/** As long as a node's leases last: a node without a sign of life for longer counts as dead. */
 const aliveSeconds = 10;
 const lookIntervalMs = 500;
 

@@ -144,7 +144,7 @@ test('a work that fails before it has written anything spoils nothing', async (t
   assert.deepEqual(await stored(database), { ids: 'ab', transactions: 1 });
 });
 
-test('a work whose question fails takes no other with it', async (t) => {
+test('a work whose query fails leaves others unaffected', async (t) => {
   const database = await openNotes(t);
   const statuses = await statusesOf([
     database.write((tx) => insert(tx, 'a'), appending),
@@ -155,7 +155,7 @@ test('a work whose question fails takes no other with it', async (t) => {
   assert.equal((await stored(database)).ids, 'ab');
 });
 
-test('a work that awaits something else takes no other with it', async (t) => {
+test('a work that awaits something else leaves others unaffected', async (t) => {
   const database = await openNotes(t);
   const statuses = await statusesOf([
     database.write((tx) => insert(tx, 'a'), appending),
@@ -194,7 +194,7 @@ test('works of a group that are much together are inserted in several statements
   assert.deepEqual(await stored(database), { ids: 'abc', transactions: 1 });
 });
 
-test('a stop waits for the works that have been asked for', async (t) => {
+test('a stop waits for the works that have been started', async (t) => {
   const database = await openNotes(t);
   const writes = ['a', 'b'].map((id) => database.write((tx) => insert(tx, id), appending));
   await database.stop();
@@ -291,7 +291,7 @@ test('changes that share a transaction set what they would set alone, and nothin
   assert.deepEqual(await changed('shared', true), await changed('alone', false));
 });
 
-test('statements of a work stay in its order, whatever its neighbours ask for', async (t) => {
+test('statements of a work stay in its order, whatever its neighbours run', async (t) => {
   const database = await openNotes(t);
   await database.write(
     (tx) =>

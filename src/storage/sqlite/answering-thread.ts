@@ -28,7 +28,7 @@ export class AnsweringThread<Question, Answer> {
   }
 
   /** Rejects with `endError` when the thread ends before it has answered. */
-  ask(question: Question): Promise<Answer> {
+  request(question: Question): Promise<Answer> {
     if (this.#endError !== undefined) return Promise.reject(this.#endError);
     const answer = Promise.withResolvers<Answer>();
     this.#waiting.push(answer);

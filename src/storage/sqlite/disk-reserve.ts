@@ -63,7 +63,7 @@ export class DiskReserve implements Reserve {
         return await work();
       } finally {
         this.#fold(instanceId);
-        await this.#takeBack().catch(() => undefined);
+        await this.#restore().catch(() => undefined);
         this.#lent.resolve();
         this.#lent = undefined;
       }
@@ -85,7 +85,7 @@ export class DiskReserve implements Reserve {
   }
 
   /** Leaves some space free, but prefers half of the reserve: concurrent writers would otherwise use the free space up, time after time. */
-  async #takeBack(): Promise<void> {
+  async #restore(): Promise<void> {
     const { whole, free } = await this.#measure();
     await this.#fill(Math.min(whole, Math.max(free - spareBytes, Math.min(free, whole / 2))));
   }

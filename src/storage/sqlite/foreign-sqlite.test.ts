@@ -46,7 +46,7 @@ test('names are quoted, and integers beyond 2^53 come whole', async (t) => {
   assert.deepEqual([...foreign.rows('a"b; --', ['x" y'])], [[9_007_199_254_740_993n]]);
 });
 
-test('what is computed is neither named nor run, even when somebody asks for it', async (t) => {
+test('computed columns are neither listed nor run, even on request', async (t) => {
   const file = make(
     t,
     `CREATE TABLE t (id TEXT, size AS (length(id)), big AS (hex(id)) STORED); INSERT INTO t VALUES ('a');
@@ -87,7 +87,7 @@ test('a file with a log is read as a copy without a name, and nothing is left be
   assert.deepEqual(readdirSync(join(file, '..')), before);
 });
 
-test('a copy that is not complete goes with the process that is told to end', async (t) => {
+test('an incomplete copy is removed when a signal ends the process', async (t) => {
   const file = make(t, 'PRAGMA journal_mode = WAL; CREATE TABLE t (id TEXT)');
   const writer = new DatabaseSync(file);
   t.after(() => writer.close());

@@ -85,7 +85,7 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
       reserve.start();
       watches = watchFiles({ database: control, mark }, opened, onError);
     },
-    // Nobody else changes the schema: this process has locked the directory.
+    // No other process changes the schema: this process has locked the directory.
     isOutdated: false,
     fault: (instance) => refusedFault(directory) ?? health.faultFor(instance),
     refresh: async (instanceId) => {

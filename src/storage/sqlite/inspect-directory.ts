@@ -12,7 +12,7 @@ export interface InspectedFile {
   readonly problem: string | undefined;
   /** How many migrations the file has, and how many this version has. */
   readonly steps: number;
-  readonly stepsKnown: number;
+  readonly currentSteps: number;
 }
 
 const problemsMax = 3;
@@ -33,7 +33,7 @@ export function inspectDirectory(directory: string): readonly InspectedFile[] {
   ];
 }
 
-function inspectFile(directory: string, name: string, stepsKnown: number): InspectedFile {
+function inspectFile(directory: string, name: string, currentSteps: number): InspectedFile {
   try {
     const database = new DatabaseSync(join(directory, name), { readOnly: true });
     try {
@@ -44,13 +44,13 @@ function inspectFile(directory: string, name: string, stepsKnown: number): Inspe
         name,
         problem: report === 'ok' ? undefined : report,
         steps: Number(row?.['steps']),
-        stepsKnown,
+        currentSteps,
       };
     } finally {
       database.close();
     }
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
-    return { name, problem, steps: 0, stepsKnown };
+    return { name, problem, steps: 0, currentSteps };
   }
 }

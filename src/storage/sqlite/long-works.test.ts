@@ -190,7 +190,7 @@ test('what alters a few tables of a small file is done in one turn, and of a lar
   assert.ok((await turnsOfWork()) >= 10);
 });
 
-test('a thread writes no file that has taken the place of another', async (t) => {
+test('a thread writes no file that has replaced another', async (t) => {
   const { path, alter, database } = await setUp(t);
   await database.write((tx) => add(tx, 'kept'));
   renameSync(path, `${path}.moved`);
@@ -252,7 +252,7 @@ test('a slow search shows no commit of a thread before this thread knows of it',
   assert.deepEqual(await found, [true, [['before'], ['new']]]);
 });
 
-test('a file is closed after the long work that runs, and without those that wait for a thread', async (t) => {
+test('a file is closed after its running long work, without the ones that wait for a thread', async (t) => {
   const { database, path, alter } = await setUp(t);
   const runs = Promise.withResolvers<void>();
   const first = alter(async (tx) => {

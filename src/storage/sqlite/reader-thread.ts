@@ -61,11 +61,11 @@ export class ReaderThread {
 
   async search(search: ReaderSearch): Promise<ReaderRows> {
     const rows: Tuple[] = [];
-    let piece = requireRows(await this.#thread.ask({ kind: 'search', search }));
+    let piece = requireRows(await this.#thread.request({ kind: 'search', search }));
     rows.push(...piece.rows);
     while (!piece.isLast) {
       // Not all at once: messages that have arrived are received in one turn of the event loop.
-      piece = requireRows(await this.#thread.ask({ kind: 'more' }));
+      piece = requireRows(await this.#thread.request({ kind: 'more' }));
       rows.push(...piece.rows);
     }
     return { rows, tookMs: piece.tookMs };
@@ -74,7 +74,7 @@ export class ReaderThread {
   /** Closes a file, once the search is over that runs now. */
   async close(fileNumber: number): Promise<void> {
     try {
-      await this.#thread.ask({ kind: 'close', fileNumber });
+      await this.#thread.request({ kind: 'close', fileNumber });
     } catch (error) {
       // With the thread its files were closed.
       if (error !== this.#thread.endError) throw error;

@@ -97,7 +97,7 @@ test('the main thread goes on while a thread searches', async (t) => {
   await assert.rejects(slow, QueryTimeout);
 });
 
-test('a search sees what was written before, and nothing that was not committed', async (t) => {
+test('a search sees earlier writes, and nothing uncommitted', async (t) => {
   const { database, pool, search } = await setUp(t);
   await search(slowRows);
   for (let written = 3; written < 20; written += 1) {
@@ -139,7 +139,7 @@ test('rows that are too large to hold in memory are refused in a thread as well'
   assert.equal((await search(slowRows)).length, 2);
 });
 
-test('a mistake in a slow search is told as on the main thread', async (t) => {
+test('an error of a slow search is the same as on the main thread', async (t) => {
   const { database, search } = await setUp(t);
   const renamed = (): Promise<Tuple[]> => search(slowRows, sql`text`);
   await renamed();

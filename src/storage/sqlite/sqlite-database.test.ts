@@ -60,19 +60,19 @@ test('works of neighbouring turns share a commit when as many were answered befo
   assert.equal(await commitsOf(database, () => addInTurns(database, { works: 6 })), 1);
 });
 
-test('nobody waits for more works than were answered before', async (t) => {
+test('a group waits for no more works than were answered before', async (t) => {
   const database = await openNumbers(t);
   await addSlowly(database, 3);
   assert.ok((await commitsOf(database, () => addInTurns(database, { works: 6 }))) > 1);
 });
 
-test('nobody waits once a turn has brought nothing', async (t) => {
+test('a group does not wait after a turn without new works', async (t) => {
   const database = await openNumbers(t);
   await addSlowly(database, 6);
   assert.equal(await commitsOf(database, () => addInTurns(database, { works: 2, calmTurns: 2 })), 2);
 });
 
-test('nobody waits for longer than the group before took', async (t) => {
+test('a group waits no longer than the group before took', async (t) => {
   const database = await openNumbers(t);
   const startMs = performance.now();
   await add(database, 6);
@@ -128,7 +128,7 @@ test('a file that another process has locked for longer than five seconds answer
   await add(database, 1);
 });
 
-test('whoever opens a file that another process is just making waits for it', async (t) => {
+test('opening a file waits for the process that is creating it', async (t) => {
   const file = join(temporaryFolder(t), 'new.db');
   const maker = await startChild(t, 'test/engines/hold-lock.ts', ['writer', file, '500']);
   assert.equal(maker.line, 'held');
@@ -137,7 +137,7 @@ test('whoever opens a file that another process is just making waits for it', as
   assert.deepEqual({ ...(await database.get(sql`PRAGMA journal_mode`)) }, { journal_mode: 'wal' });
 });
 
-test('a look at the log shows nobody what is not on the disk yet', async (t) => {
+test('reading the state of the log reveals no commit that is not on the disk', async (t) => {
   const database = openSqlite({ path: join(temporaryFolder(t), 'data.db') });
   t.after(() => database.stop());
   await database.write((tx) => tx.run(sql`CREATE TABLE t (number INTEGER NOT NULL)`));
@@ -195,7 +195,7 @@ test('an answer beyond 256 MiB is refused before it fills the memory', async (t)
   await assert.rejects(tooLarge, { code: 'bad_request' });
 });
 
-test('the version of SQLite is told as three numbers', () => {
+test('the version of SQLite is returned as three numbers', () => {
   const [major, minor, patch] = sqliteVersion();
   assert.equal(`${major}.${minor}.${patch}`, process.versions['sqlite']);
 });

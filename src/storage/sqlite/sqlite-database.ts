@@ -332,7 +332,7 @@ class SqliteDatabase implements SqliteFile {
     try {
       this.#reader.run(COMMIT);
     } catch {
-      // A medium that fails ends the transaction by itself. Nobody could catch the error here; if it persists, the next read fails.
+      // A medium that fails ends the transaction by itself. No caller could catch the error here; if it persists, the next read fails.
     }
   }
 

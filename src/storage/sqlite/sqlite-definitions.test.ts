@@ -36,7 +36,7 @@ test('a change of our own is known, and read by the other one', async (t) => {
   assert.deepEqual([await theirs.definitions.refresh(theirs.database), theirs.reads()], [true, 1]);
 });
 
-test('a read that names what is gone says so once the definitions were read again', async (t) => {
+test('a read of a dropped table fails as outdated after the definitions were read again', async (t) => {
   const { ours, theirs } = await openTwice(t);
   assert.deepEqual(await ours.database.tuples(sql`SELECT a FROM t`), []);
   await changeTable(theirs.database, 'b');

@@ -135,7 +135,7 @@ function toJson(value: SqlValue): SqlValue {
   return typeof value === 'string' ? value.toWellFormed() : value;
 }
 
-/** The rows first, then those that follow, which find them by their positions: there are no gaps, as nobody else inserts meanwhile. */
+/** The rows first, then their dependents, which find them by their positions: there are no gaps, as no other work inserts meanwhile. */
 function sqliteInsertWith(
   { from, inserts }: Insertion,
   { into, row, columns, runs }: DependentRows,

@@ -127,7 +127,7 @@ test('nothing is copied of a directory that is new or current', async (t) => {
   assert.deepEqual([copiesIn(empty), copiesIn(current)], [[], []]);
 });
 
-test('files that cannot be read keep no other from its copy, as their opening says what is wrong', async (t) => {
+test('unreadable files do not prevent copies of the others', async (t) => {
   const directory = makeDirectory(t);
   const [older, garbage] = directory.instances;
   writeFileSync(garbage, 'no database '.repeat(1_000));
@@ -142,7 +142,7 @@ test('files that cannot be read keep no other from its copy, as their opening sa
   assert.deepEqual(copiesIn(directory.path), ['instances/a/data.db-schema-3']);
 });
 
-test('a copy that cannot be made leaves none of the others, and says what to do', async (t) => {
+test('a failed copy removes the others, and reports the remedy', async (t) => {
   const directory = makeDirectory(t);
   const [, second] = directory.instances;
   // The last of them would have to be made in a folder that does not exist.
@@ -219,7 +219,7 @@ test('a file that another process has upgraded meanwhile is no copy of what it w
   assert.deepEqual(copiesIn(directory.path), []);
 });
 
-test('files are looked at once for a version, and those that are put back later are copied when they are opened', async (t) => {
+test('files are inspected once for a version, and restored ones are copied when they are opened', async (t) => {
   const directory = makeDirectory(t);
   const [file] = directory.instances;
   const first = copiesOf(directory);

@@ -113,7 +113,7 @@ export class UpgradeCopies {
     );
   }
 
-  /** Makes all copies under other names before it gives any its own. */
+  /** Makes all copies under other names before it renames any. */
   async #copyFiles(files: readonly OlderFile[]): Promise<void> {
     const copies: { readonly file: OlderFile; readonly unfinished: string }[] = [];
     try {
@@ -211,7 +211,7 @@ function readFrom<Value>(path: string, read: (database: DatabaseSync) => Value):
   if (!existsSync(path)) return undefined;
   try {
     const place = pathToFileURL(path);
-    // Nobody has the file open: SQLite then needs no files beside it, which it could not remove again.
+    // No process has the file open: SQLite then needs no files beside it, which it could not remove again.
     if (!existsSync(`${path}-wal`)) place.search = '?immutable=1';
     const database = new DatabaseSync(place, { readOnly: true, timeout: busyTimeoutMs });
     try {

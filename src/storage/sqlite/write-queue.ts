@@ -316,7 +316,7 @@ export class WriteQueue {
     this.#bulkInserts.clear();
     this.#hasWritten = false;
     await writer.run(BEGIN);
-    // Nobody can commit from now on, so that this connection sees what the transaction sees, even if that is another one's.
+    // No other connection can commit from now on, so that this connection sees what the transaction sees, even if that is another one's.
     while (this.#options.isOutdated?.(this.#connection) === true) {
       await writer.run(ROLLBACK);
       // A view that began in this turn may be too old to see the change.

@@ -76,7 +76,7 @@ test('quick searches are neither refused nor counted, whatever others use up', (
   }
 });
 
-test('a quick search that was held up once is not taken for a slow one', () => {
+test('a quick search that was delayed once does not count as slow', () => {
   const { search, refuse } = setUp();
   assert.equal(search('quick', 8), 8);
   // Until not even that is begun any more.
@@ -84,7 +84,7 @@ test('a quick search that was held up once is not taken for a slow one', () => {
   for (let asked = 0; asked < 10; asked += 1) assert.equal(search('quick', 0.1), 0.1);
 });
 
-test('a slow search is run again as soon as the budget has got back what it needs', () => {
+test('a slow search is run again as soon as the budget has recovered', () => {
   const { search, refuse, wait } = setUp();
   for (let asked = 0; asked < 3; asked += 1) search('slow', 300);
   // The rest of the budget, in vain.
@@ -97,7 +97,7 @@ test('a slow search is run again as soon as the budget has got back what it need
   assert.equal(search('slow', 300), 300);
 });
 
-test('a search of unknown length is given more each time, up to the query timeout', () => {
+test('a search of unknown length gets more time with each run, up to the query timeout', () => {
   const { search, refuse, wait } = setUp();
   refuse('endless', 1e9);
   wait(500);

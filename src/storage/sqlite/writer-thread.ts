@@ -105,7 +105,7 @@ export class WriterThread implements SqliteWriter {
   async #request<Result>(question: ToWriter): Promise<Result> {
     this.#pending += 1;
     try {
-      const answer = await this.#thread.ask(question);
+      const answer = await this.#thread.request(question);
       // The thread answers each kind of question with the result of the method of the same name.
       if (answer.kind === 'done') return answer.result as Result;
       throw toError(answer);
