@@ -21,7 +21,7 @@ import {
   findAnswer,
   type IdempotentRequest,
   idempotentRequest,
-  type KeptAnswer,
+  type StoredAnswer,
   runOnce,
 } from '../records/idempotency.ts';
 import type { RemovalRunner } from '../records/removal-runner.ts';
@@ -243,7 +243,7 @@ export class RequestContext<Params = object> extends ServiceContext {
   }
 }
 
-function asReplayed(answer: KeptAnswer): Answer {
+function asReplayed(answer: StoredAnswer): Answer {
   return { ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } };
 }
 

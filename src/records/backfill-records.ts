@@ -19,7 +19,7 @@ import { stateOf } from './note-change.ts';
 import { recordTable } from './record-table.ts';
 import { fromTuple, type StoredRecord } from './record.ts';
 
-/** Rows of a table that are looked through together, for a filter that few of them may meet. */
+/** Rows scanned by one statement, as a filter may match few of them. */
 const walkMax = 4_096;
 
 type Parts = Pick<Instance, 'database' | 'collections' | 'refresh'>;
@@ -65,14 +65,14 @@ export function backfillRecords(instance: Parts): BackfillRecords {
         ORDER BY "$position"${names.forUpdate}`);
       const locked = rows.map(([position, id]) => ({ position: Number(position), id: String(id) }));
       if (what.filter === '' || locked.length === 0) return locked;
-      // What has changed a record while this waited for its lock may have made it another one for the filter.
+      // A change that held the lock may have changed whether the record matches the filter.
       const at = sql`"$position"${names.anyNumberOf(locked.map(({ position }) => position))}`;
       const { from } = recordTable(collection).statements(names).joined;
-      const meeting = await tx.search(
+      const matches = await tx.search(
         sql`SELECT "$position" FROM ${from} WHERE ${at} AND ${conditionOf(instance, collection, what)}`,
       );
-      const found = new Set(meeting.map(([position]) => Number(position)));
-      return locked.filter(({ position }) => found.has(position));
+      const matching = new Set(matches.map(([position]) => Number(position)));
+      return locked.filter(({ position }) => matching.has(position));
     },
     read: async (tx, { collection: id }, positions) => {
       const collection = collections.get(id);
@@ -93,7 +93,7 @@ function toState(record: StoredRecord): BackfilledRecord {
   return { about: stateOf(record), change: { collection: record.collection, after: record.values } };
 }
 
-/** Returns the part of a range that is looked through together. */
+/** Returns the part of a range that one statement scans. */
 async function readPart(
   reader: Reader,
   collection: Collection,
@@ -107,14 +107,14 @@ async function readPart(
   return { end: typeof end === 'number' ? end : after, isLast: Number(count) < walkMax };
 }
 
-interface Looked {
+interface RecordSearch {
   readonly collection: Collection;
   readonly what: RecordChoice;
   readonly range: RecordRange;
 }
 
-/** FROM and WHERE of the records of a range that meet the filter. */
-function among(instance: Parts, { collection, what, range }: Looked): Sql {
+/** FROM and WHERE of the records of a range that match the filter. */
+function among(instance: Parts, { collection, what, range }: RecordSearch): Sql {
   const { names } = instance.database;
   const { from } = recordTable(collection).statements(names).joined;
   const isInTime = names.isInTime(sql`"$position"`, 'for some');

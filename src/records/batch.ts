@@ -32,14 +32,14 @@ import {
 
 export interface BatchEntry {
   readonly item: BatchItem;
-  /** What the item's rule may know: its own method, query and body, the batch's caller and headers. */
+  /** The input of the item's rule: its own method, query and body, the batch's caller and headers. */
   readonly input: RuleInput;
 }
 
 export type BatchResult =
   { readonly kind: 'created' | 'updated'; readonly record: StoredRecord } | { readonly kind: 'deleted' };
 
-/** Which item of a batch failed; its `cause` is what the item would have thrown alone. Nothing of the batch is kept. */
+/** Which item of a batch failed; its `cause` is what the item would have thrown alone. Nothing of the batch is stored. */
 export class BatchItemFailed extends Error {
   override readonly name = 'BatchItemFailed';
   readonly index: number;
@@ -50,7 +50,7 @@ export class BatchItemFailed extends Error {
   }
 }
 
-/** A batch whose slow work is done, up to the first item that is refused. */
+/** A batch whose slow work is done, up to the first item that is rejected. */
 export interface PreparedBatch {
   readonly items: readonly PreparedItem[];
   /** On the monotonic clock. Set by the first try: a transaction that is run again gets no more time. */
@@ -68,7 +68,7 @@ type PreparedChange =
   | { readonly kind: 'refused'; readonly error: unknown };
 
 /**
- * Prepares items up to the first that is refused, whose error is thrown in the transaction. So the error is that of the first bad item,
+ * Prepares items up to the first that is rejected, whose error is thrown in the transaction. So the error is that of the first bad item,
  * whether it is found before the transaction or in it. Items behind it cost nothing: no password is hashed for them, and no definition
  * is read again.
  */
@@ -188,10 +188,10 @@ export type BatchItem =
   | ({ readonly kind: 'update' } & UpdateRecordRequest)
   | ({ readonly kind: 'upsert' } & UpsertRecordRequest)
   | ({ readonly kind: 'delete' } & DeleteRecordRequest)
-  /** An entry that is no change of a record. It fails when its turn comes, as any other item that cannot be done. */
+  /** An entry that is no change of a record. It fails when its turn comes, as any other invalid item. */
   | { readonly kind: 'refused'; readonly error: AppError };
 
-interface Named {
+interface NamedRecord {
   readonly collection: Collection;
   readonly id: string;
   readonly isDeleted: boolean;
@@ -207,7 +207,7 @@ async function lockBatch(
   items: readonly PreparedItem[],
 ): Promise<void> {
   if (!tx.names.isConcurrent) return;
-  const named = new Map<string, Named>();
+  const named = new Map<string, NamedRecord>();
   for (const item of items) {
     if (item.kind === 'refused') continue;
     const id = idOf(item);
@@ -229,7 +229,7 @@ function idOf(item: Exclude<PreparedItem, { kind: 'refused' }>): string | undefi
   return typeof id === 'string' ? id : undefined;
 }
 
-function lock(tx: Transaction, { collection, id, isDeleted }: Named): Promise<unknown> {
+function lock(tx: Transaction, { collection, id, isDeleted }: NamedRecord): Promise<unknown> {
   const { table } = recordTable(collection).statements(tx.names);
   const end = isDeleted ? tx.names.forDelete : tx.names.forUpdate;
   return tx.tuples(sql`SELECT 1 FROM ${table} WHERE id = ${id}${end}`);

@@ -18,8 +18,8 @@ export interface AccountProof {
 }
 
 /**
- * Changes an account, whose row the caller has locked, and writes its event. No rule is asked: the caller has shown a token that
- * was sent to the owner. A new password or address ends all sessions, as everywhere. Throws RefusedWrite.
+ * Changes an account, whose row the caller has locked, and writes its event. No rule is evaluated: the caller has sent a token
+ * that was mailed to the owner. A new password or address ends all sessions, as everywhere. Throws RefusedWrite.
  */
 export async function changeAccount(
   scope: WriteScope,
@@ -28,18 +28,18 @@ export async function changeAccount(
 ): Promise<StoredRecord> {
   const { collection } = existing;
   const { email, verified, passwordHash, endsSessions } = proof;
-  const given = new Map<string, StoredValue>([
+  const changes = new Map<string, StoredValue>([
     ...(email === undefined ? [] : [['email', email] as const]),
     ...(verified === undefined ? [] : [['verified', verified ? 1 : 0] as const]),
   ]);
   const isSame = collection.fields.every(
-    ({ name }, index) => !given.has(name) || given.get(name) === existing.values[index],
+    ({ name }, index) => !changes.has(name) || changes.get(name) === existing.values[index],
   );
   if (isSame && passwordHash === undefined) return existing;
   const now = notBefore(existing, scope.instance.clock.now());
   const values = collection.fields.map((field, index) => {
     const stamp = fieldType(field).stamp?.('update', now, field.options);
-    return given.get(field.name) ?? stamp ?? existing.values[index] ?? null;
+    return changes.get(field.name) ?? stamp ?? existing.values[index] ?? null;
   });
   const isOther = passwordHash !== undefined || email !== undefined;
   const ended = isOther

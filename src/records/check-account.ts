@@ -19,12 +19,12 @@ export interface AccountWrite {
   readonly values: readonly StoredValue[];
   readonly existing?: StoredRecord;
   readonly secrets: PreparedSecrets;
-  /** What the rules of this write know. */
+  /** The request of the rules of this write. */
   readonly ruleRequest: RuleRequest;
 }
 
 /**
- * Checks what is asked of an account beyond other records, once its rule admits the write: who may verify it and change its
+ * Checks an account beyond other records, once its rule admits the write: who may verify it and change its
  * address and password. Call it for auth collections only: even an `await` of nothing would slow every write down. Throws
  * RefusedWrite; conflict when the password was changed meanwhile.
  */
@@ -47,7 +47,7 @@ async function hasManageAccess({ input, instance, tx }: WriteScope, write: Accou
   if (manageRule === null) return false;
   return unlessBroken(instance, false, async () => {
     const rule = boundRule(ruleRequest, collection, manageRule);
-    // As the create rule sees it: who says that an account is verified does not manage it by that.
+    // As the create rule sees it: sending `verified` does not make the caller its manager.
     if (existing === undefined) return valuesMeetRule(tx, rule, withVerified(collection, values, 0));
     return isAllowed(tx, rule, String(valueOf(existing, 'id')));
   });
@@ -98,12 +98,12 @@ export function withVerified(
   return values.with(at, verified);
 }
 
-/** Superusers count as verified: they prove who they are to whoever makes them. */
-export function isVerifiedByNature({ name }: Collection): boolean {
+/** Superusers count as verified: whoever creates them knows who they are. */
+export function isAlwaysVerified({ name }: Collection): boolean {
   return name === superusersName;
 }
 
-/** What the checks of an account's body need, which come before those of its fields (http-api section 6). */
+/** The input of the checks of an account's body, which run before those of its fields (http-api section 6). */
 export interface AccountForm {
   readonly body: RecordBody;
   /** The account as it would be stored. */

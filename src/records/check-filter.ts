@@ -12,14 +12,14 @@ import { planWithoutReading } from './list-records.ts';
 
 export interface FilterCheck {
   readonly isValid: boolean;
-  /** What is wrong, as a list or a definition would be refused; empty if nothing is. */
+  /** The error of a list or a definition that uses it; empty if it is valid. */
   readonly message: string;
-  /** Where in the text, in UTF-16 units from 0; null if nothing is wrong. */
+  /** Where in the text, in UTF-16 units from 0; null if it is valid. */
   readonly position: number | null;
 }
 
 /**
- * Parses and compiles a filter, a sort or a rule as where it is used, and reads nothing. For superusers, as a filter may name everything.
+ * Parses and compiles a filter, a sort or a rule as its use would, and reads no record. For superusers, as a filter may name everything.
  * Throws not_found (collection), forbidden (an API key that does not reach it), bad_request (the body).
  */
 export function checkFilter(
@@ -54,7 +54,7 @@ function decodeDraft(body: JsonObject): Draft {
   if (kind !== undefined && !isText) problems[kind] = invalidValue('Must be a text.');
   if (kind === undefined || !isText || Object.keys(problems).length > 0)
     throw new AppError('bad_request', failed, { details: problems });
-  // A rule that is null has nothing in it that could be wrong, as an empty one.
+  // A null rule is valid, as an empty one.
   return { kind, text: text ?? '' };
 }
 
@@ -79,7 +79,7 @@ function errorOf(
   }
 }
 
-/** Returns where the culprit stands, as filter-error.ts has put it into the details. */
+/** Returns the position of the error, which filter-error.ts has put into the details. */
 function positionOf({ details }: AppError): number {
   for (const detail of Object.values(details)) {
     const params = 'params' in detail ? detail['params'] : undefined;

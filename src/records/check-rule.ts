@@ -53,8 +53,8 @@ export function storedRow(collection: Collection, id: string | null, names: Name
 }
 
 /**
- * Whether the rule would be true of a record with these values. They need not be valid: what is wrong with them is told only to
- * callers whom the rule admits.
+ * Whether the rule would be true of a record with these values. They need not be valid: problems are reported only to callers
+ * whom the rule admits.
  */
 export async function valuesMeetRule(
   tx: Transaction,
@@ -69,7 +69,7 @@ export async function valuesMeetRule(
   return (await tx.search(statementOf(rule, begin))).length > 0;
 }
 
-/** Returns what a rule or filter may know that is compiled for this request alone. */
+/** Returns the inputs of a rule or filter that is compiled for this request alone. */
 export function scopeContext({ collections, database, clock }: Instance, input: RuleInput): ScopeContext {
   return { collections, names: database.names, input, now: clock.now() };
 }
@@ -100,8 +100,8 @@ export async function lookUpCaller(
   if (lookup === undefined) return input;
   const [row] = await database.tuples(withValues(lookup.select, [caller.id]));
   if (row === undefined) return input;
-  const found = lookup.fields.map((name, index) => [name, String(row[index])] as const);
-  return { ...input, callerRelations: new Map(found.filter(([, id]) => plainId.test(id))) };
+  const relationIds = lookup.fields.map((name, index) => [name, String(row[index])] as const);
+  return { ...input, callerRelations: new Map(relationIds.filter(([, id]) => plainId.test(id))) };
 }
 
 function toLookup(

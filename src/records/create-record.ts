@@ -2,13 +2,13 @@ import { toTimestamp } from '../base/timestamp.ts';
 import { admit, isLocked } from '../access/rule.ts';
 import type { Transaction } from '../storage/database.ts';
 import { auditAccount } from './audit-account.ts';
-import { checkAccount, isVerifiedByNature, withVerified } from './check-account.ts';
+import { checkAccount, isAlwaysVerified, withVerified } from './check-account.ts';
 import { currentCollection } from '../instances/current-collection.ts';
 import { admission, valuesMeetRule } from './check-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { passwordChanges, type PreparedSecrets, prepareSecrets } from './passwords.ts';
 import { noteChange } from './note-change.ts';
-import { fileSteps, placeForNew } from './record-files.ts';
+import { fileSteps, reserveFileKeys } from './record-files.ts';
 import { WrittenRecord } from '../query/condition-request.ts';
 import { recordTable } from './record-table.ts';
 import { StoredRecord, valueOf } from './record.ts';
@@ -42,13 +42,13 @@ export async function prepareCreate(
   request: CreateRecordRequest,
 ): Promise<PreparedCreate> {
   const { caller } = input;
-  const collection = await currentCollection(instance, request.collection, (known) =>
-    isLocked(known, ['createRule'], caller),
+  const collection = await currentCollection(instance, request.collection, (candidate) =>
+    isLocked(candidate, ['createRule'], caller),
   );
   admit(collection, 'createRule', caller);
   const { body } = request;
   const secrets = await prepareSecrets(instance, collection, { input, body });
-  return { ...request, secrets, newId: placeForNew(instance, collection, { caller, body }) };
+  return { ...request, secrets, newId: reserveFileKeys(instance, collection, { caller, body }) };
 }
 
 /** Makes a record with its event. Throws not_found (collection), forbidden (null rule), bad_request (values, by field). */
@@ -64,9 +64,7 @@ async function create(scope: WriteScope, prepared: PreparedCreate): Promise<Stor
   const now = toTimestamp(instance.clock.now());
   const isSuperuser = input.caller.kind === 'superuser';
   const decoded = decodeRecord(collection, prepared.body, { isSuperuser, now, newId: prepared.newId });
-  const values = isVerifiedByNature(collection)
-    ? withVerified(collection, decoded.values, 1)
-    : decoded.values;
+  const values = isAlwaysVerified(collection) ? withVerified(collection, decoded.values, 1) : decoded.values;
   const ruleRequest = { ...scope, write: new WrittenRecord(collection, values) };
   const rule = admission(ruleRequest, collection, 'createRule');
   // The rule is evaluated before any problem of the values is reported, from which a stranger would learn what is stored.
@@ -82,11 +80,11 @@ async function create(scope: WriteScope, prepared: PreparedCreate): Promise<Stor
   const record = new StoredRecord(collection, 1, values);
   const passwords = passwordChanges(collection, { body, hashes: secrets.hashes, isSuperuser });
   const account = { body, values, isSuperuser, hasNewPassword: true };
-  const kept = [...passwords, ...tokenKeyChanges(instance, collection, account)];
+  const secretChanges = [...passwords, ...tokenKeyChanges(instance, collection, account)];
   const id = String(valueOf(record, 'id'));
   await tx.inOrder([
     () => insertRecord(tx, record),
-    ...kept.map((change) => () => change(tx, id)),
+    ...secretChanges.map((change) => () => change(tx, id)),
     ...fileSteps(scope, { collection, id, after: values, body }),
     () => noteChange(scope, { kind: 'record.create', record, now }),
     () => auditAccount(scope, record, { kind: 'create' }),

@@ -7,7 +7,7 @@ import type { FieldChange, Modifier, StoredValue } from '../fields/field-type.ts
 import { fieldType } from '../fields/field-types.ts';
 import { type Field, mayWriteField } from '../fields/field.ts';
 import { type NewFile, newFilesIn } from '../fields/new-file.ts';
-import { recordTable, type ShapedField } from './record-table.ts';
+import { recordTable, type FieldPlan } from './record-table.ts';
 import type { StoredRecord } from './record.ts';
 
 /** The members of a JSON object as a client sent it. Unknown ones are ignored. */
@@ -31,7 +31,7 @@ export interface DecodedRecord {
   readonly problems: ReadonlyMap<string, FieldError>;
 }
 
-/** Decodes a body into the values of a record. Never throws: problems may be told only after the rule has admitted the caller. */
+/** Decodes a body into the values of a record. Never throws: problems are reported only after the rule has admitted the caller. */
 export function decodeRecord(
   collection: Collection,
   body: RecordBody,
@@ -48,17 +48,17 @@ export function decodeRecord(
   const { fields } = recordTable(collection);
   // A plain loop: every write runs it, and an iterator and an object per value would be felt.
   for (let index = 0; index < fields.length; index += 1) {
-    const shaped = fields[index];
-    if (shaped === undefined) continue;
+    const plan = fields[index];
+    if (plan === undefined) continue;
     const before = existing?.values[index];
-    const value = decodeValue(shaped, before, context);
-    const problem = isToBeChecked(shaped, before, context)
-      ? shaped.type.checkFiles === undefined
-        ? checkValue(shaped, value, before)
-        : checkFiles(shaped, value, { before, body })
+    const value = decodeValue(plan, before, context);
+    const problem = isToBeChecked(plan, before, context)
+      ? plan.type.checkFiles === undefined
+        ? checkValue(plan, value, before)
+        : checkFiles(plan, value, { before, body })
       : undefined;
-    if (problem !== undefined) problems.set(shaped.name, problem);
-    values.push(shaped.isSecret ? null : value);
+    if (problem !== undefined) problems.set(plan.name, problem);
+    values.push(plan.isSecret ? null : value);
   }
   return { values, problems };
 }
@@ -70,33 +70,29 @@ interface DecodeContext {
 }
 
 /** Returns the value to store. `before` is the present one; undefined while the record is made. */
-function decodeValue(
-  shaped: ShapedField,
-  before: StoredValue | undefined,
-  context: DecodeContext,
-): StoredValue {
-  const { field, type } = shaped;
+function decodeValue(plan: FieldPlan, before: StoredValue | undefined, context: DecodeContext): StoredValue {
+  const { field, type } = plan;
   const { now, existing } = context.options;
   if (type.stamp !== undefined) {
     const moment = existing === undefined ? 'create' : 'update';
     return type.stamp(moment, now, field.options) ?? before ?? type.zero(field.options);
   }
-  if (isGiven(shaped, context)) {
-    const value = givenValue(shaped, before, context);
-    return value === '' && before === undefined ? (generated(shaped, context.options) ?? value) : value;
+  if (isSent(plan, context)) {
+    const value = sentValue(plan, before, context);
+    return value === '' && before === undefined ? (generatedValue(plan, context.options) ?? value) : value;
   }
   return (
-    before ?? (before === null ? null : (generated(shaped, context.options) ?? type.zero(field.options)))
+    before ?? (before === null ? null : (generatedValue(plan, context.options) ?? type.zero(field.options)))
   );
 }
 
-function isGiven({ name, isOpen }: ShapedField, { body, modifications, options }: DecodeContext): boolean {
+function isSent({ name, isOpen }: FieldPlan, { body, modifications, options }: DecodeContext): boolean {
   return (isOpen || options.isSuperuser) && (Object.hasOwn(body, name) || modifications.has(name));
 }
 
 /** Returns the value that was sent, or else the present one, with every modification applied in order. */
-function givenValue(
-  { field, type }: ShapedField,
+function sentValue(
+  { field, type }: FieldPlan,
   before: StoredValue | undefined,
   { body, modifications }: DecodeContext,
 ): StoredValue {
@@ -108,28 +104,24 @@ function givenValue(
   return changes.reduce((value, change) => type.modify?.(value, change, field.options) ?? value, whole);
 }
 
-/** What a text field with `autogeneratePattern` gets when nothing was given for it. */
-function generated(
-  { field, type, isId, isStandardId }: ShapedField,
+/** Returns the value of a text field with `autogeneratePattern` for which the body has none. */
+function generatedValue(
+  { field, type, isId, isStandardId }: FieldPlan,
   { now, newId }: DecodeRecordOptions,
 ): StoredValue | undefined {
   if (isId && newId !== undefined) return newId;
   return isStandardId ? newRecordId(fromTimestamp(now)) : type.generate?.(field.options);
 }
 
-function isToBeChecked(
-  shaped: ShapedField,
-  before: StoredValue | undefined,
-  context: DecodeContext,
-): boolean {
+function isToBeChecked(plan: FieldPlan, before: StoredValue | undefined, context: DecodeContext): boolean {
   // A generated id is not checked: the check would cost as much as all others together.
-  if (before === undefined) return !shaped.isStandardId || isGiven(shaped, context);
+  if (before === undefined) return !plan.isStandardId || isSent(plan, context);
   // A secret is stored apart from the record, and was checked when it was sent.
-  return !shaped.isSecret || isGiven(shaped, context);
+  return !plan.isSecret || isSent(plan, context);
 }
 
 function checkValue(
-  { field, type, isId }: ShapedField,
+  { field, type, isId }: FieldPlan,
   value: StoredValue,
   before: StoredValue | undefined,
 ): FieldError | undefined {
@@ -140,7 +132,7 @@ function checkValue(
 
 /** Checks the value of a field of files, together with those that were sent for it. */
 function checkFiles(
-  { field, type }: ShapedField,
+  { field, type }: FieldPlan,
   value: StoredValue,
   { before, body }: { readonly before: StoredValue | undefined; readonly body: RecordBody },
 ): FieldError | undefined {
@@ -182,7 +174,7 @@ function readModifications(
   body: Readonly<Record<string, unknown>>,
   options: ReadModificationsOptions,
 ): Modifications {
-  let found: Map<string, FieldChange[]> | undefined;
+  let modifications: Map<string, FieldChange[]> | undefined;
   for (const key in body) {
     if (!MODIFIED.test(key) || !Object.hasOwn(body, key)) continue;
     const { name, modifier } = parseKey(key);
@@ -192,15 +184,15 @@ function readModifications(
       options.refuse(key, unknownModifier(field));
       continue;
     }
-    found ??= new Map();
-    const ofField = found.get(name) ?? [];
+    modifications ??= new Map();
+    const ofField = modifications.get(name) ?? [];
     ofField.push({ modifier, value: body[key] });
-    found.set(name, ofField);
+    modifications.set(name, ofField);
   }
   // Modifiers with a sign are all of one length and sorting is stable: they stay in the order in which they were sent.
-  for (const ofField of found?.values() ?? [])
+  for (const ofField of modifications?.values() ?? [])
     ofField.sort((one, other) => one.modifier.length - other.modifier.length);
-  return found ?? none;
+  return modifications ?? none;
 }
 
 function parseKey(key: string): { readonly name: string; readonly modifier: Modifier | undefined } {
@@ -220,7 +212,8 @@ function parseKey(key: string): { readonly name: string; readonly modifier: Modi
 }
 
 function unknownModifier({ name, type }: Field): FieldError {
-  const known = (fieldType({ type }).modifiers ?? []).map((modifier) => modifier.replace('f', name));
-  const instead = known.length === 0 ? `send the whole value as ${name}` : `it has ${known.join(', ')}`;
+  const modifiers = (fieldType({ type }).modifiers ?? []).map((modifier) => modifier.replace('f', name));
+  const instead =
+    modifiers.length === 0 ? `send the whole value as ${name}` : `it has ${modifiers.join(', ')}`;
   return invalidValue(`A field of type ${type} has no such modifier: ${instead}.`);
 }

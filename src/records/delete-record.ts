@@ -15,7 +15,7 @@ import {
 } from './record-write.ts';
 import type { StoredRecord } from './record.ts';
 import {
-  holding,
+  referringRecord,
   idOf,
   mayRefer,
   type Referring,
@@ -32,14 +32,14 @@ export interface DeleteRecordRequest {
   readonly expected?: ExpectedRevision | undefined;
 }
 
-/** Checks what needs no transaction. Throws not_found (collection), forbidden (null rule). */
+/** Runs the checks that need no transaction. Throws not_found (collection), forbidden (null rule). */
 export async function prepareDelete(
   { instance, input }: WriteRequest,
   request: DeleteRecordRequest,
 ): Promise<DeleteRecordRequest> {
   const { caller } = input;
-  const collection = await currentCollection(instance, request.collection, (known) =>
-    isLocked(known, ['deleteRule'], caller),
+  const collection = await currentCollection(instance, request.collection, (candidate) =>
+    isLocked(candidate, ['deleteRule'], caller),
   );
   admit(collection, 'deleteRule', caller);
   return request;
@@ -68,7 +68,7 @@ export async function findDeletable(scope: WriteScope, request: DeleteRecordRequ
 /** How many referring records one delete may change or delete: on SQLite all other writers wait meanwhile. */
 export const touchedMax = 1_000;
 
-/** One delete with all that it leads to. */
+/** One delete with the changes that it causes. */
 interface Removal extends WriteScope {
   /** Keys of the records whose delete has begun. They may refer to each other in circles, or to themselves, and are deleted together. */
   readonly leaving: Set<string>;
@@ -96,15 +96,15 @@ async function remove(removal: Removal, record: StoredRecord): Promise<void> {
  * Reads the ids first and then the records one by one: each may be large, and the change of one may change or delete the next.
  */
 async function release(removal: Removal, record: StoredRecord, referring: Referring): Promise<void> {
-  const { collection, places } = referring;
+  const { collection, relations } = referring;
   for (const id of await referringIds(removal, idOf(record), referring)) {
     const other = await findRecordToDelete(removal.tx, collection, id);
     if (other === undefined) continue;
-    const change = withoutReference(other, places, idOf(record));
+    const change = withoutReference(other, relations, idOf(record));
     if (change === undefined) continue;
     removal.touched += 1;
     if (change === 'delete') await remove(removal, other);
-    else if (change.kind === 'refused') throw await stillReferred(removal, holding(other), change);
+    else if (change.kind === 'refused') throw await stillReferred(removal, referringRecord(other), change);
     else await saveReduced(removal, other, change);
   }
 }
@@ -116,14 +116,14 @@ async function release(removal: Removal, record: StoredRecord, referring: Referr
 async function referringIds(
   { tx, leaving, touched }: Removal,
   id: string,
-  { collection, places }: Referring,
+  { collection, relations }: Referring,
 ): Promise<readonly string[]> {
   const { table } = recordTable(collection).statements(tx.names);
   // A bound value, where `limit` would write the number into the text: it differs each time.
-  const found = sql`
-    SELECT id FROM ${table} WHERE ${mayRefer(tx.names, places, id)}
+  const select = sql`
+    SELECT id FROM ${table} WHERE ${mayRefer(tx.names, relations, id)}
     ORDER BY "$position" LIMIT CAST(${touchedMax + leaving.size + 1} AS bigint)`;
-  const rows = await tx.search(found, { isExempt: true });
+  const rows = await tx.search(select, { isExempt: true });
   const ids = rows.map(([each]) => String(each)).filter((each) => !leaving.has(`${collection.id}/${each}`));
   if (touched + ids.length > touchedMax) throw new TooManyReferring();
   return ids;

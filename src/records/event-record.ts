@@ -3,8 +3,8 @@ import { type EventState, eventValues } from '../events/event-values.ts';
 import { StoredRecord } from './record.ts';
 
 /**
- * Returns the record in the state that an event tells of. Undefined where today's definition has fields of which the event tells nothing: a
- * rule would ask about values that the record never had.
+ * Returns the record in the state of an event. Undefined where today's definition has fields that the event lacks: a rule would
+ * compare values that the record never had.
  */
 export function eventRecord(
   collection: Collection,

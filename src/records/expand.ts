@@ -14,10 +14,10 @@ import { boundRule } from './check-rule.ts';
 import { eachOf, recordTable } from './record-table.ts';
 import { fromTuple, type StoredRecord, valueOf } from './record.ts';
 
-/** A record with the related records that are to be shown inside it. */
+/** A record with the related records to show inside it. */
 export interface ExpandedRecord {
   readonly record: StoredRecord;
-  /** Related records by the name in the path; undefined where no valid path was asked for. A list for relations that may have several. */
+  /** Related records by the name in the path; undefined where the request has no valid path. A list for relations that may have several. */
   readonly expand: ReadonlyMap<string, ExpandedRecord | readonly ExpandedRecord[]> | undefined;
 }
 
@@ -61,15 +61,15 @@ async function expandAll(
 ): Promise<readonly ExpandedRecord[]> {
   const collection = records[0]?.collection;
   if (collection === undefined) return [];
-  const found: Found[] = [];
+  const relations: ReadRelation[] = [];
   for (const [name, subtree] of tree) {
     const relation = findRelation(context, collection, name);
     if (relation !== undefined)
-      found.push({ name, relation, ...(await readRelated(context, records, { relation, subtree })) });
+      relations.push({ name, relation, ...(await readRelated(context, records, { relation, subtree })) });
   }
   return records.map((record) => ({
     record,
-    expand: found.length === 0 ? undefined : new Map(found.flatMap((one) => shown(one, record))),
+    expand: relations.length === 0 ? undefined : new Map(relations.flatMap((one) => membersOf(one, record))),
   }));
 }
 
@@ -81,7 +81,7 @@ interface Relation {
   readonly isBack: boolean;
 }
 
-interface Found {
+interface ReadRelation {
   readonly name: string;
   readonly relation: Relation;
   /** Related records, each under its own id. For a back relation: under the id of the record that they refer to. */
@@ -109,8 +109,8 @@ function findRelation(
   return back && { target: back.target, field: back.field, isMultiple: !back.isSole, isBack: true };
 }
 
-function shown(
-  { name, relation, related }: Found,
+function membersOf(
+  { name, relation, related }: ReadRelation,
   record: StoredRecord,
 ): readonly [string, ExpandedRecord | readonly ExpandedRecord[]][] {
   const ids = relation.isBack ? [String(valueOf(record, 'id'))] : idsOf(record, relation.field);
@@ -124,7 +124,7 @@ async function readRelated(
   context: Expansion,
   records: readonly StoredRecord[],
   { relation, subtree }: { readonly relation: Relation; readonly subtree: ExpandTree },
-): Promise<Pick<Found, 'related'>> {
+): Promise<Pick<ReadRelation, 'related'>> {
   const ids = new Set(
     records.flatMap((record) =>
       relation.isBack ? [String(valueOf(record, 'id'))] : idsOf(record, relation.field),
@@ -151,7 +151,7 @@ async function readRelated(
   return { related };
 }
 
-/** Returns each related record with the id under which `Found.related` keeps it. */
+/** Returns each related record with the id under which `ReadRelation.related` has it. */
 async function selectRelated(
   { instance, input, reader = instance.database, related }: Expansion,
   relation: Relation,
@@ -166,16 +166,16 @@ async function selectRelated(
   const condition = rule.plan.constant === undefined ? conditionOf(rule) : undefined;
   const { columns, from } = recordTable(target).statements(names).joined;
   const dialect = names.dialect;
-  const held: Sql = sql`"$held"`;
+  const element: Sql = sql`"$element"`;
   const column = sql`${baseAlias}.${names.column(isBack ? field.name : 'id')}`;
   const isEach = isBack && isMultiple(field);
-  const key = isEach ? dialect.valueOfEach(held).sql : column;
-  const source = isEach ? sql`${from} JOIN ${dialect.each(column, held)} ON TRUE` : from;
+  const key = isEach ? dialect.valueOfEach(element).sql : column;
+  const source = isEach ? sql`${from} JOIN ${dialect.each(column, element)} ON TRUE` : from;
   // No index covers the values inside a list. With `IS TRUE` the subquery stays a hash table, whichever plan the session has
   // cached; `= ANY` of an array that the plan does not know compares every row with each element.
-  const isAsked = isEach ? sql`(${key} IN (${eachOf(names, ids)})) IS TRUE` : sql`${key}${names.anyOf(ids)}`;
+  const hasKey = isEach ? sql`(${key} IN (${eachOf(names, ids)})) IS TRUE` : sql`${key}${names.anyOf(ids)}`;
   // Without an index on the field every row of the table is read.
-  const conditions = [names.isInTime(sql`${baseAlias}."$position"`, 'for every row'), isAsked, condition];
+  const conditions = [names.isInTime(sql`${baseAlias}."$position"`, 'for every row'), hasKey, condition];
   const where = joinSql(
     conditions.filter((condition) => condition !== undefined),
     ' AND ',
@@ -183,7 +183,7 @@ async function selectRelated(
   const statement = sql`SELECT ${key}, ${columns} FROM ${source} WHERE ${where} ORDER BY ${baseAlias}."$position"${limit(expandedMax)}`;
   // The names of a request share one query timeout.
   const startMs = instance.clock.monotonic();
-  // Of a superuser no rule is asked.
+  // No rule is evaluated for a superuser.
   const options = { spentMs: related.spentMs, isExempt: input.caller.kind === 'superuser' };
   const rows: readonly Tuple[] = await reader.search(statement, options);
   related.spentMs += instance.clock.monotonic() - startMs;

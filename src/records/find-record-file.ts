@@ -10,12 +10,12 @@ import { admission } from './check-rule.ts';
 import { findAllowed, findRecord } from './find-record.ts';
 import { type StoredRecord, valueOf } from './record.ts';
 
-/** A file that a record names, and what its field says of it. */
+/** A file that a record names, with the options of its field. */
 export interface RecordFile {
-  /** Where the store has it. */
+  /** The key of its blob. */
   readonly key: string;
   readonly isProtected: boolean;
-  /** Sizes in which images may be asked for. */
+  /** Sizes in which images may be requested. */
   readonly thumbs: readonly string[];
 }
 
@@ -26,8 +26,8 @@ export interface NamedFile {
 }
 
 /**
- * Returns a file if its record names it, and, where it is protected, if the caller may view the record; `findInput` finds out who
- * that is. Undefined for everything else, whatever the reason: nothing tells what there is.
+ * Returns a file if its record names it, and, where it is protected, if the caller may view the record; `findInput` authenticates
+ * the caller. Undefined for everything else, whatever the reason, so that the answer reveals nothing.
  */
 export function findRecordFile(
   instance: Instance,
@@ -73,14 +73,14 @@ async function mayView(
   return (await findAllowed(instance.database, rule, id)) !== undefined;
 }
 
-/** Refusals that say something of collections, records and rules. Any other, such as one for too many requests, says nothing of them. */
-const telling: ReadonlySet<string> = new Set(['not_found', 'forbidden', 'broken_rule', 'bad_request']);
+/** Errors that reveal something of collections, records and rules. Any other, such as one for too many requests, does not. */
+const revealing: ReadonlySet<string> = new Set(['not_found', 'forbidden', 'broken_rule', 'bad_request']);
 
-async function unlessRefused<Found>(find: () => Promise<Found>): Promise<Found | undefined> {
+async function unlessRefused<Result>(find: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await find();
   } catch (error) {
-    if (error instanceof AppError && telling.has(error.code)) return undefined;
+    if (error instanceof AppError && revealing.has(error.code)) return undefined;
     throw error;
   }
 }

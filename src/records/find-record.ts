@@ -79,28 +79,28 @@ export async function findAllowed(
   return tuple === undefined ? undefined : fromTuple(collection, tuple);
 }
 
-interface Locking<Found> {
+interface Locking<Rows> {
   /** Locks the rows and returns those that are there. */
-  readonly lock: () => Promise<Found>;
+  readonly lock: () => Promise<Rows>;
   /** Reads the same rows without a lock. */
-  readonly look: () => Promise<Found>;
+  readonly look: () => Promise<Rows>;
   /** Whether nothing is missing. */
-  readonly isWhole: (found: Found) => boolean;
+  readonly isWhole: (rows: Rows) => boolean;
 }
 
 /**
- * Locks rows that the first try, which returned `found`, may have missed. On PostgreSQL a statement that waited for a row lock
+ * Locks rows that the first try, which returned `rows`, may have missed. On PostgreSQL a statement that waited for a row lock
  * skips the row if it was deleted meanwhile, even when the deleting transaction has inserted it again: the new row is younger
  * than the statement's snapshot, yet the record existed all the time. So while rows are missing they are read without a lock, and
  * locked if they are there. SQLite has one writer and does not need this.
  */
-export async function lockAll<Found>(
+export async function lockAll<Rows>(
   { names }: Transaction,
-  found: Found,
-  { lock, look, isWhole }: Locking<Found>,
-): Promise<Found> {
-  if (!names.isConcurrent) return found;
-  let locked = found;
+  rows: Rows,
+  { lock, look, isWhole }: Locking<Rows>,
+): Promise<Rows> {
+  if (!names.isConcurrent) return rows;
+  let locked = rows;
   while (!isWhole(locked) && isWhole(await look())) locked = await lock();
   return locked;
 }

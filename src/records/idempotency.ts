@@ -9,20 +9,20 @@ import type { Reader, Transaction } from '../storage/database.ts';
  * A write that is repeated under its `Idempotency-Key` is not done again.
  *
  *   idempotentRequest   the key and the request under it, as digests
- *   runOnce             in the transaction of the write: claims the key, does the work, keeps the answer
+ *   runOnce             in the transaction of the write: claims the key, does the work, stores the answer
  *
  * Claim, work and answer are committed together or not at all, so a refused request may be repeated. A concurrent repetition waits
  * at the claim: on SQLite because writes run one after the other, on PostgreSQL for the row lock.
  */
-export interface KeptAnswer {
+export interface StoredAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** The body, if there is one. */
   readonly json: string | undefined;
 }
 
-export interface NewAnswer extends KeptAnswer {
-  /** Kept in place of a body that is too large: the ids of its records. */
+export interface NewAnswer extends StoredAnswer {
+  /** Stored in place of a body that is too large: the ids of its records. */
   readonly idsJson: () => string;
 }
 
@@ -33,14 +33,14 @@ export interface OnceOptions {
 }
 
 export interface OnceResult {
-  readonly answer: KeptAnswer;
+  readonly answer: StoredAnswer;
   /** True when this is the answer of an earlier request. */
   readonly isReplayed: boolean;
 }
 
 export const idempotencyLimits = {
-  keptMs: 24 * 60 * 60 * 1000,
-  /** Bytes of the largest body that is kept whole. */
+  lifetimeMs: 24 * 60 * 60 * 1000,
+  /** Bytes of the largest body that is stored whole. */
   bodyBytesMax: 256 * 1024,
   /** Expired answers that a write deletes: more than the one that it adds, and few enough not to slow it down. */
   removedMax: 16,
@@ -52,10 +52,10 @@ export async function runOnce(
   { request, now }: OnceOptions,
   work: () => Promise<NewAnswer>,
 ): Promise<OnceResult> {
-  const known = (await findAnswer(tx, request, now)) ?? (await claim(tx, request, now));
-  if (known !== undefined) return { answer: known, isReplayed: true };
+  const earlier = (await findAnswer(tx, request, now)) ?? (await claim(tx, request, now));
+  if (earlier !== undefined) return { answer: earlier, isReplayed: true };
   const answer = await work();
-  await tx.inOrder([() => keep(tx, request, answer), () => removeExpired(tx, now)]);
+  await tx.inOrder([() => storeAnswer(tx, request, answer), () => removeExpired(tx, now)]);
   return { answer, isReplayed: false };
 }
 
@@ -64,7 +64,7 @@ export async function findAnswer(
   reader: Reader,
   request: IdempotentRequest,
   now: number,
-): Promise<KeptAnswer | undefined> {
+): Promise<StoredAnswer | undefined> {
   const [row] = await reader.tuples(sql`
     SELECT content, status, headers, body FROM ${table(reader)}
     WHERE ${reader.names.scope} AND id = ${request.id} AND expires > ${now}`);
@@ -75,7 +75,7 @@ export async function findAnswer(
   }
   return {
     status: Number(status),
-    // The cast holds: `keep` wrote it, from a record of strings.
+    // The cast holds: `storeAnswer` wrote it, from a record of strings.
     headers: JSON.parse(String(headers)) as Record<string, string>,
     json: typeof body === 'string' ? body : undefined,
   };
@@ -86,19 +86,19 @@ async function claim(
   tx: Transaction,
   request: IdempotentRequest,
   now: number,
-): Promise<KeptAnswer | undefined> {
+): Promise<StoredAnswer | undefined> {
   const claimed = await tx.run(sql`
     INSERT INTO ${table(tx)} AS kept (${tx.names.scopeColumn}id, content, expires, status, headers, body)
-    VALUES (${tx.names.scopeValue}${request.id}, ${request.content}, ${now + idempotencyLimits.keptMs}, 0, '', NULL)
+    VALUES (${tx.names.scopeValue}${request.id}, ${request.content}, ${now + idempotencyLimits.lifetimeMs}, 0, '', NULL)
     ON CONFLICT (${tx.names.scopeColumn}id) DO UPDATE SET content = excluded.content, expires = excluded.expires
     WHERE kept.expires <= ${now}`);
   if (claimed > 0) return undefined;
-  const known = await findAnswer(tx, request, now);
-  assert(known !== undefined, 'a key that cannot be claimed has an answer');
-  return known;
+  const earlier = await findAnswer(tx, request, now);
+  assert(earlier !== undefined, 'a key that cannot be claimed has an answer');
+  return earlier;
 }
 
-async function keep(tx: Transaction, request: IdempotentRequest, answer: NewAnswer): Promise<void> {
+async function storeAnswer(tx: Transaction, request: IdempotentRequest, answer: NewAnswer): Promise<void> {
   const { status, headers, json } = answer;
   const isLarge = json !== undefined && Buffer.byteLength(json) > idempotencyLimits.bodyBytesMax;
   const body = isLarge ? answer.idsJson() : (json ?? null);
@@ -124,7 +124,7 @@ function table({ names }: Reader): Sql {
 export interface IdempotentRequest {
   /** Digest of caller, method, path and key: equal for all repetitions of a request. */
   readonly id: string;
-  /** Digest of everything else that decides what is done. It tells a repetition from another request under the same key. */
+  /** Digest of everything else that decides what is done. It distinguishes a repetition from another request under the same key. */
   readonly content: string;
 }
 
@@ -153,7 +153,7 @@ export function idempotentRequest(key: string, parts: RequestParts): IdempotentR
   };
 }
 
-/** Identifies the caller. All guests count as one, because nothing tells them apart. */
+/** Identifies the caller. All guests count as one, because nothing distinguishes them. */
 function callerText(caller: Caller): string {
   switch (caller.kind) {
     case 'guest':

@@ -31,7 +31,7 @@ import { fromTuple } from './record.ts';
 export interface RecordList {
   /** The whole list as JSON: as one text or, if it is long, as several. */
   readonly texts: readonly string[];
-  /** How the records are found. Only for superusers, who could add an index, and only where they ask for it. */
+  /** How the records are found. Only for superusers, who could add an index, and only on request. */
   readonly access?: Access;
 }
 
@@ -52,17 +52,17 @@ export function listRecords(
     const rule = admit(collection, 'listRule', input.caller);
     const list = parseList(instance, input, { collection, rule, query });
     const state = instance.database.state();
-    const known = state && !list.isExplained ? knownLists.find(state, list.answerKey) : undefined;
-    if (known !== undefined) return known;
-    const asker = rule === undefined ? input : await lookUpCaller(instance, input, rule);
-    const planned = planFor(instance, asker, list);
+    const cached = state && !list.isExplained ? cachedLists.find(state, list.answerKey) : undefined;
+    if (cached !== undefined) return cached;
+    const ruleInput = rule === undefined ? input : await lookUpCaller(instance, input, rule);
+    const planned = planFor(instance, ruleInput, list);
     const { paging } = list;
-    const sealer = paging.cursor === undefined ? undefined : cursorsOf(instance, asker, list);
+    const sealer = paging.cursor === undefined ? undefined : cursorsOf(instance, ruleInput, list);
     const bound = { ...planned, paging, memory, ...(sealer !== undefined && { sealer }) };
-    const texts = await runAndPresent(instance, asker, { ...list, bound });
+    const texts = await runAndPresent(instance, ruleInput, { ...list, bound });
     // A few long lists would drive out all others.
     if (state !== undefined && isRepeatable(list, planned) && lengthOf(texts) <= listsLengthMax / 64)
-      knownLists.add(state, list.answerKey, { texts });
+      cachedLists.add(state, list.answerKey, { texts });
     if (!list.isExplained) return { texts };
     return { texts, access: await explainList(instance.database, bound, list.filter !== undefined) };
   });
@@ -72,15 +72,15 @@ export function listRecords(
 export function planWithoutReading(
   instance: Instance,
   input: RuleInput,
-  asked: { readonly collection: Collection; readonly query: QueryReader },
+  options: { readonly collection: Collection; readonly query: QueryReader },
 ): void {
-  const list = parseList(instance, input, { ...asked, rule: undefined });
+  const list = parseList(instance, input, { ...options, rule: undefined });
   const literals = list.filter?.literals ?? [];
   const request: PlanRequest = { literals, input, now: instance.clock.now(), offset: 0 };
   makePlan(instance, input, { list, slots: new PlanSlots(request, list.filter?.positions ?? []) });
 }
 
-/** A list as it was asked for. */
+/** A decoded request for a list. */
 interface ListRequest {
   readonly collection: Collection;
   /** The list rule, where records have to meet it. */
@@ -100,9 +100,9 @@ interface ListRequest {
 function parseList(
   { collections, database }: Instance,
   { caller }: RuleInput,
-  asked: Pick<ListRequest, 'collection' | 'rule' | 'query'>,
+  options: Pick<ListRequest, 'collection' | 'rule' | 'query'>,
 ): ListRequest {
-  const { collection, rule, query } = asked;
+  const { collection, rule, query } = options;
   const isSuperuser = caller.kind === 'superuser';
   if (!isSuperuser) refuseRuleNames(query);
   const isExplained = isSuperuser && isTrue(query, 'explain');
@@ -118,7 +118,7 @@ function parseList(
   const how = `${table.id}/${collections.version}/${written === undefined}/${begin}/${perPage}/${skipTotal}/${sort.length}`;
   const planKey = [how, callerForm(caller), sort, filter?.form ?? ''].join('\u0000');
   const answerKey = [planKey, page, rule && idOf(caller), ...(filter?.literals ?? [])].join('\u0000');
-  return { ...asked, paging, filter, isExplained, written, planKey, answerKey };
+  return { ...options, paging, filter, isExplained, written, planKey, answerKey };
 }
 
 function idOf(caller: Caller): string {
@@ -135,7 +135,7 @@ interface CachedPlan {
 const plansLengthMax = 4 * 1024 * 1024;
 /** What a plan takes in memory besides the text of its statements, counted as characters. */
 const planLength = 2_000;
-/** How many plans of one form are kept, for values that make different statements: empty and other texts, numbers and none. */
+/** How many plans of one form are cached, for values that make different statements: empty and other texts, numbers and none. */
 const plansOfFormMax = 4;
 const plans = new GenerationCache<string, readonly CachedPlan[]>(plansLengthMax, (ofForm, key) => {
   let length = key.length;
@@ -148,7 +148,7 @@ interface BoundPlan extends CachedPlan {
   readonly values: readonly SlotValue[];
 }
 
-/** Returns the plan of a list with the values of this request: one that was made before, where it is right for these. */
+/** Returns the plan of a list with the values of this request: from the cache, where it is right for these. */
 function planFor(instance: Instance, input: RuleInput, list: ListRequest): BoundPlan {
   const { paging, filter, planKey } = list;
   const request: PlanRequest = {
@@ -245,11 +245,11 @@ function lengthOf(texts: readonly string[]): number {
   return texts.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** The lists that this process remembers where the engine tells its state: 4 MB per generation, if they are ASCII. */
+/** The lists that this process caches where the engine reports its state: 4 MB per generation, if they are ASCII. */
 const listsLengthMax = 4 * 1024 * 1024;
 /** What a list takes in memory besides its text and key, counted as characters. */
 const listLength = 200;
-const knownLists = new StateCache<RecordList>(
+const cachedLists = new StateCache<RecordList>(
   listsLengthMax,
   ({ texts }, key) => lengthOf(texts) + key.length + listLength,
 );
@@ -289,9 +289,9 @@ function cursorsOf(
 
 /** Refuses names that only rules may use. Even inside a quoted text, so that no spelling of them gets past. */
 export function refuseRuleNames(query: QueryReader): void {
-  const asked = `${query.get('filter') ?? ''} ${query.get('sort') ?? ''}`;
+  const names = `${query.get('filter') ?? ''} ${query.get('sort') ?? ''}`;
   for (const name of ['@collection.', '@request.'])
-    if (asked.includes(name)) throw new AppError('forbidden', `Only superusers can filter by ${name}`);
+    if (names.includes(name)) throw new AppError('forbidden', `Only superusers can filter by ${name}`);
 }
 
 const position: Operand = { sql: sql`${baseAlias}."$position"`, kind: 'number', isNeverNull: true };

@@ -41,7 +41,7 @@ export async function noteChange({ instance, input, tx }: WriteScope, change: Ne
   });
 }
 
-/** Returns what every event tells of a record. */
+/** Returns the members of an event that describe its record. */
 export function stateOf(
   record: StoredRecord,
 ): Pick<NewEvent, 'collection' | 'collectionName' | 'record' | 'revision' | 'dataJson'> {
@@ -64,7 +64,7 @@ function hiddenOf({ collection, values }: StoredRecord): Pick<NewEvent, 'hiddenJ
   return { hiddenJson: `{${members.join(',')}}` };
 }
 
-/** Returns the name by which receivers know who has caused a change. */
+/** Returns the name of the caller who caused a change, as receivers see it. */
 export function actorOf(caller: Caller, collections: CollectionFinder): string {
   switch (caller.kind) {
     case 'guest':
@@ -82,7 +82,7 @@ export function actorOf(caller: Caller, collections: CollectionFinder): string {
 /** How many webhooks may follow from each other: more are a loop, in which each write causes the next. */
 const hopsMax = 8;
 
-/** Returns the number of the webhooks of this change: one more than the request has, which a receiver passes on. */
+/** Returns how many webhooks have led to this change: one more than the header of its request, which a receiver passes on. */
 function hopsOf(headers: ValueReader): number {
   const before = headers.get('x_service_hops');
   if (before === null) return 1;
@@ -93,7 +93,7 @@ function hopsOf(headers: ValueReader): number {
   return hops;
 }
 
-/** Returns the names of the fields that an update has changed, of those that everyone may see. What the service dates does not count. */
+/** Returns the names of the fields that an update has changed, without hidden and autodate fields. */
 function changedNames({ values }: StoredRecord, after: StoredRecord): readonly string[] {
   return recordTable(after.collection).fields.flatMap(({ isHidden, isSecret, name, field }, index) =>
     isHidden || isSecret || field.type === 'autodate' || values[index] === after.values[index] ? [] : [name],

@@ -31,7 +31,7 @@ export interface OldPassword {
 export interface SecretsRequest {
   readonly input: RuleInput;
   readonly body: RecordBody;
-  /** The record that is to be changed; absent when one is made. */
+  /** The record to change; absent for a create. */
   readonly id?: string;
 }
 
@@ -49,14 +49,14 @@ export async function prepareSecrets(
     { body, isSuperuser },
     { hasher: instance.passwords, share },
   );
-  const given = toText(Object.hasOwn(body, 'oldPassword') ? body['oldPassword'] : '');
-  if (collection.type !== 'auth' || id === undefined || isSuperuser || given === '')
+  const oldPassword = toText(Object.hasOwn(body, 'oldPassword') ? body['oldPassword'] : '');
+  if (collection.type !== 'auth' || id === undefined || isSuperuser || oldPassword === '')
     return { hashes, old: undefined };
   const key = { collection: collection.id, record: id, name: 'password' };
   const hash = await readSecret(instance.database, key);
   const attempt = { caller, collection: collection.id, id };
   const isRight = await guardOldPassword(instance, attempt, () =>
-    instance.passwords.verify(given, hash, share),
+    instance.passwords.verify(oldPassword, hash, share),
   );
   return { hashes, old: { isRight, hash } };
 }

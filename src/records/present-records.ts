@@ -8,20 +8,20 @@ import { answerBytesMax, answerTooLarge, type Reader } from '../storage/database
 import { boundRule } from './check-rule.ts';
 import { type ExpandContext, type ExpandedRecord, expandRecords, parseExpand } from './expand.ts';
 import { recordTable } from './record-table.ts';
-import { recordToJson, type Sight, type StoredRecord, valueOf } from './record.ts';
+import { recordToJson, type Visibility, type StoredRecord, valueOf } from './record.ts';
 
 /**
  * How many related records an answer may show. A record counts once for each record that leads to it: a few that refer to each
  * other can make any number of them in six levels.
  */
-const shownMax = 50_000;
+const relatedMax = 50_000;
 /** Characters of all related records in an answer. */
 const expandedLengthMax = 64 * 1024 * 1024;
 
 type JsonOf = (record: StoredRecord) => string;
 
 /**
- * Returns the JSON of records of one collection as the caller may see them, with what the query's `expand` asks for. Throws
+ * Returns the JSON of records of one collection as the caller may see them, with the relations of the query's `expand`. Throws
  * bad_request when that would be too much for one answer.
  */
 export async function presentRecords(
@@ -30,19 +30,21 @@ export async function presentRecords(
 ): Promise<readonly string[]> {
   const expand = context.input.query.get('expand');
   if (expand === null || expand === '') {
-    const sightOf = await visibilityOf(context, records);
-    return bearable(await textsOf(context, records, (record) => recordToJson(record, sightOf(record))));
+    const visibility = await readVisibility(context, records);
+    return requireAnswerLength(
+      await textsOf(context, records, (record) => recordToJson(record, visibility(record))),
+    );
   }
   const expanded = await expandRecords(context, records, parseExpand(expand));
-  const sightOf = await visibilityOf(context, [...distinctRecords(expanded)]);
-  const known = new Map<StoredRecord, string>();
+  const visibility = await readVisibility(context, [...distinctRecords(expanded)]);
+  const texts = new Map<StoredRecord, string>();
   const jsonOf: JsonOf = (record) => {
-    const json = known.get(record) ?? recordToJson(record, sightOf(record));
-    known.set(record, json);
+    const json = texts.get(record) ?? recordToJson(record, visibility(record));
+    texts.set(record, json);
     return json;
   };
   requireAnswerSize(expanded, jsonOf);
-  return bearable(await textsOf(context, expanded, (record) => expandedToJson(record, jsonOf)));
+  return requireAnswerLength(await textsOf(context, expanded, (record) => expandedToJson(record, jsonOf)));
 }
 
 /** Makes texts of records, with other work in between where they are long, but never inside a transaction. */
@@ -62,7 +64,7 @@ async function textsOf<Item>(
   return texts;
 }
 
-function bearable(texts: readonly string[]): readonly string[] {
+function requireAnswerLength(texts: readonly string[]): readonly string[] {
   let length = 0;
   for (const text of texts) length += text.length;
   if (length > answerBytesMax) throw answerTooLarge();
@@ -71,14 +73,14 @@ function bearable(texts: readonly string[]): readonly string[] {
 
 /** Returns each record once: one that several lead to is a single object. */
 function distinctRecords(expanded: readonly ExpandedRecord[]): ReadonlySet<StoredRecord> {
-  const seen = new Set<ExpandedRecord>();
+  const visited = new Set<ExpandedRecord>();
   const look = (one: ExpandedRecord): void => {
-    if (seen.has(one)) return;
-    seen.add(one);
+    if (visited.has(one)) return;
+    visited.add(one);
     for (const related of one.expand?.values() ?? []) [related].flat().forEach(look);
   };
   expanded.forEach(look);
-  return new Set([...seen].map(({ record }) => record));
+  return new Set([...visited].map(({ record }) => record));
 }
 
 interface Size {
@@ -88,21 +90,22 @@ interface Size {
 
 /**
  * Throws bad_request when the expanded records are too much for one answer, before any of it is written. Each record is measured
- * once, however often it will be shown.
+ * once, however often it appears.
  */
 function requireAnswerSize(expanded: readonly ExpandedRecord[], jsonOf: JsonOf): void {
-  const known = new Map<ExpandedRecord, Size>();
+  const sizeCache = new Map<ExpandedRecord, Size>();
   const sizeOfRelated = ({ expand }: ExpandedRecord): Size => {
     const sizes = [...(expand?.values() ?? [])].flatMap((related) => [related].flat().map(sizeOf));
     return sum(sizes);
   };
   const sizeOf = (one: ExpandedRecord): Size => {
-    const size = known.get(one) ?? sum([{ count: 1, length: jsonOf(one.record).length }, sizeOfRelated(one)]);
-    known.set(one, size);
+    const size =
+      sizeCache.get(one) ?? sum([{ count: 1, length: jsonOf(one.record).length }, sizeOfRelated(one)]);
+    sizeCache.set(one, size);
     return size;
   };
   const { count, length } = sum(expanded.map(sizeOfRelated));
-  if (count > shownMax || length > expandedLengthMax) throw answerTooLarge();
+  if (count > relatedMax || length > expandedLengthMax) throw answerTooLarge();
 }
 
 function sum(sizes: readonly Size[]): Size {
@@ -132,13 +135,13 @@ function isList(related: ExpandedRecord | readonly ExpandedRecord[]): related is
   return Array.isArray(related);
 }
 
-export type SightOf = (record: StoredRecord) => Sight;
+export type VisibilityOf = (record: StoredRecord) => Visibility;
 
 /** Returns how much of each record the caller sees. Runs one statement for each collection that has a manage rule. */
-async function visibilityOf(
+async function readVisibility(
   { instance, input, reader = instance.database }: ExpandContext,
   records: readonly StoredRecord[],
-): Promise<SightOf> {
+): Promise<VisibilityOf> {
   const { caller } = input;
   if (caller.kind === 'superuser') return () => 'everything';
   if (caller.kind === 'guest') return () => 'public';
@@ -146,9 +149,9 @@ async function visibilityOf(
   for (const record of records) {
     const { collection } = record;
     if ((collection.auth?.manageRule ?? null) === null) continue;
-    const known = ids.get(collection) ?? [];
-    known.push(idOf(record));
-    ids.set(collection, known);
+    const idsOfCollection = ids.get(collection) ?? [];
+    idsOfCollection.push(idOf(record));
+    ids.set(collection, idsOfCollection);
   }
   const managed = new Map<Collection, ReadonlySet<string>>();
   for (const [collection, ofCollection] of ids) {

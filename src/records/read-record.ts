@@ -21,7 +21,7 @@ interface RecordRequest {
 }
 
 /**
- * Returns one record's JSON as the caller may see it, with what is to be expanded. Throws not_found (collection; a record that
+ * Returns one record's JSON as the caller may see it, with the relations of `expand`. Throws not_found (collection; a record that
  * does not exist or that the caller may not see), forbidden (null rule).
  */
 export function readRecord(

@@ -19,8 +19,8 @@ type Body = Readonly<Record<string, unknown>>;
 const failed = 'Failed to test endpoint.';
 
 /**
- * Reads what a test of an endpoint is to tell: a record as it is now, or undefined for `ping`. Throws not_found for the endpoint, bad_request,
- * and forbidden for an API key that may not read the record: its holder may have the endpoint lead to himself.
+ * Reads the content of a test event: a record as it is now, or undefined for `ping`. Throws not_found for the endpoint, bad_request, and
+ * forbidden for an API key that may not read the record: its holder may have pointed the endpoint at themselves.
  */
 export async function readTestEvent(
   instance: Instance,
@@ -28,28 +28,30 @@ export async function readTestEvent(
   { endpoint, body }: { readonly endpoint: string; readonly body: Body },
 ): Promise<RecordTest | undefined> {
   requirePing(caller, body);
-  const found = await readEndpoint(instance, endpoint);
-  const wanted = decodeTest(body, found.collections);
-  if (wanted === undefined) return undefined;
+  const target = await readEndpoint(instance, endpoint);
+  const test = decodeTest(body, target.collections);
+  if (test === undefined) return undefined;
   if (!hasScope(caller, 'records:read'))
     throw new AppError('forbidden', 'The API key needs the scope records:read.');
   return withCurrentDefinitions(async () => {
     // Another node may have made the collection.
-    if (instance.collections.find(wanted.collection) === undefined) await instance.refresh();
-    const collection = instance.collections.find(wanted.collection);
+    if (instance.collections.find(test.collection) === undefined) await instance.refresh();
+    const collection = instance.collections.find(test.collection);
     if (collection === undefined)
       throw refusal({
-        collection: invalidValue(`There is no collection ${JSON.stringify(wanted.collection)}.`),
+        collection: invalidValue(`There is no collection ${JSON.stringify(test.collection)}.`),
       });
     requireReach(caller, collection);
     if (!emitsEvents(collection))
-      throw refusal({ collection: invalidValue(`Changes of ${collection.name} are told to nobody.`) });
-    const record = await findRecord(instance.database, collection, wanted.recordId);
+      throw refusal({
+        collection: invalidValue(`Changes of ${collection.name} are not recorded as events.`),
+      });
+    const record = await findRecord(instance.database, collection, test.recordId);
     if (record === undefined) throw refusal({ recordId: invalidValue('There is no such record.') });
-    if (!(await mayOwnerView(instance, found, record)))
+    if (!(await mayOwnerView(instance, target, record)))
       throw refusal({ recordId: invalidValue('The owner of the endpoint may not view this record.') });
     return {
-      bodyKind: wanted.kind,
+      bodyKind: test.kind,
       collectionName: collection.name,
       record: String(valueOf(record, 'id')),
       revision: record.revision,
@@ -60,8 +62,8 @@ export async function readTestEvent(
 }
 
 /**
- * Throws forbidden where an API key that is bound to endpoints would test with more than the test event: a record of its choice may be one that
- * its endpoints are not told of.
+ * Throws forbidden where an API key that is bound to endpoints would test with more than the test event: its endpoints may not
+ * receive the record of its choice.
  */
 function requirePing(
   caller: Caller,
@@ -71,7 +73,7 @@ function requirePing(
   throw new AppError('forbidden', 'The API key is bound to endpoints and may test them with `ping` alone.');
 }
 
-/** Whether the owner of an endpoint, if it has one, would be told of the record: a test is no way around that. */
+/** Whether the owner of an endpoint, if it has one, may receive events of the record: a test must not get around that. */
 async function mayOwnerView(
   { database, collections, clock }: Instance,
   endpoint: Endpoint,
@@ -83,14 +85,14 @@ async function mayOwnerView(
   return (await meetConditions(database, unfiltered, { collections, now: clock.now(), change })).length > 0;
 }
 
-interface WantedTest {
+interface TestRequest {
   readonly kind: RecordTest['bodyKind'];
   readonly recordId: string;
   /** Its id or its name. */
   readonly collection: string;
 }
 
-function decodeTest(body: Body, collections: readonly string[]): WantedTest | undefined {
+function decodeTest(body: Body, collections: readonly string[]): TestRequest | undefined {
   const problems: Record<string, FieldError | FieldErrors> = {
     ...unknownMembers(body, ['event', 'recordId', 'collection']),
   };

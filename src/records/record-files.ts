@@ -10,43 +10,47 @@ import { claimUploads, fileKey, fileNames, isFileKey, noteRemovals } from '../fi
 import { UploadedFile } from '../files/uploads.ts';
 import type { Instance } from '../instances/instance.ts';
 import { decodeRecord, newFilesOf, type RecordBody } from './decode-record.ts';
-import { type FilePlace, recordTable } from './record-table.ts';
+import { type FileField, recordTable } from './record-table.ts';
 import type { WriteScope } from './record-write.ts';
 import { StoredRecord, valueOf } from './record.ts';
 
-/** What a client sent for a record. */
-interface SentRecord {
+/** The request that sends a record. */
+interface RecordRequest {
   readonly caller: Caller;
   readonly body: RecordBody;
 }
 
 /**
- * Gives the new files of a body their places with the record that it describes, where they will be put before that is written. Returns
- * the id under which the record has to be made then. Returns undefined, and none gets a place, when there are none, or when the record
- * is going to be refused whatever is stored.
+ * Reserves the keys under which the new files of a body are stored, before the record that it describes is written. Returns the id that
+ * the record must be created with. Returns undefined, and reserves nothing, when the body has no files, or when the record will be
+ * rejected whatever is stored.
  */
-export function placeForNew(
+export function reserveFileKeys(
   instance: Instance,
   collection: Collection,
-  { caller, body }: SentRecord,
+  { caller, body }: RecordRequest,
 ): string | undefined {
-  if (!recordTable(collection).files.some((place) => uploadsOf(body, place).length > 0)) return undefined;
+  if (!recordTable(collection).files.some((fileField) => uploadsOf(body, fileField).length > 0))
+    return undefined;
   const now = toTimestamp(instance.clock.now());
   const isSuperuser = caller.kind === 'superuser';
   const { values, problems } = decodeRecord(collection, body, { isSuperuser, now });
   if (problems.size > 0) return undefined;
   const id = String(valueOf(new StoredRecord(collection, 1, values), 'id'));
-  placeForKnown(collection, id, { caller, body });
+  reserveFileKeysOf(collection, id, { caller, body });
   return id;
 }
 
-/** As {@link placeForNew}, for a record that may be there. It is not known yet, so only the files themselves can be refused. */
-export function placeForKnown(collection: Collection, id: string, { caller, body }: SentRecord): void {
+/** As {@link reserveFileKeys}, for a record that may exist. Its values are not read, so only the files themselves can be rejected. */
+export function reserveFileKeysOf(collection: Collection, id: string, { caller, body }: RecordRequest): void {
   const isSuperuser = caller.kind === 'superuser';
   const fields = recordTable(collection)
     .files.filter(({ field }) => mayWriteField(field, isSuperuser))
-    // Made by the type of the field.
-    .map((place) => ({ files: uploadsOf(body, place), options: place.field.options as FileOptions }));
+    .map((fileField) => ({
+      files: uploadsOf(body, fileField),
+      // A field's options were made by its type.
+      options: fileField.field.options as FileOptions,
+    }));
   const isRefused = fields.some(
     ({ files, options }) =>
       namedOf(files, options).length > chosenTexts.countMax(options) ||
@@ -65,8 +69,8 @@ function namedOf(files: readonly UploadedFile[], { maxSelect }: FileOptions): re
   return maxSelect > 1 ? files : files.slice(-1);
 }
 
-function uploadsOf(body: RecordBody, { field }: FilePlace): readonly UploadedFile[] {
-  // Those of requests are all of this class.
+function uploadsOf(body: RecordBody, { field }: FileField): readonly UploadedFile[] {
+  // The files of requests are all of this class.
   return newFilesOf(body, field.name).filter((file) => file instanceof UploadedFile);
 }
 
@@ -85,20 +89,20 @@ interface FileChange {
 type Step = () => Promise<unknown>;
 
 /**
- * Returns the steps by which files follow a change of their record, in its transaction: new ones that it names are to stay, those that
- * it does not name any more are to be removed.
+ * Returns the steps by which files follow a change of their record, in its transaction: new files that it names stay, files that it no longer
+ * names are removed.
  */
 export function fileSteps(scope: WriteScope, change: FileChange): readonly Step[] {
   const { files } = recordTable(change.collection);
   if (files.length === 0) return [];
   const steps: Step[] = [];
   const { instance, tx } = scope;
-  const { claimed, gone } = changedFiles(files, change);
+  const { claimed, removed } = changedFiles(files, change);
   const now = instance.dueClock.now();
   if (claimed.length > 0) steps.push(() => claimUploads(tx, claimed, now));
-  if (gone.length > 0)
+  if (removed.length > 0)
     steps.push(async () => {
-      await noteRemovals(tx, gone, now);
+      await noteRemovals(tx, removed, now);
       tx.afterCommit(() => instance.files.noteDue(now));
     });
   return steps;
@@ -107,26 +111,26 @@ export function fileSteps(scope: WriteScope, change: FileChange): readonly Step[
 interface ChangedFiles {
   /** Keys of uploads that the record names. */
   readonly claimed: readonly string[];
-  /** Keys of files that it does not name any more. */
-  readonly gone: readonly string[];
+  /** Keys of files that it no longer names. */
+  readonly removed: readonly string[];
 }
 
-/** Throws unavailable when an upload is not in the place where the record would have it, as its definition has changed since. */
-function changedFiles(places: readonly FilePlace[], change: FileChange): ChangedFiles {
+/** Throws unavailable when an upload has another key than the record would give it, as its definition has changed since. */
+function changedFiles(fileFields: readonly FileField[], change: FileChange): ChangedFiles {
   const { collection, id, before, after, body = {} } = change;
   const claimed: string[] = [];
-  const gone: string[] = [];
-  for (const place of places) {
-    const { index, field } = place;
+  const removed: string[] = [];
+  for (const fileField of fileFields) {
+    const { index, field } = fileField;
     if (before?.[index] === after?.[index]) continue;
     const names = new Set(fileNames(field, after?.[index] ?? null));
     for (const name of fileNames(field, before?.[index] ?? null))
-      if (!names.has(name)) gone.push(fileKey(collection.id, id, name));
-    for (const { name, key } of uploadsOf(body, place)) {
+      if (!names.has(name)) removed.push(fileKey(collection.id, id, name));
+    for (const { name, key } of uploadsOf(body, fileField)) {
       if (!names.has(name)) continue;
-      if (key !== fileKey(collection.id, id, name)) throw busy(new Error('an upload is in another place'));
+      if (key !== fileKey(collection.id, id, name)) throw busy(new Error('an upload has another key'));
       claimed.push(key);
     }
   }
-  return { claimed, gone };
+  return { claimed, removed };
 }

@@ -21,27 +21,27 @@ import {
 import type { JsonWriter, Names } from '../storage/database.ts';
 
 /**
- * What is worked out from the definition of a collection about its records and their table. It is made once for a definition, because
- * every request uses it, and goes with it: a changed collection is a new object.
+ * The plan for a collection's records and their table. Created once per definition, because every request uses it, and dropped with it: a
+ * changed collection is a new object.
  */
 export class RecordTable {
   static #lastId = 0;
   /** Stands in keys for the definition. */
   readonly id = (RecordTable.#lastId += 1);
   readonly collection: Collection;
-  readonly fields: readonly ShapedField[];
+  readonly fields: readonly FieldPlan[];
   readonly hasHidden: boolean;
-  /** The password fields. Their values are no part of a record: only hashes are kept, apart from it. */
+  /** The password fields. Their values are no part of a record: only hashes are stored, apart from it. */
   readonly passwords: readonly Field[];
-  /** Whether anything of a record is kept apart from it. */
+  /** Whether any field is stored apart from the record. */
   readonly hasSecrets: boolean;
   /** The e-mail address of an auth collection, where each account decides whether it is shown. */
-  readonly email: ShapedEmail | undefined;
+  readonly email: EmailIndexes | undefined;
   /** The beginning of every record's JSON, up to and with the comma before its fields. */
   readonly head: string;
-  readonly relations: readonly RelationPlace[];
-  /** The file fields, with their places among the collection's fields. */
-  readonly files: readonly FilePlace[];
+  readonly relations: readonly RelationField[];
+  /** The file fields, with their indexes among the collection's fields. */
+  readonly files: readonly FileField[];
   /** For an auth collection: by rule, how the relations of a caller that the rule names are looked up, if it names any. */
   readonly callerLookups = new GenerationCache<string, { readonly lookup: CallerLookup | undefined }>(
     rulesMax,
@@ -52,7 +52,7 @@ export class RecordTable {
 
   constructor(collection: Collection) {
     this.collection = collection;
-    this.fields = collection.fields.map(shapeField);
+    this.fields = collection.fields.map(planField);
     this.hasHidden = this.fields.some((field) => field.isHidden && !field.isSecret);
     this.email = collection.type === 'auth' ? emailOf(collection) : undefined;
     this.passwords = collection.fields.filter(({ type }) => type === 'password');
@@ -95,12 +95,12 @@ export interface CallerLookup {
   readonly select: Sql;
 }
 
-export interface ShapedField {
+export interface FieldPlan {
   readonly field: Field;
   readonly type: FieldType;
   readonly name: string;
   readonly isHidden: boolean;
-  /** Whether the value is kept apart from the record and shown to nobody. */
+  /** Whether the value is stored apart from the record and shown to nobody. */
   readonly isSecret: boolean;
   /** Whether others than superusers may write it. */
   readonly isOpen: boolean;
@@ -115,17 +115,17 @@ export interface ShapedField {
 }
 
 /** Indexes into the values of a record. */
-export interface ShapedEmail {
+export interface EmailIndexes {
   readonly at: number;
   readonly visibilityAt: number;
 }
 
-function emailOf({ fields }: Collection): ShapedEmail {
+function emailOf({ fields }: Collection): EmailIndexes {
   const at = fields.findIndex(({ name }) => name === 'email');
   return { at, visibilityAt: fields.findIndex(({ name }) => name === 'emailVisibility') };
 }
 
-function shapeField(field: Field): ShapedField {
+function planField(field: Field): FieldPlan {
   const type = fieldType(field);
   return {
     field,
@@ -154,7 +154,7 @@ export interface RecordStatements {
   /** Inserts the values of every field, with revision 1. */
   readonly insert: (values: readonly StoredValue[]) => Sql;
   /** Updates the fields at these indexes. Values: the revision, those of the fields, the id. */
-  readonly update: (places: readonly number[]) => Sql;
+  readonly update: (indexes: readonly number[]) => Sql;
   /** Values: the id. */
   readonly deleteById: Sql;
   readonly joined: JoinedTable;
@@ -211,14 +211,14 @@ function columnsOf({ fields }: Collection, names: Names, before: Sql): Sql {
 }
 
 function updatesOf(collection: Collection, names: Names, table: Sql): RecordStatements['update'] {
-  const made = new GenerationCache<string, Sql>(updatesMax);
-  const toUpdate = (places: readonly number[]): Sql => {
+  const updates = new GenerationCache<string, Sql>(updatesMax);
+  const toUpdate = (indexes: readonly number[]): Sql => {
     const columns = collection.fields
-      .filter((_, index) => places.includes(index))
+      .filter((_, index) => indexes.includes(index))
       .map((field) => [names.column(field.name), placeholderOf(field, names)] as const);
     return changeByKey(table, [[sql`"$revision"`, sql`${null}`], ...columns], sql`id`);
   };
-  return (places) => made.findOrAdd(places.join(), () => toUpdate(places));
+  return (indexes) => updates.findOrAdd(indexes.join(), () => toUpdate(indexes));
 }
 
 function placeholderOf(field: Field, { dialect }: Names): Sql {
@@ -260,14 +260,14 @@ function textOf(
   return json.concat([...parts, literal(`${before}}`)]);
 }
 
-/** A field that refers to records, with its place among the collection's fields. */
-export interface RelationPlace {
+/** A field that refers to records, with its index among the collection's fields. */
+export interface RelationField {
   readonly index: number;
   readonly field: Field;
   readonly options: RelationOptions;
 }
 
-function relationsOf({ fields }: Collection): readonly RelationPlace[] {
+function relationsOf({ fields }: Collection): readonly RelationField[] {
   return fields.flatMap((field, index) => {
     if (field.type !== 'relation') return [];
     // A field's options were made by its type.
@@ -275,27 +275,27 @@ function relationsOf({ fields }: Collection): readonly RelationPlace[] {
   });
 }
 
-/** A field of files, with its place among the collection's fields. */
-export interface FilePlace {
+/** A file field, with its index among the collection's fields. */
+export interface FileField {
   readonly index: number;
   readonly field: Field;
 }
 
-function filesOf({ fields }: Collection): readonly FilePlace[] {
+function filesOf({ fields }: Collection): readonly FileField[] {
   return fields.flatMap((field, index) => (field.type === 'file' ? [{ index, field }] : []));
 }
 
 /** Returns the ids in a stored value, which was checked before it was stored. */
-export function relatedIds({ options }: RelationPlace, stored: StoredValue): readonly string[] {
+export function relatedIds({ options }: RelationField, stored: StoredValue): readonly string[] {
   return chosenTexts.read(stored, options) ?? [];
 }
 
 /** The columns that identify the state of a record: no two records have the same position, and no two states of one the same revision. */
 export const rowVersion = sql`${baseAlias}."$position", ${baseAlias}."$revision"`;
 
-const asked = sql`"$asked"`;
+const element = sql`"$element"`;
 
 /** Returns a subquery with one row per id. Its text is the same for any number of ids, so that it is prepared once. */
 export function eachOf({ dialect }: Names, ids: readonly string[]): Sql {
-  return sql`SELECT ${dialect.valueOfEach(asked).sql} FROM ${dialect.each(sql`${JSON.stringify(ids)}`, asked)}`;
+  return sql`SELECT ${dialect.valueOfEach(element).sql} FROM ${dialect.each(sql`${JSON.stringify(ids)}`, element)}`;
 }

@@ -9,8 +9,8 @@ import { UniqueViolation } from '../storage/engine-errors.ts';
 import type { StoredRecord } from './record.ts';
 
 /**
- * A change of records has two parts. `prepare…` does what needs no transaction: it finds the collection, refuses callers under a null
- * rule, hashes passwords and reserves the places of files. What it returns is a value. The operation does the rest with it in a
+ * A change of records has two parts. `prepare…` does what needs no transaction: it finds the collection, rejects callers under a null
+ * rule, hashes passwords and reserves the keys of files. It returns a value. The operation does the rest with it in a
  * transaction, alone or after others, and looks the collection up again: while the write waited for its turn, the definition may have
  * changed or the name passed to another collection.
  *
@@ -28,8 +28,8 @@ export interface WriteScope extends WriteRequest {
 }
 
 /**
- * The write of a record is refused; `details` has the fields at fault, if its values are. {@link refusedAs} gives it the message
- * that says which operation failed.
+ * The write of a record is rejected; `details` has the fields at fault, if its values are. {@link refusedAs} adds the message
+ * that names the operation.
  */
 export class RefusedWrite extends AppError {
   constructor(details: FieldErrors = {}, cause?: unknown) {
@@ -59,7 +59,7 @@ export function refusedAs<Result>(
   });
 }
 
-/** Returns whether a name is that of a field which the caller may not know of. A problem of it would tell the name. */
+/** Returns whether a name is that of a field that the caller must not see. A problem would reveal the name. */
 export function hiddenFrom({ instance, input }: WriteScope, collection: string): (name: string) => boolean {
   const isSuperuser = input.caller.kind === 'superuser';
   return (name) =>
@@ -92,8 +92,8 @@ function columnsOf(error: UniqueViolation, collection: Collection, names: Names)
   const { index } = error;
   if (index !== undefined) {
     const called = identifier(index).text;
-    const found = collection.indexes.find(({ name }) => names.bareName(name).text === called);
-    return found?.columns.map((column) => column.name) ?? [];
+    const match = collection.indexes.find(({ name }) => names.bareName(name).text === called);
+    return match?.columns.map((column) => column.name) ?? [];
   }
   return error.columns.map((column) => {
     const called = identifier(column).text;

@@ -17,12 +17,12 @@ import { type RecordTable, recordTable } from './record-table.ts';
  *   create-, update-, upsert-, delete-record   change one record, in two parts (record-write.ts). delete-record also handles the
  *                                              records that refer to it; save-record writes the row, note-change its event
  *   batch                                      several changes, all or none; truncate-collection deletes all records of one
- *   idempotency                                a write under a key is run once, and answered again
+ *   idempotency                                a write under a key runs once; a repetition gets the same answer
  *   check-rule, find-record, test-rule         check a rule for a stored record or for values
  *   read-record, list-records                  answer with JSON that the engine writes and that answer-cache keeps, or that
  *                                              present-records writes here, with what expand.ts finds
- *   record-table                               what is made once for each definition: statements, and the JSON of a record
- *   accounts/                                  what is asked of accounts besides, and passwords, which are kept apart from records
+ *   record-table                               created once per definition: statements, and the JSON of a record
+ *   check-account, passwords, sessions         checks of accounts; passwords, which are stored apart from records; token keys
  */
 export class StoredRecord {
   readonly collection: Collection;
@@ -39,7 +39,7 @@ export class StoredRecord {
 
   /**
    * The JSON members of every field that everyone may see, in the order of the schema, with the closing brace: `"id":"…",…}`.
-   * Written only when it is asked for: the state of a record before a change is never shown.
+   * Written on first use: the state of a record before a change is never shown.
    */
   get visibleMembers(): string {
     return (this.#visibleMembers ??= membersJson(recordTable(this.collection), this.values, 'public'));
@@ -57,14 +57,14 @@ export function fromTuple(collection: Collection, tuple: Tuple): StoredRecord {
  * How much of a record a caller sees who may see it at all. `account` adds the e-mail address that an account hides, for its
  * owner and whoever may manage it; `everything` adds hidden fields, for superusers. Nobody sees secrets.
  */
-export type Sight = 'public' | 'account' | 'everything';
+export type Visibility = 'public' | 'account' | 'everything';
 
 /** The record as the API shows it. */
-export function recordToJson(record: StoredRecord, sight: Sight): string {
+export function recordToJson(record: StoredRecord, visibility: Visibility): string {
   const table = recordTable(record.collection);
-  const hasMore = table.email !== undefined || (table.hasHidden && sight === 'everything');
-  if (sight === 'public' || !hasMore) return table.head + record.visibleMembers;
-  return table.head + membersJson(table, record.values, sight);
+  const hasMore = table.email !== undefined || (table.hasHidden && visibility === 'everything');
+  if (visibility === 'public' || !hasMore) return table.head + record.visibleMembers;
+  return table.head + membersJson(table, record.values, visibility);
 }
 
 /** Returns JSON that only identifies the record: its collection and id. */
@@ -85,13 +85,13 @@ export function valueOf(record: StoredRecord, name: string): StoredValue | undef
   return at === -1 ? undefined : record.values[at];
 }
 
-function membersJson(table: RecordTable, values: readonly StoredValue[], sight: Sight): string {
+function membersJson(table: RecordTable, values: readonly StoredValue[], visibility: Visibility): string {
   const { fields, email } = table;
-  const hiddenEmail = sight === 'public' && email !== undefined && values[email.visibilityAt] !== 1;
+  const hiddenEmail = visibility === 'public' && email !== undefined && values[email.visibilityAt] !== 1;
   let json = '';
   for (let index = 0; index < fields.length; index += 1) {
     const field = fields[index];
-    if (field === undefined || field.isSecret || (field.isHidden && sight !== 'everything')) continue;
+    if (field === undefined || field.isSecret || (field.isHidden && visibility !== 'everything')) continue;
     if (hiddenEmail && index === email.at) continue;
     json += (json === '' ? field.firstKey : field.key) + field.toJson(values[index] ?? null);
   }

@@ -8,7 +8,7 @@ import type { Instance } from '../instances/instance.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Names } from '../storage/database.ts';
 import { admission, isAllowed } from './check-rule.ts';
-import { recordTable, relatedIds, type RelationPlace } from './record-table.ts';
+import { recordTable, relatedIds, type RelationField } from './record-table.ts';
 import type { WriteScope } from './record-write.ts';
 import { notBefore, type StoredRecord, valueOf } from './record.ts';
 import { saveChanges } from './save-record.ts';
@@ -19,20 +19,20 @@ const FAILED =
 /** A collection whose records may refer to one that is deleted, and the fields in which they do. */
 export interface Referring {
   readonly collection: Collection;
-  readonly places: readonly RelationPlace[];
+  readonly relations: readonly RelationField[];
 }
 
 /** Returns the collections that have relations to this one. */
 export function referringTo(instance: Instance, { id }: Collection): readonly Referring[] {
   return instance.collections.all().flatMap((collection) => {
-    const places = recordTable(collection).relations.filter(({ options }) => options.collectionId === id);
-    return places.length === 0 ? [] : [{ collection, places }];
+    const relations = recordTable(collection).relations.filter(({ options }) => options.collectionId === id);
+    return relations.length === 0 ? [] : [{ collection, relations }];
   });
 }
 
 /** The condition of rows that may refer to a record. They only may, because an id is searched for in the text of a multiple value. */
-export function mayRefer(names: Names, places: readonly RelationPlace[], id: string): Sql {
-  const conditions = places.map(({ field, options }) => {
+export function mayRefer(names: Names, relations: readonly RelationField[], id: string): Sql {
+  const conditions = relations.map(({ field, options }) => {
     const column = names.column(field.name);
     if (options.maxSelect <= 1) return sql`${column} = ${id}`;
     return sql`replace(${column}, ${JSON.stringify(id)}, '') <> ${column}`;
@@ -43,7 +43,7 @@ export function mayRefer(names: Names, places: readonly RelationPlace[], id: str
   return sql`${inTime}(${joinSql(conditions, ' OR ')})`;
 }
 
-/** What becomes of a record when another one is deleted to which it refers. */
+/** How a record changes when one that it refers to is deleted. */
 export type Release =
   | 'delete'
   /** The field requires the reference. */
@@ -54,14 +54,14 @@ export type Release =
 /** Returns undefined when the record does not refer to the other one after all. */
 export function withoutReference(
   other: StoredRecord,
-  places: readonly RelationPlace[],
+  relations: readonly RelationField[],
   id: string,
 ): Release | undefined {
   const values = new Map<number, StoredValue>();
   let first: Field | undefined;
-  for (const place of places) {
-    const { field, index, options } = place;
-    const ids = relatedIds(place, other.values[index] ?? null);
+  for (const relation of relations) {
+    const { field, index, options } = relation;
+    const ids = relatedIds(relation, other.values[index] ?? null);
     const left = ids.filter((each) => each !== id);
     if (left.length === ids.length) continue;
     if (left.length === 0 && options.cascadeDelete) return 'delete';
@@ -73,12 +73,12 @@ export function withoutReference(
 }
 
 /**
- * Returns the refusal of a delete because a record refers to the one that is deleted. It names the collection and the field only to a
+ * Returns the error of a delete that a reference prevents. It names the collection and the field only to a
  * caller who may view that record and field.
  */
 export async function stillReferred(
   { instance, input, tx }: WriteScope,
-  other: HoldingRecord,
+  other: ReferringRecord,
   { field, cause }: { readonly field: Field; readonly cause?: unknown },
 ): Promise<AppError> {
   const { caller } = input;
@@ -92,7 +92,7 @@ export async function stillReferred(
   return new AppError('bad_request', `${FAILED}${where}.`, { cause });
 }
 
-function mayView(scope: WriteScope, { collection, id }: HoldingRecord): Promise<boolean> {
+function mayView(scope: WriteScope, { collection, id }: ReferringRecord): Promise<boolean> {
   return unlessBroken(scope.instance, false, async () =>
     isAllowed(scope.tx, admission(scope, collection, 'viewRule'), id),
   );
@@ -111,19 +111,19 @@ export async function saveReduced(
   try {
     await saveChanges(scope, other, { values, now });
   } catch (error) {
-    // A delete must not tell which fields of another collection have a unique index.
+    // A delete must not reveal which fields of another collection have a unique index.
     if (!(error instanceof AppError) || error.code !== 'bad_request') throw error;
-    throw await stillReferred(scope, holding(other), { field, cause: error.cause });
+    throw await stillReferred(scope, referringRecord(other), { field, cause: error.cause });
   }
 }
 
 /** A record that refers to one that is to be deleted. */
-export interface HoldingRecord {
+export interface ReferringRecord {
   readonly collection: Collection;
   readonly id: string;
 }
 
-export function holding(record: StoredRecord): HoldingRecord {
+export function referringRecord(record: StoredRecord): ReferringRecord {
   return { collection: record.collection, id: idOf(record) };
 }
 

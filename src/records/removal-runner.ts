@@ -21,9 +21,9 @@ import {
 import { idOf } from './release-references.ts';
 
 const intervalMs = 5_000;
-/** How long a process that has died keeps others from going on with its job. A step takes far less. */
+/** How long the lease of a process that has died blocks others. A step takes far less. */
 const leaseMs = 15_000;
-/** How long the jobs of one instance run before it is another's turn. */
+/** How long the jobs of one instance run before the next instance's turn. */
 const turnMs = 250;
 /** Failures in a row after which a job is given up. */
 const failuresMax = 10;
@@ -33,17 +33,17 @@ export interface RemovalRunnerOptions {
   readonly borrow: (
     instanceId: string,
   ) => Promise<{ readonly instance: Instance; release(): void } | undefined>;
-  /** Finds the instances with a job that waits, where other nodes may have begun it; otherwise this process knows. */
+  /** Finds the instances with a waiting job that another node may have begun; left out where this process is the only one. */
   readonly findDue?: (() => Promise<readonly string[]>) | undefined;
   readonly logger: Logger;
 }
 
 /**
- * Runs the deletes that are done in steps: those whose clients no longer wait, and those of processes that have died. Instances take turns.
+ * Runs deletes in steps: whose clients no longer wait, or whose process has died. Instances take turns.
  */
 export class RemovalRunner {
   readonly #options: RemovalRunnerOptions;
-  /** Begins each holder's name, by which a job of a process that has died is told from those of this one. */
+  /** Prefix of each holder's name: distinguishes jobs of a process that has died from those of this one. */
   readonly #process = newId();
   readonly #waiting = new Set<string>();
   readonly #failures = new Map<string, number>();
@@ -59,7 +59,7 @@ export class RemovalRunner {
   start(): void {
     const { logger } = this.#options;
     const onError = (error: unknown): void =>
-      logger.warn('Deletes in steps could not be looked for.', { error });
+      logger.warn('Looking for deletes in steps failed; retrying.', { error });
     this.#poller = new Poller({ intervalMs, poll: () => this.#look(), onError });
     void this.#poller.look();
   }
@@ -124,7 +124,7 @@ export class RemovalRunner {
       try {
         if (await this.#takeTurn(id)) this.#waiting.add(id);
       } catch (error) {
-        this.#options.logger.warn('A delete in steps has stopped; trying again.', { instance: id, error });
+        this.#options.logger.warn('A delete in steps failed; retrying.', { instance: id, error });
         setTimeout(() => this.#begin(id), intervalMs).unref();
       }
     }
@@ -186,7 +186,7 @@ function leaseOf({ dueClock }: Instance, holder: string): Lease {
   return { holder, until: dueClock.now() + leaseMs };
 }
 
-/** Does one step; undefined when the job is another's by now. What refuses the delete stops the job, with what is left. */
+/** Does one step; undefined when another process has claimed the job. An error that rejects the delete stops the job. */
 async function advance(instance: Instance, id: string, holder: string): Promise<RemovalJob | undefined> {
   try {
     return await instance.database.write(async (tx) => {
@@ -217,6 +217,6 @@ function giveUp(
 }
 
 function refusal({ id, cause, deleted, changed }: RemovalJob): AppError {
-  const left = deleted + changed === 0 ? '' : ` What is done so far is told by /api/jobs/${id}.`;
+  const left = deleted + changed === 0 ? '' : ` See /api/jobs/${id} for what was deleted.`;
   return new AppError('bad_request', cause + left);
 }

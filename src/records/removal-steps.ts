@@ -8,7 +8,7 @@ import { recordTable, relatedIds } from './record-table.ts';
 import type { WriteScope } from './record-write.ts';
 import type { StoredRecord } from './record.ts';
 import {
-  holding,
+  referringRecord,
   idOf,
   mayRefer,
   type Referring,
@@ -39,7 +39,7 @@ const touchedMax = 200;
 const stepMsMax = 50;
 
 /**
- * Does a part of a job, in one transaction, and returns the job as it is then. Throws bad_request for what refuses the delete: the
+ * Does a part of a job, in one transaction, and returns the job as it is then. Throws bad_request when the delete is rejected: the
  * transaction then leaves the job as it was.
  */
 export function runStep(scope: WriteScope, job: RemovalJob): Promise<RemovalJob> {
@@ -59,13 +59,13 @@ export function runStep(scope: WriteScope, job: RemovalJob): Promise<RemovalJob>
 }
 
 /**
- * Looks at the records that refer to those that go, in the order in which these were found: some go with them, which are looked at in their
- * turn, and one that must keep its reference refuses the whole. Changes no record.
+ * Looks at the records that refer to those that go, in the order of discovery: some are deleted with them, and are
+ * checked in their turn; one that must keep its reference rejects the delete. Changes no record.
  */
 async function check(scope: WriteScope, job: RemovalJob): Promise<RemovalJob> {
   const { tx, instance } = scope;
   const isLate = lateAfter(scope);
-  let { found, checked, atCollection, atPosition } = job;
+  let { leavingCount, checked, atCollection, atPosition } = job;
   let rows = 0;
   const next = await leavingFrom(tx, job.id, { position: checked, max: rowsMax });
   for (const leaving of next) {
@@ -78,24 +78,24 @@ async function check(scope: WriteScope, job: RemovalJob): Promise<RemovalJob> {
       const after = each.collection.id === atCollection ? atPosition : 0;
       const part = await checkReferring(
         scope,
-        { job: job.id, leaving, found },
+        { job: job.id, leaving, leavingCount },
         { ...each, after, max: rowsMax - rows },
       );
-      found = part.found;
+      leavingCount = part.leavingCount;
       rows += part.rows;
       [atCollection, atPosition] = [each.collection.id, part.position];
-      if (rows >= rowsMax) return { ...job, found, checked, atCollection, atPosition };
+      if (rows >= rowsMax) return { ...job, leavingCount, checked, atCollection, atPosition };
     }
     if (collection?.name === superusersName) await requireSuperuserThatStays(scope);
     [checked, atCollection, atPosition] = [leaving.position + 1, '', 0];
     if (isLate()) break;
   }
-  const state = checked === found ? 'running' : 'checking';
-  return { ...job, state, found, checked, atCollection, atPosition };
+  const state = checked === leavingCount ? 'running' : 'checking';
+  return { ...job, state, leavingCount, checked, atCollection, atPosition };
 }
 
 interface Part {
-  readonly found: number;
+  readonly leavingCount: number;
   /** Rows that were looked at, and the position of the last. */
   readonly rows: number;
   readonly position: number;
@@ -103,51 +103,55 @@ interface Part {
 
 async function checkReferring(
   scope: WriteScope,
-  { job, leaving, found }: { readonly job: string; readonly leaving: LeavingRecord; readonly found: number },
-  { collection, places, after, max }: Referring & { readonly after: number; readonly max: number },
+  {
+    job,
+    leaving,
+    leavingCount,
+  }: { readonly job: string; readonly leaving: LeavingRecord; readonly leavingCount: number },
+  { collection, relations, after, max }: Referring & { readonly after: number; readonly max: number },
 ): Promise<Part> {
   const { tx } = scope;
   const { names } = tx;
   const { table } = recordTable(collection).statements(names);
-  // Of the values only those that refer: a record may be large.
-  const columns = places.map(({ field }) => sql`, ${names.column(field.name)}`);
+  // Only the values that refer: a record may be large.
+  const columns = relations.map(({ field }) => sql`, ${names.column(field.name)}`);
   const selected = columns.reduce((all, column) => sql`${all}${column}`, sql`id, "$position"`);
   const referring = sql`
     SELECT ${selected} FROM ${table} WHERE "$position" > ${after} AND ${staysHere(names, collection)}
-      AND ${mayRefer(names, places, leaving.record)}
+      AND ${mayRefer(names, relations, leaving.record)}
     ORDER BY "$position" LIMIT CAST(${max} AS bigint)`;
   const rows = await tx.search(referring, { isExempt: true });
-  let count = found;
+  let count = leavingCount;
   for (const row of rows) {
     const id = String(row[0]);
-    const fate = await judge(scope, { places, leaving, row });
-    if (fate === undefined) continue;
-    if (fate !== 'goes') throw await stillReferred(scope, { collection, id }, { field: fate });
+    const disposition = await dispositionOf(scope, { relations, leaving, row });
+    if (disposition === undefined) continue;
+    if (disposition !== 'goes') throw await stillReferred(scope, { collection, id }, { field: disposition });
     if (await addLeaving(tx, job, { collection: collection.id, record: id, position: count })) count += 1;
   }
-  return { found: count, rows: rows.length, position: Number(rows.at(-1)?.[1] ?? after) };
+  return { leavingCount: count, rows: rows.length, position: Number(rows.at(-1)?.[1] ?? after) };
 }
 
-interface ReferringRow extends Pick<Referring, 'places'> {
+interface ReferringRow extends Pick<Referring, 'relations'> {
   readonly leaving: LeavingRecord;
-  /** Id, position, and the values of the places. */
+  /** Id, position, and the values of the relations. */
   readonly row: Tuple;
 }
 
 /** Returns whether a record goes, or the field that refuses that; undefined where it only loses a reference. */
-async function judge(
+async function dispositionOf(
   { tx }: WriteScope,
-  { places, leaving, row }: ReferringRow,
-): Promise<'goes' | Referring['places'][number]['field'] | undefined> {
-  for (const [index, place] of places.entries()) {
+  { relations, leaving, row }: ReferringRow,
+): Promise<'goes' | Referring['relations'][number]['field'] | undefined> {
+  for (const [index, relation] of relations.entries()) {
     const value = row[index + 2] ?? null;
-    const ids = relatedIds(place, typeof value === 'string' ? value : null);
+    const ids = relatedIds(relation, typeof value === 'string' ? value : null);
     const others = ids.filter((id) => id !== leaving.record);
     if (others.length === ids.length) continue;
-    const gone = await leavingAmong(tx, leaving.collection, others);
-    if (others.length > gone.size) continue;
-    if (place.options.cascadeDelete) return 'goes';
-    if (place.options.required) return place.field;
+    const leavingOthers = await leavingAmong(tx, leaving.collection, others);
+    if (others.length > leavingOthers.size) continue;
+    if (relation.options.cascadeDelete) return 'goes';
+    if (relation.options.required) return relation.field;
   }
   return undefined;
 }
@@ -161,13 +165,18 @@ async function requireSuperuserThatStays({ tx, instance }: WriteScope): Promise<
   if (rows.length === 0) throw lastSuperuser();
 }
 
-/** Deletes records, those that were found last first, so that none is gone to which another still refers. */
+/** Deletes records, the last discovered first, so that no record disappears to which another still refers. */
 async function deleteSome(scope: WriteScope, job: RemovalJob): Promise<RemovalJob> {
   const { tx, instance } = scope;
-  const progress = { found: job.found, deleted: job.deleted, changed: job.changed };
+  const progress = { leavingCount: job.leavingCount, deleted: job.deleted, changed: job.changed };
   const isLate = lateAfter(scope);
   const touched = (): number =>
-    progress.deleted + progress.changed + progress.found - job.deleted - job.changed - job.found;
+    progress.deleted +
+    progress.changed +
+    progress.leavingCount -
+    job.deleted -
+    job.changed -
+    job.leavingCount;
   while (touched() < touchedMax && !(touched() > 0 && isLate())) {
     const [leaving] = await lastLeaving(tx, job.id, 1);
     if (leaving === undefined) return { ...job, ...progress, state: 'done' };
@@ -186,7 +195,7 @@ async function deleteSome(scope: WriteScope, job: RemovalJob): Promise<RemovalJo
   return { ...job, ...progress };
 }
 
-/** Returns what tells whether a step that begins now has taken long. */
+/** Returns a check whether a step that begins now has taken long. */
 function lateAfter({ instance: { clock }, tx }: WriteScope): () => boolean {
   const startMs = clock.monotonic();
   return () => !tx.names.isConcurrent && clock.monotonic() - startMs > stepMsMax;
@@ -194,11 +203,11 @@ function lateAfter({ instance: { clock }, tx }: WriteScope): () => boolean {
 
 interface ReleasePart {
   readonly job: string;
-  readonly progress: { found: number; deleted: number; changed: number };
+  readonly progress: { leavingCount: number; deleted: number; changed: number };
   readonly max: number;
 }
 
-/** Takes the record out of those that refer to it and stay. Returns `more` where it has to be called again. */
+/** Removes the references to the record from those that stay. Returns `more` where it has to be called again. */
 async function releaseSome(
   scope: WriteScope,
   record: StoredRecord,
@@ -206,15 +215,15 @@ async function releaseSome(
 ): Promise<'more' | 'none'> {
   const { tx, instance } = scope;
   let hasMore = false;
-  for (const { collection, places } of referringTo(instance, record.collection)) {
+  for (const { collection, relations } of referringTo(instance, record.collection)) {
     const { table } = recordTable(collection).statements(tx.names);
     const referring = sql`
-      SELECT id FROM ${table} WHERE ${staysHere(tx.names, collection)} AND ${mayRefer(tx.names, places, idOf(record))}
+      SELECT id FROM ${table} WHERE ${staysHere(tx.names, collection)} AND ${mayRefer(tx.names, relations, idOf(record))}
       ORDER BY "$position" LIMIT CAST(${max} AS bigint)`;
     const rows = await tx.search(referring, { isExempt: true });
     for (const [id] of rows) {
       const other = await findRecordToDelete(tx, collection, String(id));
-      const change = other && withoutReference(other, places, idOf(record));
+      const change = other && withoutReference(other, relations, idOf(record));
       if (other === undefined || change === undefined) continue;
       hasMore = true;
       if (change === 'delete') {
@@ -222,10 +231,10 @@ async function releaseSome(
         await addLeaving(tx, job, {
           collection: collection.id,
           record: String(id),
-          position: progress.found,
+          position: progress.leavingCount,
         });
-        progress.found += 1;
-      } else if (change.kind === 'refused') throw await stillReferred(scope, holding(other), change);
+        progress.leavingCount += 1;
+      } else if (change.kind === 'refused') throw await stillReferred(scope, referringRecord(other), change);
       else {
         await saveReduced(scope, other, change);
         progress.changed += 1;
@@ -237,7 +246,7 @@ async function releaseSome(
   return 'none';
 }
 
-/** Forgets what was found, once the job has failed. */
+/** Deletes the list of leaving records, once the job has failed. */
 async function forgetSome({ tx }: WriteScope, job: RemovalJob): Promise<RemovalJob> {
   const some = await lastLeaving(tx, job.id, rowsMax);
   for (const leaving of some) await removeLeaving(tx, leaving);

@@ -18,15 +18,15 @@ export type RemovalState = 'checking' | 'running' | 'stopping' | 'done' | 'faile
 
 export interface RemovalJob {
   readonly id: string;
-  /** Who has asked for it, and how many webhooks have led to that. */
+  /** The request for it: its caller, and how many webhooks have led to it. */
   readonly input: RuleInput;
   /** Id of the collection of the record that goes last. */
   readonly collection: string;
   readonly record: string;
   readonly state: RemovalState;
-  /** Records that go, as far as they were found. */
-  readonly found: number;
-  /** How many of them were checked, in the order in which they were found. */
+  /** Records to delete, as far as they were discovered. */
+  readonly leavingCount: number;
+  /** How many of them were checked, in the order of discovery. */
   readonly checked: number;
   /** Where the check of the next one goes on: the id of a collection that refers to it, and the position of the last record. */
   readonly atCollection: string;
@@ -42,8 +42,8 @@ export interface RemovalJob {
 
 /** Jobs of an instance that are not finished. */
 const activeMax = 100;
-/** How long a finished job can be looked at. */
-const keptMs = 24 * 60 * 60_000;
+/** How long a finished job can be read. */
+const finishedLifetimeMs = 24 * 60 * 60_000;
 
 const isActive = sql`state IN ('checking', 'running', 'stopping')`;
 
@@ -56,9 +56,9 @@ export async function insertJob(
   const { names } = tx;
   const { collection, record, lease } = removed;
   const now = toTimestamp(instance.clock.now());
-  const kept = toTimestamp(instance.clock.now() - keptMs);
+  const expiry = toTimestamp(instance.clock.now() - finishedLifetimeMs);
   await tx.run(
-    sql`DELETE FROM ${names.table('$job')} WHERE ${names.scope} AND NOT (${isActive}) AND updated < ${kept}`,
+    sql`DELETE FROM ${names.table('$job')} WHERE ${names.scope} AND NOT (${isActive}) AND updated < ${expiry}`,
   );
   const [count] = await tx.tuples(
     sql`SELECT count(*) FROM ${names.table('$job')} WHERE ${names.scope} AND ${isActive}`,
@@ -81,7 +81,7 @@ function leavingAlready(): AppError {
   return new AppError('conflict', 'The record is being deleted already.');
 }
 
-/** Throws conflict where a record is leaving: a step that deletes it has it locked now and then, and whoever waits for that is told so. */
+/** Throws conflict where a record is leaving: a step that deletes it locks it now and then, and a write that waits for the lock gets this answer. */
 export async function requireNotLeaving(
   reader: Reader,
   { id: collection }: Pick<Collection, 'id'>,
@@ -90,24 +90,24 @@ export async function requireNotLeaving(
   if ((await leavingAmong(reader, collection, [record])).size > 0) throw leavingAlready();
 }
 
-/** Who works on a job, and until when no other process does (milliseconds since 1970). */
+/** The process that works on a job, and until when (milliseconds since 1970). */
 export interface Lease {
   readonly holder: string;
   readonly until: number;
 }
 
-/** Locks a job and extends the lease; undefined when it is another's by now, or finished. */
+/** Locks a job and extends the lease; undefined when another process has claimed it, or it has finished. */
 export async function holdJob(tx: Transaction, id: string, lease: Lease): Promise<RemovalJob | undefined> {
   const { names } = tx;
-  const held = await tx.run(sql`
+  const lockCount = await tx.run(sql`
     UPDATE ${names.table('$job')} SET held_until = ${lease.until}
     WHERE ${names.scope} AND id = ${id} AND holder = ${lease.holder} AND ${isActive}`);
-  return held === 0 ? undefined : readJob(tx, id);
+  return lockCount === 0 ? undefined : readJob(tx, id);
 }
 
 /**
- * Takes over a job on which nobody works. Where no other process has the database, one of another `process` is that of one that has
- * ended.
+ * Claims a job whose lease has expired. Where no other process uses the database, a job of another `process` is free too: that process
+ * has ended.
  */
 export async function claimJob(
   tx: Transaction,
@@ -136,7 +136,7 @@ export async function releaseJob(tx: Transaction, id: string, { holder }: Lease)
 export async function saveJob(tx: Transaction, job: RemovalJob, now: number): Promise<void> {
   const { names } = tx;
   await tx.run(sql`
-    UPDATE ${names.table('$job')} SET state = ${job.state}, found = ${job.found}, checked = ${job.checked},
+    UPDATE ${names.table('$job')} SET state = ${job.state}, found = ${job.leavingCount}, checked = ${job.checked},
       at_collection = ${job.atCollection}, at_position = ${job.atPosition}, deleted = ${job.deleted}, changed = ${job.changed},
       cause = ${job.cause}, updated = ${toTimestamp(now)}
     WHERE ${names.scope} AND id = ${job.id}`);
@@ -171,7 +171,7 @@ function fromRow(row: Row): RemovalJob {
     record: String(row['record']),
     // A closed set of ours.
     state: String(row['state']) as RemovalState,
-    found: Number(row['found']),
+    leavingCount: Number(row['found']),
     checked: Number(row['checked']),
     atCollection: String(row['at_collection']),
     atPosition: Number(row['at_position']),
@@ -183,7 +183,7 @@ function fromRow(row: Row): RemovalJob {
   };
 }
 
-/** A record that goes; they are deleted in the reverse order of their positions. */
+/** A record to delete. Records are deleted in the reverse order of their positions. */
 export interface LeavingRecord {
   /** Id of its collection. */
   readonly collection: string;
@@ -204,7 +204,7 @@ export async function addLeaving(
   return added > 0;
 }
 
-/** Returns the records of a job from a position on, the first ones. */
+/** Returns the first records of a job from a position on. */
 export async function leavingFrom(
   tx: Transaction,
   job: string,
@@ -217,7 +217,7 @@ export async function leavingFrom(
   );
 }
 
-/** Returns the records of a job that were found last, which go first. */
+/** Returns the records of a job that were discovered last, which are deleted first. */
 export async function lastLeaving(
   tx: Transaction,
   job: string,

@@ -16,7 +16,7 @@ export interface RecordChanges {
   /** The values of every field. They were checked, or need no check. */
   readonly values: readonly StoredValue[];
   readonly secrets?: readonly SecretChange[];
-  /** What was sent, where the change comes from a client: it may have files. */
+  /** The body of a change that comes from a client: it may have files. */
   readonly body?: RecordBody;
   readonly now: Timestamp;
 }
@@ -46,19 +46,19 @@ export async function saveChanges(
 
 /** Writes only the columns that changed, so that only their indexes are written. */
 function updateRow(tx: Transaction, before: StoredRecord, after: StoredRecord): Promise<number> {
-  const places: number[] = [];
+  const indexes: number[] = [];
   const values: StoredValue[] = [after.revision];
   for (const [index, value] of after.values.entries())
     if (value !== before.values[index]) {
-      places.push(index);
+      indexes.push(index);
       values.push(value);
     }
   values.push(valueOf(before, 'id') ?? null);
-  return tx.run(withValues(recordTable(after.collection).statements(tx.names).update(places), values));
+  return tx.run(withValues(recordTable(after.collection).statements(tx.names).update(indexes), values));
 }
 
 /**
- * Deletes a record, whose row the caller has locked, and writes its event. The caller has dealt with what refers to the record.
+ * Deletes a record, whose row the caller has locked, and writes its event. The caller has released the references to the record.
  */
 export async function eraseRecord(scope: WriteScope, existing: StoredRecord): Promise<void> {
   const { instance, tx } = scope;

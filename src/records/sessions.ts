@@ -19,8 +19,8 @@ export interface AccountChange {
 }
 
 /**
- * Returns what a change of an account does to its token key. A new key ends all sessions; it is due with a new password or
- * address. A superuser may ask for one by naming `tokenKey`, but cannot choose it.
+ * Returns how a change of an account changes its token key. A new key ends all sessions; it is due with a new password or
+ * address. A superuser may request one by naming `tokenKey`, but cannot choose it.
  */
 export function tokenKeyChanges(
   instance: Instance,
@@ -52,7 +52,7 @@ export function endSessions(instance: Instance, collection: Collection): readonl
   ];
 }
 
-/** Returns the change that gives an account a new token key, which ends its sessions. A new account needs no more than this. */
+/** Returns the change that sets a new token key, which ends its sessions. A new account needs no more than this. */
 export function renewTokenKey(collection: Collection): SecretChange {
   return (tx, record) =>
     writeSecret(tx, { collection: collection.id, record, name: 'tokenKey' }, newTokenKey());

@@ -37,7 +37,7 @@ interface TermVerdict {
 const failed = 'The rule could not be tested.';
 
 /**
- * Asks a rule as a request would: with the same compiler, about a stored record or one that could be made. It is one statement,
+ * Evaluates a rule as a request would: with the same compiler, for a stored record or for values of a new one. It is one statement,
  * so that one query timeout holds for all of it; nothing is written. Throws not_found (collection), bad_request.
  */
 export function testRule(
@@ -49,19 +49,19 @@ export function testRule(
   );
 }
 
-async function testRuleOf(instance: Instance, collection: Collection, asked: RuleTest): Promise<RuleVerdict> {
-  const caller = await findCaller(instance, asked.caller);
-  const existing = await findExisting(instance, collection, asked.record);
+async function testRuleOf(instance: Instance, collection: Collection, test: RuleTest): Promise<RuleVerdict> {
+  const caller = await findCaller(instance, test.caller);
+  const existing = await findExisting(instance, collection, test.record);
   if (caller.kind === 'superuser') return { allowed: true, terms: [] };
-  if (asked.rule === null) return { allowed: false, terms: [] };
+  if (test.rule === null) return { allowed: false, terms: [] };
   // The manage rule never admits guests.
-  const mayPass = asked.name !== 'manageRule' || caller.kind !== 'guest';
-  if (asked.rule === '') return { allowed: mayPass, terms: [] };
-  const { row, ...request } = questionOf(instance, { collection, asked, caller, existing });
-  // A rule that is stored is asked as it is, even where it could not be saved today.
-  const isStored = filterRules(collection).some(([, rule]) => rule === asked.rule);
+  const mayPass = test.name !== 'manageRule' || caller.kind !== 'guest';
+  if (test.rule === '') return { allowed: mayPass, terms: [] };
+  const { row, ...request } = evaluationOf(instance, { collection, test, caller, existing });
+  // A stored rule is evaluated as it is, even where it could not be saved today.
+  const isStored = filterRules(collection).some(([, rule]) => rule === test.rule);
   const context = { ...scopeContext(instance, request.input), ...request, isStored };
-  const { terms, columns } = compiled(asked.rule, { collection, context });
+  const { terms, columns } = compileRule(test.rule, { collection, context });
   const [answer = []] = await instance.database.search(sql`SELECT ${joinSql(columns, ', ')} FROM ${row}`);
   const [whole, ...results] = answer.map((result) => Number(result) === 1);
   return {
@@ -92,22 +92,22 @@ async function findExisting(
   return existing;
 }
 
-interface Tested {
+interface RuleTestCase {
   readonly collection: Collection;
-  readonly asked: RuleTest;
+  readonly test: RuleTest;
   readonly caller: Caller;
   readonly existing: StoredRecord | undefined;
 }
 
 /**
- * Returns what the rule may know and the row that it is about: a stored one, or one made of the given values, as for a create.
+ * Returns the input of the rule and the row that it is evaluated for: a stored one, or one made of the sent values, as for a create.
  */
-function questionOf(
+function evaluationOf(
   { database, clock }: Instance,
-  { collection, asked, caller, existing }: Tested,
+  { collection, test, caller, existing }: RuleTestCase,
 ): Pick<ConditionRequest, 'input' | 'write'> & { readonly row: Sql } {
-  const { context, method, query, headers, record } = asked;
-  const body = typeof record === 'string' ? asked.body : record;
+  const { context, method, query, headers, record } = test;
+  const body = typeof record === 'string' ? test.body : record;
   const now = toTimestamp(clock.now());
   const options = { isSuperuser: false, now, ...(existing && { existing }) };
   const { values } = decodeRecord(collection, body, options);
@@ -127,7 +127,7 @@ function questionOf(
 }
 
 /** Compiles the rule, then each of its terms, as separate conditions. They share one counter, so that no two joins have the same alias. */
-function compiled(
+function compileRule(
   rule: string,
   { collection, context }: { readonly collection: Collection; readonly context: ScopeContext },
 ): { readonly terms: readonly RuleTerm[]; readonly columns: readonly Sql[] } {
@@ -155,7 +155,7 @@ function refusal(name: string, message: string): AppError {
   });
 }
 
-/** A question about a rule, decoded without looking anything up. */
+/** The body of a rule test, decoded without reading the database. */
 interface RuleTest {
   /** The name of a rule of the collection; undefined where the text of a rule was sent instead. */
   readonly name: TestedRuleName | undefined;
@@ -191,15 +191,13 @@ const contexts: readonly RuleContext[] = Object.keys({
   password: true,
 } satisfies Record<RuleContext, true>) as RuleContext[]; // Their names are the keys of this very object.
 
-// Their names are the keys of this very object.
-
 const refusedTest = 'The rule could not be tested.';
 
 /** Throws bad_request with every problem, under the member that has it. */
 function decodeRuleTest(collection: Collection, body: JsonObject): RuleTest {
   const problems = new ProblemList();
   const read = memberReader(body, problems);
-  const asked = ruleOf(collection, body, read);
+  const ruleText = ruleOf(collection, body, read);
   const caller = decodeCaller(body, read);
   const record = recordOf(body, read);
   const request = read.members('request', (member) => requestOf(member, body['request']));
@@ -208,7 +206,7 @@ function decodeRuleTest(collection: Collection, body: JsonObject): RuleTest {
       body: { code: 'validation_invalid_value', message: 'Must be left out where the record is made of it.' },
     });
   problems.throwIfAny(refusedTest);
-  return { ...asked, caller, record, ...request, method: request.method ?? methodOf(asked.name) };
+  return { ...ruleText, caller, record, ...request, method: request.method ?? methodOf(ruleText.name) };
 }
 
 function ruleOf(
@@ -216,10 +214,10 @@ function ruleOf(
   body: JsonObject,
   read: MemberReader,
 ): Pick<RuleTest, 'name' | 'rule'> {
-  const given = Object.hasOwn(body, 'rule') ? read.rule('rule', null) : undefined;
-  if (given === undefined) read.refuse('rule', fieldError('validation_required'));
-  const name = allNames.find((known) => known === given);
-  if (name === undefined) return { name, rule: given ?? null };
+  const text = Object.hasOwn(body, 'rule') ? read.rule('rule', null) : undefined;
+  if (text === undefined) read.refuse('rule', fieldError('validation_required'));
+  const name = allNames.find((each) => each === text);
+  if (name === undefined) return { name, rule: text ?? null };
   const all = { ...rules, ...(auth && { authRule: auth.authRule, manageRule: auth.manageRule }) };
   const rule = new Map<string, string | null>(Object.entries(all)).get(name);
   if (rule === undefined)
@@ -252,8 +250,8 @@ function requestOf(
   raw: unknown,
 ): Pick<RuleTest, 'context' | 'query' | 'headers' | 'body'> & { readonly method: string | undefined } {
   const context = read.text('context', 'default');
-  const known = contexts.find((one) => one === context);
-  if (known === undefined)
+  const knownContext = contexts.find((one) => one === context);
+  if (knownContext === undefined)
     read.refuse('context', {
       code: 'validation_invalid_value',
       message: `Must be one of ${contexts.join(', ')}.`,
@@ -265,7 +263,7 @@ function requestOf(
     read.refuse('body', { code: 'validation_invalid_value', message: 'Must be an object.' });
   return {
     method: read.text('method', undefined),
-    context: known ?? 'default',
+    context: knownContext ?? 'default',
     query: texts('query'),
     headers: new Map([...texts('headers')].map(([name, value]) => [toHeaderKey(name), value])),
     body: isJsonObject(body) ? body : {},
@@ -277,7 +275,7 @@ function textsOf(read: MemberReader, raw: unknown): ReadonlyMap<string, string> 
   return new Map(names.map((name) => [name, read.text(name, '')]));
 }
 
-/** `X-Token` is asked for as `x_token`. */
+/** A rule writes `X-Token` as `x_token`. */
 function toHeaderKey(header: string): string {
   return header.toLowerCase().replaceAll('-', '_');
 }

@@ -18,8 +18,8 @@ const RECORDS_PER_TRANSACTION = 200;
 
 /**
  * Deletes all records of a collection, oldest first, each with its event. Works in several transactions, so that neither other
- * writers nor memory bear the whole at once: what was deleted before a failure stays deleted, and a second call goes on from
- * there. Records that are made meanwhile stay. Throws not_found (collection), forbidden (an API key that does not reach it),
+ * writers nor memory bear the whole at once: what was deleted before a failure stays deleted, and a second call resumes there.
+ * Records created meanwhile stay. Throws not_found (collection), forbidden (an API key that does not reach it),
  * bad_request (records that stay refer to these).
  */
 export async function truncateCollection(
@@ -58,16 +58,16 @@ async function lastPosition(reader: Reader, collection: Collection): Promise<num
   return Number(row?.[0] ?? 0);
 }
 
-interface Truncated {
+interface TruncatedRange {
   readonly collection: Collection;
   /** The position of the last record that goes. */
   readonly end: number;
 }
 
-/** Throws bad_request when a record that stays refers to one that is deleted: only its owner knows what is to become of it. */
+/** Throws bad_request when a record that stays refers to one that is deleted: only its owner knows how to resolve that. */
 async function refuseReferred(
   reader: Reader,
-  truncated: Truncated,
+  truncated: TruncatedRange,
   candidates: readonly Collection[],
 ): Promise<void> {
   const referring: string[] = [];
@@ -75,8 +75,8 @@ async function refuseReferred(
     const condition = staysAndRefers(reader.names, truncated, other);
     if (condition === undefined) continue;
     const { table } = recordTable(other).statements(reader.names);
-    const found = await reader.get(sql`SELECT 1 FROM ${table} WHERE ${condition} LIMIT 1`);
-    if (found !== undefined) referring.push(other.name);
+    const row = await reader.get(sql`SELECT 1 FROM ${table} WHERE ${condition} LIMIT 1`);
+    if (row !== undefined) referring.push(other.name);
   }
   if (referring.length === 0) return;
   const names = referring.join(', ');
@@ -87,7 +87,11 @@ async function refuseReferred(
  * Returns the condition for records of `other` that stay and refer to the truncated collection; undefined where no relation leads
  * there. Of the truncated collection itself only records made meanwhile stay.
  */
-function staysAndRefers(names: Names, { collection, end }: Truncated, other: Collection): Sql | undefined {
+function staysAndRefers(
+  names: Names,
+  { collection, end }: TruncatedRange,
+  other: Collection,
+): Sql | undefined {
   const conditions = other.fields
     .filter(({ type, options }) => type === 'relation' && options['collectionId'] === collection.id)
     .map((field) => {

@@ -3,7 +3,7 @@ import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import type { Instance } from '../instances/instance.ts';
 import { admit, isLocked } from '../access/rule.ts';
-import { checkAccount, isVerifiedByNature, withVerified } from './check-account.ts';
+import { checkAccount, isAlwaysVerified, withVerified } from './check-account.ts';
 import { currentCollection } from '../instances/current-collection.ts';
 import { admission, isAllowed } from './check-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
@@ -19,7 +19,7 @@ import {
 import { findRecordToChange } from './find-record.ts';
 import { notBefore, type StoredRecord } from './record.ts';
 import { passwordChanges, type PreparedSecrets, prepareSecrets } from './passwords.ts';
-import { placeForKnown } from './record-files.ts';
+import { reserveFileKeysOf } from './record-files.ts';
 import { WrittenRecord } from '../query/condition-request.ts';
 import { recordTable } from './record-table.ts';
 import { requireRelated } from './require-related.ts';
@@ -45,13 +45,13 @@ export async function prepareUpdate(
   request: UpdateRecordRequest,
 ): Promise<PreparedUpdate> {
   const { caller } = input;
-  const collection = await currentCollection(instance, request.collection, (known) =>
-    isLocked(known, ['updateRule'], caller),
+  const collection = await currentCollection(instance, request.collection, (candidate) =>
+    isLocked(candidate, ['updateRule'], caller),
   );
   admit(collection, 'updateRule', caller);
   const { body, id } = request;
   const secrets = await prepareSecrets(instance, collection, { input, body, id });
-  placeForKnown(collection, id, { caller, body });
+  reserveFileKeysOf(collection, id, { caller, body });
   return { ...request, secrets };
 }
 
@@ -74,9 +74,7 @@ async function update(scope: WriteScope, prepared: PreparedUpdate): Promise<Stor
   const now = notBefore(existing, instance.clock.now());
   const isSuperuser = input.caller.kind === 'superuser';
   const decoded = decodeRecord(collection, prepared.body, { isSuperuser, now, existing });
-  const values = isVerifiedByNature(collection)
-    ? withVerified(collection, decoded.values, 1)
-    : decoded.values;
+  const values = isAlwaysVerified(collection) ? withVerified(collection, decoded.values, 1) : decoded.values;
   const ruleRequest = { ...scope, write: new WrittenRecord(collection, values) };
   const rule = admission(ruleRequest, collection, 'updateRule');
   if (!(await isAllowed(tx, rule, prepared.id))) throw notFound();

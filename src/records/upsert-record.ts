@@ -6,7 +6,7 @@ import { isLocked } from '../access/rule.ts';
 import type { Names } from '../storage/database.ts';
 import { Collision, UniqueViolation } from '../storage/engine-errors.ts';
 import { createRecord } from './create-record.ts';
-import { placeForKnown, placeForNew } from './record-files.ts';
+import { reserveFileKeysOf, reserveFileKeys } from './record-files.ts';
 import { currentCollection } from '../instances/current-collection.ts';
 import type { RecordBody } from './decode-record.ts';
 import {
@@ -22,7 +22,7 @@ import { updateRecord } from './update-record.ts';
 
 export interface UpsertRecordRequest {
   readonly collection: string;
-  /** Its `id` says which record is updated, or created if there is none. */
+  /** Its `id` names the record that is updated, or created if there is none. */
   readonly body: RecordBody;
   readonly expected?: ExpectedRevision | undefined;
 }
@@ -44,17 +44,17 @@ export async function prepareUpsert(
   request: UpsertRecordRequest,
 ): Promise<PreparedUpsert> {
   const { caller } = input;
-  const collection = await currentCollection(instance, request.collection, (known) =>
-    mayNotWrite(known, caller),
+  const collection = await currentCollection(instance, request.collection, (candidate) =>
+    mayNotWrite(candidate, caller),
   );
   // Hashing is expensive: not done for a caller who may neither create nor update records.
   const body = mayNotWrite(collection, caller) ? {} : request.body;
   const id = ownMember(request.body, 'id');
   const named = typeof id === 'string' ? { id } : {};
   const secrets = await prepareSecrets(instance, collection, { input, body, ...named });
-  const newId = placeForNew(instance, collection, { caller, body });
+  const newId = reserveFileKeys(instance, collection, { caller, body });
   // What is wrong with a new record may be right with one that is there.
-  if (newId === undefined && typeof id === 'string') placeForKnown(collection, id, { caller, body });
+  if (newId === undefined && typeof id === 'string') reserveFileKeysOf(collection, id, { caller, body });
   return { ...request, secrets, newId };
 }
 
@@ -92,7 +92,7 @@ export async function upsertRecord(scope: WriteScope, prepared: PreparedUpsert):
 
 /**
  * Resolves to undefined for a record that the caller may not change, which is treated as absent: any other answer than for an
- * unknown id would tell that it exists.
+ * unknown id would reveal that it exists.
  */
 function unlessHidden(update: Promise<StoredRecord>): Promise<StoredRecord | undefined> {
   return update.catch((error: unknown) => {

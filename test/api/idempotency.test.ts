@@ -224,7 +224,7 @@ test('A7 an answer is kept for 24 hours, after which its key is free and later w
   const service = await setUp(t, clock);
   const first = await service.request(at, under('k', { body: { title: 'a' } }));
   for (let index = 0; index < 40; index += 1) await service.request(at, under(`${index}`, { body: {} }));
-  clock.move(idempotencyLimits.keptMs - 1);
+  clock.move(idempotencyLimits.lifetimeMs - 1);
   assert.deepEqual(told(await service.request(at, under('k', { body: { title: 'a' } }))), told(first));
   clock.move(1);
   const again = await service.request(at, under('k', { body: { title: 'b' } }));

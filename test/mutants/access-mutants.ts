@@ -118,7 +118,7 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'the rule tester knows that nobody is nobody to manage accounts',
     file: 'src/records/test-rule.ts',
-    from: "const mayPass = asked.name !== 'manageRule' || caller.kind !== 'guest';",
+    from: "const mayPass = test.name !== 'manageRule' || caller.kind !== 'guest';",
     to: 'const mayPass = true;',
     tests: ['test/api/rule-tester.test.ts'],
   },
@@ -168,7 +168,7 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'a hidden field is shown to superusers only',
     file: 'src/records/record.ts',
-    from: "(field.isHidden && sight !== 'everything')",
+    from: "(field.isHidden && visibility !== 'everything')",
     to: 'false',
     tests: ['test/api/canaries.test.ts'],
   },

@@ -320,8 +320,8 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'what a record refers to already is not locked again when it is changed',
     file: 'src/records/require-related.ts',
-    from: '.filter((id) => !had.has(id))',
-    to: '.filter((id) => !had.has(id) || true)',
+    from: '.filter((id) => !earlierIds.has(id))',
+    to: '.filter((id) => !earlierIds.has(id) || true)',
     engine: 'postgres',
     tests: ['test/api/record-locks.test.ts'],
   },

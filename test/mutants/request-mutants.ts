@@ -57,8 +57,8 @@ export const requestMutants: readonly Mutant[] = [
   {
     name: 'a delete in steps is refused before anything is changed',
     file: 'src/records/removal-steps.ts',
-    from: "if (fate !== 'goes') throw await",
-    to: "if (fate !== 'goes' && found < 0) throw await",
+    from: "if (disposition !== 'goes') throw await",
+    to: "if (disposition !== 'goes' && leavingCount < 0) throw await",
     tests: ['test/api/removal-jobs.test.ts'],
   },
   {

@@ -33,7 +33,7 @@ export const servedFileMutants: readonly Mutant[] = [
   {
     name: 'a refusal of a protected file is a 404',
     file: 'src/records/find-record-file.ts',
-    from: 'if (error instanceof AppError && telling.has(error.code)) return undefined;',
+    from: 'if (error instanceof AppError && revealing.has(error.code)) return undefined;',
     to: '',
     tests: ['test/api/files-protected.test.ts'],
   },

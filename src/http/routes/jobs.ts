@@ -43,7 +43,7 @@ function sameKey(caller: Extract<Caller, { kind: 'superuser' }>, owner: Caller):
 
 /** Returns a job as the API shows it. */
 function jobJson(job: RemovalJob): string {
-  const { id, collection, record, state, found, deleted, changed, cause, created, updated } = job;
+  const { id, collection, record, state, leavingCount, deleted, changed, cause, created, updated } = job;
   // What is left of the bookkeeping concerns nobody.
   const shown = state === 'stopping' ? 'failed' : state;
   return JSON.stringify({
@@ -52,7 +52,7 @@ function jobJson(job: RemovalJob): string {
     collection,
     record,
     state: shown,
-    found,
+    found: leavingCount,
     deleted,
     changed,
     cause,
