@@ -15,7 +15,7 @@ import { ServiceMetrics } from './http/service-metrics.ts';
 import { openTls, type TlsFiles, watchTls } from './http/server/tls.ts';
 import type { Instance } from './instances/instance.ts';
 import { PageChecks } from './instances/page-checks.ts';
-import { watchWrites } from './instances/write-notes.ts';
+import { watchCommits } from './instances/commit-announcements.ts';
 import { startSweeping } from './limits/window-store.ts';
 import { Mailer } from './mail/mailer.ts';
 import { Realtime } from './realtime/realtime.ts';
@@ -181,7 +181,7 @@ function createRealtime(
     safeEnd: delivering.dispatcher.safeEnd,
     connectionsMax: config.realtimeConnections,
     connectionsPerAddressMax: config.realtimeConnectionsPerAddress,
-    beatMs: 25_000,
+    heartbeatMs: 25_000,
   });
 }
 
@@ -326,13 +326,13 @@ async function startBackground({
     (part) => part !== undefined,
   );
   running.push(
-    await watchWrites(
+    await watchCommits(
       data.home.control,
       (id) => {
         delivering.wake(id);
         wakeReaders(data, id);
       },
-      (error) => logger.error('Polling for events of other processes failed.', { error }),
+      (error) => logger.error('Reading the announcements of commands failed; retrying.', { error }),
     ),
   );
   if (config.postgres !== undefined)

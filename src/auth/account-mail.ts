@@ -18,11 +18,11 @@ export interface AccountMail {
   readonly template: EmailTemplate;
   /** Called only if the mail is going to be sent. */
   readonly values: () => Promise<Omit<MailValues, 'meta' | 'field'>>;
-  /** How long the pause is, so that nobody can fill a mailbox by asking repeatedly. 0 where something else bounds the mails. */
+  /** How long the pause is, so that repeated requests cannot fill a mailbox. 0 where something else bounds the mails. */
   readonly pauseMs?: number;
 }
 
-/** The pause between two mails that anybody may ask for; docs/accounts.md repeats it. */
+/** The pause between two mails that anybody may request; docs/accounts.md repeats it. */
 const mailPauseMs = 2 * 60_000;
 
 const sent = new SharedCounter({ kind: 'mail' });
@@ -37,7 +37,7 @@ export async function mailAccount(instance: Instance, mailer: Mailer, mail: Acco
     const { meta } = instance.settings.current;
     const text = renderMail(template, { ...(await values()), meta, field: fieldReader(record) });
     const sending = mailer.send(instance, { ...text, to, purpose });
-    // Not awaited: sending may take half a minute. If it fails, the mail may be asked for again at once.
+    // Not awaited: sending may take half a minute. If it fails, the mail may be requested again at once.
     void sending.then(({ kind }) => (kind === 'failed' ? count?.refund() : undefined));
   } catch (error) {
     await count?.refund();
@@ -45,11 +45,11 @@ export async function mailAccount(instance: Instance, mailer: Mailer, mail: Acco
   }
 }
 
-/** Reads fields as the account itself sees them: what is hidden from it must not come by mail either. */
+/** Reads fields as the account itself sees them: fields hidden from it must not come by mail either. */
 function fieldReader(record: StoredRecord): (name: string) => string {
-  const shown: unknown = JSON.parse(recordToJson(record, 'account'));
+  const recordJson: unknown = JSON.parse(recordToJson(record, 'account'));
   return (name) => {
-    const value = isJsonObject(shown) ? (ownMember(shown, name) ?? '') : '';
+    const value = isJsonObject(recordJson) ? (ownMember(recordJson, name) ?? '') : '';
     return typeof value === 'string' ? value : JSON.stringify(value);
   };
 }
@@ -64,8 +64,8 @@ export const mailTemplates: ReadonlyMap<string, (auth: AuthOptions) => EmailTemp
 ]);
 
 /**
- * Sends one of a collection's mails with made-up values, to show whether and how it arrives. Throws bad_request, also with what the
- * mail server has answered.
+ * Sends one of a collection's mails with made-up values, to show whether and how it arrives. Throws bad_request, also with the answer of
+ * the mail server.
  */
 export async function sendTestMail(instance: Instance, mailer: Mailer, body: JsonObject): Promise<void> {
   const form = decodeForm(body, ['email', 'template', 'collection']);

@@ -13,14 +13,14 @@ import { deleteSecrets } from '../secrets/secrets.ts';
 import { sql, type Sql, withValues } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 
-/** A reference to an account, as the rows that are kept beside it hold it. */
+/** A reference to an account, as the rows beside it hold it. */
 export interface AccountReference {
   readonly collectionRef: string;
   readonly recordRef: string;
 }
 
 export interface AccountRow {
-  /** The companion collection that keeps the row. */
+  /** The companion collection of the row. */
   readonly companion: Collection;
   readonly account: AccountReference;
   /** The row's values, without the reference to the account. */
@@ -30,26 +30,26 @@ export interface AccountRow {
 
 export interface AccountRowBounds {
   /** How many rows one account may have; its oldest ones beyond that are deleted. */
-  readonly keptMax: number;
+  readonly rowsMax: number;
   /** How long a row of this collection's accounts is good. Each new row deletes a few that are older. */
-  readonly keptMs?: number;
+  readonly lifetimeMs?: number;
 }
 
 /** How many expired rows a new one deletes: more than it adds, so that they run out, and few enough not to slow it down. */
 const removedMax = 16;
 
-/** Adds a row to what is kept for an account, and deletes rows that are too old or too many. */
-export async function keepAccountRow(
+/** Adds a row to those of an account, and deletes rows that are too old or too many. */
+export async function saveAccountRow(
   tx: Transaction,
   instance: Instance,
-  { companion, account, body, hashes = new Map(), keptMax, keptMs }: AccountRow & AccountRowBounds,
+  { companion, account, body, hashes = new Map(), rowsMax, lifetimeMs }: AccountRow & AccountRowBounds,
 ): Promise<void> {
   const { collectionRef, recordRef } = account;
   const { table } = recordTable(companion).statements(tx.names);
   const rows = (where: Sql): Sql =>
     sql`SELECT id FROM ${table} WHERE "collectionRef" = ${collectionRef} AND ${where}`;
-  if (keptMs !== undefined) {
-    const before = toTimestamp(instance.clock.now() - keptMs);
+  if (lifetimeMs !== undefined) {
+    const before = toTimestamp(instance.clock.now() - lifetimeMs);
     await removeRows(
       tx,
       companion,
@@ -57,7 +57,7 @@ export async function keepAccountRow(
     );
   }
   const own = rows(sql`"recordRef" = ${recordRef}`);
-  const rest = sql`LIMIT ${removedMax} OFFSET ${keptMax - 1}`;
+  const rest = sql`LIMIT ${removedMax} OFFSET ${rowsMax - 1}`;
   await removeRows(tx, companion, sql`${own} ORDER BY created DESC, "$position" DESC ${rest}`);
   const input = ruleInputOfCaller({ kind: 'superuser', id: '' });
   const whole = { ...body, ...account };
@@ -74,17 +74,21 @@ export function isRecent(row: StoredRecord, seconds: number, { clock }: Pick<Ins
   return Math.abs(clock.now() - createdMs) < seconds * 1_000;
 }
 
-/** Deletes a row; false when it is gone already. Of several concurrent uses of a row only one gets true. */
-export async function takeAccountRow(tx: Transaction, companion: Collection, id: string): Promise<boolean> {
+/** Deletes a row; false when it was deleted before. Of several concurrent uses of a row only one gets true. */
+export async function consumeAccountRow(
+  tx: Transaction,
+  companion: Collection,
+  id: string,
+): Promise<boolean> {
   const count = await tx.run(withValues(recordTable(companion).statements(tx.names).deleteById, [id]));
   if (count > 0 && recordTable(companion).hasSecrets)
     await deleteSecrets(tx, { collection: companion.id, record: id });
   return count > 0;
 }
 
-async function removeRows(tx: Transaction, companion: Collection, found: Sql): Promise<void> {
-  const rows = await tx.tuples(sql`${found}${tx.names.skipLocked}`);
-  for (const [id] of rows) await takeAccountRow(tx, companion, String(id));
+async function removeRows(tx: Transaction, companion: Collection, select: Sql): Promise<void> {
+  const rows = await tx.tuples(sql`${select}${tx.names.skipLocked}`);
+  for (const [id] of rows) await consumeAccountRow(tx, companion, String(id));
 }
 
 /**
@@ -92,7 +96,7 @@ async function removeRows(tx: Transaction, companion: Collection, found: Sql): P
  * collection of its own by that name.
  */
 export function getCompanion({ collections }: Instance, name: CompanionName): Collection {
-  const found = collections.find(name);
-  if (found?.system === true) return found;
+  const companion = collections.find(name);
+  if (companion?.system === true) return companion;
   throw new AppError('bad_request', `The collection ${name} of this instance is not the service's own.`);
 }

@@ -17,8 +17,8 @@ import { lookupByKey, sql } from '../sql/sql.ts';
 import type { Transaction, Tuple } from '../storage/database.ts';
 
 /**
- * What a program uses in place of a sign-in. The key itself is `ck_`, the id and 43 random characters; only its digest is stored,
- * so that nobody can sign in with what is in the database or a backup.
+ * The credentials of a program, in place of a sign-in. The key itself is `ck_`, the id and 43 random characters; only its digest is stored,
+ * so that a copy of the database or a backup is no credential.
  */
 interface ApiKey {
   readonly id: string;
@@ -49,14 +49,14 @@ export const apiKeyColumns = sql`id, name, scopes, collections, endpoints, expir
 export function toApiKey(row: Tuple): ApiKey {
   const [id, name, scopes, collections, endpoints, expires, created, lastUsed] = row;
   // Written by createApiKey, which checked it.
-  const given = JSON.parse(String(scopes)) as readonly string[];
+  const storedScopes = JSON.parse(String(scopes)) as readonly string[];
   // As above.
   const bound = JSON.parse(String(endpoints)) as readonly string[] | null;
   return {
     id: String(id),
     name: String(name),
     // Scopes that a newer version has added grant nothing here.
-    scopes: keyScopes.filter((scope) => given.includes(storedScope(scope, bound))),
+    scopes: keyScopes.filter((scope) => storedScopes.includes(storedScope(scope, bound))),
     // As above.
     collections: JSON.parse(String(collections)) as readonly string[] | null,
     endpoints: bound,
@@ -67,7 +67,7 @@ export function toApiKey(row: Tuple): ApiKey {
 }
 
 /**
- * A scope of a key for some endpoints is stored under another name. To the version before, which may run beside this one and knows of no such
+ * A scope of a key for some endpoints is stored under another name. To the version before, which may run beside this one and has no such
  * keys, it is a scope that grants nothing; otherwise the key would reach every endpoint there.
  */
 function storedScope(scope: KeyScope, endpoints: readonly string[] | null): string {
@@ -113,7 +113,7 @@ async function insert(tx: Transaction, apiKey: ApiKey, digested: string): Promis
       ${JSON.stringify(collections)}, ${JSON.stringify(endpoints)}, ${expires}, ${created}, ${lastUsed})`);
 }
 
-/** What the owner of a key decides about it. */
+/** The members of a key that its owner sets. */
 export type ApiKeySettings = Pick<ApiKey, 'name' | 'scopes' | 'collections' | 'endpoints' | 'expires'>;
 
 export interface DecodeApiKeyContext {
@@ -131,13 +131,13 @@ const settingNames = [
   'endpoints',
   'expires',
 ] as const satisfies readonly (keyof ApiKeySettings)[];
-/** Members of a key that only answers have. They are ignored, so that a key may be made like one that was shown. */
-const shownNames = ['id', 'key', 'created', 'lastUsed'] as const;
+/** Members of a key that only answers have. They are ignored, so that an answer may be sent back as a new key. */
+const readOnlyNames = ['id', 'key', 'created', 'lastUsed'] as const;
 
 /** Reads a key's settings from a body. Throws bad_request with the problem of each member. */
 function decodeApiKey(body: JsonObject, context: DecodeApiKeyContext): ApiKeySettings {
   const errors: Record<string, FieldError | FieldErrors> = {
-    ...unknownMembers(body, settingNames, shownNames),
+    ...unknownMembers(body, settingNames, readOnlyNames),
   };
   function member<Value>(
     name: string,
@@ -181,14 +181,14 @@ function decodeName(value: unknown): DecodedValue<string> {
 
 function decodeScopes(value: unknown): DecodedValue<readonly KeyScope[]> {
   if (value === null) return { error: fieldError('validation_required') };
-  const wanted: readonly unknown[] = Array.isArray(value) ? value : [];
-  const scopes = keyScopes.filter((scope) => wanted.includes(scope));
-  if (scopes.length > 0 && wanted.every((item) => scopes.some((scope) => scope === item)))
+  const names: readonly unknown[] = Array.isArray(value) ? value : [];
+  const scopes = keyScopes.filter((scope) => names.includes(scope));
+  if (scopes.length > 0 && names.every((item) => scopes.some((scope) => scope === item)))
     return { value: scopes };
   return { error: invalidValue(`Must be one or more of ${keyScopes.join(', ')}.`) };
 }
 
-/** Takes names or ids and returns ids. Null means every collection; an empty list is refused, as it must not mean the same. */
+/** Decodes names or ids to ids. Null means every collection; an empty list is refused, as it must not mean the same. */
 function decodeCollections(
   value: unknown,
   { collections }: DecodeApiKeyContext,

@@ -1,14 +1,14 @@
 /*
- * Who a caller is. This file finds that out for a request, by an API key (api-keys.ts, caller-of-key.ts) or by the token of an account
+ * Authenticates callers. This file does it for a request, by an API key (api-keys.ts, caller-of-key.ts) or by the token of an account
  * (tokens.ts), which ends when its record gets another token key. The rest of the folder issues tokens:
  *
  * - sign-in.ts and one-time-password.ts find the account; finish-sign-in.ts is the rest of both: the collection's rule,
  *   second-factor.ts where one is required, and the token. sign-in.ts audits the outcome.
- * - verification.ts, password-reset.ts and email-change.ts work by a mailed token. What they request is mailed (account-mail.ts), as
- *   request-otp.ts mails a code, after the answer, whose timing would otherwise tell which accounts exist; what confirms it takes the
- *   token back (mailed-token.ts).
- * - account-rows.ts keeps an account's rows in companion collections: one-time passwords, sessions of a second factor, origins.
- * - set-up.ts makes the first superuser, with a token that a start has printed; superuser.ts is for the command line.
+ * - verification.ts, password-reset.ts and email-change.ts work by a mailed token. The mail (account-mail.ts), like the
+ *   code of request-otp.ts, is sent after the answer, whose timing would otherwise reveal which accounts exist. The confirmation sends
+ *   the token back (mailed-token.ts).
+ * - account-rows.ts stores an account's rows in companion collections: one-time passwords, sessions of a second factor, origins.
+ * - set-up.ts creates the first superuser, with a token that a start has printed; superuser.ts is for the command line.
  *
  *   header ── token, or API key with its bounds ──► Caller
  *   identity and password ──► record ──┐
@@ -41,12 +41,12 @@ export function tokenOf(header: string): string {
   return header.replace(/^bearer[ \t]+/i, '');
 }
 
-/** The refusal of a request that needs an account and has no valid token of one. */
+/** The error of a request that needs an account and has no valid token of one. */
 export function tokenRequired(): AppError {
   return new AppError('unauthorized', 'The request requires valid record authorization token.');
 }
 
-/** The refusal of a caller that is not an account of this collection. */
+/** The error of a caller that is not an account of this collection. */
 export function accountRequired({ name }: Collection): AppError {
   return new AppError('forbidden', `The request requires auth record from ${name} collection.`);
 }

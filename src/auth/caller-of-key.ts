@@ -16,7 +16,7 @@ export function isApiKey(text: string): boolean {
 
 /**
  * Returns the caller that a key stands for. The key is read each time, so that one revoked through any node is refused at once by
- * all. Throws unauthorized for a key that is wrong, expired or revoked: a program must learn of it, not go on as a guest.
+ * all. Throws unauthorized for a key that is wrong, expired or revoked: a program must get an error, not go on as a guest.
  */
 export async function callerOfKey(instance: Instance, text: string): Promise<Caller> {
   const [, id] = KEY.exec(text) ?? [];
@@ -50,11 +50,11 @@ const written = new WeakMap<Instance, Map<string, number>>();
 export function noteKeyUse(instance: Instance, id: string, lastUsed: Timestamp): void {
   const now = instance.clock.now();
   if (lastUsed !== '' && now - fromTimestamp(lastUsed) < minuteMs) return;
-  let known = written.get(instance);
-  if (known === undefined || known.size > apiKeyLimits.keysMax)
-    written.set(instance, (known = new Map<string, number>()));
-  if (now - (known.get(id) ?? Number.NEGATIVE_INFINITY) < minuteMs) return;
-  known.set(id, now);
+  let uses = written.get(instance);
+  if (uses === undefined || uses.size > apiKeyLimits.keysMax)
+    written.set(instance, (uses = new Map<string, number>()));
+  if (now - (uses.get(id) ?? Number.NEGATIVE_INFINITY) < minuteMs) return;
+  uses.set(id, now);
   const isWritten = instance.database.write((tx) =>
     // Another node may have written a later use.
     tx.run(sql`

@@ -27,10 +27,10 @@ import { type MailedToken, readMailedToken, refuseToken, useMailedToken } from '
 import { findByExactIdentity } from './sign-in.ts';
 import { issueToken } from './tokens.ts';
 
-/** How often one account may ask, as the mail goes to any address that it names. docs/accounts.md repeats these numbers. */
-const emailChangeLimits = { windowMs: 60 * 60_000, askedMax: 10 } as const;
+/** How often one account may request a change, as the mail goes to any address that it names. docs/accounts.md repeats these numbers. */
+const emailChangeLimits = { windowMs: 60 * 60_000, requestsMax: 10 } as const;
 
-const asked = new SharedCounter({ kind: 'email change' });
+const requests = new SharedCounter({ kind: 'email change' });
 
 /**
  * Mails a token that confirms a new address of the account to that address. Throws not_found (collection), unauthorized, forbidden
@@ -82,8 +82,8 @@ function newEmailProblem(record: StoredRecord, newEmail: string): FieldError | u
 }
 
 async function requireSeldom(instance: Instance, key: string): Promise<void> {
-  const { windowMs: durationMs, askedMax: max } = emailChangeLimits;
-  const { isAllowed, resetSeconds } = await asked.take(instance, key, { max, durationMs });
+  const { windowMs: durationMs, requestsMax: max } = emailChangeLimits;
+  const { isAllowed, resetSeconds } = await requests.take(instance, key, { max, durationMs });
   if (!isAllowed) throw tooManyRequests(resetSeconds);
 }
 

@@ -5,12 +5,12 @@ import { boundRule } from '../records/check-rule.ts';
 import { findAllowed, findRecord } from '../records/find-record.ts';
 import { type StoredRecord, valueOf } from '../records/record.ts';
 import { type AuthCollection, withAuthCollection } from './auth-collection.ts';
-import { askSecondFactor, type SignInMethod } from './second-factor.ts';
+import { requireSecondFactor, type SignInMethod } from './second-factor.ts';
 import { issueToken } from './tokens.ts';
 
-export interface ShownAccount {
+export interface SignInProof {
   readonly record: StoredRecord;
-  /** How the account was shown to be the client's. */
+  /** How the client proved that the account is its own. */
   readonly method: SignInMethod;
   /** The account's token key, read before its password or code was checked. */
   readonly tokenKey: string;
@@ -24,17 +24,17 @@ export interface ShownAccount {
 export function finishSignIn(
   instance: Instance,
   input: RuleInput,
-  { record: shown, method, tokenKey }: ShownAccount,
+  { record: account, method, tokenKey }: SignInProof,
 ): Promise<SignInResult> {
-  const id = String(valueOf(shown, 'id'));
-  const asked = { ...input, context: method };
-  return withAuthCollection(instance, shown.collection.id, async (collection) => {
+  const id = String(valueOf(account, 'id'));
+  const methodInput = { ...input, context: method };
+  return withAuthCollection(instance, account.collection.id, async (collection) => {
     requireMethod(collection, method);
-    const isCurrent = shown.collection === collection;
-    const record = isCurrent ? shown : await findRecord(instance.database, collection, id);
+    const isCurrent = account.collection === collection;
+    const record = isCurrent ? account : await findRecord(instance.database, collection, id);
     if (record === undefined) throw new AppError('bad_request', 'Failed to authenticate.');
-    await requireSignInAllowed(instance, asked, { collection, id });
-    const mfaId = await askSecondFactor(instance, asked, { collection, id, method, tokenKey });
+    await requireSignInAllowed(instance, methodInput, { collection, id });
+    const mfaId = await requireSecondFactor(instance, methodInput, { collection, id, method, tokenKey });
     if (mfaId !== undefined) return { kind: 'second factor', mfaId };
     const claims = { refreshable: true };
     const token = await issueToken(instance, { collection, id, kind: 'authToken', claims, key: tokenKey });
@@ -42,7 +42,7 @@ export function finishSignIn(
   });
 }
 
-/** What a sign-in answers. */
+/** The result of a sign-in that succeeded. */
 export interface SignedIn {
   readonly token: string;
   readonly collection: AuthCollection;

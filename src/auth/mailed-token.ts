@@ -90,7 +90,7 @@ export interface TokenMail {
   readonly purpose: string;
   readonly kind: TokenKind;
   readonly templateOf: (collection: AuthCollection) => EmailTemplate;
-  /** Whether this account is sent a mail at all. */
+  /** Whether this account gets a mail at all. */
   readonly isFor: (record: StoredRecord) => boolean;
 }
 
@@ -109,7 +109,7 @@ export function mailTokenTo(
       const now = await findRecord(instance.database, collection, id);
       if (key === undefined || now === undefined || valueOf(now, 'email') !== valueOf(record, 'email'))
         return;
-      // The address as stored, which may differ from the given one in case.
+      // The address as stored, which may differ in case from the one sent.
       const to = String(valueOf(record, 'email'));
       const account = { collection, id, kind, claims: { email: to }, key };
       const values = async () => ({ token: await issueToken(instance, account) });

@@ -13,9 +13,9 @@ import type { Sealer } from '../secrets/seal.ts';
 import { readSecret } from '../secrets/secrets.ts';
 import { newTokenKey } from '../secrets/token.ts';
 import { decodeForm, lengthProblem, refuseForm } from './account-request.ts';
-import { getCompanion, isRecent, takeAccountRow } from './account-rows.ts';
+import { getCompanion, isRecent, consumeAccountRow } from './account-rows.ts';
 import { type AuthCollection, withAuthCollection } from './auth-collection.ts';
-import { finishSignIn, requireMethod, type ShownAccount, type SignInResult } from './finish-sign-in.ts';
+import { finishSignIn, requireMethod, type SignInProof, type SignInResult } from './finish-sign-in.ts';
 import { isNeededOnceVerified } from './second-factor.ts';
 import { recordSignIn } from './sign-in.ts';
 import { findTokenKey } from './tokens.ts';
@@ -31,7 +31,7 @@ export interface OneTimePasswordSignIn {
 
 /**
  * Signs in by a mailed code, and uses the code up. An account that was not verified becomes verified, loses its sessions, and gets a
- * random password unless it will be asked for a second factor: somebody who signed up with another's address must not stay in. Throws
+ * random password unless it needs a second factor: somebody who signed up with another's address must not stay in. Throws
  * not_found (collection), forbidden (switched off, or the collection's rule), bad_request, too_many_requests.
  */
 export function signInWithOneTimePassword(
@@ -92,20 +92,20 @@ async function useCode(
   instance: Instance,
   input: RuleInput,
   { collection, code }: { readonly collection: AuthCollection; readonly code: Code },
-): Promise<Pick<ShownAccount, 'record' | 'tokenKey'>> {
+): Promise<Pick<SignInProof, 'record' | 'tokenKey'>> {
   const companion = getCompanion(instance, '_otps');
   const now = instance.collections.get(collection.id);
-  const found = await findRecord(instance.database, now, code.recordRef);
+  const account = await findRecord(instance.database, now, code.recordRef);
   // A random password, which nobody knows.
   const passwordHash =
-    found !== undefined && isProof(found, code)
+    account !== undefined && isProof(account, code)
       ? await instance.passwords.hash(newTokenKey(), shareOf(instance.id, input))
       : undefined;
   return instance.database.write(async (tx) => {
     const current = instance.collections.get(collection.id);
     // The account is locked first, as a delete of it locks in the same order.
     const existing = await findRecordToChange(tx, current, code.recordRef);
-    const isTaken = await takeAccountRow(tx, companion, code.id);
+    const isTaken = await consumeAccountRow(tx, companion, code.id);
     const isMisdirected = code.sentTo !== '' && code.sentTo !== (existing && valueOf(existing, 'email'));
     if (existing === undefined || !isTaken || isMisdirected) throw invalidCode();
     const record = isProof(existing, code)
@@ -132,7 +132,7 @@ async function verifyOwner(
   return refusedAs('Failed to authenticate.', changeAccount(scope, existing, proof));
 }
 
-/** True when the code shows something new: that the account's address, not verified so far, is the client's. */
+/** True when the code proves something new: that the account's address, not verified so far, is the client's. */
 function isProof(account: StoredRecord, { sentTo }: Code): boolean {
   return valueOf(account, 'verified') !== 1 && sentTo !== '' && sentTo === valueOf(account, 'email');
 }
@@ -168,7 +168,7 @@ function guardOtp(
   { collection, otpId, address }: OtpTry,
   verify: () => Promise<boolean>,
 ): Promise<boolean> {
-  // Not by the account's id: then the sixth wrong code would tell whether there is an account. The tag stands for the address.
+  // Not by the account's id: then the sixth wrong code would reveal whether there is an account. The tag stands for the address.
   const account = `${collection.id}|${otpId.slice(0, otpTagLength)}`;
   const { windowMs: durationMs, codeMax, accountFromClientMax, accountMax } = otpLimits;
   const lifeMs = collection.auth.otp.duration * 1_000;

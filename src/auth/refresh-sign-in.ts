@@ -17,7 +17,7 @@ export interface RefreshRequest {
 }
 
 /**
- * Issues a new token for the record of the given one; a token that is not refreshable is returned as it is. Throws not_found
+ * Issues a new token for the record of the sent one; a token that is not refreshable is returned as it is. Throws not_found
  * (collection), unauthorized, forbidden (an account of another collection, or the collection's rule).
  */
 export function refreshSignIn(
@@ -73,7 +73,7 @@ export function impersonate(
   });
 }
 
-/** Returns the seconds asked for; 0 means the collection's own duration. */
+/** Returns the requested seconds; 0 means the collection's own duration. */
 function decodeDuration(body: JsonObject): number {
   const duration = ownMember(body, 'duration') ?? 0;
   const isWhole = typeof duration === 'number' && Number.isInteger(duration);

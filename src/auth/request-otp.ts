@@ -8,19 +8,19 @@ import type { Mailer } from '../mail/mailer.ts';
 import { valueOf } from '../records/record.ts';
 import { type AccountRequest, decodeAddress, type WorkAfterAnswer } from './account-request.ts';
 import { findByIdentity } from './sign-in.ts';
-import { getCompanion, keepAccountRow } from './account-rows.ts';
+import { getCompanion, saveAccountRow } from './account-rows.ts';
 import { mailAccount } from './account-mail.ts';
 import { newOtpId } from './one-time-password.ts';
 import { withAuthCollection } from './auth-collection.ts';
 
-/** Codes of an account that are valid at once; a request for one more is answered with the last id again. */
+/** Codes of an account that are valid at once; a request for one more gets the last id again. */
 const codesMax = 10;
 
-/** Addresses that are remembered, about 200 bytes each. */
+/** Addresses in memory, about 200 bytes each. */
 const keysMax = 50_000;
 
-const asked = new SharedCounter({ kind: 'one-time passwords asked for' });
-/** The id that was last given for each address, in the order in which they were given. */
+const requests = new SharedCounter({ kind: 'one-time passwords requests for' });
+/** The last id issued for each address, in the order of issue. */
 const lastIds = new Map<string, string>();
 
 export interface OtpAnswer {
@@ -62,7 +62,7 @@ async function chooseId(
 ): Promise<{ readonly otpId: string; readonly isNew: boolean }> {
   const { id: instanceId, sealer } = instance;
   const key = `${instanceId}|${sealer.fingerprint(address)}`;
-  const { isAllowed } = await asked.take(instance, key, { max: codesMax, durationMs: seconds * 1_000 });
+  const { isAllowed } = await requests.take(instance, key, { max: codesMax, durationMs: seconds * 1_000 });
   const last = lastIds.get(key);
   if (!isAllowed && last !== undefined) return { otpId: last, isNew: false };
   const otpId = newOtpId(sealer, address);
@@ -98,10 +98,10 @@ function sendCode(
       account: { collectionRef: collection.id, recordRef: String(valueOf(record, 'id')) },
       body: { id: otpId, password: code, sentTo: to },
       hashes,
-      keptMax: codesMax,
-      keptMs: otp.duration * 1_000,
+      rowsMax: codesMax,
+      lifetimeMs: otp.duration * 1_000,
     };
-    await instance.database.write((tx) => keepAccountRow(tx, instance, row));
+    await instance.database.write((tx) => saveAccountRow(tx, instance, row));
     await mailAccount(instance, mailer, {
       record,
       to,

@@ -7,14 +7,14 @@ import { findAllowed, findRecord, findRecordToChange } from '../records/find-rec
 import { type StoredRecord, valueOf } from '../records/record.ts';
 import type { WriteScope } from '../records/record-write.ts';
 import type { RuleInput } from '../access/rule-input.ts';
-import { getCompanion, isRecent, keepAccountRow, takeAccountRow } from './account-rows.ts';
+import { getCompanion, isRecent, saveAccountRow, consumeAccountRow } from './account-rows.ts';
 import { findTokenKey } from './tokens.ts';
 import type { AuthCollection } from './auth-collection.ts';
 
 /** A way to sign in. */
 export type SignInMethod = 'password' | 'otp';
 
-export interface ShownFactor {
+export interface FactorProof {
   readonly collection: AuthCollection;
   /** Id of the account. */
   readonly id: string;
@@ -27,26 +27,26 @@ export interface ShownFactor {
 const sessionsMax = 10;
 
 /**
- * Returns the id of a new session that has to come with the second factor, if one is required and this was the first; undefined
+ * Returns the id of a new session that must be sent with the second factor, if one is required and this was the first; undefined
  * when nothing more is required. Throws bad_request for a session that is another account's, was used or has expired, and for the
  * same method twice.
  */
-export async function askSecondFactor(
+export async function requireSecondFactor(
   instance: Instance,
   input: RuleInput,
-  shown: ShownFactor,
+  proof: FactorProof,
 ): Promise<string | undefined> {
-  if (!(await isNeeded(instance, input, shown))) return undefined;
+  if (!(await isNeeded(instance, input, proof))) return undefined;
   const mfaId = input.query.get('mfaId') ?? input.body['mfaId'];
-  if (typeof mfaId !== 'string' || mfaId === '') return beginSession(instance, shown);
-  await endSession(instance, shown, mfaId);
+  if (typeof mfaId !== 'string' || mfaId === '') return beginSession(instance, proof);
+  await endSession(instance, proof, mfaId);
   return undefined;
 }
 
 async function isNeeded(
   instance: Instance,
   input: RuleInput,
-  { collection, id }: ShownFactor,
+  { collection, id }: FactorProof,
 ): Promise<boolean> {
   const { enabled, rule: text } = collection.auth.mfa;
   if (!enabled || text === '') return enabled;
@@ -54,7 +54,7 @@ async function isNeeded(
   return (await findAllowed(instance.database, rule, id)) !== undefined;
 }
 
-/** True when this account will be asked for a second factor once it is verified. For the transaction that verifies it. */
+/** True when this account needs a second factor once it is verified. For the transaction that verifies it. */
 export async function isNeededOnceVerified(
   { instance, input, tx }: WriteScope,
   existing: StoredRecord,
@@ -68,15 +68,15 @@ export async function isNeededOnceVerified(
 
 async function beginSession(
   instance: Instance,
-  { collection, id, method, tokenKey }: ShownFactor,
+  { collection, id, method, tokenKey }: FactorProof,
 ): Promise<string> {
   const mfaId = newId();
   const row = {
     companion: getCompanion(instance, '_mfas'),
     account: { collectionRef: collection.id, recordRef: id },
     body: { id: mfaId, method },
-    keptMax: sessionsMax,
-    keptMs: collection.auth.mfa.duration * 1_000,
+    rowsMax: sessionsMax,
+    lifetimeMs: collection.auth.mfa.duration * 1_000,
   };
   await instance.database.write(async (tx) => {
     // Locks the account: a change that ends its sessions must not miss this one.
@@ -84,14 +84,14 @@ async function beginSession(
     const use = { record: id, kind: 'authToken', reader: tx } as const;
     if ((await findTokenKey(instance, collection, use)) !== tokenKey)
       throw new AppError('bad_request', 'Failed to authenticate.');
-    await keepAccountRow(tx, instance, row);
+    await saveAccountRow(tx, instance, row);
   });
   return mfaId;
 }
 
 async function endSession(
   instance: Instance,
-  { collection, id, method }: ShownFactor,
+  { collection, id, method }: FactorProof,
   mfaId: string,
 ): Promise<void> {
   const { database } = instance;
@@ -103,7 +103,7 @@ async function endSession(
     throw new AppError('bad_request', 'Invalid MFA session.');
   if (valueOf(session, 'method') === method)
     throw new AppError('bad_request', 'A different authentication method is required.');
-  const isTaken = await database.write((tx) => takeAccountRow(tx, companion, mfaId));
+  const isTaken = await database.write((tx) => consumeAccountRow(tx, companion, mfaId));
   if (!isTaken) throw expired();
 }
 

@@ -17,8 +17,8 @@ import type { Reader, Transaction } from '../storage/database.ts';
  */
 export async function setUp(instance: Instance, input: RuleInput, body: JsonObject): Promise<void> {
   const { database, clock } = instance;
-  const given = ownMember(body, 'token');
-  const token = typeof given === 'string' ? given : '';
+  const member = ownMember(body, 'token');
+  const token = typeof member === 'string' ? member : '';
   try {
     const isRight = await withCurrentDefinitions(() => isSetupToken(database, token, clock.now()));
     if (!isRight) throw refusal();

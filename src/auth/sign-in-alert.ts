@@ -7,12 +7,12 @@ import { valueOf } from '../records/record.ts';
 import { md5 } from '../secrets/digest.ts';
 import { sql } from '../sql/sql.ts';
 import type { WorkAfterAnswer } from './account-request.ts';
-import { getCompanion, keepAccountRow } from './account-rows.ts';
+import { getCompanion, saveAccountRow } from './account-rows.ts';
 import { mailAccount } from './account-mail.ts';
 import type { SignedIn } from './finish-sign-in.ts';
 import { withAuthCollection } from './auth-collection.ts';
 
-/** Origins remembered for one account. */
+/** Origins recorded for one account. */
 const originsMax = 5;
 const userAgentLengthMax = 200;
 
@@ -23,7 +23,7 @@ export interface Origin {
 }
 
 /**
- * Remembers where an account has signed in from, and sends it a mail about each new place but the first. Undefined when the
+ * Records where an account has signed in from, and mails it about each new origin but the first. Undefined when the
  * collection has such alerts switched off.
  */
 export function recordSignInOrigin(
@@ -48,13 +48,13 @@ export function recordSignInOrigin(
         purpose: 'login-alert',
         template: collection.auth.authAlert.emailTemplate,
         values: async () => ({ alertInfo: [time, ip, userAgent].filter((part) => part !== '').join(' - ') }),
-        // Nobody can ask for these mails without signing in first.
+        // Nobody can cause these mails without signing in first.
         pauseMs: 0,
       });
     });
 }
 
-/** Returns what was known before: this origin, only others, or none. Locks the account, as several sign-ins may run at once. */
+/** Returns which origins were recorded before: this one, only others, or none. Locks the account, as several sign-ins may run at once. */
 async function rememberOrigin(
   instance: Instance,
   account: { readonly collectionRef: string; readonly recordRef: string },
@@ -65,15 +65,15 @@ async function rememberOrigin(
   const origins = sql`
     SELECT fingerprint FROM ${recordTable(companion).statements(database.names).table}
     WHERE "collectionRef" = ${account.collectionRef} AND "recordRef" = ${account.recordRef}`;
-  const known = await database.tuples(origins);
-  if (known.flat().includes(fingerprint)) return 'this';
+  const rows = await database.tuples(origins);
+  if (rows.flat().includes(fingerprint)) return 'this';
   return database.write(async (tx) => {
     const collection = collections.get(account.collectionRef);
     const existing = await findRecordToChange(tx, collection, account.recordRef);
-    const known = (await tx.tuples(origins)).flat();
-    if (existing === undefined || known.includes(fingerprint)) return 'this';
+    const fingerprints = (await tx.tuples(origins)).flat();
+    if (existing === undefined || fingerprints.includes(fingerprint)) return 'this';
     const body = { fingerprint };
-    await keepAccountRow(tx, instance, { companion, account, body, keptMax: originsMax });
-    return known.length === 0 ? 'none' : 'others';
+    await saveAccountRow(tx, instance, { companion, account, body, rowsMax: originsMax });
+    return fingerprints.length === 0 ? 'none' : 'others';
   });
 }

@@ -22,7 +22,7 @@ export interface PasswordSignIn {
   readonly collection: string;
   /** Runs the sign-in unless too many were wrong. `account` is the id of the account, undefined for none. */
   readonly guard: (
-    named: { readonly identity: string; readonly account: string | undefined },
+    credentials: { readonly identity: string; readonly account: string | undefined },
     run: () => Promise<SignInResult>,
   ) => Promise<SignInResult>;
 }
@@ -40,11 +40,11 @@ export function signIn(
   return withAuthCollection(instance, collectionName, async (collection) => {
     const { passwordAuth } = collection.auth;
     requireMethod(collection, 'password');
-    const { password, ...named } = decodeCredentials(input.body, passwordAuth.identityFields);
-    const record = await findByIdentity(instance, collection, named);
+    const { password, ...credentials } = decodeCredentials(input.body, passwordAuth.identityFields);
+    const record = await findByIdentity(instance, collection, credentials);
     const account = record && String(valueOf(record, 'id'));
     // Audited inside: a guard that refuses has audited that itself.
-    return guard({ identity: named.identity, account }, () =>
+    return guard({ identity: credentials.identity, account }, () =>
       recordSignIn(instance, { input, collection, id: account ?? '' }, () =>
         checkPassword(instance, input, { collection, record, password }),
       ),
@@ -52,7 +52,7 @@ export function signIn(
   });
 }
 
-interface GivenPassword {
+interface PasswordAttempt {
   readonly collection: AuthCollection;
   /** Undefined when there is no such account. */
   readonly record: StoredRecord | undefined;
@@ -62,7 +62,7 @@ interface GivenPassword {
 async function checkPassword(
   instance: Instance,
   input: RuleInput,
-  { collection, record, password }: GivenPassword,
+  { collection, record, password }: PasswordAttempt,
 ): Promise<SignInResult> {
   const id = record === undefined ? '' : String(valueOf(record, 'id'));
   // Read before the password: a change of the password in between then ends the session that is begun here as well.
@@ -124,18 +124,18 @@ export interface Identity {
 export async function findByIdentity(
   instance: Instance,
   collection: AuthCollection,
-  named: Identity,
+  credentials: Identity,
 ): Promise<StoredRecord | undefined> {
-  const exact = await findByExactIdentity(instance, collection, named);
+  const exact = await findByExactIdentity(instance, collection, credentials);
   if (exact !== undefined) return exact;
   const { database } = instance;
   const table = database.names.collectionTable(collection.name);
-  const folded = named.fields.map((name) => {
+  const folded = credentials.fields.map((name) => {
     const column = database.names.column(name);
-    return sql`SELECT id FROM ${table} WHERE ${database.names.dialect.equalsFolded(column, named.identity)} AND ${column} <> ''`;
+    return sql`SELECT id FROM ${table} WHERE ${database.names.dialect.equalsFolded(column, credentials.identity)} AND ${column} <> ''`;
   });
-  const found = sql`SELECT DISTINCT id FROM (${joinSql(folded, ' UNION ALL ')}) AS found LIMIT 2`;
-  const [row, another] = await database.tuples(found);
+  const select = sql`SELECT DISTINCT id FROM (${joinSql(folded, ' UNION ALL ')}) AS found LIMIT 2`;
+  const [row, another] = await database.tuples(select);
   if (row === undefined || another !== undefined) return undefined;
   return findRecord(database, collection, String(row[0]));
 }

@@ -15,7 +15,7 @@ import type { Transaction } from '../storage/database.ts';
 
 const passwordLengthMin = 8;
 
-/** Makes a superuser, or gives an existing one a new password, which ends all of their sessions. */
+/** Creates a superuser, or sets the password of an existing one, which ends all of their sessions. */
 export async function upsertSuperuser(
   instance: Instance,
   email: string,

@@ -23,7 +23,7 @@ const openedMax = 5_000;
 
 /**
  * Returns the key that signs and verifies a record's tokens of one kind: the record's own token key followed by its collection's
- * secret; undefined when the record is gone. The answer always matches the database: a changed password ends the record's sessions
+ * secret; undefined when the record was deleted. The answer always matches the database: a changed password ends the record's sessions
  * at once, and a renewed secret those of the whole collection, on every node.
  */
 export async function findTokenKey(
@@ -50,13 +50,13 @@ function openSecret(
   collection: Collection,
   { kind, sealed }: { readonly kind: TokenKind; readonly sealed: string },
 ): string {
-  let known = opened.get(instance);
-  if (known === undefined || known.size >= openedMax)
-    opened.set(instance, (known = new Map<string, string>()));
-  const found = known.get(sealed);
-  if (found !== undefined) return found;
+  let secrets = opened.get(instance);
+  if (secrets === undefined || secrets.size >= openedMax)
+    opened.set(instance, (secrets = new Map<string, string>()));
+  const cached = secrets.get(sealed);
+  if (cached !== undefined) return cached;
   const secret = instance.sealer.open(sealed, tokenSecretPlace(collection.id, kind));
-  known.set(sealed, secret);
+  secrets.set(sealed, secret);
   return secret;
 }
 
@@ -79,9 +79,16 @@ export interface TokenToIssue {
 /** Signs a token for a record. Throws not_found when the record has just been deleted. */
 export async function issueToken(
   instance: Instance,
-  { collection, id, kind, claims = {}, seconds = collection.auth[kind].duration, key: known }: TokenToIssue,
+  {
+    collection,
+    id,
+    kind,
+    claims = {},
+    seconds = collection.auth[kind].duration,
+    key: earlierKey,
+  }: TokenToIssue,
 ): Promise<string> {
-  const key = known ?? (await findTokenKey(instance, collection, { record: id, kind }));
+  const key = earlierKey ?? (await findTokenKey(instance, collection, { record: id, kind }));
   if (key === undefined) throw notFound();
   const exp = Math.floor(instance.clock.now() / 1000) + seconds;
   return signToken({ id, collectionId: collection.id, type: tokenTypes[kind], ...claims, exp }, key);

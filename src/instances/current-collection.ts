@@ -11,10 +11,10 @@ type Definitions = Pick<Instance, 'collections' | 'refresh'>;
 export function currentCollection(
   instance: Definitions,
   nameOrId: string,
-  isShut: (known: Collection) => boolean = () => false,
+  isShut: (collection: Collection) => boolean = () => false,
 ): Collection | Promise<Collection> {
-  const known = instance.collections.find(nameOrId);
-  return known === undefined || isShut(known) ? findAgain(instance, nameOrId) : known;
+  const collection = instance.collections.find(nameOrId);
+  return collection === undefined || isShut(collection) ? findAgain(instance, nameOrId) : collection;
 }
 
 async function findAgain(instance: Definitions, nameOrId: string): Promise<Collection> {

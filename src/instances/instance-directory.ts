@@ -8,7 +8,7 @@ import type { DataHome } from '../storage/data-home.ts';
 import type { Database, Row, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
 
-/** An instance as the service knows it, whether or not its file is open. */
+/** An instance in the directory, whether or not its file is open. */
 export interface InstanceEntry {
   readonly id: string;
   readonly slug: string;
@@ -102,8 +102,10 @@ export class InstanceDirectory {
       // After any other error the row may have been stored, so the file has to stay.
       if (!(error instanceof UniqueViolation)) throw error;
       await discard();
-      const taken = error.columns.includes('host') ? `The host ${host} is bound` : `The slug ${slug} belongs`;
-      throw new AppError('bad_request', `${taken} to another instance.`, { cause: error });
+      const conflict = error.columns.includes('host')
+        ? `The host ${host} is bound`
+        : `The slug ${slug} belongs`;
+      throw new AppError('bad_request', `${conflict} to another instance.`, { cause: error });
     }
     await this.refresh();
     return entry;

@@ -16,11 +16,11 @@ import type { EndpointStore } from '../endpoints/endpoint-store.ts';
 /**
  * One instance: its records, superusers, endpoints and secrets, reachable through this object's `database` and no other way.
  *
- *   instance-directory   which instances there are, and which host or slug means which (control.db)
+ *   instance-directory   the instances, and their hosts and slugs (control.db)
  *   open-instances       the instances whose files are open now, a bounded number, each on loan while it is used
  *   current-collection   a collection's current definition, which another node may have made or changed; with… and read… repeat
  *                        work on a definition that has changed meanwhile
- *   system-collections   what every instance has from the start: superusers, the companions of auth collections, users
+ *   system-collections   the collections of every new instance: superusers, the companions of auth collections, users
  */
 export interface Instance {
   /** 15 characters of `[a-z0-9]`; in every webhook as `instance_id`. */
@@ -52,7 +52,7 @@ export interface Instance {
   readonly auditDays: number;
   /** The size of a webhook's body above which only the id of the record is sent. */
   readonly bodyBytesMax: number;
-  /** For what the operator has to know and no client is told. */
+  /** Reports to the operator what clients must not see. */
   readonly logger: Logger;
   /** Writes what is pending, and closes the database. */
   stop(): Promise<void>;

@@ -12,7 +12,7 @@ const openMaxLeast = 16;
 const filesEach = 6;
 const idleMs = 10 * 60_000;
 const sweepIntervalMs = 30_000;
-/** How long an instance waits for a place before its requests are refused. */
+/** How long an instance waits for a place before its requests are rejected. */
 const waitMsMax = 5_000;
 /** How many instances may be closing at once for others: a slow disk must not let them pile up. */
 const closingMax = 16;
@@ -170,7 +170,7 @@ export class OpenInstances {
     }
   }
 
-  /** Whether an instance that is wanted now would have a place at once. */
+  /** Whether an instance that is opened now would have a place at once. */
   #hasPlace(): boolean {
     if (this.#waiting.size > 0) return false;
     return (
@@ -196,7 +196,7 @@ export class OpenInstances {
     this.#admit();
   }
 
-  /** Gives places to those who wait, as long as some are free or can be had from an idle instance. */
+  /** Assigns places to waiting instances, as long as some are free or an idle instance can be closed. */
   #admit(): void {
     for (const wait of this.#waiting) {
       if (this.#placesTaken >= this.#placesMax && !this.#closeOldest()) return;
@@ -232,7 +232,7 @@ export class OpenInstances {
     this.#slots.delete(id);
     if (slot?.instance !== undefined) this.#placesTaken -= 1;
     const closing = Promise.resolve(slot?.opening)
-      // Whoever wanted to borrow it was told why it did not open.
+      // Its borrowers have got the error of the opening.
       .catch(() => undefined)
       .then((instance) => instance?.stop())
       .catch((error: unknown) => {

@@ -4,26 +4,26 @@ import type { Logger } from '../base/logger.ts';
 import type { DamageSearch, DataHome } from '../storage/data-home.ts';
 import { StorageDamage } from '../storage/engine-errors.ts';
 
-/** A process that is started again every day still comes to look. */
+/** A process that is restarted every day still completes checks. */
 const firstMsMax = 10 * 60_000;
-/** How often damaged places are looked through again: the file may have been restored, or the disk only have failed for a moment. */
+/** How often damaged places are checked again: the file may have been restored, or the disk only have failed for a moment. */
 const againMsMax = 60_000;
-/** A place that is damaged is looked through for no more than a tenth of the time. */
+/** Checks of a damaged place take no more than a tenth of the time. */
 const againFactor = 10;
 
 export interface PageChecksOptions {
   readonly home: Pick<DataHome, 'health' | 'openDamageSearch'>;
   /** The ids of all instances. */
   readonly instances: () => readonly string[];
-  /** How often everything is looked through; 0 for never. */
+  /** How often everything is checked; 0 for never. */
   readonly intervalMs: number;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly logger: Logger;
 }
 
 /**
- * Looks for damage that nobody has met yet: through all that is stored, one instance after the other, again and again. What is found is noted as
- * if a request had met it. Whatever is damaged is looked through more often, until it is whole.
+ * Checks all stored data for damage, one instance after the other, again and again. Damage is reported as if a request had met it. A damaged
+ * place is checked more often, until it is whole.
  */
 export class PageChecks {
   readonly #options: PageChecksOptions;
@@ -55,7 +55,7 @@ export class PageChecks {
       const tookMs = clock.monotonic() - startMs;
       home.health.checkedAt = clock.now();
       const seconds = Math.round(tookMs / 1_000);
-      logger.info('All that is stored was looked through.', { instances: ids.length, seconds });
+      logger.info('All stored data was checked.', { instances: ids.length, seconds });
       await this.#pause(Math.max(0, intervalMs - tookMs));
     }
   }
@@ -76,7 +76,7 @@ export class PageChecks {
     }
   }
 
-  /** Returns whether all was looked at, and is whole. */
+  /** Returns whether all was checked, and is whole. */
   async #check(place: string, how: { readonly isWhole: boolean }): Promise<boolean> {
     const { health } = this.#options.home;
     try {
@@ -89,7 +89,7 @@ export class PageChecks {
     } catch (error) {
       this.#ended.signal.throwIfAborted();
       health.checks.failed += 1;
-      this.#options.logger.warn('Stored data could not be looked through.', {
+      this.#options.logger.warn('Checking stored data failed.', {
         ...(place !== '' && { instance: place }),
         error,
       });

@@ -8,7 +8,7 @@ export interface ReportDamageOptions {
   readonly logger: Logger;
 }
 
-/** Returns what tells the operator of damage, by the log of the service, and whoever reads the instance's audit log. */
+/** Returns a listener that reports damage in the log of the service and in the instance's audit log. */
 export function reportDamage({ borrow, logger }: ReportDamageOptions): DamageListener {
   return (instance, error) => {
     logger.error('Stored data is damaged: restore it from a backup.', {
@@ -20,13 +20,13 @@ export function reportDamage({ borrow, logger }: ReportDamageOptions): DamageLis
 }
 
 async function audit(borrow: ReportDamageOptions['borrow'], instance: string, error: unknown): Promise<void> {
-  // A request that meets damage tells the log of the service more: its error may name the file.
+  // The log of the service has more of a request that meets damage: its error may name the file.
   const details = error instanceof StorageDamage ? { problems: error.problems } : {};
   try {
     const loan = await borrow(instance);
     loan?.instance.audit.note('operator', { action: 'instance.damage', details });
     loan?.release();
   } catch {
-    // What cannot be opened has no audit log. The log of the service has the reason.
+    // An instance that cannot be opened has no audit log. The log of the service has the reason.
   }
 }

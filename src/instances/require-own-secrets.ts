@@ -20,7 +20,7 @@ export interface OwnershipCheck {
 
 /**
  * Throws unavailable, with the reason as its cause, when the data belongs to another instance: its file was put in the wrong place.
- * A secret tells, as it is sealed for its instance and opens nowhere else. Data that is new has none yet.
+ * A secret shows it, as it is sealed for its instance and opens nowhere else. New data has none yet.
  */
 export async function requireOwnSecrets(
   reader: Reader,

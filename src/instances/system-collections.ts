@@ -61,12 +61,12 @@ async function findMissing(
   { now }: SystemCollectionsOptions,
 ): Promise<readonly Collection[]> {
   const { names } = reader;
-  const wanted = [superusers(now), ...companionCollections(now)];
+  const collections = [superusers(now), ...companionCollections(now)];
   const rows = await reader.tuples(sql`
     SELECT id, name FROM ${names.table('$collection')}
-    WHERE ${names.scope} AND (id${names.anyOf(wanted.map(({ id }) => id))} OR name${names.anyOf(wanted.map(({ name }) => name))})`);
-  const taken = new Set(rows.flat());
-  return wanted.filter(({ id, name }) => !taken.has(id) && !taken.has(name));
+    WHERE ${names.scope} AND (id${names.anyOf(collections.map(({ id }) => id))} OR name${names.anyOf(collections.map(({ name }) => name))})`);
+  const idsAndNames = new Set(rows.flat());
+  return collections.filter(({ id, name }) => !idsAndNames.has(id) && !idsAndNames.has(name));
 }
 
 /** Whether superusers have every kind of token secret. Instances from before accounts existed have only that for sessions. */
@@ -217,7 +217,7 @@ const avatarTypes = ['image/jpeg', 'image/png', 'image/svg+xml', 'image/gif', 'i
  * only themselves.
  */
 export function usersCollection(now: Timestamp): Collection {
-  const made = systemCollection({
+  const users = systemCollection({
     id: '_pb_users_auth_',
     name: 'users',
     now,
@@ -241,6 +241,6 @@ export function usersCollection(now: Timestamp): Collection {
     },
   });
   const itsOwn = new Set(['name', 'avatar', 'created', 'updated']);
-  const fields = made.fields.map((field) => (itsOwn.has(field.name) ? { ...field, system: false } : field));
-  return { ...made, system: false, fields };
+  const fields = users.fields.map((field) => (itsOwn.has(field.name) ? { ...field, system: false } : field));
+  return { ...users, system: false, fields };
 }

@@ -17,15 +17,15 @@ export async function writeTokenSecrets(
   sealer: Sealer,
   { collection, secrets }: NewTokenSecrets,
 ): Promise<void> {
-  for (const [kind, given] of secrets) {
-    const sealed = sealer.seal(given === '' ? newTokenSecret() : given, tokenSecretPlace(collection, kind));
+  for (const [kind, secret] of secrets) {
+    const sealed = sealer.seal(secret === '' ? newTokenSecret() : secret, tokenSecretPlace(collection, kind));
     await writeSecret(tx, { collection, record: '', name: kind }, sealed);
   }
 }
 
 /**
- * Returns the place to which a sealed secret is bound. That for sessions has no kind in its id, because it is from before there
- * were others.
+ * Returns the place to which a sealed secret is bound. The secret for sessions has no kind in its id, because it is older than
+ * the others.
  */
 export function tokenSecretPlace(collection: string, kind: TokenKind): SealPlace {
   return { purpose: 'token-secret', id: kind === 'authToken' ? collection : `${collection} ${kind}` };

@@ -18,7 +18,7 @@ interface Parts {
   readonly logger: Logger;
 }
 
-/** The setting that an upgrade leaves where stored filters are to be looked through. */
+/** The setting that an upgrade leaves where stored filters must be checked. */
 const setting = 'unreadable_times';
 
 /** A stored rule or filter that compares a date with a text that is no time. */
@@ -33,14 +33,14 @@ interface Unreadable {
 
 /**
  * Lists, once after an upgrade, the stored rules and filters that could not be saved today because they compare a date with a text that is
- * no time. They go on to compare it as a text (http-api A24), and their authors are to learn of it.
+ * no time. They still compare it as a text (http-api A24), and their authors should know.
  */
 export async function listUnreadableTimes(instance: Parts): Promise<void> {
   const { id, database, audit, logger } = instance;
   const { names } = database;
   const noted = sql`FROM ${names.table('$instance_setting')} WHERE ${names.scope} AND name = ${setting}`;
   if ((await database.get(sql`SELECT name ${noted}`)) === undefined) return;
-  const found = await database.write(async (tx) => {
+  const unreadable = await database.write(async (tx) => {
     const [mine] = await tx.returning(sql`DELETE ${noted} RETURNING name`);
     // Another node was faster.
     if (mine === undefined) return [];
@@ -49,7 +49,7 @@ export async function listUnreadableTimes(instance: Parts): Promise<void> {
       await audit.append(tx, 'operator', { action: 'filter.unreadable', collection, target, details });
     return all;
   });
-  for (const one of found)
+  for (const one of unreadable)
     logger.warn('A stored filter compares a date with a text that is no time.', { instance: id, ...one });
 }
 
@@ -58,19 +58,19 @@ async function findUnreadable(
   { collections, endpoints, clock }: Parts,
 ): Promise<readonly Unreadable[]> {
   const { names } = tx;
-  const found: Unreadable[] = [];
+  const unreadable: Unreadable[] = [];
   for (const collection of collections.all())
     for (const [name, text] of filterRules(collection)) {
       const rule = { collection, collections, names };
       const reason = ruleError(text, rule)?.message;
       if (reason !== undefined && ruleError(text, { ...rule, isStored: true }) === undefined)
-        found.push({ collection: collection.id, target: '', name, text, reason });
+        unreadable.push({ collection: collection.id, target: '', name, text, reason });
     }
   for (const endpoint of await endpoints.stored(tx)) {
     const context = { collections, names, now: clock.now() };
     const reason = filterProblem(endpoint, context)?.message;
     if (reason !== undefined && filterProblem(endpoint, { ...context, isStored: true }) === undefined)
-      found.push({ collection: '', target: endpoint.id, name: 'filter', text: endpoint.filter, reason });
+      unreadable.push({ collection: '', target: endpoint.id, name: 'filter', text: endpoint.filter, reason });
   }
-  return found;
+  return unreadable;
 }

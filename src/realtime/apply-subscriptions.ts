@@ -11,11 +11,11 @@ import type { Client, Subscription } from './client.ts';
 import { lastPosition } from './read-changes.ts';
 import { parseTopic, type Topic } from './topic.ts';
 
-/** What a request asks for, and who makes it. */
+/** The subscriptions of a request, and its caller. */
 export interface RequestedSubscriptions {
   readonly subscriptions: readonly string[];
   readonly caller: Caller;
-  /** The header by which the caller was found. */
+  /** The header that authenticated the caller. */
   readonly authorization: string | undefined;
 }
 
@@ -23,8 +23,8 @@ export const realtimeLimits = {
   subscriptionsMax: 1_000,
   subscriptionLengthMax: 2_500,
   clientIdLengthMax: 255,
-  /** Subscriptions of a connection with a filter or with related records: each is a question of its own for each change. */
-  askingMax: 100,
+  /** Subscriptions of a connection with a filter or with related records: each is conditional for each change. */
+  conditionsMax: 100,
   /** Characters of the subscriptions of an instance together. */
   textLengthMax: 32 * 1024 * 1024,
 } as const;
@@ -34,7 +34,7 @@ export function lengthOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + text.length, 0);
 }
 
-/** Throws bad_request when the members of a request are not as they must be. */
+/** Throws bad_request when a member of a request is invalid. */
 export function requireForm(
   request: Pick<RequestedSubscriptions, 'subscriptions'> & { readonly clientId: string },
 ): void {
@@ -60,17 +60,17 @@ function problemsOf({
   return undefined;
 }
 
-/** Returns the topics that are asked for, each once. Throws bad_request, forbidden. */
+/** Returns the requested topics, each once. Throws bad_request, forbidden. */
 export function parseSubscriptions(
   instance: Instance,
   { subscriptions, caller }: RequestedSubscriptions,
 ): readonly Topic[] {
   const topics = [...new Set(subscriptions)].map(parseTopic);
-  const asking = topics.filter(({ filter, query }) => filter !== undefined || query.get('expand'));
-  if (asking.length > realtimeLimits.askingMax)
+  const conditional = topics.filter(({ filter, query }) => filter !== undefined || query.get('expand'));
+  if (conditional.length > realtimeLimits.conditionsMax)
     throw new AppError(
       'bad_request',
-      `At most ${realtimeLimits.askingMax} subscriptions may have a filter or related records.`,
+      `At most ${realtimeLimits.conditionsMax} subscriptions may have a filter or related records.`,
     );
   const { collections, settings, sealer } = instance;
   for (const topic of topics) {
@@ -85,10 +85,10 @@ export function parseSubscriptions(
   return topics;
 }
 
-/** What is told comes from the log: where changes are not in it, nobody could be told of them. */
+/** Clients get what the event log has: without it there is nothing to send. */
 function requireEvents(setting: string): void {
   if (setting === 'always') return;
-  throw new AppError('bad_request', 'Changes are told only while the setting webhooks.events is `always`.');
+  throw new AppError('bad_request', 'The event log is kept only when webhooks.events is `always`.');
 }
 
 export interface SubscribingClient {
@@ -98,8 +98,8 @@ export interface SubscribingClient {
 }
 
 /**
- * Gives a client these topics and takes all others from it. Resolves when it is told of what comes from now on; what it has missed before is
- * told in the background.
+ * Replaces the topics of a client. Resolves when it gets the changes from now on; changes that it has missed are sent in the
+ * background.
  */
 export async function applySubscriptions(
   { instance, channel, client }: SubscribingClient,
@@ -109,28 +109,28 @@ export async function applySubscriptions(
   const after = new Map<string, Subscription>();
   for (const topic of topics)
     after.set(topic.text, before.get(topic.text) ?? newSubscription(instance, client, topic));
-  for (const [text, subscription] of before) if (!after.has(text)) channel.leave(subscription);
+  for (const [text, subscription] of before) if (!after.has(text)) channel.remove(subscription);
   client.subscriptions = after;
   client.authorization = authorization;
   client.caller = caller;
   const added = [...after.values()].filter(({ topic }) => !before.has(topic.text));
   const fromNow = added.filter(({ position }) => position === Number.MAX_SAFE_INTEGER);
-  if (fromNow.length > 0) await channel.passPresent();
+  if (fromNow.length > 0) await channel.flush();
   for (const subscription of fromNow) await channel.join(subscription);
   const resumed = added.filter((one) => !fromNow.includes(one));
-  const askedAt = resumed.length > 0 ? await lastPosition(instance.database) : 0;
+  const requestedAt = resumed.length > 0 ? await lastPosition(instance.database) : 0;
   for (const subscription of resumed) {
-    subscription.askedAt = askedAt;
+    subscription.requestedAt = requestedAt;
     void catchUp({ instance, channel, client }, subscription);
   }
 }
 
 function newSubscription({ sealer }: Instance, client: Client, topic: Topic): Subscription {
   const position = topic.since ? openPosition(sealer, topic.since) : undefined;
-  return { client, topic, position: position ?? Number.MAX_SAFE_INTEGER, askedAt: 0, isOver: false };
+  return { client, topic, position: position ?? Number.MAX_SAFE_INTEGER, requestedAt: 0, isOver: false };
 }
 
-/** Tells a subscription what it has missed, then all that comes. */
+/** Sends a subscription the changes that it has missed, then all later ones. */
 async function catchUp(
   { instance, channel, client }: SubscribingClient,
   subscription: Subscription,
@@ -141,10 +141,10 @@ async function catchUp(
       channel.sendResync(subscription, Math.max(trimmed.position, await channel.begin()));
     await channel.join(subscription);
   } catch (error) {
-    instance.logger.warn('A realtime client could not be told what it has missed.', {
+    instance.logger.warn('Sending missed changes to a realtime client failed.', {
       instance: instance.id,
       error,
     });
-    client.cut();
+    client.disconnect();
   }
 }

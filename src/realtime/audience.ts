@@ -16,20 +16,20 @@ import type { StoredRecord } from '../records/record.ts';
 import { joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Topic } from './topic.ts';
 
-/** Who is told of a change: those who may see the same of it. The change is looked at once for all of them. */
+/** The subscriptions that get the same message for a change. It is evaluated once for all of them. */
 export interface Audience {
   readonly topic: Topic;
   readonly caller: Caller;
 }
 
-/** Returns a text that is equal for audiences who are told the same of a collection's changes, with whatever rules. */
+/** Returns a key that is equal for audiences that get the same messages for a collection's changes, with whatever rules. */
 export function audienceKey({ topic, caller }: Audience, collection: Collection): string {
   const { query, headers } = topic;
   const options = query.size + headers.size === 0 ? '' : JSON.stringify([...query, '', ...headers]);
   return `${topic.rule} ${callerKey(caller, { topic, collection })} ${options}`;
 }
 
-/** The part of a key that the caller is: everybody who is not distinguished by what decides. */
+/** The caller's part of a key: equal for callers that no rule distinguishes. */
 function callerKey(
   caller: Caller,
   { topic, collection }: { readonly topic: Topic; readonly collection: Collection },
@@ -40,8 +40,8 @@ function callerKey(
 }
 
 /**
- * Whether two callers who are no superusers may be told different things. A rule with a dot may lead to other records, whose own rules ask about
- * the caller; an account shows its address to some.
+ * Whether two callers who are no superusers may get different messages. A rule with a dot may lead to other records, whose own rules depend
+ * on the caller; an account shows its address to some.
  */
 export function dependsOnCaller({ rule, query, filter }: Topic, collection: Collection): boolean {
   const text = collection.rules[rule] ?? '';
@@ -49,7 +49,7 @@ export function dependsOnCaller({ rule, query, filter }: Topic, collection: Coll
   return !isPlain || filter !== undefined || Boolean(query.get('expand')) || collection.type === 'auth';
 }
 
-/** Returns the JSON of a record as each of these audiences may see it; undefined for those who may not, or have not asked for it. */
+/** Returns the JSON of a record as each of these audiences may see it; undefined where the rule or the filter is false. */
 export async function presentTo(
   instance: Instance,
   audiences: readonly Audience[],
@@ -66,18 +66,18 @@ export async function presentTo(
   return Promise.all(texts);
 }
 
-/** Returns the JSON of a record as an audience may see it, without asking whether it may. */
+/** Returns the JSON of a record as an audience may see it, without evaluating the rule. */
 export async function jsonFor(instance: Instance, audience: Audience, record: StoredRecord): Promise<string> {
   const { fields } = audience.topic;
   const [json = ''] = await presentRecords({ instance, input: inputOf(audience) }, [record]);
   return fields === undefined ? json : JSON.stringify(pickFields(JSON.parse(json), fields));
 }
 
-/** Returns the condition under which an audience is told of a record of the collection. */
+/** Returns the condition under which an audience gets a record of the collection. */
 export function conditionFor(instance: Instance, audience: Audience, collection: Collection): Promise<Sql> {
   return unlessBroken(instance, never, async () => {
     const { topic, caller } = audience;
-    if (!mayAsk(audience, collection)) return never;
+    if (!canMatch(audience, collection)) return never;
     const rule = admit(collection, topic.rule, caller);
     try {
       return conditionOf(bind(instance, audience, { collection, rule, filter: topic.filter }));
@@ -96,8 +96,8 @@ function bind({ collections, database, clock }: Instance, audience: Audience, fo
 const textLengthMax = 128 * 1024;
 
 /**
- * Returns of each condition whether it is true of a record. Those of the same text, which differ in who asks, are asked together: hundreds of
- * statements for one change would hold up all that follows.
+ * Returns of each condition whether it is true of a record. Conditions of the same text, which differ in the caller, are evaluated together:
+ * hundreds of statements for one change would hold up all later ones.
  */
 async function evaluateAll(
   instance: Instance,
@@ -111,18 +111,18 @@ async function evaluateAll(
     partsBySize(same, ([, condition]) => condition.text.length, textLengthMax),
   );
   const evaluated = statements.map(async (statement) => {
-    const found = await evaluate(
+    const results = await evaluate(
       instance,
       record,
       statement.map(([, condition]) => condition),
     );
-    for (const [place, [index]] of statement.entries()) answers[index] = found[place] === true;
+    for (const [place, [index]] of statement.entries()) answers[index] = results[place] === true;
   });
   await Promise.all(evaluated);
   return answers;
 }
 
-/** As {@link evaluateAll}, in one statement. When that fails, each condition is asked by itself: the fault of one decides nothing for others. */
+/** As {@link evaluateAll}, in one statement. When that fails, each condition is evaluated by itself: the error of one does not affect the others. */
 async function evaluate(
   instance: Instance,
   record: StoredRecord,
@@ -133,8 +133,8 @@ async function evaluate(
   const row = sql`(SELECT ${inlineColumns(collection, values, database.names)}) AS ${baseAlias}`;
   const columns = conditions.map((condition) => sql`CASE WHEN ${condition} THEN 1 ELSE 0 END`);
   try {
-    const [found = []] = await database.search(sql`SELECT ${joinSql(columns, ', ')} FROM ${row}`);
-    return found.map((value) => Number(value) === 1);
+    const [results = []] = await database.search(sql`SELECT ${joinSql(columns, ', ')} FROM ${row}`);
+    return results.map((value) => Number(value) === 1);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     if (conditions.length > 1)
@@ -145,25 +145,25 @@ async function evaluate(
   }
 }
 
-/** Whether an audience is told of any record of a collection. */
-function mayAsk({ topic, caller }: Audience, collection: Collection): boolean {
+/** Whether an audience may get any record of a collection. */
+function canMatch({ topic, caller }: Audience, collection: Collection): boolean {
   return !isLocked(collection, [topic.rule], caller);
 }
 
-/** Throws bad_request when the filter of an audience names what the collection has not, forbidden when it names what only rules may. */
+/** Throws bad_request when the filter of an audience names an unknown field, forbidden when it names what only rules may. */
 export function checkFilter(instance: Instance, audience: Audience, collection: Collection): void {
   const { filter, query } = audience.topic;
-  if (filter === undefined || !mayAsk(audience, collection)) return;
+  if (filter === undefined || !canMatch(audience, collection)) return;
   if (audience.caller.kind !== 'superuser') refuseRuleNames(reader(query));
   bind(instance, audience, { collection, filter });
 }
 
-/** A filter that was right when it was sent no longer is, as a field was removed: it admits nothing, as a rule would. */
+/** A filter that was valid when it was sent no longer is, as a field was removed: it matches nothing, as a rule would. */
 export function brokenIfRefused(error: unknown, { name }: Collection): unknown {
   return error instanceof AppError && error.code === 'bad_request' ? new BrokenRule(error, name) : error;
 }
 
-/** What rules may know of a subscription: the options that a request would have. */
+/** The input of rules for a subscription: the options that a request would have. */
 function inputOf({ topic, caller }: Audience): RuleInput {
   const { query, headers } = topic;
   return {

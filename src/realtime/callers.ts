@@ -6,21 +6,21 @@ import type { Instance } from '../instances/instance.ts';
 import { isInRanges } from '../settings/settings.ts';
 import type { Client } from './client.ts';
 
-/** For how long a caller is taken for who it was: a change of a password takes effect within this time. */
-const knownMs = 500;
-/** Credentials that are remembered. */
-const knownMax = 20_000;
+/** How long a caller is cached: a change of a password takes effect within this time. */
+const cacheMs = 500;
+/** Cached credentials. */
+const cacheMax = 20_000;
 
-/** Who the clients of an instance are now, by the credentials with which they have subscribed. */
+/** Authenticates the clients of an instance again, by the credentials with which they have subscribed. */
 export class Callers {
   readonly #instance: Instance;
-  readonly #known = new Map<string, { readonly caller: Promise<Caller>; readonly atMs: number }>();
+  readonly #cache = new Map<string, { readonly caller: Promise<Caller>; readonly atMs: number }>();
 
   constructor(instance: Instance) {
     this.#instance = instance;
   }
 
-  /** Returns who a client is. One whose credentials are not valid any more is a guest. */
+  /** Returns the caller of a client. A client whose credentials are no longer valid is a guest. */
   async of({ authorization, address }: Pick<Client, 'authorization' | 'address'>): Promise<Caller> {
     if (authorization === undefined) return guest;
     const caller = await this.#find(authorization);
@@ -35,16 +35,16 @@ export class Callers {
 
   #find(authorization: string): Promise<Caller> {
     const nowMs = this.#instance.clock.monotonic();
-    const known = this.#known.get(authorization);
-    if (known !== undefined && nowMs < known.atMs + knownMs) return known.caller;
-    if (this.#known.size >= knownMax) this.#known.clear();
+    const cached = this.#cache.get(authorization);
+    if (cached !== undefined && nowMs < cached.atMs + cacheMs) return cached.caller;
+    if (this.#cache.size >= cacheMax) this.#cache.clear();
     const caller = authenticate(this.#instance, authorization).catch((error: unknown) => {
       // A key that was revoked or has expired.
       if (error instanceof AppError && error.code === 'unauthorized') return guest;
-      this.#known.delete(authorization);
+      this.#cache.delete(authorization);
       throw error;
     });
-    this.#known.set(authorization, { caller, atMs: nowMs });
+    this.#cache.set(authorization, { caller, atMs: nowMs });
     return caller;
   }
 }

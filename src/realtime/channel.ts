@@ -20,26 +20,26 @@ import { topicKey } from './topic.ts';
 export interface ChannelOptions {
   readonly instance: Instance;
   readonly safeEnd: SafeEnd;
-  /** Told of what keeps the log from being read. It is tried again. */
+  /** Gets the errors of reading the log. It is retried. */
   readonly onError: (error: unknown) => void;
 }
 
-/** How long it waits for a hint before it looks by itself: at other nodes' events, or those of a command. */
+/** How long it waits for a hint before it polls for events of other nodes or of a command. */
 const lookMs = { alone: 1_000, amongNodes: 250 } as const;
-/** How long what was committed may take to become safe, before it is looked for in any case. */
+/** How long a commit may take to become safe, before the log is read in any case. */
 const safeMs = 250;
 const retryMs = 500;
-/** How long a subscription waits for what was committed before it. */
+/** How long a subscription waits for earlier commits. */
 const presentMs = 1_000;
-/** Clients that are told together what they have missed, a part of the log each. */
+/** Clients that catch up at the same time, a part of the log each. */
 const catchUpsMax = 8;
-/** Audiences that are looked at together, by one statement if they differ only in who asks. */
+/** Audiences evaluated together, by one statement if they differ only in the caller. */
 const togetherMax = 32;
 /** Callers that are looked up together: one after the other, hundreds of them would take hundreds of round trips to PostgreSQL. */
 const lookUpsMax = 256;
 
 /**
- * Reads the event log of one instance for as long as somebody is subscribed, and tells each change to those who may see it. Clients see the
+ * Reads the event log of one instance while it has subscribers, and sends each change to the clients that may see it. Clients get the
  * changes in the order of the log, which is that of the commits, each once.
  */
 export class Channel {
@@ -47,7 +47,7 @@ export class Channel {
   readonly #options: ChannelOptions;
   /** Live subscriptions by the keys of their topics. */
   readonly #live = new Map<string, Set<Subscription>>();
-  /** Up to where in the log everything was told. */
+  /** Everything up to this position of the log was sent. */
   #position: number | undefined;
   #beginning: Promise<number> | undefined;
   #reading: Promise<void> | undefined;
@@ -60,7 +60,7 @@ export class Channel {
     this.callers = new Callers(options.instance);
   }
 
-  /** Begins at the end of the log, unless it has begun. Returns up to where everything was told. */
+  /** Begins at the end of the log, unless it has begun. Returns the position up to which everything was sent. */
   async begin(): Promise<number> {
     this.#beginning ??= this.#readEnd();
     try {
@@ -73,13 +73,13 @@ export class Channel {
     return this.#position;
   }
 
-  /** Tells the subscription of everything behind its position, and then of each change as it comes. */
+  /** Sends the subscription all changes behind its position, and then each change as it comes. */
   async join(subscription: Subscription): Promise<void> {
     for (;;) {
       const upTo = await this.begin();
-      if (this.#isGone(subscription)) return;
+      if (this.#isClosed(subscription)) return;
       if (subscription.position === Number.MAX_SAFE_INTEGER) subscription.position = upTo;
-      // Without a wait in between: whatever comes next finds it here.
+      // Without a wait in between: the next change finds it here.
       if (subscription.position >= upTo) break;
       await this.#catchUps.run(() => this.#catchUp(subscription, upTo));
       await subscription.client.drained();
@@ -89,10 +89,10 @@ export class Channel {
   }
 
   /**
-   * Resolves when everything was told that is in the log by now, so that who joins then is told of nothing before. That takes as long as it takes
-   * to become safe; it is not waited for while another transaction holds that up.
+   * Resolves when everything that is in the log now was sent, so that a later subscription gets nothing before it. That takes until the log
+   * is safe; it does not wait while another transaction holds that up.
    */
-  async passPresent(): Promise<void> {
+  async flush(): Promise<void> {
     const { database, clock } = this.#options.instance;
     await this.begin();
     if (!database.names.isConcurrent) return;
@@ -106,14 +106,14 @@ export class Channel {
     }
   }
 
-  /** Tells a subscription some of what it has missed. */
+  /** Sends a subscription some of the changes that it has missed. */
   async #catchUp(subscription: Subscription, upTo: number): Promise<void> {
     const { instance } = this.#options;
     const range = { from: subscription.position, upTo };
     const { changes, last, isWhole } = await readChanges(instance.database, range);
     for (const change of changes) {
-      if (this.#isGone(subscription)) return;
-      if (keysOf(change).includes(subscription.topic.key) && !(await this.#tellEarlier(change, subscription)))
+      if (this.#isClosed(subscription)) return;
+      if (keysOf(change).includes(subscription.topic.key) && !(await this.#sendMissed(change, subscription)))
         return;
       subscription.position = change.position;
       if (subscription.client.isBehind) return;
@@ -121,14 +121,14 @@ export class Channel {
     subscription.position = isWhole ? upTo : last;
   }
 
-  #isGone({ isOver, client }: Subscription): boolean {
+  #isClosed({ isOver, client }: Subscription): boolean {
     return isOver || client.isClosed || this.#isStopped;
   }
 
-  /** Tells a subscription a change from before it. Returns false when what it has missed cannot be told, which is told instead. */
-  async #tellEarlier(change: Change, subscription: Subscription): Promise<boolean> {
+  /** Sends a subscription a change from before it. Returns false after a `resync`, where missed changes cannot be sent. */
+  async #sendMissed(change: Change, subscription: Subscription): Promise<boolean> {
     try {
-      await withCurrentDefinitions(() => this.#tellPast(change, subscription));
+      await withCurrentDefinitions(() => this.#sendPast(change, subscription));
       return true;
     } catch (error) {
       if (!(error instanceof UnknownState)) throw error;
@@ -137,18 +137,18 @@ export class Channel {
     }
   }
 
-  async #tellPast(change: Change, subscription: Subscription): Promise<void> {
+  async #sendPast(change: Change, subscription: Subscription): Promise<void> {
     const { instance } = this.#options;
     const collection = instance.collections.find(change.collection);
     if (collection === undefined) return;
     const { topic } = subscription;
     const caller = await this.#callerFor(collection, subscription);
-    if (caller.kind === 'superuser') return this.#tellAll(change, [subscription]);
+    if (caller.kind === 'superuser') return this.#sendToAll(change, [subscription]);
     const json = await pastRecord(instance, { topic, caller }, { collection, change });
     if (json !== undefined) this.#send(this.#cursored(change), json, [subscription]);
   }
 
-  /** Tells that some of what a subscription has missed cannot be told any more, and goes on behind a position. */
+  /** Reports that some missed changes can no longer be sent, and continues behind a position. */
   sendResync(subscription: Subscription, position: number): void {
     const { client, topic } = subscription;
     const cursor = sealPosition(this.#options.instance.sealer, position);
@@ -156,7 +156,7 @@ export class Channel {
     subscription.position = position;
   }
 
-  leave(subscription: Subscription): void {
+  remove(subscription: Subscription): void {
     subscription.isOver = true;
     const { key } = subscription.topic;
     const others = this.#live.get(key);
@@ -164,7 +164,7 @@ export class Channel {
     if (others?.size === 0) this.#live.delete(key);
   }
 
-  /** Ends the reading; resolves when nothing is read any more. */
+  /** Stops reading; resolves when the last read has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#options.instance.events.wake();
@@ -175,14 +175,14 @@ export class Channel {
     const { instance, safeEnd } = this.#options;
     const last = await lastPosition(instance.database);
     if (!instance.database.names.isConcurrent || last === 0) return last;
-    // What is not safe yet was committed a moment ago, or is about to be. A node that has just started does not know yet what is.
+    // A position that is not safe yet was committed a moment ago, or is about to be. A node that has just started has no safe position yet.
     while (safeEnd.safePosition === 0 && !this.#isStopped) await safeEnd.nextSafe(safeMs);
     return safeEnd.safePosition;
   }
 
   async #read(): Promise<void> {
     const { instance, onError } = this.#options;
-    // Before each read: what is committed during it is looked for again.
+    // Before each read: a commit during it causes another one.
     let next = instance.events.next(this.#lookMs);
     while (!this.#isStopped) {
       try {
@@ -201,7 +201,7 @@ export class Channel {
     return this.#options.instance.database.names.isConcurrent ? lookMs.amongNodes : lookMs.alone;
   }
 
-  /** Tells what has come since. Returns whether there may be more. */
+  /** Sends the changes since. Returns whether there may be more. */
   async #readOn(): Promise<boolean> {
     const { instance, safeEnd } = this.#options;
     const from = this.#position ?? 0;
@@ -211,10 +211,10 @@ export class Channel {
     const { changes, last, isWhole } = await readChanges(instance.database, { from, upTo });
     for (const change of changes) {
       this.#position = change.position;
-      const concerned = this.#concerned(change);
-      await this.#tell(change, concerned);
-      // Sockets take what was written in between: only then can be told who does not read.
-      if (concerned.length > 0) await nextTurn();
+      const matching = this.#matching(change);
+      await this.#deliver(change, matching);
+      // Sockets drain in between: only then does it show which clients do not read.
+      if (matching.length > 0) await nextTurn();
       if (this.#isStopped) return false;
     }
     this.#position = isWhole && isConcurrent ? upTo : last;
@@ -222,30 +222,30 @@ export class Channel {
     return !isWhole;
   }
 
-  /** The live subscriptions that are about the record of a change. */
-  #concerned(change: Change): readonly Subscription[] {
+  /** The live subscriptions to the record of a change. */
+  #matching(change: Change): readonly Subscription[] {
     const about = keysOf(change).flatMap((key) => [...(this.#live.get(key) ?? [])]);
-    // A client that comes from another node may have been told more there than is known to be safe here.
+    // A client that comes from another node may have got more there than is safe here.
     return about.filter(({ position }) => position < change.position);
   }
 
-  /** Tells a change to those of the subscriptions whose clients may see it. Nobody is told anything else meanwhile. */
-  async #tell(change: Change, subscriptions: readonly Subscription[]): Promise<void> {
+  /** Sends a change to the subscriptions whose clients may see it. Nothing else is sent meanwhile. */
+  async #deliver(change: Change, subscriptions: readonly Subscription[]): Promise<void> {
     if (subscriptions.length === 0) return;
-    // The reading may be behind what was there when somebody asked.
-    const late = subscriptions.filter(({ askedAt }) => askedAt >= change.position);
-    const live = subscriptions.filter(({ askedAt }) => askedAt < change.position);
+    // The reader may be behind the end of the log at the request.
+    const late = subscriptions.filter(({ requestedAt }) => requestedAt >= change.position);
+    const live = subscriptions.filter(({ requestedAt }) => requestedAt < change.position);
     try {
-      for (const subscription of late) await this.#tellEarlier(change, subscription);
-      if (live.length > 0) await withCurrentDefinitions(() => this.#tellAll(change, live));
+      for (const subscription of late) await this.#sendMissed(change, subscription);
+      if (live.length > 0) await withCurrentDefinitions(() => this.#sendToAll(change, live));
     } catch (error) {
-      // They miss this change, and must not take what follows for all there is: connected again, they ask for the present state.
-      for (const { client } of subscriptions) client.cut();
+      // They miss this change, and later ones would hide that: after a reconnect they read the current state.
+      for (const { client } of subscriptions) client.disconnect();
       this.#options.onError(error);
     }
   }
 
-  async #tellAll(change: Change, subscriptions: readonly Subscription[]): Promise<void> {
+  async #sendToAll(change: Change, subscriptions: readonly Subscription[]): Promise<void> {
     const { instance } = this.#options;
     const collection = instance.collections.find(change.collection);
     if (collection === undefined) return;
@@ -255,10 +255,10 @@ export class Channel {
     for (let at = 0; at < groups.length; at += togetherMax) {
       const audiences = groups.slice(at, at + togetherMax).map(({ audience }) => audience);
       texts.push(...(await presentTo(instance, audiences, record)));
-      // Others have their turn in between, however many callers there are.
+      // Yields in between, however many callers there are.
       if (at + togetherMax < groups.length) await nextTurn();
     }
-    // Written only now, in one turn: a fault above has told nobody anything.
+    // Written only now, in one turn: after an error above nothing was sent.
     const cursored = this.#cursored(change);
     for (const [index, { members }] of groups.entries()) {
       const json = texts[index];
@@ -279,11 +279,11 @@ export class Channel {
     }
   }
 
-  /** The record as the change left it. Throws UnknownState where neither the event nor the table tells all of that any more. */
+  /** The record as the change left it. Throws UnknownState where neither the event nor the table has all of it any more. */
   async #stateOf(collection: Collection, change: Change): Promise<StoredRecord> {
     const record = eventRecord(collection, change);
     if (record !== undefined) return record;
-    // The definition has changed since: the table has what the event has not.
+    // The definition has changed since: the table has what the event lacks.
     const { database } = this.#options.instance;
     const stored =
       change.action === 'delete' ? undefined : await findRecord(database, collection, change.record);
@@ -291,7 +291,7 @@ export class Channel {
     throw new UnknownState();
   }
 
-  /** Groups subscriptions whose clients are told the same. Who a client is now is looked up only where that decides. */
+  /** Groups subscriptions whose clients get the same message. Callers are authenticated again only where that matters. */
   async #groups(collection: Collection, subscriptions: readonly Subscription[]): Promise<readonly Group[]> {
     const groups = new Map<string, Group>();
     for (let at = 0; at < subscriptions.length; at += lookUpsMax) {
@@ -315,7 +315,7 @@ export class Channel {
   }
 }
 
-/** What of a change is the same for all who are told of it. */
+/** The part of a change that is the same in all messages. */
 interface CursoredChange extends Pick<Change, 'action'> {
   readonly cursor: string;
 }
@@ -325,7 +325,7 @@ interface Group {
   readonly members: Subscription[];
 }
 
-/** The keys of the topics that are about the record of a change, whose collection has an id and had a name. */
+/** The keys of the topics of a change's record, whose collection has an id and had a name. */
 function keysOf({ collection, collectionName, record }: Change): readonly string[] {
   const keys = [collectionName, collection].flatMap((one) => [topicKey(one, '*'), topicKey(one, record)]);
   return [...new Set(keys)];

@@ -1,10 +1,10 @@
 import type { Caller } from '../access/caller.ts';
-import type { CountedConnection } from './connection-counts.ts';
+import type { QuotaEntry } from './connection-counts.ts';
 import type { Topic } from './topic.ts';
 
-/** Where the messages of a client go. */
-export interface Outlet {
-  /** Sends text, or keeps it for as long as the client does not read. */
+/** The connection to a client. */
+export interface Connection {
+  /** Sends text, or buffers it while the client does not read. */
   write(text: string): void;
   /** Bytes that the client has not read yet. */
   readonly unsentBytes: number;
@@ -13,40 +13,40 @@ export interface Outlet {
   /** Ends the connection, with what was written before. */
   end(): void;
   /** Closes the connection at once. */
-  cut(): void;
+  disconnect(): void;
 }
 
-/** A client that has left so much unread is cut off before it is sent more, and may resume. */
+/** A client with so many unread bytes is disconnected before it is sent more, and may resume. */
 const unsentBytesMax = 1024 * 1024;
 
-/** A connection that is told of changes, and what it has subscribed to. */
+/** A connected client and its subscriptions. */
 export class Client {
-  /** Names the connection in requests that change its subscriptions: whoever knows it may make them. */
+  /** Identifies the client in requests that change its subscriptions: whoever knows it may send them. */
   readonly id: string;
-  /** The address that it came from, and whom it counts for. */
-  readonly connection: CountedConnection;
-  readonly #outlet: Outlet;
+  /** Its address, and whose quota it counts against. */
+  readonly quotaEntry: QuotaEntry;
+  readonly #connection: Connection;
   readonly #counts: ClientCounts;
   #isClosed = false;
   /** By the text of their topics. */
   subscriptions: ReadonlyMap<string, Subscription> = new Map();
   /** The credentials by which it has subscribed, as in a header. */
   authorization: string | undefined;
-  /** Who that was. Who it still is, is found out before anything is told (callers.ts). */
+  /** The caller at that time. It is authenticated again before each message (callers.ts). */
   caller: Caller | undefined;
   /** When it was last without any subscription, by the monotonic clock. */
   idleSinceMs: number;
 
-  constructor(outlet: Outlet, { id, connection, nowMs, counts }: ClientOptions) {
-    this.#outlet = outlet;
+  constructor(connection: Connection, { id, quotaEntry, nowMs, counts }: ClientOptions) {
+    this.#connection = connection;
     this.#counts = counts;
     this.id = id;
-    this.connection = connection;
+    this.quotaEntry = quotaEntry;
     this.idleSinceMs = nowMs;
   }
 
   get address(): string {
-    return this.connection.address;
+    return this.quotaEntry.address;
   }
 
   get isClosed(): boolean {
@@ -60,33 +60,33 @@ export class Client {
     this.#write(`id:${this.id}\nevent:${name}\ndata:${data}\n\n`);
   }
 
-  /** Sends a comment, so that nothing on the way takes the connection for dead. */
-  beat(): void {
+  /** Sends a comment, so that no proxy closes the connection as idle. */
+  heartbeat(): void {
     this.#write(':\n\n');
   }
 
   /** Whether it is better to wait for the client than to send it more, where that is possible. */
   get isBehind(): boolean {
-    return this.#outlet.unsentBytes > unsentBytesMax / 4;
+    return this.#connection.unsentBytes > unsentBytesMax / 4;
   }
 
-  /** Resolves when the client has read most of what it was sent. */
+  /** Resolves when the client has read most of its messages. */
   async drained(): Promise<void> {
-    if (!this.#isClosed) await this.#outlet.drained();
+    if (!this.#isClosed) await this.#connection.drained();
   }
 
   /** Ends the connection; the client waits for so long before it connects again. */
   end(retryMs?: number): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    if (retryMs !== undefined) this.#outlet.write(`retry:${retryMs}\n\n`);
-    this.#outlet.end();
+    if (retryMs !== undefined) this.#connection.write(`retry:${retryMs}\n\n`);
+    this.#connection.end();
   }
 
-  /** Closes the connection at once: it may have missed something, and is to connect again. */
-  cut(): void {
+  /** Closes the connection at once: the client may have missed a message, and has to connect again. */
+  disconnect(): void {
     this.#isClosed = true;
-    this.#outlet.cut();
+    this.#connection.disconnect();
   }
 
   /** Notes that the connection was closed from the other side. */
@@ -97,12 +97,12 @@ export class Client {
   #write(text: string): void {
     if (this.#isClosed) return;
     // Before the message, which alone may be larger.
-    if (this.#outlet.unsentBytes > unsentBytesMax) return this.cut();
-    this.#outlet.write(text);
+    if (this.#connection.unsentBytes > unsentBytesMax) return this.disconnect();
+    this.#connection.write(text);
   }
 }
 
-/** What is counted of all clients together. */
+/** The counts of all clients together. */
 export interface ClientCounts {
   connections: number;
   messages: number;
@@ -110,7 +110,7 @@ export interface ClientCounts {
 
 interface ClientOptions {
   readonly id: string;
-  readonly connection: CountedConnection;
+  readonly quotaEntry: QuotaEntry;
   readonly nowMs: number;
   readonly counts: ClientCounts;
 }
@@ -119,10 +119,10 @@ interface ClientOptions {
 export interface Subscription {
   readonly client: Client;
   readonly topic: Topic;
-  /** Up to where in the log it was told; the largest number for one that is told of what comes from now on. */
+  /** The last position of the log that was sent; the largest number for a subscription that begins now. */
   position: number;
-  /** The end of the log when it was asked for: what lies before that is told as it may be seen now. */
-  askedAt: number;
-  /** Set when its client has given it up. */
+  /** The end of the log at the request: changes before it are sent as they may be seen now. */
+  requestedAt: number;
+  /** Set when its client has unsubscribed. */
   isOver: boolean;
 }

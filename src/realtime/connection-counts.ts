@@ -9,15 +9,15 @@ export interface ConnectionLimits {
   readonly connectionsPerAddressMax: number;
 }
 
-export interface CountedConnection {
+export interface QuotaEntry {
   readonly address: string;
-  /** Whom it is counted for: its address, or whoever has signed in on it. */
+  /** The address, account, superuser or API key whose quota it counts against. */
   holder: string;
 }
 
 /** Connections of one account, superuser or API key. */
 const connectionsPerAccountMax = 100;
-/** How often refusals are logged: a client that is refused tries again and again. */
+/** How often rejections are logged: a rejected client retries again and again. */
 const logIntervalMs = 60_000;
 
 /**
@@ -47,35 +47,35 @@ export class ConnectionCounts {
   }
 
   /** Throws too_many_requests where another connection from the address is one too many. */
-  requireRoom(address: string): void {
+  requireQuota(address: string): void {
     const { connectionsMax, connectionsPerAddressMax } = this.#limits;
     if (this.#total >= connectionsMax) this.#refuse('the instance');
     if (this.#of(address) >= connectionsPerAddressMax) this.#refuse('one address');
   }
 
-  add(address: string): CountedConnection {
+  add(address: string): QuotaEntry {
     this.#total += 1;
     change(this.#counts, address, 1);
     change(this.#addresses, address, 1);
     return { address, holder: address };
   }
 
-  remove({ address, holder }: CountedConnection): void {
+  remove({ address, holder }: QuotaEntry): void {
     this.#total -= 1;
     change(this.#counts, holder, -1);
     change(this.#addresses, address, -1);
   }
 
-  /** Counts a connection for whoever is on it now. Throws too_many_requests where that has too many. */
-  assign(connection: CountedConnection, caller: Caller): void {
-    const holder = holderOf(caller) ?? connection.address;
-    if (holder === connection.holder) return;
-    const isAccount = holder !== connection.address;
+  /** Counts a connection against the quota of its caller. Throws too_many_requests where that is used up. */
+  assign(entry: QuotaEntry, caller: Caller): void {
+    const holder = holderOf(caller) ?? entry.address;
+    if (holder === entry.holder) return;
+    const isAccount = holder !== entry.address;
     const max = isAccount ? connectionsPerAccountMax : this.#limits.connectionsPerAddressMax;
     if (this.#of(holder) >= max) this.#refuse(isAccount ? 'one account' : 'one address');
-    change(this.#counts, connection.holder, -1);
+    change(this.#counts, entry.holder, -1);
     change(this.#counts, holder, 1);
-    connection.holder = holder;
+    entry.holder = holder;
   }
 
   #of(holder: string): number {
@@ -90,7 +90,7 @@ export class ConnectionCounts {
       const hint = isOneAddress
         ? ' All come from one address: if that is a proxy, name it with --trusted-proxies or the setting trustedProxy.'
         : '';
-      this.#log(`Realtime connections are refused: there are too many of ${whose}.${hint}`);
+      this.#log(`Realtime connections are rejected: there are too many of ${whose}.${hint}`);
     }
     throw new AppError('too_many_requests', 'There are too many realtime connections.', { retryAfter: 5 });
   }

@@ -8,7 +8,7 @@ import { findRecord } from '../records/find-record.ts';
 import { type Audience, brokenIfRefused, conditionFor, jsonFor } from './audience.ts';
 import type { Change } from './read-changes.ts';
 
-/** Neither the event nor the table tells the state of a record at a change any more. */
+/** Neither the event nor the table has the state of a record at a change any more. */
 export class UnknownState extends Error {
   constructor() {
     super('The state of a record at a change is not known any more.');
@@ -16,9 +16,9 @@ export class UnknownState extends Error {
 }
 
 /**
- * Returns the JSON by which a change is told to who was away, and is no superuser; undefined where it is not told. Each record is told as it
- * is now, so an update that another change has followed is left out: the last one tells all of it. So who comes back ends with the same
- * records as who was there. Throws UnknownState.
+ * Returns the JSON of a missed change for an audience that is no superuser; undefined where it gets none. Each record is sent as it is now,
+ * so an update that another change has followed is left out. A client that comes back thus ends with the same records as one that
+ * stayed. Throws UnknownState.
  */
 export async function pastRecord(
   instance: Instance,
@@ -32,14 +32,14 @@ export async function pastRecord(
   if (action === 'update' && now?.revision !== revision) return undefined;
   const condition = await conditionFor(instance, audience, collection);
   const atChange = eventRecord(collection, change);
-  const telling = await unlessBroken<PastTelling>(instance, 'nothing', async () => {
+  const disclosure = await unlessBroken<PastTelling>(instance, 'nothing', async () => {
     try {
       return await mayTell(database, { condition }, { collection, isDelete, revision, atChange, now });
     } catch (error) {
       throw brokenIfRefused(error, collection);
     }
   });
-  switch (telling) {
+  switch (disclosure) {
     case 'nothing':
       return undefined;
     case 'id':
@@ -49,6 +49,6 @@ export async function pastRecord(
     case 'unknown':
       throw new UnknownState();
     default:
-      return unreachable(telling);
+      return unreachable(disclosure);
   }
 }

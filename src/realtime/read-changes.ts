@@ -2,7 +2,7 @@ import { foundByKeys, limit, sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
 import type { EventState } from '../events/event-values.ts';
 
-/** A change of a record, as the event log tells it. */
+/** A change of a record, as the event log has it. */
 export interface Change extends EventState {
   readonly position: number;
   readonly action: 'create' | 'update' | 'delete';
@@ -30,7 +30,7 @@ export interface Changes {
   readonly changes: readonly Change[];
   /** The last position that was read; that before the range when there is none. */
   readonly last: number;
-  /** Whether there is nothing more in the range. */
+  /** Whether the range has no more changes. */
   readonly isWhole: boolean;
 }
 
@@ -50,7 +50,7 @@ export async function readChanges(reader: Reader, { from, upTo }: ChangesRange):
   const changes = rows.flatMap(
     ([position, kind, collection, record, revision, hidden, body, name, , expunged]): Change[] => {
       const action = actions.get(String(kind));
-      // Of a change whose body was expunged, it is not known any more who may see it.
+      // Without its body, a change cannot be checked against rules.
       if (action === undefined || expunged !== null) return [];
       return [
         {
@@ -68,8 +68,8 @@ export async function readChanges(reader: Reader, { from, upTo }: ChangesRange):
     },
   );
   const last = rows.at(-1);
-  const found = Number(last?.[8] ?? 0);
-  return { changes, last: Number(last?.[0] ?? from), isWhole: found === rows.length && found < readMax };
+  const count = Number(last?.[8] ?? 0);
+  return { changes, last: Number(last?.[0] ?? from), isWhole: count === rows.length && count < readMax };
 }
 
 const actions: ReadonlyMap<string, Change['action']> = new Map([

@@ -25,7 +25,7 @@ export interface RealtimeNodesOptions {
 
 /** How long a request waits for the node that has the client. */
 const answerMs = 3_000;
-/** How often a node says of which instances it has subscribers, and for how long others believe it. */
+/** How often a node announces the instances of its subscribers, and for how long that holds. */
 const watchIntervalMs = 10_000;
 const watchedMs = 3 * watchIntervalMs;
 /** A NOTIFY payload must be shorter than 8,000 bytes; an id takes 15 and a comma. */
@@ -33,19 +33,19 @@ const idsMax = 400;
 const idLength = 15;
 
 /**
- * What nodes tell each other about their clients. A client is connected to one node, and a load balancer may bring its requests to another:
- * that one leaves the request in a table, tells the client's node of it, and answers what that has answered.
+ * Messages between nodes about their clients. A client is connected to one node, and a load balancer may send its requests to another:
+ * that one puts the request into a table, notifies the client's node, and passes its answer on.
  *
- *   watch <node> <instance>,…             the node has subscribers of these instances, and wants to be told of what others write there
+ *   watch <node> <instance>,…             the node has subscribers of these instances, and needs a hint when others write there
  *   ask <node> <request> <instance>       there is a request for a client of that node
- *   answer <request> <refusal>            the request was carried out, or refused
+ *   answer <request> <refusal>            the request was executed, or rejected
  */
 export class RealtimeNodes implements OtherNodes {
   readonly node: string;
   readonly #options: RealtimeNodesOptions;
   /** Until when another node has subscribers of an instance, by the monotonic clock. */
   readonly #watched = new Map<string, number>();
-  readonly #asked = new Map<string, (refusal: AppError | undefined) => void>();
+  readonly #pending = new Map<string, (refusal: AppError | undefined) => void>();
   #listening: { stop(): Promise<void> } | undefined;
   #watch: Poller | undefined;
 
@@ -59,13 +59,12 @@ export class RealtimeNodes implements OtherNodes {
     this.#listening = listenPostgres({
       url,
       channel: 'chancery_realtime',
-      onMessage: (message) => this.#hear(message),
-      onError: (error) =>
-        logger.warn('Other nodes cannot be heard about realtime clients; trying again.', { error }),
+      onMessage: (message) => this.#receive(message),
+      onError: (error) => logger.warn('Listening to other nodes for realtime failed; retrying.', { error }),
     });
     const onError = (error: unknown): void =>
-      logger.warn('Other nodes could not be told of realtime clients; trying again.', { error });
-    this.#watch = new Poller({ intervalMs: watchIntervalMs, poll: () => this.#tellWatched(), onError });
+      logger.warn('Notifying other nodes of realtime clients failed; retrying.', { error });
+    this.#watch = new Poller({ intervalMs: watchIntervalMs, poll: () => this.#announceWatched(), onError });
   }
 
   async stop(): Promise<void> {
@@ -73,7 +72,7 @@ export class RealtimeNodes implements OtherNodes {
     await this.#listening?.stop();
   }
 
-  /** Tells the others at once that this node has subscribers of an instance. */
+  /** Announces at once that this node has subscribers of an instance. */
   noteOpened(): void {
     void this.#watch?.look();
   }
@@ -87,8 +86,8 @@ export class RealtimeNodes implements OtherNodes {
     return false;
   }
 
-  /** Has the node of a client carry out a request. Throws what that refuses it with; not_found when there is no such node. */
-  async ask(instance: Instance, request: SubscribeRequest): Promise<void> {
+  /** Forwards a request to the node of its client. Throws the error of that node; not_found when there is no such node. */
+  async forward(instance: Instance, request: SubscribeRequest): Promise<void> {
     const { database } = this.#options;
     const node = request.clientId.slice(0, idLength);
     if (!(await this.#isAlive(node))) throw unknownClient();
@@ -108,7 +107,7 @@ export class RealtimeNodes implements OtherNodes {
       const refusal = await answered;
       if (refusal !== undefined) throw refusal;
     } finally {
-      this.#asked.delete(id);
+      this.#pending.delete(id);
     }
   }
 
@@ -122,21 +121,21 @@ export class RealtimeNodes implements OtherNodes {
   #answerTo(id: string): Promise<AppError | undefined> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(busy()), answerMs);
-      this.#asked.set(id, (refusal) => {
+      this.#pending.set(id, (refusal) => {
         clearTimeout(timer);
         resolve(refusal);
       });
     });
   }
 
-  #hear(message: string): void {
+  #receive(message: string): void {
     const [kind, first = '', second = '', third = ''] = message.split(' ');
     const { node, logger } = this.#options;
     if (kind === 'watch' && first !== node) this.#noteWatched(second.split(','));
-    if (kind === 'answer') this.#asked.get(first)?.(toRefusal(message.slice(`answer ${first} `.length)));
+    if (kind === 'answer') this.#pending.get(first)?.(toRefusal(message.slice(`answer ${first} `.length)));
     if (kind !== 'ask' || first !== node) return;
-    this.#carryOut(second, third).catch((error: unknown) => {
-      logger.warn('A request for a realtime client could not be carried out for another node.', { error });
+    this.#execute(second, third).catch((error: unknown) => {
+      logger.warn('Executing a realtime request of another node failed.', { error });
     });
   }
 
@@ -145,8 +144,8 @@ export class RealtimeNodes implements OtherNodes {
     for (const id of instanceIds) this.#watched.set(id, untilMs);
   }
 
-  /** Carries out a request that another node has left here, and tells it the outcome. */
-  async #carryOut(id: string, instanceId: string): Promise<void> {
+  /** Executes a request that another node has forwarded, and sends it the outcome. */
+  async #execute(id: string, instanceId: string): Promise<void> {
     const { database, realtime, borrow } = this.#options;
     const rows = await database.write((tx) =>
       tx.returning(
@@ -166,7 +165,7 @@ export class RealtimeNodes implements OtherNodes {
     }
   }
 
-  async #tellWatched(): Promise<void> {
+  async #announceWatched(): Promise<void> {
     const ids = this.#options.realtime.instanceIds();
     for (let at = 0; at < ids.length; at += idsMax)
       await this.#notify(`watch ${this.#options.node} ${ids.slice(at, at + idsMax).join(',')}`);
@@ -180,9 +179,9 @@ export class RealtimeNodes implements OtherNodes {
   }
 }
 
-/** Returns what to answer: nothing, or the refusal as JSON. */
+/** Returns the answer: empty, or the error as JSON. */
 async function subscribeHere(realtime: Realtime, instance: Instance, text: string): Promise<string> {
-  // What `ask` has sealed, on a node of the same version or a neighbouring one.
+  // Sealed by `forward`, on a node of the same version or a neighbouring one.
   const request = JSON.parse(text) as Omit<SubscribeRequest, 'caller'>;
   const { authorization } = request;
   try {

@@ -7,7 +7,7 @@ import type { SafeEnd } from '../events/log-horizon.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Loan } from '../instances/open-instances.ts';
 import { Channel } from './channel.ts';
-import { Client, type ClientCounts, type Outlet } from './client.ts';
+import { Client, type ClientCounts, type Connection } from './client.ts';
 import { ConnectionCounts, type ConnectionLimits } from './connection-counts.ts';
 import {
   type RequestedSubscriptions,
@@ -19,20 +19,20 @@ import {
 } from './apply-subscriptions.ts';
 
 /**
- * Clients that are told of changes as they happen, over connections that stay open (Server-Sent Events; http-api.md section 16).
+ * Sends changes to subscribed clients as they happen, over connections that stay open (Server-Sent Events; http-api.md section 16).
  *
- *   realtime         the clients of all instances: connects and disconnects them, keeps them within limits
+ *   realtime         the clients of all instances: connects and disconnects them, enforces the limits
  *   client           one connection and its subscriptions; topic, one subscription as it was written
  *   apply-subscriptions   a request that replaces the subscriptions of a client, with all of its checks
- *   channel          reads the event log of an instance, and tells each change to those who may see it
- *   audience         those who are told the same of a change, and what that is
- *   callers          who a client is by now
+ *   channel          reads the event log of an instance, and sends each change to the clients that may see it
+ *   audience         subscriptions that get the same message for a change, and that message
+ *   callers          authenticates clients again
  *
- * Writes know nothing of this: what is told is what the event log has, in its order.
+ * Writes do not depend on this: clients get what the event log has, in its order.
  */
 export class Realtime {
   readonly #options: RealtimeOptions;
-  readonly #rooms = new Map<string, Promise<Room>>();
+  readonly #instances = new Map<string, Promise<InstanceClients>>();
   readonly #timer: NodeJS.Timeout;
   readonly #counts: ClientCounts = { connections: 0, messages: 0 };
   #nodes: OtherNodes | undefined;
@@ -41,79 +41,79 @@ export class Realtime {
 
   constructor(options: RealtimeOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.#tick(), options.beatMs / beatsParts).unref();
+    this.#timer = setInterval(() => void this.#tick(), options.heartbeatMs / heartbeatParts).unref();
   }
 
   /**
-   * Returns what takes a connection in, once its headers are sent, and returns what is to be called when it is closed. Throws too_many_requests,
-   * unavailable.
+   * Returns a function that adds a connection once its headers are sent, and that returns a function to call when it is closed. Throws
+   * too_many_requests, unavailable.
    */
-  async admit(instanceId: string, address: string): Promise<(outlet: Outlet) => () => void> {
-    const room = await this.#enter(instanceId);
-    room.counts.requireRoom(address);
-    return (outlet) => {
-      const client = this.#connect(room, address, outlet);
-      return () => this.#disconnect(instanceId, room, client);
+  async admit(instanceId: string, address: string): Promise<(connection: Connection) => () => void> {
+    const group = await this.#getOrOpen(instanceId);
+    group.counts.requireQuota(address);
+    return (connection) => {
+      const client = this.#connect(group, address, connection);
+      return () => this.#disconnect(instanceId, group, client);
     };
   }
 
-  #connect(room: Room, address: string, outlet: Outlet): Client {
+  #connect(group: InstanceClients, address: string, connection: Connection): Client {
     const nowMs = this.#options.clock.monotonic();
-    const client = new Client(outlet, {
+    const client = new Client(connection, {
       id: newClientId(this.#nodes?.node),
-      connection: room.counts.add(address),
+      quotaEntry: group.counts.add(address),
       nowMs,
       counts: this.#counts,
     });
-    room.clients.set(client.id, client);
+    group.clients.set(client.id, client);
     this.#counts.connections += 1;
     client.send('PB_CONNECT', JSON.stringify({ clientId: client.id }));
-    // The stop, or the last one to leave, came in between.
-    if (room.isOver) client.end();
+    // A stop, or the last client to disconnect, came in between.
+    if (group.isOver) client.end();
     return client;
   }
 
-  #disconnect(instanceId: string, room: Room, client: Client): void {
+  #disconnect(instanceId: string, group: InstanceClients, client: Client): void {
     client.noteClosed();
-    if (!room.clients.delete(client.id)) return;
+    if (!group.clients.delete(client.id)) return;
     this.#counts.connections -= 1;
-    for (const subscription of client.subscriptions.values()) room.channel.leave(subscription);
-    room.textLength -= lengthOf([...client.subscriptions.keys()]);
-    room.counts.remove(client.connection);
-    if (room.clients.size === 0) void this.#leave(instanceId, room);
+    for (const subscription of client.subscriptions.values()) group.channel.remove(subscription);
+    group.textLength -= lengthOf([...client.subscriptions.keys()]);
+    group.counts.remove(client.quotaEntry);
+    if (group.clients.size === 0) void this.#close(instanceId, group);
   }
 
   /**
-   * Replaces the subscriptions of a client, which from now on is told what the caller may see. Throws not_found (no such client), bad_request,
+   * Replaces the subscriptions of a client, which from now on gets what the caller may see. Throws not_found (no such client), bad_request,
    * forbidden (the client is somebody else's).
    */
   async subscribe(instance: Instance, request: SubscribeRequest): Promise<void> {
     requireForm(request);
-    const room = await this.#rooms.get(instance.id);
-    const client = room?.clients.get(request.clientId);
-    if (room === undefined || client === undefined || client.isClosed)
-      return this.#askOthers(instance, request);
+    const group = await this.#instances.get(instance.id);
+    const client = group?.clients.get(request.clientId);
+    if (group === undefined || client === undefined || client.isClosed)
+      return this.#forward(instance, request);
     if (client.address !== request.address) throw new AppError('bad_request', 'Invalid realtime client.');
-    requireSameCaller(await room.channel.callers.of(client), request.caller);
+    requireSameCaller(await group.channel.callers.of(client), request.caller);
     const length = lengthOf(request.subscriptions) - lengthOf([...client.subscriptions.keys()]);
-    if (room.textLength + length > realtimeLimits.textLengthMax) throw tooManyRequests(5);
+    if (group.textLength + length > realtimeLimits.textLengthMax) throw tooManyRequests(5);
     const topics = parseSubscriptions(instance, request);
-    room.counts.assign(client.connection, request.caller);
-    room.textLength += lengthOf(topics.map(({ text }) => text)) - lengthOf([...client.subscriptions.keys()]);
+    group.counts.assign(client.quotaEntry, request.caller);
+    group.textLength += lengthOf(topics.map(({ text }) => text)) - lengthOf([...client.subscriptions.keys()]);
     client.idleSinceMs = this.#options.clock.monotonic();
-    await applySubscriptions({ instance, channel: room.channel, client }, { ...request, topics });
+    await applySubscriptions({ instance, channel: group.channel, client }, { ...request, topics });
   }
 
   /** Another node may have the client. */
-  async #askOthers(instance: Instance, request: SubscribeRequest): Promise<void> {
+  async #forward(instance: Instance, request: SubscribeRequest): Promise<void> {
     if (this.#nodes === undefined) throw unknownClient();
-    await this.#nodes.ask(instance, request);
+    await this.#nodes.forward(instance, request);
   }
 
   /** Sends a client a message that is about no record. Returns false when it is not connected, or has not subscribed to that name. */
   async sendMessage(instanceId: string, clientId: string, message: Message): Promise<boolean> {
-    const room = await this.#rooms.get(instanceId);
-    const client = room?.clients.get(clientId);
+    const group = await this.#instances.get(instanceId);
+    const client = group?.clients.get(clientId);
     if (client?.subscriptions.has(message.name) !== true) return false;
     client.send(message.name, message.data);
     return true;
@@ -121,10 +121,10 @@ export class Realtime {
 
   /** The ids of the instances that have clients here. */
   instanceIds(): readonly string[] {
-    return [...this.#rooms.keys()];
+    return [...this.#instances.keys()];
   }
 
-  /** Sets who knows the clients of other nodes. */
+  /** Sets the port to the clients of other nodes. */
   setNodes(nodes: OtherNodes): void {
     this.#nodes = nodes;
   }
@@ -139,40 +139,40 @@ export class Realtime {
     return this.#counts.messages;
   }
 
-  /** Ends all connections. Clients are told to wait for a moment before they connect again, not all of them for the same. */
+  /** Ends all connections. Each client gets a random delay before it connects again. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearInterval(this.#timer);
-    for (const [id, opening] of this.#rooms) {
-      const room = await opening.catch(() => undefined);
-      if (room === undefined) continue;
-      for (const client of room.clients.values()) client.end(Math.round(retryMs * (1 + randomUnit())));
-      await this.#leave(id, room);
+    for (const [id, opening] of this.#instances) {
+      const group = await opening.catch(() => undefined);
+      if (group === undefined) continue;
+      for (const client of group.clients.values()) client.end(Math.round(retryMs * (1 + randomUnit())));
+      await this.#close(id, group);
     }
   }
 
-  async #enter(instanceId: string): Promise<Room> {
+  async #getOrOpen(instanceId: string): Promise<InstanceClients> {
     if (this.#isStopping) throw stopping();
-    let opening = this.#rooms.get(instanceId);
+    let opening = this.#instances.get(instanceId);
     if (opening === undefined) {
-      // An instance stays open for its clients, and requests to others need room as well.
-      if (this.#rooms.size >= (this.#options.instancesMax ?? Number.POSITIVE_INFINITY)) throw busy();
+      // An instance stays open for its clients, and requests to others need group as well.
+      if (this.#instances.size >= (this.#options.instancesMax ?? Number.POSITIVE_INFINITY)) throw busy();
       opening = this.#open(instanceId);
-      this.#rooms.set(instanceId, opening);
+      this.#instances.set(instanceId, opening);
       this.#nodes?.noteOpened();
-      opening.catch(() => this.#rooms.delete(instanceId));
+      opening.catch(() => this.#instances.delete(instanceId));
     }
-    const room = await opening;
+    const group = await opening;
     // The last of its clients may have left while this one waited.
-    return this.#rooms.get(instanceId) === opening ? room : this.#enter(instanceId);
+    return this.#instances.get(instanceId) === opening ? group : this.#getOrOpen(instanceId);
   }
 
-  async #open(instanceId: string): Promise<Room> {
+  async #open(instanceId: string): Promise<InstanceClients> {
     const { borrow, safeEnd, logger } = this.#options;
     const loan = await borrow(instanceId);
     if (loan === undefined) throw notFound();
     const onError = (error: unknown): void =>
-      logger.warn('Changes could not be told to realtime clients; trying again.', {
+      logger.warn('Reading the event log for realtime failed; retrying.', {
         instance: instanceId,
         error,
       });
@@ -182,39 +182,39 @@ export class Realtime {
     return { loan, channel, clients: new Map(), counts, textLength: 0, isOver: false };
   }
 
-  /** Lets the instance go: nobody of it is connected. */
-  async #leave(instanceId: string, room: Room): Promise<void> {
-    if (room.isOver) return;
-    room.isOver = true;
-    this.#rooms.delete(instanceId);
-    await room.channel.stop();
-    room.loan.release();
+  /** Releases the instance, which has no more clients. */
+  async #close(instanceId: string, group: InstanceClients): Promise<void> {
+    if (group.isOver) return;
+    group.isOver = true;
+    this.#instances.delete(instanceId);
+    await group.channel.stop();
+    group.loan.release();
   }
 
-  /** Beats for some of the clients, so that not all are written to at once. */
+  /** Sends heartbeats to some of the clients, so that not all are written to at once. */
   async #tick(): Promise<void> {
     this.#part += 1;
     const idleBeforeMs = this.#options.clock.monotonic() - idleMs;
-    for (const [id, opening] of this.#rooms) {
-      const room = await opening.catch(() => undefined);
+    for (const [id, opening] of this.#instances) {
+      const group = await opening.catch(() => undefined);
       let number = 0;
-      // Of one that was let in and never came, as nobody reads the answer to a HEAD.
-      if (room?.clients.size === 0) await this.#leave(id, room);
-      for (const client of room?.clients.values() ?? []) {
+      // An admitted connection that never opened, as for a HEAD request.
+      if (group?.clients.size === 0) await this.#close(id, group);
+      for (const client of group?.clients.values() ?? []) {
         number += 1;
         if (client.subscriptions.size === 0 && client.idleSinceMs < idleBeforeMs) client.end();
-        else if ((number + this.#part) % beatsParts === 0) client.beat();
+        else if ((number + this.#part) % heartbeatParts === 0) client.heartbeat();
       }
     }
   }
 }
 
-/** What is asked of other nodes, where there may be some. */
+/** Requests to other nodes, where there may be some. */
 export interface OtherNodes {
   /** The beginning of the ids of this node's clients. */
   readonly node: string;
   noteOpened(): void;
-  ask(instance: Instance, request: SubscribeRequest): Promise<void>;
+  forward(instance: Instance, request: SubscribeRequest): Promise<void>;
 }
 
 export interface RealtimeOptions extends ConnectionLimits {
@@ -224,8 +224,8 @@ export interface RealtimeOptions extends ConnectionLimits {
   readonly safeEnd: SafeEnd;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;
-  /** How often something is sent to each client at least. */
-  readonly beatMs: number;
+  /** How often each client gets a message at least. */
+  readonly heartbeatMs: number;
 }
 
 export interface SubscribeRequest extends RequestedSubscriptions {
@@ -240,7 +240,7 @@ export interface Message {
 }
 
 /** The clients of one instance, which stays open for them. */
-interface Room {
+interface InstanceClients {
   readonly loan: Loan;
   readonly channel: Channel;
   /** By their ids. */
@@ -251,9 +251,9 @@ interface Room {
   isOver: boolean;
 }
 
-/** Into so many parts clients are divided, which are written to one after the other. */
-const beatsParts = 25;
-/** How long a connection without any subscription is kept. */
+/** The clients are divided into so many parts, which get their heartbeats one after the other. */
+const heartbeatParts = 25;
+/** How long a connection without any subscription stays open. */
 const idleMs = 5 * 60_000;
 /** How long clients wait after a stop, at least, before they connect again. */
 const retryMs = 1_000;
@@ -270,7 +270,7 @@ export function unknownClient(): AppError {
   return new AppError('not_found', 'Missing or invalid client id.');
 }
 
-/** Throws forbidden when a client that was somebody is to become somebody else. */
+/** Throws forbidden when an authenticated client would change to another caller. */
 function requireSameCaller(before: Caller, now: Caller): void {
   if (before.kind === 'guest' || isSame(before, now)) return;
   throw new AppError('forbidden', "The current and the previous request authorization don't match.");

@@ -3,11 +3,11 @@ import { isJsonObject } from '../base/json.ts';
 import { parseFields, type Projection } from '../query/projection.ts';
 import { type FilterText, toFilterText } from '../query/rule-plan.ts';
 
-/** What a client has subscribed to: the records of a collection or one of them, or messages of another name. */
+/** The topic of a subscription: the records of a collection or one of them, or messages of another name. */
 export interface Topic {
   /** As the client has written it, with its options: the name of its messages. */
   readonly text: string;
-  /** By what a change finds its topics: {@link topicKey}. Of other topics, their name. */
+  /** The key by which a change finds its topics: {@link topicKey}. Of other topics, their name. */
   readonly key: string;
   /** Which rule decides. */
   readonly rule: 'listRule' | 'viewRule';

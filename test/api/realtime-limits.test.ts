@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { Realtime, type RealtimeOptions } from '../../src/realtime/realtime.ts';
-import type { Outlet } from '../../src/realtime/client.ts';
+import type { Connection } from '../../src/realtime/client.ts';
 import { EventStream } from '../support/event-stream.ts';
 import { eventually } from '../support/eventually.ts';
 import { posts, RealtimeStage, withOptions } from '../support/realtime-stage.ts';
@@ -42,7 +42,7 @@ test('R-01: an account may have so many connections, wherever they come from, an
   const statuses: number[] = [];
   for (const stream of streams) statuses.push(await signIn(stream));
   assert.deepEqual([...new Set(statuses.slice(0, 100)), statuses[100]], [204, 429]);
-  const [refusal] = service.log.filter(({ message }) => message.includes('refused'));
+  const [refusal] = service.log.filter(({ message }) => message.includes('rejected'));
   assert.match(String(refusal?.message), /too many of one account.*trusted-proxies/);
   // What is signed in does not count for its address any more.
   await Promise.all(Array.from({ length: 102 }, () => EventStream.open(t, service.url)));
@@ -73,7 +73,7 @@ async function openUnread(
   return { socket, clientId: /"clientId":"(\w+)"/.exec(text)?.[1] ?? '' };
 }
 
-test('R-03: a client that does not read is cut off at a mebibyte, and holds up nobody', async (t) => {
+test('R-03: a client that does not read is disconnect off at a mebibyte, and holds up nobody', async (t) => {
   const stage = await RealtimeStage.open(t);
   const slow = await openUnread(t, stage);
   assert.equal((await stage.set(slow.clientId, ['posts/*'])).status, 204);
@@ -82,14 +82,14 @@ test('R-03: a client that does not read is cut off at a mebibyte, and holds up n
   const { realtime } = stage.service.app;
   // What the systems of both ends keep for a socket is read by nobody either.
   let written = 0;
-  await eventually('it is cut off', async () => {
+  await eventually('it is disconnect off', async () => {
     await stage.create('large', { meta: { large } });
     written += 1;
     return realtime.connections === 1;
   });
   assert.ok(written < 40, `${written} MB`);
   await stream.received(written);
-  // Many at once are no reason to cut off who reads them.
+  // Many at once are no reason to disconnect off who reads them.
   const requests = Array.from({ length: 20 }, () => ({
     method: 'POST',
     url: posts,
@@ -143,7 +143,7 @@ test('R-18: at a stop, clients are told to wait a moment, and their connections 
 });
 
 /** A connection that notes what it is sent. */
-class NotedOutlet implements Outlet {
+class RecordingConnection implements Connection {
   readonly unsentBytes = 0;
   text = '';
   isEnded = false;
@@ -160,7 +160,7 @@ class NotedOutlet implements Outlet {
     this.isEnded = true;
   }
 
-  cut(): void {
+  disconnect(): void {
     this.isEnded = true;
   }
 }
@@ -178,11 +178,11 @@ test('something is sent now and then, and a connection without any subscription 
     logger: { debug: noLine, info: noLine, warn: noLine, error: noLine },
     connectionsMax: 10,
     connectionsPerAddressMax: 10,
-    beatMs: 25,
+    heartbeatMs: 25,
   };
   const realtime = new Realtime(options);
-  const [subscribed, idle] = [new NotedOutlet(), new NotedOutlet()];
-  for (const outlet of [subscribed, idle]) (await realtime.admit(entry.id, '127.0.0.1'))(outlet);
+  const [subscribed, idle] = [new RecordingConnection(), new RecordingConnection()];
+  for (const connection of [subscribed, idle]) (await realtime.admit(entry.id, '127.0.0.1'))(connection);
   await eventually('both get a beat', () =>
     [subscribed, idle].every(({ text }) => text.endsWith(':\n\n:\n\n')),
   );

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import PocketBase from 'pocketbase';
-import { askSecondFactor } from '../../src/auth/second-factor.ts';
+import { requireSecondFactor } from '../../src/auth/second-factor.ts';
 import { withAuthCollection } from '../../src/auth/auth-collection.ts';
 import { guest } from '../../src/access/caller.ts';
 import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
@@ -154,7 +154,9 @@ test('of ten who use a session at the same moment one is in', async (t) => {
     withAuthCollection(instance, 'users', (collection) => {
       const input = { ...ruleInputOfCaller(guest), body: { mfaId } };
       const shown = { collection, id: ann.id, method: 'otp', tokenKey: '' } as const;
-      return Promise.allSettled(Array.from({ length: 10 }, () => askSecondFactor(instance, input, shown)));
+      return Promise.allSettled(
+        Array.from({ length: 10 }, () => requireSecondFactor(instance, input, shown)),
+      );
     }),
   );
   assert.equal(uses.filter(({ status }) => status === 'fulfilled').length, 1);

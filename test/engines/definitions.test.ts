@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { startApp } from '../../src/app.ts';
-import { keepAccountRow } from '../../src/auth/account-rows.ts';
+import { saveAccountRow } from '../../src/auth/account-rows.ts';
 import { signInWithOneTimePassword } from '../../src/auth/one-time-password.ts';
 import { createCollection, updateCollection } from '../../src/definitions/change-collection.ts';
 import { readConfig } from '../../src/config/config.ts';
@@ -135,9 +135,9 @@ test('a code that is used up signs in, though another node changes a definition 
     account: { collectionRef, recordRef: String(valueOf(record, 'id')) },
     body: { id, password, sentTo: email },
     hashes: new Map([['password', await instance.passwords.hash(password, share)]]),
-    keptMax: 1,
+    rowsMax: 1,
   };
-  await database.write((tx) => keepAccountRow(tx, instance, code));
+  await database.write((tx) => saveAccountRow(tx, instance, code));
   const input = { ...ruleInputOfCaller({ kind: 'guest' }), body: { otpId: id, password } };
   const release = proxy.holdAnswersTo('COMMIT');
   const signingIn = signInWithOneTimePassword(instance, input, {

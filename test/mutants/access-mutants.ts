@@ -288,8 +288,8 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'a token is signed with the key of before it was shown whose account it is',
     file: 'src/auth/tokens.ts',
-    from: 'const key = known ?? (await findTokenKey(instance, collection, { record: id, kind }));',
-    to: 'const key = (await findTokenKey(instance, collection, { record: id, kind })) ?? known;',
+    from: 'const key = earlierKey ?? (await findTokenKey(instance, collection, { record: id, kind }));',
+    to: 'const key = (await findTokenKey(instance, collection, { record: id, kind })) ?? earlierKey;',
     tests: ['test/api/sign-in-races.test.ts'],
   },
   {

@@ -40,8 +40,8 @@ export const realtimeMutants: readonly Mutant[] = [
   {
     name: 'a resume of who is no superuser tells what may be seen now',
     file: 'src/realtime/channel.ts',
-    from: "if (caller.kind === 'superuser') return this.#tellAll(change, [subscription]);",
-    to: 'return this.#tellAll(change, [subscription]);',
+    from: "if (caller.kind === 'superuser') return this.#sendToAll(change, [subscription]);",
+    to: 'return this.#sendToAll(change, [subscription]);',
     tests: past,
   },
   {
@@ -103,8 +103,8 @@ export const realtimeMutants: readonly Mutant[] = [
   {
     name: 'who a client is, is found out again',
     file: 'src/realtime/callers.ts',
-    from: 'const knownMs = 500;',
-    to: 'const knownMs = 500_000;',
+    from: 'const cacheMs = 500;',
+    to: 'const cacheMs = 500_000;',
     tests: visibility,
   },
   {
@@ -145,15 +145,15 @@ export const realtimeMutants: readonly Mutant[] = [
   {
     name: 'a connection has a maximum of subscriptions that ask a question of their own',
     file: 'src/realtime/apply-subscriptions.ts',
-    from: 'if (asking.length > realtimeLimits.askingMax)',
-    to: 'if (asking.length > 1_000)',
+    from: 'if (conditional.length > realtimeLimits.conditionsMax)',
+    to: 'if (conditional.length > 1_000)',
     tests: limits,
   },
   {
     name: 'the subscriptions of an instance have a maximum of text',
     file: 'src/realtime/realtime.ts',
-    from: 'if (room.textLength + length > realtimeLimits.textLengthMax) throw',
-    to: 'if (room.textLength + length < 0) throw',
+    from: 'if (group.textLength + length > realtimeLimits.textLengthMax) throw',
+    to: 'if (group.textLength + length < 0) throw',
     tests: limits,
   },
   {
@@ -174,7 +174,7 @@ export const realtimeMutants: readonly Mutant[] = [
   {
     name: 'a client that does not read is cut off',
     file: 'src/realtime/client.ts',
-    from: 'if (this.#outlet.unsentBytes > unsentBytesMax) return this.cut();',
+    from: 'if (this.#connection.unsentBytes > unsentBytesMax) return this.disconnect();',
     to: '',
     tests: limits,
   },
@@ -216,7 +216,7 @@ export const realtimeMutants: readonly Mutant[] = [
   {
     name: 'a subscription begins behind what was committed before it',
     file: 'src/realtime/apply-subscriptions.ts',
-    from: 'if (fromNow.length > 0) await channel.passPresent();',
+    from: 'if (fromNow.length > 0) await channel.flush();',
     to: 'if (fromNow.length > 0) await channel.begin();',
     tests: visibility,
     engine: 'postgres',
@@ -224,8 +224,8 @@ export const realtimeMutants: readonly Mutant[] = [
   {
     name: 'what lies before a resume is told as it is now, however late it is read',
     file: 'src/realtime/channel.ts',
-    from: 'askedAt >= change.position',
-    to: 'askedAt < 0 * change.position',
+    from: 'requestedAt >= change.position',
+    to: 'requestedAt < 0 * change.position',
     tests: nodes,
     engine: 'postgres',
   },

@@ -218,21 +218,27 @@ test('a client that was told more by another node than is known to be safe here 
   const onError = (error: unknown): void => assert.fail(String(error));
   const channel = new Channel({ instance: loan.instance, safeEnd, onError });
   const told: string[] = [];
-  const outlet = {
+  const connection = {
     write: (text: string) => void told.push(...(/"title":"(.*?)"/.exec(text)?.slice(1) ?? [])),
     unsentBytes: 0,
     drained: () => Promise.resolve(),
     end: () => undefined,
-    cut: () => assert.fail('it is cut off'),
+    disconnect: () => assert.fail('it is cut off'),
   };
   const counts = { connections: 0, messages: 0 };
-  const client = new Client(outlet, {
+  const client = new Client(connection, {
     id: 'client',
-    connection: { address: '127.0.0.1', holder: '127.0.0.1' },
+    quotaEntry: { address: '127.0.0.1', holder: '127.0.0.1' },
     nowMs: 0,
     counts,
   });
-  await channel.join({ client, topic: parseTopic('posts/*'), position: third, askedAt: 0, isOver: false });
+  await channel.join({
+    client,
+    topic: parseTopic('posts/*'),
+    position: third,
+    requestedAt: 0,
+    isOver: false,
+  });
   await create(app, '4');
   safeEnd.safePosition = Number.MAX_SAFE_INTEGER;
   await eventually('the fourth', () => told.includes('4'));

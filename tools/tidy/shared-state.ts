@@ -17,9 +17,9 @@ const reasons = {
 const allowed: SharedPlaces = {
   'src/access/rule.ts': { parsedRules: 'compiled' },
   'src/auth/account-mail.ts': { sent: 'counts' },
-  'src/auth/email-change.ts': { asked: 'counts' },
+  'src/auth/email-change.ts': { requests: 'counts' },
   'src/auth/one-time-password.ts': { codes: 'counts', pairs: 'counts', accounts: 'counts' },
-  'src/auth/request-otp.ts': { asked: 'counts', lastIds: 'counts' },
+  'src/auth/request-otp.ts': { requests: 'counts', lastIds: 'counts' },
   'src/base/case-folding.ts': { cached: 'loaded', cachedForms: 'loaded', cachedShort: 'loaded' },
   'src/base/create-logger.ts': { output: 'ofProcess', waiting: 'ofProcess' },
   'src/base/fair-queue.ts': { '#whenIdle': 'ofProcess' },

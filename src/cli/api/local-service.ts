@@ -8,7 +8,7 @@ import { installedSharp } from '../../files/load-sharp.ts';
 import { ThumbMaker } from '../../files/thumb-maker.ts';
 import { createServer } from '../../http/server/server.ts';
 import { ServiceMetrics } from '../../http/service-metrics.ts';
-import { noteWrites } from '../../instances/write-notes.ts';
+import { announceCommits } from '../../instances/commit-announcements.ts';
 import { Mailer } from '../../mail/mailer.ts';
 import { borrowAtOnceFrom, borrowFrom, type DataDirectory } from '../../open-data-directory.ts';
 import { Realtime } from '../../realtime/realtime.ts';
@@ -59,9 +59,9 @@ export async function openLocalService(
     logger,
     connectionsMax: 0,
     connectionsPerAddressMax: 0,
-    beatMs: 25_000,
+    heartbeatMs: 25_000,
   });
-  const notes = noteWrites(data.home.control, data.wakeUp);
+  const notes = announceCommits(data.home.control, data.wakeUp);
   const server = await createServer({
     directory: data.directory,
     instances: data.instances,

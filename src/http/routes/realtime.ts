@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { AppError } from '../../base/errors.ts';
 import { ipAddressText } from '../../base/ip-address.ts';
 import { invalidValue } from '../../fields/field-error.ts';
-import type { Outlet } from '../../realtime/client.ts';
+import type { Connection } from '../../realtime/client.ts';
 import { realtimeLimits } from '../../realtime/apply-subscriptions.ts';
 import { nothing } from '../answer.ts';
 import { emptyAnswer } from '../schemas/operation.ts';
@@ -42,7 +42,7 @@ export const realtimeRoutes = [
           // For nginx, which would keep messages back until it has enough of them.
           'x-accel-buffering': 'no',
         },
-        open: (response) => response.on('close', connect(new ResponseOutlet(response))),
+        open: (response) => response.on('close', connect(new ResponseConnection(response))),
       };
     },
   }),
@@ -96,7 +96,7 @@ function addressOf({ instance, request }: RequestContext): string {
 }
 
 /** Writes to an answer that stays open. A class, as each connection has one: an object with functions of its own takes 800 bytes more. */
-class ResponseOutlet implements Outlet {
+class ResponseConnection implements Connection {
   readonly #response: ServerResponse;
 
   constructor(response: ServerResponse) {
@@ -123,7 +123,7 @@ class ResponseOutlet implements Outlet {
     this.#response.end();
   }
 
-  cut(): void {
+  disconnect(): void {
     this.#response.destroy();
   }
 }

@@ -5,33 +5,33 @@ import { sql } from '../sql/sql.ts';
 import type { Database } from '../storage/database.ts';
 
 /*
- * How a server learns that a command beside it has written events, where no database tells it: the command notes the instance in
- * control.db, and the server, which looks there several times a second, has the instance's log read. A note that is lost costs time and no
- * event: the next event or start makes up for it.
+ * How a command notifies a server beside it of new events, where the database cannot: the command writes an announcement of the instance to
+ * control.db, and the server, which polls it several times a second, reads the instance's log. A lost announcement costs time and no event:
+ * the next event or start makes up for it.
  */
 
-/** How soon a server sees a note, and at most how often a command makes one. */
+/** How often a server polls, and at most how often a command announces. */
 const intervalMs = 250;
 
-/** The version of all notes, whose rows are named after it and the instance. */
+/** The version of all announcements, whose rows are named after it and the instance. */
 const name = 'written';
 
-export interface WriteNotes {
+export interface CommitAnnouncements {
   stop(): Promise<void>;
 }
 
-const none: WriteNotes = { stop: () => Promise.resolve() };
+const none: CommitAnnouncements = { stop: () => Promise.resolve() };
 
-/** Notes each instance with new events, for a server that may run beside this process. Stopping makes the last notes. */
-export function noteWrites(control: Database, wakeUp: WakeUp): WriteNotes {
+/** Announces each instance with new events to a server that may run beside this process. Stopping writes the last announcements. */
+export function announceCommits(control: Database, wakeUp: WakeUp): CommitAnnouncements {
   if (control.names.isConcurrent) return none;
   const waiting = new Set<string>();
   const write = async (): Promise<void> => {
     const ids = [...waiting];
     waiting.clear();
-    if (ids.length > 0) await writeNotes(control, ids);
+    if (ids.length > 0) await writeAnnouncements(control, ids);
   };
-  // The events themselves are written, and the next note says the same.
+  // The events are stored, and the next announcement replaces a lost one.
   const poller = new Poller({ intervalMs, poll: write, onError: () => undefined });
   wakeUp.onWakeUp((id) => waiting.add(id));
   return {
@@ -42,7 +42,7 @@ export function noteWrites(control: Database, wakeUp: WakeUp): WriteNotes {
   };
 }
 
-async function writeNotes(control: Database, ids: readonly string[]): Promise<void> {
+async function writeAnnouncements(control: Database, ids: readonly string[]): Promise<void> {
   const table = control.names.table('$setting');
   await control.write(async (tx) => {
     for (const key of [name, ...ids.map((id) => `${name} ${id}`)])
@@ -52,27 +52,27 @@ async function writeNotes(control: Database, ids: readonly string[]): Promise<vo
   });
 }
 
-/** Calls `onWritten` with each instance that another process notes from now on. */
-export async function watchWrites(
+/** Calls `onCommit` with each instance that another process announces from now on. */
+export async function watchCommits(
   control: Database,
-  onWritten: (instanceId: string) => void,
+  onCommit: (instanceId: string) => void,
   onError: (error: unknown) => void,
-): Promise<WriteNotes> {
+): Promise<CommitAnnouncements> {
   if (control.names.isConcurrent) return none;
-  let known = await readNotes(control);
+  let values = await readAnnouncements(control);
   const poll = async (): Promise<void> => {
     const table = control.names.table('$setting');
     const row = await control.get(sql`SELECT value FROM ${table} WHERE name = ${name}`);
-    if (row?.['value'] === known.get(name)) return;
-    const found = await readNotes(control);
-    for (const [key, value] of found)
-      if (key !== name && value !== known.get(key)) onWritten(key.slice(name.length + 1));
-    known = found;
+    if (row?.['value'] === values.get(name)) return;
+    const current = await readAnnouncements(control);
+    for (const [key, value] of current)
+      if (key !== name && value !== values.get(key)) onCommit(key.slice(name.length + 1));
+    values = current;
   };
   return new Poller({ intervalMs, poll, onError });
 }
 
-async function readNotes(control: Database): Promise<ReadonlyMap<string, unknown>> {
+async function readAnnouncements(control: Database): Promise<ReadonlyMap<string, unknown>> {
   const table = control.names.table('$setting');
   const rows = await control.tuples(
     sql`SELECT name, value FROM ${table} WHERE name = ${name} OR (name >= ${`${name} `} AND name < ${`${name}!`})`,
