@@ -98,13 +98,13 @@ type InsertRows = (rows: readonly Tuple[]) => Sql;
 
 function insertOf({ target, into, isScoped }: TableCopy, { all, position }: TableColumns): InsertRows {
   // Numbered, because names that are long differ only behind the characters that PostgreSQL keeps.
-  const given = all.map(({ kind }, at): InlineColumn => [`c${at}`, kind]);
+  const inlineColumns = all.map(({ kind }, at): InlineColumn => [`c${at}`, kind]);
   const columns = joinSql(
     all.map(({ name }) => target.names.column(name)),
     ', ',
   );
   const values = joinSql(
-    given.map(([name]) => sql`given.${identifier(name)}`),
+    inlineColumns.map(([name]) => sql`inlineColumns.${identifier(name)}`),
     ', ',
   );
   const { names } = target;
@@ -112,7 +112,7 @@ function insertOf({ target, into, isScoped }: TableCopy, { all, position }: Tabl
   const overriding = position === undefined ? sql`` : sql` OVERRIDING SYSTEM VALUE`;
   return (rows) => sql`
     INSERT INTO ${into} (${scopeColumn}${columns})${overriding}
-    SELECT ${scopeValue}${values} FROM ${names.valuesTable(given, rows)}`;
+    SELECT ${scopeValue}${values} FROM ${names.valuesTable(inlineColumns, rows)}`;
 }
 
 /** The stored columns of a SQLite table. */

@@ -3,7 +3,7 @@ import { toTimestamp } from '../base/timestamp.ts';
 import { sql } from '../sql/sql.ts';
 import type { Database, Reader, Transaction } from '../storage/database.ts';
 
-/** The setting of the whole service that a database has while data is being moved into it. */
+/** The setting of the whole service in a database while data is being moved into it. */
 const markName = 'moving';
 
 /** Reserves an empty database for a move. Throws bad_request for any other. */
@@ -11,10 +11,10 @@ export async function markMove(control: Database, nowMs: number): Promise<void> 
   const mark = async (tx: Transaction): Promise<void> => {
     await requireNoMove(tx);
     const [instance, setting] = [tx.names.table('$instance'), tx.names.table('$setting')];
-    const found = await tx.get(
+    const row = await tx.get(
       sql`SELECT 1 FROM ${instance} UNION ALL SELECT 1 FROM ${setting} UNION ALL ${leftSchemas} LIMIT 1`,
     );
-    if (found !== undefined)
+    if (row !== undefined)
       throw new AppError(
         'bad_request',
         'The PostgreSQL database holds data already: move into an empty one.',
@@ -28,7 +28,7 @@ export async function markMove(control: Database, nowMs: number): Promise<void> 
 /** Instances' schemas, which stay when somebody drops the schema of the internal tables to move again. */
 const leftSchemas = sql`SELECT 1 FROM pg_namespace WHERE nspname ~ '^i_[a-z0-9]{15}$'`;
 
-/** Says that everything is there. */
+/** Marks the move as complete. */
 export async function clearMoveMark(control: Database): Promise<void> {
   const setting = control.names.table('$setting');
   await control.write((tx) => tx.run(sql`DELETE FROM ${setting} WHERE name = ${markName}`));

@@ -19,7 +19,7 @@ import { clearMoveMark, markMove } from './move-mark.ts';
  * columns that the tables really have (copy-table.ts). Ids, secrets, positions and times stay as they are, so that tokens,
  * API keys, ETags and webhooks that are still to be sent keep their meaning.
  *
- * Until everything is there, the database carries a mark (move-mark.ts), with which no server starts. The data directory is only read.
+ * Until the move is complete, the database carries a mark (move-mark.ts), with which no server starts. The data directory is only read.
  */
 export interface Move {
   readonly source: {
@@ -29,7 +29,7 @@ export interface Move {
   };
   readonly target: DataHome;
   readonly clock: Clock;
-  /** Called now and then with what is being copied. */
+  /** Called now and then with the table that is being copied. */
   readonly onProgress: (progress: MoveProgress) => void;
 }
 
@@ -195,17 +195,17 @@ async function copyWhole(copy: TableCopy): Promise<number> {
   const scope = isScoped ? target.names.scope : sql`TRUE`;
   const before = await countRows(target, into, scope);
   const { count, position } = await copyTable(copy);
-  const found = await countRows(source, identifier(table), sql`TRUE`);
-  const arrived = (await patiently(target, (tx) => countRows(tx, into, scope))) - before;
-  if (found !== count || arrived !== count) {
-    const counts = `${found} rows of which ${count} were read and ${arrived} arrived`;
+  const sourceCount = await countRows(source, identifier(table), sql`TRUE`);
+  const targetCount = (await patiently(target, (tx) => countRows(tx, into, scope))) - before;
+  if (sourceCount !== count || targetCount !== count) {
+    const counts = `${sourceCount} rows of which ${count} were read and ${targetCount} targetCount`;
     throw new AppError('conflict', `The table ${table} has ${counts}: is the data directory in use?`);
   }
   if (position !== undefined) await goOnBehind(target, { table: into, position, scope });
   return count;
 }
 
-/** Runs a statement over a whole table, for which an exclusive work has minutes and any other ten seconds. */
+/** Runs a statement over a whole table: an exclusive transaction has minutes for it, any other ten seconds. */
 function patiently<Result>(target: Database, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
   return target.write(work, { isExclusive: true });
 }
@@ -232,7 +232,7 @@ async function countRows(reader: Reader, table: Sql, scope: Sql): Promise<number
   return Number(row?.['count']);
 }
 
-/** Runs work on a table. An error of an engine gets the reason, which clients are not told, and what the operator can do. */
+/** Runs work on a table. An error of an engine gets its reason, which clients do not see, and a remedy for the operator. */
 async function explainFailure<Result>(table: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -247,7 +247,7 @@ async function explainFailure<Result>(table: string, work: () => Promise<Result>
   }
 }
 
-/** What the engine said. Undefined for an error that says itself what is to be done, and for bugs. */
+/** The message of the engine. Undefined for an error with a remedy of its own, and for bugs. */
 function reasonOf(error: unknown): string | undefined {
   if (!(error instanceof AppError || error instanceof UniqueViolation)) return undefined;
   const { cause } = error;

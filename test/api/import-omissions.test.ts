@@ -215,7 +215,7 @@ test('rows without an id that could be asked for, and passwords that cannot be v
     'users: tokenKey',
   ]);
   assert.deepEqual(
-    summary.collections.map(({ found, records }) => [found, records]),
+    summary.collections.map(({ rows, records }) => [rows, records]),
     [
       [8, 1],
       [2, 2],

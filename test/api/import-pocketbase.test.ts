@@ -24,7 +24,7 @@ test('records come with their ids, times and values, in the order in which they 
   const service = await startService(t);
   const summary = await importInto(service, makeBlogDirectory(t));
   assert.deepEqual(
-    summary.collections.map(({ name, found, records, files }) => [name, found, records, files]),
+    summary.collections.map(({ name, rows, records, files }) => [name, rows, records, files]),
     [
       ['users', 2, 2, 0],
       ['_superusers', 1, 1, 0],

@@ -261,8 +261,8 @@ export const storageMutants: readonly Mutant[] = [
   {
     name: 'a move counts its rows on both sides',
     file: 'src/transfer/move-to-postgres.ts',
-    from: 'if (found !== count || arrived !== count) {',
-    to: 'if (arrived !== count) {',
+    from: 'if (sourceCount !== count || targetCount !== count) {',
+    to: 'if (targetCount !== count) {',
     tests: ['test/nodes/move.test.ts'],
   },
   {

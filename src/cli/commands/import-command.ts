@@ -67,13 +67,13 @@ function progressText(progress: ImportProgress): string {
 }
 
 function summaryText({ collections, omissions }: ImportSummary, isDryRun: boolean): string {
-  const lines = collections.map(({ name, found, records, files, bytes, wasDone }) => {
+  const lines = collections.map(({ name, rows, records, files, bytes, wasDone }) => {
     const ofFiles = files === 0 ? '' : `, ${files} files (${bytes} bytes)`;
-    return `  ${name}: ${records} of ${found} records${ofFiles}${wasDone ? ' (by an earlier run)' : ''}`;
+    return `  ${name}: ${records} of ${rows} records${ofFiles}${wasDone ? ' (by an earlier run)' : ''}`;
   });
-  const told = (wanted: Omission['kind']): readonly string[] =>
-    omissions.filter(({ kind }) => kind === wanted).map(omissionText);
-  const [left, toLookAt] = [told('left out'), told('to look at')];
+  const textsOf = (section: Omission['kind']): readonly string[] =>
+    omissions.filter(({ kind }) => kind === section).map(omissionText);
+  const [left, toLookAt] = [textsOf('left out'), textsOf('to look at')];
   const total = collections.reduce((sum, { records }) => sum + records, 0);
   const verb = isDryRun ? 'Would import' : 'Imported';
   return [

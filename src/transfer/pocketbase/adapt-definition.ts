@@ -6,7 +6,7 @@ import { decodeCollection, type DecodeContext } from '../../collections/decode-c
 import { ProblemList } from '../../collections/member-reader.ts';
 import { type ProblemPlace, problemPlaces } from './omissions.ts';
 
-/** A definition of the source as this service can keep it. */
+/** A definition of the source as this service can store it. */
 export interface AdaptedDefinition {
   readonly collection: Collection;
   readonly secrets: ReadonlyMap<TokenKind, string>;
@@ -47,8 +47,8 @@ const rules: ReadonlySet<string> = new Set([...ruleNames, 'authRule', 'manageRul
 const roundsMax = 20;
 
 /**
- * Reads a definition as the collections API does. Refused parts that a collection can do without are left out and reported. Throws
- * bad_request for a refused part that its records need.
+ * Reads a definition as the collections API does. Rejected parts that a collection can do without are left out and reported. Throws
+ * bad_request for a rejected part that its records need.
  */
 export function adaptDefinition(
   raw: JsonObject,
@@ -92,7 +92,7 @@ function sort(
 
 /**
  * Returns the problems to fix before the others are looked at. A field with a problem is missing for indexes, and an index with one
- * for the options of sign-in, which would then be refused although nothing is wrong with them.
+ * for the options of sign-in, which would then be rejected although they are valid.
  */
 function basicOf(places: readonly ProblemPlace[]): readonly ProblemPlace[] {
   for (const name of ['fields', 'indexes']) {

@@ -26,8 +26,8 @@ export interface CopiedFiles {
 }
 
 /**
- * Copies the files that records name, with their metadata (`.attrs`). Thumbs are not copied, as they are made again on request. A
- * complete copy is not made again. A file that is missing or is not a plain file is reported.
+ * Copies the files that records name, with their metadata (`.attrs`). Thumbs are not copied, as they are generated on request. A
+ * complete copy is not repeated. A file that is missing or is not a plain file is reported.
  */
 export async function copyFiles(
   records: Iterable<ImportedRecord>,
@@ -69,18 +69,18 @@ function namesOf({ options }: Field, stored: StoredValue): readonly string[] {
   return chosenTexts.read(stored, options as typeof options & { readonly maxSelect: number }) ?? [];
 }
 
-/** Says why there is no such file to copy. Names come from the source and could be links or paths that lead out of it. */
+/** Returns why there is no such file to copy. Names come from the source and could be links or paths that lead out of it. */
 async function problemOf(root: string, parts: readonly string[]): Promise<string | undefined> {
   if (!parts.every(isName)) return 'Its name is no name of a file.';
   let path = root;
   for (const [index, part] of parts.entries()) {
     path = join(path, part);
-    const found = await lstat(path).catch((error: unknown) => {
+    const stats = await lstat(path).catch((error: unknown) => {
       if (codeOf(error) === 'ENOENT') return undefined;
       throw error;
     });
-    if (found === undefined) return 'It is not there.';
-    const isRight = index === parts.length - 1 ? found.isFile() : found.isDirectory();
+    if (stats === undefined) return 'It is not there.';
+    const isRight = index === parts.length - 1 ? stats.isFile() : stats.isDirectory();
     if (!isRight) return 'It is no plain file in a plain folder.';
   }
   return undefined;

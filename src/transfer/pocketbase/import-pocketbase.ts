@@ -25,7 +25,7 @@ import { reportDuplicates } from './record-inserter.ts';
 /**
  * The map of this folder: imports a whole PocketBase data directory into one instance.
  *
- *   DIR ── pocketbase-source ──► definitions ── plan-import ──► our collections, and what has to be left out
+ *   DIR ── pocketbase-source ──► definitions ── plan-import ──► our collections, and omissions
  *                └── data.db, through storage/foreign-sqlite ── record-reader ──► our values
  *   for each collection: copy-files, then one transaction (import-collection) that marks it as done in import-state
  *
@@ -57,8 +57,8 @@ export interface ImportSummary {
 
 export interface CollectionSummary extends CopiedFiles {
   readonly name: string;
-  /** Rows of the source. */
-  readonly found: number;
+  /** Rows of the source table. */
+  readonly rows: number;
   /** Records imported, or in a dry run importable. */
   readonly records: number;
   /** Whether an earlier run has imported it. */
@@ -157,22 +157,22 @@ function begin({ options, source, planned }: Run, settings: Settings): Promise<I
 async function look(run: Run, omissions: Omissions): Promise<ImportSummary> {
   const collections: CollectionSummary[] = [];
   for (const planned of run.planned) {
-    collections.push(await lookAt(run, planned, omissions));
+    collections.push(await summarize(run, planned, omissions));
     reportDuplicates(run.source.database, planned, omissions);
   }
   return { collections, omissions: omissions.all() };
 }
 
-async function lookAt(
+async function summarize(
   run: Run,
   planned: PlannedCollection,
   omissions: Omissions,
 ): Promise<CollectionSummary> {
-  const found = run.source.database.count(planned.source.name);
+  const rows = run.source.database.count(planned.source.name);
   const copied = await copy(run, planned, { to: undefined, omissions });
   let records = 0;
-  for (const _ of recordsOf(run, planned, { omissions, of: found })) records += 1;
-  return { name: planned.collection.name, found, records, wasDone: false, ...copied };
+  for (const _ of recordsOf(run, planned, { omissions, of: rows })) records += 1;
+  return { name: planned.collection.name, rows, records, wasDone: false, ...copied };
 }
 
 async function importAll(run: Run, begun: ImportState, omissions: Omissions): Promise<ImportSummary> {
@@ -183,12 +183,12 @@ async function importAll(run: Run, begun: ImportState, omissions: Omissions): Pr
     const { id, name } = planned.collection;
     const done = state.done[id];
     if (done !== undefined) {
-      // The run that imported it was stopped before it could report its omissions, so they are found again.
-      const seen = await lookAt(run, planned, omissions);
-      collections.push({ ...seen, records: done, wasDone: true, files: 0, bytes: 0 });
+      // The run that imported it was stopped before it could report its omissions, so they are collected again.
+      const summary = await summarize(run, planned, omissions);
+      collections.push({ ...summary, records: done, wasDone: true, files: 0, bytes: 0 });
       continue;
     }
-    const found = run.source.database.count(planned.source.name);
+    const rows = run.source.database.count(planned.source.name);
     const copied = await copy(run, planned, { to: storage, omissions });
     // Otherwise the work would find at its end that its definitions are older than the last import, and be run twice.
     await instance.refresh();
@@ -198,11 +198,11 @@ async function importAll(run: Run, begun: ImportState, omissions: Omissions): Pr
       planned,
       state,
       onRecords: (count) =>
-        run.options.onProgress({ kind: 'records', collection: name, done: count, of: found }),
+        run.options.onProgress({ kind: 'records', collection: name, done: count, of: rows }),
     });
     state = imported.state;
     omissions.addAll(imported.omissions);
-    collections.push({ name, found, records: state.done[id] ?? 0, wasDone: false, ...copied });
+    collections.push({ name, rows, records: state.done[id] ?? 0, wasDone: false, ...copied });
     run.options.onProgress({ kind: 'collection', collection: name });
   }
   await instance.database.write(

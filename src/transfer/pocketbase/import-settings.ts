@@ -5,23 +5,23 @@ import { mergeSettings } from '../../settings/settings-store.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { type Omissions, problemPlaces } from './omissions.ts';
 
-/** Returns the settings with those of the source merged over them. A part that is refused keeps its current value and is reported. */
+/** Returns the settings with those of the source merged over them. A rejected part keeps its current value and is reported. */
 export function importSettings(
   current: Settings,
-  given: JsonObject | undefined,
+  sourceSettings: JsonObject | undefined,
   omissions: Omissions,
 ): Settings {
-  let wanted = given ?? {};
+  let changes = sourceSettings ?? {};
   for (;;) {
     const problems = new ProblemList();
-    const settings = mergeSettings(current, wanted, problems);
+    const settings = mergeSettings(current, changes, problems);
     if (problems.isEmpty) checkSettings(settings, problems);
-    const refused = problemPlaces(problems.toErrors()).filter(({ path: [name = ''] }) =>
-      Object.hasOwn(wanted, name),
+    const rejected = problemPlaces(problems.toErrors()).filter(({ path: [name = ''] }) =>
+      Object.hasOwn(changes, name),
     );
-    for (const { path, error } of refused)
+    for (const { path, error } of rejected)
       omissions.add({ of: 'the settings', what: path[0] ?? '', why: `${path.join('.')}: ${error.message}` });
-    if (refused.length === 0) {
+    if (rejected.length === 0) {
       if (isKeptInS3(settings))
         omissions.add({
           kind: 'to look at',
@@ -29,21 +29,21 @@ export function importSettings(
           what: 'all',
           why: 'They stay in S3, where this instance reads them from now on: see that no other writes there.',
         });
-      if (Object.hasOwn(wanted, 'superuserIPs')) tellOfSuperusers(settings, omissions);
+      if (Object.hasOwn(changes, 'superuserIPs')) reportSuperuserIPs(settings, omissions);
       return settings;
     }
-    const names = new Set(refused.map(({ path }) => path[0]));
-    wanted = Object.fromEntries(Object.entries(wanted).filter(([name]) => !names.has(name)));
+    const names = new Set(rejected.map(({ path }) => path[0]));
+    changes = Object.fromEntries(Object.entries(changes).filter(([name]) => !names.has(name)));
   }
 }
 
 const rangesShown = 5;
 
 /** Warns of imported `superuserIPs`: clients may reach this service from other addresses than the source, and would be shut out. */
-function tellOfSuperusers({ superuserIPs }: Settings, omissions: Omissions): void {
+function reportSuperuserIPs({ superuserIPs }: Settings, omissions: Omissions): void {
   if (superuserIPs.length === 0) return;
-  const shown = superuserIPs.slice(0, rangesShown).join(', ');
-  const from = superuserIPs.length > rangesShown ? `${shown}, …` : shown;
+  const ranges = superuserIPs.slice(0, rangesShown).join(', ');
+  const from = superuserIPs.length > rangesShown ? `${ranges}, …` : ranges;
   const why = `From now on superusers are let in from ${from} only: see that these are addresses that you come from.`;
   omissions.add({ kind: 'to look at', of: 'the settings', what: 'superuserIPs', why });
 }

@@ -6,7 +6,7 @@ import type { Instance } from '../../instances/instance.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Database, Reader, Transaction } from '../../storage/database.ts';
 
-/** Progress of an instance's import, kept in the instance itself: each step is committed together with its mark here. */
+/** Progress of an instance's import, stored in the instance itself: each step is committed together with its mark here. */
 export interface ImportState {
   /** Fingerprint of the source (pocketbase-source.ts). */
   readonly fingerprint: string;
@@ -36,8 +36,8 @@ export async function writeImportState(tx: Transaction, state: ImportState): Pro
 
 /** Throws bad_request when another process has continued this import. */
 export async function requireImportState(reader: Reader, expected: ImportState | undefined): Promise<void> {
-  const found = await readImportState(reader);
-  if (JSON.stringify(found) === JSON.stringify(expected)) return;
+  const state = await readImportState(reader);
+  if (JSON.stringify(state) === JSON.stringify(expected)) return;
   throw new AppError('bad_request', 'Another import into this instance is running.');
 }
 
@@ -68,7 +68,7 @@ function occupied(slug: string, why: string): AppError {
 }
 
 /**
- * Claims a source for one instance of the service, the first that asks; throws bad_request for any other. Two instances with the
+ * Claims a source for one instance of the service, the first to request it; throws bad_request for any other. Two instances with the
  * same token secrets would accept each other's tokens: an account of one would be signed in to the other.
  */
 export async function claimSource(

@@ -14,7 +14,7 @@ test('kinds beyond a thousand are counted, however they come in', () => {
     kind: 'left out',
     of: 'the source',
     what: 'more',
-    why: 'Only 1,000 kinds are told one by one.',
+    why: 'Only 1,000 kinds are listed.',
     count: 2 + 1_003,
     examples: [],
   });

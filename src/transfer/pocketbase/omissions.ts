@@ -61,7 +61,7 @@ export class Omissions {
   }
 
   all(): readonly Omission[] {
-    const told = [...this.#kinds.values()].map(
+    const omissions = [...this.#kinds.values()].map(
       ({ omission: { kind = 'left out', of, what, why }, count, examples }) => ({
         kind,
         of,
@@ -71,12 +71,12 @@ export class Omissions {
         examples,
       }),
     );
-    return this.#others === 0 ? told : [...told, untold(this.#others)];
+    return this.#others === 0 ? omissions : [...omissions, omissionOfOthers(this.#others)];
   }
 }
 
-function untold(count: number): Omission {
-  const why = `Only ${kindsMax.toLocaleString('en')} kinds are told one by one.`;
+function omissionOfOthers(count: number): Omission {
+  const why = `Only ${kindsMax.toLocaleString('en')} kinds are listed.`;
   return { kind: 'left out', of: 'the source', what: 'more', why, count, examples: [] };
 }
 

@@ -39,7 +39,7 @@ export interface PlanOptions {
 /** Collections whose records only serve a sign-in that lasts some minutes. */
 const passing: ReadonlySet<string> = new Set(['_mfas', '_otps']);
 
-/** The account options that a system collection takes over from the source; the rest of it stays the service's own. */
+/** The account options that a system collection gets from the source; its other options stay the service's own. */
 const accountOptions = [
   'passwordAuth',
   'authAlert',
@@ -54,16 +54,16 @@ const accountOptions = [
 /** Decides about every collection of the source before anything is written. Throws bad_request for a source that cannot be imported. */
 export function planImport(source: PocketbaseSource, options: PlanOptions): readonly PlannedCollection[] {
   const own = options.instance.collections.all().filter(({ system }) => system);
-  const wanted = source.collections.filter((one) => isWanted(one, source, options.omissions));
-  if (wanted.length > collectionLimits.collectionsMax)
+  const sources = source.collections.filter((one) => isImported(one, source, options.omissions));
+  if (sources.length > collectionLimits.collectionsMax)
     throw new AppError(
       'bad_request',
-      `The source has ${wanted.length} collections, and there can be at most ${collectionLimits.collectionsMax}.`,
+      `The source has ${sources.length} collections, and there can be at most ${collectionLimits.collectionsMax}.`,
     );
-  const decoded = wanted.map((one) => findOwn(one, own) ?? sketchOf(one));
+  const decoded = sources.map((one) => findOwn(one, own) ?? sketchOf(one));
   const unmentioned = own.filter((one) => !decoded.includes(one));
   const names = new CollectionNames([...unmentioned, ...decoded]);
-  const planned = wanted.map((one, at): PlannedCollection => {
+  const planned = sources.map((one, at): PlannedCollection => {
     requireTable(one, source);
     const existing = findOwn(one, own);
     const sketch = decoded[at];
@@ -83,7 +83,7 @@ export function planImport(source: PocketbaseSource, options: PlanOptions): read
   return planned.map((one) => withRules(one, collections, options));
 }
 
-function isWanted(
+function isImported(
   { name, type }: SourceCollection,
   { database }: PocketbaseSource,
   omissions: Omissions,
@@ -104,15 +104,15 @@ function isWanted(
 
 /** Finds the system collection that stands for this collection of the source. */
 function findOwn({ id, name }: SourceCollection, own: readonly Collection[]): Collection | undefined {
-  const found = own.find((one) => one.id === id || one.name.toLowerCase() === name.toLowerCase());
-  if (found === undefined || (found.id === id && found.name === name)) return found;
+  const system = own.find((one) => one.id === id || one.name.toLowerCase() === name.toLowerCase());
+  if (system === undefined || (system.id === id && system.name === name)) return system;
   throw new AppError(
     'bad_request',
-    `The collection ${JSON.stringify(name)} of the source, ${JSON.stringify(id)}, stands where ${found.name}, ${found.id}, is here.`,
+    `The collection ${JSON.stringify(name)} of the source, ${JSON.stringify(id)}, stands where ${system.name}, ${system.id}, is here.`,
   );
 }
 
-/** Returns what other definitions need to know of a collection until it is decoded. */
+/** Returns a stand-in for a collection until it is decoded, with the parts that other definitions need. */
 function sketchOf({ id, name, type }: SourceCollection): Collection {
   return { ...scaffoldCollection(type === 'auth' ? 'auth' : 'base'), id, name };
 }
@@ -144,8 +144,8 @@ function adapt(
     if (!existing.fields.some((known) => known.name === field))
       leaveOut(`the field ${field}`, 'Collections of the service itself have no fields of others.');
   if (existing.type !== 'auth') return { collection: existing, secrets: new Map() };
-  const taken = Object.entries(definition).filter(([option]) => accountOptions.includes(option));
-  return adaptDefinition(Object.fromEntries(taken), { existing, names, now }, leaveOut);
+  const accountSettings = Object.entries(definition).filter(([option]) => accountOptions.includes(option));
+  return adaptDefinition(Object.fromEntries(accountSettings), { existing, names, now }, leaveOut);
 }
 
 /** Returns the names of a definition's fields. */
@@ -186,8 +186,8 @@ function secretsOf(
   if (type !== 'auth') return new Map();
   const { secrets, existing, options } = context;
   if (options.rotateTokens) return new Map(tokenKinds.map((kind) => [kind, '']));
-  const made = existing === undefined ? tokenKinds.map((kind) => [kind, ''] as const) : [];
-  return new Map([...made, ...secrets]);
+  const generated = existing === undefined ? tokenKinds.map((kind) => [kind, ''] as const) : [];
+  return new Map([...generated, ...secrets]);
 }
 
 /** Replaces each rule that this service cannot follow by the strictest one: superusers only, or nobody. */

@@ -34,8 +34,8 @@ export async function openPocketbaseSource(
   { encryptionKey }: { readonly encryptionKey: string | undefined },
 ): Promise<PocketbaseSource> {
   // The directory itself may be a link, as the operator named it. Links inside it come from others and could lead anywhere.
-  const found = await unlessMissing(stat(directory));
-  if (found?.isDirectory() !== true) throw new AppError('bad_request', `${directory} is no directory.`);
+  const stats = await unlessMissing(stat(directory));
+  if (stats?.isDirectory() !== true) throw new AppError('bad_request', `${directory} is no directory.`);
   const storage = join(directory, 'storage');
   const files = await unlessMissing(lstat(storage));
   if (files !== undefined && !files.isDirectory())
@@ -152,7 +152,7 @@ function textOf(value: ForeignValue): string {
   return value === null ? '' : String(value);
 }
 
-/** Adds the place in the source to the message of a refusal. */
+/** Adds the place in the source to the message of an error. */
 function placed<Value>(what: string, read: () => Value): Value {
   try {
     return read();

@@ -54,7 +54,7 @@ export class RecordInserter {
     for (const rows of [this.#records, this.#secrets]) if (!rows.isEmpty) await this.#send(rows);
   }
 
-  /** Keeps two statements in flight: while the database runs one, the next is queued there and a third is prepared here. */
+  /** Has two statements in flight: while the database runs one, the next is queued there and a third is prepared here. */
   async #send(rows: Rows): Promise<void> {
     const [first, second] = this.#sent;
     await first;
@@ -110,13 +110,13 @@ export function reportDuplicates(
   { source, collection }: PlannedCollection,
   omissions: Omissions,
 ): void {
-  const known = database.columnsOf(source.name) ?? [];
+  const columnNames = database.columnsOf(source.name) ?? [];
   for (const index of [byId, ...collection.indexes.filter(({ isUnique }) => isUnique)]) {
     const fields = index.columns.map(({ name }) => indexedField(collection, name));
-    // Token keys are kept with the secrets, which have no such index.
+    // Token keys are stored with the secrets, which have no such index.
     if (!fields.every(hasColumn)) continue;
-    const question = questionOf(collection, index, known);
-    for (const [id] of database.equalRows(source.name, question))
+    const query = duplicateQuery(collection, index, columnNames);
+    for (const [id] of database.equalRows(source.name, query))
       omissions.add({
         kind: 'to look at',
         of: collection.name,
@@ -132,12 +132,12 @@ const byId: Pick<IndexDefinition, 'columns' | 'where'> = {
   where: [],
 };
 
-function questionOf(
+function duplicateQuery(
   collection: Collection,
   { columns, where }: Pick<IndexDefinition, 'columns' | 'where'>,
-  known: readonly string[],
+  columnNames: readonly string[],
 ): Parameters<ForeignSqlite['equalRows']>[1] {
-  const valueOf = (name: string): Sql => valueSql(indexedField(collection, name), known);
+  const valueOf = (name: string): Sql => valueSql(indexedField(collection, name), columnNames);
   const keys = columns.map(({ name, isNocase }) => {
     const isText = ['text', 'json'].includes(fieldColumn(indexedField(collection, name)) ?? '');
     return sql`${valueOf(name)} COLLATE ${isNocase && isText ? sql`NOCASE` : sql`BINARY`}`;
@@ -147,13 +147,17 @@ function questionOf(
   );
   const present = columns.map(({ name }) => sql`${valueOf(name)} IS NOT NULL`);
   const names = [...columns.map(({ name }) => name), ...where.map(({ column }) => column)];
-  return { columns: names.filter((name) => known.includes(name)), keys, where: [...conditions, ...present] };
+  return {
+    columns: names.filter((name) => columnNames.includes(name)),
+    keys,
+    where: [...conditions, ...present],
+  };
 }
 
 /** Replaces NULL by the empty value of the field's type. JSON has none: its NULL equals nothing. */
-function valueSql(field: Field, known: readonly string[]): Sql {
+function valueSql(field: Field, columnNames: readonly string[]): Sql {
   // Every row has an id. Without coalesce the source's index can be used.
   if (field.name === 'id') return identifier('id');
-  const column = known.includes(field.name) ? identifier(field.name) : sql`NULL`;
+  const column = columnNames.includes(field.name) ? identifier(field.name) : sql`NULL`;
   return sql`coalesce(${column}, ${fieldType(field).zero(field.options)})`;
 }

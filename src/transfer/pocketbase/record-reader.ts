@@ -10,12 +10,12 @@ import { newTokenKey } from '../../secrets/token.ts';
 import type { ForeignValue } from '../../storage/sqlite/foreign-sqlite.ts';
 import type { Omissions } from './omissions.ts';
 
-/** A record as it is going to be stored. */
+/** A record to store. */
 export interface ImportedRecord {
   readonly id: string;
   /** Values of the fields that have a column, in their order. */
   readonly values: readonly StoredValue[];
-  /** Secrets, which are kept apart from the record, by name. */
+  /** Secrets, which are stored apart from the record, by name. */
   readonly secrets: readonly (readonly [name: string, value: string])[];
 }
 
@@ -44,8 +44,8 @@ export class RecordReader {
   #current = '';
 
   constructor(collection: Collection, { columns, now, omissions }: RecordReaderOptions) {
-    const kept = collection.fields.filter(({ name }) => columns.includes(name));
-    this.columns = kept.map(({ name }) => name);
+    const fields = collection.fields.filter(({ name }) => columns.includes(name));
+    this.columns = fields.map(({ name }) => name);
     const omit: Omit = (what, why) =>
       omissions.add({ of: collection.name, what, why, record: this.#current });
     const placeOf = (field: Field): number => this.columns.indexOf(field.name);
@@ -131,7 +131,7 @@ function converterOf(field: Field, omit: (why: string) => void): Convert {
     case 'select':
     case 'file':
     case 'relation':
-      return (value) => chosen(normalised(field, value), omit);
+      return (value) => storableChoice(normalised(field, value), omit);
     case 'json':
       return jsonConverter(field, omit);
     case 'geoPoint':
@@ -171,8 +171,8 @@ const wireDate =
 
 function date(field: Field, value: Plain, omit: (why: string) => void): StoredValue {
   if (typeof value === 'string' && wireDate.test(value)) return value;
-  const found = typeof value === 'string' ? normalised(field, value) : null;
-  if (found !== null) return found;
+  const normalized = typeof value === 'string' ? normalised(field, value) : null;
+  if (normalized !== null) return normalized;
   omit('It is no date.');
   return '';
 }
@@ -180,7 +180,7 @@ function date(field: Field, value: Plain, omit: (why: string) => void): StoredVa
 /** Finds JSON escapes of characters that no text may contain: lists are stored as JSON. */
 const unstorable = /\\u(?:0000|d[89a-f])/;
 
-function chosen(stored: StoredValue, omit: (why: string) => void): StoredValue {
+function storableChoice(stored: StoredValue, omit: (why: string) => void): StoredValue {
   if (typeof stored !== 'string') return stored;
   if (!(unstorable.test(stored) || stored.includes('\0') || !stored.isWellFormed())) return stored;
   if (!stored.isWellFormed()) {
