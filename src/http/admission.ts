@@ -32,7 +32,7 @@ export interface CountedRequest {
 /** Whom a client tries to sign in as. */
 export interface NamedAccount {
   readonly collection: string;
-  /** As the client has given it. */
+  /** As the client has sent it. */
   readonly identity: unknown;
   /** The id of the account that it stands for, as far as that is known. */
   readonly account?: string | undefined;
@@ -61,7 +61,7 @@ export class Admission {
     return this.addressOf(loan.instance, request);
   }
 
-  /** As {@link addressOf}, but under the given settings instead of those in force. */
+  /** As {@link addressOf}, but under these settings instead of those in force. */
   addressUnder({ trustedProxy: settings }: Settings, request: FastifyRequest<object>): Uint8Array {
     return clientAddress(request.raw, { proxies: this.#options.trustedProxies, settings });
   }
@@ -125,22 +125,22 @@ export class Admission {
     const collection = instance.collections.find(name);
     // Such a request costs no password hash and belongs to no account, so no guard is needed.
     if (collection?.type !== 'auth' || typeof identity !== 'string') return run();
-    let isAsked = false;
-    const asked = (): Promise<Result> => {
-      isAsked = true;
+    let isAdmitted = false;
+    const runOnce = (): Promise<Result> => {
+      isAdmitted = true;
       return run();
     };
     // A keyed hash: of fixed length however long the identity is, and useless to an attacker who reads the memory.
-    const given = instance.sealer.fingerprint(`${collection.id}|${cut(identity)}`);
-    const accounts = account === undefined ? [given] : [given, `${collection.id}/${account}`];
+    const identityKey = instance.sealer.fingerprint(`${collection.id}|${cut(identity)}`);
+    const accounts = account === undefined ? [identityKey] : [identityKey, `${collection.id}/${account}`];
     const address = this.addressOf(instance, request);
     const attempt = { instance, accounts, address };
     try {
       if (collection.name === superusersName) this.requireSuperuserPlace(instance, request);
-      return await this.#signIns.run(attempt, asked);
+      return await this.#signIns.run(attempt, runOnce);
     } catch (error) {
-      // The sign-in audits its own refusals, and knows the account.
-      if (!isAsked && error instanceof AppError) auditRefusal({ instance, request }, collection.id, error);
+      // The sign-in audits its own errors, with the account.
+      if (!isAdmitted && error instanceof AppError) auditRefusal({ instance, request }, collection.id, error);
       throw error;
     }
   }

@@ -8,14 +8,14 @@ import type { RowMemory } from '../query/list-query.ts';
 const bytesPerCharacter = 2;
 
 /**
- * The memory of one answer in the ledger of all: it is admitted before rows are read, and held until the client has taken the answer or
- * its connection has ended.
+ * The memory of one answer in the shared ledger: admitted before rows are read, and held until the client has received the answer or its
+ * connection has ended.
  */
 export class AnswerMemory implements RowMemory {
   readonly #ledger: Ledger;
   readonly #share: Share;
   #holding: Holding | undefined;
-  #kept: Holding | undefined;
+  #sending: Holding | undefined;
 
   constructor(ledger: Ledger, share: Share) {
     this.#ledger = ledger;
@@ -33,7 +33,7 @@ export class AnswerMemory implements RowMemory {
       throw busy();
   }
 
-  /** Makes room for an answer that is about to be sent. Throws unavailable, unless it has to be sent: then another gives way. */
+  /** Reserves memory for an answer that is about to be sent. Throws unavailable, unless it must be sent: then another is evicted. */
   async admitAnswer(length: number, { isCertain }: { readonly isCertain: boolean }): Promise<void> {
     if (this.#holding === undefined && !isCertain) return this.admit(length);
     const bytes = bytesPerCharacter * length;
@@ -42,11 +42,11 @@ export class AnswerMemory implements RowMemory {
     else this.extend(length - this.#holding.amount / bytesPerCharacter);
   }
 
-  /** Holds the answer until its client has taken it. */
-  keepFor(response: ServerResponse): void {
+  /** Holds the memory until the client has received the answer. */
+  holdUntilClosed(response: ServerResponse): void {
     const holding = this.#holding;
     this.#holding = undefined;
-    this.#kept = holding;
+    this.#sending = holding;
     if (holding === undefined) return;
     // It would not close again.
     if (response.closed) {
@@ -57,12 +57,12 @@ export class AnswerMemory implements RowMemory {
     this.#ledger.offer(holding, () => void response.destroy());
   }
 
-  /** Notes how much of a kept answer is left. */
+  /** Sets how much of an answer that is being sent is left. */
   note(length: number): void {
-    if (this.#kept !== undefined) this.#ledger.set(this.#kept, bytesPerCharacter * length);
+    if (this.#sending !== undefined) this.#ledger.set(this.#sending, bytesPerCharacter * length);
   }
 
-  /** Ends what is not kept. */
+  /** Releases the memory of an answer that is not being sent. */
   release(): void {
     if (this.#holding !== undefined) this.#ledger.release(this.#holding);
     this.#holding = undefined;

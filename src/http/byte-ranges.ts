@@ -25,11 +25,11 @@ export function parseRanges(header: string | undefined, size: number): readonly 
       return undefined;
     count += 1;
     if (count > rangesMax) return undefined;
-    const found =
+    const byteRange =
       suffix === undefined
         ? { first: Number(first), last: Math.min(last ? Number(last) : Infinity, size - 1) }
         : { first: Math.max(0, size - Number(suffix)), last: size - 1 };
-    if (found.first <= found.last) ranges.push(found);
+    if (byteRange.first <= byteRange.last) ranges.push(byteRange);
   }
   if (count === 0) return undefined;
   return isOverlapping(ranges) ? undefined : ranges;

@@ -34,7 +34,7 @@ export interface ErrorAnswer {
   readonly body: string;
   /** Seconds for `Retry-After`. */
   readonly retryAfter: number | undefined;
-  /** True when the service is at fault, so that the operator must be told. */
+  /** True when the service is at fault, so that the operator must know. */
   readonly isOurs: boolean;
 }
 
@@ -137,7 +137,7 @@ function allowTimeAfter(before: ServerResponse, socket: Duplex, error: ClientErr
 }
 
 function endWith({ code }: ClientError, socket: Duplex): void {
-  const [status, message] = told(code);
+  const [status, message] = malformedAnswer(code);
   const body = errorBody(status, message, {});
   const head = [
     `HTTP/1.1 ${status} ${nodeHttp.STATUS_CODES[status]}`,
@@ -149,7 +149,7 @@ function endWith({ code }: ClientError, socket: Duplex): void {
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
-function told(code: string | undefined): readonly [number, string] {
+function malformedAnswer(code: string | undefined): readonly [number, string] {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return [431, 'The request headers are too large.'];

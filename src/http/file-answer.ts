@@ -64,7 +64,7 @@ export async function fileAnswer({ method, headers }: FileRequest, file: FileToS
   return { ...part, headers: { ...described, ...part.headers } };
 }
 
-/** What every file is sent with, in place of headers for data: it may be shown on any page, and does nothing there. */
+/** The headers of every file, in place of those for data: it may be shown on any page, and does nothing there. */
 const alwaysSent = {
   'content-security-policy': "default-src 'none'; media-src 'self'; style-src 'unsafe-inline'; sandbox",
   'cross-origin-resource-policy': 'cross-origin',
@@ -180,7 +180,7 @@ function severalParts(file: FileToSend, ranges: readonly ByteRange[], { type, wh
 }
 
 /** Types that a browser may show: none of them is a document that could run anything. */
-const shown: ReadonlySet<string> = new Set([
+const inlineTypes: ReadonlySet<string> = new Set([
   ...['avif', 'bmp', 'gif', 'jpeg', 'png', 'webp', 'x-icon'].map((type) => `image/${type}`),
   ...['3gpp', 'matroska', 'mp4', 'ogg', 'quicktime', 'webm', 'x-m4v', 'x-ms-wmv'].map(
     (type) => `video/${type}`,
@@ -193,7 +193,7 @@ const shown: ReadonlySet<string> = new Set([
 
 /** Returns the header for a name of any characters (RFC 6266): clients that know `filename*` prefer it. */
 function disposition({ name, isDownload }: FileToSend, type: string): string {
-  const kind = !isDownload && shown.has(type) ? 'inline' : 'attachment';
+  const kind = !isDownload && inlineTypes.has(type) ? 'inline' : 'attachment';
   if (/^[\w!#$&+.^`|~-]+$/.test(name)) return `${kind}; filename=${name}`;
   const plain = name.replaceAll(/[^ !#-$&-[\]-~]/g, '_');
   const encoded = encodeURIComponent(name.toWellFormed()).replaceAll(

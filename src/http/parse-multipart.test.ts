@@ -19,7 +19,7 @@ test('a form of many fields is read in several turns of the event loop, with few
   const fieldsOfTurn = new Map<number, number>();
   const [entries] = await countTurns((turn) =>
     parseMultipart(Readable.from([formOf(values)]), `multipart/form-data; boundary=${boundary}`, {
-      onHeld: () => fieldsOfTurn.set(turn(), (fieldsOfTurn.get(turn()) ?? 0) + 1),
+      onBuffered: () => fieldsOfTurn.set(turn(), (fieldsOfTurn.get(turn()) ?? 0) + 1),
     }),
   );
   assert.deepEqual(

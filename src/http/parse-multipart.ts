@@ -31,8 +31,8 @@ export interface FilePart {
 export interface MultipartOptions {
   /** Takes a file. Without it files are refused. */
   readonly takeFile?: (file: FilePart) => Promise<void>;
-  /** Called with the number of bytes of fields, which are held in memory. */
-  readonly onHeld?: (bytes: number) => void;
+  /** Called with the number of bytes of fields, which are buffered in memory. */
+  readonly onBuffered?: (bytes: number) => void;
   /** Ends the reading, which then throws the reason. */
   readonly signal?: AbortSignal;
 }
@@ -142,7 +142,7 @@ function hasManyEdges(chunk: Buffer): boolean {
 async function readPart(
   part: Dicer.PartStream,
   before: Promise<unknown> | undefined,
-  { takeFile, onHeld }: MultipartOptions,
+  { takeFile, onBuffered }: MultipartOptions,
 ): Promise<FormEntry | undefined> {
   let header: PartHeader | undefined;
   part.once('header', (found) => {
@@ -161,12 +161,12 @@ async function readPart(
     await takeFile({ name, originalName, content });
     return undefined;
   }
-  const held = new Pieces();
+  const buffer = new Pieces();
   for await (const piece of content) {
-    onHeld?.(piece.length);
-    held.add(piece);
+    onBuffered?.(piece.length);
+    buffer.add(piece);
   }
-  const value = decodeUtf8(held.take());
+  const value = decodeUtf8(buffer.take());
   if (value.includes('\0')) throw refusal(`The form field ${quoted(name)} contains U+0000.`);
   return [name, value];
 }

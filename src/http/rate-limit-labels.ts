@@ -15,8 +15,8 @@ export function rateLimitLabels(
   { method, params }: RoutedRequest,
   collections: CollectionFinder,
 ): readonly string[] {
-  const given = params['collection'] ?? '';
-  const collection = collections.find(given)?.name ?? given;
+  const nameOrId = params['collection'] ?? '';
+  const collection = collections.find(nameOrId)?.name ?? nameOrId;
   const named = paths.map((path) =>
     fillPath(path, (name) => (name === 'collection' ? collection : (params[name] ?? ''))),
   );

@@ -47,7 +47,7 @@ export async function receiveForm(
   try {
     const entries = await parseMultipart(raw, contentType, {
       signal: reading.signal,
-      onHeld: (bytes) => reading.hold(bytes),
+      onBuffered: (bytes) => reading.hold(bytes),
       takeFile: async ({ name, originalName, content }) => {
         const bytesMax = plan.fileBytesMax(name);
         if (bytesMax === undefined) return passOver(content);

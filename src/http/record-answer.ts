@@ -20,8 +20,8 @@ export async function recordAnswer(
   record: StoredRecord,
   status: 200 | 201,
 ): Promise<RecordAnswer> {
-  const [shown = ''] = await presentRecords(context, [record]);
-  const json = projected(context.input.query, shown);
+  const [text = ''] = await presentRecords(context, [record]);
+  const json = projected(context.input.query, text);
   const headers = { etag: entityTag(record.revision, textDigest(json)) };
   return { status, json, headers, idsJson: () => recordIdsJson(record) };
 }
@@ -37,8 +37,8 @@ export async function textAnswer(
 }
 
 /**
- * Returns `"<revision>-<digest of the answer>"`: a strong tag (RFC 9110 section 8.8.3) of the record as this caller is shown it.
- * Every change has its own revision, so the digest only has to tell apart the few answers that share one: with other `fields`,
+ * Returns `"<revision>-<digest of the answer>"`: a strong tag (RFC 9110 section 8.8.3) of the record as this caller sees it.
+ * Every change has its own revision, so the digest only has to distinguish the few answers that share one: with other `fields`,
  * under another definition, or of an id that was used again. A tag protects nothing, so it need not be hard to forge.
  */
 function entityTag(revision: number, digest: string): string {

@@ -82,10 +82,10 @@ export class ServiceContext {
     json: string,
     { status = 200, headers }: Omit<Partial<Answer>, 'json'> = {},
   ): Answer | Promise<Answer> {
-    // A sign-in that asks for a second factor is no success, and its client needs the whole answer to go on.
-    const shown = status < 300 ? projectedInTurns(this.query, json) : json;
+    // A sign-in that needs a second factor is no success, and its client needs the whole answer to go on.
+    const body = status < 300 ? projectedInTurns(this.query, json) : json;
     const toAnswer = (text: string): Answer => ({ status, json: text, ...(headers && { headers }) });
-    return typeof shown === 'string' ? toAnswer(shown) : shown.then(toAnswer);
+    return typeof body === 'string' ? toAnswer(body) : body.then(toAnswer);
   }
 }
 
@@ -140,8 +140,8 @@ export class RequestContext<Params = object> extends ServiceContext {
       if (pause !== undefined) await pause;
     }
     const fields = parseFields(this.query.get('fields') ?? '');
-    const shown = fields === undefined ? texts : await projectTexts(texts, fields, pauses);
-    return { status: 200, texts: listTexts(page, shown), ...(headers && { headers }) };
+    const projections = fields === undefined ? texts : await projectTexts(texts, fields, pauses);
+    return { status: 200, texts: listTexts(page, projections), ...(headers && { headers }) };
   }
 
   /** The memory of the answer, for rows that are read for it. */
@@ -202,8 +202,8 @@ export class RequestContext<Params = object> extends ServiceContext {
     const { method, body, headers } = request;
     const [path = '', ...query] = (request.raw.url ?? '').split('?');
     const ifMatch = headers['if-match'];
-    const asked = { sealer: instance.sealer, caller, method, path, query: query.join('?'), ifMatch, body };
-    return idempotentRequest(String(key), asked);
+    const parts = { sealer: instance.sealer, caller, method, path, query: query.join('?'), ifMatch, body };
+    return idempotentRequest(String(key), parts);
   }
 
   async #writeOnce(

@@ -97,8 +97,8 @@ export function methodFinder(routes: readonly Route[]): (path: string) => readon
     })),
   );
   return (path) => {
-    const found = patterns.filter(({ pattern }) => pattern.test(path));
-    if (found.length === 0) return undefined;
-    return [...new Set(['OPTIONS', ...found.flatMap(({ methods }) => methods)])].toSorted();
+    const matches = patterns.filter(({ pattern }) => pattern.test(path));
+    if (matches.length === 0) return undefined;
+    return [...new Set(['OPTIONS', ...matches.flatMap(({ methods }) => methods)])].toSorted();
   };
 }

@@ -25,7 +25,7 @@ export async function sendTexts(
   texts: string[],
   { memory, byteLength }: { readonly memory: AnswerMemory; readonly byteLength: number },
 ): Promise<void> {
-  memory.keepFor(response);
+  memory.holdUntilClosed(response);
   let left = lengthOf(texts);
   // Node allocates three bytes for each character of UTF-8.
   const encoding = byteLength === left ? 'latin1' : 'utf8';

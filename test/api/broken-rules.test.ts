@@ -43,7 +43,9 @@ test('a rule that no longer compiles refuses all, and tells nothing of its text 
   ];
   for (const [method, path, body] of cases)
     assert.deepEqual((await askAsGuest(method, path, body)).json, broken, `${method} ${path}`);
-  const warned = service.log.filter(({ message }) => message === 'A rule no longer compiles.');
+  const warned = service.log.filter(
+    ({ message }) => message === 'A stored rule is invalid and now denies everyone.',
+  );
   assert.equal(warned.length, cases.length);
   assert.ok(warned.every(({ level }) => level === 'warn'));
   // Which rule, and why; no stack, as anybody may ask as often as they like.

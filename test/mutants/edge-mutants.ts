@@ -253,8 +253,8 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'tokens of URLs are not logged',
     file: 'src/http/server/log-request.ts',
-    from: 'const shown = cutText(maskUrl(url), logLimits.urlLengthMax);',
-    to: 'const shown = cutText(url, logLimits.urlLengthMax);',
+    from: 'const maskedUrl = cutText(maskUrl(url), logLimits.urlLengthMax);',
+    to: 'const maskedUrl = cutText(url, logLimits.urlLengthMax);',
     tests: ['test/api/logs.test.ts'],
   },
   {

@@ -72,15 +72,15 @@ export const limitMutants: readonly Mutant[] = [
   {
     name: 'an account is guessed at no oftener because it has two names',
     file: 'src/http/admission.ts',
-    from: 'account === undefined ? [given] : [given, `${collection.id}/${account}`]',
-    to: '[given]',
+    from: 'account === undefined ? [identityKey] : [identityKey, `${collection.id}/${account}`]',
+    to: '[identityKey]',
     tests: ['test/api/sign-in-protection.test.ts'],
   },
   {
     name: 'the count of a spelling does not tell that another is the name of an account',
     file: 'src/http/admission.ts',
-    from: 'account === undefined ? [given] : [given, `${collection.id}/${account}`]',
-    to: '[account === undefined ? given : `${collection.id}/${account}`]',
+    from: 'account === undefined ? [identityKey] : [identityKey, `${collection.id}/${account}`]',
+    to: '[account === undefined ? identityKey : `${collection.id}/${account}`]',
     tests: ['test/api/sign-in-protection.test.ts'],
   },
   {
@@ -100,8 +100,8 @@ export const limitMutants: readonly Mutant[] = [
   {
     name: 'mails to an address are counted by where they go and not by what else a body holds',
     file: 'src/http/routes/accounts.ts',
-    from: 'ownMember(asked.body, member)',
-    to: "ownMember(asked.body, 'newEmail') ?? ownMember(asked.body, member)",
+    from: 'ownMember(mailRequest.body, member)',
+    to: "ownMember(mailRequest.body, 'newEmail') ?? ownMember(mailRequest.body, member)",
     tests: ['test/api/mail-requests.test.ts'],
   },
   {
@@ -128,7 +128,7 @@ export const limitMutants: readonly Mutant[] = [
   {
     name: 'answers that nobody reads are counted',
     file: 'src/http/send-texts.ts',
-    from: 'memory.keepFor(response);',
+    from: 'memory.holdUntilClosed(response);',
     to: 'memory.release();',
     tests: ['test/api/pipelined-requests.test.ts'],
   },

@@ -75,7 +75,7 @@ export const servedFileMutants: readonly Mutant[] = [
   {
     name: 'what a browser would run is stored rather than shown',
     file: 'src/http/file-answer.ts',
-    from: '!isDownload && shown.has(type)',
+    from: '!isDownload && inlineTypes.has(type)',
     to: '!isDownload',
     tests: ['test/api/files-serving.test.ts'],
   },

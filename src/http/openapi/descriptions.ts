@@ -23,15 +23,15 @@ export class Descriptions {
   ofInstance(instance: Instance, { withSystem }: { readonly withSystem: boolean }): Description {
     const collections = instance.collections.all().filter(({ system }) => withSystem || !system);
     const documents = withSystem ? this.#whole : this.#withoutSystem;
-    const known = documents.get(instance);
+    const cached = documents.get(instance);
     // Definitions are immutable: identical objects are identical definitions.
     if (
-      known?.collections.length === collections.length &&
-      known.collections.every((one, at) => one === collections[at])
+      cached?.collections.length === collections.length &&
+      cached.collections.every((one, at) => one === collections[at])
     )
-      return known;
-    const made = describe(JSON.stringify(instanceDocument(this.#service, collections)));
-    documents.set(instance, { ...made, collections });
-    return made;
+      return cached;
+    const description = describe(JSON.stringify(instanceDocument(this.#service, collections)));
+    documents.set(instance, { ...description, collections });
+    return description;
   }
 }

@@ -122,20 +122,20 @@ function schemasOf(collection: Collection, nameOf: (id: string) => string): read
 type Values = readonly (ValueSchema & { readonly field: Field })[];
 
 function answeredSchema({ id, name, type }: Collection, values: Values): Schema {
-  const shown = values.flatMap(({ field, output: answered }) =>
-    // A field without a column is a secret, kept apart from the record and never shown.
-    answered === undefined || !hasColumn(field) ? [] : [{ field, schema: annotated(field, answered) }],
+  const visible = values.flatMap(({ field, output }) =>
+    // A field without a column is a secret, stored apart from the record and never shown.
+    output === undefined || !hasColumn(field) ? [] : [{ field, schema: annotated(field, output) }],
   );
   // Accounts may hide their address.
   const isAlways = (field: Field): boolean => !field.hidden && !(type === 'auth' && field.name === 'email');
-  const always = shown.filter(({ field }) => isAlways(field)).map(({ field }) => field.name);
+  const always = visible.filter(({ field }) => isAlways(field)).map(({ field }) => field.name);
   return {
     type: 'object',
     required: [...Object.keys(recordMembers), ...always],
     properties: Object.fromEntries([
       ['collectionId', { const: id }],
       ['collectionName', { const: name }],
-      ...shown.map(({ field, schema }): Named => [field.name, schema]),
+      ...visible.map(({ field, schema }): Named => [field.name, schema]),
       ['expand', schemaReference('Expanded')],
     ]),
   };

@@ -87,8 +87,8 @@ export const accountRoutes = [
       ),
     },
     handle: async (context) => {
-      const asked = await admitMail(context, 'email');
-      const { otpId, work } = await requestOtp(context.instance, asked);
+      const mailRequest = await admitMail(context, 'email');
+      const { otpId, work } = await requestOtp(context.instance, mailRequest);
       if (work !== undefined) await context.requireAfterAnswer(work);
       return context.answer(JSON.stringify({ otpId }), { headers: notStored });
     },
@@ -97,28 +97,27 @@ export const accountRoutes = [
 
 type AccountContext = RequestContext<{ readonly collection: string }>;
 
-/** Runs a request whose mail goes out after the answer. `member` of the body says where it goes. */
+/** Runs a request whose mail goes out after the answer. `member` of the body has the address. */
 async function sendMail(
   context: AccountContext,
   member: 'email' | 'newEmail',
   request: typeof requestVerification,
 ): Promise<Answer> {
-  const asked = await admitMail(context, member);
-  await context.requireAfterAnswer(await request(context.instance, asked));
+  await context.requireAfterAnswer(await request(context.instance, await admitMail(context, member)));
   return nothing;
 }
 
-/** Takes the token of a mail. */
+/** Confirms a request with the token of its mail. */
 async function confirm(context: AccountContext, take: typeof confirmVerification): Promise<Answer> {
   await take(context.instance, accountRequest(context));
   return nothing;
 }
 
-/** As {@link accountRequest}. Throws too_many_requests when the client has asked for too many mails; `member` says where this one goes. */
+/** As {@link accountRequest}. Throws too_many_requests when the client has requested too many mails; `member` of the body has the address. */
 async function admitMail(context: AccountContext, member: 'email' | 'newEmail'): Promise<AccountRequest> {
-  const asked = accountRequest(context);
-  await context.request.server.admission.admitMail(context, ownMember(asked.body, member));
-  return asked;
+  const mailRequest = accountRequest(context);
+  await context.request.server.admission.admitMail(context, ownMember(mailRequest.body, member));
+  return mailRequest;
 }
 
 /** Reads an account request. Throws forbidden for one about superusers from an address that they may not come from. */

@@ -21,7 +21,7 @@ export const auditRoutes = [
 
 const text: Schema = { type: 'string' };
 
-function told(description: string): Schema {
+function described(description: string): Schema {
   return { type: 'string', description };
 }
 
@@ -29,16 +29,16 @@ export const auditSchemas: Readonly<Record<string, Schema>> = {
   AuditEntry: objectSchema({
     id: text,
     created: text,
-    until: told('When the last one happened, where `count` is more than 1.'),
+    until: described('When the last one happened, where `count` is more than 1.'),
     count: { type: 'integer', minimum: 1, description: 'How often it happened within a minute.' },
     action: { enum: auditActions },
     outcome: { enum: ['done', 'refused'] },
     actor: { enum: actorKinds },
-    actorId: told('Of a record or an API key; empty for guests and the operator.'),
-    address: told('The client; empty for the operator, and where there were too many of them.'),
-    requestId: told('The `X-Request-Id` of the answer, of the first where `count` is more than 1.'),
-    collection: told('Id of the collection that it was about.'),
-    target: told('Id of the record, API key or endpoint that it was about.'),
+    actorId: described('Of a record or an API key; empty for guests and the operator.'),
+    address: described('The client; empty for the operator, and where there were too many of them.'),
+    requestId: described('The `X-Request-Id` of the answer, of the first where `count` is more than 1.'),
+    collection: described('Id of the collection that it was about.'),
+    target: described('Id of the record, API key or endpoint that it was about.'),
     details: { type: 'object', additionalProperties: true },
   }),
   AuditList: listSchema(schemaReference('AuditEntry')),

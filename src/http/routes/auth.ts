@@ -163,8 +163,8 @@ async function answerSignedIn(context: RequestContext, signedIn: SignedIn): Prom
   const { instance, request } = context;
   const { collection, record, token } = signedIn;
   const input = ruleInput(request, callerOf(collection, String(valueOf(record, 'id'))));
-  const [shown = ''] = await withCurrentDefinitions(() => presentRecords({ instance, input }, [record]));
-  return context.answer(`{"record":${shown},"token":${JSON.stringify(token)}}`, { headers: notStored });
+  const [json = ''] = await withCurrentDefinitions(() => presentRecords({ instance, input }, [record]));
+  return context.answer(`{"record":${json},"token":${JSON.stringify(token)}}`, { headers: notStored });
 }
 
 const mfaId: Schema = {

@@ -47,8 +47,8 @@ export const batchRoutes = [
       const { batch } = instance.settings.current;
       requireEnabled(batch);
       if (batch.maxBodySize > 0 && request.bodyBytes > batch.maxBodySize) throw tooLarge();
-      const asked = readBatchRequests(context.body, input, batch.maxRequests);
-      const entries = await limitBatch(context, asked);
+      const items = readBatchRequests(context.body, input, batch.maxRequests);
+      const entries = await limitBatch(context, items);
       const prepared = await prepareBatch(instance, entries);
       // Limits each statement: one that waits longer for a lock would be too late for the batch anyway.
       const options: WriteOptions = { statementMsMax: batch.timeout * 1_000 };

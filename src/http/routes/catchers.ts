@@ -77,7 +77,7 @@ export const catcherRoutes = [
     summary: 'Send something to a catcher, as its endpoints do',
     parameters: ['CatcherId', 'CatcherStatus'],
     takesBytes: true,
-    answers: { 200: emptyAnswer('The request is kept.') },
+    answers: { 200: emptyAnswer('The request is texts.') },
     refusals: [413, 507],
     handle: async ({ instance, params, request }) => {
       const catcher = getCatcher(instance, params.id);
@@ -104,10 +104,10 @@ function urlOf({ protocol, host, originalUrl }: FastifyRequest): string {
 }
 
 function requestOf({ method, headers, body }: FastifyRequest): CatcherRequest {
-  const kept = Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')] as const);
+  const texts = Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')] as const);
   return {
     method,
-    headers: Object.fromEntries(kept),
+    headers: Object.fromEntries(texts),
     body: body instanceof Uint8Array ? body : new Uint8Array(0),
   };
 }
@@ -117,7 +117,7 @@ const text: Schema = { type: 'string' };
 export const catcherSchemas: Readonly<Record<string, Schema>> = {
   Catcher: objectSchema({
     id: text,
-    url: { type: 'string', description: 'What is sent there is kept.' },
+    url: { type: 'string', description: 'What is sent there is texts.' },
     expires: { type: 'string', description: 'Until when it keeps and shows requests.' },
     requests: { type: 'array', items: schemaReference('CatcherRequest') },
   }),

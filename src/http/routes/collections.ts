@@ -119,8 +119,12 @@ export const collectionRoutes = [
       const pairs = changed.map(
         ({ before, after }) => `{"before":${collectionToJson(before)},"after":${collectionToJson(after)}}`,
       );
-      const [made, gone] = [created, removed].map((some) => some.map(collectionToJson).join(','));
-      return context.answer(`{"created":[${made}],"changed":[${pairs.join(',')}],"deleted":[${gone}]}`);
+      const [createdJson, deletedJson] = [created, removed].map((some) =>
+        some.map(collectionToJson).join(','),
+      );
+      return context.answer(
+        `{"created":[${createdJson}],"changed":[${pairs.join(',')}],"deleted":[${deletedJson}]}`,
+      );
     },
   }),
   route({
@@ -196,12 +200,12 @@ function changeOf(instance: Instance): CollectionChange {
 function savingOf(instance: Instance, input: RuleInput): CollectionSaving {
   const { caller } = input;
   const audit = instance.audit;
-  const made = new Set<string>();
+  const newIds = new Set<string>();
   return {
     ...changeOf(instance),
     onChange: async (tx, { before, after }) => {
       if (before !== undefined) requireReach(caller, before);
-      else if (after !== undefined) made.add(after.id);
+      else if (after !== undefined) newIds.add(after.id);
       const entry = auditCollectionChange(before, after);
       if (entry !== undefined) await audit.append(tx, input, entry);
       if (before !== undefined) await noteLostFiles(tx, instance, { before, after });
@@ -215,7 +219,7 @@ function savingOf(instance: Instance, input: RuleInput): CollectionSaving {
     onDefinitions: (tx, collections) => pauseBroken(tx, instance, collectionsOf(collections)),
     onTokenSecrets: async (tx, { id, system }, secrets) => {
       await writeTokenSecrets(tx, instance.sealer, { collection: id, secrets });
-      if (secrets.size === 0 || made.has(id)) return;
+      if (secrets.size === 0 || newIds.has(id)) return;
       // An import may bring secrets for a definition that it leaves as it is.
       requireReach(caller, { id, system });
       const details = { changed: [...secrets.keys()] };

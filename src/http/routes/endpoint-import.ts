@@ -29,10 +29,10 @@ export const endpointImportRoutes = [
       const { created, ...others } = await importEndpoints(savingOf(context), body, services.policy);
       services.dispatcher.wake(instance.id);
       // As of a create, no other answer than this one shows the secret of a new endpoint.
-      const shown = created.map(({ secret, ...one }) =>
+      const withSecrets = created.map(({ secret, ...one }) =>
         secret === '' ? one : { ...one, secret, warnings: secretWarnings(secret) },
       );
-      return context.answer(JSON.stringify({ created: shown, ...others }), { headers: notStored });
+      return context.answer(JSON.stringify({ created: withSecrets, ...others }), { headers: notStored });
     },
   }),
 ];

@@ -12,7 +12,7 @@ const settings: Readonly<Record<string, Schema>> = Object.fromEntries(
 
 const initialNames = namedOptions.flatMap(([name, { initial }]) => (initial === undefined ? [] : [name]));
 
-const shown: Readonly<Record<string, Schema>> = {
+const members: Readonly<Record<string, Schema>> = {
   id: text,
   ...settings,
   status: {
@@ -62,9 +62,9 @@ const draft: Readonly<Record<string, Schema>> = {
 
 /** Endpoints, which say where webhooks go. */
 export const endpointSchemas: Readonly<Record<string, Schema>> = {
-  Endpoint: objectSchema(shown),
+  Endpoint: objectSchema(members),
   EndpointWithSecret: objectSchema({
-    ...shown,
+    ...members,
     secret,
     warnings: {
       ...texts,
@@ -72,7 +72,7 @@ export const endpointSchemas: Readonly<Record<string, Schema>> = {
     },
   }),
   /** As an endpoint is shown, but for warnings that there may be. */
-  EndpointWithWarnings: objectSchema({ ...shown, warnings: filterWarningsSchema }, ['warnings']),
+  EndpointWithWarnings: objectSchema({ ...members, warnings: filterWarningsSchema }, ['warnings']),
   EndpointSecret: objectSchema({ secret }),
   EndpointSecretRotation: objectSchema(
     {
@@ -89,7 +89,7 @@ export const endpointSchemas: Readonly<Record<string, Schema>> = {
   ),
   EndpointSecretRotated: objectSchema({
     secret,
-    previousSecretUntil: shown['previousSecretUntil'] ?? text,
+    previousSecretUntil: members['previousSecretUntil'] ?? text,
     warnings,
   }),
   EndpointList: listSchema(schemaReference('Endpoint')),

@@ -279,8 +279,8 @@ function actionOf(
 }
 
 function decodeBacklog({ backlog = 'drain' }: Readonly<Record<string, unknown>>): Backlog {
-  const found = backlogs.find((one) => one === backlog);
-  if (found !== undefined) return found;
+  const choice = backlogs.find((one) => one === backlog);
+  if (choice !== undefined) return choice;
   throw new AppError('bad_request', 'Failed to resume endpoint.', {
     details: { backlog: invalidValue(`Must be one of ${backlogs.join(', ')}.`) },
   });

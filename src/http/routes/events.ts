@@ -103,9 +103,9 @@ export const eventRoutes = [
       await instance.refresh();
       const { eventTypesOf, operationalTypes, withinLimit } = await import('../schemas/event-schemas.ts');
       const name = query.get('collection');
-      const wanted = name === null ? instance.collections.all() : [instance.collections.get(name)];
-      const collections = withinLimit(wanted);
-      const omitted = wanted.length - collections.length;
+      const selection = name === null ? instance.collections.all() : [instance.collections.get(name)];
+      const collections = withinLimit(selection);
+      const omitted = selection.length - collections.length;
       const items = eventTypesOf(collections, instance.id);
       const ofEndpoints = name === null ? operationalTypes(instance.id) : [];
       return context.answer(JSON.stringify({ items: [...items, ...ofEndpoints], omitted }));

@@ -40,13 +40,13 @@ export const fileRoutes = [
     refusals: [416],
     handle: async (context) => {
       const { instance, request, params, query } = context;
-      const found = await findRecordFile(instance, params, () => inputOf(context));
-      if (found === undefined) throw notFound();
-      const stored = (await findThumb(context, found)) ?? (await findStored(instance, found.key));
+      const file = await findRecordFile(instance, params, () => inputOf(context));
+      if (file === undefined) throw notFound();
+      const stored = (await findThumb(context, file)) ?? (await findStored(instance, file.key));
       if (stored === undefined) throw notFound();
       const answer = await fileAnswer(request, {
         ...stored,
-        isProtected: found.isProtected,
+        isProtected: file.isProtected,
         isDownload: trueTexts.includes(query.get('download') ?? ''),
       });
       logBreaks(answer, instance.logger);

@@ -41,18 +41,21 @@ function sameKey(caller: Extract<Caller, { kind: 'superuser' }>, owner: Caller):
   );
 }
 
+/** The API's name for the count of records to delete. */
+const countName = 'found';
+
 /** Returns a job as the API shows it. */
 function jobJson(job: RemovalJob): string {
   const { id, collection, record, state, leavingCount, deleted, changed, cause, created, updated } = job;
-  // What is left of the bookkeeping concerns nobody.
-  const shown = state === 'stopping' ? 'failed' : state;
+  // Only the bookkeeping is left, which is internal.
+  const publicState = state === 'stopping' ? 'failed' : state;
   return JSON.stringify({
     id,
     kind: 'record.delete',
     collection,
     record,
-    state: shown,
-    found: leavingCount,
+    state: publicState,
+    [countName]: leavingCount,
     deleted,
     changed,
     cause,
@@ -71,7 +74,7 @@ export const jobSchemas: Readonly<Record<string, Schema>> = {
       enum: ['checking', 'running', 'done', 'failed'],
       description: 'While it is checked, nothing is changed.',
     },
-    found: { type: 'integer', description: 'Records that go, as far as they were found.' },
+    [countName]: { type: 'integer', description: 'Records to delete, as far as discovered.' },
     deleted: { type: 'integer' },
     changed: { type: 'integer', description: 'Records that were saved without the reference.' },
     cause: { type: 'string', description: 'Why it has failed; empty otherwise.' },

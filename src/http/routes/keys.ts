@@ -91,7 +91,7 @@ const settings: Readonly<Record<string, Schema>> = {
   expires: { type: 'string', description: 'From when on the key is refused; empty means never.' },
 };
 
-const shown: Readonly<Record<string, Schema>> = {
+const members: Readonly<Record<string, Schema>> = {
   id: text,
   ...settings,
   created: text,
@@ -100,8 +100,8 @@ const shown: Readonly<Record<string, Schema>> = {
 
 /** API keys, which programs use in place of a sign-in. */
 export const keySchemas: Readonly<Record<string, Schema>> = {
-  ApiKey: objectSchema(shown),
-  ApiKeyWithKey: objectSchema({ ...shown, key: { type: 'string', description: 'What is sent: `ck_…`.' } }),
+  ApiKey: objectSchema(members),
+  ApiKeyWithKey: objectSchema({ ...members, key: { type: 'string', description: 'What is sent: `ck_…`.' } }),
   ApiKeyList: listSchema(schemaReference('ApiKey')),
   ApiKeyCreate: objectSchema(settings, ['collections', 'endpoints', 'expires']),
 };

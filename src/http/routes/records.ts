@@ -173,11 +173,11 @@ export const recordRoutes = [
     scope: 'records:read',
     actions: ['view'],
     handle: async ({ instance, request, input, params }) => {
-      const shown = await textAnswer(input.query, await readRecord(instance, input, params));
+      const answer = await textAnswer(input.query, await readRecord(instance, input, params));
       // With `expand` a full answer is sent: expanded records have revisions of their own, which the tag does not cover.
       const isFresh =
-        !input.query.get('expand') && isAlreadyKnown(request.headers['if-none-match'], shown.headers.etag);
-      return isFresh ? { status: 304, headers: shown.headers } : shown;
+        !input.query.get('expand') && isAlreadyKnown(request.headers['if-none-match'], answer.headers.etag);
+      return isFresh ? { status: 304, headers: answer.headers } : answer;
     },
   }),
   route({

@@ -83,6 +83,9 @@ const text: Schema = { type: 'string' };
 const count: Schema = { type: 'integer', minimum: 0 };
 const date: Schema = { type: ['string', 'null'], description: 'A date; null or empty for no bound.' };
 
+/** The API's name for the count of deliveries that a replay has queued. */
+const queuedName = 'taken';
+
 export const replaySchemas: Readonly<Record<string, Schema>> = {
   ReplayRequest: objectSchema(
     {
@@ -135,7 +138,7 @@ export const replaySchemas: Readonly<Record<string, Schema>> = {
     rate: count,
     filter: text,
     total: { ...count, description: 'How many deliveries there were as it began.' },
-    taken: { ...count, description: 'How many of them are to be sent by now, or were.' },
+    [queuedName]: { ...count, description: 'Deliveries queued or sent so far.' },
     delivered: count,
     failed: count,
     pending: count,

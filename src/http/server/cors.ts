@@ -27,13 +27,13 @@ export function corsHeaders(request: IncomingMessage, allowed: AllowedOrigins): 
 export function preflightHeaders(request: IncomingMessage, allowed: AllowedOrigins): CorsHeaders {
   const headers = corsHeaders(request, allowed);
   if (headers === undefined) return { allow: `${METHODS},OPTIONS` };
-  const wanted = request.headers['access-control-request-headers'];
+  const requestHeaders = request.headers['access-control-request-headers'];
   return {
     ...headers,
     allow: `${METHODS},OPTIONS`,
     vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
     'access-control-allow-methods': METHODS,
     'access-control-max-age': PREFLIGHT_SECONDS,
-    ...(wanted === undefined ? {} : { 'access-control-allow-headers': wanted }),
+    ...(requestHeaders === undefined ? {} : { 'access-control-allow-headers': requestHeaders }),
   };
 }

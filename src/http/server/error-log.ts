@@ -4,9 +4,9 @@ import type { Logger } from '../../base/logger.ts';
 import { BrokenRule } from '../../access/rule.ts';
 import type { ErrorAnswer } from '../error-response.ts';
 
-/** How often requests that were refused for lack of something are told. */
+/** How often requests that failed for lack of a resource are logged. */
 const intervalMs = 1_000;
-/** Reasons that are told apart in a line; they quote causes, which may differ each time. */
+/** Distinct reasons in a line; they quote causes, which may differ each time. */
 const reasonsMax = 10;
 const reasonLengthMax = 300;
 
@@ -18,8 +18,8 @@ interface Refusals {
 }
 
 /**
- * Tells the operator of requests that failed: a bug with its stack at once, and what is bound to happen under load or while the
- * database is away as one line a second for each status, with how many there were of each reason.
+ * Logs requests that failed: a bug with its stack at once, and errors that are expected under load or without the database as one line
+ * a second for each status, with the count of each reason.
  */
 export class ErrorLog {
   readonly #logger: Logger;
@@ -38,16 +38,20 @@ export class ErrorLog {
     if (isOurs && isExpected(error)) this.#count(error, { status, requestId });
     else if (isOurs) this.#logger.error('A request failed.', { requestId, method, status, error });
     else if (error instanceof BrokenRule)
-      this.#logger.warn('A rule no longer compiles.', { requestId, method, ...error.forLog });
+      this.#logger.warn('A stored rule is invalid and now denies everyone.', {
+        requestId,
+        method,
+        ...error.forLog,
+      });
   }
 
-  /** Tells what has been counted. */
+  /** Logs the counts. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     for (const [status, { count, requestId, reasons }] of this.#refusals) {
-      const told = [...reasons].map(([reason, times]) => `${times} × ${reason}`).join(' ');
-      const message = `${count} ${count === 1 ? 'request was' : 'requests were'} answered ${status}: ${told}`;
+      const counts = [...reasons].map(([reason, times]) => `${times} × ${reason}`).join(' ');
+      const message = `${count} ${count === 1 ? 'request was' : 'requests were'} answered ${status}: ${counts}`;
       this.#logger.error(message, { status, requestId });
     }
     this.#refusals.clear();
@@ -72,12 +76,12 @@ export class ErrorLog {
   }
 }
 
-/** True for what happens to a service that works as it should: nothing was done, and the client may try again. */
+/** True for errors of a healthy service: nothing was done, and the client may retry. */
 function isExpected(error: unknown): error is AppError {
   return error instanceof AppError && (error.code === 'unavailable' || error.code === 'storage_full');
 }
 
-/** What the client was told, and what is behind it. */
+/** Returns the message of the answer, and its cause. */
 function reasonOf(error: AppError): string {
   const { message } = error;
   const cause = error.explanation ?? innermost(error).message;

@@ -28,12 +28,12 @@ export function logRequest(request: FastifyRequest<object>, answered: Answered):
   // Health probes come every second, and successful ones say nothing.
   if (!instance.logs.wants(level) || (level === 0 && isProbe(request))) return;
   const { method = '', url = '' } = request.raw;
-  const shown = cutText(maskUrl(url), logLimits.urlLengthMax);
+  const maskedUrl = cutText(maskUrl(url), logLimits.urlLengthMax);
   instance.logs.note({
     at: instance.clock.now(),
     level,
-    message: `${method} ${shown}`,
-    data: membersOf(request, shown, answered),
+    message: `${method} ${maskedUrl}`,
+    data: membersOf(request, maskedUrl, answered),
   });
 }
 

@@ -25,7 +25,7 @@ export interface MetricsServerOptions {
   readonly logger: Logger;
 }
 
-/** Serves metrics on a port of their own, to whoever reaches it. Rejects when the port is taken. */
+/** Serves metrics on a port of their own, to every client that reaches it. Rejects when the port is in use. */
 export async function serveMetrics(options: MetricsServerOptions): Promise<MetricsServer> {
   const { host, port, logger } = options;
   const server = nodeHttp.createServer(
@@ -40,9 +40,9 @@ export async function serveMetrics(options: MetricsServerOptions): Promise<Metri
   server.maxConnections = connectionsMax;
   await listen(server, host, port);
   // The cast holds: a TCP server that is listening has such an address.
-  const { address, port: taken, family } = server.address() as AddressInfo;
+  const { address, port: ownPort, family } = server.address() as AddressInfo;
   return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}/metrics`,
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${ownPort}/metrics`,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

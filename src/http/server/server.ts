@@ -229,9 +229,9 @@ function answerError(
   request: FastifyRequest,
   { reply, errors }: { readonly reply: FastifyReply; readonly errors: ErrorLog },
 ): FastifyReply {
-  const told = toErrorAnswer(error);
-  errors.note(error, request, told);
-  const { status, body, retryAfter } = told;
+  const answer = toErrorAnswer(error);
+  errors.note(error, request, answer);
+  const { status, body, retryAfter } = answer;
   request.releaseBody?.();
   reply.headers(commonHeaders(request));
   // Whoever sends too slowly is not waited for.

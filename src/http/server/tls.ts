@@ -48,17 +48,17 @@ export function watchTls(server: HttpServer, files: TlsFiles, logger: Logger): {
   assert(tlsServer instanceof nodeTls.Server, 'a server with a certificate is one of node:tls');
   let last = '';
   const look = (): void => {
-    let seen = 'unreadable';
+    let current = 'unreadable';
     try {
       const context = openTls(files);
-      seen = `${String(context.cert)}\n${String(context.key)}`;
-      if (seen !== last) tlsServer.setSecureContext(context);
+      current = `${String(context.cert)}\n${String(context.key)}`;
+      if (current !== last) tlsServer.setSecureContext(context);
     } catch (error) {
       // Logged once for each state of the files, not once a second.
-      if (seen !== last)
+      if (current !== last)
         logger.error('The certificate could not be read again; the old one stays in force.', { error });
     }
-    last = seen;
+    last = current;
   };
   const timer = setInterval(look, lookIntervalMs).unref();
   return { stop: () => clearInterval(timer) };
