@@ -93,7 +93,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   const nodes = await joinNodes(config, { delivering, realtime, data, logger });
   data.wakeUp.onWakeUp((id, what) => {
     delivering.wake(id, what);
-    if (nodes?.isWatched(id) === true) delivering.tellOthers(id);
+    if (nodes?.isWatched(id) === true) delivering.notifyNodes(id);
   });
   const { dispatcher } = delivering;
   const metrics = new ServiceMetrics({ data, dispatcher, realtime, version, logger });

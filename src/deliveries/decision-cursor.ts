@@ -91,11 +91,11 @@ const pairColumns: readonly InlineColumn[] = [
 export async function insertDecided(tx: Transaction, pairs: readonly DecidedPair[]): Promise<void> {
   if (pairs.length === 0) return;
   const { names } = tx;
-  const given = names.valuesTable(pairColumns, pairs);
+  const values = names.valuesTable(pairColumns, pairs);
   await insertDeliveries(tx, {
     event: sql`CAST(given.event AS bigint)`,
     endpoint: sql`CAST(given.endpoint AS bigint)`,
-    from: given,
+    from: values,
   });
 }
 
@@ -161,7 +161,7 @@ export async function followOwner(
   const [was, is] = [(before?.owner ?? '') !== '', (after?.owner ?? '') !== ''];
   if (after !== undefined && is && !was) await beginDecisions(tx, after.number);
   if (before === undefined || !was || is) return;
-  if (after !== undefined) await tellUndecided(tx, after);
+  if (after !== undefined) await deliverUndecided(tx, after);
   await moveApart(tx, before.number, { at: undefined, cause: '', since: 0 });
   const { names } = tx;
   await tx.run(sql`
@@ -181,7 +181,7 @@ async function beginDecisions(tx: Transaction, endpoint: number): Promise<void> 
 }
 
 /** An endpoint that belongs to superusers from now on is told of all that was still undecided, whatever its filter: nothing is lost. */
-async function tellUndecided(tx: Transaction, endpoint: Endpoint): Promise<void> {
+async function deliverUndecided(tx: Transaction, endpoint: Endpoint): Promise<void> {
   const { cursor, apart } = await readDecisions(tx);
   if (cursor === undefined) return;
   const { names } = tx;

@@ -6,7 +6,7 @@ import { type EventContext, readContext } from '../events/event-context.ts';
 import { isOperational, kindOfBody, payloadOf, kindForReceivers } from '../events/event.ts';
 import { foundByKeys, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Reader, Tuple } from '../storage/database.ts';
-import type { DeliveryState, Fate } from './delivery.ts';
+import type { DeliveryState, Disposition } from './delivery.ts';
 import { type Endpoint, signingSecrets } from '../endpoints/endpoint.ts';
 import { isHeld, isSuperseded, recordKey } from './record-order.ts';
 import type { AttemptRequest } from '../sending/attempt-result.ts';
@@ -24,7 +24,7 @@ export interface PendingDelivery {
   readonly id: string;
   readonly key: DeliveryKey;
   readonly state: DeliveryState;
-  readonly fate: Fate;
+  readonly disposition: Disposition;
   /** The record of the event; see `recordKey`. */
   readonly record: string;
   readonly endpointId: string;
@@ -112,11 +112,11 @@ async function readTogether(
   const event = sql`${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = d.event`;
   const endpoint = sql`${names.table('$endpoint')} p ON ${names.scopeOf('p')} AND p.position = d.endpoint`;
   const outcome = sql`${names.table('$outcome')} o ON ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint AND ${isBetween(sql`o.event`, events)}`;
-  const held = order === 'record' ? isHeld(names) : sql`FALSE`;
-  const superseded = coalesce ? isSuperseded(names) : sql`FALSE`;
-  const fate = sql`CASE WHEN e.expunged IS NOT NULL THEN 'expunged' WHEN ${superseded} THEN 'superseded' WHEN ${held} THEN 'held' ELSE 'send' END`;
+  const waitsForEarlier = order === 'record' ? isHeld(names) : sql`FALSE`;
+  const hasLaterState = coalesce ? isSuperseded(names) : sql`FALSE`;
+  const disposition = sql`CASE WHEN e.expunged IS NOT NULL THEN 'expunged' WHEN ${hasLaterState} THEN 'superseded' WHEN ${waitsForEarlier} THEN 'held' ELSE 'send' END`;
   const pending = sql`
-    SELECT ${fate}, ${recordKey(sql`e`)}, d.event, d.endpoint, o.attempts, o.due, o.cause, p.id, p.updated, e.id, e.kind, e.collection_name, e.revision, e.record, e.created,
+    SELECT ${disposition}, ${recordKey(sql`e`)}, d.event, d.endpoint, o.attempts, o.due, o.cause, p.id, p.updated, e.id, e.kind, e.collection_name, e.revision, e.record, e.created,
       o.replay, e.trace, e.context, length(e.body), CASE WHEN length(e.body) <= ${bodyTogetherMax} THEN e.body END
     FROM ${names.table('$delivery')} d JOIN ${event} JOIN ${endpoint} LEFT JOIN ${outcome}
     WHERE ${names.scopeOf('d')} AND ${isOneOf(names, sql`d.event`, events)} AND d.endpoint${names.anyNumberOf(endpoints)}
@@ -139,26 +139,29 @@ function isBetween(position: Sql, positions: readonly number[]): Sql {
 
 async function toPending(
   reader: Reader,
-  [fate, recordOfEvent, ...row]: Tuple,
+  [disposition, recordOfEvent, ...row]: Tuple,
   { instance, policyOf, now }: PendingQuery,
 ): Promise<PendingDelivery> {
   const [event, endpoint, attempts, due, cause, endpointId, endpointUpdated, eventId, ...about] = row;
   const [kind, collectionName, revision, record, created, replay, trace, context, length, read] = about;
   const key = { event: Number(event), endpoint: Number(endpoint) };
-  const sent = { kind: String(kind), collectionName: String(collectionName) };
+  const subject = { kind: String(kind), collectionName: String(collectionName) };
   const isThin = Number(length) > instance.bodyBytesMax;
   const whole = async (): Promise<Uint8Array> =>
     // The column is a BLOB.
     read === null ? readBody(reader, key.event) : (read as Uint8Array);
-  const told = { record: String(record), created: String(created) };
+  const origin = { record: String(record), created: String(created) };
   const body = isThin
-    ? thinBody({ ...sent, ...told, ...(kind === 'test' && { kind: kindOfBody(await whole()) }) }, instance.id)
+    ? thinBody(
+        { ...subject, ...origin, ...(kind === 'test' && { kind: kindOfBody(await whole()) }) },
+        instance.id,
+      )
     : await whole();
   const { maxAgeSeconds } = policyOf(key.endpoint);
   const isOld = maxAgeSeconds !== null && now - fromTimestamp(String(created)) > maxAgeSeconds * 1_000;
   return {
     // The statement makes nothing else.
-    fate: isOld ? 'expired' : (String(fate) as Fate),
+    disposition: isOld ? 'expired' : (String(disposition) as Disposition),
     record: String(recordOfEvent),
     id: deliveryId(String(eventId), String(endpointId)),
     key,
@@ -179,7 +182,7 @@ async function toPending(
     trace: trace === null ? '' : String(trace),
     context: readContext(context),
     revision: Number(revision),
-    ...sent,
+    ...subject,
     body,
     isThin,
   };
@@ -231,7 +234,7 @@ export interface AttemptContent {
   readonly context: EventContext | undefined;
 }
 
-export interface Telling {
+export interface AttemptTarget {
   readonly endpoint: Endpoint;
   readonly instanceId: string;
   /** In milliseconds since 1970: which secrets sign depends on it. */
@@ -256,11 +259,21 @@ export function attemptContent(pending: PendingDelivery): AttemptContent {
 
 /** Returns the request by which an endpoint is told of an event, as the sender takes it. */
 export function toAttemptRequest(
-  { deliveryId, eventId, kind, collectionName, record, created, revision, attempt, ...told }: AttemptContent,
-  { endpoint, instanceId, nowMs, version }: Telling,
+  {
+    deliveryId,
+    eventId,
+    kind,
+    collectionName,
+    record,
+    created,
+    revision,
+    attempt,
+    ...content
+  }: AttemptContent,
+  { endpoint, instanceId, nowMs, version }: AttemptTarget,
 ): AttemptRequest {
   const { id, url, headers, timeoutMs, payload, oauth2, updated } = endpoint;
-  const { body, isThin, traceparent, tracestate, context } = told;
+  const { body, isThin, traceparent, tracestate, context } = content;
   const cloudEvent = {
     source: `urn:chancery:instance:${instanceId}`,
     subject: collectionName === '' ? '' : `${collectionName}/${record}`,
@@ -321,12 +334,12 @@ export function shapeBody(
   const event: unknown = JSON.parse(Buffer.from(body).toString('utf8'));
   const whole = isJsonObject(event) ? ownMember(event, 'data') : undefined;
   assert(isJsonObject(event) && isJsonObject(whole), 'every body of ours has an object as its data');
-  const kept = payload === 'thin' ? ['id'] : ['id', ...fields];
+  const fieldNames = payload === 'thin' ? ['id'] : ['id', ...fields];
   const isAll = payload !== 'thin' && fields.length === 0;
   // An account that hides its address shows it to nobody but itself and to superusers.
   const isAddressHidden = owner !== '' && whole['emailVisibility'] === false && !owner.endsWith(`/${record}`);
   const isSent = (name: string): boolean =>
-    (isAll || kept.includes(name)) && !(isAddressHidden && name === 'email');
+    (isAll || fieldNames.includes(name)) && !(isAddressHidden && name === 'email');
   const shape = (values: JsonObject): JsonObject =>
     Object.fromEntries(Object.entries(values).filter(([name]) => isSent(name)));
   const data = shape(whole);

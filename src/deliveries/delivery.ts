@@ -67,7 +67,7 @@ export function jittered(delayMs: number, random: number): number {
 }
 
 /** What is done with a delivery whose turn it is. */
-export type Fate =
+export type Disposition =
   /** It is sent. */
   | 'send'
   /** It waits until the events of its record before it are over. */
@@ -96,15 +96,23 @@ const endedCauses = {
 } as const;
 
 /** Returns the state that a delivery gets which is not sent. One that is held has no time: another delivery lets it go. */
-export function unsent(state: DeliveryState, fate: Exclude<Fate, 'send'>, now: number): DeliveryState {
-  if (fate === 'held') return { ...state, due: undefined };
-  if (fate === 'postponed')
+export function stateIfNotSent(
+  state: DeliveryState,
+  disposition: Exclude<Disposition, 'send'>,
+  now: number,
+): DeliveryState {
+  if (disposition === 'held') return { ...state, due: undefined };
+  if (disposition === 'postponed')
     return {
       ...state,
       due: now + postponedMs,
       cause: 'Whether its owner may view the record took too long to find out.',
     };
-  return { ...state, status: fate === 'expired' ? 'expired' : 'cancelled', cause: endedCauses[fate] };
+  return {
+    ...state,
+    status: disposition === 'expired' ? 'expired' : 'cancelled',
+    cause: endedCauses[disposition],
+  };
 }
 
 export interface AttemptContext {
@@ -127,11 +135,11 @@ export function afterAttempt(
   if (delaySeconds === undefined)
     return { status: 'exhausted', attempts, due: context.now, cause: result.cause };
   const delayMs = jittered(delaySeconds * 1_000, context.random);
-  const askedMs = (result.retryAfterSeconds ?? 0) * 1_000;
+  const requestedMs = (result.retryAfterSeconds ?? 0) * 1_000;
   return {
     status: 'pending',
     attempts,
-    due: Math.ceil(context.now + Math.max(delayMs, askedMs)),
+    due: Math.ceil(context.now + Math.max(delayMs, requestedMs)),
     cause: result.cause,
   };
 }

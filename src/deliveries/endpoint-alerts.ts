@@ -86,23 +86,23 @@ export interface StoredAlert {
 export async function storeAlerts(
   tx: Transaction,
   lanes: AlertingLanes,
-  settled: { readonly attempts: readonly AlertingAttempt[]; readonly now: number; readonly fence: Sql },
+  settlement: { readonly attempts: readonly AlertingAttempt[]; readonly now: number; readonly fence: Sql },
 ): Promise<readonly StoredAlert[]> {
   const stored: StoredAlert[] = [];
   const latest = new Map<string, LaneAlerts>();
-  for (const attempt of settled.attempts) {
+  for (const attempt of settlement.attempts) {
     const { endpoint, event, cause } = attempt;
     const state = lanes.alertState(endpoint.id);
     if (state === undefined) continue;
     const before = latest.get(endpoint.id) ?? state.alerts;
-    for (const { kind, after } of alertsAfter({ ...state, alerts: before }, attempt, settled.now)) {
+    for (const { kind, after } of alertsAfter({ ...state, alerts: before }, attempt, settlement.now)) {
       const row = { endpoint: endpoint.number, updated: state.updated, after };
-      const known = latest.get(endpoint.id) ?? state.alerts;
-      const isFirst = await saveAlert(tx, { ...row, before: known }, settled.fence);
+      const current = latest.get(endpoint.id) ?? state.alerts;
+      const isFirst = await saveAlert(tx, { ...row, before: current }, settlement.fence);
       latest.set(endpoint.id, after);
       stored.push({ alert: { kind, endpoint, event, cause }, after, isFirst });
-      const told = isFirst ? eventOf(kind, attempt) : undefined;
-      if (told !== undefined) await appendOperational(tx, lanes.instance, { endpoint, ...told });
+      const content = isFirst ? eventOf(kind, attempt) : undefined;
+      if (content !== undefined) await appendOperational(tx, lanes.instance, { endpoint, ...content });
     }
   }
   return stored;
@@ -144,7 +144,7 @@ async function appendOperational(
 }
 
 /** Logs an alert and sends its mail, once it is committed. */
-export function giveAlert(instance: WebhookInstance, alert: EndpointAlert, mailer: AlertMailer): void {
+export function sendAlert(instance: WebhookInstance, alert: EndpointAlert, mailer: AlertMailer): void {
   const { kind, endpoint, cause, event } = alert;
   // The others have lines of their own already.
   if (kind === 'away' || kind === 'recovered') warnOfEndpoint(instance, endpoint, { kind, event, cause });
@@ -152,13 +152,13 @@ export function giveAlert(instance: WebhookInstance, alert: EndpointAlert, maile
   if (endpoint.contact === '' || mailer === undefined) return;
   // A development server keeps mails without one that sends them.
   if (!smtp.enabled && mailer.recorded(instance.id) === undefined) return;
-  const facts: Readonly<Record<string, string>> = {
+  const values: Readonly<Record<string, string>> = {
     id: endpoint.id,
     name: endpoint.description === '' ? endpoint.id : endpoint.description,
     // Path and query may hold secrets.
     host: URL.parse(endpoint.url)?.host ?? '',
   };
-  const text = renderMail(templates[kind], { meta, alertInfo: cause, field: (name) => facts[name] ?? '' });
+  const text = renderMail(templates[kind], { meta, alertInfo: cause, field: (name) => values[name] ?? '' });
   // Failures are logged by the mailer, and no alert is given twice.
   void mailer.send(instance, { ...text, to: endpoint.contact, purpose: 'endpoint-alert' });
 }

@@ -28,20 +28,20 @@ export async function addressEvent(
   { change, endpoints, settings, collections, clock }: Addressing & { readonly change: RecordChange },
 ): Promise<NewEvent | undefined> {
   const { unowned, owned } = await endpoints.byOwner(tx);
-  const wanting = unowned.filter((endpoint) => wants(endpoint, event));
-  const conditional = wanting.filter(hasConditions);
-  const told =
+  const subscribers = unowned.filter((endpoint) => wants(endpoint, event));
+  const conditional = subscribers.filter(hasConditions);
+  const matches =
     conditional.length === 0
       ? []
       : await meetConditions(tx, conditional, { change, collections, now: clock.now() });
-  const isTold = wanting.length > conditional.length || told.length > 0;
-  if (!isTold) {
+  const hasRecipient = subscribers.length > conditional.length || matches.length > 0;
+  if (!hasRecipient) {
     const isKept = settings.current.webhooks.events === 'always' || owned.some((one) => wants(one, event));
     return isKept ? event : undefined;
   }
   const { context } = event;
-  const addressed = told.length === 0 ? event : { ...event, recipients: told };
-  if (context?.changed === undefined || !wanting.some(({ payload }) => payload === 'previous'))
+  const addressed = matches.length === 0 ? event : { ...event, recipients: matches };
+  if (context?.changed === undefined || !subscribers.some(({ payload }) => payload === 'previous'))
     return addressed;
   return { ...addressed, context: { ...context, previous: valuesBefore(change, context.changed) } };
 }
@@ -68,12 +68,12 @@ export async function fanOut(
   return {
     into: sql`INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}event, endpoint)`,
     row: sql`${names.scopeValue}inserted.position, CAST(given.endpoint AS bigint)`,
-    columns: givenColumns,
+    columns: valueColumns,
     runs: (await endpoints.byOwner(tx)).unowned.flatMap((endpoint) => runsOf(endpoint, events)),
   };
 }
 
-const givenColumns: readonly InlineColumn[] = [['endpoint', 'number']];
+const valueColumns: readonly InlineColumn[] = [['endpoint', 'number']];
 
 /** Neighbours among the events that an endpoint is told of: the places of the first and the last of them. */
 interface Run {
@@ -87,8 +87,8 @@ function runsOf(endpoint: Endpoint, events: readonly Event[]): readonly Run[] {
   for (const [place, event] of events.entries()) {
     if (!wants(endpoint, event)) continue;
     // A condition is about records.
-    const isAsked = hasConditions(endpoint) && !isOperational(event.kind);
-    if (isAsked && event.recipients?.includes(endpoint.number) !== true) continue;
+    const isConditional = hasConditions(endpoint) && !isOperational(event.kind);
+    if (isConditional && event.recipients?.includes(endpoint.number) !== true) continue;
     const before = runs.at(-1);
     if (before?.last === place - 1) before.last = place;
     else runs.push({ first: place, last: place, values: [endpoint.number] });
@@ -97,7 +97,7 @@ function runsOf(endpoint: Endpoint, events: readonly Event[]): readonly Run[] {
 }
 
 /** Tells an endpoint of the event that this transaction appended last; the transaction must not be a shared one. */
-export async function tellOfLast(tx: Transaction, endpoint: number): Promise<number> {
+export async function insertDeliveryOfLastEvent(tx: Transaction, endpoint: number): Promise<number> {
   const { names } = tx;
   const [row] = await tx.returning(sql`
     INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}event, endpoint)

@@ -1,13 +1,13 @@
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Reader, Transaction, Tuple } from '../storage/database.ts';
-import { closedLane, type StoredLane } from './lane.ts';
+import { closedLane, type LaneMemory } from './lane.ts';
 
 /** A change of a lane that is to be stored; `updated` is when its endpoint was changed last, as the lane knows it. */
 export interface LaneRow {
   /** The number of the endpoint. */
   readonly endpoint: number;
   readonly updated: string;
-  readonly lane: StoredLane;
+  readonly lane: LaneMemory;
   /** Up to which position every delivery has an outcome, or is to have none. */
   readonly cursor: number;
 }
@@ -63,11 +63,11 @@ function toAlerts([alert, recoveredAt, exhaustedDay]: Tuple): LaneAlerts {
   };
 }
 
-const storedStates: readonly StoredLane['state'][] = ['open', 'slow', 'blocked'];
+const storedStates: readonly LaneMemory['state'][] = ['open', 'slow', 'blocked'];
 
 const stateColumns = sql`state, since, probe_at, probe_delay, held_until, cause`;
 
-function stateValues({ state, since, probeAt, probeDelayMs, heldUntil, cause }: StoredLane): Sql {
+function stateValues({ state, since, probeAt, probeDelayMs, heldUntil, cause }: LaneMemory): Sql {
   return sql`${state}, CAST(${since} AS bigint), CAST(${probeAt} AS bigint), CAST(${probeDelayMs} AS bigint),
       CAST(${heldUntil} AS bigint), ${cause}`;
 }

@@ -270,7 +270,7 @@ function sweep(
   let requests = 0;
   for (const end = trial.now + during; trial.now < end; trial.now += sweepEvery) {
     const { lane, now } = trial;
-    if (lane.asksHandshake(now)) lane.noteHandshake(connects(now), now);
+    if (lane.beginHandshake(now)) lane.noteHandshake(connects(now), now);
     for (; trial.lane.state === 'open' && trial.room > 0; requests += 1) trial.attempt(answer);
   }
   return requests;
@@ -321,10 +321,10 @@ test('one that was reached is asked by no handshake, nor one that has asked for 
   const trial = new Trial();
   trial.attempts(5, down);
   trial.now += 4 * second;
-  assert.equal(trial.lane.asksHandshake(trial.now + minute), false);
+  assert.equal(trial.lane.beginHandshake(trial.now + minute), false);
   trial.untilProbe();
   trial.attempt({ ...unreached, retryAfterSeconds: 3_600 });
-  assert.equal(trial.lane.asksHandshake(trial.now + minute), false);
+  assert.equal(trial.lane.beginHandshake(trial.now + minute), false);
 });
 
 test('a probe that was made due by hand is alone', () => {

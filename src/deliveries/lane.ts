@@ -15,11 +15,11 @@ import { Reach } from './reach.ts';
  *
  * An answer with `Retry-After` holds the lane, whatever its state. After five days without a success the endpoint is disabled.
  *
- * The time is an argument of every method, in milliseconds since 1970. What must survive the process is {@link StoredLane}.
+ * The time is an argument of every method, in milliseconds since 1970. What must survive the process is {@link LaneMemory}.
  */
 export class Lane {
-  #state: LaneState = 'closed';
-  #stored: StoredLane = closedLane;
+  #state: BreakerState = 'closed';
+  #stored: LaneMemory = closedLane;
   #window: number;
   /** When each open attempt was begun, the oldest first. */
   readonly #open = new Map<string, number>();
@@ -34,12 +34,12 @@ export class Lane {
     this.#window = Math.min(windowAtStart, maxInFlight);
   }
 
-  get state(): LaneState {
+  get state(): BreakerState {
     return this.#state;
   }
 
   /** What is to be stored. Another object after every change. */
-  get stored(): StoredLane {
+  get stored(): LaneMemory {
     return this.#stored;
   }
 
@@ -53,7 +53,7 @@ export class Lane {
   }
 
   /** Takes over what was stored of the lane, or that nothing was; attempts that are open stay so. */
-  restore(stored: StoredLane = closedLane): void {
+  restore(stored: LaneMemory = closedLane): void {
     this.#stored = stored;
     this.#state = stored.state;
     this.#probe = undefined;
@@ -86,9 +86,9 @@ export class Lane {
   }
 
   /** Returns whether the receiver is to be asked now, by a handshake, whether it can be reached: the caller makes it. */
-  asksHandshake(now: number): boolean {
+  beginHandshake(now: number): boolean {
     const { heldUntil, probeAt } = this.#stored;
-    return this.#state === 'open' && now >= heldUntil && now < probeAt && this.#reach.ask(now);
+    return this.#state === 'open' && now >= heldUntil && now < probeAt && this.#reach.beginHandshake(now);
   }
 
   /** Notes how a handshake has ended. Returns whether it makes a probe due. */
@@ -227,11 +227,11 @@ export class Lane {
 }
 
 /** `blocked`: a delivery of a strict order is exhausted. */
-export type LaneState = 'closed' | 'open' | 'probing' | 'slow' | 'blocked';
+export type BreakerState = 'closed' | 'open' | 'probing' | 'slow' | 'blocked';
 
 /** What is remembered of a lane that is not as it begins: neither idleness nor a restart nor another node may forget it. */
-export interface StoredLane {
-  readonly state: Exclude<LaneState, 'probing'>;
+export interface LaneMemory {
+  readonly state: Exclude<BreakerState, 'probing'>;
   /** When the first of the failures began that it has not recovered from. */
   readonly since: number;
   /** When the next probe is due, and the delay before it without its jitter. */
@@ -243,7 +243,7 @@ export interface StoredLane {
   readonly cause: string;
 }
 
-export const closedLane: StoredLane = {
+export const closedLane: LaneMemory = {
   state: 'closed',
   since: 0,
   probeAt: 0,

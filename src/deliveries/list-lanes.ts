@@ -7,7 +7,7 @@ import { type ListResult, runList } from '../query/run-list.ts';
 import { sql } from '../sql/sql.ts';
 import type { Reader, Tuple } from '../storage/database.ts';
 import { isReached } from '../endpoints/endpoint-reach.ts';
-import { closedLane, type StoredLane } from './lane.ts';
+import { closedLane, type LaneMemory } from './lane.ts';
 import { readLanes } from './lane-store.ts';
 import type { WebhookInstance } from '../endpoints/webhook-instance.ts';
 
@@ -77,6 +77,6 @@ function toView(row: Tuple, now: number): LaneView {
 }
 
 /** Reads the lane of the endpoint with this number as it is stored. */
-export async function readLane(reader: Reader, endpoint: number): Promise<StoredLane> {
+export async function readLane(reader: Reader, endpoint: number): Promise<LaneMemory> {
   return (await readLanes(reader)).get(endpoint)?.lane ?? closedLane;
 }

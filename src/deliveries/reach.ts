@@ -16,29 +16,29 @@ const unreachedKinds: readonly AttemptKind[] = ['dns', 'connect', 'tls'];
  */
 export class Reach {
   /** Until an attempt says otherwise: what failed before a restart is not known. */
-  #isAsked = true;
+  #mayBeUnreachable = true;
   #hasFailed = true;
-  #askedAt = Number.NEGATIVE_INFINITY;
+  #handshakeAt = Number.NEGATIVE_INFINITY;
   #probes = 0;
   #probeFrom = Number.NEGATIVE_INFINITY;
 
   /** Notes that the lane was opened. */
   begin(now: number): void {
     this.#hasFailed = true;
-    this.#askedAt = now;
+    this.#handshakeAt = now;
   }
 
   /** Notes why an attempt has failed. */
   noteFailure(kind: AttemptKind): void {
-    this.#isAsked = unreachedKinds.includes(kind);
+    this.#mayBeUnreachable = unreachedKinds.includes(kind);
   }
 
   /** Returns whether a handshake is due, and takes it for begun. */
-  ask(now: number): boolean {
-    const passedMs = now - this.#askedAt;
+  beginHandshake(now: number): boolean {
+    const passedMs = now - this.#handshakeAt;
     // A clock that was set back makes none wait.
-    if (!this.#isAsked || (passedMs >= 0 && passedMs < handshakeEveryMs)) return false;
-    this.#askedAt = now;
+    if (!this.#mayBeUnreachable || (passedMs >= 0 && passedMs < handshakeEveryMs)) return false;
+    this.#handshakeAt = now;
     return true;
   }
 

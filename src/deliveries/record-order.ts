@@ -61,12 +61,12 @@ export async function releaseNext(
   const { names } = tx;
   const outcome = names.table('$outcome');
   const rows = records.map(({ endpoint, record }) => [endpoint, record]);
-  const given = names.valuesTable(columns, rows);
+  const values = names.valuesTable(columns, rows);
   const event = sql`${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = d.event`;
   await tx.run(sql`
     UPDATE ${outcome} SET due = ${now} WHERE ${names.scope} AND status = 'pending' AND due IS NULL AND (event, endpoint) IN (
       SELECT d.event, d.endpoint FROM (
-        SELECT min(w.event) AS event, w.endpoint FROM ${given}
+        SELECT min(w.event) AS event, w.endpoint FROM ${values}
         JOIN ${outcome} w ON ${names.scopeOf('w')} AND w.endpoint = CAST(given.endpoint AS bigint) AND w.record = given.record AND w.status = 'pending'
         GROUP BY w.endpoint, w.record) AS d
       JOIN ${event} WHERE NOT ${isBehindFirst(names)})`);

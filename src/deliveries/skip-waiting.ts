@@ -2,7 +2,7 @@ import type { Timestamp } from '../base/timestamp.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import { skipUndecided } from './decision-cursor.ts';
-import { deletedCause } from './outcomes.ts';
+import { deletedCause } from './delivery-outcomes.ts';
 
 /**
  * Ranges of the log that a lane has passed over. A delivery in one that has no outcome has the status of the gap: so it costs one row to

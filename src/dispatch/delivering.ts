@@ -9,7 +9,7 @@ export interface Delivering {
   /** Tells that events were committed by this process, or that anything may have changed. Only a hint: it may be lost. */
   wake(instanceId: string, what?: 'log' | 'all'): void;
   /** Tells other nodes that something new was committed. Only a hint as well. */
-  tellOthers(instanceId: string): void;
+  notifyNodes(instanceId: string): void;
   /** The id of this node; undefined where there are no others. */
   readonly node: string | undefined;
   start(): Promise<void>;
@@ -44,7 +44,7 @@ export function deliverAlone(parts: DeliveringParts): Delivering {
   return {
     dispatcher,
     wake: dispatcher.wake.bind(dispatcher),
-    tellOthers: () => undefined,
+    notifyNodes: () => undefined,
     node: undefined,
     start: () => {
       dispatcher.start();

@@ -10,9 +10,9 @@ import type { Ownership } from '../deliveries/delivery.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { InFlight, type HandOver } from './in-flight.ts';
 import { Handshakes } from './handshakes.ts';
-import type { LaneState } from '../deliveries/lane.ts';
+import type { BreakerState } from '../deliveries/lane.ts';
 import type { InstanceLanes, Wake } from './lanes.ts';
-import { Claims, readTaken, Scheduler, type LaneTurn } from './scheduler.ts';
+import { Claims, readTurns, Scheduler, type LaneTurn } from './scheduler.ts';
 import type { AttemptRequest, AttemptResult } from '../sending/attempt-result.ts';
 import { CatcherAttempts } from './catcher-attempts.ts';
 import type { Sender } from '../sending/sender.ts';
@@ -103,7 +103,7 @@ export class Dispatcher {
 
   /** Asks receivers that could not be reached whether they can be. */
   shakeHands(): void {
-    for (const [id, lanes] of this.#claims.knownLanes())
+    for (const [id, lanes] of this.#claims.cachedLanes())
       if (this.#options.ownership.owns(id)) this.#handshakes.look(id, lanes.all());
   }
 
@@ -111,8 +111,8 @@ export class Dispatcher {
   sweep(): void {
     if (this.isLooking || this.#isStopping) return;
     const now = this.#options.clock.now();
-    for (const [id, lanes] of this.#claims.knownLanes()) {
-      if (!this.#options.ownership.owns(id) || this.#scheduler.isWanted(id)) continue;
+    for (const [id, lanes] of this.#claims.cachedLanes()) {
+      if (!this.#options.ownership.owns(id) || this.#scheduler.isQueued(id)) continue;
       const wakesAt = this.#isTimerSet ? this.#scheduler.nextDue(id) : undefined;
       const endpoints = lanes.stalled(now, { slots: this.#slots, wakesAt });
       for (const endpoint of endpoints)
@@ -133,7 +133,7 @@ export class Dispatcher {
   noteDue(instanceId: string, due: number, wake: Wake = 'all'): void {
     if (!this.#options.ownership.owns(instanceId)) return;
     // The poll reports an instance that cannot be read each time it looks: this must not end the instance's rest.
-    if (this.#scheduler.isResting(instanceId)) return;
+    if (this.#scheduler.isPaused(instanceId)) return;
     if (due <= this.#options.clock.now()) return this.wake(instanceId, wake);
     if (this.#scheduler.noteDue(instanceId, due)) this.#setTimerToNext();
   }
@@ -173,9 +173,9 @@ export class Dispatcher {
   }
 
   /** How many lanes of endpoints that this process delivers to are in each state. */
-  countLanes(): Readonly<Record<LaneState, number>> {
+  countLanes(): Readonly<Record<BreakerState, number>> {
     const counts = { closed: 0, open: 0, probing: 0, slow: 0, blocked: 0 };
-    for (const [id, lanes] of this.#claims.knownLanes())
+    for (const [id, lanes] of this.#claims.cachedLanes())
       if (this.#options.ownership.owns(id)) for (const { lane } of lanes.all()) counts[lane.state] += 1;
     return counts;
   }
@@ -249,8 +249,8 @@ export class Dispatcher {
       const { id } = lanes;
       const decisions = this.#decisionPort(id);
       const look = { now, safe, epoch: ownership.epochOf(id), decisions };
-      if (ownership.owns(id)) await this.#orRest(lanes, () => lanes.refill(look));
-      else lanes.rest();
+      if (ownership.owns(id)) await this.#orPause(lanes, () => lanes.refill(look));
+      else lanes.pause();
     }
     // Its next delivery may lie behind the safe position.
     if (this.#claims.allLanes().some(({ hasStrict }) => hasStrict)) this.safeEnd.hurry();
@@ -259,7 +259,7 @@ export class Dispatcher {
     this.#hasFound = turns.length > 0 || this.#claims.allLanes().some((lanes) => lanes.hasUnread(now));
     const requests = await this.#claim(turns, now);
     if (requests.length > 0) this.#options.sender.send(requests);
-    this.#letGo(now);
+    this.#releaseIdle(now);
   }
 
   #decisionPort(id: string): DecisionPort {
@@ -269,15 +269,15 @@ export class Dispatcher {
   }
 
   /** Runs a step on an instance. One whose file cannot be read must not hold up the others: it rests until it is woken. */
-  async #orRest<Result>(lanes: InstanceLanes, step: () => Promise<Result>): Promise<Result | undefined> {
+  async #orPause<Result>(lanes: InstanceLanes, step: () => Promise<Result>): Promise<Result | undefined> {
     try {
       return await step();
     } catch (error) {
       const instance = lanes.id;
       const message = 'Deliveries could not be read; trying again.';
       this.#options.logger.error(message, { instance, error, delayMs: backOffMs });
-      lanes.rest();
-      this.#scheduler.rest(instance, backOffMs);
+      lanes.pause();
+      this.#scheduler.pause(instance, backOffMs);
       return undefined;
     }
   }
@@ -304,13 +304,13 @@ export class Dispatcher {
   }
 
   async #claim(turns: readonly Turn[], now: number): Promise<readonly AttemptRequest[]> {
-    const taken = turns.flatMap((turn) => {
+    const laneTurns = turns.flatMap((turn) => {
       const lanes = this.#claims.lanesOf(turn.instanceId);
       return lanes === undefined ? [] : [{ lanes, turn }];
     });
     // Rows are read only now: a delivery may have been settled or cancelled since its id was read, and bodies are large.
-    const found = await readTaken({ taken, now }, (lanes, read) => this.#orRest(lanes, read));
-    const requests = taken.map((one) => this.#send(one, found.get(one.turn), now));
+    const pendings = await readTurns({ laneTurns, now }, (lanes, read) => this.#orPause(lanes, read));
+    const requests = laneTurns.map((one) => this.#send(one, pendings.get(one.turn), now));
     return requests.filter((request) => request !== undefined);
   }
 
@@ -327,13 +327,13 @@ export class Dispatcher {
       return undefined;
     }
     this.#inFlight.add({ lanes, endpoint, pending, slot: turn });
-    if (pending.fate !== 'send') {
-      this.#inFlight.leave(pending, pending.fate);
+    if (pending.disposition !== 'send') {
+      this.#inFlight.settleWithoutAttempt(pending, pending.disposition);
       return undefined;
     }
     if (isSentAgain(endpoint, pending, this.#options.clock.now())) {
       const past = { instance: lanes.instance, endpoint, pending };
-      this.#past.ask(past, (answer) => this.#sendPast(past, answer));
+      this.#past.check(past, (answer) => this.#sendPast(past, answer));
       return undefined;
     }
     const request = this.#requestOf(lanes.instance, endpoint, pending);
@@ -344,7 +344,7 @@ export class Dispatcher {
   #sendPast({ instance, endpoint }: PastDelivery, answer: PendingDelivery): void {
     // Nothing more is sent then: it is still pending.
     if (this.#isStopping) return;
-    if (answer.fate !== 'send') return this.#inFlight.leave(answer, answer.fate);
+    if (answer.disposition !== 'send') return this.#inFlight.settleWithoutAttempt(answer, answer.disposition);
     const request = this.#requestOf(instance, endpoint, answer);
     if (!this.#catcherAttempts.take(instance, request)) this.#options.sender.send([request]);
   }
@@ -360,7 +360,7 @@ export class Dispatcher {
   }
 
   /** Gives back instances that have nothing to do now, and notes when each of them next will. */
-  #letGo(now: number): void {
+  #releaseIdle(now: number): void {
     for (const lanes of this.#claims.allLanes()) {
       const { id } = lanes;
       const due = lanes.endLook(now);

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { WebhookInstance } from '../endpoints/webhook-instance.ts';
-import { closedLane, Lane, type StoredLane } from '../deliveries/lane.ts';
+import { closedLane, Lane, type LaneMemory } from '../deliveries/lane.ts';
 import { LaneSource } from './lane-source.ts';
 import { type LaneAlerts, noAlerts } from '../deliveries/lane-store.ts';
 import { type LaneCandidate, type Slots, SlotTime } from './slots.ts';
@@ -19,7 +19,7 @@ export interface EndpointLane {
   readonly bucket: TokenBucket;
   /** When the endpoint was changed last, and what of the lane is stored, as far as it is known here. */
   updated: string | undefined;
-  stored: StoredLane;
+  stored: LaneMemory;
   storedCursor: number;
   alerts: LaneAlerts;
   /** When the cursor was stored last, in milliseconds since 1970. */
@@ -97,8 +97,8 @@ export function hasSlot(
   { slots, instanceId, now }: { readonly slots: Slots; readonly instanceId: string; readonly now: number },
 ): boolean {
   const { inFlight, hasFailed } = lane;
-  const wanted = { instanceId, origin, isProven: lane.isProven(now), inFlight, hasFailed };
-  return endpoint.status === 'active' && slots.hasRoomForRetry && slots.roomFor(wanted) > 0;
+  const slot = { instanceId, origin, isProven: lane.isProven(now), inFlight, hasFailed };
+  return endpoint.status === 'active' && slots.hasRoomForRetry && slots.roomFor(slot) > 0;
 }
 
 export function roomAt({ isActive, lane, bucket, source, endpoint }: EndpointLane, now: number): number {

@@ -25,11 +25,11 @@ export class Handshakes {
     const { clock } = this.#options;
     for (const state of lanes) {
       if (this.#open >= openMax) return;
-      if (state.lane.asksHandshake(clock.now())) void this.#ask(instanceId, state);
+      if (state.lane.beginHandshake(clock.now())) void this.#shake(instanceId, state);
     }
   }
 
-  async #ask(instanceId: string, { lane, endpoint: { url } }: EndpointLane): Promise<void> {
+  async #shake(instanceId: string, { lane, endpoint: { url } }: EndpointLane): Promise<void> {
     const { sender, clock, onReached } = this.#options;
     this.#open += 1;
     try {

@@ -4,14 +4,20 @@ import type { Logger } from '../base/logger.ts';
 import { isTest } from '../events/event.ts';
 import type { Transaction } from '../storage/database.ts';
 import { keyText, type PendingDelivery } from '../deliveries/deliveries.ts';
-import { afterAttempt, type Fate, type Ownership, standardSchedule, unsent } from '../deliveries/delivery.ts';
-import { type AlertMailer, giveAlert, type StoredAlert, storeAlerts } from '../deliveries/endpoint-alerts.ts';
+import {
+  afterAttempt,
+  type Disposition,
+  type Ownership,
+  standardSchedule,
+  stateIfNotSent,
+} from '../deliveries/delivery.ts';
+import { type AlertMailer, sendAlert, type StoredAlert, storeAlerts } from '../deliveries/endpoint-alerts.ts';
 import { noteOutcome, warnOfEndpoint } from '../endpoints/endpoint-warnings.ts';
 import { stopEndpoint } from '../deliveries/endpoints/change-endpoint.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { LaneChange } from '../deliveries/lane.ts';
 import { type LaneRow, saveLane } from '../deliveries/lane-store.ts';
-import { putOff, sendWaiting } from '../deliveries/outcomes.ts';
+import { postpone, sendWaiting } from '../deliveries/delivery-outcomes.ts';
 import type { InstanceLanes } from './lanes.ts';
 import { abortedResult, type AttemptResult } from '../sending/attempt-result.ts';
 import { settle, type Settlement } from './settle.ts';
@@ -21,7 +27,7 @@ import type { StopReason, WebhookCounts } from './webhook-counts.ts';
 /** The wait after results could not be stored; receivers that fail have their own schedule. */
 const backOffMs = 1_000;
 
-export interface FlightsOptions {
+export interface InFlightOptions {
   readonly slots: Slots;
   readonly ownership: Ownership;
   readonly clock: Clock;
@@ -42,64 +48,64 @@ const settledTogetherMax = 64;
  * nearly the same whether it has one result or twenty.
  */
 export class InFlight {
-  readonly #options: FlightsOptions;
-  readonly #flights = new Map<string, Flight>();
+  readonly #options: InFlightOptions;
+  readonly #claims = new Map<string, Claim>();
   /** The results that wait to be settled, for each instance that is settling. */
-  readonly #landed = new Map<InstanceLanes, AttemptResult[]>();
+  readonly #finished = new Map<InstanceLanes, AttemptResult[]>();
   readonly #settling = new Set<Promise<void>>();
   #giveUpAtMs = Number.POSITIVE_INFINITY;
 
-  constructor(options: FlightsOptions) {
+  constructor(options: InFlightOptions) {
     this.#options = options;
   }
 
-  add(flight: Flight): void {
-    this.#flights.set(flight.pending.id, flight);
+  add(claim: Claim): void {
+    this.#claims.set(claim.pending.id, claim);
   }
 
   /** Takes the results of finished attempts, and settles those of each instance together. */
   finish(results: readonly AttemptResult[]): void {
     const idle = new Set<InstanceLanes>();
     for (const result of results) {
-      const flight = this.#flights.get(result.deliveryId);
-      if (flight === undefined) continue;
-      const { lanes, endpoint, pending, test } = flight;
+      const claim = this.#claims.get(result.deliveryId);
+      if (claim === undefined) continue;
+      const { lanes, endpoint, pending, test } = claim;
       this.#options.counts.noteAttempt(pending, result);
       noteOutcome(lanes.instance, endpoint, { event: pending.eventId, result });
       const context = { now: this.#options.clock.now(), random: randomUnit() };
-      if (test === undefined) flight.laneChange = lanes.land(endpoint.id, result, context);
-      const landed = this.#landed.get(lanes);
+      if (test === undefined) claim.laneChange = lanes.endAttempt(endpoint.id, result, context);
+      const landed = this.#finished.get(lanes);
       if (landed === undefined) {
-        this.#landed.set(lanes, [result]);
+        this.#finished.set(lanes, [result]);
         idle.add(lanes);
       } else landed.push(result);
     }
-    for (const lanes of idle) this.#settleLanded(lanes);
+    for (const lanes of idle) this.#settleFinished(lanes);
   }
 
   /** Stores what becomes of a claimed delivery that is not sent. */
-  leave({ id }: PendingDelivery, fate: Exclude<Fate, 'send'>): void {
-    const flight = this.#flights.get(id);
-    if (flight === undefined) return;
-    flight.left = fate;
+  settleWithoutAttempt({ id }: PendingDelivery, disposition: Exclude<Disposition, 'send'>): void {
+    const claim = this.#claims.get(id);
+    if (claim === undefined) return;
+    claim.disposition = disposition;
     const now = this.#options.clock.now();
     // By the kind of an attempt that was cut short, which says nothing of the receiver either.
     const result = { ...abortedResult(now, ''), deliveryId: id };
     // It was about to be sent, and has a place in its lane.
-    if (flight.pending.fate === 'send')
-      flight.lanes.land(flight.endpoint.id, result, { now, random: randomUnit() });
-    const landed = this.#landed.get(flight.lanes);
+    if (claim.pending.disposition === 'send')
+      claim.lanes.endAttempt(claim.endpoint.id, result, { now, random: randomUnit() });
+    const landed = this.#finished.get(claim.lanes);
     if (landed === undefined) {
-      this.#landed.set(flight.lanes, [result]);
-      this.#settleLanded(flight.lanes);
+      this.#finished.set(claim.lanes, [result]);
+      this.#settleFinished(claim.lanes);
     } else landed.push(result);
   }
 
   /** Prepares handing over instances to other nodes. No new delivery of these instances may be claimed any more. */
   prepareHandOver(isGoing: (instanceId: string) => boolean): Promise<HandOver> {
     const { ownership, clock } = this.#options;
-    const going = (): readonly Flight[] =>
-      [...this.#flights.values()].filter(({ lanes, test }) => test === undefined && isGoing(lanes.id));
+    const going = (): readonly Claim[] =>
+      [...this.#claims.values()].filter(({ lanes, test }) => test === undefined && isGoing(lanes.id));
     return prepareHandOver(going, { ownership, clock, settling: this.#settling });
   }
 
@@ -114,9 +120,9 @@ export class InFlight {
   }
 
   /** Settles what has landed, then what landed meanwhile, until nothing is left. */
-  #settleLanded(lanes: InstanceLanes): void {
-    if (this.#landed.get(lanes)?.length === 0) {
-      this.#landed.delete(lanes);
+  #settleFinished(lanes: InstanceLanes): void {
+    if (this.#finished.get(lanes)?.length === 0) {
+      this.#finished.delete(lanes);
       return;
     }
     lanes.noteUse(1);
@@ -124,19 +130,19 @@ export class InFlight {
       lanes.noteUse(-1);
       this.#settling.delete(settling);
       this.#options.onSettled(lanes.id);
-      this.#settleLanded(lanes);
+      this.#settleFinished(lanes);
     });
     this.#settling.add(settling);
   }
 
   async #settle(lanes: InstanceLanes): Promise<void> {
     const results = await this.#store(lanes);
-    const landed = this.#landedOf(results);
+    const landed = this.#consequencesOf(results);
     const settled = new Set(
-      results.map(({ deliveryId }) => this.#flights.get(deliveryId)?.endpoint.number ?? 0),
+      results.map(({ deliveryId }) => this.#claims.get(deliveryId)?.endpoint.number ?? 0),
     );
     for (const result of results) this.#finish(lanes, result);
-    for (const { flight, result } of landed) await this.#follow(flight, result);
+    for (const { claim, result } of landed) await this.#follow(claim, result);
     // When they are due again, and what has waited for them, is read by their own lanes.
     lanes.noteDue(settled);
   }
@@ -149,13 +155,13 @@ export class InFlight {
     while (true) {
       // Also what has landed since the last try, so that a test is told that results cannot be stored.
       const room = settledTogetherMax - results.length;
-      results.push(...(this.#landed.get(lanes)?.splice(0, room) ?? []));
+      results.push(...(this.#finished.get(lanes)?.splice(0, room) ?? []));
       try {
         await this.#write(lanes, results);
         return results;
       } catch (error) {
         logger.error('Results of attempts could not be stored.', { instance: id, error });
-        for (const { deliveryId } of results) this.#flights.get(deliveryId)?.test?.reject(error);
+        for (const { deliveryId } of results) this.#claims.get(deliveryId)?.test?.reject(error);
         // When a stop ends now, these deliveries are pending and will be sent again: a duplicate, not a loss.
         if (clock.monotonic() >= this.#giveUpAtMs) return results;
         await new Promise((resolve) => setTimeout(resolve, backOffMs));
@@ -168,8 +174,8 @@ export class InFlight {
     const { clock, ownership } = this.#options;
     // Built for each try: the instance may have been handed over meanwhile, which changes the fences.
     const settlements = results.flatMap((result) => {
-      const flight = this.#flights.get(result.deliveryId);
-      return flight === undefined ? [] : [toSettlement(flight, result, clock)];
+      const claim = this.#claims.get(result.deliveryId);
+      return claim === undefined ? [] : [toSettlement(claim, result, clock)];
     });
     const options = { now: clock.now(), fence: ownership.fence(instance.id) };
     let changed: readonly LaneRow[] = [];
@@ -189,7 +195,7 @@ export class InFlight {
     lanes.noteStored(changed, options.now);
     for (const { alert, after, isFirst } of alerts) {
       lanes.noteAlerts(alert.endpoint.id, after);
-      if (isFirst) giveAlert(instance, alert, this.#options.mailer);
+      if (isFirst) sendAlert(instance, alert, this.#options.mailer);
     }
     this.#options.counts.exhausted += exhausted.size;
     for (const { key, result } of settlements)
@@ -203,10 +209,10 @@ export class InFlight {
   ): Parameters<typeof storeAlerts>[2]['attempts'] {
     return settlements.flatMap(({ key, result }) => {
       if (result === undefined || result.kind === 'aborted') return [];
-      const flight = this.#flights.get(result.deliveryId);
+      const claim = this.#claims.get(result.deliveryId);
       // A test says nothing of what waits.
-      if (flight === undefined || flight.test !== undefined) return [];
-      const { endpoint, pending } = flight;
+      if (claim === undefined || claim.test !== undefined) return [];
+      const { endpoint, pending } = claim;
       const { id: delivery, eventId: event, kind } = pending;
       const { isSuccess, cause } = result;
       return [
@@ -218,47 +224,47 @@ export class InFlight {
   /** Blocks the lanes of strict orders of which one of these deliveries is. */
   #block(lanes: InstanceLanes, exhausted: ReadonlySet<string>): void {
     if (exhausted.size === 0) return;
-    for (const flight of this.#flights.values()) {
-      const { endpoint, pending, test } = flight;
-      const isLast = flight.lanes === lanes && test === undefined && exhausted.has(keyText(pending.key));
+    for (const claim of this.#claims.values()) {
+      const { endpoint, pending, test } = claim;
+      const isLast = claim.lanes === lanes && test === undefined && exhausted.has(keyText(pending.key));
       if (!isLast || endpoint.onExhausted !== 'pause') continue;
-      flight.laneChange = 'blocked';
+      claim.laneChange = 'blocked';
       lanes.block(endpoint.id, blockedReason(pending.id));
     }
   }
 
   #warnOfExhausted({ deliveryId, cause }: AttemptResult): void {
-    const flight = this.#flights.get(deliveryId);
-    if (flight === undefined) return;
-    const { lanes, endpoint, pending } = flight;
+    const claim = this.#claims.get(deliveryId);
+    if (claim === undefined) return;
+    const { lanes, endpoint, pending } = claim;
     warnOfEndpoint(lanes.instance, endpoint, { kind: 'exhausted', event: pending.eventId, cause });
   }
 
   #finish(lanes: InstanceLanes, result: AttemptResult): void {
-    const flight = this.#flights.get(result.deliveryId);
-    if (flight === undefined) return;
-    const isAborted = result.kind === 'aborted' && flight.left === undefined;
-    if (flight.test === undefined) lanes.settled(flight.pending, isAborted);
+    const claim = this.#claims.get(result.deliveryId);
+    if (claim === undefined) return;
+    const isAborted = result.kind === 'aborted' && claim.disposition === undefined;
+    if (claim.test === undefined) lanes.settled(claim.pending, isAborted);
     else {
       lanes.noteUse(-1);
-      flight.test.resolve(result);
+      claim.test.resolve(result);
     }
-    if (flight.slot !== undefined) this.#options.slots.release(flight.slot);
-    this.#flights.delete(result.deliveryId);
+    if (claim.slot !== undefined) this.#options.slots.release(claim.slot);
+    this.#claims.delete(result.deliveryId);
   }
 
-  /** Returns the flights whose results say something of their endpoint, one for each endpoint and what it says. */
-  #landedOf(
+  /** Returns the claims whose results say something of their endpoint, one for each endpoint and what it says. */
+  #consequencesOf(
     results: readonly AttemptResult[],
-  ): Iterable<{ readonly flight: Flight; readonly result: AttemptResult }> {
-    const telling = results.flatMap((result) => {
-      const flight = this.#flights.get(result.deliveryId);
-      const what = result.status === 410 ? 'gone' : flight?.laneChange;
-      return flight === undefined || what === undefined
+  ): Iterable<{ readonly claim: Claim; readonly result: AttemptResult }> {
+    const entries = results.flatMap((result) => {
+      const claim = this.#claims.get(result.deliveryId);
+      const what = result.status === 410 ? 'gone' : claim?.laneChange;
+      return claim === undefined || what === undefined
         ? []
-        : [[`${what} ${flight.endpoint.id}`, { flight, result }] as const];
+        : [[`${what} ${claim.endpoint.id}`, { claim, result }] as const];
     });
-    return new Map(telling).values();
+    return new Map(entries).values();
   }
 
   /**
@@ -266,7 +272,7 @@ export class InFlight {
    * (RFC 9110 section 15.5.11).
    */
   async #follow(
-    { lanes: { instance }, endpoint, pending, laneChange }: Flight,
+    { lanes: { instance }, endpoint, pending, laneChange }: Claim,
     { status }: AttemptResult,
   ): Promise<void> {
     try {
@@ -298,7 +304,7 @@ interface Stop {
 
 function stopOf(
   { id }: PendingDelivery,
-  { status, laneChange }: Pick<AttemptResult, 'status'> & Pick<Flight, 'laneChange'>,
+  { status, laneChange }: Pick<AttemptResult, 'status'> & Pick<Claim, 'laneChange'>,
 ): Stop | undefined {
   if (status === 410) return { why: 'gone', status: 'paused', reason: goneReason };
   if (laneChange === 'blocked') return { why: 'blocked', status: 'paused', reason: blockedReason(id) };
@@ -314,7 +320,7 @@ const goneReason = 'The receiver answered 410 Gone.';
 const awayReason = 'The receiver was away for five days.';
 
 /** A claimed delivery, until its settlement is committed. */
-interface Flight {
+interface Claim {
   readonly lanes: InstanceLanes;
   readonly endpoint: Endpoint;
   readonly pending: PendingDelivery;
@@ -323,23 +329,24 @@ interface Flight {
   /** Set for a test, whose caller waits for the result. This process settles it even if another node owns the instance. */
   readonly test?: PromiseWithResolvers<AttemptResult>;
   /** Set when the instance is handed over to another node during the attempt; see in-flight.ts. */
-  putOffUntil?: number;
+  postponedUntil?: number;
   /** What the result means for the endpoint, if it has landed. */
   laneChange?: LaneChange | 'blocked' | undefined;
   /** Why it is not sent, if so; its state is stored all the same. */
-  left?: Exclude<Fate, 'send'>;
+  disposition?: Exclude<Disposition, 'send'>;
 }
 
 /** Returns the new state that a result gives its delivery, with what decides whether this process may write it. */
 function toSettlement(
-  { pending, endpoint, test, putOffUntil, left }: Flight,
+  { pending, endpoint, test, postponedUntil, disposition }: Claim,
   result: AttemptResult,
   clock: Clock,
 ): Settlement {
   const { key, state, kind, record } = pending;
   const isOrdered = endpoint.order === 'record';
-  const common = { key, record, isOrdered, due: state.due, putOffUntil, isFenced: test === undefined };
-  if (left !== undefined) return { ...common, after: unsent(state, left, clock.now()), result: undefined };
+  const common = { key, record, isOrdered, due: state.due, postponedUntil, isFenced: test === undefined };
+  if (disposition !== undefined)
+    return { ...common, after: stateIfNotSent(state, disposition, clock.now()), result: undefined };
   // A test is never sent a second time, not even one that an earlier process left behind.
   const schedule = isTest(kind) ? [] : (endpoint.schedule ?? standardSchedule);
   const context = { now: clock.now(), schedule, random: randomUnit() };
@@ -359,8 +366,8 @@ export type HandOver = (tx: Transaction) => Promise<void>;
  * (`toSettlement`); if this process dies, the next owner finds it due.
  */
 async function prepareHandOver(
-  /** Returns the flights of these instances at the time of the call. */
-  flights: () => readonly Flight[],
+  /** Returns the claims of these instances at the time of the call. */
+  claims: () => readonly Claim[],
   parts: {
     readonly ownership: Ownership;
     readonly clock: Clock;
@@ -370,15 +377,15 @@ async function prepareHandOver(
 ): Promise<HandOver> {
   const { ownership, clock, settling } = parts;
   const now = clock.now();
-  // A flight that was put off before keeps its time: the row may be another node's by now, and only that time lets us settle it.
-  for (const flight of flights()) flight.putOffUntil ??= now + flight.endpoint.timeoutMs + settleMs;
+  // A claim that was put off before keeps its time: the row may be another node's by now, and only that time lets us settle it.
+  for (const claim of claims()) claim.postponedUntil ??= now + claim.endpoint.timeoutMs + settleMs;
   await atMost(settleMs, Promise.all(settling));
-  // Every flight is put off again, as an earlier transaction may have failed; those settled meanwhile are no longer listed.
+  // Every claim is put off again, as an earlier transaction may have failed; those settled meanwhile are no longer listed.
   return (tx) =>
     tx.inOrder(
-      flights().map(({ lanes: { instance }, pending, putOffUntil: until = now }) => () => {
+      claims().map(({ lanes: { instance }, pending, postponedUntil: until = now }) => () => {
         const { names } = instance.database;
-        return putOff(tx, pending, { names, until, now, fence: ownership.fence(instance.id) });
+        return postpone(tx, pending, { names, until, now, fence: ownership.fence(instance.id) });
       }),
     );
 }

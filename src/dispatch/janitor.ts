@@ -104,7 +104,7 @@ export class Janitor {
       const loan = this.#isStopping ? undefined : await this.#options.borrow(id);
       if (loan === undefined) return;
       try {
-        this.#tellExpired(id, await giveUpWaiting(loan.instance, trimmed));
+        this.#reportExpired(id, await giveUpWaiting(loan.instance, trimmed));
       } finally {
         loan.release();
       }
@@ -146,11 +146,11 @@ export class Janitor {
       events += trimmed.events;
       expired += trimmed.expired;
     }
-    this.#tellExpired(id, expired);
+    this.#reportExpired(id, expired);
     if (events > 0) logger.debug('Old events were deleted.', { instance: id, events });
   }
 
-  #tellExpired(id: string, expired: number): void {
+  #reportExpired(id: string, expired: number): void {
     if (expired === 0) return;
     const message = 'Webhooks were given up that had waited for as long as the log is kept.';
     this.#options.logger.warn(message, { instance: id, expired });

@@ -10,7 +10,7 @@ import type { DueDelivery } from './slots.ts';
  */
 export class LaneSource {
   /** How far the log was read. */
-  #seen: number;
+  #readTo: number;
   /** Deliveries of the log that were read and have no outcome yet, as far as is known here. */
   readonly #open = new Set<number>();
   /** Those of them that were not sent yet, in the order of the log. */
@@ -46,7 +46,7 @@ export class LaneSource {
 
   /** `leavesDeadRows` as in `Names`. */
   constructor(cursor: number, { leavesDeadRows }: { readonly leavesDeadRows: boolean }) {
-    this.#seen = cursor;
+    this.#readTo = cursor;
     this.#cursor = cursor;
     this.#sure = cursor;
     this.#floor = leavesDeadRows ? new DueFloor() : undefined;
@@ -75,7 +75,7 @@ export class LaneSource {
 
   /** The position before the first delivery of those that were read that has no outcome yet. */
   get #openFrom(): number {
-    let from = this.#seen;
+    let from = this.#readTo;
     for (const event of this.#open) if (event <= from) from = event - 1;
     return from;
   }
@@ -84,7 +84,7 @@ export class LaneSource {
   restart(cursor: number): void {
     this.#cursor = cursor;
     this.drop();
-    this.#seen = cursor;
+    this.#readTo = cursor;
     this.#sure = cursor;
     this.mayHaveMore = true;
     this.#isDropped = false;
@@ -99,8 +99,8 @@ export class LaneSource {
 
   /** Forgets what was read ahead: it is read again when something changes. */
   drop(): void {
-    this.#seen = Math.max(this.#cursor, this.#openFrom);
-    this.#sure = Math.min(this.#sure, this.#seen);
+    this.#readTo = Math.max(this.#cursor, this.#openFrom);
+    this.#sure = Math.min(this.#sure, this.#readTo);
     this.#readOnFrom = undefined;
     this.#sweepFrom = undefined;
     for (const event of this.#open) if (!this.#claimed.has(event)) this.#open.delete(event);
@@ -156,27 +156,27 @@ export class LaneSource {
     this.#isStrict = order === 'strict';
     if (this.#isStrict) this.#again.length = 0;
     const from = this.#begin(look);
-    const walkMax = walkMaxOf(walkMin + Math.min(this.#seen - from, behindMax));
+    const walkMax = walkMaxOf(walkMin + Math.min(this.#readTo - from, behindMax));
     const retriesMax = retriesAhead + this.#claimed.size;
     const since = this.#floor?.beginAt(now) ?? 0;
-    const found = await readDue(reader, { ...look, from, walkMax, since, retriesMax });
-    for (const event of found.first) {
+    const batch = await readDue(reader, { ...look, from, walkMax, since, retriesMax });
+    for (const event of batch.first) {
       if (this.#open.has(event)) continue;
       // Also one on its way that was taken before what was read was dropped: until it has an outcome, the cursor stays before it.
       this.#open.add(event);
       if (!this.#claimed.has(event)) this.#first.push(event);
     }
-    for (const [event] of found.again) if (!this.#claimed.has(event)) this.#again.push(event);
-    if (this.#isStrict) this.#hold(found, now);
-    this.#floor?.note(now, found.firstDue);
-    this.nextDue = found.nextDue;
-    const hasRest = found.walked === walkMax;
-    this.#goOn({ from, end: Math.max(from, hasRest ? found.last : found.end), hasRest }, look);
+    for (const [event] of batch.again) if (!this.#claimed.has(event)) this.#again.push(event);
+    if (this.#isStrict) this.#hold(batch, now);
+    this.#floor?.note(now, batch.firstDue);
+    this.nextDue = batch.nextDue;
+    const hasRest = batch.walked === walkMax;
+    this.#goOn({ from, end: Math.max(from, hasRest ? batch.last : batch.end), hasRest }, look);
     const isSweeping = this.#isSweep || this.#sweepFrom !== undefined;
-    if (isSweeping || hasRest || this.#hasChanged || found.again.length === retriesMax)
+    if (isSweeping || hasRest || this.#hasChanged || batch.again.length === retriesMax)
       this.mayHaveMore = true;
     if (!hasRest && !this.#isSweep) this.#hasChanged = false;
-    return found.walked + found.again.length;
+    return batch.walked + batch.again.length;
   }
 
   /** Lets the first of all go first: nothing is sent while that is not due. */
@@ -198,8 +198,8 @@ export class LaneSource {
    */
   #begin({ now, decided }: Look): number {
     // What is decided for an account comes in the order of the log, but may lie far behind its end.
-    const behind = decided === undefined ? Math.max(this.#sure, this.#seen - behindMax) : this.#sure;
-    const nearest = Math.min(this.#seen, behind);
+    const behind = decided === undefined ? Math.max(this.#sure, this.#readTo - behindMax) : this.#sure;
+    const nearest = Math.min(this.#readTo, behind);
     const isSweepDue = now < this.#sweptAt || now >= this.#sweptAt + sweepEveryMs;
     if (this.#sure >= nearest) this.#sweepFrom = undefined;
     else if (isSweepDue) this.#sweepFrom ??= this.#sure;
@@ -215,14 +215,14 @@ export class LaneSource {
     // What is safe was so before the read. What becomes safe later may have appeared since, so it is read once more.
     if (from <= this.#sure) this.#sure = Math.max(this.#sure, Math.min(end, safe, decided ?? safe));
     if (this.#isSweep) {
-      this.#sweepFrom = hasRest && end < this.#seen - behindMax ? end : undefined;
+      this.#sweepFrom = hasRest && end < this.#readTo - behindMax ? end : undefined;
       if (this.#sweepFrom === undefined) this.#sweptAt = now;
     } else {
       this.#readOnFrom = hasRest ? end : undefined;
-      this.#seen = Math.max(this.#seen, end);
+      this.#readTo = Math.max(this.#readTo, end);
     }
     const nextSweep = Math.max(now, this.#sweptAt + sweepEveryMs);
-    const isUnsure = decided === undefined && this.#sure < this.#seen - behindMax;
+    const isUnsure = decided === undefined && this.#sure < this.#readTo - behindMax;
     // Nothing else would come back for what is far behind: others look for work by clocks of their own.
     if (isUnsure) this.nextDue = Math.min(this.nextDue ?? nextSweep, nextSweep);
   }
@@ -246,9 +246,9 @@ const retriesAhead = 256;
 const walkMin = 256;
 
 /** How many deliveries of the lane one look walks. Few different numbers: each is a statement of its own, planned for it. */
-function walkMaxOf(wanted: number): number {
+function walkMaxOf(count: number): number {
   let max = walkMin;
-  while (max < wanted) max *= 2;
+  while (max < count) max *= 2;
   return max;
 }
 

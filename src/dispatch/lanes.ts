@@ -5,7 +5,7 @@ import type { Endpoint } from '../endpoints/endpoint.ts';
 import { ReplayRunner } from '../deliveries/replays/replay-runner.ts';
 import type { AttemptResult } from '../sending/attempt-result.ts';
 import type { WebhookInstance } from '../endpoints/webhook-instance.ts';
-import { readDueEndpoints } from '../deliveries/outcomes.ts';
+import { readDueEndpoints } from '../deliveries/delivery-outcomes.ts';
 import {
   type EndpointLane,
   followEndpoint,
@@ -70,7 +70,7 @@ export class InstanceLanes {
   /** Whether something may be due for lanes of accounts that is not known here. */
   #isOwnedUnknown = false;
   /** Whether what was read ahead was dropped, and nothing has changed since. */
-  #isResting = false;
+  #isPaused = false;
   #followed: { readonly all: readonly Endpoint[]; readonly epoch: string } | undefined;
   /** The ownership in which it was learned: if that has been another's since, the stored lanes are read again. */
   #epoch: string | undefined;
@@ -98,8 +98,8 @@ export class InstanceLanes {
   /** Makes lanes read again that something may be due for. */
   note(wake: Wake): void {
     if (wake !== 'due') this.#decisions.noteChange();
-    if (this.#isResting) {
-      this.#isResting = false;
+    if (this.#isPaused) {
+      this.#isPaused = false;
       for (const state of this.#lanes.values()) this.#wake(state);
       return;
     }
@@ -121,8 +121,8 @@ export class InstanceLanes {
   }
 
   /** Stops sending and reading until something changes. What was read ahead is dropped and read again then. */
-  rest(): void {
-    this.#isResting = true;
+  pause(): void {
+    this.#isPaused = true;
     for (const { source } of this.#lanes.values()) source.drop();
   }
 
@@ -140,13 +140,13 @@ export class InstanceLanes {
       ...decisions,
       endpoints: all,
       epoch,
-      onDecided: (told) => {
-        this.noteDue(told);
+      onDecided: (numbers) => {
+        this.noteDue(numbers);
         decisions.onStep();
       },
     });
-    const taking = await this.#replays.advance(this.instance, all, now);
-    if (taking.size > 0) this.noteDue(taking);
+    const replaying = await this.#replays.advance(this.instance, all, now);
+    if (replaying.size > 0) this.noteDue(replaying);
     const decidedFor = (number: number): number => this.#decisions.decidedFor(number);
     await readLanesAhead(database, this.#awake, { now, safe, decidedFor });
   }
@@ -189,14 +189,14 @@ export class InstanceLanes {
    */
   async readPendings(turns: readonly Turn[], now: number): Promise<readonly PendingDelivery[]> {
     const { database, endpoints } = this.instance;
-    const asked = new Map<number, Endpoint>();
+    const policies = new Map<number, Endpoint>();
     const keys = turns.flatMap(({ endpointId, event }) => {
       const endpoint = this.#lanes.get(endpointId)?.endpoint;
       if (endpoint === undefined) return [];
-      asked.set(endpoint.number, endpoint);
+      policies.set(endpoint.number, endpoint);
       return [{ event, endpoint: endpoint.number }];
     });
-    const policyOf = (number: number): SendPolicy => asked.get(number) ?? sendAnyway;
+    const policyOf = (number: number): SendPolicy => policies.get(number) ?? sendAnyway;
     const pendings = await readPendings(database, { keys, policyOf, instance: this.instance, now });
     const areKnown = pendings.every(
       ({ endpointId, endpointUpdated }) => this.#lanes.get(endpointId)?.endpoint.updated === endpointUpdated,
@@ -229,7 +229,7 @@ export class InstanceLanes {
       return undefined;
     }
     source.claim(turn.event);
-    if (pending.fate !== 'send') return state.endpoint;
+    if (pending.disposition !== 'send') return state.endpoint;
     lane.send(pending.id, now);
     bucket.take(now, state.endpoint.rateLimit);
     time.note(1, now);
@@ -238,7 +238,7 @@ export class InstanceLanes {
   }
 
   /** Ends an attempt counted by {@link claim}. The delivery stays claimed until its settlement is committed. */
-  land(
+  endAttempt(
     endpointId: string,
     result: AttemptResult,
     context: { readonly now: number; readonly random: number },
@@ -346,7 +346,7 @@ export class InstanceLanes {
     if (this.#followed?.all === all && this.#followed.epoch === epoch) return;
     const endpoints = all.filter((endpoint) => endpoint.status === 'active');
     const active = new Set(endpoints.map((endpoint) => endpoint.id));
-    for (const [id, state] of this.#lanes) if (!active.has(id)) this.#leave(id, state);
+    for (const [id, state] of this.#lanes) if (!active.has(id)) this.#close(id, state);
     for (const endpoint of endpoints) this.#keep(endpoint);
     this.#unowned = [...this.#lanes.values()].filter(({ endpoint }) => endpoint.owner === '');
     await this.#restore(endpoints, epoch);
@@ -378,7 +378,7 @@ export class InstanceLanes {
   }
 
   /** Ends a lane, but keeps it while attempts are open: a new one made on resuming could let more than `maxInFlight` be open. */
-  #leave(id: string, state: EndpointLane): void {
+  #close(id: string, state: EndpointLane): void {
     state.source.drop();
     state.isActive = false;
     if (state.source.claimedCount > 0) return;

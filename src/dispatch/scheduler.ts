@@ -20,7 +20,7 @@ export class Scheduler {
   /** When an instance's next delivery is due, in milliseconds since 1970. */
   readonly #nextDue = new Map<string, number>();
   /** Until when an instance that could not be read is left alone, by the monotonic clock. */
-  readonly #restUntilMs = new Map<string, number>();
+  readonly #pausedUntilMs = new Map<string, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -35,7 +35,7 @@ export class Scheduler {
   }
 
   /** Whether the instance is looked at as soon as it can be. */
-  isWanted(instanceId: string): boolean {
+  isQueued(instanceId: string): boolean {
     return this.#woken.has(instanceId) || this.#waiting.has(instanceId);
   }
 
@@ -112,14 +112,14 @@ export class Scheduler {
   }
 
   /** Leaves an instance alone for `delayMs`, unless it is woken. */
-  rest(instanceId: string, delayMs: number): void {
+  pause(instanceId: string, delayMs: number): void {
     this.#nextDue.set(instanceId, this.#clock.now() + delayMs);
-    this.#restUntilMs.set(instanceId, this.#clock.monotonic() + delayMs);
+    this.#pausedUntilMs.set(instanceId, this.#clock.monotonic() + delayMs);
   }
 
-  isResting(instanceId: string): boolean {
-    if ((this.#restUntilMs.get(instanceId) ?? 0) > this.#clock.monotonic()) return true;
-    this.#restUntilMs.delete(instanceId);
+  isPaused(instanceId: string): boolean {
+    if ((this.#pausedUntilMs.get(instanceId) ?? 0) > this.#clock.monotonic()) return true;
+    this.#pausedUntilMs.delete(instanceId);
     return false;
   }
 }
@@ -137,7 +137,7 @@ const roomRetryMs = 100;
 /** When one is tried again that could not be opened for another reason. */
 const failedRetryMs = 60_000;
 /** Instances whose lanes are remembered while they are not on loan. */
-const knownMax = 10_000;
+const cachedMax = 10_000;
 /** How much of the room may be taken by instances whose endpoints all fail: these keep it until their attempts time out. */
 const failingShare = 3 / 4;
 
@@ -152,7 +152,7 @@ interface Opening {
 /** The instances that the dispatcher has borrowed, each with its lanes. */
 export class Claims {
   readonly #loans = new Map<string, { readonly lanes: InstanceLanes; readonly loan: WebhookInstanceLoan }>();
-  readonly #known = new GenerationCache<string, InstanceLanes>(knownMax);
+  readonly #cached = new GenerationCache<string, InstanceLanes>(cachedMax);
   readonly #loansMax: number;
 
   constructor(loansMax = Number.POSITIVE_INFINITY) {
@@ -169,7 +169,7 @@ export class Claims {
 
   /** Whether lanes of the instance are known, and none has delivered lately. */
   #isFailing(instanceId: string, now: number): boolean {
-    const all = [...(this.#known.find(instanceId)?.all() ?? [])];
+    const all = [...(this.#cached.find(instanceId)?.all() ?? [])];
     return all.some(({ lane }) => lane.hasFailed) && all.every(({ lane }) => !lane.isProven(now));
   }
 
@@ -194,12 +194,12 @@ export class Claims {
 
   /** Adds a loan and returns its lanes. An instance that is on loan already keeps its lanes, and the second loan is released. */
   add(loan: WebhookInstanceLoan): InstanceLanes {
-    const known = this.#loans.get(loan.instance.id);
-    if (known !== undefined) {
-      if (known.loan !== loan) loan.release();
-      return known.lanes;
+    const current = this.#loans.get(loan.instance.id);
+    if (current !== undefined) {
+      if (current.loan !== loan) loan.release();
+      return current.lanes;
     }
-    const lanes = this.#known.findOrAdd(loan.instance.id, (id) => new InstanceLanes(id));
+    const lanes = this.#cached.findOrAdd(loan.instance.id, (id) => new InstanceLanes(id));
     lanes.lend(loan.instance);
     this.#loans.set(loan.instance.id, { lanes, loan });
     return lanes;
@@ -221,8 +221,8 @@ export class Claims {
   }
 
   /** The lanes that are remembered, by instance. */
-  knownLanes(): ReadonlyMap<string, InstanceLanes> {
-    return this.#known.entries();
+  cachedLanes(): ReadonlyMap<string, InstanceLanes> {
+    return this.#cached.entries();
   }
 
   /** A live view: it follows what is added and released during the iteration. */
@@ -241,28 +241,28 @@ export interface LaneTurn {
 const instancesTogetherMax = 16;
 
 /** Returns the deliveries of whole turns, read together for each instance. An instance whose read fails is left out. */
-export async function readTaken(
-  { taken, now }: { readonly taken: readonly LaneTurn[]; readonly now: number },
-  orRest: (
+export async function readTurns(
+  { laneTurns, now }: { readonly laneTurns: readonly LaneTurn[]; readonly now: number },
+  orPause: (
     lanes: InstanceLanes,
     read: () => Promise<readonly PendingDelivery[]>,
   ) => Promise<readonly PendingDelivery[] | undefined>,
 ): Promise<ReadonlyMap<Turn, PendingDelivery>> {
-  const byInstance = [...Map.groupBy(taken, ({ lanes }) => lanes)];
-  const found = new Map<Turn, PendingDelivery>();
+  const byInstance = [...Map.groupBy(laneTurns, ({ lanes }) => lanes)];
+  const byTurn = new Map<Turn, PendingDelivery>();
   for (let from = 0; from < byInstance.length; from += instancesTogetherMax) {
     const reads = byInstance.slice(from, from + instancesTogetherMax).map(async ([lanes, own]) => {
       const turns = own.map(({ turn }) => turn);
-      const pendings = (await orRest(lanes, () => lanes.readPendings(turns, now))) ?? [];
+      const pendings = (await orPause(lanes, () => lanes.readPendings(turns, now))) ?? [];
       const byPlace = new Map(pendings.map((one) => [placeOf(one.endpointId, one.key.event), one]));
       for (const turn of turns) {
         const pending = byPlace.get(placeOf(turn.endpointId, turn.event));
-        if (pending !== undefined) found.set(turn, pending);
+        if (pending !== undefined) byTurn.set(turn, pending);
       }
     });
     await Promise.all(reads);
   }
-  return found;
+  return byTurn;
 }
 
 function placeOf(endpointId: string, event: number): string {

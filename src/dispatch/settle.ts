@@ -5,7 +5,7 @@ import type { AttemptResult } from '../sending/attempt-result.ts';
 import { type DeliveryKey, keyText } from '../deliveries/deliveries.ts';
 import type { DeliveryState } from '../deliveries/delivery.ts';
 import { addToHours, type EndedAttempt } from '../deliveries/endpoint-hours.ts';
-import { isPending, outcomeColumns, readExhausted } from '../deliveries/outcomes.ts';
+import { isPending, outcomeColumns, readExhausted } from '../deliveries/delivery-outcomes.ts';
 import { releaseNext } from '../deliveries/record-order.ts';
 
 /** The state that a delivery gets by an attempt, or without one. */
@@ -20,7 +20,7 @@ export interface Settlement {
   /** When the delivery was due as it was claimed; undefined when it had no outcome. */
   readonly due: number | undefined;
   /** The time that the hand-over has put the delivery off until: while the row still has it, the settlement applies without the fence. */
-  readonly putOffUntil: number | undefined;
+  readonly postponedUntil: number | undefined;
   /** A settlement of a test applies without the fence as well. */
   readonly isFenced: boolean;
 }
@@ -91,7 +91,7 @@ const settledColumns: readonly InlineColumn[] = [
 ];
 
 function toSettledRow(settlement: Settlement): Tuple {
-  const { key, after, due, result, putOffUntil, isFenced, record } = settlement;
+  const { key, after, due, result, postponedUntil, isFenced, record } = settlement;
   const next = after.status === 'delivered' ? null : (after.due ?? null);
   const state = [after.status, after.attempts, next, after.cause];
   const isWide = result?.isEndpointWide === true ? 1 : 0;
@@ -101,7 +101,7 @@ function toSettledRow(settlement: Settlement): Tuple {
     ...state,
     countedMax(settlement),
     due ?? null,
-    putOffUntil ?? null,
+    postponedUntil ?? null,
     isWide,
     isFenced ? 1 : 0,
     after.status === 'pending' ? record : null,
@@ -128,13 +128,13 @@ async function insertOutcomes(
 ): Promise<number> {
   if (settlements.length === 0) return 0;
   const { names } = tx;
-  const given = names.valuesTable(settledColumns, settlements.map(toSettledRow));
+  const values = names.valuesTable(settledColumns, settlements.map(toSettledRow));
   return tx.run(sql`
     INSERT INTO ${names.table('$outcome')} (${names.scopeColumn}${outcomeColumns})
     SELECT ${names.scopeValue}CAST(event AS bigint), CAST(endpoint AS bigint), status, attempts, CAST(due AS bigint), is_wide, record, cause,
       CAST(NULL AS bigint), ${toTimestamp(now)}
-    FROM ${given} WHERE (is_fenced = 0 OR ${fence}) AND EXISTS (
-      SELECT 1 FROM ${names.table('$delivery')} d WHERE ${names.scopeOf('d')} AND ${isOfGiven})
+    FROM ${values} WHERE (is_fenced = 0 OR ${fence}) AND EXISTS (
+      SELECT 1 FROM ${names.table('$delivery')} d WHERE ${names.scopeOf('d')} AND ${isSameDelivery})
     ON CONFLICT (${names.scopeColumn}event, endpoint) DO NOTHING`);
 }
 
@@ -144,29 +144,29 @@ async function changeOutcomes(
   settlements: readonly Settlement[],
   options: SettleOptions,
 ): Promise<void> {
-  const given = tx.names.valuesTable(settledColumns, settlements.map(toSettledRow));
-  const changed = await tx.run(changeStates(tx, given, options));
+  const values = tx.names.valuesTable(settledColumns, settlements.map(toSettledRow));
+  const changed = await tx.run(changeStates(tx, values, options));
   if (changed === settlements.length) return;
-  await tx.run(countAttempts(tx, given, options.fence));
-  await tx.run(clearExpunged(tx, given));
+  await tx.run(countAttempts(tx, values, options.fence));
+  await tx.run(clearExpunged(tx, values));
 }
 
 /**
  * The row is due at none of the times that its claimer knows of: `moveDelivery` has moved it, or has made it, as a retry was asked for.
  */
-const isAskedAgain = sql`d.due IS NOT NULL AND (given.was_due IS NULL OR d.due <> given.was_due) AND (given.put_off_until IS NULL OR d.due <> given.put_off_until)`;
+const retryRequested = sql`d.due IS NOT NULL AND (given.was_due IS NULL OR d.due <> given.was_due) AND (given.put_off_until IS NULL OR d.due <> given.put_off_until)`;
 
-const isOfGiven = sql`d.event = CAST(given.event AS bigint) AND d.endpoint = CAST(given.endpoint AS bigint)`;
+const isSameDelivery = sql`d.event = CAST(given.event AS bigint) AND d.endpoint = CAST(given.endpoint AS bigint)`;
 
 /** A delivered one ignores a retry that was asked for; any other takes it, now if the hand-over has put it off. */
-function changeStates({ names }: Transaction, given: Sql, { now, fence }: SettleOptions): Sql {
+function changeStates({ names }: Transaction, values: Sql, { now, fence }: SettleOptions): Sql {
   return sql`
     UPDATE ${names.table('$outcome')} AS d SET
-      status = CASE WHEN given.status <> 'delivered' AND ${isAskedAgain} THEN 'pending' ELSE given.status END,
-      due = CASE WHEN given.status = 'delivered' OR NOT (${isAskedAgain}) THEN given.due WHEN d.due > ${now} THEN ${now} ELSE d.due END,
+      status = CASE WHEN given.status <> 'delivered' AND ${retryRequested} THEN 'pending' ELSE given.status END,
+      due = CASE WHEN given.status = 'delivered' OR NOT (${retryRequested}) THEN given.due WHEN d.due > ${now} THEN ${now} ELSE d.due END,
       attempts = given.attempts, cause = given.cause, record = given.record, is_wide = given.is_wide, put_off_until = NULL, updated = ${toTimestamp(now)}
-    FROM ${given}
-    WHERE ${names.scopeOf('d')} AND ${isOfGiven} AND ${isPending(sql`d.status`)}
+    FROM ${values}
+    WHERE ${names.scopeOf('d')} AND ${isSameDelivery} AND ${isPending(sql`d.status`)}
       AND d.attempts <= given.counted_max AND ${isOurs(fence)}`;
 }
 
@@ -175,20 +175,20 @@ function isOurs(fence: Sql): Sql {
 }
 
 /** Counts attempts of deliveries whose state stays as it is: those whose state has changed count them already. */
-function countAttempts({ names }: Transaction, given: Sql, fence: Sql): Sql {
+function countAttempts({ names }: Transaction, values: Sql, fence: Sql): Sql {
   return sql`
     UPDATE ${names.table('$outcome')} AS d SET attempts = given.attempts,
       put_off_until = CASE WHEN ${isOurs(fence)} THEN NULL ELSE d.put_off_until END
-    FROM ${given}
-    WHERE ${names.scopeOf('d')} AND ${isOfGiven} AND d.attempts < given.attempts`;
+    FROM ${values}
+    WHERE ${names.scopeOf('d')} AND ${isSameDelivery} AND d.attempts < given.attempts`;
 }
 
 /** Keeps nothing of what was answered to attempts that were on their way while the body of their event was expunged. */
-function clearExpunged({ names }: Transaction, given: Sql): Sql {
+function clearExpunged({ names }: Transaction, values: Sql): Sql {
   return sql`
     UPDATE ${names.table('$attempt')} AS d SET response_headers = '{}', response_body = ${new Uint8Array()}
-    FROM ${given}
-    WHERE ${names.scopeOf('d')} AND ${isOfGiven} AND EXISTS (
+    FROM ${values}
+    WHERE ${names.scopeOf('d')} AND ${isSameDelivery} AND EXISTS (
       SELECT 1 FROM ${names.table('$event')} e WHERE ${names.scopeOf('e')} AND e.position = d.event AND e.expunged IS NOT NULL)`;
 }
 
@@ -217,25 +217,25 @@ const attemptNames = joinSql(
 async function insertAttempts(tx: Transaction, settlements: readonly Settlement[]): Promise<void> {
   if (settlements.length === 0) return;
   const { names } = tx;
-  const given = names.valuesTable(
+  const values = names.valuesTable(
     attemptColumns,
     settlements.flatMap((one) => (one.result === undefined ? [] : [toAttemptRow(one, one.result)])),
   );
   // A row exists when a commit of unknown outcome did succeed and the settlement is written again.
   await tx.run(sql`
     INSERT INTO ${names.table('$attempt')} (${names.scopeColumn}${attemptNames})
-    SELECT ${names.scopeValue}${attemptNames} FROM ${given} WHERE TRUE
+    SELECT ${names.scopeValue}${attemptNames} FROM ${values} WHERE TRUE
     ON CONFLICT (${names.scopeColumn}event, endpoint, number) DO NOTHING`);
 }
 
 /** How much is kept of an answer: of a failure the more, as somebody has to find out why. */
-const keptBytes = { success: 1_024, failure: 4_096 } as const;
+const responseBytesMax = { success: 1_024, failure: 4_096 } as const;
 
 function toAttemptRow({ key, after }: Settlement, result: AttemptResult): Tuple {
   const { startedAt, kind, status, cause, timings, responseHeaders, responseBody, isSuccess } = result;
   const { dnsMs, connectMs, tlsMs, firstByteMs, totalMs } = timings;
   const times = [dnsMs, connectMs, tlsMs, firstByteMs, totalMs ?? 0];
   const head = [key.event, key.endpoint, after.attempts, toTimestamp(startedAt), kind, status, cause];
-  const kept = responseBody.subarray(0, isSuccess ? keptBytes.success : keptBytes.failure);
-  return [...head, ...times, responseHeaders, kept];
+  const body = responseBody.subarray(0, isSuccess ? responseBytesMax.success : responseBytesMax.failure);
+  return [...head, ...times, responseHeaders, body];
 }

@@ -24,9 +24,9 @@ export class Slots {
 
   /** Returns how many of these slots are free. They are not all free together with those of others. */
   roomFor(
-    wanted: Omit<DeliverySlot, 'isRetry'> & { readonly inFlight: number; readonly hasFailed: boolean },
+    slot: Omit<DeliverySlot, 'isRetry'> & { readonly inFlight: number; readonly hasFailed: boolean },
   ): number {
-    const { instanceId, origin, isProven, inFlight, hasFailed } = wanted;
+    const { instanceId, origin, isProven, inFlight, hasFailed } = slot;
     const room = Math.min(
       this.max - this.#taken,
       part(this.max, instanceShare) - this.#ofInstance.of(instanceId),

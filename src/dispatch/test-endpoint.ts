@@ -9,8 +9,8 @@ import type { Dispatcher } from './dispatcher.ts';
 import { getEndpoint } from '../deliveries/endpoints/change-endpoint.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { closeBreaker } from '../deliveries/endpoints/try-endpoint.ts';
-import { tellOfLast } from '../deliveries/fan-out.ts';
-import { insertPending } from '../deliveries/outcomes.ts';
+import { insertDeliveryOfLastEvent } from '../deliveries/fan-out.ts';
+import { insertPending } from '../deliveries/delivery-outcomes.ts';
 import type { WebhookInstance, WebhookInstanceLoan } from '../endpoints/webhook-instance.ts';
 
 /** For this long a test is its sender's alone. If that process dies, the dispatcher then finds the delivery due and ends it. */
@@ -102,7 +102,7 @@ export async function writeTest(
   const ping = { collectionName: '', record: '', revision: 0, dataJson: '{}' };
   const kind = record === undefined ? 'ping' : 'test';
   await events.append(tx, { kind, collection: '', created, ...(record ?? ping) }, trace);
-  const key = { event: await tellOfLast(tx, endpoint), endpoint };
+  const key = { event: await insertDeliveryOfLastEvent(tx, endpoint), endpoint };
   const now = dueClock.now();
   await insertPending(tx, key, { due: now + handoverMs, now });
   return key;

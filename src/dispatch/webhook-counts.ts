@@ -7,12 +7,13 @@ import { type AttemptKind, attemptKinds, type AttemptResult } from '../sending/a
 /** Retries go on for days. */
 const deliveryBounds = [...secondsBounds, 30, 60, 300, 1_800, 7_200, 43_200, 259_200];
 
-/** Why the service has stopped sending to an endpoint. */
-export type StopReason = 'gone' | 'blocked' | 'away';
+const stopReasons = ['gone', 'blocked', 'away'] as const;
+/** Why the service stopped sending to an endpoint. */
+export type StopReason = (typeof stopReasons)[number];
 
 /** What this process has counted of attempts and of what became of deliveries, tests of endpoints among the attempts only. */
 export class WebhookCounts {
-  readonly attempts: Record<AttemptKind, number>;
+  readonly attempts: Record<AttemptKind, number> = countsOf(attemptKinds);
   /** From the event to the moment when its first attempt was connected and began to be sent. */
   readonly firstByteSeconds = new Histogram(secondsBounds);
   /** From the event to the whole answer by which it counts as delivered. */
@@ -21,12 +22,7 @@ export class WebhookCounts {
   exhausted = 0;
   /** Lanes that stood still for no reason and were woken by the sweep. */
   stalled = 0;
-  readonly stopped: Record<StopReason, number> = { gone: 0, blocked: 0, away: 0 };
-
-  constructor() {
-    // Of every kind one is made.
-    this.attempts = Object.fromEntries(attemptKinds.map((kind) => [kind, 0])) as Record<AttemptKind, number>;
-  }
+  readonly stopped: Record<StopReason, number> = countsOf(stopReasons);
 
   noteAttempt({ kind: event, created, state, isReplay }: PendingDelivery, result: AttemptResult): void {
     const { kind, startedAt, timings, isSuccess } = result;
@@ -42,4 +38,9 @@ export class WebhookCounts {
       this.firstByteSeconds.noteMs(Math.max(0, waitedMs + (dnsMs ?? 0) + (connectMs ?? 0) + (tlsMs ?? 0)));
     if (isSuccess) this.deliverySeconds.noteMs(Math.max(0, waitedMs + (totalMs ?? 0)));
   }
+}
+
+function countsOf<Name extends string>(names: readonly Name[]): Record<Name, number> {
+  // Every name has an entry.
+  return Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
 }

@@ -103,7 +103,7 @@ function laneMetrics(dispatcher: WebhookSources['dispatcher']): readonly Metric[
 }
 
 function backlogMetrics(backlog: BacklogCounter): readonly Metric[] {
-  const known = () => [...backlog.known.values()];
+  const instances = () => [...backlog.backlogs.values()];
   return [
     single(
       {
@@ -111,7 +111,7 @@ function backlogMetrics(backlog: BacklogCounter): readonly Metric[] {
         type: 'gauge',
         help: 'Deliveries that wait to be sent to active endpoints.',
       },
-      () => known().reduce((sum, { waiting }) => sum + waiting, 0),
+      () => instances().reduce((sum, { waiting }) => sum + waiting, 0),
     ),
     single(
       {
@@ -119,7 +119,7 @@ function backlogMetrics(backlog: BacklogCounter): readonly Metric[] {
         type: 'gauge',
         help: 'Age of the oldest event that waits to be sent; 0 for none.',
       },
-      () => known().reduce((oldest, { ageMs }) => Math.max(oldest, ageMs), 0) / 1_000,
+      () => instances().reduce((oldest, { ageMs }) => Math.max(oldest, ageMs), 0) / 1_000,
     ),
     single(
       {

@@ -120,21 +120,21 @@ export async function keepRequest(
 
 /** PostgreSQL stores no NUL in a text. */
 function textOf(body: Uint8Array): string {
-  const kept = Buffer.from(body.subarray(0, catcherLimits.bodyBytesMax)).toString('utf8');
-  return kept.toWellFormed().replaceAll('\0', '\uFFFD');
+  const excerpt = Buffer.from(body.subarray(0, catcherLimits.bodyBytesMax)).toString('utf8');
+  return excerpt.toWellFormed().replaceAll('\0', '\uFFFD');
 }
 
 function headersText(headers: Readonly<Record<string, string>>): string {
-  const kept: Record<string, string> = {};
+  const entries: Record<string, string> = {};
   let length = 0;
   for (const [written, value] of Object.entries(headers)) {
     const name = written.toLowerCase();
     length += name.length + value.length;
     if (length > catcherLimits.headersLengthMax) break;
     // A signature is what one looks at a webhook for. Other secrets are not for whoever may read what came of an endpoint.
-    kept[name] = isSecretHeader(name) && !name.includes('signature') ? maskedValue : value;
+    entries[name] = isSecretHeader(name) && !name.includes('signature') ? maskedValue : value;
   }
-  return JSON.stringify(kept);
+  return JSON.stringify(entries);
 }
 
 /** Returns what a catcher was sent, the newest first. */

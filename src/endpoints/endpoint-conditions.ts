@@ -45,8 +45,8 @@ export function filterProblem(endpoint: Conditional, context: ConditionContext):
   if (endpoint.filter === '') return undefined;
   const all = context.collections.all();
   const only = endpoint.collections;
-  const asked = only.length === 0 ? all.filter(emitsEvents) : all.filter(({ id }) => only.includes(id));
-  const compiled = asked.map((collection) => filterCondition(endpoint, collection, context));
+  const targets = only.length === 0 ? all.filter(emitsEvents) : all.filter(({ id }) => only.includes(id));
+  const compiled = targets.map((collection) => filterCondition(endpoint, collection, context));
   const problem = compiled.find((one) => one instanceof AppError);
   const fits = compiled.some((one) => !(one instanceof AppError));
   return only.length > 0 || !fits ? problem : undefined;
@@ -64,17 +64,17 @@ export async function meetConditions(
   const { names } = reader;
   const { collection, before, after } = change;
   const context = { ...parts, names, isStored: true };
-  const asked = endpoints.flatMap((endpoint) => {
+  const conditions = endpoints.flatMap((endpoint) => {
     const condition = endpointCondition(endpoint, collection, context);
     return condition === undefined ? [] : [{ number: endpoint.number, condition }];
   });
-  if (asked.length === 0) return [];
-  const columns = asked.map(({ condition }) => sql`CASE WHEN ${condition} THEN 1 ELSE 0 END`);
+  if (conditions.length === 0) return [];
+  const columns = conditions.map(({ condition }) => sql`CASE WHEN ${condition} THEN 1 ELSE 0 END`);
   const old = before ?? collection.fields.map((field): StoredValue => fieldType(field).zero(field.options));
   const rows = await reader.search(sql`
     SELECT ${joinSql(columns, ', ')} FROM (SELECT ${inlineColumns(collection, after, names)}) AS ${baseAlias},
       (SELECT ${inlineColumns(collection, old, names)}) AS ${beforeAlias}`);
-  return asked.flatMap(({ number }, index) => (Number(rows[0]?.[index]) === 1 ? [number] : []));
+  return conditions.flatMap(({ number }, index) => (Number(rows[0]?.[index]) === 1 ? [number] : []));
 }
 
 /** The alias of the row with the values before a change. */

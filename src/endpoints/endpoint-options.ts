@@ -250,8 +250,8 @@ function choiceOption<Choice extends string>(
   return {
     initial,
     decode: (value) => {
-      const found = choices.find((choice) => choice === value);
-      return found === undefined ? { error: problem } : { value: found };
+      const match = choices.find((choice) => choice === value);
+      return match === undefined ? { error: problem } : { value: match };
     },
     form: 'text',
     schema: { enum: choices, description },
@@ -338,17 +338,17 @@ function decodeCollections(value: unknown, context: OptionContext): DecodedValue
   const ids: string[] = [];
   for (const item of value) {
     const collection = typeof item === 'string' ? context.collections.find(item) : undefined;
-    const gone = context.existing?.collections.find((id) => id === item);
+    const deletedId = context.existing?.collections.find((id) => id === item);
     // An endpoint keeps the id of its last collection when that is deleted, and a client may send back what it was shown.
-    if (collection === undefined && gone !== undefined) {
-      ids.push(gone);
+    if (collection === undefined && deletedId !== undefined) {
+      ids.push(deletedId);
       continue;
     }
     if (collection === undefined)
       return { error: invalidValue(`There is no collection ${JSON.stringify(item)}.`) };
-    const isKnown = context.existing?.collections.includes(collection.id) === true;
+    const isCurrent = context.existing?.collections.includes(collection.id) === true;
     // An endpoint for it alone would look well and never be told of anything. If the endpoint has it already, it may be sent back.
-    if (!emitsEvents(collection) && !isKnown)
+    if (!emitsEvents(collection) && !isCurrent)
       return { error: invalidValue(`Changes of ${collection.name} are told to nobody.`) };
     if (!ids.includes(collection.id)) ids.push(collection.id);
   }

@@ -51,10 +51,10 @@ export class EndpointStore {
   async read(reader: Reader): Promise<() => boolean> {
     const read = await this.stored(reader);
     return () => {
-      const known = new Map((this.#all ?? []).map((one) => [one.id, one]));
+      const previous = new Map((this.#all ?? []).map((one) => [one.id, one]));
       this.#all = read;
       return read.some(({ id, status, updated }) => {
-        const before = known.get(id);
+        const before = previous.get(id);
         return status === 'active' && (before?.status !== 'active' || before.updated !== updated);
       });
     };
@@ -65,16 +65,16 @@ export class EndpointStore {
   }
 
   /** Inserts an endpoint and returns it with its number. */
-  async insert(tx: Transaction, given: Omit<Endpoint, 'number'>): Promise<Endpoint> {
+  async insert(tx: Transaction, members: Omit<Endpoint, 'number'>): Promise<Endpoint> {
     const { names } = tx;
-    const row = [...this.#changingColumns(given), ...this.#secretColumns(given)];
+    const row = [...this.#changingColumns(members), ...this.#secretColumns(members)];
     const columns = row.map(([column]) => column);
     const values = row.map(([, value]) => sql`${value}`);
     const [inserted] = await tx.returning(sql`
       INSERT INTO ${names.table('$endpoint')} (${names.scopeColumn}id, ${joinSql(columns, ', ')}, created)
-      VALUES (${names.scopeValue}${given.id}, ${joinSql(values, ', ')}, ${given.created})
+      VALUES (${names.scopeValue}${members.id}, ${joinSql(values, ', ')}, ${members.created})
       RETURNING position`);
-    const endpoint = { ...given, number: Number(inserted?.[0]) };
+    const endpoint = { ...members, number: Number(inserted?.[0]) };
     // It may be in memory already: a concurrent read may see the commit before this transaction learns of it.
     this.#changeAfterCommit(tx, (all) => [...all.filter(({ id }) => id !== endpoint.id), endpoint]);
     return endpoint;
@@ -224,9 +224,9 @@ interface StoredEndpoints {
 /** One endpoint as it is stored. Throws not_found. */
 export async function readEndpoint(instance: StoredEndpoints, id: string): Promise<Endpoint> {
   const endpoints = await instance.endpoints.stored(instance.database);
-  const found = endpoints.find((endpoint) => endpoint.id === id);
-  if (found === undefined) throw notFound();
-  return found;
+  const match = endpoints.find((endpoint) => endpoint.id === id);
+  if (match === undefined) throw notFound();
+  return match;
 }
 
 /** Returns a page of endpoints, by default in the order in which they were made. */
@@ -244,6 +244,6 @@ export async function listEndpoints(
   // An endpoint that was deleted between the two reads is left out.
   return {
     ...page,
-    items: page.items.map(([id]) => byId.get(String(id))).filter((found) => found !== undefined),
+    items: page.items.map(([id]) => byId.get(String(id))).filter((endpoint) => endpoint !== undefined),
   };
 }

@@ -59,15 +59,22 @@ export function signingSecrets(
 /** What the API shows of an endpoint. The secret has its own route. */
 export function endpointView(endpoint: Endpoint): Raw {
   const { secret: _, previousSecret: __, number: ___, ...members } = endpoint;
-  const shown: Record<string, unknown> = members;
-  for (const [name, option] of namedOptions) if (option.show) shown[name] = option.show(shown[name]);
-  return shown;
+  const view: Record<string, unknown> = members;
+  for (const [name, option] of namedOptions) if (option.show) view[name] = option.show(view[name]);
+  return view;
 }
 
 type Raw = Readonly<Record<string, unknown>>;
 
 /** Members that only answers have. They are ignored, so that a body may be sent back as it was shown. */
-const shownNames = ['id', 'statusReason', 'previousSecretUntil', 'created', 'updated', 'warnings'] as const;
+const responseNames = [
+  'id',
+  'statusReason',
+  'previousSecretUntil',
+  'created',
+  'updated',
+  'warnings',
+] as const;
 
 /** Reads options from a body; those that an update leaves out stay. Throws bad_request with the problem of each member. */
 export function decodeEndpoint(
@@ -101,11 +108,11 @@ export function readSettings(
     ...unknownMembers(
       raw,
       isUpdate ? names : [...names, ...ofNew],
-      isUpdate ? [...shownNames, ...ofNew] : shownNames,
+      isUpdate ? [...responseNames, ...ofNew] : responseNames,
     ),
   };
-  const kept = context.isWhole === true ? undefined : context.existing;
-  const existing: Raw | undefined = kept && { ...kept };
+  const base = context.isWhole === true ? undefined : context.existing;
+  const existing: Raw | undefined = base && { ...base };
   const settings = settingsOf(([name, { initial, decode }]) => {
     const before = existing === undefined ? initial : existing[name];
     const decoded = raw[name] === undefined ? undefined : decode(raw[name], context);
@@ -113,7 +120,7 @@ export function readSettings(
     else if (decoded === undefined && before === undefined) errors[name] = fieldError('validation_required');
     return decoded !== undefined && 'value' in decoded ? decoded.value : before;
   });
-  const combined = withOrder(settings, raw, kept);
+  const combined = withOrder(settings, raw, base);
   for (const [name, problem] of problemsTogether(combined, context)) errors[name] ??= problem;
   const ofHeaders = errors['url'] === undefined ? secretsOfOther(combined, raw, context) : undefined;
   if (ofHeaders !== undefined) errors['headers'] ??= ofHeaders;
@@ -130,12 +137,14 @@ function secretsOfOther(
   { existing }: EndpointContext,
 ): FieldErrors | undefined {
   if (existing === undefined || new URL(url).origin === new URL(existing.url).origin) return undefined;
-  const given = isJsonObject(raw['headers']) ? Object.entries(raw['headers']) : [];
-  const isGiven = (name: string): boolean =>
-    given.some(([written, value]) => written.toLowerCase() === name && value !== maskedValue);
-  const kept = Object.keys(headers).filter((name) => isSecretHeader(name) && !isGiven(name));
+  const entries = isJsonObject(raw['headers']) ? Object.entries(raw['headers']) : [];
+  const isRenewed = (name: string): boolean =>
+    entries.some(([written, value]) => written.toLowerCase() === name && value !== maskedValue);
+  const secretNames = Object.keys(headers).filter((name) => isSecretHeader(name) && !isRenewed(name));
   const problem = invalidValue('Must be given again: this server was never given it.');
-  return kept.length === 0 ? undefined : Object.fromEntries(kept.map((name) => [name, problem]));
+  return secretNames.length === 0
+    ? undefined
+    : Object.fromEntries(secretNames.map((name) => [name, problem]));
 }
 
 /** Returns what is wrong with options that are well by themselves, by name. */

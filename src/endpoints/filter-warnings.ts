@@ -35,11 +35,11 @@ function warningOf(
   { collection, scope }: { readonly collection: Collection; readonly scope: ScopeContext },
 ): string | undefined {
   const [left, right] = findComparedValues(scope, { collection, alias: baseAlias }, tree)?.sides ?? [];
-  const found = unknownChoice(left, right) ?? unknownChoice(right, left);
-  if (found === undefined) return undefined;
-  const { value, choices } = found;
-  const shown = choices.slice(0, valuesMax).join(', ') + (choices.length > valuesMax ? ', …' : '');
-  return `${text}: ${JSON.stringify(value)} is not a value of this field of ${collection.name}. Its values are ${shown}.`;
+  const mismatch = unknownChoice(left, right) ?? unknownChoice(right, left);
+  if (mismatch === undefined) return undefined;
+  const { value, choices } = mismatch;
+  const examples = choices.slice(0, valuesMax).join(', ') + (choices.length > valuesMax ? ', …' : '');
+  return `${text}: ${JSON.stringify(value)} is not a value of this field of ${collection.name}. Its values are ${examples}.`;
 }
 
 function unknownChoice(

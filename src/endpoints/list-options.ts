@@ -56,9 +56,9 @@ export const listOptions = {
 };
 
 function decodeEvents(value: unknown): DecodedValue<readonly EndpointEventKind[]> {
-  const wanted: readonly unknown[] = Array.isArray(value) ? value : [];
-  const events = endpointEventKinds.filter((kind) => wanted.includes(kind));
-  if (events.length > 0 && wanted.every((item) => events.some((kind) => kind === item)))
+  const items: readonly unknown[] = Array.isArray(value) ? value : [];
+  const events = endpointEventKinds.filter((kind) => items.includes(kind));
+  if (events.length > 0 && items.every((item) => events.some((kind) => kind === item)))
     return { value: events };
   return { error: invalidValue(`Must be one or more of ${endpointEventKinds.join(', ')}.`) };
 }

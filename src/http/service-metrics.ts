@@ -146,7 +146,8 @@ export class ServiceMetrics {
         name: 'chancery_instance_backlog',
         type: 'gauge',
         help: `Deliveries that wait to be sent, of the ${instancesMax} instances with most of them.`,
-        samples: () => topOf([...this.#backlog.known.values()].map(({ slug, waiting }) => [slug, waiting])),
+        samples: () =>
+          topOf([...this.#backlog.backlogs.values()].map(({ slug, waiting }) => [slug, waiting])),
       },
     ];
   }

@@ -28,7 +28,7 @@ interface Failure {
   readonly failure: AttemptFailure;
 }
 
-interface KeptToken {
+interface CachedToken {
   readonly updated: string;
   readonly result: Promise<TokenResult>;
   /** Set once it is fetched. */
@@ -53,7 +53,7 @@ const lifetimeMsInitial = 300_000;
 export class AccessTokens {
   readonly #parts: TokenParts;
   /** By the id of the endpoint, the least recently used first. */
-  readonly #tokens = new Map<string, KeptToken>();
+  readonly #tokens = new Map<string, CachedToken>();
 
   constructor(parts: TokenParts) {
     this.#parts = parts;
@@ -62,14 +62,14 @@ export class AccessTokens {
   /** Returns the token of an endpoint as it was when it was last changed, fetched if need be. Never rejects. */
   get(query: TokenQuery): Promise<TokenResult> {
     const { endpointId, oauth2 } = query;
-    const known = this.#tokens.get(endpointId);
+    const cached = this.#tokens.get(endpointId);
     this.#tokens.delete(endpointId);
-    const isGood = known?.updated === oauth2.updated && this.#parts.clock.monotonic() < known.expiresAt;
-    const kept = isGood ? known : this.#fetch(query);
-    this.#tokens.set(endpointId, kept);
+    const isGood = cached?.updated === oauth2.updated && this.#parts.clock.monotonic() < cached.expiresAt;
+    const entry = isGood ? cached : this.#fetch(query);
+    this.#tokens.set(endpointId, entry);
     const [oldest] = this.#tokens.keys();
     if (this.#tokens.size > tokensMax && oldest !== undefined) this.#tokens.delete(oldest);
-    return kept.result;
+    return entry.result;
   }
 
   /** Forgets a token that the receiver has refused, unless there is another one by now. */
@@ -77,10 +77,10 @@ export class AccessTokens {
     if (this.#tokens.get(endpointId)?.token === token) this.#tokens.delete(endpointId);
   }
 
-  #fetch(query: TokenQuery): KeptToken {
+  #fetch(query: TokenQuery): CachedToken {
     const { clock } = this.#parts;
     const { promise, resolve } = Promise.withResolvers<TokenResult>();
-    const kept: KeptToken = {
+    const entry: CachedToken = {
       updated: query.oauth2.updated,
       result: promise,
       token: undefined,
@@ -88,15 +88,15 @@ export class AccessTokens {
     };
     const request = new TokenRequest(query, this.#parts, (answer) => {
       if (answer.kind === 'token') {
-        kept.token = answer.token;
-        kept.expiresAt = clock.monotonic() + answer.lifetimeMs;
+        entry.token = answer.token;
+        entry.expiresAt = clock.monotonic() + answer.lifetimeMs;
       }
       // A failure is nobody's but of those who wait for it.
-      else kept.expiresAt = Number.NEGATIVE_INFINITY;
+      else entry.expiresAt = Number.NEGATIVE_INFINITY;
       resolve(answer);
     });
     request.start();
-    return kept;
+    return entry;
   }
 }
 
@@ -207,14 +207,14 @@ export class TokenRequest implements Dispatcher.DispatchHandler {
   #refusal(status: number, answer: JsonObject | undefined): TokenAnswer {
     const words = ['error', 'error_description'].flatMap((name) => {
       const text = answer === undefined ? undefined : ownMember(answer, name);
-      return typeof text === 'string' && text !== '' ? [this.#shown(text)] : [];
+      return typeof text === 'string' && text !== '' ? [this.#quote(text)] : [];
     });
-    const said = words.length === 0 ? '' : ` It said: ${words.join(': ')}`;
-    return failed(`the server answered with status ${status}.${said}`);
+    const quote = words.length === 0 ? '' : ` It said: ${words.join(': ')}`;
+    return failed(`the server answered with status ${status}.${quote}`);
   }
 
   /** A text of the server, which may repeat what it was sent. */
-  #shown(text: string): string {
+  #quote(text: string): string {
     const { clientSecret } = this.#query.oauth2;
     const sent = ['authorization', this.#authorization, 'secret', clientSecret];
     const secrets = sentSecrets([...sent, 'secret', formEncoded(clientSecret)]);

@@ -37,7 +37,7 @@ export function sendAttempt(request: AttemptRequest, parts: AttemptParts): Promi
   return new Promise((resolve) => new RunningAttempt(request, parts, resolve).start());
 }
 
-interface Outcome {
+interface Ending {
   readonly kind: AttemptKind;
   readonly cause: string;
   readonly isEndpointWide: boolean;
@@ -128,16 +128,16 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) return;
-    const kept = chunk.subarray(0, responseBodyBytesMax - this.#bodyLength);
+    const part = chunk.subarray(0, responseBodyBytesMax - this.#bodyLength);
     if (this.#bodyLength === 0) {
       // Copied: the chunk is a view into a socket buffer four times as large as the most that is kept.
-      this.#body = new Uint8Array(kept);
+      this.#body = new Uint8Array(part);
     } else {
       // The second chunk allocates the whole room: a list of one-byte chunks would take a hundred times their size.
       if (this.#body.length < responseBodyBytesMax) this.#body = grown(this.#body);
-      this.#body.set(kept, this.#bodyLength);
+      this.#body.set(part, this.#bodyLength);
     }
-    this.#bodyLength += kept.length;
+    this.#bodyLength += part.length;
     if (this.#bodyLength >= responseBodyBytesMax) this.#finish(false);
   }
 
@@ -200,22 +200,22 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
     if (!this.#isOver) this.#settle({ ...failure, isEndpointWide: failure.kind !== 'aborted' }, false);
   }
 
-  #settle(outcome: Outcome, isWhole: boolean): void {
+  #settle(ending: Ending, isWhole: boolean): void {
     const { agent, clock, inFlight } = this.#parts;
     this.#isOver = true;
     inFlight.delete(this);
     const secrets = this.#status === null ? [] : sentSecrets([...this.#sent, 'token', this.#token ?? '']);
     const result: AttemptResult = {
       deliveryId: this.#request.deliveryId,
-      isSuccess: outcome.kind === 'success',
+      isSuccess: ending.kind === 'success',
       status: this.#status,
-      cause: outcome.cause,
-      kind: outcome.kind,
-      isEndpointWide: outcome.isEndpointWide,
+      cause: ending.cause,
+      kind: ending.kind,
+      isEndpointWide: ending.isEndpointWide,
       retryAfterSeconds: this.#retryAfter(clock.now()),
       startedAt: this.#startedAt,
       timings: this.#timings(),
-      responseHeaders: keptHeaders(maskedHeaders(this.#headers, secrets)),
+      responseHeaders: shortHeaders(maskedHeaders(this.#headers, secrets)),
       responseBody: maskedBody(this.#body.slice(0, this.#bodyLength), secrets, isWhole),
     };
     if (this.#connection !== null) agent.release(this.#connection, isWhole);
@@ -307,7 +307,7 @@ class AttemptsInFlight {
 const headersJsonBytesMax = 4 * 1024;
 
 /** Returns an answer's headers as a JSON object of at most 4 KiB, in the order they came; those that would not fit are left out. */
-function keptHeaders(headers: ResponseHeaders): string {
+function shortHeaders(headers: ResponseHeaders): string {
   const whole = JSON.stringify(headers);
   // The common case needs no cut. UTF-8 takes at most three bytes for one UTF-16 unit.
   if (whole.length * 3 <= headersJsonBytesMax) return whole;

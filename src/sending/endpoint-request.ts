@@ -58,10 +58,10 @@ export function decodeHeaders(
   const errors: Record<string, FieldError> = {};
   for (const [written, value] of entries) {
     const name = written.toLowerCase();
-    const known: unknown = value === maskedValue ? existing[name] : value;
-    const problem = headerProblem(name, known);
+    const actual: unknown = value === maskedValue ? existing[name] : value;
+    const problem = headerProblem(name, actual);
     if (problem !== undefined) errors[written] = invalidValue(problem);
-    else if (typeof known === 'string') headers.set(name, known);
+    else if (typeof actual === 'string') headers.set(name, actual);
   }
   return Object.keys(errors).length > 0 ? { error: errors } : { value: Object.fromEntries(headers) };
 }

@@ -126,15 +126,15 @@ export class GuardedAgent {
   }
 
   #poolOf(endpointId: string, url: string): Pool | string {
-    const known = this.#pools.get(endpointId);
-    if (known !== undefined && known.url === url) {
+    const cached = this.#pools.get(endpointId);
+    if (cached !== undefined && cached.url === url) {
       this.#pools.delete(endpointId);
-      this.#pools.set(endpointId, known);
-      return known;
+      this.#pools.set(endpointId, cached);
+      return cached;
     }
     const pool = this.#newPool(url);
     if (typeof pool === 'string') return pool;
-    if (known !== undefined) closePool(known);
+    if (cached !== undefined) closePool(cached);
     this.#pools.delete(endpointId);
     this.#evict();
     this.#pools.set(endpointId, pool);
@@ -222,10 +222,10 @@ export class GuardedAgent {
 
   #sweep(): void {
     for (const [endpointId, pool] of this.#pools) {
-      const kept = pool.idle.filter((connection) => !this.#isTooOld(connection));
+      const usable = pool.idle.filter((connection) => !this.#isTooOld(connection));
       for (const connection of pool.idle) if (this.#isTooOld(connection)) connection.discard();
-      pool.idle.splice(0, pool.idle.length, ...kept);
-      if (kept.length === 0 && pool.busyCount === 0) this.#pools.delete(endpointId);
+      pool.idle.splice(0, pool.idle.length, ...usable);
+      if (usable.length === 0 && pool.busyCount === 0) this.#pools.delete(endpointId);
     }
   }
 }

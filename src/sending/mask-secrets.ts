@@ -40,14 +40,14 @@ export function masked(text: string, secrets: readonly string[]): string {
 export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 export function maskedHeaders(headers: ResponseHeaders, secrets: readonly string[]): ResponseHeaders {
-  const shown: Record<string, string | string[]> = {};
+  const result: Record<string, string | string[]> = {};
   for (const name in headers) {
     const value = headers[name] ?? '';
-    shown[masked(name, secrets)] = Array.isArray(value)
+    result[masked(name, secrets)] = Array.isArray(value)
       ? value.map((one) => masked(one, secrets))
       : masked(value, secrets);
   }
-  return shown;
+  return result;
 }
 
 /**
@@ -57,9 +57,9 @@ export function maskedHeaders(headers: ResponseHeaders, secrets: readonly string
 export function maskedBody(body: Uint8Array, secrets: readonly string[], isWhole: boolean): Uint8Array {
   // One character for each byte, so that all other bytes stay as they are.
   const text = Buffer.from(body.buffer, body.byteOffset, body.length).toString('latin1');
-  let shown = masked(text, secrets);
-  if (!isWhole) for (const secret of secrets) shown = withoutBeginning(shown, secret);
-  return shown === text ? body : new Uint8Array(Buffer.from(shown, 'latin1').subarray(0, body.length));
+  let result = masked(text, secrets);
+  if (!isWhole) for (const secret of secrets) result = withoutBeginning(result, secret);
+  return result === text ? body : new Uint8Array(Buffer.from(result, 'latin1').subarray(0, body.length));
 }
 
 function withoutBeginning(text: string, secret: string): string {

@@ -84,10 +84,10 @@ export function secretWarnings(secret: string): readonly string[] {
 function keysOf(secret: string): SecretKeys {
   const cached = cachedKeys.get(secret);
   if (cached !== undefined) return cached;
-  const shown = Buffer.from(secret, 'utf8');
+  const bytes = Buffer.from(secret, 'utf8');
   const keys = {
-    asShown: createSecretKey(shown),
-    standard: createSecretKey(decodeStandardSecret(secret) ?? shown),
+    asShown: createSecretKey(bytes),
+    standard: createSecretKey(decodeStandardSecret(secret) ?? bytes),
   };
   if (cachedKeys.size >= cachedKeysMax) {
     const oldest = cachedKeys.keys().next();

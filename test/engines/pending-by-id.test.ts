@@ -72,7 +72,7 @@ test('on PostgreSQL a delivery is settled by its id, though statistics know of n
       record: '',
       isOrdered: false,
       due: state.due,
-      putOffUntil: undefined,
+      postponedUntil: undefined,
       isFenced: true,
     };
   });

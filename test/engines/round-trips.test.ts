@@ -145,7 +145,7 @@ test('on PostgreSQL one delivery is claimed and settled by 9 statements in 4 rou
         record: '',
         isOrdered: false,
         due: state.due,
-        putOffUntil: undefined,
+        postponedUntil: undefined,
         isFenced: true,
       };
     });

@@ -43,15 +43,15 @@ export const accountMutants: readonly Mutant[] = [
   {
     name: 'the names of fields that were hidden since are not sent again',
     file: 'src/deliveries/log/past-events.ts',
-    from: 'changed: context.changed.filter((name) => shown.has(name))',
-    to: 'changed: context.changed.filter((name) => shown.size > 0 && name)',
+    from: 'changed: context.changed.filter((name) => visible.has(name))',
+    to: 'changed: context.changed.filter((name) => visible.size > 0 && name)',
     tests: past,
   },
   {
     name: 'a write does not ask the conditions of endpoints of accounts',
     file: 'src/deliveries/fan-out.ts',
-    from: 'const wanting = unowned.filter(',
-    to: 'const wanting = [...unowned, ...owned].filter(',
+    from: 'const subscribers = unowned.filter(',
+    to: 'const subscribers = [...unowned, ...owned].filter(',
     tests: decisions,
   },
   {
@@ -92,7 +92,7 @@ export const accountMutants: readonly Mutant[] = [
   {
     name: 'an endpoint that is given to superusers is told of what was undecided',
     file: 'src/deliveries/decision-cursor.ts',
-    from: 'if (after !== undefined) await tellUndecided(tx, after);',
+    from: 'if (after !== undefined) await deliverUndecided(tx, after);',
     to: '',
     tests: decisions,
   },
@@ -127,7 +127,7 @@ export const accountMutants: readonly Mutant[] = [
   {
     name: 'what is decided for an account wakes its lane',
     file: 'src/dispatch/lanes.ts',
-    from: 'this.noteDue(told);',
+    from: 'this.noteDue(numbers);',
     to: '',
     tests: ['test/api/account-lanes.test.ts'],
   },

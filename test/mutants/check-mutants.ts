@@ -61,8 +61,8 @@ export const checkMutants: readonly Mutant[] = [
   {
     name: 'no count is shown of an hour whose events were trimmed',
     file: 'src/deliveries/log/count-events.ts',
-    from: 'const known = Math.max(keptFrom, countedFrom);',
-    to: 'const known = countedFrom;',
+    from: 'const completeFrom = Math.max(keptFrom, countedFrom);',
+    to: 'const completeFrom = countedFrom;',
     tests: ['src/deliveries/log/count-events.test.ts'],
   },
 ];

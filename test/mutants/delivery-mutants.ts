@@ -75,8 +75,8 @@ export const deliveryMutants: readonly Mutant[] = [
   {
     name: 'a look at lanes reads the clock once, so that nothing becomes due between two readings',
     file: 'src/dispatch/dispatcher.ts',
-    from: 'this.#letGo(now);',
-    to: 'this.#letGo(this.#options.clock.now());',
+    from: 'this.#releaseIdle(now);',
+    to: 'this.#releaseIdle(this.#options.clock.now());',
     tests: ['src/dispatch/never-still.test.ts'],
   },
   {
@@ -123,14 +123,14 @@ export const deliveryMutants: readonly Mutant[] = [
   },
   {
     name: 'a delivery is told as exhausted only when it is',
-    file: 'src/deliveries/outcomes.ts',
+    file: 'src/deliveries/delivery-outcomes.ts',
     from: ".filter(([, , status]) => status === 'exhausted')",
     to: '',
     tests: ['test/api/webhook-warnings.test.ts'],
   },
   {
     name: 'a delivery is settled by its id, whatever statistics say',
-    file: 'src/deliveries/outcomes.ts',
+    file: 'src/deliveries/delivery-outcomes.ts',
     from: "sql`CASE ${status} WHEN 'pending' THEN TRUE ELSE FALSE END`",
     to: "sql`${status} = 'pending'`",
     tests: ['test/engines/pending-by-id.test.ts'],
@@ -144,7 +144,7 @@ export const deliveryMutants: readonly Mutant[] = [
   },
   {
     name: 'two moves of a delivery in one millisecond are told from none',
-    file: 'src/deliveries/outcomes.ts',
+    file: 'src/deliveries/delivery-outcomes.ts',
     from: '? before - 1 : now',
     to: '? now : now',
     tests: ['test/api/webhook-deliveries.test.ts'],
@@ -179,16 +179,16 @@ export const deliveryMutants: readonly Mutant[] = [
   },
   {
     name: 'a retry by hand that was asked for before a hand-over is not forgotten',
-    file: 'src/deliveries/outcomes.ts',
-    from: 'ELSE CAST(${askedAgainDue(until)} AS bigint)',
+    file: 'src/deliveries/delivery-outcomes.ts',
+    from: 'ELSE CAST(${requestedRetryDue(until)} AS bigint)',
     to: 'ELSE CAST(${until} AS bigint)',
     tests: ['test/nodes/hand-over-retries.test.ts'],
   },
   {
     name: 'a retry by hand after a hand-over is not made beside the attempt that is on its way',
-    file: 'src/deliveries/outcomes.ts',
-    from: 'putOffUntil > now',
-    to: 'putOffUntil < 0',
+    file: 'src/deliveries/delivery-outcomes.ts',
+    from: 'postponedUntil > now',
+    to: 'postponedUntil < 0',
     tests: ['test/nodes/hand-over-retries.test.ts'],
   },
   {
@@ -236,7 +236,7 @@ export const deliveryMutants: readonly Mutant[] = [
   {
     name: 'lanes are remembered while their instance is not on loan',
     file: 'src/dispatch/scheduler.ts',
-    from: 'this.#known.findOrAdd(loan.instance.id, (id) => new InstanceLanes(id))',
+    from: 'this.#cached.findOrAdd(loan.instance.id, (id) => new InstanceLanes(id))',
     to: 'new InstanceLanes(loan.instance.id)',
     tests: ['src/dispatch/breaker.test.ts'],
   },

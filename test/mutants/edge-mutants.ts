@@ -98,15 +98,15 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'secrets that a receiver sends back in headers are masked',
     file: 'src/sending/attempt.ts',
-    from: 'keptHeaders(maskedHeaders(this.#headers, secrets))',
-    to: 'keptHeaders(this.#headers)',
+    from: 'shortHeaders(maskedHeaders(this.#headers, secrets))',
+    to: 'shortHeaders(this.#headers)',
     tests: ['src/sending/mask-secrets.test.ts'],
   },
   {
     name: 'secrets that a receiver sends back in a body are masked',
     file: 'src/sending/mask-secrets.ts',
-    from: 'let shown = masked(text, secrets);',
-    to: 'let shown = text;',
+    from: 'let result = masked(text, secrets);',
+    to: 'let result = text;',
     tests: ['src/sending/mask-secrets.test.ts'],
   },
   {

@@ -64,8 +64,8 @@ export const endpointImportMutants: readonly Mutant[] = [
   {
     name: 'an option that a definition leaves out goes to its default',
     file: 'src/endpoints/endpoint.ts',
-    from: 'const kept = context.isWhole === true ? undefined : context.existing;',
-    to: 'const kept = context.existing;',
+    from: 'const base = context.isWhole === true ? undefined : context.existing;',
+    to: 'const base = context.existing;',
     tests,
   },
   {

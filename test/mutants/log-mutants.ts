@@ -19,7 +19,7 @@ export const logMutants: readonly Mutant[] = [
   },
   {
     name: 'a change that is cancelled by hand lets the next one of its record go',
-    file: 'src/deliveries/outcomes.ts',
+    file: 'src/deliveries/delivery-outcomes.ts',
     from: "  if (to === 'cancelled') await releaseNext(tx, [{ endpoint: key.endpoint, record }], now);\n  return true;",
     to: '  return true;',
     tests: ['test/api/webhook-order.test.ts'],
@@ -34,7 +34,7 @@ export const logMutants: readonly Mutant[] = [
   {
     name: 'with a strict order nothing is sent before what has failed',
     file: 'src/dispatch/lane-source.ts',
-    from: 'if (this.#isStrict) this.#hold(found, now);',
+    from: 'if (this.#isStrict) this.#hold(batch, now);',
     to: '',
     tests: ['test/api/webhook-order.test.ts'],
   },
@@ -55,8 +55,8 @@ export const logMutants: readonly Mutant[] = [
   {
     name: 'what is too old for its endpoint is not sent',
     file: 'src/deliveries/deliveries.ts',
-    from: "fate: isOld ? 'expired' : ",
-    to: 'fate: ',
+    from: "disposition: isOld ? 'expired' : ",
+    to: 'disposition: ',
     tests: ['test/api/webhook-order.test.ts'],
   },
   {
@@ -167,7 +167,7 @@ export const logMutants: readonly Mutant[] = [
   {
     name: 'a sweep goes on where it was',
     file: 'src/dispatch/lane-source.ts',
-    from: 'end < this.#seen - behindMax ? end : undefined;',
+    from: 'end < this.#readTo - behindMax ? end : undefined;',
     to: 'end < 0 ? end : undefined;',
     tests: ['src/dispatch/lane-source.test.ts'],
   },
@@ -237,8 +237,8 @@ export const logMutants: readonly Mutant[] = [
   {
     name: 'an event that an endpoint wants is written whatever the setting says',
     file: 'src/deliveries/fan-out.ts',
-    from: 'const isTold = wanting.length > conditional.length || told.length > 0;',
-    to: 'const isTold = false;',
+    from: 'const hasRecipient = subscribers.length > conditional.length || matches.length > 0;',
+    to: 'const hasRecipient = false;',
     tests: ['test/api/webhook-kept-log.test.ts'],
   },
   {
@@ -265,7 +265,7 @@ export const logMutants: readonly Mutant[] = [
   {
     name: 'a backfill leaves out what the endpoint was told of since it began',
     file: 'src/deliveries/replays/backfills.ts',
-    from: 'locked.filter(({ id }) => !told.has(id))',
+    from: 'locked.filter(({ id }) => !sentIds.has(id))',
     to: 'locked',
     tests: ['test/api/webhook-backfill.test.ts'],
   },
@@ -286,8 +286,8 @@ export const logMutants: readonly Mutant[] = [
   {
     name: 'a step of a backfill goes on from where the last one has ended',
     file: 'src/deliveries/replays/backfills.ts',
-    from: 'await noteStep(tx, number, { cursor: end, taken: events.length, isOver, now });',
-    to: 'await noteStep(tx, number, { cursor: isOver ? end : cursor, taken: events.length, isOver, now });',
+    from: 'await noteStep(tx, number, { cursor: end, count: events.length, isOver, now });',
+    to: 'await noteStep(tx, number, { cursor: isOver ? end : cursor, count: events.length, isOver, now });',
     tests: ['test/api/webhook-backfill.test.ts'],
   },
   {

@@ -9,8 +9,8 @@ export const tokenMutants: readonly Mutant[] = [
   {
     name: 'a token is fetched once for all attempts that wait for it',
     file,
-    from: 'const kept = isGood ? known : this.#fetch(query);',
-    to: 'const kept = isGood && known.token !== undefined ? known : this.#fetch(query);',
+    from: 'const entry = isGood ? cached : this.#fetch(query);',
+    to: 'const entry = isGood && cached.token !== undefined ? cached : this.#fetch(query);',
     tests,
   },
   {
@@ -30,8 +30,8 @@ export const tokenMutants: readonly Mutant[] = [
   {
     name: 'a change of an endpoint makes its token void',
     file,
-    from: 'known?.updated === oauth2.updated',
-    to: "known?.updated !== ''",
+    from: 'cached?.updated === oauth2.updated',
+    to: "cached?.updated !== ''",
     tests,
   },
   {

@@ -27,7 +27,7 @@ import {
 import { countExhausted, readBacklog, readOldestPending } from '../../src/deliveries/log/count-waiting.ts';
 import { findPendingKeys } from '../../src/deliveries/log/pending-keys.ts';
 import { LaneSource } from '../../src/dispatch/lane-source.ts';
-import { readExhausted } from '../../src/deliveries/outcomes.ts';
+import { readExhausted } from '../../src/deliveries/delivery-outcomes.ts';
 import { writeTest } from '../../src/dispatch/test-endpoint.ts';
 import { staleMessage } from '../../tools/build/generated-files.ts';
 import { root } from '../../tools/build/root.ts';

@@ -137,7 +137,7 @@ export class AccountDecisions {
       const state = await this.#load(instance);
       if (state === undefined) return;
       const step = await decideTogether(instance, { state, safe: safeEnd.safePosition });
-      if (step.told.size > 0) onDecided(step.told);
+      if (step.recipients.size > 0) onDecided(step.recipients);
       this.#isStale = true;
       if (step.next === 'unsafe') await safeEnd.nextSafe(safeMs);
       if (step.next !== 'nothing') this.#hasMore = true;
@@ -159,7 +159,7 @@ export class AccountDecisions {
         return this.#giveUp(instance, context, { endpoint, cause: behind.cause });
       step = await decideApart(instance, { state }, endpoint.number);
       this.#isStale = true;
-      if (step.told.size > 0) context.onDecided(step.told);
+      if (step.recipients.size > 0) context.onDecided(step.recipients);
     }
     if (step !== undefined) this.#noteFailed(instance, context, step);
     await this.#load(instance);

@@ -37,7 +37,7 @@ export interface UndecidedEvent {
 
 /** Which endpoints are told of an event, and for which that could not be found out, by their numbers. */
 export interface Decision {
-  readonly told: readonly number[];
+  readonly recipients: readonly number[];
   readonly failed: ReadonlyMap<number, string>;
 }
 
@@ -55,19 +55,23 @@ export async function decideEvent(
   endpoints: readonly Endpoint[],
   event: UndecidedEvent,
 ): Promise<Decision> {
-  const wanting = endpoints.filter((endpoint) => wants(endpoint, event));
+  const subscribers = endpoints.filter((endpoint) => wants(endpoint, event));
   const collection = instance.collections.find(event.collection);
-  if (wanting.length === 0 || collection === undefined) return { told: [], failed: new Map() };
+  if (subscribers.length === 0 || collection === undefined) return { recipients: [], failed: new Map() };
   const { database, collections, clock } = instance;
   const context = { collections, names: database.names, now: clock.now() };
-  const questions = wanting.flatMap((endpoint): Question[] => {
+  const questions = subscribers.flatMap((endpoint): Question[] => {
     const condition = endpointCondition(endpoint, collection, context);
     const isNever = condition === undefined || constantOf(condition) === false;
     return isNever ? [] : [{ endpoint: endpoint.number, condition }];
   });
   const after = questions.length === 0 ? undefined : await stateAfter(instance, collection, event);
-  if (after === undefined) return { told: [], failed: new Map() };
-  return askAll(instance, { collection, after, before: stateBefore(collection, event, after) }, questions);
+  if (after === undefined) return { recipients: [], failed: new Map() };
+  return evaluateAll(
+    instance,
+    { collection, after, before: stateBefore(collection, event, after) },
+    questions,
+  );
 }
 
 interface Change {
@@ -76,7 +80,7 @@ interface Change {
   readonly before: readonly StoredValue[];
 }
 
-async function askAll(
+async function evaluateAll(
   { database }: DecidingInstance,
   { collection, after, before }: Change,
   questions: readonly Question[],
@@ -84,7 +88,7 @@ async function askAll(
   const { names } = database;
   const rows = sql`(SELECT ${inlineColumns(collection, after, names)}) AS ${baseAlias},
     (SELECT ${inlineColumns(collection, before, names)}) AS ${beforeAlias}`;
-  const told: number[] = [];
+  const recipients: number[] = [];
   const failed = new Map<number, string>();
   for (const same of Map.groupBy(questions, ({ condition }) => condition.text).values())
     for (let at = 0; at < same.length; at += togetherMax) {
@@ -93,7 +97,9 @@ async function askAll(
       try {
         const select = sql`SELECT ${joinSql(columns, ', ')} FROM ${rows}`;
         const [answers = []] = await database.search(select, { timeoutMs: ruleMsMax });
-        told.push(...some.filter((_, index) => Number(answers[index]) === 1).map(({ endpoint }) => endpoint));
+        recipients.push(
+          ...some.filter((_, index) => Number(answers[index]) === 1).map(({ endpoint }) => endpoint),
+        );
       } catch (error) {
         const cause = causeOf(error);
         if (cause === undefined) throw error;
@@ -103,7 +109,7 @@ async function askAll(
       // Requests have their turn in between, however many endpoints there are.
       await nextTurn();
     }
-  return { told, failed };
+  return { recipients, failed };
 }
 
 /** Says why a condition could not be asked; undefined for what has nothing to do with the condition. */

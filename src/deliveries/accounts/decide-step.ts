@@ -25,7 +25,7 @@ export type StepInstance = DecidingInstance & Pick<WebhookInstance, 'endpoints' 
 /** What a step of decisions has done. */
 export interface StepResult {
   /** The numbers of the endpoints for which deliveries were made. */
-  readonly told: ReadonlySet<number>;
+  readonly recipients: ReadonlySet<number>;
   /** Nothing follows · more may follow · more follows once it is safe · somebody else has gone on, or endpoints have changed meanwhile. */
   readonly next: 'nothing' | 'more' | 'unsafe' | 'again';
   /** Endpoints for which it could not be decided, by their numbers, and why. */
@@ -52,20 +52,20 @@ export async function decideTogether(
     (apart.get(number)?.at ?? cursor) < position;
   const isBehind = ({ number }: Endpoint): boolean => (apart.get(number)?.at ?? cursor) < cursor;
   const failed = new Map<number, { readonly at: number; readonly cause: string }>();
-  const asked = await decideNext(instance, {
+  const decisions = await decideNext(instance, {
     from: cursor,
     safe,
     endpointsOf: ({ position }) =>
       owned.filter((one) => !isBehind(one) && !failed.has(one.number) && isAt(one, position)),
     onFailed: ({ position }, number, cause) => failed.set(number, { at: position - 1, cause }),
   });
-  if (asked.to === cursor) return { told: new Set(), next: asked.next, failed: new Map() };
+  if (decisions.to === cursor) return { recipients: new Set(), next: decisions.next, failed: new Map() };
   const now = instance.dueClock.now();
   const isStored = await database.write(
     async (tx) => {
       if (!(await isUnchanged(tx, instance, { state, owned }))) return false;
-      await insertDecided(tx, asked.pairs);
-      await moveTogether(tx, { from: cursor, to: asked.to });
+      await insertDecided(tx, decisions.pairs);
+      await moveTogether(tx, { from: cursor, to: decisions.to });
       for (const [number, { at, cause }] of failed) await moveApart(tx, number, { at, cause, since: now });
       return true;
     },
@@ -73,8 +73,8 @@ export async function decideTogether(
   );
   const causes = new Map([...failed].map(([number, { cause }]) => [number, cause] as const));
   return isStored
-    ? { told: toldIn(asked), next: asked.next, failed: causes }
-    : { told: new Set(), next: 'again', failed: new Map() };
+    ? { recipients: recipientsOf(decisions), next: decisions.next, failed: causes }
+    : { recipients: new Set(), next: 'again', failed: new Map() };
 }
 
 /**
@@ -90,16 +90,16 @@ export async function decideApart(
   const behind = state.apart.get(number);
   const endpoint = (await endpoints.byOwner(database)).owned.find((one) => one.number === number);
   if (behind === undefined || endpoint === undefined)
-    return { told: new Set(), next: 'nothing', failed: new Map() };
+    return { recipients: new Set(), next: 'nothing', failed: new Map() };
   let failure: { readonly at: number; readonly cause: string } | undefined;
-  const asked = await decideNext(instance, {
+  const decisions = await decideNext(instance, {
     from: behind.at,
     safe: state.cursor,
     endpointsOf: () => (failure === undefined ? [endpoint] : []),
     onFailed: ({ position }, _, cause) => (failure = { at: position - 1, cause }),
   });
   // Behind the cursor there may be more by now.
-  const decided = asked.next === 'more' ? asked.to : state.cursor;
+  const decided = decisions.next === 'more' ? decisions.to : state.cursor;
   const to = failure?.at ?? decided;
   const now = instance.dueClock.now();
   const isStored = await database.write(
@@ -107,7 +107,7 @@ export async function decideApart(
       const stored = await readDecisions(tx, tx.names.forUpdate);
       const current = (await endpoints.byOwner(tx)).owned.find((one) => one.number === number);
       if (stored.apart.get(number)?.at !== behind.at || current?.updated !== endpoint.updated) return false;
-      await insertDecided(tx, asked.pairs);
+      await insertDecided(tx, decisions.pairs);
       const isThere = to >= (stored.cursor ?? 0);
       const since = behind.since === 0 ? now : behind.since;
       const cause = failure?.cause ?? behind.cause;
@@ -117,9 +117,9 @@ export async function decideApart(
     },
     { findsByKey: true },
   );
-  if (!isStored) return { told: new Set(), next: 'again', failed: new Map() };
+  if (!isStored) return { recipients: new Set(), next: 'again', failed: new Map() };
   const failed = new Map(failure === undefined ? [] : [[number, failure.cause]]);
-  return { told: toldIn(asked), next: failure === undefined ? 'again' : 'nothing', failed };
+  return { recipients: recipientsOf(decisions), next: failure === undefined ? 'again' : 'nothing', failed };
 }
 
 /**
@@ -147,18 +147,18 @@ async function isUnchanged(
   return current.length === owned.length && owned.every((one) => updated.get(one.number) === one.updated);
 }
 
-interface Asked {
+interface Decisions {
   readonly pairs: readonly DecidedPair[];
   /** Up to where the log is decided now. */
   readonly to: number;
   readonly next: 'nothing' | 'more' | 'unsafe';
 }
 
-function toldIn({ pairs }: Asked): ReadonlySet<number> {
+function recipientsOf({ pairs }: Decisions): ReadonlySet<number> {
   return new Set(pairs.map(([, endpoint]) => endpoint));
 }
 
-interface Asking {
+interface DecisionRange {
   readonly from: number;
   readonly safe: number;
   readonly endpointsOf: (event: UndecidedEvent) => readonly Endpoint[];
@@ -167,15 +167,15 @@ interface Asking {
 
 async function decideNext(
   instance: StepInstance,
-  { endpointsOf, onFailed, ...range }: Asking,
-): Promise<Asked> {
+  { endpointsOf, onFailed, ...range }: DecisionRange,
+): Promise<Decisions> {
   const { database, clock } = instance;
   const { events, end, next } = await readUndecided(database, range);
   const endsAtMs = clock.monotonic() + stepMs;
   const pairs: DecidedPair[] = [];
   for (const event of events) {
-    const { told, failed } = await decideEvent(instance, endpointsOf(event), event);
-    for (const number of told) pairs.push([event.position, number]);
+    const { recipients, failed } = await decideEvent(instance, endpointsOf(event), event);
+    for (const number of recipients) pairs.push([event.position, number]);
     for (const [number, cause] of failed) onFailed(event, number, cause);
     if (clock.monotonic() > endsAtMs && event !== events.at(-1))
       return { pairs, to: event.position, next: 'more' };
@@ -190,7 +190,7 @@ async function readUndecided(
 ): Promise<{
   readonly events: readonly UndecidedEvent[];
   readonly end: number;
-  readonly next: Asked['next'];
+  readonly next: Decisions['next'];
 }> {
   const { names } = reader;
   const event = names.table('$event');
@@ -205,8 +205,8 @@ async function readUndecided(
   );
   const reached = rows.filter(([position]) => Number(position) <= safe);
   const end = Number(reached.at(-1)?.[0] ?? from);
-  const found = Number(rows[0]?.[9] ?? 0);
-  const isWhole = rows.length === found && found < eventsMax;
+  const rowCount = Number(rows[0]?.[9] ?? 0);
+  const isWhole = rows.length === rowCount && rowCount < eventsMax;
   const next = reached.length < rows.length ? 'unsafe' : isWhole ? 'nothing' : 'more';
   return { events: reached.flatMap(toUndecided), end, next };
 }
@@ -223,12 +223,12 @@ function toUndecided([
   body,
   expunged,
 ]: Tuple): UndecidedEvent[] {
-  const found = recordEventKinds.find((one) => one === kind);
-  if (found === undefined || expunged !== null) return [];
+  const recordKind = recordEventKinds.find((one) => one === kind);
+  if (recordKind === undefined || expunged !== null) return [];
   return [
     {
       position: Number(position),
-      kind: found,
+      kind: recordKind,
       collection: String(collection),
       record: String(record),
       revision: Number(revision),

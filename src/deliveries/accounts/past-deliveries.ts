@@ -16,19 +16,19 @@ export interface PastDelivery {
  * endpoints of its own collection alone.
  */
 export class PastDeliveries {
-  readonly #asking = new Set<Promise<void>>();
+  readonly #checks = new Set<Promise<void>>();
 
   /** Calls `then` with the delivery as it may be sent, or with the fate of one that is not sent. */
-  ask(delivery: PastDelivery, then: (answer: PendingDelivery) => void): void {
-    const asking = toSend(delivery)
+  check(delivery: PastDelivery, then: (answer: PendingDelivery) => void): void {
+    const checked = toSend(delivery)
       .then(then)
-      .finally(() => this.#asking.delete(asking));
-    this.#asking.add(asking);
+      .finally(() => this.#checks.delete(checked));
+    this.#checks.add(checked);
   }
 
   /** Resolves when nothing is asked any more. */
   async settled(): Promise<void> {
-    while (this.#asking.size > 0) await Promise.all(this.#asking);
+    while (this.#checks.size > 0) await Promise.all(this.#checks);
   }
 }
 
@@ -39,7 +39,7 @@ async function toSend(delivery: PastDelivery, tries = 1): Promise<PendingDeliver
   const { instance, endpoint, pending } = delivery;
   try {
     const message = await pastMessage(instance, endpoint.owner, pending.key.event);
-    return message === undefined ? { ...pending, fate: 'withheld' } : { ...pending, ...message };
+    return message === undefined ? { ...pending, disposition: 'withheld' } : { ...pending, ...message };
   } catch (error) {
     // They are read again by now.
     if (error instanceof OutdatedDefinitions && tries < triesMax) return toSend(delivery, tries + 1);
@@ -49,6 +49,6 @@ async function toSend(delivery: PastDelivery, tries = 1): Promise<PendingDeliver
       'Whether an account may still view a record could not be found out; trying again.',
       about,
     );
-    return { ...pending, fate: 'postponed' };
+    return { ...pending, disposition: 'postponed' };
   }
 }

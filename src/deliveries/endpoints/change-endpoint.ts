@@ -25,12 +25,12 @@ import {
   refuseFixed,
 } from '../../endpoints/endpoint.ts';
 import { newSigningSecret } from '../../sending/signature.ts';
-import { type AlertMailer, giveAlert, storeDisabled } from '../endpoint-alerts.ts';
+import { type AlertMailer, sendAlert, storeDisabled } from '../endpoint-alerts.ts';
 import { warnOfEndpoint } from '../../endpoints/endpoint-warnings.ts';
 import { endLane, skippedCause, skipWaiting } from '../skip-waiting.ts';
 import { closeLane, halfOpenLane, openLane } from '../lane-store.ts';
 import { countReplay, planWaiting, replayWaiting } from '../replays/replays.ts';
-import { cancelFailed, deletedCause, releaseAll, sendWaiting } from '../outcomes.ts';
+import { cancelFailed, deletedCause, releaseAll, sendWaiting } from '../delivery-outcomes.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -89,7 +89,7 @@ export async function insertEndpoint(
   { settings, status, secret = newSigningSecret() }: NewEndpoint,
 ): Promise<Endpoint> {
   const now = toTimestamp(clock.now());
-  const given: Omit<Endpoint, 'number'> = {
+  const values: Omit<Endpoint, 'number'> = {
     ...settings,
     id: newId(),
     status,
@@ -100,7 +100,7 @@ export async function insertEndpoint(
     created: now,
     updated: now,
   };
-  const endpoint = await endpoints.insert(tx, given);
+  const endpoint = await endpoints.insert(tx, values);
   await openLane(tx, endpoint.number);
   await followOwner(tx, { before: undefined, after: endpoint });
   await onChange?.(tx, { before: undefined, after: endpoint });
@@ -255,8 +255,8 @@ function refuseBroken(
   { collections, database, clock }: Pick<WebhookInstance, 'collections' | 'database' | 'clock'>,
   endpoint: Endpoint,
 ): void {
-  const wanted = endpoint.collections;
-  if (wanted.length > 0 && wanted.every((id) => collections.find(id) === undefined))
+  const ids = endpoint.collections;
+  if (ids.length > 0 && ids.every((id) => collections.find(id) === undefined))
     throw new AppError('conflict', 'None of its collections exists any more: give it others first.');
   const problem = filterProblem(endpoint, {
     collections,
@@ -314,7 +314,7 @@ export async function removeEndpoint(
  */
 export async function stopEndpoint(
   instance: WebhookInstance,
-  seen: Endpoint,
+  endpoint: Endpoint,
   {
     status,
     event,
@@ -329,8 +329,8 @@ export async function stopEndpoint(
 ): Promise<boolean> {
   let isStopped = false;
   await change(instance, async (tx, endpoints) => {
-    const existing = await endpoints.find(tx, seen.id);
-    if (existing === undefined || existing.status !== 'active' || existing.url !== seen.url) return;
+    const existing = await endpoints.find(tx, endpoint.id);
+    if (existing === undefined || existing.status !== 'active' || existing.url !== endpoint.url) return;
     const updated = timeOfChange(existing, instance.clock);
     const after = { ...existing, status, statusReason: reason, updated };
     await endpoints.update(tx, after);
@@ -339,7 +339,7 @@ export async function stopEndpoint(
       isStopped = true;
       warnOfEndpoint(instance, existing, { kind: status, event, cause: reason });
       if (status === 'disabled')
-        giveAlert(instance, { kind: status, endpoint: after, event, cause: reason }, mailer);
+        sendAlert(instance, { kind: status, endpoint: after, event, cause: reason }, mailer);
     });
   });
   return isStopped;
@@ -355,9 +355,9 @@ export async function getEndpoint(
   endpoints: EndpointStore,
   id: string,
 ): Promise<Endpoint> {
-  const found = await endpoints.find(reader, id);
-  if (found === undefined) throw notFound();
-  return found;
+  const endpoint = await endpoints.find(reader, id);
+  if (endpoint === undefined) throw notFound();
+  return endpoint;
 }
 
 /** Forgets what is known of the receiver where a change makes it another one, or may be what it needs. */

@@ -57,8 +57,8 @@ export async function checkEndpoint(
   const others = all.filter((endpoint) => endpoint !== existing);
   const context = { ...contextOf(saving, policy, others), ...(existing && { existing }) };
   const refused = existing === undefined ? {} : refusedMembers(caller, body, existing);
-  const given = existing === undefined ? ownedBody(caller, body) : without(body, Object.keys(refused));
-  const { settings, problems: ofSettings } = readSettings(given, context);
+  const members = existing === undefined ? ownedBody(caller, body) : without(body, Object.keys(refused));
+  const { settings, problems: ofSettings } = readSettings(members, context);
   const problems: FieldErrors = {
     ...(!isNew && existing === undefined && { id: invalidValue('There is no such endpoint.') }),
     ...problemsOf((failed) => checkFixed(body, existing, failed)),

@@ -39,8 +39,8 @@ export function parseStatsQuery(query: QueryReader, now: number): StatsRange {
   const to = timeParameter(query, 'to') ?? now;
   const from = timeParameter(query, 'from') ?? to - 24 * hourMs;
   if (from >= to) throw parameterError('from', 'Must be before `to`.');
-  const given = query.get('step') || (to - from > 7 * 24 * hourMs ? 'day' : 'hour');
-  const step = statsSteps.find((one) => one === given);
+  const stepName = query.get('step') || (to - from > 7 * 24 * hourMs ? 'day' : 'hour');
+  const step = statsSteps.find((one) => one === stepName);
   if (step === undefined) throw parameterError('step', `Must be one of ${statsSteps.join(', ')}.`);
   const hours = stepHours[step];
   const start = Math.floor(from / hourMs / hours) * hours;
@@ -82,7 +82,7 @@ interface Stats {
 }
 
 /** What is still to be sent. */
-interface Waiting {
+interface BacklogStats {
   /** How many deliveries; not more than `waitingMax` are counted. */
   readonly waiting: number;
   readonly waitingMax: number;
@@ -92,7 +92,7 @@ interface Waiting {
   readonly oldestWaiting: string;
 }
 
-export interface EndpointStats extends Stats, Waiting, EndpointMatches {
+export interface EndpointStats extends Stats, BacklogStats, EndpointMatches {
   readonly endpoint: string;
   readonly state: string;
 }
@@ -126,7 +126,7 @@ interface InstanceFigures extends Figures {
   readonly events: number | null;
 }
 
-export interface InstanceStats extends Stats, Waiting {
+export interface InstanceStats extends Stats, BacklogStats {
   /** The beginning of the first step, and the end of the last one. */
   readonly from: string;
   readonly to: string;

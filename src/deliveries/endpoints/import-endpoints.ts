@@ -4,7 +4,7 @@ import { isJsonObject } from '../../base/json.ts';
 import { fieldError, invalidValue, unknownMembers } from '../../fields/field-error.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
 import type { Reader, Transaction } from '../../storage/database.ts';
-import { cancelFailed, deletedCause, releaseAll } from '../outcomes.ts';
+import { cancelFailed, deletedCause, releaseAll } from '../delivery-outcomes.ts';
 import {
   changeSettings,
   contextOf,
@@ -65,9 +65,9 @@ export async function importEndpoints(
   }
   const { planned, created } = await database.write(
     async (tx) => {
-      const made = plan(await endpoints.all(tx));
-      await requireOwners(tx, saving, made);
-      return { planned: made, created: await applyPlan(tx, saving, made) };
+      const importPlan = plan(await endpoints.all(tx));
+      await requireOwners(tx, saving, importPlan);
+      return { planned: importPlan, created: await applyPlan(tx, saving, importPlan) };
     },
     { isExclusive: true },
   );
@@ -271,13 +271,13 @@ async function applyPlan(
 
 function answerOf(
   { created, updated, unchanged, deleted }: ImportPlan,
-  made: readonly Endpoint[],
+  endpoints: readonly Endpoint[],
 ): EndpointImport {
   return {
     created: created.map(({ settings: { name } }, at) => ({
-      ...(made[at] && { id: made[at].id }),
+      ...(endpoints[at] && { id: endpoints[at].id }),
       name,
-      secret: made[at]?.secret ?? '',
+      secret: endpoints[at]?.secret ?? '',
     })),
     updated: updated.map(({ before: { id, name }, changed }) => ({ id, name, changed })),
     unchanged: unchanged.map(({ id, name }) => ({ id, name })),

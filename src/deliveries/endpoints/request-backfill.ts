@@ -29,10 +29,10 @@ export async function requestBackfill(
   const endpoint = await readEndpoint(saving, id);
   const { name, filter, rate, dryRun } = decodeBackfill(body);
   const { caller = operator } = saving;
-  const found = await records.find(name);
+  const match = await records.find(name);
   // Records that an API key does not reach are not counted for it, nor sent to an endpoint of its choice.
-  const reached = found !== undefined && reaches(caller, found) ? found : undefined;
-  const collection = requireTold(reached, endpoint, name);
+  const reached = match !== undefined && reaches(caller, match) ? match : undefined;
+  const collection = requireSubscribed(reached, endpoint, name);
   const now = saving.dueClock.now();
   const what = { collection: collection.id, filter, now, author: caller };
   const total = await countRecords(records, what);
@@ -40,7 +40,7 @@ export async function requestBackfill(
   const backfill = await changeEndpoint(saving, id, async (tx, changed) => {
     await refuseSecond(tx, changed.number);
     // Since it was looked at above, both may have changed.
-    requireTold(collections.find(collection.id), changed, name);
+    requireSubscribed(collections.find(collection.id), changed, name);
     const range = { first: 1, last: await records.lastPosition(tx, collection.id), isDescending: false };
     const logEnd = await readLogEnd(tx);
     const replay = {
@@ -80,19 +80,19 @@ function decodeBackfill(body: Body): BackfillRequest {
 }
 
 /** Throws bad_request unless the endpoint is told of new records of the collection. */
-function requireTold(found: Collection | undefined, endpoint: Endpoint, name: string): Collection {
-  const problem = problemOf(found, endpoint, name);
-  if (found !== undefined && problem === undefined) return found;
+function requireSubscribed(collection: Collection | undefined, endpoint: Endpoint, name: string): Collection {
+  const problem = problemOf(collection, endpoint, name);
+  if (collection !== undefined && problem === undefined) return collection;
   throw new AppError('bad_request', failed, { details: { collection: invalidValue(problem ?? '') } });
 }
 
-function problemOf(found: Collection | undefined, endpoint: Endpoint, name: string): string | undefined {
-  if (found === undefined) return `There is no collection ${JSON.stringify(name)}.`;
-  if (!emitsEvents(found)) return `Records of ${found.name} have no events.`;
+function problemOf(collection: Collection | undefined, endpoint: Endpoint, name: string): string | undefined {
+  if (collection === undefined) return `There is no collection ${JSON.stringify(name)}.`;
+  if (!emitsEvents(collection)) return `Records of ${collection.name} have no events.`;
   if (!endpoint.events.includes('record.create'))
     return 'The endpoint is not told of new records: record.create is not among its events.';
-  if (wants(endpoint, { kind: 'record.create', collection: found.id })) return undefined;
-  return `The endpoint is not told of ${found.name}: it is not among its collections.`;
+  if (wants(endpoint, { kind: 'record.create', collection: collection.id })) return undefined;
+  return `The endpoint is not told of ${collection.name}: it is not among its collections.`;
 }
 
 async function readLogEnd(reader: Reader): Promise<number> {

@@ -107,8 +107,9 @@ async function decodePlan(
     ...unknownMembers(body, ['since', 'until', 'scope', 'filter', 'rate', 'dryRun'], []),
   };
   const { scope = 'failed', filter = '', rate = 0, dryRun = false } = body;
-  const found = replayScopes.find((one) => one === scope);
-  if (found === undefined) details['scope'] = invalidValue(`Must be one of ${replayScopes.join(', ')}.`);
+  const replayScope = replayScopes.find((one) => one === scope);
+  if (replayScope === undefined)
+    details['scope'] = invalidValue(`Must be one of ${replayScopes.join(', ')}.`);
   Object.assign(details, problemsOf({ filter, rate, dryRun }));
   const since = decodeTime(body, 'since', details);
   const trimmed = await readTrimmed(database);
@@ -120,7 +121,7 @@ async function decodePlan(
   const context = { collections, now: dueClock.now(), names: database.names };
   const eventFilter = text === '' ? undefined : parseEventFilter(text, context, endpoint.collections);
   const range = { ...(await readRange(database, { since, until })), isDescending: false };
-  const what = { endpoint, scope: found ?? 'failed', filter: text, eventFilter };
+  const what = { endpoint, scope: replayScope ?? 'failed', filter: text, eventFilter };
   const plan = { ...what, ...range, rate: Number(rate) };
   return { dryRun: dryRun === true, plan };
 }
@@ -154,7 +155,7 @@ function decodeTime(
 /** Returns a replay with what became of its deliveries. Throws not_found. */
 export async function replayView(reader: Reader, id: string): Promise<ReplayView> {
   const replay = await readReplay(reader, id);
-  const { endpointId, number, scope, collection, state, cause, rate, filter, total, taken } = replay;
+  const { endpointId, number, scope, collection, state, cause, rate, filter, total } = replay;
   const { created, updated } = replay;
   const counts = await countByStatus(reader, number);
   const of = (...statuses: readonly string[]): number =>
@@ -169,7 +170,7 @@ export async function replayView(reader: Reader, id: string): Promise<ReplayView
     rate,
     filter,
     total,
-    taken,
+    taken: replay.takenCount,
     delivered: of('delivered'),
     failed: of('exhausted', 'expired', 'cancelled'),
     pending: of('pending'),

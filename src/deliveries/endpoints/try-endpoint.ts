@@ -1,6 +1,6 @@
 import { closeLane, halfOpenLane } from '../lane-store.ts';
 import { readLane } from '../list-lanes.ts';
-import { sendWaiting } from '../outcomes.ts';
+import { sendWaiting } from '../delivery-outcomes.ts';
 import { changeEndpoint, getEndpoint, type LaneSaving } from './change-endpoint.ts';
 
 /** Makes a probe of an endpoint due at once if its breaker is open, whichever node sends to it. Throws not_found. */

@@ -26,11 +26,11 @@ test('the backlog is counted at most every five seconds, of instances that are o
   await Promise.all([backlog.refresh(), backlog.refresh()]);
   await backlog.refresh();
   assert.deepEqual(asked, [id, 'a closed one']);
-  const { slug, waiting, ageMs } = backlog.known.get(id) ?? {};
-  assert.deepEqual([backlog.known.size, slug, waiting], [1, 'default', 1]);
+  const { slug, waiting, ageMs } = backlog.backlogs.get(id) ?? {};
+  assert.deepEqual([backlog.backlogs.size, slug, waiting], [1, 'default', 1]);
   assert.ok((ageMs ?? 0) > 0);
   nowMs += freshMs;
   working.delete(id);
   await backlog.refresh();
-  assert.equal(backlog.known.size, 0);
+  assert.equal(backlog.backlogs.size, 0);
 });

@@ -33,7 +33,7 @@ export interface InstanceBacklog {
 export class BacklogCounter {
   readonly #options: BacklogOptions;
   /** Those that were read longest ago come first. */
-  readonly #known = new Map<string, InstanceBacklog>();
+  readonly #backlogs = new Map<string, InstanceBacklog>();
   /** How often an instance could not be read. */
   failures = 0;
   #readAtMs = Number.NEGATIVE_INFINITY;
@@ -44,8 +44,8 @@ export class BacklogCounter {
   }
 
   /** What is known, by instance. */
-  get known(): ReadonlyMap<string, InstanceBacklog> {
-    return this.#known;
+  get backlogs(): ReadonlyMap<string, InstanceBacklog> {
+    return this.#backlogs;
   }
 
   /** Reads again what is too old. Never rejects: what is known of an instance that cannot be read stays, and the failure is counted. */
@@ -61,17 +61,17 @@ export class BacklogCounter {
 
   async #read(): Promise<void> {
     const ids = this.#options.instances();
-    for (const id of this.#known.keys()) if (!ids.has(id)) this.#known.delete(id);
+    for (const id of this.#backlogs.keys()) if (!ids.has(id)) this.#backlogs.delete(id);
     const endMs = this.#options.clock.monotonic() + roundMs;
-    const unread = [...ids].filter((id) => !this.#known.has(id));
-    for (const id of [...unread, ...this.#known.keys()]) {
+    const unread = [...ids].filter((id) => !this.#backlogs.has(id));
+    for (const id of [...unread, ...this.#backlogs.keys()]) {
       if (this.#options.clock.monotonic() >= endMs) return;
       const loan = this.#options.borrow(id);
       if (loan === undefined) continue;
       try {
         const read = await readOne(loan.instance);
-        this.#known.delete(id);
-        this.#known.set(id, read);
+        this.#backlogs.delete(id);
+        this.#backlogs.set(id, read);
       } catch (error) {
         this.failures += 1;
         const message = 'What waits to be sent could not be counted; trying again.';

@@ -31,19 +31,19 @@ export async function averageEventsPerDay(
     sql`SELECT kind, collection, count(*), min(created) FROM (${newest}) AS newest GROUP BY kind, collection`,
   );
   let all = 0;
-  let wanted = 0;
+  let matches = 0;
   let oldest = now;
   for (const [name, collection, count, first] of rows) {
     all += Number(count);
     oldest = Math.min(oldest, fromTimestamp(String(first)));
     const kind = recordEventKinds.find((one) => one === name);
     if (kind !== undefined && wants(endpoint, { kind, collection: String(collection) }))
-      wanted += Number(count);
+      matches += Number(count);
   }
   const keptSince = trimmed.time === '' ? begin : Math.max(begin, fromTimestamp(trimmed.time));
   const lookedAtSince = all < eventsMax ? keptSince : oldest;
   const days = Math.max(hourMs, now - lookedAtSince) / dayMs;
-  return Math.round((wanted / days) * 10) / 10;
+  return Math.round((matches / days) * 10) / 10;
 }
 
 /**
@@ -72,10 +72,10 @@ export async function countEventsBySteps(
   const keptFrom = trimmed.time === '' ? start : hourBehind(trimmed.time);
   // The hour in which the count has ended is not whole.
   const countedFrom = all < eventsMax ? start : (counts[0]?.hour ?? start) + 1;
-  const known = Math.max(keptFrom, countedFrom);
+  const completeFrom = Math.max(keptFrom, countedFrom);
   return Array.from({ length: (end - start) / hours }, (_, index) => {
     const first = start + index * hours;
-    if (first < known) return null;
+    if (first < completeFrom) return null;
     return counts.reduce(
       (sum, { hour, changes }) => sum + (hour >= first && hour < first + hours ? changes : 0),
       0,

@@ -14,7 +14,7 @@ import type { InlineColumn, Names, Reader, Row, Transaction, Tuple } from '../..
 import { deliveryId, type DeliveryKey, keyText } from '../deliveries.ts';
 import { type DeliveryStatus, deliveryStatuses } from '../delivery.ts';
 import { isReached } from '../../endpoints/endpoint-reach.ts';
-import { deletedCause, moveDelivery } from '../outcomes.ts';
+import { deletedCause, moveDelivery } from '../delivery-outcomes.ts';
 import { recordKey } from '../record-order.ts';
 import { findPendingKeys } from './pending-keys.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
@@ -140,12 +140,12 @@ async function narrow(reader: Reader, filter: FilterTree | undefined): Promise<N
   if (endpoint !== undefined) conditions.push(sql`d.endpoint = ${endpoint}`);
   const pending = event === undefined && status === 'pending' ? await findPendingKeys(reader, endpoint) : [];
   if (event === undefined && status === 'pending' && pending !== undefined) {
-    const given = names.valuesTable(
+    const keys = names.valuesTable(
       keyColumns,
       pending.map((key) => [key.event, key.endpoint]),
     );
     conditions.push(
-      sql`(d.event, d.endpoint) IN (SELECT CAST(given.event AS bigint), CAST(given.endpoint AS bigint) FROM ${given})`,
+      sql`(d.event, d.endpoint) IN (SELECT CAST(given.event AS bigint), CAST(given.endpoint AS bigint) FROM ${keys})`,
     );
   }
   if (status === 'exhausted')
@@ -328,9 +328,9 @@ async function readAttempts(
   );
   for (const row of rows) {
     const key = keyText({ event: Number(row['event']), endpoint: Number(row['endpoint']) });
-    const known = attempts.get(key);
-    if (known === undefined) attempts.set(key, [attemptView(row, withAnswers)]);
-    else known.push(attemptView(row, withAnswers));
+    const ofDelivery = attempts.get(key);
+    if (ofDelivery === undefined) attempts.set(key, [attemptView(row, withAnswers)]);
+    else ofDelivery.push(attemptView(row, withAnswers));
   }
   return attempts;
 }
@@ -361,7 +361,8 @@ function toKey(tuple: Tuple): DeliveryKey {
 }
 
 function toView(tuple: Tuple, attempts: readonly AttemptView[]): DeliveryView {
-  const [, , endpoint, event, kind, collection, record, status, cause, due, created, updated, made] = tuple;
+  const [, , endpoint, event, kind, collection, record, status, cause, due, created, updated, attemptCount] =
+    tuple;
   return {
     id: deliveryId(String(event), String(endpoint)),
     endpoint: String(endpoint),
@@ -375,7 +376,7 @@ function toView(tuple: Tuple, attempts: readonly AttemptView[]): DeliveryView {
     created: String(created),
     updated: String(updated),
     // Attempts are read a moment later than the delivery: newer ones do not fit the status shown here.
-    attempts: attempts.filter(({ number }) => Number(number) <= Number(made)),
+    attempts: attempts.filter(({ number }) => Number(number) <= Number(attemptCount)),
   };
 }
 

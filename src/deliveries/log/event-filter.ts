@@ -49,8 +49,8 @@ export function parseEventFilter(
 ): EventFilter {
   const filter = { ...context, tree: parseFilter(text) };
   const all = context.collections.all().filter(({ name }) => !name.startsWith('_'));
-  const asked = only.length === 0 ? all : all.filter(({ id }) => only.includes(id));
-  const compiled = asked.map((collection) => compile(filter, collection, names));
+  const targets = only.length === 0 ? all : all.filter(({ id }) => only.includes(id));
+  const compiled = targets.map((collection) => compile(filter, collection, names));
   const problem = compiled.find((one) => one instanceof AppError);
   const fits = compiled.some((one) => !(one instanceof AppError));
   if (problem !== undefined && (only.length > 0 || !fits)) throw problem;
@@ -97,7 +97,7 @@ export async function filterEvents(
   const sizes = await reader.tuples(
     sql`SELECT position, length(body) ${among(positions)} AND expunged IS NULL ORDER BY position`,
   );
-  const found = new Set<number>();
+  const matches = new Set<number>();
   for (const together of byBytes(sizes)) {
     const rows = await reader.tuples(sql`SELECT position, collection, body ${among(together)}`);
     const events = rows.map(([position, collection, body]) => ({
@@ -106,9 +106,9 @@ export async function filterEvents(
       // The column is a BLOB and never null.
       body: body as Uint8Array,
     }));
-    for (const position of await matchingEvents(reader, filter, events)) found.add(position);
+    for (const position of await matchingEvents(reader, filter, events)) matches.add(position);
   }
-  return positions.filter((position) => found.has(position));
+  return positions.filter((position) => matches.has(position));
 }
 
 /** Parts positions by the bytes of what stands there. */
@@ -135,7 +135,7 @@ async function matchingEvents(
   filter: EventFilter,
   events: readonly FilteredEvent[],
 ): Promise<ReadonlySet<number>> {
-  const found = new Set<number>();
+  const matches = new Set<number>();
   for (const [id, its] of Map.groupBy(events, ({ collection }) => collection)) {
     const collection = filter.collections.all().find((one) => one.id === id);
     const condition = collection && compile(filter, collection, reader.names);
@@ -144,10 +144,10 @@ async function matchingEvents(
     for (let at = 0; at < its.length; at += together) {
       const rows = its.slice(at, at + together).map((event) => rowOf(collection, event, reader.names));
       const statement = sql`SELECT "$place" FROM (${joinSql(rows, ' UNION ALL ')}) AS ${baseAlias} WHERE ${condition}`;
-      for (const [position] of await reader.search(statement)) found.add(Number(position));
+      for (const [position] of await reader.search(statement)) matches.add(Number(position));
     }
   }
-  return found;
+  return matches;
 }
 
 function rowOf(collection: Collection, { position, body }: FilteredEvent, names: Names): Sql {

@@ -6,7 +6,7 @@ import { sql } from '../../sql/sql.ts';
 import type { Transaction } from '../../storage/database.ts';
 import { readBody, thinBody } from '../deliveries.ts';
 import { expungedCause } from '../delivery.ts';
-import { outcomeColumns } from '../outcomes.ts';
+import { outcomeColumns } from '../delivery-outcomes.ts';
 import { recordKey, releaseNext } from '../record-order.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 
@@ -39,8 +39,8 @@ export async function expungeEvent(
       value === null ? undefined : String(value),
     );
     if (expunged !== undefined) return;
-    const told = kind === 'test' ? kindOfBody(await readBody(tx, position)) : kind;
-    const about = { kind: told ?? '', collectionName: collectionName ?? '', record: record ?? '' };
+    const eventKind = kind === 'test' ? kindOfBody(await readBody(tx, position)) : kind;
+    const about = { kind: eventKind ?? '', collectionName: collectionName ?? '', record: record ?? '' };
     const body = thinBody({ ...about, created: created ?? '' }, instanceId);
     const now = dueClock.now();
     await tx.run(sql`
@@ -71,13 +71,13 @@ async function cancelAll(tx: Transaction, { position, now, updated }: Cancelling
   const isOver = sql`EXISTS (SELECT 1 FROM ${names.table('$gap')} g
     WHERE ${names.scopeOf('g')} AND g.endpoint = d.endpoint AND g.first <= d.event AND g.last >= d.event)`;
   await tx.run(sql`
-    INSERT INTO ${outcome} AS known (${names.scopeColumn}${outcomeColumns})
+    INSERT INTO ${outcome} AS existing (${names.scopeColumn}${outcomeColumns})
     SELECT ${names.scopeValue}d.event, d.endpoint, 'cancelled', 0, CAST(${now} AS bigint), 0, ${recordKey(sql`e`)}, ${expungedCause},
       CAST(NULL AS bigint), ${updated}
     FROM ${of} LEFT JOIN ${outcome} o ON ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint
     WHERE ${names.scopeOf('d')} AND d.event = ${position} AND (o.status = 'pending' OR (o.event IS NULL AND NOT ${isOver}))
     ON CONFLICT (${names.scopeColumn}event, endpoint) DO UPDATE SET status = 'cancelled', cause = excluded.cause, updated = excluded.updated
-    WHERE known.status = 'pending'`);
+    WHERE existing.status = 'pending'`);
   const rows = await tx.tuples(
     sql`SELECT d.endpoint, ${recordKey(sql`e`)} FROM ${of} WHERE ${names.scopeOf('d')} AND d.event = ${position}`,
   );

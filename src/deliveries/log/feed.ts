@@ -71,9 +71,9 @@ const waiters = new WeakMap<object, number>();
 export function parseFeedQuery(query: QueryReader): FeedQuery {
   const text = (name: string): string | undefined => query.get(name) || undefined;
   const since = timeParameter(query, 'since');
-  const given = ['cursor', 'since', 'consumer'].filter((name) => text(name) !== undefined);
-  if (given[1] !== undefined)
-    throw parameterError(given[1], `Only one of cursor, since and consumer says where to begin.`);
+  const starts = ['cursor', 'since', 'consumer'].filter((name) => text(name) !== undefined);
+  if (starts[1] !== undefined)
+    throw parameterError(starts[1], `Only one of cursor, since and consumer says where to begin.`);
   return {
     cursor: text('cursor'),
     since,
@@ -100,9 +100,9 @@ function integerOf(
 
 function kindsOf(text: string | undefined): readonly RecordEventKind[] {
   if (text === undefined) return recordEventKinds;
-  const asked = text.split(',');
-  const kinds = recordEventKinds.filter((kind) => asked.includes(kind));
-  if (kinds.length === asked.length) return kinds;
+  const names = text.split(',');
+  const kinds = recordEventKinds.filter((kind) => names.includes(kind));
+  if (kinds.length === names.length) return kinds;
   throw parameterError('events', `Expected some of ${recordEventKinds.join(', ')}.`);
 }
 
@@ -241,9 +241,9 @@ async function signerOf(
     if (message === undefined) return undefined;
     const { id, position: _, ...event } = row;
     // An event that is fetched is no part of the work of the request that has caused it.
-    const told = { ...event, ...message, eventId: id, attempt: 1, traceparent: '', tracestate: '' };
+    const content = { ...event, ...message, eventId: id, attempt: 1, traceparent: '', tracestate: '' };
     const request = toAttemptRequest(
-      { ...told, deliveryId: deliveryId(id, endpointId) },
+      { ...content, deliveryId: deliveryId(id, endpointId) },
       { endpoint, instanceId: instance.id, nowMs: instance.clock.now(), version },
     );
     const flat = requestHeaders(request, Math.floor(instance.clock.now() / 1_000));
@@ -275,12 +275,12 @@ async function readPage(
       WHERE ${names.scope} AND position > ${position}${upTo} ORDER BY position${limit(feedLimits.walkMax)})
     SELECT position, bytes, (SELECT max(position) FROM walked) FROM walked
     WHERE kind${names.anyOf(kinds)}${ofCollections} ORDER BY position LIMIT CAST(${perPage} AS bigint)`);
-  const wanted = upToBytes(rows.map(([at, bytes]) => ({ at: Number(at), bytes: Number(bytes) })));
-  if (wanted.length === 0) return { items: [], end: await endOf(database, query, upTo) };
-  const isWhole = wanted.length === rows.length && rows.length < perPage;
-  const end = isWhole ? Number(rows[0]?.[2]) : (wanted.at(-1) ?? position);
-  const told = filter === undefined ? wanted : await filterEvents(database, filter, wanted);
-  return { items: told.length === 0 ? [] : await readItems(database, told, sign), end };
+  const positions = upToBytes(rows.map(([at, bytes]) => ({ at: Number(at), bytes: Number(bytes) })));
+  if (positions.length === 0) return { items: [], end: await endOf(database, query, upTo) };
+  const isWhole = positions.length === rows.length && rows.length < perPage;
+  const end = isWhole ? Number(rows[0]?.[2]) : (positions.at(-1) ?? position);
+  const matches = filter === undefined ? positions : await filterEvents(database, filter, positions);
+  return { items: matches.length === 0 ? [] : await readItems(database, matches, sign), end };
 }
 
 /** Returns the end of a walk that has found nothing. */

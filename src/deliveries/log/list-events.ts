@@ -60,12 +60,14 @@ export async function listEvents(
 ): Promise<ListResult<EventView>> {
   const table: ListedTable = { name: '$event', columns, resolve };
   const [collection = '', id = ''] = record?.split('/') ?? [];
-  const found = collections.find(collection)?.id ?? collection;
+  const collectionId = collections.find(collection)?.id ?? collection;
   const conditions = [
     ...(record === null
       ? []
-      : [sql`record = ${id} AND collection = ${found} AND kind${database.names.anyOf(recordEventKinds)}`]),
-    ...tellsReached(database.names, caller),
+      : [
+          sql`record = ${id} AND collection = ${collectionId} AND kind${database.names.anyOf(recordEventKinds)}`,
+        ]),
+    ...reachedDelivery(database.names, caller),
   ];
   const where = conditions.length === 0 ? undefined : joinSql(conditions, ' AND ');
   const source = {
@@ -83,7 +85,7 @@ export async function listEvents(
 }
 
 /** Returns the condition that one at least of the endpoints that the caller reaches is told of an event; none for who reaches all. */
-function tellsReached(names: Names, caller: Caller): readonly Sql[] {
+function reachedDelivery(names: Names, caller: Caller): readonly Sql[] {
   const reached = isReached(names, sql`d.endpoint`, caller);
   if (reached === undefined) return [];
   const delivery = names.table('$delivery');
@@ -140,15 +142,15 @@ async function bodyOfReached(
 ): Promise<JsonObject> {
   const { deliveries, record } = view;
   const kind = sentKind(view, body);
-  const told = new Set(deliveries.map(({ endpoint }) => endpoint));
+  const endpointIds = new Set(deliveries.map(({ endpoint }) => endpoint));
   const bodies = (await endpoints.stored(database))
-    .filter((endpoint) => told.has(endpoint.id))
+    .filter((endpoint) => endpointIds.has(endpoint.id))
     .map((endpoint) => toJson(shapeBody({ kind, record, body, isThin, context }, endpoint)));
-  const shown = Object.entries(together(bodies)).map(([name, value]) => {
+  const members = Object.entries(together(bodies)).map(([name, value]) => {
     const parts = bodies.map((one) => one[name]).filter(isJsonObject);
     return [name, parts.length === 0 ? value : together(parts)] as const;
   });
-  return Object.fromEntries(shown);
+  return Object.fromEntries(members);
 }
 
 function together(objects: readonly JsonObject[]): JsonObject {

@@ -87,13 +87,13 @@ const columns: readonly InlineColumn[] = [
 async function store(database: Database, moved: readonly MovedCursor[]): Promise<void> {
   if (moved.length === 0) return;
   const { names } = database;
-  const given = names.valuesTable(
+  const values = names.valuesTable(
     columns,
     moved.map(({ endpoint, cursor }) => [endpoint, cursor]),
   );
   await database.write((tx) =>
     tx.run(sql`
-      UPDATE ${names.table('$lane')} AS l SET cursor = CAST(given.cursor AS bigint) FROM ${given}
+      UPDATE ${names.table('$lane')} AS l SET cursor = CAST(given.cursor AS bigint) FROM ${values}
       WHERE ${names.scopeOf('l')} AND l.endpoint = CAST(given.endpoint AS bigint) AND l.cursor < CAST(given.cursor AS bigint)`),
   );
 }

@@ -87,7 +87,7 @@ export async function pastMessage(
   return {
     body: isThin ? thinBody(event, instance.id) : body,
     isThin,
-    context: shownContext(event, collection),
+    context: visibleContext(event, collection),
   };
 }
 
@@ -144,8 +144,8 @@ async function presentOf(
 }
 
 /** The names of fields that are hidden by now are not told either. */
-function shownContext({ context }: LoggedEvent, { fields }: Collection): EventContext | undefined {
+function visibleContext({ context }: LoggedEvent, { fields }: Collection): EventContext | undefined {
   if (context?.changed === undefined) return context;
-  const shown = new Set(fields.flatMap(({ name, hidden }) => (hidden ? [] : [name])));
-  return { ...context, changed: context.changed.filter((name) => shown.has(name)) };
+  const visible = new Set(fields.flatMap(({ name, hidden }) => (hidden ? [] : [name])));
+  return { ...context, changed: context.changed.filter((name) => visible.has(name)) };
 }

@@ -93,14 +93,14 @@ function decode(
 
 async function readLast(reader: Reader, collection: Collection): Promise<readonly LoggedChange[]> {
   const { names } = reader;
-  const found = await reader.tuples(sql`
+  const rows = await reader.tuples(sql`
     WITH walked AS MATERIALIZED (
       SELECT position, kind, collection, length(body) AS bytes, expunged FROM ${names.table('$event')}
       WHERE ${names.scope} ORDER BY position DESC${limit(walkMax)})
     SELECT position, bytes FROM walked WHERE collection = ${collection.id} AND kind${names.anyOf(recordEventKinds)} AND expunged IS NULL
     ORDER BY position DESC${limit(eventsMax)}`);
   let bytes = 0;
-  const positions = found
+  const positions = rows
     .filter(([, size], index) => (bytes += Number(size)) <= bytesMax || index === 0)
     .map(([position]) => Number(position));
   return readChanges(reader, collection, positions);

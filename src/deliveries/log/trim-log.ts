@@ -3,7 +3,7 @@ import { noteTrimmed } from '../../events/trimmed.ts';
 import { limit, sql, type Sql } from '../../sql/sql.ts';
 import type { Names, Transaction } from '../../storage/database.ts';
 import { undecidedFrom } from '../decision-cursor.ts';
-import { cancelFailed, deletedCause } from '../outcomes.ts';
+import { cancelFailed, deletedCause } from '../delivery-outcomes.ts';
 import { releaseStray } from '../record-order.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 

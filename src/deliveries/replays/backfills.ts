@@ -89,12 +89,12 @@ export async function advanceBackfill(
   const cursor = await readCursor(database, number);
   if (cursor === undefined) return over;
   const room = Math.min(lockedMax, await readRoom(database, number, allowed));
-  if (room === 0) return { taken: 0, isOver: false, isFull: true };
+  if (room === 0) return { count: 0, isOver: false, isFull: true };
   const what = choiceOf(replay);
   try {
     const next = await records.next(what, { after: cursor, upTo: replay.last }, room);
     const step = { replay, what, cursor, next, now };
-    return await database.write((tx) => take(tx, instance, step), { findsByKey: true });
+    return await database.write((tx) => takeNext(tx, instance, step), { findsByKey: true });
   } catch (error) {
     const cause = lastingCause(error);
     if (cause === undefined) throw error;
@@ -107,7 +107,7 @@ function choiceOf({ collection, filter, created }: Replay): RecordChoice {
   return { collection, filter, now: fromTimestamp(created) };
 }
 
-const over: ReplayStepResult = { taken: 0, isOver: true, isFull: false };
+const over: ReplayStepResult = { count: 0, isOver: true, isFull: false };
 
 async function readCursor(reader: Reader, number: number): Promise<number | undefined> {
   const { names } = reader;
@@ -158,7 +158,7 @@ interface BackfillStep {
   readonly now: number;
 }
 
-async function take(
+async function takeNext(
   tx: Transaction,
   instance: BackfillInstance,
   step: BackfillStep,
@@ -170,15 +170,19 @@ async function take(
   const endpoint = (await instance.endpoints.all(tx)).find((one) => one.number === replay.endpoint);
   if (cursor === undefined || endpoint === undefined) return over;
   // Another node has gone on with it meanwhile.
-  if (cursor !== step.cursor) return { taken: 0, isOver: false, isFull: false };
+  if (cursor !== step.cursor) return { count: 0, isOver: false, isFull: false };
   const locked = next.positions.length === 0 ? [] : await instance.records.lock(tx, what, next.positions);
-  const told = await toldSince(tx, replay, { endpoint, records: locked });
-  const untold = locked.filter(({ id }) => !told.has(id));
-  const { events, end = next.end } = await tell(tx, instance, { ...step, endpoint, records: untold });
+  const sentIds = await sentSince(tx, replay, { endpoint, records: locked });
+  const remaining = locked.filter(({ id }) => !sentIds.has(id));
+  const { events, end = next.end } = await appendEvents(tx, instance, {
+    ...step,
+    endpoint,
+    records: remaining,
+  });
   if (events.length > 0) await makeDue(tx, { replay, events, endpoint, now });
   const isOver = next.isLast && end === next.end;
-  await noteStep(tx, number, { cursor: end, taken: events.length, isOver, now });
-  return { taken: events.length, isOver, isFull: false };
+  await noteStep(tx, number, { cursor: end, count: events.length, isOver, now });
+  return { count: events.length, isOver, isFull: false };
 }
 
 /**
@@ -186,10 +190,10 @@ async function take(
  * is about to be: what is not decided yet comes behind the backfill, and must not come after a newer state. A change whose body was expunged may never
  * have been sent.
  */
-async function toldSince(
+async function sentSince(
   tx: Transaction,
   { collection, logEnd, endpoint: number }: Replay,
-  { endpoint, records }: Telling,
+  { endpoint, records }: BackfillTarget,
 ): Promise<ReadonlySet<string>> {
   if (records.length === 0) return new Set();
   const { names } = tx;
@@ -207,18 +211,18 @@ async function toldSince(
   return new Set(rows.map(([id]) => String(id)));
 }
 
-interface Telling {
+interface BackfillTarget {
   readonly endpoint: Endpoint;
   readonly records: readonly LockedRecord[];
 }
 
 /** Writes the events of those records that meet the endpoint's conditions. Returns their positions, and where the step ends if that is before its end, as the records are large or their conditions slow. */
-async function tell(
+async function appendEvents(
   tx: Transaction,
   { records, events, clock, collections }: BackfillInstance,
-  { replay, endpoint, what, records: untold }: BackfillStep & Telling,
+  { replay, endpoint, what, records: remaining }: BackfillStep & BackfillTarget,
 ): Promise<{ readonly events: readonly number[]; readonly end?: number }> {
-  if (untold.length === 0) return { events: [] };
+  if (remaining.length === 0) return { events: [] };
   const before = await lastEvent(tx);
   const isConditional = hasConditions(endpoint);
   const nowMs = clock.now();
@@ -231,20 +235,24 @@ async function tell(
   const ids: string[] = [];
   let length = 0;
   let end: number | undefined;
-  for (let at = 0; at < untold.length && end === undefined; at += readTogetherMax) {
-    const together = untold.slice(at, at + readTogetherMax).map(({ position }) => position);
+  for (let at = 0; at < remaining.length && end === undefined; at += readTogetherMax) {
+    const together = remaining.slice(at, at + readTogetherMax).map(({ position }) => position);
     for (const [index, { about, change }] of (await records.read(tx, what, together)).entries()) {
       length += about.dataJson.length;
       const isMet =
         !isConditional ||
         (await meetConditions(tx, [endpoint], { change, collections, now: nowMs })).length > 0;
       if (isMet) ids.push((await events.append(tx, { ...common, ...about })).id);
-      if (isConditional && clock.monotonic() - startMs > conditionsMsMax && at + index + 1 < untold.length) {
+      if (
+        isConditional &&
+        clock.monotonic() - startMs > conditionsMsMax &&
+        at + index + 1 < remaining.length
+      ) {
         end = together[index];
         break;
       }
     }
-    if (end === undefined && length >= jsonLengthMax && at + readTogetherMax < untold.length)
+    if (end === undefined && length >= jsonLengthMax && at + readTogetherMax < remaining.length)
       end = together.at(-1);
   }
   return { events: await positionsOf(tx, before, ids), ...(end !== undefined && { end }) };

@@ -40,7 +40,7 @@ export class ReplayRunner {
     endpoints: readonly Endpoint[],
     now: number,
   ): Promise<ReadonlySet<number>> {
-    const taking = new Set<number>();
+    const due = new Set<number>();
     for (const replay of this.#running) {
       if (this.#at(replay) > now) continue;
       const endpoint = endpoints.find(({ number }) => number === replay.endpoint);
@@ -53,11 +53,11 @@ export class ReplayRunner {
         continue;
       }
       const advanced = await advanceOne(instance, { replay, endpoint }, now);
-      if (advanced.taken > 0) taking.add(endpoint.number);
+      if (advanced.count > 0) due.add(endpoint.number);
       if (advanced.isOver) this.#running = this.#running.filter((one) => one !== replay);
       else this.#nextAt.set(replay.number, now + delayOf(replay, advanced));
     }
-    return taking;
+    return due;
   }
 
   #at({ number }: Replay): number {
@@ -86,16 +86,16 @@ async function advanceOne(
   } catch (error) {
     const about = { instance: instance.id, replay: replay.id, error, delayMs: failedMs };
     instance.logger.error('A replay could not go on; trying again.', about);
-    return { taken: 0, isOver: false, isFull: false, hasFailed: true };
+    return { count: 0, isOver: false, isFull: false, hasFailed: true };
   }
 }
 
 /** How long a replay waits after a step. One with a rate takes no more than that, on the average of a second. */
 function delayOf(
   { rate }: Replay,
-  { taken, isFull, hasFailed = false }: ReplayStepResult & { readonly hasFailed?: boolean },
+  { count, isFull, hasFailed = false }: ReplayStepResult & { readonly hasFailed?: boolean },
 ): number {
   if (hasFailed) return failedMs;
   if (isFull) return fullMs;
-  return rate === 0 ? 0 : Math.ceil((taken * 1_000) / rate);
+  return rate === 0 ? 0 : Math.ceil((count * 1_000) / rate);
 }

@@ -37,7 +37,7 @@ export interface Replay {
   readonly cursor: number;
   /** How many deliveries there were as it began, and how many were made due so far. */
   readonly total: number;
-  readonly taken: number;
+  readonly takenCount: number;
   readonly state: 'running' | 'done' | 'cancelled';
   /** Why the service has cancelled it, in words; otherwise ''. */
   readonly cause: string;
@@ -51,7 +51,7 @@ const takenTogetherMax = 256;
 
 /** What a step of a replay has done. */
 export interface ReplayStepResult {
-  readonly taken: number;
+  readonly count: number;
   readonly isOver: boolean;
   /** Whether nothing can be taken before some of what waits was sent. */
   readonly isFull: boolean;
@@ -110,7 +110,7 @@ function toReplay(row: Row): Replay {
     filter: String(row['filter']),
     cursor: Number(row['cursor']),
     total: Number(row['total']),
-    taken: Number(row['taken']),
+    takenCount: Number(row['taken']),
     // As above.
     state: String(row['state']) as Replay['state'],
     cause: String(row['cause']),
@@ -160,7 +160,7 @@ export async function lockCursor(tx: Transaction, number: number): Promise<numbe
 
 export interface ReplayStep {
   readonly cursor: number;
-  readonly taken: number;
+  readonly count: number;
   readonly isOver: boolean;
   readonly now: number;
 }
@@ -168,9 +168,9 @@ export interface ReplayStep {
 /** Notes how far a replay has come. */
 export async function noteStep(tx: Transaction, number: number, step: ReplayStep): Promise<void> {
   const { names } = tx;
-  const { cursor, taken, isOver, now } = step;
+  const { cursor, count, isOver, now } = step;
   await tx.run(sql`
-    UPDATE ${names.table('$replay')} SET cursor = ${cursor}, taken = taken + ${taken}, state = ${isOver ? 'done' : 'running'},
+    UPDATE ${names.table('$replay')} SET cursor = ${cursor}, taken = taken + ${count}, state = ${isOver ? 'done' : 'running'},
       updated = ${toTimestamp(now)} WHERE ${names.scope} AND number = ${number}`);
 }
 

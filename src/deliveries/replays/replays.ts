@@ -79,15 +79,15 @@ async function readCount(
   cursor: number,
 ): Promise<{ readonly end: number | undefined; readonly count: number }> {
   const { eventFilter } = plan;
-  const found = candidates(reader, plan, { cursor, walk: eventFilter === undefined ? walkMax : filteredMax });
+  const parts = candidates(reader, plan, { cursor, walk: eventFilter === undefined ? walkMax : filteredMax });
   if (eventFilter !== undefined) {
-    const [end] = await readEnd(reader, found);
-    const rows = await reader.tuples(foundByKeys(sql`${found.walked} ${found.select}`));
+    const [end] = await readEnd(reader, parts);
+    const rows = await reader.tuples(foundByKeys(sql`${parts.walked} ${parts.select}`));
     const positions = rows.map(([position]) => Number(position));
     return { end, count: (await filterEvents(reader, eventFilter, positions)).length };
   }
   const counted = sql`
-    ${found.walked} SELECT (SELECT ${found.end} FROM walked), (SELECT count(*) FROM (${found.select}) AS wanted)`;
+    ${parts.walked} SELECT (SELECT ${parts.end} FROM walked), (SELECT count(*) FROM (${parts.select}) AS matches)`;
   const [row] = await reader.tuples(foundByKeys(counted));
   const [end, count] = row ?? [];
   return { end: typeof end === 'number' ? end : undefined, count: Number(count) };
@@ -108,12 +108,12 @@ function candidates(
   { scope, first, last, isDescending, endpoint }: ReplayPlan,
   { cursor, walk }: Walk,
 ): { readonly walked: Sql; readonly end: Sql; readonly select: Sql } {
-  const isTold = scope === 'failed' || scope === 'waiting' || hasConditions(endpoint);
-  const position = isTold ? sql`event` : sql`position`;
+  const hasDelivery = scope === 'failed' || scope === 'waiting' || hasConditions(endpoint);
+  const position = hasDelivery ? sql`event` : sql`position`;
   const range = isDescending
     ? sql`${position} < ${cursor} AND ${position} >= ${first} ORDER BY ${position} DESC`
     : sql`${position} > ${cursor} AND ${position} <= ${last} ORDER BY ${position}`;
-  const source = isTold
+  const source = hasDelivery
     ? sql`SELECT event AS position, endpoint FROM ${names.table('$delivery')}`
     : sql`SELECT position, kind, collection, record, expunged FROM ${names.table('$event')}`;
   const outcome = sql`${names.table('$outcome')} o ON ${names.scopeOf('o')} AND o.event = w.position AND o.endpoint = ${endpoint.number}`;
@@ -135,11 +135,11 @@ function candidates(
   const isReached = isDescending
     ? sql`w.position >= (SELECT ${end} FROM walked)`
     : sql`w.position <= (SELECT ${end} FROM walked)`;
-  const wanted = isTold ? toldTo(names, endpoint, scope) : wantedOf(names, endpoint);
+  const isMatch = hasDelivery ? deliveryCondition(names, endpoint, scope) : eventCondition(names, endpoint);
   return {
     walked: sql`WITH walked AS MATERIALIZED (${source} WHERE ${names.scope} AND ${range}${limit(walk)})`,
     end,
-    select: sql`SELECT w.position FROM walked w LEFT JOIN ${outcome} WHERE ${wanted} AND ${conditions[scope]} AND ${isReached}`,
+    select: sql`SELECT w.position FROM walked w LEFT JOIN ${outcome} WHERE ${isMatch} AND ${conditions[scope]} AND ${isReached}`,
   };
 }
 
@@ -147,15 +147,15 @@ function candidates(
 const resentKinds: readonly string[] = [...recordEventKinds, ...operationalEventKinds, 'backfill'];
 
 /** Whoever has asked for a test has had its answer, and what was expunged is not sent. Nothing waits that is not to be sent: so of that the event need not be looked at. */
-function toldTo(names: Names, { number }: Endpoint, scope: LogScope): Sql {
-  const isTold = sql`w.endpoint = ${number}`;
-  if (scope === 'waiting') return isTold;
-  return sql`${isTold} AND EXISTS (SELECT 1 FROM ${names.table('$event')} e
+function deliveryCondition(names: Names, { number }: Endpoint, scope: LogScope): Sql {
+  const isOfEndpoint = sql`w.endpoint = ${number}`;
+  if (scope === 'waiting') return isOfEndpoint;
+  return sql`${isOfEndpoint} AND EXISTS (SELECT 1 FROM ${names.table('$event')} e
     WHERE ${names.scopeOf('e')} AND e.position = w.position AND e.kind${names.anyOf(resentKinds)} AND e.expunged IS NULL)`;
 }
 
 /** As `wants` has it. */
-function wantedOf(names: Names, { id, events, collections }: Endpoint): Sql {
+function eventCondition(names: Names, { id, events, collections }: Endpoint): Sql {
   const isOfKind = sql`w.kind${names.anyOf(events)} AND w.expunged IS NULL`;
   const isOfCollection =
     collections.length === 0 ? sql`w.collection <> ''` : sql`w.collection${names.anyOf(collections)}`;
@@ -216,7 +216,7 @@ export async function cancelReplay(tx: Transaction, replay: Replay, now: number)
     });
 }
 
-interface TakenPlan extends Replay {
+interface RunningPlan extends Replay {
   readonly scope: LogScope;
   readonly of: Endpoint;
   readonly eventFilter: EventFilter | undefined;
@@ -225,14 +225,14 @@ interface TakenPlan extends Replay {
 /** Makes the next deliveries of a replay due. Returns it as it is then, and whether it may go on at once. */
 export function advanceReplay(
   database: Database,
-  plan: TakenPlan,
+  plan: RunningPlan,
   { now, allowed }: { readonly now: number; readonly allowed: number },
 ): Promise<ReplayStepResult> {
   const advance = async (tx: Transaction): Promise<ReplayStepResult> => {
     const cursor = await lockCursor(tx, plan.number);
-    if (cursor === undefined) return { taken: 0, isOver: true, isFull: false };
+    if (cursor === undefined) return { count: 0, isOver: true, isFull: false };
     const room = await readRoom(tx, plan.number, allowed);
-    if (room === 0) return { taken: 0, isOver: false, isFull: true };
+    if (room === 0) return { count: 0, isOver: false, isFull: true };
     return take(tx, plan, { cursor, room, now });
   };
   return database.write(advance, { findsByKey: true });
@@ -240,22 +240,22 @@ export function advanceReplay(
 
 async function take(
   tx: Transaction,
-  { of: endpoint, eventFilter, ...replay }: TakenPlan,
+  { of: endpoint, eventFilter, ...replay }: RunningPlan,
   { cursor, room, now }: { readonly cursor: number; readonly room: number; readonly now: number },
 ): Promise<ReplayStepResult> {
   const { isDescending, number } = replay;
   const walk = eventFilter === undefined ? walkMax : filteredMax;
-  const found = candidates(tx, { ...replay, endpoint, eventFilter }, { cursor, walk });
+  const parts = candidates(tx, { ...replay, endpoint, eventFilter }, { cursor, walk });
   const order = isDescending ? sql`position DESC` : sql`position`;
   const rows = await tx.tuples(sql`
-    ${found.walked} SELECT position, (SELECT ${found.end} FROM walked) FROM (${found.select}) AS wanted ORDER BY ${order}${limit(room)}`);
+    ${parts.walked} SELECT position, (SELECT ${parts.end} FROM walked) FROM (${parts.select}) AS matches ORDER BY ${order}${limit(room)}`);
   const positions = rows.map(([position]) => Number(position));
-  const [end] = positions.length === room ? [positions.at(-1)] : await readEnd(tx, found);
+  const [end] = positions.length === room ? [positions.at(-1)] : await readEnd(tx, parts);
   const events = eventFilter === undefined ? positions : await filterEvents(tx, eventFilter, positions);
   if (events.length > 0) await makeDue(tx, { replay, events, endpoint, now });
   const isOver = end === undefined;
-  await noteStep(tx, number, { cursor: end ?? cursor, taken: events.length, isOver, now });
-  return { taken: events.length, isOver, isFull: false };
+  await noteStep(tx, number, { cursor: end ?? cursor, count: events.length, isOver, now });
+  return { count: events.length, isOver, isFull: false };
 }
 
 async function readEnd(

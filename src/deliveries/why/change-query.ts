@@ -40,7 +40,7 @@ export function conditionContext({
 }
 
 /** Returns which of these conditions the change meets; undefined where that takes too long, or cannot be asked. */
-export async function askAll(
+export async function evaluateConditions(
   query: ChangeQuery,
   conditions: readonly Sql[],
   timeoutMs: number = statementMs,

@@ -8,7 +8,7 @@ import {
   ownerCondition,
 } from '../../endpoints/endpoint-conditions.ts';
 import type { Endpoint } from '../../endpoints/endpoint.ts';
-import { askAll, type ChangeQuery, conditionContext } from './change-query.ts';
+import { evaluateConditions, type ChangeQuery, conditionContext } from './change-query.ts';
 import type { FalseComparison, Reason } from './explanation.ts';
 import { falseComparisons } from './false-comparisons.ts';
 
@@ -35,7 +35,7 @@ export async function explainConditions(
 ): Promise<ReadonlyMap<Endpoint, Verdict>> {
   const questions = endpoints.map((endpoint) => questionOf(query, endpoint));
   const open = questions.filter(({ verdict }) => verdict === undefined);
-  const answers = await askTogether(query, open);
+  const answers = await evaluateTogether(query, open);
   const verdicts = new Map<Endpoint, Verdict>();
   for (const question of questions) {
     const { endpoint, verdict } = question;
@@ -66,33 +66,33 @@ const asksBefore = /@old\.|:changed\b/;
 
 function questionOf(query: ChangeQuery, endpoint: Endpoint): Question {
   const { collection, change } = query;
-  const known = (reason: Reason | undefined): Question => ({
+  const withVerdict = (reason: Reason | undefined): Question => ({
     endpoint,
     verdict: { reason, isOfNow: false, comparisons: [] },
     owner: always,
     filter: always,
   });
-  if (!hasConditions(endpoint)) return known(undefined);
+  if (!hasConditions(endpoint)) return withVerdict(undefined);
   const context = conditionContext(query);
   const owner =
     endpoint.owner === '' ? always : (ownerCondition(endpoint.owner, collection, context) ?? never);
   const filter = endpoint.filter === '' ? always : filterCondition(endpoint, collection, context);
   if (!(filter instanceof AppError)) {
-    if (change.before === undefined && asksBefore.test(endpoint.filter)) return known('state-trimmed');
+    if (change.before === undefined && asksBefore.test(endpoint.filter)) return withVerdict('state-trimmed');
     return { endpoint, owner, filter };
   }
   // As in `endpointCondition`: one that can be used nowhere leaves nothing out.
   const isBroken = endpoint.collections.length > 0 || filterProblem(endpoint, context) !== undefined;
-  return isBroken ? { endpoint, owner, filter: always } : known('filter-unfit');
+  return isBroken ? { endpoint, owner, filter: always } : withVerdict('filter-unfit');
 }
 
-async function askTogether(
+async function evaluateTogether(
   query: ChangeQuery,
   questions: readonly Question[],
 ): Promise<ReadonlyMap<Question, Answer>> {
   const answers = new Map<Question, Answer>();
-  const ask = async (some: readonly Question[], timeoutMs?: number): Promise<boolean> => {
-    const results = await askAll(
+  const evaluate = async (some: readonly Question[], timeoutMs?: number): Promise<boolean> => {
+    const results = await evaluateConditions(
       query,
       some.flatMap(({ owner, filter }) => [owner, filter]),
       timeoutMs,
@@ -105,8 +105,8 @@ async function askTogether(
       });
     return true;
   };
-  if (questions.length === 0 || (await ask(questions))) return answers;
-  for (const question of questions) if (query.budget.leftMs() > 0) await ask([question], aloneMs);
+  if (questions.length === 0 || (await evaluate(questions))) return answers;
+  for (const question of questions) if (query.budget.leftMs() > 0) await evaluate([question], aloneMs);
   return answers;
 }
 

@@ -131,14 +131,14 @@ async function findSubjects(
 ): Promise<readonly Subject[]> {
   const living = (await endpoints.all(database)).filter(({ id }) => only === null || id === only);
   const outcomes = await readOutcomesOf(database, event.position);
-  const known = new Set(living.map(({ number }) => number));
+  const numbers = new Set(living.map(({ number }) => number));
   const subjects: Subject[] = living.map((endpoint) => {
     const { number, id, name } = endpoint;
     return { number, id, name, endpoint, outcome: outcomes.get(number) };
   });
   const { names } = database;
   const table = names.table('$endpoint');
-  const others = only === null ? [...outcomes.keys()].filter((number) => !known.has(number)) : [];
+  const others = only === null ? [...outcomes.keys()].filter((number) => !numbers.has(number)) : [];
   const which = only === null ? sql`position${names.anyNumberOf(others)}` : sql`id = ${only}`;
   const rows =
     only === null && others.length === 0
@@ -183,15 +183,17 @@ async function startExplaining(
     readonly budget: TimeBudget;
   },
 ): Promise<Explaining> {
-  const unsent = page.flatMap(({ endpoint, outcome }) =>
+  const withoutDelivery = page.flatMap(({ endpoint, outcome }) =>
     endpoint === undefined || outcome !== undefined ? [] : [endpoint],
   );
-  const wereChanged = unsent.some(({ created, updated }) => updated > created && updated > event.created);
+  const wereChanged = withoutDelivery.some(
+    ({ created, updated }) => updated > created && updated > event.created,
+  );
   const changes = wereChanged ? await readEndpointChanges(database, event.created) : noChanges;
   const decisions = await readDecisions(database);
   const collection = collections.find(event.collection);
-  const isAsked = !event.isExpunged && collection !== undefined && unsent.some(hasConditions);
-  const [change] = isAsked ? await readChanges(database, collection, [event.position]) : [];
+  const isConditional = !event.isExpunged && collection !== undefined && withoutDelivery.some(hasConditions);
+  const [change] = isConditional ? await readChanges(database, collection, [event.position]) : [];
   const query =
     collection === undefined || change === undefined
       ? undefined
@@ -238,12 +240,12 @@ function verdictOf(
   endpoint: Endpoint | undefined,
   verdicts: ReadonlyMap<Endpoint, Verdict>,
 ): Verdict {
-  const found = endpoint && verdicts.get(endpoint);
-  if (found !== undefined) return found;
-  const isAsked = endpoint !== undefined && hasConditions(endpoint) && !isOperational(event.kind);
+  const verdict = endpoint && verdicts.get(endpoint);
+  if (verdict !== undefined) return verdict;
+  const isConditional = endpoint !== undefined && hasConditions(endpoint) && !isOperational(event.kind);
   const cannotAsk = event.isExpunged ? 'expunged' : 'collection-deleted';
   return {
-    reason: isAsked && query === undefined ? cannotAsk : undefined,
+    reason: isConditional && query === undefined ? cannotAsk : undefined,
     isOfNow: false,
     comparisons: [],
   };

@@ -8,7 +8,7 @@ import { limit, sql, type Sql } from '../../sql/sql.ts';
 import type { Tuple } from '../../storage/database.ts';
 import { filterScope, treeCondition } from '../../endpoints/endpoint-conditions.ts';
 import type { Endpoint } from '../../endpoints/endpoint.ts';
-import { type ChangeQuery, askAll, conditionContext, searchChange } from './change-query.ts';
+import { type ChangeQuery, evaluateConditions, conditionContext, searchChange } from './change-query.ts';
 import type { ComparedSide, FalseComparison } from './explanation.ts';
 
 /** Comparisons that are shown of one filter, with the first of many values on a side, and the first characters of each. */
@@ -33,21 +33,21 @@ export async function falseComparisons(
   const tree = parseRule(endpoint.filter);
   const scope = filterScope(endpoint.owner, conditionContext(query));
   const parts = partsOf(tree);
-  const answers = await askParts(query, scope, parts);
+  const answers = await evaluateParts(query, scope, parts);
   if (answers === undefined) return [];
   const isFalse = (part: FilterTree): boolean => part === tree || answers.get(part) === false;
-  const found = falseParts(tree, isFalse);
+  const causes = falseParts(tree, isFalse);
   const context = { query, scope, filter: endpoint.filter };
-  const isShown = (part: FilterTree): boolean => comparisonsOf(part).every((one) => mayName(context, one));
-  const shown = found.filter(isShown);
+  const isVisible = (part: FilterTree): boolean => comparisonsOf(part).every((one) => mayName(context, one));
+  const visible = causes.filter(isVisible);
   const comparisons: FalseComparison[] = [];
-  for (const part of shown.slice(0, comparisonsMax)) comparisons.push(await show(context, part));
-  return shown.length < found.length ? [...comparisons, hidden] : comparisons;
+  for (const part of visible.slice(0, comparisonsMax)) comparisons.push(await show(context, part));
+  return visible.length < causes.length ? [...comparisons, hidden] : comparisons;
 }
 
 const hidden: FalseComparison = { text: '', position: 0, isHidden: true, isOfNow: false, sides: [] };
 
-interface Shown {
+interface ShowContext {
   readonly query: ChangeQuery;
   readonly scope: ScopeContext;
   readonly filter: string;
@@ -59,7 +59,7 @@ function partsOf(tree: FilterTree): readonly FilterTree[] {
 }
 
 /** Asks each part by itself, as if it were a filter of its own. */
-async function askParts(
+async function evaluateParts(
   query: ChangeQuery,
   scope: ScopeContext,
   parts: readonly FilterTree[],
@@ -67,9 +67,9 @@ async function askParts(
   const answers = new Map<FilterTree, boolean>();
   let some: { readonly part: FilterTree; readonly condition: Sql }[] = [];
   let length = 0;
-  const ask = async (): Promise<boolean> => {
+  const evaluate = async (): Promise<boolean> => {
     if (some.length === 0) return true;
-    const results = await askAll(
+    const results = await evaluateConditions(
       query,
       some.map(({ condition }) => condition),
     );
@@ -82,9 +82,9 @@ async function askParts(
     const condition = treeCondition(part, { collection: query.collection, scope });
     some.push({ part, condition });
     length += condition.text.length;
-    if ((some.length === conditionsMax || length > textMax) && !(await ask())) return undefined;
+    if ((some.length === conditionsMax || length > textMax) && !(await evaluate())) return undefined;
   }
-  return (await ask()) ? answers : undefined;
+  return (await evaluate()) ? answers : undefined;
 }
 
 /** Returns the parts of a false one that are to be named. */
@@ -97,7 +97,7 @@ function falseParts(tree: FilterTree, isFalse: (part: FilterTree) => boolean): r
 }
 
 /** Whether the caller may read by the record API what the comparison names. */
-function mayName({ query, scope }: Shown, comparison: Comparison): boolean {
+function mayName({ query, scope }: ShowContext, comparison: Comparison): boolean {
   const input = ruleInputOfCaller(query.caller);
   const base = { collection: query.collection, alias: baseAlias };
   const values = findComparedValues({ ...scope, input }, base, comparison);
@@ -105,7 +105,7 @@ function mayName({ query, scope }: Shown, comparison: Comparison): boolean {
 }
 
 /** Returns a part as it is shown, with the values that were compared: those that the filter's own author, or owner, may see. */
-async function show(context: Shown, part: FilterTree): Promise<FalseComparison> {
+async function show(context: ShowContext, part: FilterTree): Promise<FalseComparison> {
   const { query, scope, filter } = context;
   const base = { collection: query.collection, alias: baseAlias };
   const sides: ComparedSide[] = [];

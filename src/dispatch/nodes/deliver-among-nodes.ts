@@ -67,7 +67,7 @@ export function deliverAmongNodes(
   return {
     dispatcher,
     wake: (instanceId, what) => dispatcher.wake(instanceId, what),
-    tellOthers: (instanceId) => hints.add(instanceId),
+    notifyNodes: (instanceId) => hints.add(instanceId),
     node: ownership.node,
     start: async () => {
       await clock.look(database);
@@ -79,7 +79,7 @@ export function deliverAmongNodes(
         if (ownership.owns(id)) dispatcher.wake(id);
         parts.onHint(id);
       };
-      running.push(hear(onHint, { url, logger }), watchClock(clock, database, logger));
+      running.push(listenForHints(onHint, { url, logger }), watchClock(clock, database, logger));
     },
     stop: async (graceMs) => {
       // First, and awaited only below: claims must stop before anything else takes its time.
@@ -95,7 +95,7 @@ export function deliverAmongNodes(
 }
 
 /** Listens to hints of other nodes. A hint about an instance of another node is not passed on again. */
-function hear(
+function listenForHints(
   onHint: (instanceId: string) => void,
   { url, logger }: { readonly url: string; readonly logger: Logger },
 ): { stop(): Promise<void> } {

@@ -101,8 +101,8 @@ export class LeasedOwnership implements Ownership {
   async #renew(): Promise<void> {
     const { database, clock, version, steps } = this.#options;
     // Taken before the statement is sent: the database starts the leases later, so they last at least as long as counted here.
-    const askedMs = clock.monotonic();
-    const haveLapsed = askedMs > this.#validUntilMs && this.#epochs.size > 0;
+    const sentMs = clock.monotonic();
+    const haveLapsed = sentMs > this.#validUntilMs && this.#epochs.size > 0;
     const rows = await database.write(async (tx) => {
       await tx.run(sql`
         INSERT INTO chancery.node (id, version, steps, started, seen) VALUES (${this.node}, ${version}, ${steps}, now(), now())
@@ -114,8 +114,8 @@ export class LeasedOwnership implements Ownership {
     this.#epochs.clear();
     for (const [shard, epoch] of rows) this.#epochs.set(Number(shard), Number(epoch));
     for (const shard of this.#leaving) if (!this.#epochs.has(shard)) this.#leaving.delete(shard);
-    this.#renewedMs = askedMs;
-    this.#validUntilMs = askedMs + leaseSeconds * 1_000;
+    this.#renewedMs = sentMs;
+    this.#validUntilMs = sentMs + leaseSeconds * 1_000;
     // Its lanes have rested meanwhile. No other node has taken what is still ours, so none is woken as if it were new.
     if (haveLapsed && this.#epochs.size > 0) this.#options.onGain();
   }

@@ -115,7 +115,7 @@ export class Partitions implements Retention {
     if (!isAllBefore(before)) return false;
     // What is not decided yet for endpoints of accounts is kept, however old it is.
     if (last.some(({ position, decided }) => position > decided)) return false;
-    const left = last.filter(({ position, known }) => known.position < position);
+    const left = last.filter(({ position, trimmed }) => trimmed.position < position);
     for (const { instanceId, position, time } of left) await giveUp(instanceId, { position, time });
     // Not at once: the results of attempts that are on their way are still to be written. One instance must not keep the log of all.
     return left.length === 0 || isAllBefore(before - dayMs);
@@ -136,11 +136,11 @@ export class Partitions implements Retention {
         FROM chancery.instance_setting d WHERE d.instance_id = last.instance_id AND d.name = 'decided')
       FROM last LEFT JOIN chancery.instance_setting s ON s.instance_id = last.instance_id AND s.name = 'trimmed'`;
     const rows = await this.#options.database.tuples(foundByKeys(each));
-    return rows.map(([instanceId, position, time, known, decided]) => ({
+    return rows.map(([instanceId, position, time, trimmed, decided]) => ({
       instanceId: String(instanceId),
       position: Number(position),
       time: String(time),
-      known: toTrimmed(String(known ?? '')),
+      trimmed: toTrimmed(String(trimmed ?? '')),
       decided: decided === null ? Number.POSITIVE_INFINITY : Number(decided),
     }));
   }
@@ -148,7 +148,7 @@ export class Partitions implements Retention {
 
 interface LastEvent extends TrimPoint {
   readonly instanceId: string;
-  readonly known: TrimPoint;
+  readonly trimmed: TrimPoint;
   /** Up to where the log is decided for endpoints of accounts. */
   readonly decided: number;
 }

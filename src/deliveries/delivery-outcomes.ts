@@ -80,10 +80,10 @@ export async function readExhausted(
  * If the attempt was settled meanwhile, the row counts one more attempt and stays as it is. `tx` is of another `Database` than
  * the delivery's, hence `names`.
  */
-export async function putOff(
+export async function postpone(
   tx: Transaction,
   { key, state, record }: PendingDelivery,
-  { names, until, now, fence }: PutOffOptions,
+  { names, until, now, fence }: PostponeOptions,
 ): Promise<void> {
   const outcome = names.table('$outcome');
   const { event, endpoint } = key;
@@ -98,12 +98,12 @@ export async function putOff(
     () =>
       tx.run(sql`
         UPDATE ${outcome} SET put_off_until = ${until},
-          due = CASE WHEN due IN (${state.due ?? until}, ${until}) THEN CAST(${until} AS bigint) ELSE CAST(${askedAgainDue(until)} AS bigint) END
+          due = CASE WHEN due IN (${state.due ?? until}, ${until}) THEN CAST(${until} AS bigint) ELSE CAST(${requestedRetryDue(until)} AS bigint) END
         WHERE ${oneOf(names, key)} AND attempts = ${state.attempts} AND ${fence}`),
   ]);
 }
 
-export interface PutOffOptions {
+export interface PostponeOptions {
   readonly names: Names;
   /** In milliseconds since 1970, like `now`. */
   readonly until: number;
@@ -112,8 +112,8 @@ export interface PutOffOptions {
 }
 
 /** When a retry is due that is asked for while the delivery is put off: after that time, and distinguishable from it. */
-function askedAgainDue(putOffUntil: number): number {
-  return putOffUntil + 1;
+function requestedRetryDue(postponedUntil: number): number {
+  return postponedUntil + 1;
 }
 
 /** How many deliveries are changed together: a write of records waits for no longer one. */
@@ -225,8 +225,9 @@ export async function moveDelivery(
   const row = await tx.get(sql`
     SELECT status, due, put_off_until FROM ${outcome} WHERE ${oneOf(names, key)}${names.forUpdate}`);
   if (row === undefined || !from.some((status) => status === row['status'])) return false;
-  const putOffUntil = Number(row['put_off_until'] ?? 0);
-  const due = putOffUntil > now ? askedAgainDue(putOffUntil) : anotherDue(now, Number(row['due'] ?? 0));
+  const postponedUntil = Number(row['put_off_until'] ?? 0);
+  const due =
+    postponedUntil > now ? requestedRetryDue(postponedUntil) : anotherDue(now, Number(row['due'] ?? 0));
   await tx.run(sql`
     UPDATE ${outcome} SET status = ${to}, due = ${due}, cause = ${cause}, record = ${record}, updated = ${updated}
     WHERE ${oneOf(names, key)}`);
