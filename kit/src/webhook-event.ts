@@ -40,7 +40,7 @@ interface OperationalEvent<Kind extends string, Name extends string> {
 /** An endpoint was away for too long, and is sent nothing until somebody resumes it. */
 export type EndpointDisabledEvent = OperationalEvent<'endpoint.disabled', 'id' | 'url' | 'reason'>;
 
-/** An endpoint takes webhooks again. */
+/** An endpoint recovered. */
 export type EndpointRecoveredEvent = OperationalEvent<'endpoint.recovered', 'id' | 'url'>;
 
 /** A delivery was given up: its id, that of the event which it was to deliver, that of the endpoint, and why the last attempt failed. */

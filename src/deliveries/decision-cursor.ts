@@ -5,11 +5,11 @@ import type { Endpoint } from '../endpoints/endpoint.ts';
 import type { WebhookInstance } from '../endpoints/webhook-instance.ts';
 
 /**
- * Up to where the log of an instance is decided for endpoints of accounts (account-decisions.ts), as it is stored:
+ * Up to which position the log of an instance is matched to endpoints of accounts (account-decisions.ts), as it is stored:
  *
  * - one position for all of them together, for as long as there are such endpoints
- * - `$lane.decided` of an endpoint that is elsewhere: behind that position, as it takes too long to decide for it, or at or before it, as it is new
- *   and is told of nothing that lies before it
+ * - `$lane.decided` of an endpoint that is elsewhere: behind that position, as its conditions take too long, or at or before it, as it is new
+ *   and receives no earlier events
  *
  * Deliveries are inserted in the transaction that moves a position on, so each event is decided once for each endpoint, whatever dies in between.
  * The log is not trimmed behind the positions, and the cursor of a lane does not pass that of its endpoint.
@@ -53,7 +53,7 @@ function settingOf(names: Names): Sql {
   return sql`${names.table('$instance_setting')} WHERE ${names.scope} AND name = ${name}`;
 }
 
-/** Returns the position behind which something is undecided, so that the log has to be kept; undefined where nothing ever is. */
+/** Returns the position behind which something is undecided, so that the log has to be kept; undefined without endpoints of accounts. */
 export async function undecidedFrom(reader: Reader): Promise<number | undefined> {
   const { cursor, apart } = await readDecisions(reader);
   if (cursor === undefined) return undefined;
@@ -67,8 +67,8 @@ export async function undecidedFor(reader: Reader, endpoint: number): Promise<nu
 }
 
 /**
- * Returns what tells at or before which position no delivery to an endpoint can appear any more, by its number: where events are safe, and of an
- * endpoint of an account, decided.
+ * Returns a function from the number of an endpoint to the position up to which no delivery to it can appear any more: where events are safe,
+ * and for an endpoint of an account, decided.
  */
 export async function readSafeFor(
   { database, endpoints }: Pick<WebhookInstance, 'database' | 'endpoints'>,
@@ -123,7 +123,7 @@ export async function moveTogether(
     UPDATE ${names.table('$lane')} SET decided = NULL WHERE ${names.scope} AND decided >= ${from} AND decided <= ${to}`);
 }
 
-/** Puts an endpoint apart from the others, or lets it join them (undefined). */
+/** Sets the position of an endpoint apart from the others, or joins them (undefined). */
 export async function moveApart(
   tx: Transaction,
   endpoint: number,
@@ -135,7 +135,7 @@ export async function moveApart(
     WHERE ${names.scope} AND endpoint = ${endpoint}`);
 }
 
-/** Lets an endpoint that skips what waits for it skip what is undecided as well. To be called while nothing else is written. */
+/** Skips the undecided events of an endpoint that skips its backlog. To be called while nothing else is written. */
 export async function skipUndecided(tx: Transaction, endpoint: number): Promise<void> {
   const { cursor } = await readDecisions(tx);
   if (cursor === undefined) return;
@@ -151,7 +151,7 @@ function logEnd(names: Names): Sql {
 }
 
 /**
- * Begins or ends the decisions for an endpoint that gets an owner, or has one no more. To be called while nothing else is written, with the
+ * Begins or ends the decisions for an endpoint that gets an owner, or loses it. To be called while nothing else is written, with the
  * endpoint stored as `before`; that of a new one as `after`.
  */
 export async function followOwner(
@@ -180,7 +180,7 @@ async function beginDecisions(tx: Transaction, endpoint: number): Promise<void> 
     UPDATE ${names.table('$lane')} SET decided = ${logEnd(names)} WHERE ${names.scope} AND endpoint = ${endpoint}`);
 }
 
-/** An endpoint that belongs to superusers from now on is told of all that was still undecided, whatever its filter: nothing is lost. */
+/** Delivers everything undecided to an endpoint that now belongs to superusers, whatever its filter: nothing is lost. */
 async function deliverUndecided(tx: Transaction, endpoint: Endpoint): Promise<void> {
   const { cursor, apart } = await readDecisions(tx);
   if (cursor === undefined) return;

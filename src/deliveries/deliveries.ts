@@ -18,7 +18,7 @@ export interface DeliveryKey {
   readonly endpoint: number;
 }
 
-/** A pending delivery with all of its event that an attempt needs. */
+/** A pending delivery with the parts of its event that an attempt needs. */
 export interface PendingDelivery {
   /** As the API and receivers know it. */
   readonly id: string;
@@ -45,12 +45,12 @@ export interface PendingDelivery {
   readonly isThin: boolean;
 }
 
-/** The id of a delivery: there is one for each endpoint that is told of an event. */
+/** The id of a delivery: there is one for each endpoint that receives an event. */
 export function deliveryId(eventId: string, endpointId: string): string {
   return `${eventId}-${endpointId}`;
 }
 
-/** Returns the id of the endpoint that the id of a delivery names; empty where it is none. */
+/** Returns the endpoint's id in the id of a delivery; empty where there is none. */
 export function endpointOfDelivery(id: string): string {
   return id.split('-')[1] ?? '';
 }
@@ -63,7 +63,7 @@ export function keyText({ event, endpoint }: DeliveryKey): string {
 /** Larger bodies are read one at a time: 256 of the largest at once would take 64 MiB. */
 const bodyTogetherMax = 16 * 1024;
 
-/** What an endpoint wants of a delivery whose turn it is. */
+/** The options of an endpoint that decide about a delivery whose turn it is. */
 export type SendPolicy = Pick<Endpoint, 'order' | 'coalesce' | 'maxAgeSeconds'>;
 
 /** One that is sent whatever else there is. */
@@ -80,7 +80,7 @@ export interface PendingQuery {
 
 /**
  * Reads deliveries that are still pending, with their events, in no order; those that are over, or whose endpoint was deleted, are missing.
- * Endpoints that are told of the same events share a statement.
+ * Endpoints with the same events share a statement.
  */
 export async function readPendings(reader: Reader, query: PendingQuery): Promise<PendingDelivery[]> {
   const eventsOf = Map.groupBy(query.keys, ({ endpoint }) => endpoint);
@@ -127,7 +127,7 @@ async function readTogether(
   return pendings;
 }
 
-/** Whether a position is one of these. Also says between which they are, so that no other partition of the log is looked at. */
+/** Whether a position is one of these. The range is part of the condition, so that no other partition of the log is read. */
 export function isOneOf(names: Names, position: Sql, positions: readonly number[]): Sql {
   if (positions.length === 0) return sql`FALSE`;
   return sql`${position}${names.anyNumberOf(positions)} AND ${isBetween(position, positions)}`;
@@ -208,7 +208,7 @@ interface ThinEvent {
   readonly created: Timestamp;
 }
 
-/** The body that is sent instead of one that is too large: the receiver fetches the record. */
+/** The body that replaces one that is too large: the receiver fetches the record. */
 export function thinBody({ record, ...about }: ThinEvent, instanceId: string): Uint8Array {
   return Buffer.from(payloadOf({ ...about, dataJson: JSON.stringify({ id: record }) }, instanceId));
 }
@@ -257,7 +257,7 @@ export function attemptContent(pending: PendingDelivery): AttemptContent {
   };
 }
 
-/** Returns the request by which an endpoint is told of an event, as the sender takes it. */
+/** Returns the request that delivers an event to an endpoint, for the sender. */
 export function toAttemptRequest(
   {
     deliveryId,
@@ -289,7 +289,7 @@ export function toAttemptRequest(
     endpointId: id,
     url,
     body: shapeBody({ kind: event, record, body, isThin, context }, endpoint),
-    // An endpoint that wants the id alone misses nothing.
+    // An endpoint that gets the id alone misses nothing.
     isThin: isThin && payload !== 'thin',
     event,
     ...(kind === 'test' && { isTest: true }),
@@ -308,7 +308,7 @@ export function toAttemptRequest(
 /** Names are cut where the header would be longer than this; `*` then stands for those that are left out. */
 const changedLengthMax = 4_096;
 
-/** Returns what the headers say of the change. Who has made it is for superusers alone. */
+/** Returns the headers' description of the change. Its author is for superusers alone. */
 function causeOf(
   { hops, changed = [], backfill, ...context }: EventContext,
   isForSuperusers: boolean,
@@ -323,7 +323,7 @@ function causeOf(
 type ShapedEvent = Pick<AttemptContent, 'kind' | 'record' | 'body' | 'isThin' | 'context'>;
 
 /**
- * Returns the body that an endpoint is sent of an event: the whole one, or one with what its options ask for, in the order of the record.
+ * Returns the body that an endpoint is sent of an event: the whole one, or the parts that its options select, in the order of the record.
  * The same event and options make the same bytes at every attempt.
  */
 export function shapeBody(

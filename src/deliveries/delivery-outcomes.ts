@@ -18,7 +18,7 @@ function oneOf(names: Names, { event, endpoint }: DeliveryKey): Sql {
   return sql`${names.scope} AND event = ${event} AND endpoint = ${endpoint}`;
 }
 
-/** The columns of an outcome that every one has, in the order in which they are inserted. */
+/** The columns that every outcome has, in the order in which they are inserted. */
 export const outcomeColumns = sql`event, endpoint, status, attempts, due, is_wide, record, cause, put_off_until, updated`;
 
 /** Inserts the outcome of a delivery that is to be attempted at another time than at once. */
@@ -34,8 +34,8 @@ export async function insertPending(
 }
 
 /**
- * Returns the numbers of the endpoints for which something is due, of what was attempted or decided before. It goes from endpoint to endpoint by their
- * index, however much waits for each.
+ * Returns the numbers of the endpoints for which something is due, of deliveries that have an outcome. It goes from endpoint to endpoint by their
+ * index, however long their backlogs are.
  */
 export async function readDueEndpoints(reader: Reader, now: number): Promise<ReadonlySet<number>> {
   const { names } = reader;
@@ -75,8 +75,8 @@ export async function readExhausted(
 }
 
 /**
- * Puts a delivery off while its attempt is still open, so that its next owner does not send it as well. Cancelled ones are put off
- * too, as a retry by hand may make them pending. A second call changes nothing, and a retry that was asked for is kept.
+ * Postpones a delivery while its attempt is still open, so that its next owner does not send it as well. Cancelled ones are postponed
+ * too, as a manual retry may make them pending. A second call changes nothing, and a requested retry is kept.
  * If the attempt was settled meanwhile, the row counts one more attempt and stays as it is. `tx` is of another `Database` than
  * the delivery's, hence `names`.
  */
@@ -111,7 +111,7 @@ export interface PostponeOptions {
   readonly fence: Sql;
 }
 
-/** When a retry is due that is asked for while the delivery is put off: after that time, and distinguishable from it. */
+/** When a retry is due that is requested while the delivery is postponed: after that time, and distinguishable from it. */
 function requestedRetryDue(postponedUntil: number): number {
   return postponedUntil + 1;
 }
@@ -120,7 +120,7 @@ function requestedRetryDue(postponedUntil: number): number {
 const changedTogetherMax = 500;
 
 /**
- * Makes those deliveries due that failed because the whole endpoint did, as it is back, in writes of some of them. Those that another
+ * Makes deliveries due that failed with the whole endpoint, once it has recovered, some of them in each write. Those that another
  * node may still settle keep their time.
  */
 export async function sendWaiting(
@@ -132,7 +132,7 @@ export async function sendWaiting(
     hasMore = await database.write((tx) => makeSomeDue(tx, endpoint, dueClock.now()), { findsByKey: true });
 }
 
-/** Makes deliveries due that wait for earlier ones of their record, as their endpoint keeps no such order any more. */
+/** Makes deliveries due that wait for earlier ones of their record, once their endpoint no longer keeps that order. */
 export async function releaseAll(
   { database, dueClock }: { readonly database: Database; readonly dueClock: Clock },
   endpoint: number,
@@ -142,7 +142,7 @@ export async function releaseAll(
     changed = await database.write((tx) => releaseSome(tx, endpoint, dueClock.now()), { findsByKey: true });
 }
 
-/** Returns how many there were. */
+/** Returns how many were released. */
 function releaseSome(tx: Transaction, endpoint: number, now: number): Promise<number> {
   const { names } = tx;
   const outcome = names.table('$outcome');
@@ -166,7 +166,7 @@ async function makeSomeDue(tx: Transaction, endpoint: number, now: number): Prom
 
 export const deletedCause = 'The endpoint was deleted.';
 
-/** Cancels the deliveries of an endpoint that have failed, in writes of some of them: those that wait are ended by a gap. */
+/** Cancels the failed deliveries of an endpoint, some of them in each write: those without an outcome are ended by a gap. */
 export async function cancelFailed(
   { database, dueClock }: { readonly database: Database; readonly dueClock: Clock },
   { endpoint, cause }: { readonly endpoint: number; readonly cause: string },
@@ -193,7 +193,7 @@ async function cancelSome(
   return changed === changedTogetherMax;
 }
 
-/** Moves a delivery to another status by hand; returns false when it has a status that does not allow it. */
+/** Moves a delivery to another status on request; returns false when its status does not allow it. */
 export async function moveDelivery(
   tx: Transaction,
   key: DeliveryKey,

@@ -20,7 +20,7 @@ function after(
   return { ...next, due: next.due ?? Number.NaN };
 }
 
-test('a success is the end, whatever went before', () => {
+test('a success ends a delivery, whatever its earlier attempts', () => {
   const state = { status: 'pending', attempts: 7, due: 0, cause: 'No answer.' } as const;
   const delivered = { status: 'delivered', attempts: 8, due: now, cause: '' };
   assert.deepEqual(after(state, resultOf({ isSuccess: true, kind: 'success', status: 204 })), delivered);
@@ -46,18 +46,18 @@ test('the standard schedule runs for about 76 hours and then the delivery is exh
   });
 });
 
-test('a delay is drawn between 75 % and 125 % of its length', () => {
+test('jitter varies a delay between 75 % and 125 %', () => {
   assert.equal(after(pending, resultOf(), 0).due, now + 3_750);
   assert.ok(after(pending, resultOf(), 0.999_999).due <= now + 6_250);
   assert.ok(after(pending, resultOf(), 0.999_999).due > now + 6_249);
 });
 
-test('W-30 Retry-After puts the next attempt off, and never brings it forward', () => {
+test('W-30 Retry-After postpones the next attempt, and never brings it forward', () => {
   assert.equal(after(pending, resultOf({ status: 429, retryAfterSeconds: 90 })).due, now + 90_000);
   assert.equal(after(pending, resultOf({ status: 503, retryAfterSeconds: 1 })).due, now + 5_000);
 });
 
-test('an attempt that we cut short does not count, and is due again at once', () => {
+test('an aborted attempt does not count, and is due again at once', () => {
   const state = { status: 'pending', attempts: 2, due: now - 5, cause: 'No answer.' } as const;
   assert.deepEqual(after(state, resultOf({ kind: 'aborted' })), { ...state, due: now });
 });

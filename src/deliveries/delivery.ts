@@ -2,39 +2,40 @@ import { sql, type Sql } from '../sql/sql.ts';
 import type { AttemptResult } from '../sending/attempt-result.ts';
 
 /**
- * The map of `sending/`, `endpoints/`, this room and `dispatch/`, each of which knows those before it. An *endpoint* is where to
- * tell; a *delivery* is one event on its way to one endpoint; an *attempt* is one request of a delivery.
+ * The map of `sending/`, `endpoints/`, this room and `dispatch/`, each of which knows those before it. Five
+ * nouns: a *delivery* is one event for one endpoint; a *claim* is a delivery that this process is about to send, or is sending; a *lane*
+ * is the queue of one endpoint, with its pace; an *attempt* is one request of a delivery; a *result* is how an attempt ended.
  *
  *  sending/          another thread, and the sender as its handle here: signs, posts through the guarded agent; every failure is a
  *                    value. It knows requests and their results, not deliveries
  *  endpoints/        what owners define, and its checks (endpoint-warnings: what the operator reads of them). It knows no deliveries
  *  deliveries/
- *   fan-out          inserts deliveries in the record's transaction: one for each endpoint that wants the event
- *   deliveries       reads those whose turn it is, and makes their requests; outcomes: what became of them; skip-waiting: ends any number of them by one row
+ *   fan-out          inserts deliveries in the record's transaction: one for each endpoint that subscribes to the event
+ *   deliveries       reads those whose turn it is, and builds their requests; delivery-outcomes: their states; skip-waiting: ends any number of them by one row
  *   lane             how much an endpoint takes at once, and when it is left alone; lane-store: what is stored of it
  *   record-order     what waits for earlier events of its record, or is superseded by later ones
  *   log/             what owners see of deliveries (delivery-log) and of events (list-events), the feed, and what is trimmed
- *   accounts/        which events the endpoints of accounts are sent; why/: which an endpoint was not sent, and why
- *   replays/         past deliveries that are sent again; backfills: existing records; replay-runner: those that go on
- *   endpoints/       changes of endpoints, which end, move or replay what waits
+ *   accounts/        matches events to the endpoints of accounts; why/: explains why an endpoint was not sent an event
+ *   replays/         past deliveries that are sent again; backfills: existing records; replay-runner: the running ones
+ *   endpoints/       changes of endpoints, which end, move or replay their backlog
  *  dispatch/
  *   scheduler        which instances have something due, and when; slots: how many attempts may be open, and who gets the next one
  *   lanes            an instance's lanes, and what of it is claimed; lane-source: where the deliveries of one come from
  *   dispatcher       finds work by these, claims what is due and gives it to the sender, or to catcher-attempts
  *   in-flight        what was claimed: settles the results, one group of each instance at a time (settle)
  *   janitor          trims the log, and moves cursors on that nothing else moves
- *   nodes/           several processes on one PostgreSQL: who delivers for which instance, and how they tell each other
+ *   nodes/           several processes on one PostgreSQL: who delivers for which instance, and how they notify each other
  *
- *   A delivery is two numbers, the event's position and the endpoint's, and never changes. What became of it is an outcome; without one it
- *   waits, or is what the gap says that it lies in.
+ *   A delivery is two numbers, the event's position and the endpoint's, and never changes. Its state is an outcome; without one it
+ *   waits, or has the status of the gap that it lies in.
  *
  *   pending ──attempt succeeded──► delivered
- *      │  ▲──attempt failed, the schedule goes on (due moves), or a retry by hand was asked for meanwhile
+ *      │  ▲──attempt failed, the schedule goes on (due moves), or a manual retry was requested meanwhile
  *      ├──attempt failed, the schedule is over──► exhausted ──retry by hand──► pending
  *      ├──cancelled by hand, skipped, superseded, or with the endpoint──► cancelled ──retry by hand, replay──► pending
- *      └──older than its endpoint wants──► expired
+ *      └──older than the maximum age of its endpoint──► expired
  *
- * Only the rows are the truth. Claims are in memory; when the process dies, all that it had claimed is still pending and due.
+ * Only the rows are the truth. Claims are in memory; when the process dies, everything it had claimed is still pending and due.
  */
 export const deliveryStatuses = ['pending', 'delivered', 'exhausted', 'expired', 'cancelled'] as const;
 
@@ -66,7 +67,7 @@ export function jittered(delayMs: number, random: number): number {
   return delayMs * (jitterMin + random * jitterSpan);
 }
 
-/** What is done with a delivery whose turn it is. */
+/** What happens to a delivery whose turn it is. */
 export type Disposition =
   /** It is sent. */
   | 'send'
@@ -74,28 +75,28 @@ export type Disposition =
   | 'held'
   /** A later event of its record is sent instead. */
   | 'superseded'
-  /** It is older than its endpoint wants. */
+  /** It exceeds the maximum age of its endpoint. */
   | 'expired'
   /** The body of its event was removed. */
   | 'expunged'
   /** Its endpoint is that of an account, which may not view the record any more. */
   | 'withheld'
-  /** Whether that account may still view the record could not be found out: it is asked again later. */
+  /** Whether that account may still view the record could not be determined: it is checked again later. */
   | 'postponed';
 
 export const expungedCause = 'The body was expunged.';
 
-/** How long a delivery waits whose owner's rights could not be found out. */
+/** How long a delivery waits when the access of its endpoint's owner could not be determined. */
 const postponedMs = 60_000;
 
 const endedCauses = {
-  expired: 'It was older than its endpoint wants.',
+  expired: 'It exceeded the maximum age of its endpoint.',
   expunged: expungedCause,
   superseded: 'A later change was sent instead.',
   withheld: 'The owner of the endpoint may not view the record any more.',
 } as const;
 
-/** Returns the state that a delivery gets which is not sent. One that is held has no time: another delivery lets it go. */
+/** Returns the state of a delivery that is not sent. A held one has no due time: the settlement of another delivery releases it. */
 export function stateIfNotSent(
   state: DeliveryState,
   disposition: Exclude<Disposition, 'send'>,
@@ -106,7 +107,7 @@ export function stateIfNotSent(
     return {
       ...state,
       due: now + postponedMs,
-      cause: 'Whether its owner may view the record took too long to find out.',
+      cause: 'Checking whether its owner may view the record took too long.',
     };
   return {
     ...state,
@@ -161,5 +162,5 @@ const always = sql`TRUE`;
 /** Owns every instance. */
 export const soleOwnership: Ownership = { owns: () => true, epochOf: () => '', fence: () => always };
 
-/** Owns none: a command sends only tests, which nobody else takes up meanwhile. */
+/** Owns no instance: a command sends only tests, which no other process claims. */
 export const noOwnership: Ownership = { owns: () => false, epochOf: () => '', fence: () => always };

@@ -10,23 +10,23 @@ import { type AlertState, type LaneAlerts, saveAlert, saveDisabledAlert } from '
 import type { WebhookInstance } from '../endpoints/webhook-instance.ts';
 
 /**
- * What people and other endpoints are told of an endpoint: that it takes nothing for an hour, that it is disabled, that it is back, and the
- * first delivery of a day that is exhausted. That an alert is given is stored with the lane, in the transaction of what it tells of, and
- * so is its event: another process or node gives none twice. Its mail follows the commit.
+ * Alerts about an endpoint, by mail and as events to other endpoints: it accepts nothing for an hour, it is disabled, it recovered, and the
+ * first exhausted delivery of a day. An alert and its event are stored with the lane, in the transaction that causes them: no
+ * other process or node sends it again. The mail follows the commit.
  */
 export interface EndpointAlert {
   readonly kind: 'away' | 'disabled' | 'recovered' | 'exhausted';
   readonly endpoint: Endpoint;
-  /** In plain words; empty for an endpoint that is back. */
+  /** In plain words; empty for an endpoint that recovered. */
   readonly cause: string;
-  /** The id of the event whose delivery has shown it. */
+  /** The id of the event whose delivery caused the alert. */
   readonly event: string;
 }
 
-/** Mails of alerts go this way; undefined in a process that has no mail server to send them to. */
+/** Sends the mails of alerts; undefined in a process without a mail server. */
 export type AlertMailer = Pick<Mailer, 'send' | 'recorded'> | undefined;
 
-/** An attempt, or what became of it, as far as alerts go. */
+/** The parts of an attempt that alerts depend on. */
 export interface AlertingAttempt {
   readonly endpoint: Endpoint;
   readonly delivery: string;
@@ -43,10 +43,10 @@ interface AlertTurn {
   readonly after: LaneAlerts;
 }
 
-/** How long a lane is open until somebody is told. */
+/** How long a breaker is open before an alert is sent. */
 export const awayAfterMs = 3_600_000;
 
-/** Returns the alerts that an attempt gives rise to, each with what is stored of it. */
+/** Returns the alerts that an attempt causes, each with the state to store. */
 export function alertsAfter(
   { alerts, lane }: Pick<AlertState, 'alerts' | 'lane'>,
   { isSuccess, isExhausted }: Pick<AlertingAttempt, 'isSuccess' | 'isExhausted'>,
@@ -54,7 +54,7 @@ export function alertsAfter(
 ): readonly AlertTurn[] {
   const turns: AlertTurn[] = [];
   let stored = alerts;
-  // After an alert that it is back, a relapse is measured from there.
+  // After an alert of a recovery, a relapse is measured from there.
   const awaySince = Math.max(lane.since, alerts.recoveredAt);
   if (isSuccess && alerts.alert !== '')
     turns.push({ kind: 'recovered', after: (stored = { ...stored, alert: '', recoveredAt: now }) });
@@ -68,13 +68,13 @@ export function alertsAfter(
 
 const dayLength = '2026-11-20'.length;
 
-/** What is known of the lanes of an instance, and may be noted of them. */
+/** The lanes of an instance, as alerts use them. */
 interface AlertingLanes {
   readonly instance: WebhookInstance;
   alertState(endpointId: string): AlertState | undefined;
 }
 
-/** An alert that is stored, and with what its lane is to be known from then on. */
+/** An alert that is stored, and the state of its lane from then on. */
 export interface StoredAlert {
   readonly alert: EndpointAlert;
   readonly after: LaneAlerts;
@@ -82,7 +82,7 @@ export interface StoredAlert {
   readonly isFirst: boolean;
 }
 
-/** Stores the alerts that attempts give rise to, with their events, in the transaction that settles them. */
+/** Stores the alerts that attempts cause, with their events, in the transaction that settles them. */
 export async function storeAlerts(
   tx: Transaction,
   lanes: AlertingLanes,
@@ -110,7 +110,7 @@ export async function storeAlerts(
 
 type AlertContent = { readonly kind: OperationalEventKind; readonly data: Readonly<Record<string, string>> };
 
-/** Returns the event of an alert. An exhausted delivery of such an event makes none: two endpoints would go on telling each other. */
+/** Returns the event of an alert. An exhausted delivery of such an event causes none: two endpoints would notify each other for ever. */
 function eventOf(
   kind: AlertTurn['kind'],
   { endpoint: { id, url }, delivery, event, kind: delivered, cause }: AlertingAttempt,
@@ -131,7 +131,7 @@ export async function storeDisabled(
   await appendOperational(tx, instance, { endpoint, kind: 'endpoint.disabled', data: { id, url, reason } });
 }
 
-/** Writes an event about an endpoint, unless the instance keeps only what somebody is told. */
+/** Writes an event about an endpoint, unless the instance logs only events with a recipient and this has none. */
 async function appendOperational(
   tx: Transaction,
   { events, endpoints, settings, clock }: WebhookInstance,
@@ -146,11 +146,11 @@ async function appendOperational(
 /** Logs an alert and sends its mail, once it is committed. */
 export function sendAlert(instance: WebhookInstance, alert: EndpointAlert, mailer: AlertMailer): void {
   const { kind, endpoint, cause, event } = alert;
-  // The others have lines of their own already.
+  // The other kinds are logged already.
   if (kind === 'away' || kind === 'recovered') warnOfEndpoint(instance, endpoint, { kind, event, cause });
   const { smtp, meta } = instance.settings.current;
   if (endpoint.contact === '' || mailer === undefined) return;
-  // A development server keeps mails without one that sends them.
+  // A development server records mails even without SMTP.
   if (!smtp.enabled && mailer.recorded(instance.id) === undefined) return;
   const values: Readonly<Record<string, string>> = {
     id: endpoint.id,
@@ -159,7 +159,7 @@ export function sendAlert(instance: WebhookInstance, alert: EndpointAlert, maile
     host: URL.parse(endpoint.url)?.host ?? '',
   };
   const text = renderMail(templates[kind], { meta, alertInfo: cause, field: (name) => values[name] ?? '' });
-  // Failures are logged by the mailer, and no alert is given twice.
+  // Failures are logged by the mailer, and no alert is sent twice.
   void mailer.send(instance, { ...text, to: endpoint.contact, purpose: 'endpoint-alert' });
 }
 
@@ -171,31 +171,31 @@ const bodyOf = (...paragraphs: readonly string[]): string =>
 
 const templates = {
   away: {
-    subject: subjectOf('an endpoint has taken no webhook for an hour'),
+    subject: subjectOf('an endpoint has accepted no webhook for an hour'),
     body: bodyOf(
-      'The endpoint {RECORD:name} at {RECORD:host} has taken no webhook of {APP_NAME} for an hour:',
+      'The endpoint {RECORD:name} at {RECORD:host} has accepted no webhook of {APP_NAME} for an hour:',
       '{ALERT_INFO}',
-      'Nothing is lost: its webhooks wait, and are sent when it is back. After five days without a success it is disabled.',
+      'Nothing is lost: its webhooks are sent when it recovers. After five days without a success it is disabled.',
     ),
   },
   disabled: {
     subject: subjectOf('an endpoint was disabled'),
     body: bodyOf(
-      'The endpoint {RECORD:name} at {RECORD:host} is sent no webhooks of {APP_NAME} any more:',
+      'The endpoint {RECORD:name} at {RECORD:host} no longer receives webhooks of {APP_NAME}:',
       '{ALERT_INFO}',
-      'Its webhooks wait until somebody resumes it, for as long as the log is kept.',
+      'Its webhooks wait until it is resumed, for as long as the log is kept.',
     ),
   },
   recovered: {
-    subject: subjectOf('an endpoint is back'),
-    body: bodyOf('The endpoint {RECORD:name} at {RECORD:host} takes webhooks of {APP_NAME} again.'),
+    subject: subjectOf('an endpoint recovered'),
+    body: bodyOf('The endpoint {RECORD:name} at {RECORD:host} accepts webhooks of {APP_NAME} again.'),
   },
   exhausted: {
-    subject: subjectOf('a webhook was given up'),
+    subject: subjectOf('a webhook is exhausted'),
     body: bodyOf(
-      'A webhook of {APP_NAME} to the endpoint {RECORD:name} at {RECORD:host} was attempted as often as it may be:',
+      'A webhook of {APP_NAME} to the endpoint {RECORD:name} at {RECORD:host} failed its last attempt:',
       '{ALERT_INFO}',
-      'It is kept, and can be sent again. There is one such mail a day, however many webhooks are given up.',
+      'It can be sent again. At most one such mail is sent a day.',
     ),
   },
 } as const;

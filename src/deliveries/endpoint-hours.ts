@@ -3,14 +3,14 @@ import type { InlineColumn, Names, Reader, Transaction, Tuple } from '../storage
 import type { AttemptResult } from '../sending/attempt-result.ts';
 
 /**
- * What became of the attempts of each endpoint, hour by hour. An hour has a row for each kind of result and each range of latencies, with
+ * The results of the attempts of each endpoint, hour by hour. An hour has a row for each kind of result and each range of latencies, with
  * their count: so results are added by one statement, hours are merged into days by sums, and percentiles come of any range of time.
- * They are written with what they count, in the same transaction, and stay when the log is trimmed.
+ * They are written in the transaction of the attempts they count, and stay when the log is trimmed.
  */
 
 const hourMs = 3_600_000;
 
-/** Latencies are told apart by an eighth of their octave: within 4.5 %. */
+/** Latencies have eight buckets for each octave: within 4.5 %. */
 const bucketsPerOctave = 8;
 
 /** Returns the number of the range that a latency lies in: 0 below a millisecond. */
@@ -23,7 +23,7 @@ export function bucketMs(bucket: number): number {
   return bucket === 0 ? 0.5 : 2 ** ((bucket - 0.5) / bucketsPerOctave);
 }
 
-/** Of a delivery that no more attempts are made of; beside the row of its last attempt. */
+/** The result of an exhausted delivery; beside the row of its last attempt. */
 const exhausted = 'exhausted';
 
 const columns: readonly InlineColumn[] = [
@@ -39,7 +39,7 @@ export interface EndedAttempt {
   /** The number of its endpoint. */
   readonly endpoint: number;
   readonly result: AttemptResult;
-  /** Whether no more attempts are made of its delivery, which has failed. */
+  /** Whether its delivery is exhausted by it. */
   readonly isLast: boolean;
 }
 
@@ -82,7 +82,7 @@ export interface StepCount {
 /** The ranges of latencies below or in which half, 95 % and 99 % of the attempts lie that have succeeded. */
 export type Percentiles = readonly [p50: number, p95: number, p99: number];
 
-/** What became of the attempts of some hours. */
+/** The results of the attempts of some hours. */
 export interface HourCounts {
   readonly counts: readonly StepCount[];
   /** By the number of the step; under {@link allSteps} those of all together. There are none where no attempt has succeeded. */
@@ -103,7 +103,7 @@ export function readHours(reader: Reader, endpoint: number, range: HourRange): P
   return readCounts(reader, sql`endpoint = ${endpoint}`, range);
 }
 
-/** An endpoint that has taken nothing. */
+/** An endpoint that accepted nothing. */
 export interface FailingEndpoint {
   /** Its id. */
   readonly endpoint: string;
@@ -113,7 +113,7 @@ export interface FailingEndpoint {
 
 const failingMax = 100;
 
-/** Reads which endpoints have taken nothing in these hours, in spite of attempts: at most 100, those with the most of them first. */
+/** Reads the endpoints that accepted nothing in these hours in spite of attempts: at most 100, those with the most attempts first. */
 export async function readFailing(
   reader: Reader,
   { start, end }: HourRange,

@@ -18,9 +18,9 @@ export interface Addressing {
 }
 
 /**
- * Returns the event of a change with those endpoints whose conditions it meets, and the values before it where one asks for them. Undefined
- * where the instance keeps only what somebody is told, and nobody is. What endpoints of accounts are told is decided later, from the log
- * (accounts/): a write neither asks their conditions nor waits for them.
+ * Returns the event of a change with the endpoints whose conditions it meets, and the previous values where one of them sends these. Undefined
+ * where the instance logs only events with a recipient, and this has none. Endpoints of accounts are matched later, from the log
+ * (accounts/): a write neither evaluates their conditions nor waits for them.
  */
 export async function addressEvent(
   tx: Transaction,
@@ -56,7 +56,7 @@ function valuesBefore({ collection, before = [] }: RecordChange, names: readonly
 }
 
 /**
- * The event log's listener: makes one delivery for each endpoint without owner that wants an event, in the transaction of the record. A delivery is
+ * The event log's listener: inserts one delivery for each subscribed endpoint without owner, in the transaction of the record. A delivery is
  * two numbers, the position of the event and the number of the endpoint, and never changes.
  */
 export async function fanOut(
@@ -75,7 +75,7 @@ export async function fanOut(
 
 const valueColumns: readonly InlineColumn[] = [['endpoint', 'number']];
 
-/** Neighbours among the events that an endpoint is told of: the places of the first and the last of them. */
+/** Adjacent events that an endpoint receives: the indexes of the first and the last of them. */
 interface Run {
   readonly first: number;
   last: number;
@@ -96,7 +96,7 @@ function runsOf(endpoint: Endpoint, events: readonly Event[]): readonly Run[] {
   return runs;
 }
 
-/** Tells an endpoint of the event that this transaction appended last; the transaction must not be a shared one. */
+/** Inserts a delivery of the event that this transaction appended last; the transaction must not be a shared one. */
 export async function insertDeliveryOfLastEvent(tx: Transaction, endpoint: number): Promise<number> {
   const { names } = tx;
   const [row] = await tx.returning(sql`

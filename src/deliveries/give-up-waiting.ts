@@ -5,20 +5,20 @@ import type { Reader, Transaction } from '../storage/database.ts';
 import { releaseStray } from './record-order.ts';
 import type { WebhookInstance } from '../endpoints/webhook-instance.ts';
 
-const expiredCause = 'It had waited for as long as the log is kept.';
+const expiredCause = 'It was still waiting when the log was trimmed.';
 
-/** Rows of the log that are looked through by one statement. */
+/** Rows of the log that one statement reads. */
 const walkMax = 65_536;
 
 /**
- * Gives up what of an instance still waits for an endpoint, paused or not, in the part of the log that is about to be dropped: it becomes
- * `expired`. Returns how many deliveries that are. To be called again, it finds none.
+ * Expires deliveries of an instance that are still pending, for paused endpoints too, in the part of the log that is about to be dropped.
+ * Returns how many. A second call finds none.
  */
 export async function giveUpWaiting(
   { database, dueClock }: Pick<WebhookInstance, 'database' | 'dueClock'>,
   trimmed: TrimPoint,
 ): Promise<number> {
-  // Not in the transaction, which would be open for as long as all of it takes.
+  // Not in the transaction, which would be open for all of that time.
   const expired = await countWaitingUpTo(database, trimmed.position);
   const now = dueClock.now();
   await database.write((tx) => expireUpTo(tx, trimmed, now), { findsByKey: true });

@@ -7,7 +7,7 @@ import { alertsAfter, awayAfterMs } from './endpoint-alerts.ts';
 import { noAlerts, saveAlert } from './lane-store.ts';
 import { closedLane } from './lane.ts';
 
-test('an alert is given by whoever stores it first, while the instance is theirs and the endpoint as it was', async (t) => {
+test('an alert is sent by the node that stores it first, while it owns the instance and the endpoint is unchanged', async (t) => {
   const service = await startWebhookService(t);
   const { id } = await service.addEndpoint();
   await service.withInstance('default', async ({ database, endpoints }) => {
@@ -29,7 +29,7 @@ test('an alert is given by whoever stores it first, while the instance is theirs
   });
 });
 
-test('after it was said to be back, an endpoint is away again an hour later', () => {
+test('after an alert of recovery, the next alert follows an hour later', () => {
   const lane = { ...closedLane, state: 'open', since: 1 } as const;
   const failed = { isSuccess: false, isExhausted: false };
   const alerts = { ...noAlerts, recoveredAt: 5 * awayAfterMs };

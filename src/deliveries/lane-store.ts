@@ -12,11 +12,11 @@ export interface LaneRow {
   readonly cursor: number;
 }
 
-/** What people were told of an endpoint, so that nobody is told twice: not by another process or node either. */
+/** Alerts that were sent about an endpoint, so that none is sent twice, by another process or node either. */
 export interface LaneAlerts {
-  /** `open`: that its lane is open for an hour · `disabled`: that it is · empty: that it is back, or nothing. */
+  /** `open`: the breaker has been open for an hour · `disabled`: the endpoint was disabled · empty: it recovered, or none was sent. */
   readonly alert: '' | 'open' | 'disabled';
-  /** When the last alert was that it is back, in milliseconds since 1970; 0 when there was none. */
+  /** When the last alert of a recovery was sent, in milliseconds since 1970; 0 when there was none. */
   readonly recoveredAt: number;
   /** The day of the last alert of an exhausted delivery, as `2026-11-20`; empty when there was none. */
   readonly exhaustedDay: string;
@@ -73,8 +73,8 @@ function stateValues({ state, since, probeAt, probeDelayMs, heldUntil, cause }: 
 }
 
 /**
- * Stores a lane while `fence` holds. An endpoint that was changed meanwhile is left alone: resuming it or giving it another URL has
- * closed its lane, and skipping what waits has moved its cursor.
+ * Stores a lane while `fence` holds. An endpoint that was changed meanwhile is skipped: resuming it or changing its URL has
+ * closed its lane, and skipping its backlog has moved its cursor.
  */
 export async function saveLane(
   tx: Transaction,
@@ -95,15 +95,15 @@ function isUnchanged(
       SELECT 1 FROM ${names.table('$endpoint')} WHERE ${names.scope} AND position = ${endpoint} AND updated = ${updated})`;
 }
 
-/** An alert that is about to be given. */
+/** An alert that is about to be sent. */
 export interface AlertRow extends Pick<LaneRow, 'endpoint' | 'updated'> {
   readonly before: LaneAlerts;
   readonly after: LaneAlerts;
 }
 
 /**
- * Stores that an alert is given, while `fence` holds, and returns whether this is the first time: a commit of unknown outcome may have
- * done so, or another node. Of an endpoint that was changed meanwhile nothing is said.
+ * Stores that an alert is sent, while `fence` holds, and returns whether this is the first time: a commit of unknown outcome may have
+ * stored it, or another node. An endpoint that was changed meanwhile gets no alert.
  */
 export async function saveAlert(tx: Transaction, row: AlertRow, fence: Sql): Promise<boolean> {
   const { names } = tx;
@@ -123,7 +123,7 @@ export async function saveDisabledAlert(tx: Transaction, endpoint: number): Prom
   );
 }
 
-/** Begins the lane of a new endpoint at the end of the log: it is told of what comes. To be called while nothing else is written. */
+/** Begins the lane of a new endpoint at the end of the log: it gets later events only. To be called while nothing else is written. */
 export async function openLane(tx: Transaction, endpoint: number): Promise<void> {
   const { names } = tx;
   const end = sql`(SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.scope})`;
@@ -138,8 +138,8 @@ export type HalfOpening = 'same receiver' | 'another receiver';
 const firstProbeDelayMs = 5_000;
 
 /**
- * Makes one probe due at once if the breaker is open, or if the receiver has asked for a wait; returns whether it was so. After a change of
- * the receiver the time for which it was away begins anew, and so do the delays.
+ * Makes one probe due at once if the breaker is open, or if the receiver sent Retry-After; returns whether either was the case. After a
+ * change of the receiver, the time since it failed starts again, and so do the delays.
  */
 export async function halfOpenLane(
   tx: Transaction,

@@ -126,7 +126,7 @@ test('an open lane is probed after 5 s, then after twice the time, up to ten min
   assert.deepEqual(waits, [5, 10, 20, 40, 80, 160, 320, 600, 600, 600]);
 });
 
-test('a probe that was cut short is made again', () => {
+test('an aborted probe is repeated', () => {
   const trial = new Trial();
   trial.attempts(5, down);
   trial.untilProbe();
@@ -158,7 +158,7 @@ test('a lane that fails while it recovers is open again, and waits for longer', 
   assert.equal(trial.lane.stored.probeDelayMs, 10 * second);
 });
 
-test('an attempt that was open when the lane opened and succeeds late shows that the receiver is back', () => {
+test('a late success of an attempt that was open before the breaker opened closes it', () => {
   const trial = new Trial();
   const late = trial.send();
   trial.attempts(5, down);
@@ -166,7 +166,7 @@ test('an attempt that was open when the lane opened and succeeds late shows that
   assert.equal(trial.lane.state, 'slow');
 });
 
-test('an endpoint that is away for five days is disabled, by a probe', () => {
+test('a failed probe after five days disables the endpoint', () => {
   const trial = new Trial();
   trial.attempts(5, down);
   const from = trial.now;
@@ -218,7 +218,7 @@ test('an endpoint is proven for a minute after a success, and not while an attem
   assert.equal(lane.isProven(trial.now), false);
 });
 
-test('what was stored is taken over: the time of the probe, its delay, and what the receiver asked for', () => {
+test('a lane restores the time of its probe, the delay and Retry-After', () => {
   const trial = new Trial();
   trial.attempts(5, down);
   trial.untilProbe();
@@ -231,7 +231,7 @@ test('what was stored is taken over: the time of the probe, its delay, and what 
   assert.equal(another.roomAt(trial.now, 16), 4);
 });
 
-test('whatever happens, attempts are counted right, a probe is alone, and what is stored is what the lane does', () => {
+test('a lane counts attempts, probes alone and stores its state in any order of events', () => {
   const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 31);
   const random = new Random(seed);
   const results = [success, down, silent, refusal, cut, { ...down, retryAfterSeconds: 30 }];
@@ -276,7 +276,7 @@ function sweep(
   return requests;
 }
 
-test('a receiver that could not be reached is sent a probe within 30 seconds once it can be', () => {
+test('an unreachable receiver gets a probe within 30 seconds of its recovery', () => {
   for (const awayMs of [minute, 5 * minute, 50 * minute]) {
     const trial = new Trial();
     trial.attempts(5, unreached);
@@ -317,7 +317,7 @@ for (const [name, connects, more] of [
     }
   });
 
-test('one that was reached is asked by no handshake, nor one that has asked for a wait', () => {
+test('a reachable receiver gets no handshake, nor does one during Retry-After', () => {
   const trial = new Trial();
   trial.attempts(5, down);
   trial.now += 4 * second;
@@ -327,7 +327,7 @@ test('one that was reached is asked by no handshake, nor one that has asked for 
   assert.equal(trial.lane.beginHandshake(trial.now + minute), false);
 });
 
-test('a probe that was made due by hand is alone', () => {
+test('a requested probe is sent alone', () => {
   const trial = new Trial();
   const open = trial.send();
   trial.attempts(5, down);

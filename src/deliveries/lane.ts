@@ -3,8 +3,8 @@ import type { AttemptResult } from '../sending/attempt-result.ts';
 import { Reach } from './reach.ts';
 
 /**
- * How much one endpoint is sent at once, and when. A breaker (M. Nygard, Release It!, 2007) keeps what waits for an endpoint that fails
- * from using up slots and attempts: while it is open, one delivery is sent from time to time to see whether the receiver is back.
+ * How much one endpoint is sent at once, and when. A breaker (M. Nygard, Release It!, 2007) keeps the backlog of a failing endpoint
+ * from using up slots and attempts: while it is open, one delivery is sent from time to time to see whether the receiver has recovered.
  *
  *             in a row: 5 failures of the whole endpoint, 2 time-outs without a recent success, or 10 failures of any kind of 3 or
  *             more deliveries · in a minute: half of 20 or more attempts, as failures of the whole endpoint
@@ -52,7 +52,7 @@ export class Lane {
     return this.#inRow.any > 0;
   }
 
-  /** Takes over what was stored of the lane, or that nothing was; attempts that are open stay so. */
+  /** Restores the stored state of the lane, or a closed one; open attempts stay open. */
   restore(stored: LaneMemory = closedLane): void {
     this.#stored = stored;
     this.#state = stored.state;
@@ -85,7 +85,7 @@ export class Lane {
     return at > now ? at : undefined;
   }
 
-  /** Returns whether the receiver is to be asked now, by a handshake, whether it can be reached: the caller makes it. */
+  /** Returns whether a handshake with the receiver is due, and counts it as begun: the caller makes it. */
   beginHandshake(now: number): boolean {
     const { heldUntil, probeAt } = this.#stored;
     return this.#state === 'open' && now >= heldUntil && now < probeAt && this.#reach.beginHandshake(now);
@@ -98,7 +98,7 @@ export class Lane {
     return true;
   }
 
-  /** Whether the endpoint has taken a webhook lately, and answers those that are open as it usually does. */
+  /** Whether the endpoint accepted a webhook lately, and answers open attempts in its usual time. */
   isProven(now: number): boolean {
     if (this.hasFailed || now - this.#succeededAt > provenMs) return false;
     const [oldest = now] = this.#open.values();
@@ -122,7 +122,7 @@ export class Lane {
       this.#state = 'open';
       this.#probe = undefined;
     }
-    // An aborted one says nothing about the receiver; a probe is made again.
+    // An aborted attempt says nothing about the receiver; a probe is repeated.
     if (result.kind === 'aborted' || this.#state === 'blocked') return undefined;
     const { now } = context;
     this.#tally(now, result.isEndpointWide && !result.isSuccess);
@@ -213,14 +213,14 @@ export class Lane {
     if (hasFailed) last.failed += 1;
   }
 
-  /** Also what was counted lately: an endpoint that comes back is not judged by what was before. */
+  /** Also the recent counts: an endpoint that recovered is not judged by earlier failures. */
   #forgetFailures(): void {
     Object.assign(this.#inRow, { any: 0, wide: 0, timeouts: 0 });
     this.#inRow.deliveries.clear();
     if (this.#state !== 'closed') this.#recent.length = 0;
   }
 
-  /** That of nine in ten of the last successes. */
+  /** The 90th percentile of the last successes. */
   #usualLatency(): number {
     return this.#latencies.toSorted((a, b) => a - b)[Math.floor(this.#latencies.length * 0.9)] ?? 0;
   }
@@ -229,7 +229,7 @@ export class Lane {
 /** `blocked`: a delivery of a strict order is exhausted. */
 export type BreakerState = 'closed' | 'open' | 'probing' | 'slow' | 'blocked';
 
-/** What is remembered of a lane that is not as it begins: neither idleness nor a restart nor another node may forget it. */
+/** The state of a lane that must survive idleness, a restart and a move to another node. */
 export interface LaneMemory {
   readonly state: Exclude<BreakerState, 'probing'>;
   /** When the first of the failures began that it has not recovered from. */
@@ -237,7 +237,7 @@ export interface LaneMemory {
   /** When the next probe is due, and the delay before it without its jitter. */
   readonly probeAt: number;
   readonly probeDelayMs: number;
-  /** Until when the receiver has asked for nothing to be sent; 0 if it has not. */
+  /** Until when the receiver asked for a pause by Retry-After; 0 if it did not. */
   readonly heldUntil: number;
   /** Why the last attempt failed, in words. */
   readonly cause: string;
@@ -252,7 +252,7 @@ export const closedLane: LaneMemory = {
   cause: '',
 };
 
-/** `opened`: the breaker has opened · `recovered`: the receiver is back · `disabled`: it was away for too long. */
+/** `opened`: the breaker has opened · `recovered`: the receiver answers again · `disabled`: it was down for too long. */
 export type LaneChange = 'opened' | 'recovered' | 'disabled';
 
 type EndedAttempt = Pick<

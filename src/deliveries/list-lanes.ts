@@ -11,19 +11,19 @@ import { closedLane, type LaneMemory } from './lane.ts';
 import { readLanes } from './lane-store.ts';
 import type { WebhookInstance } from '../endpoints/webhook-instance.ts';
 
-/** How the service gets on with an endpoint. */
+/** The state of delivery to an endpoint. */
 export interface LaneView {
   /** The id of the endpoint, which names the lane. */
   readonly id: string;
   readonly url: string;
-  /** Of the endpoint: whether it is sent anything at all. */
+  /** Of the endpoint: whether it receives anything at all. */
   readonly status: string;
-  /** `open` while it fails and is only probed, `slow` while it comes back, `blocked` at an exhausted delivery of a strict order. */
+  /** `open` while it fails and is only probed, `slow` while it recovers, `blocked` by an exhausted delivery of a strict order. */
   readonly state: string;
   readonly cause: string;
-  /** Why it is not known what an account's endpoint is told, so that it is behind the others; empty otherwise. */
+  /** Why events could not be matched to an account's endpoint, so that it is behind the others; empty otherwise. */
   readonly undecided: string;
-  /** Since when it fails, when it is probed next, and until when it has asked to be sent nothing; empty otherwise. */
+  /** Since when it fails, when it is probed next, and until when its Retry-After lasts; empty otherwise. */
   readonly since: Timestamp;
   readonly probeAt: Timestamp;
   readonly heldUntil: Timestamp;

@@ -1,6 +1,6 @@
 import type { AttemptKind } from '../sending/attempt-result.ts';
 
-/** A sweep comes every 5 seconds: so a receiver that is back is found within 30. */
+/** A sweep comes every 5 seconds: so a receiver that recovered is found within 30. */
 const handshakeEveryMs = 25_000;
 /** The waits between probes that handshakes make due while these fail: at most some 80 a day, besides those that are due by themselves. */
 const probeEveryMsMin = 30_000;
@@ -9,13 +9,13 @@ const probeEveryMsMax = 1_200_000;
 const unreachedKinds: readonly AttemptKind[] = ['dns', 'connect', 'tls'];
 
 /**
- * When a receiver that could not be reached is asked by a handshake whether it can be. Only the change from a failure to a success makes a
- * probe due: a balancer takes connections for a receiver that is away, and would be sent a request after each of them otherwise.
+ * When an unreachable receiver gets a handshake. Only the change from a failure to a success makes a
+ * probe due: a load balancer accepts connections for a receiver that is down, and would get a request after each of them otherwise.
  *
  * Times are milliseconds since 1970.
  */
 export class Reach {
-  /** Until an attempt says otherwise: what failed before a restart is not known. */
+  /** Until an attempt says otherwise: failures before a restart are unknown. */
   #mayBeUnreachable = true;
   #hasFailed = true;
   #handshakeAt = Number.NEGATIVE_INFINITY;
@@ -33,7 +33,7 @@ export class Reach {
     this.#mayBeUnreachable = unreachedKinds.includes(kind);
   }
 
-  /** Returns whether a handshake is due, and takes it for begun. */
+  /** Returns whether a handshake is due, and counts it as begun. */
   beginHandshake(now: number): boolean {
     const passedMs = now - this.#handshakeAt;
     // A clock that was set back makes none wait.

@@ -3,12 +3,12 @@ import type { InlineColumn, Names, Transaction } from '../storage/database.ts';
 import type { WebhookInstance } from '../endpoints/webhook-instance.ts';
 
 /**
- * Deliveries that wait for earlier events of their record, for endpoints with the order `record`, and those that a later event makes
- * needless, for endpoints that coalesce. Both are decided by the rows when it is their turn, so nothing about them has to survive a
- * process. One that waits has an outcome without a time, so that the cursor goes on; the settlement of the delivery before it lets it go.
+ * Deliveries that wait for earlier events of their record, for endpoints with the order `record`, and those that a later event supersedes,
+ * for endpoints that coalesce. Both are decided by the rows when it is their turn, so nothing about them has to survive a
+ * process. One that waits has an outcome without a due time, so that the cursor advances; the settlement of the delivery before it releases it.
  */
 
-/** An event's record, by a name that no other record of the instance has. `event` is the alias of its row. */
+/** A key of an event's record, unique in the instance. `event` is the alias of its row. */
 export function recordKey(event: Sql): Sql {
   return sql`${event}.collection || '/' || ${event}.record`;
 }
@@ -34,9 +34,9 @@ export function isHeld(names: Names): Sql {
   return sql`(EXISTS (${pending}) OR ${isBehindFirst(names)})`;
 }
 
-/** Whether a later event of the record was sent, or is still to be: an older state would take the place of the newer one. */
+/** Whether a later event of the record was sent, or is still pending: an older state would overwrite the newer one. */
 export function isSuperseded(names: Names): Sql {
-  // Of events about endpoints none takes the place of another.
+  // Events about endpoints never supersede each other.
   return sql`EXISTS (${ofSameRecord(names)} AND e.collection <> '' AND b.position > e.position AND (x.event IS NULL OR x.status IN ('pending', 'delivered')))`;
 }
 
@@ -51,7 +51,7 @@ const columns: readonly InlineColumn[] = [
   ['record', 'text'],
 ];
 
-/** Makes the first of the deliveries due that wait for these records, unless it still has to wait. */
+/** Makes the first delivery due that waits for each of these records, unless it still has to wait. */
 export async function releaseNext(
   tx: Transaction,
   records: readonly RecordOfEndpoint[],
@@ -73,8 +73,8 @@ export async function releaseNext(
 }
 
 /**
- * Makes deliveries due that wait for nothing any more: what they waited for was cancelled or trimmed by a transaction that could not see
- * yet that they wait, and that they could not see. There is none where works run one after the other. Returns whether there were some.
+ * Makes deliveries due that no longer wait for anything: what they waited for was cancelled or trimmed by a concurrent transaction that did not
+ * see them. Where transactions run one after the other, there are none. Returns whether there were any.
  */
 export async function releaseStrays({
   database,

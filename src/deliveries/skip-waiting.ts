@@ -12,7 +12,7 @@ import { deletedCause } from './delivery-outcomes.ts';
 /** The end of a gap that has none. */
 const forever = sql`9007199254740991`;
 
-/** Ends what waits for an endpoint that is being deleted, and its lane. To be called while nothing else is written. */
+/** Ends the backlog of an endpoint that is being deleted, and its lane. To be called while nothing else is written. */
 export async function endLane(tx: Transaction, endpoint: number, now: Timestamp): Promise<void> {
   const { names } = tx;
   await insertGapBehind(tx, { endpoint, last: forever, cause: deletedCause, now });
@@ -24,7 +24,7 @@ export async function endLane(tx: Transaction, endpoint: number, now: Timestamp)
 
 export const skippedCause = 'Skipped when the endpoint was resumed.';
 
-/** Cancels what waits for an endpoint, those that have failed excepted. To be called while nothing else is written. */
+/** Cancels the backlog of an endpoint, except failed deliveries. To be called while nothing else is written. */
 export async function skipWaiting(tx: Transaction, endpoint: number, now: Timestamp): Promise<void> {
   const { names } = tx;
   const end = sql`(SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.scope})`;

@@ -18,7 +18,7 @@ async function allDelivered({ service, wake }: LaneTrial): Promise<void> {
   });
 }
 
-test('an endpoint that is away for a day with a backlog gets 250 requests at most, and is sent all of it when it is back', async (t) => {
+test('an endpoint that is down for a day gets at most 250 requests, and its backlog when it recovers', async (t) => {
   const trial = await start(t);
   const { service, clock, sender, addPosts, idle, untilNext } = trial;
   await service.addEndpoint({ maxInFlight: 8 });
@@ -46,7 +46,7 @@ for (const [name, answer] of [
   ['is silent', answers.silent],
   ['answers 404 to everything', answers.missing],
 ] as const)
-  test(`an endpoint that ${name} is left alone`, async (t) => {
+  test(`an endpoint that ${name} opens its breaker`, async (t) => {
     const { service, sender, addPosts, idle } = await start(t);
     await service.addEndpoint();
     sender.answer = answer;
@@ -55,7 +55,7 @@ for (const [name, answer] of [
     assert.ok(requests <= 16, `${requests} requests`);
   });
 
-test('neither idleness nor a restart nor another owner makes the service forget that an endpoint is away', async (t) => {
+test('an open breaker survives idleness, a restart and a move to another node', async (t) => {
   const { service, sender, addPosts, idle, untilNext, restart, passAround } = await start(t);
   await service.addEndpoint();
   sender.answer = answers.down;
@@ -75,7 +75,7 @@ test('neither idleness nor a restart nor another owner makes the service forget 
   assert.equal(await idle(), requests + 1);
 });
 
-test('what another owner has learned of an endpoint is taken over', async (t) => {
+test('the state of a lane moves with its instance to another node', async (t) => {
   const { service, sender, addPosts, idle, wake, passAround } = await start(t);
   await service.addEndpoint();
   sender.answer = answers.down;
@@ -93,7 +93,7 @@ test('what another owner has learned of an endpoint is taken over', async (t) =>
   await eventually('it is sent more', () => sender.given.length > requests);
 });
 
-test('what failed as the endpoint was away is sent when it is back, whatever its own schedule says', async (t) => {
+test('deliveries that failed with the whole endpoint are sent when it recovers, whatever their schedule', async (t) => {
   const trial = await start(t);
   const { service, sender, addPosts, untilNext } = trial;
   await service.addEndpoint({ schedule: [3_600, 3_600] });
@@ -104,7 +104,7 @@ test('what failed as the endpoint was away is sent when it is back, whatever its
   await allDelivered(trial);
 });
 
-test('an endpoint that has answered lately is sent more than two at once, also after its instance was idle', async (t) => {
+test('an endpoint that answered lately gets more than two requests at once, also after its instance was idle', async (t) => {
   const { service, sender, addPosts, idle, wake } = await start(t);
   await service.addEndpoint();
   await addPosts(1);
@@ -116,7 +116,7 @@ test('an endpoint that has answered lately is sent more than two at once, also a
   sender.succeed(sender.given.slice(1));
 });
 
-test('after five days the endpoint is disabled; resumed, it is sent what has waited', async (t) => {
+test('after five days the endpoint is disabled; resumed, it gets its backlog', async (t) => {
   const trial = await start(t);
   const { service, sender, addPosts, wake, idle, untilNext, passAround } = trial;
   const { id } = await service.addEndpoint();
@@ -140,7 +140,7 @@ test('after five days the endpoint is disabled; resumed, it is sent what has wai
     const endpoint = await service.call('GET', path);
     return endpoint.status === 'disabled' ? endpoint : undefined;
   });
-  assert.equal(disabled.statusReason, 'The receiver was away for five days.');
+  assert.equal(disabled.statusReason, 'The receiver was down for five days.');
   const requests = sender.given.length;
   await addPosts(3);
   assert.equal(sender.given.length, requests);
@@ -150,7 +150,7 @@ test('after five days the endpoint is disabled; resumed, it is sent what has wai
   await allDelivered(trial);
 });
 
-test('Retry-After holds everything that waits for the endpoint, also in another process', async (t) => {
+test('Retry-After delays all deliveries of the endpoint, also in another process', async (t) => {
   const { service, clock, sender, addPosts, idle, restart } = await start(t);
   await service.addEndpoint({ maxInFlight: 1 });
   sender.answer = {
@@ -205,7 +205,7 @@ for (const [what, method, path, bodyOf] of [
   ['another header', 'PATCH', '', (count: number) => ({ headers: { 'x-key': `${count}` } })],
   ['another secret', 'POST', '/secret/rotate', (count: number) => ({ secret: secretOf(count) })],
 ] as const)
-  test(`${what} makes one probe of an endpoint due that is away`, async (t) => {
+  test(`${what} makes one probe of a failing endpoint due`, async (t) => {
     const trial = await start(t);
     const { service, sender, addPosts, idle } = trial;
     const { id } = await service.addEndpoint();
@@ -221,7 +221,7 @@ for (const [what, method, path, bodyOf] of [
     await allDelivered(trial);
   });
 
-test('a retry by hand makes one probe of an endpoint due that is away, and one of a healthy endpoint changes nothing', async (t) => {
+test('a manual retry makes one probe of a failing endpoint due, and changes nothing for a healthy one', async (t) => {
   const trial = await start(t);
   const { service, sender, addPosts, idle } = trial;
   const { id, updated } = await service.addEndpoint();
@@ -261,7 +261,7 @@ test('a successful test closes the breaker, and one that fails does not', async 
   );
 });
 
-test('a receiver that can be reached again is sent what waits, before its probe is due', async (t) => {
+test('a receiver that is reachable again gets its backlog before its probe is due', async (t) => {
   const trial = await start(t);
   const { service, sender, clock, addPosts, idle, untilNext } = trial;
   await service.addEndpoint();

@@ -10,8 +10,8 @@ import { headersByName, requestHeaders } from '../sending/signature.ts';
 import type { WebhookInstance } from '../endpoints/webhook-instance.ts';
 
 /**
- * Attempts whose endpoint's URL is that of a catcher of the same instance. They are kept in place of being sent, with the same headers and
- * signature, so the guard of targets need not let this service reach itself.
+ * Attempts whose endpoint's URL is that of a catcher of the same instance. They are stored instead of sent, with the same headers and
+ * signature, so the guard of targets need not allow this service as a target.
  */
 export class CatcherAttempts {
   readonly #clock: Clock;
@@ -23,7 +23,7 @@ export class CatcherAttempts {
     this.#onResult = onResult;
   }
 
-  /** Takes the request if it goes to a catcher of the instance; returns whether it did. */
+  /** Stores the request if it goes to a catcher of the instance; returns whether it does. */
   take(instance: WebhookInstance, request: AttemptRequest): boolean {
     const catcher = catcherOfUrl(instance.sealer, request.url);
     if (catcher === undefined) return false;
@@ -57,12 +57,12 @@ export class CatcherAttempts {
           body,
         });
     } catch (error) {
-      // The database is away or full: nothing is known of the receiver, as with an attempt that is cut short.
-      instance.logger.warn('A webhook for a catcher could not be kept; trying again.', {
+      // The database is unavailable or full: this says nothing about the receiver, like an aborted attempt.
+      instance.logger.warn('A webhook for a catcher could not be stored; retrying.', {
         instance: instance.id,
         error,
       });
-      return { deliveryId, ...abortedResult(startedAt, 'The catcher could not keep the request.') };
+      return { deliveryId, ...abortedResult(startedAt, 'The catcher could not store the request.') };
     }
     const totalMs = this.#clock.monotonic() - start;
     const isSuccess = status < 300;

@@ -3,12 +3,12 @@ import { soleOwnership } from '../deliveries/delivery.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 import { Janitor, type JanitorOptions, rowByRow } from './janitor.ts';
 
-/** The delivering side of a server: the dispatcher, and how it learns what there is to deliver. */
+/** The delivering side of a server: the dispatcher, and how it is woken. */
 export interface Delivering {
   readonly dispatcher: Dispatcher;
-  /** Tells that events were committed by this process, or that anything may have changed. Only a hint: it may be lost. */
+  /** Notes that this process committed events, or that anything may have changed. Only a hint: it may be lost. */
   wake(instanceId: string, what?: 'log' | 'all'): void;
-  /** Tells other nodes that something new was committed. Only a hint as well. */
+  /** Notifies other nodes of a commit. Only a hint as well. */
   notifyNodes(instanceId: string): void;
   /** The id of this node; undefined where there are no others. */
   readonly node: string | undefined;
@@ -22,11 +22,11 @@ export interface DeliveringParts extends Omit<DispatcherOptions, 'ownership' | '
   readonly webhookDays: number;
   /** As `borrowAtOnce`, but waits until there is room. */
   readonly borrow: JanitorOptions['borrow'];
-  /** Told that another node has committed something new. */
+  /** Called when another node has committed events. */
   readonly onHint: (instanceId: string) => void;
 }
 
-/** Delivers for all instances, as this process alone holds the data directory. The start looks once for what is still pending. */
+/** Delivers for all instances, as this process alone holds the data directory. The start looks once for pending deliveries. */
 export function deliverAlone(parts: DeliveringParts): Delivering {
   const dispatcher = new Dispatcher({
     ...parts,

@@ -64,13 +64,13 @@ function fail(message: string): void {
   assert.fail(message);
 }
 
-test('X-13 a start looks through any number of instances with at most 64 of them open at a time', async (t) => {
+test('X-13 a start visits any number of instances with at most 64 of them open at a time', async (t) => {
   const lending = await startOverMany(t, 600);
   await eventually('all looked through', () => lending.lent.size === 600 && lending.out === 0);
   assert.equal(lending.most, 64);
 });
 
-test('a delivery that failed while it was being looked for waits for its schedule', async (t) => {
+test('a delivery that fails while its lane is read waits for its schedule', async (t) => {
   let sender = new HeldSender();
   const wrapSender = (real: SenderPort): SenderPort => (sender = new HeldSender(real));
   const { databases, wrapDatabase } = faultyDatabases();
@@ -125,7 +125,7 @@ test('a turn is read with one statement, and a body that is large with one of it
   assert.equal(reads.length, 4);
 });
 
-test('what was given to another node while it was read is not sent', async (t) => {
+test('a delivery whose instance moves to another node during its read is not sent', async (t) => {
   const { databases, wrapDatabase } = faultyDatabases();
   let first = new HeldSender();
   const wrapSender = (real: SenderPort): SenderPort => (first = new HeldSender(real));
@@ -161,7 +161,7 @@ for (const [whose, fence] of [
   ['an owner before', sql`FALSE`],
   ['an owner who has it again', sql`TRUE`],
 ] as const) {
-  test(`what comes late of an attempt of ${whose} takes none of those that were made since off the count`, async (t) => {
+  test(`a late result of an attempt of ${whose} does not change the count of newer attempts`, async (t) => {
     let owner = new HeldSender();
     const wrapSender = (real: SenderPort): SenderPort => (owner = new HeldSender(real));
     const clock = new MovableClock();
@@ -198,7 +198,7 @@ for (const [whose, fence] of [
   });
 }
 
-test('what was read ahead and is not due any more, as the clock was set back, is sent when it is', async (t) => {
+test('a delivery that was read ahead before the clock was set back is sent when it is due', async (t) => {
   let sender = new HeldSender();
   const wrapSender = (real: SenderPort): SenderPort => (sender = new HeldSender(real));
   const clock = new MovableClock();
@@ -230,7 +230,7 @@ test('what was read ahead and is not due any more, as the clock was set back, is
   await eventually('the second is sent', () => sender.given.length === 4);
 });
 
-test('an instance that cannot be read is left alone for a second, however often it is seen', async (t) => {
+test('an instance that cannot be read is paused for a second, however often it is woken', async (t) => {
   let sender = new HeldSender();
   const wrapSender = (real: SenderPort): SenderPort => (sender = new HeldSender(real));
   const { databases, wrapDatabase } = faultyDatabases();
@@ -303,7 +303,7 @@ test('when all slots are taken, the next free ones go to every endpoint in turn'
   for (const id of ids) assert.ok(turnsOf(from, id) <= 40, `${turnsOf(from, id)} of 50 turns`);
 });
 
-test('a delivery that is cancelled after it was looked for takes no slot', async (t) => {
+test('a delivery that is cancelled after its lane was read uses no slot', async (t) => {
   const { databases, wrapDatabase } = faultyDatabases();
   // So few that an instance has two.
   const flags = { 'webhook-slots': '16' };
@@ -344,7 +344,7 @@ test('results that arrive while others are being settled are settled together', 
   assert.equal(settlements.length, 3);
 });
 
-test('tests of endpoints, however many, take none of the slots of deliveries', async (t) => {
+test('tests of endpoints use no slots of deliveries', async (t) => {
   const service = await startWebhookService(t, { parts: { wrapSender: (real) => new HeldSender(real) } });
   const [entry] = service.app.data.directory.all();
   assert.ok(entry);

@@ -22,25 +22,25 @@ import type { WebhookInstance, WebhookInstanceLoan } from '../endpoints/webhook-
 
 /** Instances opened in one look. */
 const openedAtOnceMax = 64;
-/** The wait after the database could not be read; receivers that fail have their own schedule. */
+/** The delay after the database could not be read; failing receivers have their own schedule. */
 const backOffMs = 1_000;
-/** The longest wait of the timer. A due time further away is looked at again when it ends. */
+/** The longest delay of the timer. A later due time is checked again when it ends. */
 const timerMsMax = 60_000;
-/** How often it looks for lanes that stand still. */
+/** How often stalled lanes are searched. */
 const sweepEveryMs = 5_000;
 
 export interface DispatcherOptions {
   readonly sender: Pick<Sender, 'send' | 'onResults' | 'stop' | 'handshake'>;
   /** The ids of all instances. */
   readonly instances: () => Iterable<string>;
-  /** Opens an instance; undefined when there is none with this id. Throws Busy where it could only be opened later. */
+  /** Opens an instance; undefined when there is none with this id. Throws Busy where it can only be opened later. */
   readonly borrowAtOnce: (instanceId: string) => Promise<WebhookInstanceLoan | undefined>;
-  /** How many instances may be on loan for their deliveries. Each is until it has nothing in flight and nothing to send at once. */
+  /** How many instances may be on loan at once. Each is until it has nothing in flight and nothing due. */
   readonly instancesMax?: number;
   readonly ownership: Ownership;
   /** Where one process writes the log, all of it is safe. */
   readonly safeEnd?: SafeEnd;
-  /** Told of an instance with something new that another node delivers. */
+  /** Called for an instance with new deliveries that another node owns. */
   readonly onForeign: (instanceId: string) => void;
   /** The most attempts in flight over all instances, tests not counted: bounds the sockets and memory of the sending thread. */
   readonly slotsMax?: number;
@@ -52,8 +52,8 @@ export interface DispatcherOptions {
 }
 
 /**
- * The loop that delivers: it looks at instances that were woken or have something due, gives what is due to the sender, and has
- * the results settled. It may look too often, never too seldom: what it misses would wait until the next start.
+ * The loop that delivers, in one line: scheduler (which instances are due) → lanes (whose turn it is) → dispatcher (claim, send, settle).
+ * It may look too often, never too seldom: a delivery that it misses would wait until the next start.
  */
 export class Dispatcher {
   readonly counts = new WebhookCounts();
@@ -65,7 +65,7 @@ export class Dispatcher {
   readonly #handshakes: Handshakes;
   readonly #catcherAttempts: CatcherAttempts;
   readonly #past = new PastDeliveries();
-  /** Whether the last look found something to send, or did not read to the end: then there may be more. */
+  /** Whether the last look found deliveries, or did not read to the end: then there may be more. */
   #hasFound = false;
   #pumping: Promise<void> | undefined;
   #isPumpScheduled = false;
@@ -90,7 +90,7 @@ export class Dispatcher {
     this.#catcherAttempts = new CatcherAttempts(options.clock, (result) => finish([result]));
   }
 
-  /** Looks through all instances once: deliveries that an earlier process left pending may be due. */
+  /** Wakes all instances once: deliveries of an earlier process may be due. */
   start(): void {
     for (const id of this.#options.instances()) this.#scheduler.wake(id, 'all');
     this.#schedulePump();
@@ -101,13 +101,13 @@ export class Dispatcher {
     this.#sweeps = setInterval(sweep, sweepEveryMs).unref();
   }
 
-  /** Asks receivers that could not be reached whether they can be. */
+  /** Checks by handshakes whether unreachable receivers can be reached again. */
   shakeHands(): void {
     for (const [id, lanes] of this.#claims.cachedLanes())
       if (this.#options.ownership.owns(id)) this.#handshakes.look(id, lanes.all());
   }
 
-  /** Wakes lanes that stand still: there should be none, so each is logged and counted. A look that is under way finds its own. */
+  /** Wakes stalled lanes: there should be none, so each is logged and counted. A running look finds its own. */
   sweep(): void {
     if (this.isLooking || this.#isStopping) return;
     const now = this.#options.clock.now();
@@ -116,13 +116,13 @@ export class Dispatcher {
       const wakesAt = this.#isTimerSet ? this.#scheduler.nextDue(id) : undefined;
       const endpoints = lanes.stalled(now, { slots: this.#slots, wakesAt });
       for (const endpoint of endpoints)
-        this.#options.logger.error('A lane stood still and was woken.', { instance: id, endpoint });
+        this.#options.logger.error('A stalled lane was woken.', { instance: id, endpoint });
       this.counts.stalled += endpoints.length;
       if (endpoints.length > 0) this.wake(id);
     }
   }
 
-  /** Has an instance looked at: by default as anything of it may have changed. */
+  /** Wakes an instance: by default because anything of it may have changed. */
   wake(instanceId: string, wake: Wake = 'all'): void {
     if (!this.#options.ownership.owns(instanceId)) return this.#options.onForeign(instanceId);
     this.#scheduler.wake(instanceId, wake);
@@ -132,7 +132,7 @@ export class Dispatcher {
   /** Notes that something of the instance is due at `due` (milliseconds since 1970): a delivery that was pending before, or a new one in the log. */
   noteDue(instanceId: string, due: number, wake: Wake = 'all'): void {
     if (!this.#options.ownership.owns(instanceId)) return;
-    // The poll reports an instance that cannot be read each time it looks: this must not end the instance's rest.
+    // The poll reports an instance that cannot be read each time: this must not end the instance's pause.
     if (this.#scheduler.isPaused(instanceId)) return;
     if (due <= this.#options.clock.now()) return this.wake(instanceId, wake);
     if (this.#scheduler.noteDue(instanceId, due)) this.#setTimerToNext();
@@ -147,7 +147,7 @@ export class Dispatcher {
     return this.#inFlight.prepareHandOver(isGoing);
   }
 
-  /** Returns when the instance will next have a delivery due: asked before its file is closed. */
+  /** Returns when the next delivery of the instance is due, for the decision to close its file. */
   nextDue(instanceId: string): number | undefined {
     return this.#scheduler.nextDue(instanceId);
   }
@@ -157,12 +157,12 @@ export class Dispatcher {
     return this.#pumping !== undefined || this.#isPumpScheduled || this.#scheduler.hasWoken;
   }
 
-  /** How many attempts are open, tests left out. */
+  /** How many attempts are open, without tests. */
   get openAttempts(): number {
     return this.#slots.taken;
   }
 
-  /** The instances that this process delivers for and that have something to send, now or later. */
+  /** The instances that this process delivers for and that have pending deliveries. */
   workingInstances(): ReadonlySet<string> {
     const ids = [
       ...this.#claims.allLanes().map(({ id }) => id),
@@ -182,7 +182,7 @@ export class Dispatcher {
 
   /**
    * Sends one delivery now, outside its lane, and resolves with the result once that is committed. Rejects when the first try to
-   * commit fails: the next ones go on for as long as the database is away, which is longer than a caller should wait.
+   * commit fails: the retries last for as long as the database is unavailable, which is longer than a caller should wait.
    */
   sendNow(loan: WebhookInstanceLoan, endpoint: Endpoint, pending: PendingDelivery): Promise<AttemptResult> {
     const test = Promise.withResolvers<AttemptResult>();
@@ -224,7 +224,7 @@ export class Dispatcher {
           if (this.#hasMore()) this.#schedulePump();
         })
         .catch((error: unknown) => {
-          const message = 'A look for deliveries failed; trying again.';
+          const message = 'Claiming deliveries failed; retrying.';
           this.#options.logger.error(message, { error, delayMs: backOffMs });
           this.#setTimer(backOffMs);
         })
@@ -235,13 +235,13 @@ export class Dispatcher {
   }
 
   #hasMore(): boolean {
-    // What has no slot now is looked at again when one is free.
+    // Deliveries without a slot are looked at again when one is free.
     return this.#scheduler.hasWoken || this.#hasFound;
   }
 
   async #pump(): Promise<void> {
     await this.#openWoken();
-    // One reading for the whole look: what becomes due between two of them would be in neither.
+    // One time for the whole look: a delivery that becomes due between two readings would be in neither.
     const now = this.#options.clock.now();
     const { ownership } = this.#options;
     const safe = this.safeEnd.safePosition;
@@ -268,13 +268,13 @@ export class Dispatcher {
     return { safeEnd: this.safeEnd, mailer, isOver, onStep: () => this.wake(id, 'due') };
   }
 
-  /** Runs a step on an instance. One whose file cannot be read must not hold up the others: it rests until it is woken. */
+  /** Runs a step on an instance. One whose file cannot be read must not delay the others: it is paused until it is woken. */
   async #orPause<Result>(lanes: InstanceLanes, step: () => Promise<Result>): Promise<Result | undefined> {
     try {
       return await step();
     } catch (error) {
       const instance = lanes.id;
-      const message = 'Deliveries could not be read; trying again.';
+      const message = 'Reading due deliveries failed; retrying.';
       this.#options.logger.error(message, { instance, error, delayMs: backOffMs });
       lanes.pause();
       this.#scheduler.pause(instance, backOffMs);
@@ -340,9 +340,9 @@ export class Dispatcher {
     return this.#catcherAttempts.take(lanes.instance, request) ? undefined : request;
   }
 
-  /** Sends what an account may still view of an event. */
+  /** Sends the parts of an event that an account may still view. */
   #sendPast({ instance, endpoint }: PastDelivery, answer: PendingDelivery): void {
-    // Nothing more is sent then: it is still pending.
+    // It stays pending.
     if (this.#isStopping) return;
     if (answer.disposition !== 'send') return this.#inFlight.settleWithoutAttempt(answer, answer.disposition);
     const request = this.#requestOf(instance, endpoint, answer);
@@ -359,7 +359,7 @@ export class Dispatcher {
     });
   }
 
-  /** Gives back instances that have nothing to do now, and notes when each of them next will. */
+  /** Releases instances that are idle, and notes when each has a delivery due next. */
   #releaseIdle(now: number): void {
     for (const lanes of this.#claims.allLanes()) {
       const { id } = lanes;

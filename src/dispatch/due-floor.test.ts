@@ -4,7 +4,7 @@ import { DueFloor } from './due-floor.ts';
 
 const start = 1_000_000;
 
-test('a look begins a little before the last one, or at the first pending delivery that it found', () => {
+test('a read begins shortly before the last one, or at the first pending delivery that it found', () => {
   const floor = new DueFloor();
   assert.equal(floor.beginAt(start), 0);
   floor.note(start, undefined);
@@ -15,7 +15,7 @@ test('a look begins a little before the last one, or at the first pending delive
   assert.equal(floor.beginAt(start + 30), start - 1_980);
 });
 
-test('every five seconds a look begins at the start, whatever was found', () => {
+test('every five seconds a read begins at the start', () => {
   const floor = new DueFloor();
   floor.beginAt(start);
   floor.note(start, undefined);
@@ -24,7 +24,7 @@ test('every five seconds a look begins at the start, whatever was found', () => 
   assert.notEqual(floor.beginAt(start + 5_001), 0);
 });
 
-test('after the clock was set back, and when told so, a look begins at the start', () => {
+test('a read begins at the start after a reset and after the clock was set back', () => {
   const floor = new DueFloor();
   floor.beginAt(start);
   floor.note(start, undefined);

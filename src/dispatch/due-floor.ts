@@ -1,4 +1,4 @@
-/** A delivery gets its due time before its commit. One that is committed later than this is found by a look from the start. */
+/** A delivery gets its due time before its commit. A later commit is found by a read from the start. */
 const lateMs = 2_000;
 const fromStartEveryMs = 5_000;
 

@@ -6,7 +6,7 @@ import { type LaneAlerts, noAlerts } from '../deliveries/lane-store.ts';
 import { type LaneCandidate, type Slots, SlotTime } from './slots.ts';
 import { TokenBucket } from './token-bucket.ts';
 
-/** The lane of one endpoint. It is remembered while its instance is not on loan, and may be forgotten at any time: the rows are the truth. */
+/** The lane of one endpoint. It is cached while its instance is not on loan, and may be evicted at any time: the rows are the truth. */
 export interface EndpointLane {
   endpoint: Endpoint;
   /** Scheme, host and port of its URL. */
@@ -17,7 +17,7 @@ export interface EndpointLane {
   readonly source: LaneSource;
   readonly time: SlotTime;
   readonly bucket: TokenBucket;
-  /** When the endpoint was changed last, and what of the lane is stored, as far as it is known here. */
+  /** When the endpoint was last changed, and the stored state of the lane; undefined before it was read. */
   updated: string | undefined;
   stored: LaneMemory;
   storedCursor: number;
@@ -53,29 +53,29 @@ export function followEndpoint(state: EndpointLane, endpoint: Endpoint): void {
   state.isActive = true;
 }
 
-/** Why a lane sends nothing more at some time, which is also what makes it go on. */
+/** Why a lane sends nothing more at some time, and what wakes it. */
 export type LaneWait =
-  /** Nothing more is due, as far as is known: a commit wakes it. */
+  /** Nothing more is due: a commit wakes it. */
   | { readonly kind: 'commit' }
-  /** As much as may be is in flight: the next settlement wakes it. */
+  /** Its limit is in flight: the next settlement wakes it. */
   | { readonly kind: 'settlement' }
-  /** All that it may have is taken: the next slot that is released wakes it. */
+  /** Its slots are used up: the next slot that is released wakes it. */
   | { readonly kind: 'slot' }
   /** It waits for nothing: another look must follow. */
   | { readonly kind: 'look' }
   /** It waits for a time, in milliseconds since 1970. */
   | { readonly kind: 'time'; readonly at: number }
-  /** It is sent nothing until somebody resumes it. */
+  /** It is paused or blocked: resuming wakes it. */
   | { readonly kind: 'resume' };
 
 /**
  * Returns what a lane waits for. Every lane waits for one of these: one that has room and something due must be looked at again, or it
- * stands still. All of it is of the same `now`: what becomes due between two readings of a clock would be in neither of them.
+ * stalls. All conditions use the same `now`: a delivery that becomes due between two readings of a clock would be in neither.
  */
 export function waitOf(state: EndpointLane, now: number): LaneWait {
   const { endpoint, lane, source, bucket, isActive } = state;
   if (!isActive || lane.state === 'blocked') return { kind: 'resume' };
-  // Nothing is known of what is due.
+  // The due deliveries are unknown.
   if (source.isDropped && source.claimedCount === 0) return { kind: 'look' };
   const { nextDue } = source;
   const { rateLimit } = endpoint;
@@ -91,7 +91,7 @@ export function waitOf(state: EndpointLane, now: number): LaneWait {
   return source.claimedCount > 0 ? { kind: 'settlement' } : { kind: 'commit' };
 }
 
-/** Whether the lane could be sent something by these slots. */
+/** Whether these slots have room for the lane. */
 export function hasSlot(
   { endpoint, origin, lane }: EndpointLane,
   { slots, instanceId, now }: { readonly slots: Slots; readonly instanceId: string; readonly now: number },
@@ -104,7 +104,7 @@ export function hasSlot(
 export function roomAt({ isActive, lane, bucket, source, endpoint }: EndpointLane, now: number): number {
   if (!isActive) return 0;
   const { order, maxInFlight, rateLimit } = endpoint;
-  // A delivery of a strict order that is not to be sent is open in no lane, but claimed until that is stored.
+  // A delivery of a strict order that is settled without an attempt is not open in its lane, but claimed until that is stored.
   if (order === 'strict' && source.claimedCount > 0) return 0;
   const room = lane.roomAt(now, order === 'strict' ? 1 : maxInFlight);
   return rateLimit === 0 ? room : Math.min(room, bucket.available(now, rateLimit));

@@ -12,7 +12,7 @@ export interface HandshakesOptions {
   readonly onReached: (instanceId: string) => void;
 }
 
-/** Asks receivers that could not be reached whether they can be: by a connection and no request. It needs no instance to be open. */
+/** Checks whether unreachable receivers can be reached again: by a connection without a request. It needs no open instance. */
 export class Handshakes {
   readonly #options: HandshakesOptions;
   #open = 0;

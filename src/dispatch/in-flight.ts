@@ -24,7 +24,7 @@ import { settle, type Settlement } from './settle.ts';
 import type { DeliverySlot, Slots } from './slots.ts';
 import type { StopReason, WebhookCounts } from './webhook-counts.ts';
 
-/** The wait after results could not be stored; receivers that fail have their own schedule. */
+/** The delay after results could not be stored; failing receivers have their own schedule. */
 const backOffMs = 1_000;
 
 export interface InFlightOptions {
@@ -33,18 +33,18 @@ export interface InFlightOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly counts: WebhookCounts;
-  /** Sends the mails of alerts; absent in a process that sends no more than tests. */
+  /** Sends the mails of alerts; absent in a process that sends tests only. */
   readonly mailer?: AlertMailer;
   /** Called when results of the instance are settled, so that there is room for more attempts. */
   readonly onSettled: (instanceId: string) => void;
 }
 
-/** Bounds the size of a settlement: each result may have 20 KiB of an answer. */
+/** Bounds the size of a settlement: each result may have 20 KiB of a response. */
 const settledTogetherMax = 64;
 
 /**
- * Deliveries that were claimed and are not settled yet. Takes results as they come, and retries settling them until it commits. An
- * instance settles one group of results at a time: those that land meanwhile form the next group, because a group costs a database
+ * Deliveries that were claimed and are not settled yet. Takes results as they arrive, and retries their settlement until it commits. An
+ * instance settles one group of results at a time: those that arrive meanwhile form the next group, because a group costs the database
  * nearly the same whether it has one result or twenty.
  */
 export class InFlight {
@@ -83,15 +83,15 @@ export class InFlight {
     for (const lanes of idle) this.#settleFinished(lanes);
   }
 
-  /** Stores what becomes of a claimed delivery that is not sent. */
+  /** Settles a claimed delivery that is not sent. */
   settleWithoutAttempt({ id }: PendingDelivery, disposition: Exclude<Disposition, 'send'>): void {
     const claim = this.#claims.get(id);
     if (claim === undefined) return;
     claim.disposition = disposition;
     const now = this.#options.clock.now();
-    // By the kind of an attempt that was cut short, which says nothing of the receiver either.
+    // As an aborted attempt, which says nothing about the receiver either.
     const result = { ...abortedResult(now, ''), deliveryId: id };
-    // It was about to be sent, and has a place in its lane.
+    // It was about to be sent, and counts as open in its lane.
     if (claim.pending.disposition === 'send')
       claim.lanes.endAttempt(claim.endpoint.id, result, { now, random: randomUnit() });
     const landed = this.#finished.get(claim.lanes);
@@ -114,12 +114,12 @@ export class InFlight {
     this.#giveUpAtMs = monotonicMs;
   }
 
-  /** Resolves when all results taken so far are settled or given up. */
+  /** Resolves when all results so far are settled or dropped. */
   async settled(): Promise<void> {
     while (this.#settling.size > 0) await Promise.all(this.#settling);
   }
 
-  /** Settles what has landed, then what landed meanwhile, until nothing is left. */
+  /** Settles finished claims, then those that finished meanwhile, until none is left. */
   #settleFinished(lanes: InstanceLanes): void {
     if (this.#finished.get(lanes)?.length === 0) {
       this.#finished.delete(lanes);
@@ -143,7 +143,7 @@ export class InFlight {
     );
     for (const result of results) this.#finish(lanes, result);
     for (const { claim, result } of landed) await this.#follow(claim, result);
-    // When they are due again, and what has waited for them, is read by their own lanes.
+    // Their lanes read when they are due again, and the deliveries that waited for them.
     lanes.noteDue(settled);
   }
 
@@ -153,7 +153,7 @@ export class InFlight {
     const { id } = lanes;
     const results: AttemptResult[] = [];
     while (true) {
-      // Also what has landed since the last try, so that a test is told that results cannot be stored.
+      // Also results since the last try, so that a test is rejected when results cannot be stored.
       const room = settledTogetherMax - results.length;
       results.push(...(this.#finished.get(lanes)?.splice(0, room) ?? []));
       try {
@@ -162,7 +162,7 @@ export class InFlight {
       } catch (error) {
         logger.error('Results of attempts could not be stored.', { instance: id, error });
         for (const { deliveryId } of results) this.#claims.get(deliveryId)?.test?.reject(error);
-        // When a stop ends now, these deliveries are pending and will be sent again: a duplicate, not a loss.
+        // When the process stops now, these deliveries are pending and will be sent again: a duplicate, not a loss.
         if (clock.monotonic() >= this.#giveUpAtMs) return results;
         await new Promise((resolve) => setTimeout(resolve, backOffMs));
       }
@@ -202,7 +202,7 @@ export class InFlight {
       if (result !== undefined && exhausted.has(keyText(key))) this.#warnOfExhausted(result);
   }
 
-  /** Returns what of these attempts may give rise to alerts. */
+  /** Returns the attempts that may cause alerts. */
   #alerting(
     settlements: readonly Settlement[],
     exhausted: ReadonlySet<string>,
@@ -210,7 +210,7 @@ export class InFlight {
     return settlements.flatMap(({ key, result }) => {
       if (result === undefined || result.kind === 'aborted') return [];
       const claim = this.#claims.get(result.deliveryId);
-      // A test says nothing of what waits.
+      // A test says nothing about pending deliveries.
       if (claim === undefined || claim.test !== undefined) return [];
       const { endpoint, pending } = claim;
       const { id: delivery, eventId: event, kind } = pending;
@@ -221,7 +221,7 @@ export class InFlight {
     });
   }
 
-  /** Blocks the lanes of strict orders of which one of these deliveries is. */
+  /** Blocks the lanes with a strict order of these deliveries. */
   #block(lanes: InstanceLanes, exhausted: ReadonlySet<string>): void {
     if (exhausted.size === 0) return;
     for (const claim of this.#claims.values()) {
@@ -253,7 +253,7 @@ export class InFlight {
     this.#claims.delete(result.deliveryId);
   }
 
-  /** Returns the claims whose results say something of their endpoint, one for each endpoint and what it says. */
+  /** Returns the claims whose results change their endpoint, one for each endpoint and change. */
   #consequencesOf(
     results: readonly AttemptResult[],
   ): Iterable<{ readonly claim: Claim; readonly result: AttemptResult }> {
@@ -268,7 +268,7 @@ export class InFlight {
   }
 
   /**
-   * Does what follows from a result for its endpoint, once it is stored. 410 Gone means that the receiver wants no more requests
+   * Changes the endpoint as its result requires, once that is stored. 410 Gone means that the receiver accepts no more requests
    * (RFC 9110 section 15.5.11).
    */
   async #follow(
@@ -288,14 +288,14 @@ export class InFlight {
       if (isStopped) this.#options.counts.stopped[stop.why] += 1;
       if (laneChange === 'recovered') await sendWaiting(instance, endpoint.number);
     } catch (error) {
-      // Nothing is lost: the next attempt ends in the same way, and what waits has its own schedule.
-      const message = 'What an attempt says of its endpoint could not be stored.';
+      // Nothing is lost: the next attempt ends in the same way, and pending deliveries have their own schedule.
+      const message = 'The endpoint could not be updated after an attempt.';
       this.#options.logger.error(message, { instance: instance.id, endpoint: endpoint.id, error });
     }
   }
 }
 
-/** Why an endpoint is to be sent nothing any more, and how; undefined where it is. */
+/** Why an endpoint is stopped, and how. */
 interface Stop {
   readonly why: StopReason;
   readonly status: 'paused' | 'disabled';
@@ -317,26 +317,26 @@ function blockedReason(delivery: string): string {
 
 /** Why the service pauses or disables an endpoint. */
 const goneReason = 'The receiver answered 410 Gone.';
-const awayReason = 'The receiver was away for five days.';
+const awayReason = 'The receiver was down for five days.';
 
 /** A claimed delivery, until its settlement is committed. */
 interface Claim {
   readonly lanes: InstanceLanes;
   readonly endpoint: Endpoint;
   readonly pending: PendingDelivery;
-  /** Taken for it, unless it is a test: those take no delivery's place. */
+  /** Its slot; a test has none. */
   readonly slot?: DeliverySlot;
-  /** Set for a test, whose caller waits for the result. This process settles it even if another node owns the instance. */
+  /** Set for a test, whose caller awaits the result. This process settles it even if another node owns the instance. */
   readonly test?: PromiseWithResolvers<AttemptResult>;
   /** Set when the instance is handed over to another node during the attempt; see in-flight.ts. */
   postponedUntil?: number;
-  /** What the result means for the endpoint, if it has landed. */
+  /** The effect of the result on the endpoint, if the attempt has ended. */
   laneChange?: LaneChange | 'blocked' | undefined;
-  /** Why it is not sent, if so; its state is stored all the same. */
+  /** Set when it is settled without an attempt. */
   disposition?: Exclude<Disposition, 'send'>;
 }
 
-/** Returns the new state that a result gives its delivery, with what decides whether this process may write it. */
+/** Returns the new state of a delivery after a result, with the conditions under which this process may write it. */
 function toSettlement(
   { pending, endpoint, test, postponedUntil, disposition }: Claim,
   result: AttemptResult,
@@ -347,7 +347,7 @@ function toSettlement(
   const common = { key, record, isOrdered, due: state.due, postponedUntil, isFenced: test === undefined };
   if (disposition !== undefined)
     return { ...common, after: stateIfNotSent(state, disposition, clock.now()), result: undefined };
-  // A test is never sent a second time, not even one that an earlier process left behind.
+  // A test is never retried, not even one of an earlier process.
   const schedule = isTest(kind) ? [] : (endpoint.schedule ?? standardSchedule);
   const context = { now: clock.now(), schedule, random: randomUnit() };
   const after = afterAttempt(state, result, context);
@@ -357,12 +357,12 @@ function toSettlement(
 /** How long a settlement may take after its attempt's deadline; after that the next owner sends the delivery again. */
 const settleMs = 2_000;
 
-/** Writes what a hand-over needs, inside the transaction that gives the instances away. */
+/** Postpones open claims, inside the transaction that hands the instances over. */
 export type HandOver = (tx: Transaction) => Promise<void>;
 
 /**
- * Lets another node go on with instances at once, although some of their deliveries have attempts in flight here: those
- * deliveries are put off until the attempts must be over. While such a row is unchanged, this node may still settle it
+ * Lets another node take over instances at once, although some of their deliveries have attempts in flight here: these
+ * are postponed until the attempts must be over. While such a row is unchanged, this node may still settle it
  * (`toSettlement`); if this process dies, the next owner finds it due.
  */
 async function prepareHandOver(
@@ -377,10 +377,10 @@ async function prepareHandOver(
 ): Promise<HandOver> {
   const { ownership, clock, settling } = parts;
   const now = clock.now();
-  // A claim that was put off before keeps its time: the row may be another node's by now, and only that time lets us settle it.
+  // A claim that was postponed before keeps its time: the row may be another node's by now, and only that time lets us settle it.
   for (const claim of claims()) claim.postponedUntil ??= now + claim.endpoint.timeoutMs + settleMs;
   await atMost(settleMs, Promise.all(settling));
-  // Every claim is put off again, as an earlier transaction may have failed; those settled meanwhile are no longer listed.
+  // Every claim is postponed again, as an earlier transaction may have failed; those settled meanwhile are no longer listed.
   return (tx) =>
     tx.inOrder(
       claims().map(({ lanes: { instance }, pending, postponedUntil: until = now }) => () => {
@@ -390,7 +390,7 @@ async function prepareHandOver(
     );
 }
 
-/** Waits for the work, but not longer than `delayMs`: results that cannot be stored must not hold up the hand-over of others. */
+/** Waits for the work, but not longer than `delayMs`: results that cannot be stored must not delay the hand-over of others. */
 async function atMost(delayMs: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise((resolve) => (timer = setTimeout(resolve, delayMs)));

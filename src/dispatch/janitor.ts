@@ -11,7 +11,7 @@ import { tidyDeleted, trimLog } from '../deliveries/log/trim-log.ts';
 import type { WebhookInstance, WebhookInstanceLoan } from '../endpoints/webhook-instance.ts';
 
 const intervalMs = 60_000;
-/** How often each instance is looked at. */
+/** How often each instance is visited. */
 const tidyEveryMs = 3_600_000;
 const dayMs = 86_400_000;
 
@@ -23,19 +23,19 @@ export interface JanitorOptions {
   /** How many days the log of events and deliveries is kept; 0 for ever. */
   readonly days: number;
   readonly retention: Retention;
-  /** Looks for what an instance has to send. */
+  /** Wakes an instance that may have something due. */
   readonly wake: (instanceId: string) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** How old events leave a log that instances share. */
+/** How old events are removed from a log that instances share. */
 export interface Retention {
-  /** How much longer an event is kept that leaves by itself, with others of its instance: usually it leaves before that with all of its time. */
+  /** How much longer events are kept that are deleted row by row: usually they are dropped before, with all events of their time. */
   readonly graceMs: number;
   /**
-   * Drops parts of the log in which everything was made before this time (milliseconds since 1970). First, `giveUp` is called with what
-   * each instance loses by that.
+   * Drops parts of the log in which every event is older than this time (milliseconds since 1970). First, `giveUp` is called for
+   * each instance with the position up to which it loses events.
    */
   dropOld(before: number, giveUp: (instanceId: string, trimmed: TrimPoint) => Promise<void>): Promise<void>;
 }
@@ -43,11 +43,11 @@ export interface Retention {
 /** Where each instance has a log of its own, the janitor deletes rows. */
 export const rowByRow: Retention = { graceMs: 0, dropOld: () => Promise.resolve() };
 
-/** Keeps the log of events and deliveries short, of one instance after the other, each once an hour whether or not it is used. */
+/** Trims the log of events and deliveries of one instance after the other, each once an hour whether or not it is used. */
 export class Janitor {
   readonly #options: JanitorOptions;
   #watch: Poller | undefined;
-  /** When each instance was looked at, by the monotonic clock. */
+  /** When each instance was visited, by the monotonic clock. */
   readonly #tidiedAtMs = new Map<string, number>();
   #droppedAtMs = Number.NEGATIVE_INFINITY;
   #isStopping = false;
@@ -59,7 +59,7 @@ export class Janitor {
   start(): void {
     const { logger } = this.#options;
     const onError = (error: unknown): void =>
-      logger.warn('The log of webhooks could not be trimmed; trying again.', { error });
+      logger.warn('Trimming the log of webhooks failed; retrying.', { error });
     this.#watch = new Poller({ intervalMs, poll: () => this.tidy(), onError });
   }
 
@@ -68,7 +68,7 @@ export class Janitor {
     await this.#watch?.stop();
   }
 
-  /** Looks through all instances that this process delivers for. One that cannot be read does not keep it from the others. */
+  /** Visits all instances that this process delivers for. One that cannot be read does not block the others. */
   async tidy(): Promise<void> {
     const { instances, owns, clock, logger } = this.#options;
     for (const id of instances()) {
@@ -98,7 +98,7 @@ export class Janitor {
     return clock.now() - days * dayMs;
   }
 
-  /** An instance that cannot be read does not keep the log of all others. */
+  /** An instance that cannot be read does not block the trimming of all others. */
   async #giveUp(id: string, trimmed: TrimPoint): Promise<void> {
     try {
       const loan = this.#isStopping ? undefined : await this.#options.borrow(id);
@@ -152,9 +152,9 @@ export class Janitor {
 
   #reportExpired(id: string, expired: number): void {
     if (expired === 0) return;
-    const message = 'Webhooks were given up that had waited for as long as the log is kept.';
+    const message = 'Deliveries expired before they could be sent.';
     this.#options.logger.warn(message, { instance: id, expired });
-    // What has waited for them may be sent.
+    // Deliveries that waited for them may be sent.
     this.#options.wake(id);
   }
 }

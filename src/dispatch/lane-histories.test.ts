@@ -112,7 +112,7 @@ function from(first: number, last: number): readonly number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => first + index);
 }
 
-test('whatever commits when, each delivery is found once, the low position leaves none behind, and all are found in the end', async (t) => {
+test('in any order of commits, a lane finds each delivery once and its cursor skips none', async (t) => {
   const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 31);
   t.diagnostic(`seed ${seed}`);
   const random = new Random(seed);

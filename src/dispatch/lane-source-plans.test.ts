@@ -29,7 +29,7 @@ async function readsOf(
   );
 }
 
-test('before the server has statistics of the log, what a lane and health look for grows with what they walk, not with its square', async (t) => {
+test('without statistics of the log, the cost of lanes and health is linear in the deliveries they walk', async (t) => {
   const database = await openLogDatabase(t, async (its) => (await openPostgresDatabase(its)).database);
   const look = { endpoint, now: 1, safe: rows, since: 0, from: 0, walkMax: 2 * rows, retriesMax: 256 };
   // So few at a time that the statistics are not made.
@@ -45,7 +45,7 @@ test('before the server has statistics of the log, what a lane and health look f
   assert.ok(oldest < 10 * rows, `${oldest} reads for the oldest`);
 });
 
-test('what lanes read of the log does not grow with what other endpoints are told', async (t) => {
+test('the cost of reading a lane does not grow with the deliveries of other endpoints', async (t) => {
   const database = await openLogDatabase(t, async (its) => (await openPostgresDatabase(its)).database);
   const endpoints = range(1, 40);
   const events = range(1, 600);

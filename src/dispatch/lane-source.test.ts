@@ -57,7 +57,7 @@ function takeAll(source: LaneSource): readonly number[] {
 describeEngines('the source of a lane', (open) => {
   const openStage = async (t: TestContext): Promise<Stage> => stageOf(await openLogDatabase(t, open));
 
-  test('reads the log onwards, its own deliveries only, each of them once', async (t) => {
+  test('a lane reads each of its own deliveries once, in the order of the log', async (t) => {
     const { database, source, drain, read } = await openStage(t);
     await insertDeliveries(database, endpoint, range(1, 700));
     await insertDeliveries(database, 2, range(1, 900));
@@ -71,7 +71,7 @@ describeEngines('the source of a lane', (open) => {
     assert.deepEqual(takeAll(source), []);
   });
 
-  test('does not pass over what was dropped between its turn and its claim', async (t) => {
+  test('a cursor does not skip a delivery that was dropped between its turn and its claim', async (t) => {
     const { database, source, read, drain } = await openStage(t);
     await insertDeliveries(database, endpoint, range(1, 3));
     await read();
@@ -98,7 +98,7 @@ describeEngines('the source of a lane', (open) => {
     assert.deepEqual(takeAll(source), [4], 'one that is made again need not be read again');
   });
 
-  test('leaves out what has an outcome already', async (t) => {
+  test('a lane skips deliveries with an outcome', async (t) => {
     const { database, drain } = await openStage(t);
     await insertDeliveries(database, endpoint, range(1, 6));
     await insertOutcomes(database, { endpoint, events: [2, 3] });
@@ -106,7 +106,7 @@ describeEngines('the source of a lane', (open) => {
     assert.deepEqual(await drain(), [1, 4, 6]);
   });
 
-  test('gives back what was put back or aborted, before what follows it', async (t) => {
+  test('a delivery that was put back or aborted comes before later ones', async (t) => {
     const { database, source, read } = await openStage(t);
     await insertDeliveries(database, endpoint, range(1, 4));
     await read();
@@ -120,7 +120,7 @@ describeEngines('the source of a lane', (open) => {
     assert.deepEqual(takeAll(source), range(1, 4));
   });
 
-  test('what was dropped is read again, but what is claimed only when it is given back', async (t) => {
+  test('dropped deliveries are read again, claimed ones only after their release', async (t) => {
     const { database, source, read } = await openStage(t);
     await insertDeliveries(database, endpoint, range(1, 5));
     await read();
@@ -139,7 +139,7 @@ describeEngines('the source of a lane', (open) => {
     assert.equal(source.low, 5);
   });
 
-  test('a restart begins at its cursor, and reads everything behind it once more', async (t) => {
+  test('a restarted lane reads everything behind its cursor again', async (t) => {
     const { database, source, read } = await openStage(t);
     await insertDeliveries(database, endpoint, range(1, 5));
     await read();
@@ -154,7 +154,7 @@ describeEngines('the source of a lane', (open) => {
     assert.deepEqual(takeAll(source), [5]);
   });
 
-  test('what waits and what is due again are taken in turns, and nothing is due again before its time', async (t) => {
+  test('first attempts and retries alternate, and no retry comes before its time', async (t) => {
     const { database, source, read } = await openStage(t);
     await insertDeliveries(database, endpoint, range(1, 8));
     for (const [event, due] of [
@@ -173,7 +173,7 @@ describeEngines('the source of a lane', (open) => {
     );
   });
 
-  test('an event that appears behind later ones is found, whatever is safe by then', async (t) => {
+  test('an event that appears before later ones is found, whatever the safe position', async (t) => {
     for (const safe of [4, 6, allSafe]) {
       const { database, source, drain } = await openStage(t);
       await insertDeliveries(database, endpoint, [1, 2, 3, 4, 6]);
@@ -195,7 +195,7 @@ describeEngines('the source of a lane', (open) => {
     assert.equal(source.low, 8);
   });
 
-  test('new events are found at once while an older transaction is open, however many came since it began', async (t) => {
+  test('new events are found at once while an older transaction is open, however many follow it', async (t) => {
     const { database, source, drain } = await openStage(t);
     await insertDeliveries(database, endpoint, range(1, 3_000));
     assert.deepEqual(await drain({ safe: 10 }), range(1, 3_000));
@@ -206,7 +206,7 @@ describeEngines('the source of a lane', (open) => {
     assert.equal(source.low, 10);
   });
 
-  test('one that appears far behind the others is found by the sweep, and sent once', async (t) => {
+  test('an event that appears far back is found by the sweep, and sent once', async (t) => {
     const late = 1_500;
     const { database, source, drain } = await openStage(t);
     await insertDeliveries(
@@ -223,7 +223,7 @@ describeEngines('the source of a lane', (open) => {
     assert.deepEqual(await drain({ safe: 10, now: start + 2 * sweepEveryMs }), [6_001]);
   });
 
-  test('when a transaction ends that was open for long, the cursor follows with the next sweep', async (t) => {
+  test('the cursor advances with the next sweep after a long transaction ends', async (t) => {
     const { database, source, drain } = await openStage(t);
     await insertDeliveries(database, endpoint, range(1, 6_000));
     await drain({ safe: 10 });
@@ -232,7 +232,7 @@ describeEngines('the source of a lane', (open) => {
     assert.equal(source.low, 6_010);
   });
 
-  test('the sweep lets new events through between its reads', async (t) => {
+  test('new events are read between the reads of a sweep', async (t) => {
     const { database, source, read } = await openStage(t);
     await insertDeliveries(database, endpoint, range(1, 14_000));
     await insertOutcomes(database, { endpoint, events: range(1, 14_000) });
@@ -247,7 +247,7 @@ describeEngines('the source of a lane', (open) => {
     assert.ok(source.mayHaveMore);
   });
 
-  test('the next sweep is due by itself, until all is sure', async (t) => {
+  test('a sweep is due until the cursor has caught up', async (t) => {
     const { database, source, drain } = await openStage(t);
     await insertDeliveries(database, endpoint, range(1, 6_000));
     await drain({ safe: 10 });
@@ -256,7 +256,7 @@ describeEngines('the source of a lane', (open) => {
     assert.equal(source.nextDue, undefined);
   });
 
-  test('what appears behind reads that are gone on with is found after them', async (t) => {
+  test('an event that appears behind continued reads is found after them', async (t) => {
     const { database, source, read } = await openStage(t);
     // So many that one read does not reach the end.
     await insertDeliveries(
@@ -276,7 +276,7 @@ describeEngines('the source of a lane', (open) => {
     assert.deepEqual(found, [...range(258, 300), 4]);
   });
 
-  test('a log in which other endpoints are told of much is walked to its end', async (t) => {
+  test('a log with many deliveries of other endpoints is read to its end', async (t) => {
     const { database, drain } = await openStage(t);
     await insertDeliveries(database, range(2, 6), range(1, 3_000));
     await insertDeliveries(database, endpoint, range(1, 3_000));
@@ -285,7 +285,7 @@ describeEngines('the source of a lane', (open) => {
     assert.deepEqual(await drain({ safe: 10, now: start + 1 }), [3_001]);
   });
 
-  test('an event with more deliveries than a read walks is walked all the same', async (t) => {
+  test('an event with more deliveries than one read is read completely', async (t) => {
     const { database, drain } = await openStage(t);
     await insertDeliveries(database, range(2, 800), [1]);
     await insertDeliveries(database, endpoint, [1, 2]);

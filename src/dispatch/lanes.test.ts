@@ -9,7 +9,7 @@ const endpointCount = 200;
 /** 8,192 rows, where each statement counts for 64 at least. */
 const readsOfLookMax = 128;
 
-test('a look reads for some of many lanes, and the next ones for the others', async (t) => {
+test('a look reads some of many lanes, and the next looks read the others', async (t) => {
   const wrapSender = (real: SenderPort): SenderPort => new HeldSender(real);
   const service = await startWebhookService(t, { parts: { wrapSender } });
   for (let count = 0; count < endpointCount; count += 1) await service.addEndpoint();

@@ -28,34 +28,34 @@ import {
 } from '../deliveries/lane-store.ts';
 import { type Candidate, type Slots, SlotTime, type Turn } from './slots.ts';
 
-/** When a look is made, and what it may rely on. */
+/** The time of a look, and its guarantees. */
 export interface LookContext {
   /** Milliseconds since 1970. */
   readonly now: number;
   /** No event at or before this position can appear any more. */
   readonly safe: number;
-  /** In another one than before, another node may have changed the lanes. */
+  /** When it differs from the last one, another node may have changed the lanes. */
   readonly epoch: string;
   readonly decisions: DecisionPort;
 }
 
-/** What makes lanes go on. */
+/** The events that wake lanes. */
 export interface Wakes {
   readonly slots: Slots;
   readonly wakesAt: number | undefined;
 }
 
-/** A cursor is stored with the settlements that follow, at most this often. */
+/** A cursor is stored with the next settlement, at most this often. */
 const cursorEveryMs = 1_000;
 /** Cursors that are stored with one settlement; the others wait for the next. */
 const cursorsTogetherMax = 64;
 
-/** Why lanes are looked at: as something is due by now · as events were committed · as anything may have changed. Each includes those before it. */
+/** Why lanes are looked at: deliveries became due · events were committed · anything may have changed. Each includes those before it. */
 export type Wake = 'due' | 'log' | 'all';
 
 /**
- * One instance as the dispatcher sees it: a lane for each active endpoint, and what is claimed. It is remembered while the instance is not on loan. Most
- * lanes wait for a commit most of the time: a look goes through those alone that are awake, as there may be a thousand others.
+ * The lanes of one instance, one for each active endpoint, with their claims. They are cached while the instance is not on loan. Most
+ * lanes wait for a commit most of the time: a look visits only those that are awake, as there may be a thousand others.
  */
 export class InstanceLanes {
   readonly id: string;
@@ -63,22 +63,22 @@ export class InstanceLanes {
   #instance: WebhookInstance | undefined;
   /** By endpoint id. */
   readonly #lanes = new Map<string, EndpointLane>();
-  /** Those without owner: a commit may have something for each of them. */
+  /** Those without owner: a commit may have an event for each of them. */
   #unowned: readonly EndpointLane[] = [];
-  /** Those that wait for something else than a commit, or were not looked at since. */
+  /** Those that do not wait for a commit, or were not looked at since. */
   readonly #awake = new Set<EndpointLane>();
-  /** Whether something may be due for lanes of accounts that is not known here. */
+  /** Whether deliveries for lanes of accounts may be due that were not read. */
   #isOwnedUnknown = false;
-  /** Whether what was read ahead was dropped, and nothing has changed since. */
+  /** Whether the deliveries read ahead were dropped, and nothing has changed since. */
   #isPaused = false;
   #followed: { readonly all: readonly Endpoint[]; readonly epoch: string } | undefined;
-  /** The ownership in which it was learned: if that has been another's since, the stored lanes are read again. */
+  /** The epoch of ownership of the lanes: in another one, the stored lanes are read again. */
   #epoch: string | undefined;
-  /** What the instance has used of slots. */
+  /** The slot time of the instance. */
   readonly #time = new SlotTime();
   readonly #replays = new ReplayRunner();
   readonly #decisions = new AccountDecisions();
-  /** Tests and settlements under way: they need the instance, and are of no lane. */
+  /** Running tests and settlements: they need the instance, and belong to no lane. */
   #uses = 0;
 
   constructor(id: string) {
@@ -95,7 +95,7 @@ export class InstanceLanes {
     this.#instance = instance;
   }
 
-  /** Makes lanes read again that something may be due for. */
+  /** Makes lanes read again that may have something due. */
   note(wake: Wake): void {
     if (wake !== 'due') this.#decisions.noteChange();
     if (this.#isPaused) {
@@ -120,13 +120,13 @@ export class InstanceLanes {
     this.#awake.add(state);
   }
 
-  /** Stops sending and reading until something changes. What was read ahead is dropped and read again then. */
+  /** Stops sending and reading until something changes. Deliveries read ahead are dropped and read again then. */
   pause(): void {
     this.#isPaused = true;
     for (const { source } of this.#lanes.values()) source.drop();
   }
 
-  /** Follows the endpoints as they are now, and reads due deliveries for lanes that have room and nothing read ahead. */
+  /** Updates the lanes to the current endpoints, and reads due deliveries for lanes that have room and nothing read ahead. */
   async refill({ now, safe, epoch, decisions }: LookContext): Promise<void> {
     const { endpoints, database } = this.instance;
     const all = await endpoints.all(database);
@@ -155,7 +155,7 @@ export class InstanceLanes {
     return this.#lanes.values();
   }
 
-  /** What takes part in the choice of turns at `now`. */
+  /** The candidates in the choice of turns at `now`. */
   candidate(now: number): Candidate {
     const lanes = [...this.#awake].filter((state) => hasSendable(state, now));
     return {
@@ -165,7 +165,7 @@ export class InstanceLanes {
     };
   }
 
-  /** True while the instance must stay open even if nothing changes: also while a lane is to be read that others left no turn for. */
+  /** True while the instance must stay open even if nothing changes: also while a lane has yet to be read. */
   isBusy(now: number): boolean {
     if (this.#uses > 0 || this.#decisions.isRunning) return true;
     return this.#awake
@@ -173,19 +173,19 @@ export class InstanceLanes {
       .some((state) => state.source.claimedCount > 0 || hasSendable(state, now) || isReadable(state, now));
   }
 
-  /** Resolves when nothing is being decided for endpoints of accounts. */
+  /** Resolves when no decision for endpoints of accounts is running. */
   decided(): Promise<void> {
     return this.#decisions.settled();
   }
 
-  /** Whether a lane has not read all that it could send. */
+  /** Whether a lane has not read everything that it could send. */
   hasUnread(now: number): boolean {
     return this.#awake.values().some((state) => isReadable(state, now));
   }
 
   /**
-   * Reads those deliveries that are still pending. A change of an endpoint holds for all that is sent once it was answered,
-   * but the lanes miss one that was made through another node or since they were filled. `endpointUpdated` of the rows shows it.
+   * Reads those deliveries that are still pending. A change of an endpoint applies to every request after its response,
+   * but the lanes miss a change by another node or since they were filled. `endpointUpdated` of the rows shows it.
    */
   async readPendings(turns: readonly Turn[], now: number): Promise<readonly PendingDelivery[]> {
     const { database, endpoints } = this.instance;
@@ -205,7 +205,7 @@ export class InstanceLanes {
     return pendings;
   }
 
-  /** Counts an attempt as open and returns its endpoint; undefined if the delivery is not to be sent now. */
+  /** Counts an attempt as open and returns its endpoint; undefined if the delivery cannot be claimed now. */
   claim(turn: Turn, pending: PendingDelivery | undefined, now: number): Endpoint | undefined {
     const state = this.#lanes.get(turn.endpointId);
     if (state === undefined) return undefined;
@@ -221,9 +221,9 @@ export class InstanceLanes {
       return undefined;
     }
     const { due } = pending.state;
-    // It may have been read before a failure that put the delivery off was settled, or the clock was set back.
+    // It may have been read before a failure that postponed the delivery was settled, or the clock was set back.
     if (due !== undefined && due > now) {
-      // The read took it for due already, so nothing else would come back for it later.
+      // The read counted it as due already, so nothing else would wake the lane for it.
       source.nextDue = Math.min(source.nextDue ?? due, due);
       source.release(turn.event);
       return undefined;
@@ -250,24 +250,24 @@ export class InstanceLanes {
     return state?.lane.end(result.deliveryId, result, { ...context, maxInFlight });
   }
 
-  /** Ends a claim, as its settlement is committed; an aborted first attempt has none and is made again. */
+  /** Ends a claim, as its settlement is committed; an aborted first attempt has none and is repeated. */
   settled({ endpointId, key, state }: PendingDelivery, isAborted: boolean): void {
     const source = this.#lanes.get(endpointId)?.source;
     if (isAborted && state.due === undefined) source?.abort(key.event);
     else source?.release(key.event);
   }
 
-  /** Sends nothing more to an endpoint of a strict order whose delivery is exhausted, until it is resumed. */
+  /** Blocks an endpoint with a strict order whose delivery is exhausted, until it is resumed. */
   block(endpointId: string, cause: string): void {
     this.#lanes.get(endpointId)?.lane.block(cause);
   }
 
-  /** Notes that a test or a settlement is under way (1), or is over (-1): the instance stays on loan for it. */
+  /** Notes that a test or a settlement has begun (1), or has ended (-1): the instance stays on loan for it. */
   noteUse(by: 1 | -1): void {
     this.#uses += by;
   }
 
-  /** Whether an endpoint is sent one delivery after the other, in the order of the log. */
+  /** Whether an endpoint has a strict order. */
   get hasStrict(): boolean {
     return this.#lanes.values().some(({ endpoint }) => endpoint.order === 'strict');
   }
@@ -299,7 +299,7 @@ export class InstanceLanes {
     }
   }
 
-  /** Returns what decides about alerts of an endpoint; undefined while what is stored of it is not known here. */
+  /** Returns the state that decides about alerts of an endpoint; undefined before it was read. */
   alertState(endpointId: string): AlertState | undefined {
     const { updated, alerts, lane } = this.#lanes.get(endpointId) ?? {};
     if (updated === undefined || alerts === undefined || lane === undefined) return undefined;
@@ -312,7 +312,7 @@ export class InstanceLanes {
     if (state !== undefined) state.alerts = alerts;
   }
 
-  /** Ends a look: lanes that wait for a commit are left alone until there is one. Returns when a lane may next begin an attempt that it must not begin `now`. */
+  /** Ends a look: lanes that wait for a commit sleep until there is one. Returns when a lane may begin its next attempt, if not `now`. */
   endLook(now: number): number | undefined {
     const dues: (number | undefined)[] = [this.#replays.nextAt, this.#decisions.nextAt(now)];
     for (const state of this.#awake) {
@@ -328,8 +328,8 @@ export class InstanceLanes {
   }
 
   /**
-   * Returns the endpoints whose lanes stand still at a time between two looks: nothing that is going to happen makes them go on. `wakesAt` is
-   * when the instance is looked at next; undefined when it is not.
+   * Returns the endpoints whose lanes are stalled at a time between two looks: no coming event wakes them. `wakesAt` is
+   * the time of the next look at the instance; undefined without one.
    */
   stalled(now: number, { slots, wakesAt }: Wakes): readonly string[] {
     if (wakesAt !== undefined && wakesAt <= now) return [];
@@ -353,7 +353,7 @@ export class InstanceLanes {
     this.#followed = { all, epoch };
   }
 
-  /** Takes over what is stored of lanes that are new here, or whose endpoint or owner has changed. */
+  /** Restores stored lanes that are new here, or whose endpoint or owner has changed. */
   async #restore(endpoints: readonly Endpoint[], epoch: string): Promise<void> {
     const isOurs = this.#epoch === epoch;
     const unknown = endpoints.filter(
@@ -377,7 +377,7 @@ export class InstanceLanes {
     this.#epoch = epoch;
   }
 
-  /** Ends a lane, but keeps it while attempts are open: a new one made on resuming could let more than `maxInFlight` be open. */
+  /** Closes a lane, but keeps it while attempts are open: a new one after resuming could open more than `maxInFlight`. */
   #close(id: string, state: EndpointLane): void {
     state.source.drop();
     state.isActive = false;

@@ -45,7 +45,7 @@ function answerAtRandom(sender: HeldSender, random: Random): void {
   else sender.answer = { ...answers.down, status: 429, retryAfterSeconds: random.integer(0, 20) };
 }
 
-test('a token that arrives during a look that has found none makes the lane go on', async (t) => {
+test('a token that arrives during a look without one wakes the lane', async (t) => {
   const trial = await startLaneTrial(t, { clock: new RestlessClock(() => 60) });
   await trial.service.addEndpoint({ rateLimit: 2 });
   await trial.addPosts(40);
@@ -56,7 +56,7 @@ test('a token that arrives during a look that has found none makes the lane go o
 /** So often that nothing is exhausted. */
 const schedule = [1, 2, 3, ...Array.from({ length: 40 }, () => 5)];
 
-test('whatever limits a lane, one that has something due goes on by itself, though time passes during each look', async (t) => {
+test('a lane with a due delivery never stalls, whatever limits it, though time passes during each look', async (t) => {
   const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 31);
   t.diagnostic(`seed ${seed}`);
   const random = new Random(seed);
@@ -96,7 +96,7 @@ test('an endpoint with a rate limit gets all of its webhooks while nothing else 
   await service.receiver.waitForRequests(25);
 });
 
-test('a lane that stands still is woken by the sweep, counted and logged', async (t) => {
+test('a stalled lane is woken by the sweep, counted and logged', async (t) => {
   const trial = await startLaneTrial(t);
   const { service, sender, sweep } = trial;
   await service.addEndpoint({ maxInFlight: 1 });

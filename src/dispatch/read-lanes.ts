@@ -3,7 +3,7 @@ import type { Reader } from '../storage/database.ts';
 import { type EndpointLane, isReadable } from './endpoint-lane.ts';
 import type { Look } from './lane-source.ts';
 
-/** Reads for one lane in one look: others wait meanwhile. */
+/** Reads for one lane in one look: the others wait meanwhile. */
 const readsMax = 16;
 /** Rows of an instance that are read in one look, and in one turn of the event loop: about 3 ms of them. A statement takes the time of some. */
 const rowsOfLookMax = 8_192;
@@ -11,13 +11,13 @@ const rowsOfTurnMax = 2_048;
 const rowsOfStatement = 64;
 
 interface LanesLook extends Pick<Look, 'now' | 'safe'> {
-  /** Returns up to where it is decided what an endpoint of an account is told of, by its number. */
+  /** Returns the position up to which events are decided for an endpoint of an account, by its number. */
   readonly decidedFor: (endpoint: number) => number;
 }
 
 /**
- * Reads ahead for some of the lanes that are awake, in turns: with a thousand of them, one look at all would hold up this thread and the webhooks of all
- * other instances. The others are read by the looks that follow, as there is more to read.
+ * Reads ahead for some of the lanes that are awake, in turns: with a thousand of them, one look at all would block this thread and the webhooks of all
+ * other instances. The following looks read the others.
  */
 export async function readLanesAhead(
   reader: Reader,
@@ -38,7 +38,7 @@ export async function readLanesAhead(
   }
 }
 
-/** Returns how many rows that took. */
+/** Returns how many rows were read. */
 async function readAhead(
   reader: Reader,
   state: EndpointLane,

@@ -8,18 +8,18 @@ import { InstanceLanes, type Wake } from './lanes.ts';
 import type { Turn } from './slots.ts';
 import type { WebhookInstanceLoan } from '../endpoints/webhook-instance.ts';
 
-/** Tells which instances the dispatcher should look at, and when: woken ones at once, others when a delivery of theirs is due. */
+/** Decides which instances the dispatcher looks at, and when: woken ones at once, others when a delivery of theirs is due. */
 export class Scheduler {
   readonly #clock: Clock;
-  /** Each with what is to be looked at. */
+  /** Each with the reason. */
   readonly #woken = new Map<string, Wake>();
-  /** Instances that were woken and wait for others to be released. */
+  /** Woken instances that wait for the release of others. */
   readonly #waiting = new Map<string, Wake>();
-  /** What is to be looked at as well when they are woken next. */
+  /** Reasons to add when they are woken next. */
   readonly #later = new Map<string, Wake>();
   /** When an instance's next delivery is due, in milliseconds since 1970. */
   readonly #nextDue = new Map<string, number>();
-  /** Until when an instance that could not be read is left alone, by the monotonic clock. */
+  /** Until when an instance that could not be read is paused, by the monotonic clock. */
   readonly #pausedUntilMs = new Map<string, number>();
 
   constructor(clock: Clock) {
@@ -43,7 +43,7 @@ export class Scheduler {
     raise(this.#woken, instanceId, wake);
   }
 
-  /** Lets an instance wait that there is no room for. It keeps its place in the queue when it is woken meanwhile. */
+  /** Queues an instance for which there is no room. It keeps its place in the queue when it is woken meanwhile. */
   wait(instanceId: string, wake: Wake): void {
     raise(this.#waiting, instanceId, wake);
   }
@@ -52,7 +52,7 @@ export class Scheduler {
     return this.#waiting.keys();
   }
 
-  /** Wakes the instances that wait and for which there is room, the first first. */
+  /** Wakes the queued instances for which there is room, the first first. */
   wakeWaiting(hasRoom: (instanceId: string) => boolean): void {
     for (const [id, wake] of this.#waiting) {
       if (!hasRoom(id)) continue;
@@ -61,7 +61,7 @@ export class Scheduler {
     }
   }
 
-  /** Returns and forgets the instances to look at now, each with why. A caller that skips one must wake it again. */
+  /** Removes and returns the instances to look at now, each with the reason. A caller that skips one must wake it again. */
   takeWoken(): ReadonlyMap<string, Wake> {
     const now = this.#clock.now();
     for (const [id, due] of this.#nextDue) if (due <= now) this.wake(id, 'due');
@@ -79,7 +79,7 @@ export class Scheduler {
     return this.#nextDue.get(instanceId);
   }
 
-  /** The instances of which it is known when something is due. */
+  /** The instances with a due time. */
   dueInstances(): Iterable<string> {
     return this.#nextDue.keys();
   }
@@ -88,14 +88,14 @@ export class Scheduler {
     this.#nextDue.set(instanceId, due);
   }
 
-  /** Returns whether `due` is earlier than what was known, and remembers it if so: its lane may not know of it. */
+  /** Returns whether `due` is earlier than the due time so far, and sets it then: its lane may not have read the delivery. */
   noteDue(instanceId: string, due: number): boolean {
     if (due >= (this.#nextDue.get(instanceId) ?? Number.POSITIVE_INFINITY)) return false;
     this.postpone(instanceId, due, 'all');
     return true;
   }
 
-  /** Has an instance woken at a time, in milliseconds since 1970, for what it could not be looked at before. */
+  /** Wakes an instance at a time, in milliseconds since 1970, for a reason that could not be served before. */
   postpone(instanceId: string, due: number, wake: Wake): void {
     this.#nextDue.set(instanceId, due);
     raise(this.#later, instanceId, wake);
@@ -111,7 +111,7 @@ export class Scheduler {
     return Math.min(...this.#nextDue.values()) - this.#clock.now();
   }
 
-  /** Leaves an instance alone for `delayMs`, unless it is woken. */
+  /** Pauses an instance for `delayMs`, unless it is woken. */
   pause(instanceId: string, delayMs: number): void {
     this.#nextDue.set(instanceId, this.#clock.now() + delayMs);
     this.#pausedUntilMs.set(instanceId, this.#clock.monotonic() + delayMs);
@@ -132,18 +132,18 @@ function raise(woken: Map<string, Wake>, instanceId: string, wake: Wake): void {
   if (before === undefined || wakes.indexOf(before) < wakes.indexOf(wake)) woken.set(instanceId, wake);
 }
 
-/** When an instance is tried again that could not be opened because others leave no room. */
+/** The retry delay of an instance that could not be opened because there was no room. */
 const roomRetryMs = 100;
-/** When one is tried again that could not be opened for another reason. */
+/** The retry delay of one that could not be opened for another reason. */
 const failedRetryMs = 60_000;
-/** Instances whose lanes are remembered while they are not on loan. */
+/** Instances whose lanes are cached while they are not on loan. */
 const cachedMax = 10_000;
-/** How much of the room may be taken by instances whose endpoints all fail: these keep it until their attempts time out. */
+/** The share of loans for instances whose endpoints all fail: these keep it until their attempts time out. */
 const failingShare = 3 / 4;
 
 interface Opening {
   readonly ownership: Pick<Ownership, 'owns'>;
-  /** Throws Busy where the instance could only be opened later. */
+  /** Throws Busy where the instance can only be opened later. */
   readonly borrowAtOnce: (instanceId: string) => Promise<WebhookInstanceLoan | undefined>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -167,13 +167,13 @@ export class Claims {
     return [...this.#loans.keys()].filter((id) => this.#isFailing(id, now)).length < failingMax;
   }
 
-  /** Whether lanes of the instance are known, and none has delivered lately. */
+  /** Whether lanes of the instance are cached, and none has delivered lately. */
   #isFailing(instanceId: string, now: number): boolean {
     const all = [...(this.#cached.find(instanceId)?.all() ?? [])];
     return all.some(({ lane }) => lane.hasFailed) && all.every(({ lane }) => !lane.isProven(now));
   }
 
-  /** Opens an instance to deliver its webhooks. Returns undefined where that cannot be done now; `scheduler` has it tried again later. */
+  /** Opens an instance to deliver its webhooks. Returns undefined where that fails; `scheduler` retries it later. */
   async open(
     [id, wake]: readonly [id: string, wake: Wake],
     scheduler: Scheduler,
@@ -220,7 +220,7 @@ export class Claims {
     return this.#loans.get(instanceId)?.lanes;
   }
 
-  /** The lanes that are remembered, by instance. */
+  /** The cached lanes, by instance. */
   cachedLanes(): ReadonlyMap<string, InstanceLanes> {
     return this.#cached.entries();
   }
@@ -231,7 +231,7 @@ export class Claims {
   }
 }
 
-/** A delivery whose turn it is; only its place in the log was read so far. */
+/** A delivery whose turn it is; only its position in the log was read so far. */
 export interface LaneTurn {
   readonly lanes: InstanceLanes;
   readonly turn: Turn;
@@ -240,7 +240,7 @@ export interface LaneTurn {
 /** Instances read in parallel where the database is a round trip away; requests share the same connections. */
 const instancesTogetherMax = 16;
 
-/** Returns the deliveries of whole turns, read together for each instance. An instance whose read fails is left out. */
+/** Reads the deliveries of turns, together for each instance. An instance whose read fails is left out. */
 export async function readTurns(
   { laneTurns, now }: { readonly laneTurns: readonly LaneTurn[]; readonly now: number },
   orPause: (

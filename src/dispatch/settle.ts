@@ -12,14 +12,14 @@ import { releaseNext } from '../deliveries/record-order.ts';
 export interface Settlement {
   readonly key: DeliveryKey;
   readonly after: DeliveryState;
-  /** Undefined for a delivery that is not sent: it waits, or is over. */
+  /** Undefined for a delivery that is settled without an attempt. */
   readonly result: AttemptResult | undefined;
   /** The record of the event (`recordKey`), and whether its endpoint keeps the order of each record. */
   readonly record: string;
   readonly isOrdered: boolean;
   /** When the delivery was due as it was claimed; undefined when it had no outcome. */
   readonly due: number | undefined;
-  /** The time that the hand-over has put the delivery off until: while the row still has it, the settlement applies without the fence. */
+  /** The time to which the hand-over postponed the delivery: while the row still has it, the settlement applies without the fence. */
   readonly postponedUntil: number | undefined;
   /** A settlement of a test applies without the fence as well. */
   readonly isFenced: boolean;
@@ -34,10 +34,10 @@ export interface SettleOptions {
 
 /**
  * Writes attempts and the outcomes of their deliveries, by one statement each. A delivery that was never attempted gets its outcome. Of
- * others the outcome is changed: one that was cancelled meanwhile keeps its state, but its attempt is counted: after a retry by hand the
- * next one must not have the same number. A delivery that another node has gone on with, because this one was away for longer than its
- * lease, keeps that node's state and count. A retry that was asked for meanwhile is made when this attempt has failed, whatever the
- * schedule says. Attempts are added to the statistics of their endpoints, tests left out. Returns those that are exhausted now, by `keyText`.
+ * others the outcome is changed: one that was cancelled meanwhile keeps its state, but its attempt is counted: after a manual retry the
+ * next one must not have the same number. A delivery that another node has attempted since, because this one lost its
+ * lease, keeps that node's state and count. A retry that was requested meanwhile is due if this attempt failed, whatever the
+ * schedule. Attempts are added to the statistics of their endpoints, except tests. Returns the exhausted ones, by `keyText`.
  */
 export async function settle(
   tx: Transaction,
@@ -51,7 +51,7 @@ export async function settle(
   await tx.inOrder([
     async () => (inserted = await insertOutcomes(tx, first, options)),
     () => insertAttempts(tx, attempts),
-    // Sent with the others, unless it depends on what becomes of them.
+    // Sent with the others, unless it depends on their results.
     ...(last.length === 0 ? [() => addToHours(tx, countedOf(attempts, none))] : []),
   ]);
   if (inserted < settlements.length) await changeOutcomes(tx, settlements, options);
@@ -66,7 +66,7 @@ export async function settle(
 
 const none: ReadonlySet<string> = new Set();
 
-/** What counts for the statistics of endpoints: no tests. */
+/** The attempts for the statistics of endpoints, without tests. */
 function countedOf(attempts: readonly Settlement[], exhausted: ReadonlySet<string>): readonly EndedAttempt[] {
   return attempts.flatMap(({ key, result, isFenced }) =>
     result === undefined || !isFenced
@@ -110,7 +110,7 @@ function toSettledRow(settlement: Settlement): Tuple {
 
 /**
  * Returns how many attempts the row may count for this settlement to apply. If a commit of unknown outcome has written a failure
- * already, the row counts it and is due at the next time; writing it again would take that time for a retry that was asked for.
+ * already, the row counts it and is due at the next time; writing it again would take that time for a requested retry.
  */
 function countedMax({ after, result }: Settlement): number {
   const isFailure = result !== undefined && result.kind !== 'aborted' && after.status !== 'delivered';
@@ -118,7 +118,7 @@ function countedMax({ after, result }: Settlement): number {
 }
 
 /**
- * Returns how many deliveries have an outcome now that had none. One that was given up during its attempt, as the log is kept no longer, gets
+ * Returns how many outcomes were inserted. A delivery that was trimmed with the log during its attempt gets
  * none: it would be pending for ever, and a strict order would wait for it.
  */
 async function insertOutcomes(
@@ -138,7 +138,7 @@ async function insertOutcomes(
     ON CONFLICT (${names.scopeColumn}event, endpoint) DO NOTHING`);
 }
 
-/** Changes outcomes of deliveries that were attempted before, or moved by hand or put off during the attempt. */
+/** Changes outcomes of deliveries that were attempted before, or were moved on request or postponed during the attempt. */
 async function changeOutcomes(
   tx: Transaction,
   settlements: readonly Settlement[],
@@ -152,13 +152,13 @@ async function changeOutcomes(
 }
 
 /**
- * The row is due at none of the times that its claimer knows of: `moveDelivery` has moved it, or has made it, as a retry was asked for.
+ * The row is due at neither time that its claim knows: `moveDelivery` has moved or inserted it for a requested retry.
  */
 const retryRequested = sql`d.due IS NOT NULL AND (given.was_due IS NULL OR d.due <> given.was_due) AND (given.put_off_until IS NULL OR d.due <> given.put_off_until)`;
 
 const isSameDelivery = sql`d.event = CAST(given.event AS bigint) AND d.endpoint = CAST(given.endpoint AS bigint)`;
 
-/** A delivered one ignores a retry that was asked for; any other takes it, now if the hand-over has put it off. */
+/** A delivered one ignores a requested retry; any other is due then, or now if the hand-over postponed it. */
 function changeStates({ names }: Transaction, values: Sql, { now, fence }: SettleOptions): Sql {
   return sql`
     UPDATE ${names.table('$outcome')} AS d SET
@@ -174,7 +174,7 @@ function isOurs(fence: Sql): Sql {
   return sql`(given.is_fenced = 0 OR d.put_off_until = given.put_off_until OR ${fence})`;
 }
 
-/** Counts attempts of deliveries whose state stays as it is: those whose state has changed count them already. */
+/** Counts attempts of deliveries whose state stays as it is: those whose state changed count them already. */
 function countAttempts({ names }: Transaction, values: Sql, fence: Sql): Sql {
   return sql`
     UPDATE ${names.table('$outcome')} AS d SET attempts = given.attempts,
@@ -183,7 +183,7 @@ function countAttempts({ names }: Transaction, values: Sql, fence: Sql): Sql {
     WHERE ${names.scopeOf('d')} AND ${isSameDelivery} AND d.attempts < given.attempts`;
 }
 
-/** Keeps nothing of what was answered to attempts that were on their way while the body of their event was expunged. */
+/** Removes the responses of attempts that were open while the body of their event was expunged. */
 function clearExpunged({ names }: Transaction, values: Sql): Sql {
   return sql`
     UPDATE ${names.table('$attempt')} AS d SET response_headers = '{}', response_body = ${new Uint8Array()}
@@ -228,7 +228,7 @@ async function insertAttempts(tx: Transaction, settlements: readonly Settlement[
     ON CONFLICT (${names.scopeColumn}event, endpoint, number) DO NOTHING`);
 }
 
-/** How much is kept of an answer: of a failure the more, as somebody has to find out why. */
+/** How much of a response is stored: more of a failure, for its diagnosis. */
 const responseBytesMax = { success: 1_024, failure: 4_096 } as const;
 
 function toAttemptRow({ key, after }: Settlement, result: AttemptResult): Tuple {

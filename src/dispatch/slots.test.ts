@@ -66,7 +66,7 @@ function silent(count: number, demand: Demand = {}): readonly LaneCandidate[] {
   );
 }
 
-test('a lane gets what it may take, and no more than is due', () => {
+test('a lane gets turns up to its limit and its due deliveries', () => {
   assert.deepEqual(given([instance('a', [lane('x', { due: firsts(3) })])]), { a: 3 });
   assert.deepEqual(given([instance('a', [lane('x', { due: firsts(30), room: 7 })])]), { a: 7 });
   assert.deepEqual(given([instance('a', [])]), {});
@@ -116,7 +116,7 @@ test('retries get a quarter, and first attempts behind them go on', () => {
   assert.equal(turns.length, 64);
 });
 
-test('free slots go to whoever has used the least time, instances first, then their lanes', () => {
+test('free slots go to the instance, then to the lane with the least slot time', () => {
   const slots = new Slots(1_000);
   const lanes = [lane('busy', { due: firsts(64), usedMs: 5_000 }), lane('calm', { due: firsts(64) })];
   const turns = chooseTurns(
@@ -130,7 +130,7 @@ test('free slots go to whoever has used the least time, instances first, then th
   assert.ok(turns.slice(40, 100).every(({ endpointId }) => endpointId === 'calm'));
 });
 
-test('those who have used the same take turns', () => {
+test('lanes with the same slot time take turns', () => {
   const turns = chooseTurns(
     [
       instance('a', [lane('x', { due: firsts(2) }), lane('y', { due: firsts(2) })]),
@@ -144,7 +144,7 @@ test('those who have used the same take turns', () => {
   );
 });
 
-test('slots that are released can be taken again, and all counts are back at nothing', () => {
+test('released slots can be used again, and all counts return to 0', () => {
   const slots = new Slots();
   for (let round = 0; round < 3; round += 1) {
     const turns = chooseTurns(
@@ -174,7 +174,7 @@ test('whatever endpoints of five instances do at once, one that answers elsewher
   assert.deepEqual(given([instance('well', [lane('x', { due: firsts(64) })])], slots), { well: 64 });
 });
 
-test('slot-time grows with what is open, and is halved every ten seconds', () => {
+test('slot time grows with open attempts, and is halved every ten seconds', () => {
   const time = new SlotTime();
   time.note(1, 0);
   time.note(1, 1_000);

@@ -1,5 +1,5 @@
 /**
- * The attempts that may be open at once, over all instances, and who gets the next one. Slots are earned: an endpoint that has not
+ * The limit on open attempts, over all instances, and its shares. Slots are earned: an endpoint that has not
  * answered lately gets few, and all such endpoints together a quarter. No instance gets more than an eighth. So whatever the endpoints
  * of up to five instances do at one moment, an endpoint elsewhere that answers never waits for a slot: 5/8 and 1/4 leave an eighth.
  *
@@ -67,7 +67,7 @@ export class Slots {
   }
 }
 
-/** What a slot counts for, from the moment it is taken. */
+/** The shares that a slot counts for. */
 export interface DeliverySlot {
   readonly instanceId: string;
   /** Scheme, host and port: over all instances, it gets no more than 64. */
@@ -90,7 +90,7 @@ function part(max: number, share: number): number {
   return Math.max(1, Math.floor(max * share));
 }
 
-/** Counts by name; names with none are forgotten. */
+/** Counts by name; names with 0 are removed. */
 class Tally {
   readonly #counts = new Map<string, number>();
 
@@ -105,7 +105,7 @@ class Tally {
   }
 }
 
-/** The time that somebody has held slots for lately, by which turns are given: in slot-milliseconds, halved every ten seconds. */
+/** The recent slot time of an instance or a lane, which decides about turns: in slot-milliseconds, halved every ten seconds. */
 export class SlotTime {
   #usedMs = 0;
   #at = 0;
@@ -153,16 +153,16 @@ export interface DueDelivery {
   readonly isRetry: boolean;
 }
 
-/** A delivery whose turn it is, with the slot that is taken for it. */
+/** A delivery whose turn it is, with its slot. */
 export interface Turn extends DeliverySlot, DueDelivery {
   readonly endpointId: string;
 }
 
-/** What an attempt is taken to cost before it has ended, in slot-milliseconds: those who have used the same take turns by it. */
+/** The assumed cost of an attempt before it ends, in slot-milliseconds: those that used the same take turns. */
 const turnMs = 10;
 
 /**
- * Gives free slots away and takes them: each for the instance that has used the least slot-time, and of that for the lane with the
+ * Allocates free slots: each to the instance with the least slot time, and there to the lane with the
  * least. The caller releases those that it does not use.
  */
 export function chooseTurns(candidates: readonly Candidate[], slots: Slots): readonly Turn[] {
@@ -179,7 +179,7 @@ export function chooseTurns(candidates: readonly Candidate[], slots: Slots): rea
   return turns;
 }
 
-/** Items in the order of the time that they have used. */
+/** Items by their slot time. */
 class LeastFirst<Item extends { usedMs: number }> {
   readonly #items: Item[];
 
@@ -195,7 +195,7 @@ class LeastFirst<Item extends { usedMs: number }> {
     return this.#items.shift();
   }
 
-  /** Charges the first one for a turn, and moves it behind all that have used no more. */
+  /** Charges the first one for a turn, and moves it behind all with no more slot time. */
   moveFirst(): void {
     const item = this.removeFirst();
     if (item === undefined) return;

@@ -13,10 +13,10 @@ import { insertDeliveryOfLastEvent } from '../deliveries/fan-out.ts';
 import { insertPending } from '../deliveries/delivery-outcomes.ts';
 import type { WebhookInstance, WebhookInstanceLoan } from '../endpoints/webhook-instance.ts';
 
-/** For this long a test is its sender's alone. If that process dies, the dispatcher then finds the delivery due and ends it. */
+/** For this time only its sender may send a test. If that process dies, the dispatcher then finds the delivery due and ends it. */
 const handoverMs = 120_000;
 
-/** Tests of one instance under way at once. They bypass the lanes, so nothing else limits how many a receiver gets. */
+/** Open tests of one instance. They bypass the lanes, so nothing else limits how many a receiver gets. */
 const testsMax = 8;
 const testsUnderWay = new WeakMap<Database, number>();
 
@@ -25,17 +25,17 @@ export interface TestParts {
   readonly borrow: (instanceId: string) => Promise<WebhookInstanceLoan>;
   /** That of the request for the test. */
   readonly trace?: Trace;
-  /** What is told in place of `ping`. */
+  /** Sent in place of `ping`. */
   readonly record?: RecordTest | undefined;
 }
 
-/** A record as it is now, told to an endpoint as if it were changed. */
+/** A record as it is now, sent to an endpoint as if it had changed. */
 export type RecordTest = Required<Pick<NewEvent, 'bodyKind' | 'context'>> &
   Pick<NewEvent, 'collectionName' | 'record' | 'revision' | 'dataJson'>;
 
 /**
  * Sends the test event `ping`, or a record, to one endpoint, paused or not, and returns the delivery with its attempt. The event is logged like
- * any other, and the request is never repeated. Throws not_found, and too_many_requests while `testsMax` others are under way.
+ * any other, and the request is never repeated. Throws not_found, and too_many_requests while `testsMax` others are open.
  */
 export async function testEndpoint(
   instance: WebhookInstance,
@@ -91,7 +91,7 @@ function insertTest(
   });
 }
 
-/** Writes the test event and its one delivery, which the lanes leave alone as it is due later. */
+/** Writes the test event and its one delivery, which the lanes skip as it is due later. */
 export async function writeTest(
   tx: Transaction,
   parts: Pick<WebhookInstance, 'clock' | 'dueClock' | 'events'> & Pick<TestParts, 'trace' | 'record'>,

@@ -11,12 +11,12 @@ function emptied(rate: number): TokenBucket {
   return bucket;
 }
 
-test('a new one has the tokens of one second, and one at least', () => {
+test('a new bucket has the tokens of one second, at least one', () => {
   assert.equal(new TokenBucket().available(start, 10), 10);
   assert.equal(new TokenBucket().available(start, 0.2), 1);
 });
 
-test('so many tokens come in a second, evenly', () => {
+test('tokens are added evenly over a second', () => {
   const bucket = emptied(10);
   assert.equal(bucket.available(start, 10), 0);
   assert.equal(bucket.available(start + 99, 10), 0);
@@ -25,13 +25,13 @@ test('so many tokens come in a second, evenly', () => {
   assert.equal(bucket.available(start + 400, 10), 3);
 });
 
-test('no more than those of one second are kept, however long nothing is taken', () => {
+test('an idle bucket keeps the tokens of one second', () => {
   const bucket = emptied(10);
   assert.equal(bucket.available(start + 999, 10), 9);
   assert.equal(bucket.available(start + 86_400_000, 10), 10);
 });
 
-test('it says when the next token comes: now if there is one', () => {
+test('a bucket returns the time of the next token: now if there is one', () => {
   const bucket = emptied(3);
   const next = bucket.nextAt(start, 3);
   assert.equal(next, start + 334);
@@ -40,7 +40,7 @@ test('it says when the next token comes: now if there is one', () => {
   assert.equal(bucket.nextAt(next, 3), next);
 });
 
-test('while there is none, the next one comes later than now, though parts of one add up to almost one', () => {
+test('an empty bucket has its next token later than now, even with almost a whole one', () => {
   for (let rate = 1; rate <= 50; rate += 1) {
     const bucket = emptied(rate);
     for (let now = start + 1; now <= start + 1_000; now += 1)
@@ -49,13 +49,13 @@ test('while there is none, the next one comes later than now, though parts of on
   }
 });
 
-test('one that has lent tokens waits until they are paid back', () => {
+test('a bucket below zero waits until it is refilled', () => {
   const bucket = emptied(2);
   bucket.take(start, 2);
   assert.equal(bucket.nextAt(start, 2), start + 1_000);
 });
 
-test('a clock that is set back gives no token, and from then on they come as before', () => {
+test('a clock that is set back adds no token, and later ones are added as before', () => {
   const bucket = emptied(10);
   const back = start - 3_600_000;
   assert.equal(bucket.available(back, 10), 0);
@@ -63,14 +63,14 @@ test('a clock that is set back gives no token, and from then on they come as bef
   assert.equal(bucket.available(back + 200, 10), 2);
 });
 
-test('a rate that is changed holds from then on', () => {
+test('a changed rate applies at once', () => {
   const bucket = emptied(10);
   assert.equal(bucket.nextAt(start, 1), start + 1_000);
   assert.equal(bucket.available(start + 100_000, 1), 1);
   assert.equal(bucket.available(start + 101_000, 100), 100);
 });
 
-test('at whatever times it is asked, no span has more tokens than its seconds and one more give', () => {
+test('no span of time has more tokens than its rate and one second allow', () => {
   const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 31);
   const random = new Random(seed);
   for (let history = 0; history < 200; history += 1) {

@@ -11,23 +11,23 @@ const stopReasons = ['gone', 'blocked', 'away'] as const;
 /** Why the service stopped sending to an endpoint. */
 export type StopReason = (typeof stopReasons)[number];
 
-/** What this process has counted of attempts and of what became of deliveries, tests of endpoints among the attempts only. */
+/** The counters of this process for attempts and deliveries; tests of endpoints count as attempts only. */
 export class WebhookCounts {
   readonly attempts: Record<AttemptKind, number> = countsOf(attemptKinds);
   /** From the event to the moment when its first attempt was connected and began to be sent. */
   readonly firstByteSeconds = new Histogram(secondsBounds);
-  /** From the event to the whole answer by which it counts as delivered. */
+  /** From the event to the end of the response that delivers it. */
   readonly deliverySeconds = new Histogram(deliveryBounds);
-  /** Deliveries whose last attempt has failed. */
+  /** Exhausted deliveries. */
   exhausted = 0;
-  /** Lanes that stood still for no reason and were woken by the sweep. */
+  /** Stalled lanes that the sweep woke. */
   stalled = 0;
   readonly stopped: Record<StopReason, number> = countsOf(stopReasons);
 
   noteAttempt({ kind: event, created, state, isReplay }: PendingDelivery, result: AttemptResult): void {
     const { kind, startedAt, timings, isSuccess } = result;
     this.attempts[kind] += 1;
-    // A replay tells of an event that may be a month old.
+    // The event of a replay may be a month old.
     if (isTest(event) || isReplay || kind === 'aborted' || kind === 'refused') return;
     const isFirst = state.attempts === 0 && state.due === undefined;
     if (!isFirst && !isSuccess) return;

@@ -9,7 +9,7 @@ export interface WebhookSources {
   readonly events: () => number;
 }
 
-/** What is counted of webhooks. Several nodes share the work: each shows what it does, and the sum is that of the service. */
+/** The metrics of webhooks. Each node shows its own share of the work; the sum is that of the service. */
 export function webhookMetrics({ dispatcher, backlog, events }: WebhookSources): readonly Metric[] {
   return [
     single(
@@ -28,14 +28,14 @@ function attemptMetrics(dispatcher: WebhookSources['dispatcher']): readonly Metr
     {
       name: 'chancery_webhook_attempts_total',
       type: 'counter',
-      help: 'Attempts that are over, by what came of them.',
+      help: 'Finished attempts, by outcome.',
       samples: () => samplesOf('outcome', counts.attempts),
     },
     single(
       {
         name: 'chancery_webhook_attempts_open',
         type: 'gauge',
-        help: 'Attempts that are open, tests of endpoints left out.',
+        help: 'Open attempts, without tests of endpoints.',
       },
       () => dispatcher.openAttempts,
     ),
@@ -95,7 +95,7 @@ function laneMetrics(dispatcher: WebhookSources['dispatcher']): readonly Metric[
       {
         name: 'chancery_webhook_stalled_lanes_total',
         type: 'counter',
-        help: 'Lanes that stood still for no reason and were woken: always 0 unless there is a bug.',
+        help: 'Stalled lanes that were woken; always 0 unless there is a bug.',
       },
       () => dispatcher.counts.stalled,
     ),

@@ -3,18 +3,18 @@ import type { Collection } from '../collections/collection.ts';
 import type { NewEvent, RecordChange } from '../events/event.ts';
 import type { Transaction } from '../storage/database.ts';
 
-/** The records of collections, for backfills and for what accounts are sent again. What knows them stands above this part. */
+/** The records of collections, for backfills and past events of accounts. A later room implements it. */
 export interface BackfillRecords {
   find(nameOrId: string): Promise<Collection | undefined>;
   /** The position of the last record of a collection, or 0. */
   lastPosition(tx: Transaction, collection: string): Promise<number>;
-  /** Looks for records in the next part of a range. Throws not_found (the collection), bad_request (the filter). */
+  /** Finds records in the next part of a range. Throws not_found (the collection), bad_request (the filter). */
   next(what: RecordChoice, range: RecordRange, foundMax: number): Promise<NextRecords>;
-  /** As `next`, and counts them. */
+  /** As `next`, but counts them. */
   count(what: RecordChoice, range: RecordRange): Promise<RangePart & { readonly count: number }>;
-  /** Locks those of the records at these positions that exist and meet the filter. Throws as `next`. */
+  /** Locks the records at these positions that exist and meet the filter. Throws as `next`. */
   lock(tx: Transaction, what: RecordChoice, positions: readonly number[]): Promise<readonly LockedRecord[]>;
-  /** Returns what events tell of records that are locked. */
+  /** Returns the event content of locked records. */
   read(
     tx: Transaction,
     what: RecordChoice,
@@ -30,7 +30,7 @@ export interface RecordChoice {
   readonly collection: string;
   /** In the grammar of lists; '' for all. */
   readonly filter: string;
-  /** Who writes the filter, and decides by that what it may name; left out for one that was checked when the backfill was requested. */
+  /** The author of the filter, who decides what it may name; absent for one that was checked when the backfill was requested. */
   readonly author?: Caller;
   /** Milliseconds since 1970, for macros such as `@now`. */
   readonly now: number;
@@ -42,7 +42,7 @@ export interface RecordRange {
   readonly upTo: number;
 }
 
-/** The part of a range that was looked through: up to which position, and whether that is all of it. */
+/** The part of a range that was read: up to which position, and whether that is its end. */
 export interface RangePart {
   readonly end: number;
   readonly isLast: boolean;
@@ -57,7 +57,7 @@ export interface LockedRecord {
   readonly position: number;
 }
 
-/** A record as it is: what its events tell of it, and its values as those of a change that has made it. */
+/** A record as it is now: the content of its events, and its values as those of its creation. */
 export interface BackfilledRecord {
   readonly about: Pick<NewEvent, 'collection' | 'collectionName' | 'record' | 'revision' | 'dataJson'>;
   readonly change: RecordChange;

@@ -8,68 +8,68 @@ import { isSecretHeader, maskedValue } from '../sending/endpoint-request.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
 
 /**
- * Catchers: URLs of this service that keep what they are sent, so that somebody can look at webhooks before they have a receiver. The id of
- * a catcher is sealed and says itself how long it lasts: there is nothing to store but what it was sent. Webhooks for a catcher do not go
+ * Catchers: URLs of this service that store requests, to inspect webhooks before there is a receiver. The id of
+ * a catcher is sealed and has its expiry: only requests are stored. Webhooks for a catcher do not go
  * over the network (catcher-attempts.ts), so the guard of targets has no exception for them.
  */
 export const catcherLimits = {
-  /** How long a catcher takes requests and shows them. */
+  /** How long a catcher accepts and returns requests. */
   lastsMs: 60 * 60_000,
   /** The newest requests of each that are kept. */
   requestsMax: 100,
-  /** Of a body: the rest is cut off. */
+  /** Of a body: the rest is truncated. */
   bodyBytesMax: 64 * 1024,
   /** Of all headers as JSON; later ones are left out. */
   headersLengthMax: 16 * 1024,
 } as const;
 
-/** A catcher as its id says it. */
+/** A catcher, decoded from its id. */
 export interface Catcher {
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly expires: number;
 }
 
-/** A catcher, and the status that its URL asks it to answer with, so that it can play a receiver that fails. */
+/** A catcher, and the status that its URL requests, so that it can act as a failing receiver. */
 export interface CatcherTarget extends Catcher {
   readonly status: number;
 }
 
-/** A request that a catcher was sent. */
+/** A request to a catcher. */
 export interface CatcherRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 
-/** As a catcher shows it. */
+/** A request as the API returns it. */
 export interface CatcherRequestView {
   readonly id: string;
   readonly received: Timestamp;
   readonly method: string;
   readonly headers: unknown;
   readonly body: string;
-  /** The length of the whole body in bytes; more than that of `body` when it was cut off. */
+  /** The length of the whole body in bytes; more than that of `body` when it was truncated. */
   readonly bodyBytes: number;
 }
 
 const place = { purpose: 'catcher', id: '' } as const;
-/** The URL of a catcher: below the base URL of its instance, with the status that it is to answer with. */
+/** The URL of a catcher: below the base URL of its instance, with the status of its responses. */
 const catcherUrl =
   /^https?:\/\/[\w.:[\]-]{1,300}(?:\/[\w./~-]{0,200})?\/api\/webhooks\/catchers\/([\w.-]{1,200})\/requests(?:\?status=([2-5]\d\d))?$/i;
 
-/** Makes a catcher. Nothing is stored before it is sent something. */
+/** Makes a catcher. Nothing is stored before its first request. */
 export function newCatcher({ sealer, dueClock }: Pick<WebhookInstance, 'sealer' | 'dueClock'>): Catcher {
   const expires = dueClock.now() + catcherLimits.lastsMs;
   return { id: sealer.seal(String(expires), place), expires };
 }
 
-/** Returns the path that takes what a catcher keeps. */
+/** Returns the path that receives the requests of a catcher. */
 export function catcherPath({ id }: Catcher): string {
   return `/api/webhooks/catchers/${id}/requests`;
 }
 
-/** Returns the catcher whose URL this is; undefined when it is none of this instance, whatever its host. One that has expired is returned too. */
+/** Returns the catcher whose URL this is; undefined when it is not one of this instance, whatever its host. An expired one is returned too. */
 export function catcherOfUrl(sealer: Sealer, url: string): CatcherTarget | undefined {
   const [, id = '', status = '200'] = catcherUrl.exec(url) ?? [];
   const catcher = id === '' ? undefined : readCatcher(sealer, id);
@@ -95,7 +95,7 @@ export function getCatcher(
   return catcher;
 }
 
-/** Keeps a request, and forgets older ones beyond the limit and those of catchers that have expired. */
+/** Stores a request, and deletes older ones beyond the limit and those of expired catchers. */
 export async function keepRequest(
   { database, dueClock }: Pick<WebhookInstance, 'database' | 'dueClock'>,
   { id: catcher, expires }: Catcher,
@@ -131,13 +131,13 @@ function headersText(headers: Readonly<Record<string, string>>): string {
     const name = written.toLowerCase();
     length += name.length + value.length;
     if (length > catcherLimits.headersLengthMax) break;
-    // A signature is what one looks at a webhook for. Other secrets are not for whoever may read what came of an endpoint.
+    // Signatures are shown, to debug their verification. Other secrets are not for every reader of a catcher.
     entries[name] = isSecretHeader(name) && !name.includes('signature') ? maskedValue : value;
   }
   return JSON.stringify(entries);
 }
 
-/** Returns what a catcher was sent, the newest first. */
+/** Returns the requests of a catcher, the newest first. */
 export async function readRequests(
   { database }: Pick<WebhookInstance, 'database'>,
   { id }: Catcher,
@@ -156,7 +156,7 @@ export async function readRequests(
   }));
 }
 
-/** Forgets what a catcher was sent. */
+/** Deletes the requests of a catcher. */
 export async function forgetRequests(
   { database }: Pick<WebhookInstance, 'database'>,
   { id }: Catcher,

@@ -17,9 +17,9 @@ import type { Names, Reader } from '../storage/database.ts';
 import type { EndpointSettings } from './endpoint-options.ts';
 
 /**
- * The conditions on which an endpoint is told of a change. They are asked in the transaction of the change, of the state that it leaves:
+ * The conditions under which an endpoint receives a change. They are evaluated in the transaction of the change, for the state after it:
  *
- * - its filter, in the grammar of lists, which may also name the state before (`@old.status`) and ask whether a field has changed
+ * - its filter, in the grammar of lists, which may also name the previous state (`@old.status`) and whether a field changed
  *   (`status:changed`). Before a record is made, all its fields have their zero values.
  * - that its owner may view the record, where it has one.
  */
@@ -28,9 +28,9 @@ export interface ConditionContext {
   readonly names: Names;
   /** Milliseconds since 1970, for macros such as `@now`. */
   readonly now: number;
-  /** Who writes the filter, and decides by that what it may name; left out for one that was checked when it was saved. */
+  /** The author of the filter, who decides what it may name; absent for one that was checked when it was saved. */
   readonly author?: Caller;
-  /** Whether the filter was stored before, and not just written. */
+  /** Whether the filter was stored before, and is not new. */
   readonly isStored?: boolean;
 }
 
@@ -40,7 +40,7 @@ export function hasConditions({ filter, owner }: Pick<EndpointSettings, 'filter'
   return filter !== '' || owner !== '';
 }
 
-/** Returns what is wrong with an endpoint's filter in one of its collections, or where none are named in all of them; undefined if nothing is. */
+/** Returns the problem of an endpoint's filter in one of its collections, or without names in all of them; undefined if there is none. */
 export function filterProblem(endpoint: Conditional, context: ConditionContext): AppError | undefined {
   if (endpoint.filter === '') return undefined;
   const all = context.collections.all();
@@ -53,8 +53,8 @@ export function filterProblem(endpoint: Conditional, context: ConditionContext):
 }
 
 /**
- * Returns the numbers of those endpoints whose conditions a change meets, by one statement. One whose filter cannot be used is paused, and
- * is told of everything until it has another: nothing that it waits for is lost.
+ * Returns the numbers of the endpoints whose conditions a change meets, by one statement. One with an invalid filter is paused, and
+ * collects all events until it has another: no delivery is lost.
  */
 export async function meetConditions(
   reader: Reader,
@@ -81,7 +81,7 @@ export async function meetConditions(
 export const beforeAlias = identifier('$before');
 const ownerAlias = identifier('$owner');
 
-/** Returns the condition on a change of a record of the collection; undefined where the endpoint is not told of any. */
+/** Returns the condition on a change of a record of the collection; undefined where the endpoint receives none. */
 export function endpointCondition(
   endpoint: Conditional,
   collection: Collection,
@@ -97,7 +97,7 @@ export function endpointCondition(
   return isBroken ? isOwners : undefined;
 }
 
-/** Returns the condition of an endpoint's filter on changes of records of the collection, or what is wrong with it there. */
+/** Returns the condition of an endpoint's filter on changes of records of the collection, or its problem there. */
 export function filterCondition(
   { filter, owner }: Conditional,
   collection: Collection,
@@ -113,7 +113,7 @@ export function filterCondition(
   }
 }
 
-/** Returns what the names in an endpoint's filter mean: what its owner may name, or where it has none its author. */
+/** Returns the scope of the names in an endpoint's filter: what its owner may name, or without an owner its author. */
 export function filterScope(owner: string, context: ConditionContext): ScopeContext {
   const { author = operator } = context;
   return {

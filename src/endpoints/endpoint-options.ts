@@ -24,19 +24,19 @@ import {
 import { type EndpointEventKind, listOptions } from './list-options.ts';
 
 /**
- * An option of an endpoint: everything the service must know of it, in one place. The names that a body may have, the type Endpoint, the
- * statements of the table, what the API shows and its description follow from {@link endpointOptions}. The column of `maxInFlight` is
+ * An option of an endpoint: its whole definition, in one place. The members of a body, the type Endpoint, the
+ * statements of the table, API responses and their description follow from {@link endpointOptions}. The column of `maxInFlight` is
  * `max_in_flight`; it needs a migration.
  */
 export interface EndpointOption<Value> {
-  /** What a new endpoint has that does not set it; absent for an option that it must set. */
+  /** Its default; absent for a required option. */
   readonly initial?: Value;
-  /** Reads what a client sent. */
+  /** Decodes the value of a client. */
   readonly decode: (value: unknown, context: OptionContext) => DecodedValue<Value>;
-  /** How its column holds the value: as it is, as JSON text (NULL for null), or as such a text sealed. */
+  /** How its column stores the value: as it is, as JSON text (NULL for null), or as sealed JSON. */
   readonly form: 'text' | 'number' | 'json' | 'sealed';
   readonly schema: JsonSchema;
-  /** Returns what the API shows, where that is not the value itself. */
+  /** Returns the value in API responses, where that differs. */
   show?(value: Value): unknown;
 }
 
@@ -46,7 +46,7 @@ export interface OptionContext {
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly policy: NetworkPolicy;
-  /** Who writes the options: that decides what a filter may name. */
+  /** The author of the options, who decides what a filter may name. */
   readonly author: Caller;
   readonly isForOperator?: boolean | undefined;
   /** Whether a URL is that of a catcher of the instance. */
@@ -67,11 +67,11 @@ const maxAgeSecondsMax = 366 * 86_400;
 
 const orders = ['none', 'record', 'strict'] as const;
 
-/** A name stands in paths of commands and in files: nothing of it has to be quoted. */
+/** A name is part of paths, commands and files: it needs no quoting. */
 const endpointName = /^[A-Za-z0-9._-]{1,100}$/;
 
 export const endpointOptions = {
-  /** By which definitions in files and commands find it; empty, or no other endpoint's. */
+  /** Identifies it in files and commands; empty, or unique. */
   name: option<string>({
     initial: '',
     decode: decodeName,
@@ -79,7 +79,7 @@ export const endpointOptions = {
     schema: {
       type: 'string',
       pattern: '^[A-Za-z0-9._-]{0,100}$',
-      description: 'What commands and files call it: no other endpoint has it. Empty for none.',
+      description: 'A unique name for commands and files; empty for none.',
     },
   }),
   url: option<string>({
@@ -98,13 +98,13 @@ export const endpointOptions = {
       type: 'array',
       items: anyText,
       maxItems: collectionsMax,
-      description: 'Ids, or names when they are given; empty means all.',
+      description: 'Ids; names are accepted and stored as ids. Empty means all.',
     },
   }),
-  /** What a change must meet for the endpoint to be told of it; empty means every one. Checked together with the collections. */
+  /** The condition on changes; empty means every one. Checked together with the collections. */
   filter: textOption(
     filterLimits.bytesMax,
-    'A condition on the state that a change leaves, in the grammar of lists. It may also name the state before it (`@old.status`) and ask whether a field has changed (`status:changed`).',
+    'A condition on the state after a change, in the grammar of lists. It may also name the previous state (`@old.status`) and whether a field changed (`status:changed`).',
   ),
   /** Extra headers sent with every request; names in lower case. */
   headers: option<Readonly<Record<string, string>>>({
@@ -119,13 +119,13 @@ export const endpointOptions = {
     },
     show: maskHeaders,
   }),
-  /** How requests get a token, or null where they need none. */
+  /** The credentials for a token, or null for none. */
   oauth2: option<ClientCredentials | null>({
     initial: null,
     decode: (value, context) =>
       decodeCredentials(value, {
         existing: context.existing?.oauth2 ?? null,
-        // A catcher gives nobody a token.
+        // A catcher issues no tokens.
         decodeUrl: (url) => decodeUrl(url, { ...context, isCatcher: () => false }),
       }),
     form: 'sealed',
@@ -139,19 +139,19 @@ export const endpointOptions = {
     max: 64,
     description: 'Requests open at once.',
   }),
-  /** Time for one attempt, from the first DNS packet to the last byte of the answer. */
+  /** Time for one attempt, from the first DNS packet to the last byte of the response. */
   timeoutMs: integerOption({ initial: 15_000, min: 1_000, max: 30_000 }),
   /** Seconds between attempts, or null for the standard schedule. */
   schedule: option<readonly number[] | null>(listOptions.schedule),
-  /** What `data` holds: the record, or its id alone. */
+  /** The content of `data`: the record, or its id alone. */
   payload: choiceOption(['full', 'thin', 'previous'], {
     initial: 'full',
     description:
       'full: `data` is the record, or those of its fields that `fields` names; thin: its id alone; previous: as full, and a sixth member `previous` has the values before an update of the fields that it has changed, or all before a deletion.',
   }),
-  /** Names of the fields that `data` holds beside the id; empty means all. */
+  /** Names of the fields in `data` besides the id; empty means all. */
   fields: option<readonly string[]>(listOptions.fields),
-  /** The account whose endpoint it is, `<id of its collection>/<id>`; empty where it is the superusers'. */
+  /** The account that owns it, `<id of its collection>/<id>`; empty for superusers. */
   owner: option<string>({
     initial: '',
     decode: decodeOwner,
@@ -159,26 +159,26 @@ export const endpointOptions = {
     schema: {
       type: 'string',
       description:
-        'An account, `<collection>/<id>`: the endpoint is told only of records that it may view. Shown with the id of the collection.',
+        'An account, `<collection>/<id>`: the endpoint receives only records that it may view. Shown with the id of the collection.',
     },
   }),
   /** Whether the headers of CloudEvents are sent as well. */
   cloudEvents: flagOption('The headers of CloudEvents (binary mode) are sent as well.'),
-  /** In which order deliveries are sent, and whether they wait for each other. */
+  /** The order of deliveries. */
   order: choiceOption(orders, {
     initial: 'none',
     description:
       'none: begun in the order of the changes; record: one at a time for each record, in their order; strict: one at a time.',
   }),
-  /** Whether only the last of the changes of a record is sent that wait. */
-  coalesce: flagOption('Of the changes of a record that wait, only the last one is sent.'),
-  /** What becomes of the endpoint when a delivery is exhausted. */
+  /** Whether only the last pending change of a record is sent. */
+  coalesce: flagOption('Only the last pending change of a record is sent.'),
+  /** What happens to the endpoint when a delivery is exhausted. */
   onExhausted: choiceOption(['skip', 'pause'], {
     initial: 'skip',
     description:
-      'What follows an exhausted delivery; pause only with the order strict, of which it is the default.',
+      'What happens after an exhausted delivery. `pause` requires the order strict, where it is the default.',
   }),
-  /** Age at which a delivery is not attempted any more, or null. */
+  /** The maximum age of a delivery that is attempted, or null. */
   maxAgeSeconds: option<number | null>({
     initial: null,
     decode: (value) =>
@@ -190,7 +190,7 @@ export const endpointOptions = {
       type: ['integer', 'null'],
       minimum: 1,
       maximum: maxAgeSecondsMax,
-      description: 'Age at which a delivery is not attempted any more; null for as long as the log is kept.',
+      description: 'The maximum age of a delivery that is attempted; null for no limit.',
     },
   }),
   rateLimit: integerOption({
@@ -199,7 +199,7 @@ export const endpointOptions = {
     max: 10_000,
     description: 'Attempts per second; 0 for no limit.',
   }),
-  /** An e-mail address that is told when it fails for long and when it is back, or empty. */
+  /** An e-mail address for alerts, or empty. */
   contact: option<string>({
     initial: '',
     decode: (value) =>
@@ -211,7 +211,7 @@ export const endpointOptions = {
       type: 'string',
       maxLength: 255,
       description:
-        'An e-mail address for alerts: the endpoint fails for long, is disabled, is back. Empty for none.',
+        'An e-mail address for alerts: the endpoint keeps failing, is disabled, or recovers. Empty for none.',
     },
   }),
 } as const;
@@ -227,9 +227,9 @@ export type NamedOption = readonly [name: string, option: EndpointOption<unknown
 
 export const namedOptions: readonly NamedOption[] = Object.entries(endpointOptions);
 
-/** Makes a value of each option. */
+/** Builds the settings from a value of each option. */
 export function settingsOf(valueOf: (named: NamedOption) => unknown): EndpointSettings {
-  // The cast holds if `valueOf` returns only what the option's decode made, its initial value, or what was stored of these.
+  // The cast holds if `valueOf` returns only decoded, initial or stored values of the option.
   return Object.fromEntries(namedOptions.map((named) => [named[0], valueOf(named)])) as EndpointSettings;
 }
 
@@ -317,7 +317,7 @@ function decodeUrl(value: unknown, context: OptionContext): DecodedValue<string>
   return { error: invalidValue(remedy === undefined ? reason : `${reason} ${remedy}`) };
 }
 
-/** Checks a URL as that of an endpoint of this instance. Only the operator is told what would allow it. */
+/** Checks a URL as that of an endpoint of this instance. Only the operator learns which flag would allow it. */
 export function checkTarget(
   url: string,
   { policy, isForOperator = false, isCatcher }: OptionContext,
@@ -328,7 +328,7 @@ export function checkTarget(
   return { kind: 'refused', reason: check.reason };
 }
 
-/** Names or ids come in, ids are kept: an endpoint follows its collections through every renaming. */
+/** Names or ids are accepted, ids are stored: an endpoint follows its collections through every renaming. */
 function decodeCollections(value: unknown, context: OptionContext): DecodedValue<readonly string[]> {
   if (!Array.isArray(value) || value.length > collectionsMax) {
     return {
@@ -339,7 +339,7 @@ function decodeCollections(value: unknown, context: OptionContext): DecodedValue
   for (const item of value) {
     const collection = typeof item === 'string' ? context.collections.find(item) : undefined;
     const deletedId = context.existing?.collections.find((id) => id === item);
-    // An endpoint keeps the id of its last collection when that is deleted, and a client may send back what it was shown.
+    // An endpoint keeps the id of its last collection when that is deleted, and a client may send a response back.
     if (collection === undefined && deletedId !== undefined) {
       ids.push(deletedId);
       continue;
@@ -347,15 +347,15 @@ function decodeCollections(value: unknown, context: OptionContext): DecodedValue
     if (collection === undefined)
       return { error: invalidValue(`There is no collection ${JSON.stringify(item)}.`) };
     const isCurrent = context.existing?.collections.includes(collection.id) === true;
-    // An endpoint for it alone would look well and never be told of anything. If the endpoint has it already, it may be sent back.
+    // An endpoint for it alone would look healthy and never get an event. If the endpoint has it already, it may be sent back.
     if (!emitsEvents(collection) && !isCurrent)
-      return { error: invalidValue(`Changes of ${collection.name} are told to nobody.`) };
+      return { error: invalidValue(`Changes of ${collection.name} emit no events.`) };
     if (!ids.includes(collection.id)) ids.push(collection.id);
   }
   return { value: ids };
 }
 
-/** That the account exists is checked in the transaction that saves the endpoint. */
+/** The transaction that saves the endpoint checks that the account exists. */
 function decodeOwner(value: unknown, { collections }: OptionContext): DecodedValue<string> {
   if (value === '') return { value };
   const [, name = '', id = ''] =

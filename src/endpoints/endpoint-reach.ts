@@ -8,8 +8,8 @@ import { namedOptions } from './endpoint-options.ts';
 import { type Endpoint, endpointView } from './endpoint.ts';
 
 /*
- * API keys that are bound to endpoints: for whoever receives webhooks and is to look after their own part. `reachesEndpoint` decides which that
- * is. Routes ask it of what their path names (http/endpoint-keys.ts), lists by the condition below, and a change by the members that it may have.
+ * API keys that are bound to endpoints: for receivers of webhooks that manage their own endpoints. `reachesEndpoint` decides which those
+ * are. Routes check the ids in their paths (http/endpoint-keys.ts), lists use the condition below, and changes the members that are allowed.
  */
 
 /** Returns those of the endpoints that still exist. */
@@ -22,7 +22,7 @@ export async function existingEndpoints(reader: Reader, ids: readonly string[]):
   return ids.filter((id) => existing.has(id));
 }
 
-/** Returns the ids of the endpoints of an account, in the order in which they were made. */
+/** Returns the ids of the endpoints of an account, in the order of creation. */
 export async function ownEndpoints(reader: Reader, owner: string): Promise<readonly string[]> {
   const { names } = reader;
   const rows = await reader.tuples(
@@ -36,7 +36,7 @@ export function ownerText({ collectionId, id }: Pick<User, 'collectionId' | 'id'
   return `${collectionId}/${id}`;
 }
 
-/** Returns the body of a new endpoint: that of an account is its own. Throws forbidden for that of another. */
+/** Returns the body of a new endpoint, with the account as its owner. Throws forbidden for another owner. */
 export function ownedBody(
   caller: Caller,
   body: Readonly<Record<string, unknown>>,
@@ -47,7 +47,7 @@ export function ownedBody(
     const details = { owner: invalidValue('Must be the account itself.') };
     throw new AppError('forbidden', 'An account may make endpoints of its own alone.', { details });
   }
-  // A definition of a superusers' endpoint would otherwise find that of an account, whose secret the account knows.
+  // A superuser's definition could otherwise match an account's endpoint, whose secret the account knows.
   if (body['name'] !== undefined && body['name'] !== '') {
     const details = { name: invalidValue('Must be empty: names are given by superusers.') };
     throw new AppError('forbidden', 'An account may not name its endpoints.', { details });
@@ -69,8 +69,8 @@ export function requireEndpoint(caller: Caller, id: string): void {
 }
 
 /**
- * Members that decide where and how an endpoint is told, and not of what. A key that is bound to it may change these and no others, so that it
- * never learns more than whoever made the endpoint has allowed. What is not here is refused: a new option too.
+ * Members that decide where and how an endpoint receives events, and not which. A key that is bound to it may change these and no others, so that it
+ * never reads more than the creator of the endpoint allowed. Other members are rejected, new options too.
  */
 const changeableMembers: ReadonlySet<string> = new Set([
   'url',
@@ -88,8 +88,8 @@ const changeableMembers: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the members of a change that the caller may not make, each with the refusal. A member that is as it was is none. They are compared as
- * they are shown, before anything looks up what they name: otherwise the refusal would tell which collections there are.
+ * Returns the members of a change that the caller may not change, each with its error. Unchanged members have none. They are compared as
+ * in responses, before collections are looked up: otherwise the error would show which collections exist.
  */
 export function refusedMembers(
   caller: Caller,
@@ -100,7 +100,7 @@ export function refusedMembers(
   const view = endpointView(existing);
   const refused: Record<string, FieldError> = {};
   for (const [name] of namedOptions) {
-    // What the owner of an endpoint is told is bounded by what it may view. By their names, superusers find what is theirs.
+    // The view rules limit what the owner of an endpoint receives. Names are for superusers.
     const isChangeable =
       caller.kind === 'user' ? name !== 'owner' && name !== 'name' : changeableMembers.has(name);
     if (isChangeable || body[name] === undefined) continue;

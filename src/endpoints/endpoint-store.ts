@@ -13,8 +13,8 @@ import { isReached } from './endpoint-reach.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /**
- * One instance's endpoints, kept in memory after the first read, as every write of a record needs them. A change runs alone in its
- * commit, so a transaction always gets the endpoints that it would read from the table.
+ * One instance's endpoints, cached after the first read, as every write of a record needs them. A change runs alone in its
+ * commit, so a transaction always gets the same endpoints as from the table.
  */
 export class EndpointStore {
   readonly #sealer: Sealer;
@@ -25,7 +25,7 @@ export class EndpointStore {
     this.#sealer = sealer;
   }
 
-  /** Those without owner, whose deliveries a write of a record makes itself, and those of accounts, for which the log is decided later. */
+  /** Those without owner, whose deliveries a write of a record inserts itself, and those of accounts, which are matched later from the log. */
   async byOwner(reader: Reader): Promise<EndpointsByOwner> {
     const all = await this.all(reader);
     if (this.#byOwner.all !== all) this.#byOwner = divide(all);
@@ -35,11 +35,11 @@ export class EndpointStore {
   async all(reader: Reader): Promise<readonly Endpoint[]> {
     if (this.#all !== undefined) return this.#all;
     const read = await this.stored(reader);
-    // A concurrent call that finished first may have read later and know more: its result stays.
+    // A concurrent call that finished first may have read a newer state: its result stays.
     return (this.#all ??= read);
   }
 
-  /** Reads all endpoints from the table: outside a transaction, memory may lack a change that another node has answered. */
+  /** Reads all endpoints from the table: outside a transaction, the cache may lack a change by another node. */
   async stored(reader: Reader): Promise<readonly Endpoint[]> {
     const rows = await reader.all(
       sql`SELECT * FROM ${reader.names.table('$endpoint')} WHERE ${reader.names.scope} AND deleted = '' ORDER BY position`,
@@ -47,7 +47,7 @@ export class EndpointStore {
     return rows.map((row) => this.#fromRow(row));
   }
 
-  /** Reads like {@link stored}. The returned function puts the result into memory and tells whether an active endpoint was made or changed. */
+  /** Reads like {@link stored}. The returned function caches the result and returns whether an active endpoint was created or changed. */
   async read(reader: Reader): Promise<() => boolean> {
     const read = await this.stored(reader);
     return () => {
@@ -75,7 +75,7 @@ export class EndpointStore {
       VALUES (${names.scopeValue}${members.id}, ${joinSql(values, ', ')}, ${members.created})
       RETURNING position`);
     const endpoint = { ...members, number: Number(inserted?.[0]) };
-    // It may be in memory already: a concurrent read may see the commit before this transaction learns of it.
+    // It may be cached already: a concurrent read may see the commit before this callback runs.
     this.#changeAfterCommit(tx, (all) => [...all.filter(({ id }) => id !== endpoint.id), endpoint]);
     return endpoint;
   }
@@ -84,7 +84,7 @@ export class EndpointStore {
     return this.#set(tx, endpoint, this.#changingColumns(endpoint));
   }
 
-  /** Stores what signs, and what signed before. */
+  /** Stores the current and the previous secret. */
   updateSecrets(tx: Transaction, endpoint: Endpoint): Promise<void> {
     return this.#set(tx, endpoint, [
       ...this.#secretColumns(endpoint),
@@ -100,7 +100,7 @@ export class EndpointStore {
     this.#changeAfterCommit(tx, (all) => all.map((other) => (other.id === endpoint.id ? endpoint : other)));
   }
 
-  /** Deletes an endpoint. Its row stays while the log names it, without what is secret. */
+  /** Deletes an endpoint. Its row stays while the log names it, without secrets. */
   async delete(tx: Transaction, id: string, now: Timestamp): Promise<void> {
     await tx.run(sql`
       UPDATE ${tx.names.table('$endpoint')} SET deleted = ${now}, url = '', headers = '', oauth2 = NULL, secret = '', previous_secret = ''
@@ -108,7 +108,7 @@ export class EndpointStore {
     this.#changeAfterCommit(tx, (all) => all.filter((other) => other.id !== id));
   }
 
-  /** Changes what memory holds at the time of the commit, as a transaction may change several endpoints. What was never read stays so. */
+  /** Changes the cache at the time of the commit, as a transaction may change several endpoints. An empty cache stays empty. */
   #changeAfterCommit(tx: Transaction, change: (all: readonly Endpoint[]) => readonly Endpoint[]): void {
     tx.afterCommit(() => {
       if (this.#all !== undefined) this.#all = change(this.#all);
@@ -229,7 +229,7 @@ export async function readEndpoint(instance: StoredEndpoints, id: string): Promi
   return match;
 }
 
-/** Returns a page of endpoints, by default in the order in which they were made. */
+/** Returns a page of endpoints, by default in the order of creation. */
 export async function listEndpoints(
   instance: StoredEndpoints & { readonly clock: Clock },
   query: ListQuery,

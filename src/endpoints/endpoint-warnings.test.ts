@@ -22,7 +22,7 @@ function openSource(id: string): {
 
 const endpoint = { id: 'endpoint', url: 'https://user.example:8443/path?key=secret' };
 
-test('what happens to an endpoint within a minute is one line, and the next says how many were left out', () => {
+test('warnings of an endpoint within a minute are one line, and the next has the number of omitted ones', () => {
   const { source, lines, passMs } = openSource('throttled');
   const warn = (event: string): void =>
     warnOfEndpoint(source, endpoint, { kind: 'exhausted', event, cause: 'x' });
@@ -44,7 +44,7 @@ test('what happens to an endpoint within a minute is one line, and the next says
   assert.equal(lines[0]?.['host'], 'user.example:8443');
 });
 
-test('lines of another kind, endpoint or instance are not left out', () => {
+test('lines of another kind, endpoint or instance are not omitted', () => {
   const { source, lines } = openSource('apart');
   const other = openSource('apart too');
   warnOfEndpoint(source, endpoint, { kind: 'exhausted', cause: 'x' });
@@ -54,7 +54,7 @@ test('lines of another kind, endpoint or instance are not left out', () => {
   assert.deepEqual([lines.length, other.lines.length], [3, 1]);
 });
 
-test('an endpoint begins to fail once until it succeeds again, and attempts that were aborted say nothing', () => {
+test('an endpoint is logged as failing once until it succeeds again, and aborted attempts do not count', () => {
   const { source, lines, passMs } = openSource('outcomes');
   const aborted = { ...abortedResult(0, 'Stopped.'), deliveryId: 'delivery' };
   const failed = { ...aborted, kind: 'status', status: 500, cause: 'Status 500.' } as const;

@@ -2,19 +2,19 @@ import type { AttemptResult } from '../sending/attempt-result.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
 
-/** What the operator is warned of; docs/operating.md repeats these messages. */
+/** The warnings to the operator; docs/operating.md lists them. */
 const messages = {
-  failing: 'An endpoint has begun to fail.',
-  exhausted: 'A webhook was given up: its delivery is exhausted.',
+  failing: 'An endpoint started failing.',
+  exhausted: 'A delivery is exhausted.',
   paused: 'An endpoint was paused by the service.',
   disabled: 'An endpoint was disabled by the service.',
-  away: 'An endpoint has taken nothing for an hour.',
-  recovered: 'An endpoint takes webhooks again.',
+  away: 'An endpoint has accepted nothing for an hour.',
+  recovered: 'An endpoint recovered.',
 } as const;
 
 export interface EndpointWarning {
   readonly kind: keyof typeof messages;
-  /** Id of the event, unless it is about no single one. */
+  /** Id of the event, if it is about one. */
   readonly event?: string;
   /** In plain words. */
   readonly cause: string;
@@ -22,17 +22,17 @@ export interface EndpointWarning {
 
 export type WarningSource = Pick<WebhookInstance, 'id' | 'clock' | 'logger'>;
 
-/** An endpoint gets one line of each kind in this time, however much happens to it. */
+/** An endpoint gets one line of each kind in this time. */
 const intervalMs = 60_000;
-/** Lines and endpoints that are remembered, about 200 bytes each. */
+/** Lines and endpoints that are kept, about 200 bytes each. */
 const keysMax = 10_000;
 
-/** When the last line of each kind was written for an endpoint, and how many were left out since, in the order of writing. */
+/** When the last line of each kind was written for an endpoint, and how many were omitted since, in the order of writing. */
 const lines = new Map<string, { readonly atMs: number; omitted: number }>();
 /** The endpoints whose last attempt has failed. */
 const failing = new Set<string>();
 
-/** Writes a line, with the number of those that were left out since the last of its kind, or leaves it out. */
+/** Writes a line, with the number of lines omitted since the last of its kind, or omits it. */
 export function warnOfEndpoint(
   { id: instance, clock, logger }: WarningSource,
   { id: endpoint, url }: Pick<Endpoint, 'id' | 'url'>,

@@ -9,10 +9,10 @@ import { checkSigningSecret } from '../sending/signature.ts';
 import { type EndpointSettings, namedOptions, type OptionContext, settingsOf } from './endpoint-options.ts';
 import { isSecretHeader, maskedValue } from '../sending/endpoint-request.ts';
 
-/** Where to tell what happened: the options that its owner has set, and what the service sets. */
+/** A receiver of events: the options that its owner sets, and the members that the service sets. */
 export interface Endpoint extends EndpointSettings {
   readonly id: string;
-  /** What the log knows it by. */
+  /** Its id in the log. */
   readonly number: number;
   /** A paused or disabled endpoint still collects its deliveries. Only the service disables one. */
   readonly status: 'active' | 'paused' | 'disabled';
@@ -31,8 +31,8 @@ export interface Endpoint extends EndpointSettings {
 export const endpointsMax = 1_000;
 
 /**
- * Whether the endpoint is to be told of the event. The test event is never fanned out, nor is what a backfill tells one endpoint. None is
- * told of itself, and an account's of no others.
+ * Whether the endpoint subscribes to the event. Tests and the events of a backfill are never fanned out. No endpoint
+ * gets events about itself, and an account's none about endpoints.
  */
 export function wants(
   endpoint: Pick<EndpointSettings, 'events' | 'collections'> & {
@@ -47,7 +47,7 @@ export function wants(
   return endpoint.collections.length === 0 || endpoint.collections.includes(event.collection);
 }
 
-/** Returns what signs a request at a time: the current secret first, and while a rotation overlaps the one before it. */
+/** Returns the secrets that sign a request at a time: the current one first, and during the overlap of a rotation the previous one. */
 export function signingSecrets(
   { secret, previousSecret, previousSecretUntil }: Endpoint,
   nowMs: number,
@@ -56,7 +56,7 @@ export function signingSecrets(
   return isOverlap ? [secret, previousSecret] : [secret];
 }
 
-/** What the API shows of an endpoint. The secret has its own route. */
+/** The endpoint in API responses. The secret has its own route. */
 export function endpointView(endpoint: Endpoint): Raw {
   const { secret: _, previousSecret: __, number: ___, ...members } = endpoint;
   const view: Record<string, unknown> = members;
@@ -66,7 +66,7 @@ export function endpointView(endpoint: Endpoint): Raw {
 
 type Raw = Readonly<Record<string, unknown>>;
 
-/** Members that only answers have. They are ignored, so that a body may be sent back as it was shown. */
+/** Members that only responses have. They are ignored, so that a response may be sent back. */
 const responseNames = [
   'id',
   'statusReason',
@@ -76,7 +76,7 @@ const responseNames = [
   'warnings',
 ] as const;
 
-/** Reads options from a body; those that an update leaves out stay. Throws bad_request with the problem of each member. */
+/** Reads options from a body; those missing in an update stay. Throws bad_request with the problem of each member. */
 export function decodeEndpoint(
   raw: Raw,
   { failed, ...context }: EndpointContext & { readonly failed: string },
@@ -88,13 +88,13 @@ export function decodeEndpoint(
 
 export type EndpointContext = OptionContext & {
   readonly existing?: Endpoint;
-  /** Whether options that the body leaves out go to their defaults, in place of staying as they are. */
+  /** Whether options missing in the body get their defaults, instead of staying as they are. */
   readonly isWhole?: boolean;
 };
 
 /**
- * As {@link decodeEndpoint}, with the problems beside the options. An option that has one is as it was, or as a new endpoint has it; the URL of
- * a new one is then undefined, whatever its type says.
+ * As {@link decodeEndpoint}, with the problems beside the options. An invalid option keeps its previous value, or the default; the URL of
+ * a new endpoint is then undefined, whatever its type says.
  */
 export function readSettings(
   raw: Raw,
@@ -128,7 +128,7 @@ export function readSettings(
 }
 
 /**
- * Returns the problems of headers that would be sent to another server than the one for which they were given, and that nobody is shown: who may
+ * Returns the problems of masked headers that would be sent to another server than the one for which they were set: a caller that may
  * change the URL of an endpoint must not read them.
  */
 function secretsOfOther(
@@ -141,28 +141,24 @@ function secretsOfOther(
   const isRenewed = (name: string): boolean =>
     entries.some(([written, value]) => written.toLowerCase() === name && value !== maskedValue);
   const secretNames = Object.keys(headers).filter((name) => isSecretHeader(name) && !isRenewed(name));
-  const problem = invalidValue('Must be given again: this server was never given it.');
+  const problem = invalidValue('Must be set again: this server has never received it.');
   return secretNames.length === 0
     ? undefined
     : Object.fromEntries(secretNames.map((name) => [name, problem]));
 }
 
-/** Returns what is wrong with options that are well by themselves, by name. */
+/** Returns the problems of combinations of options, by name. */
 function problemsTogether(
   settings: EndpointSettings,
   { collections, names, now, author, existing }: EndpointContext,
 ): readonly (readonly [name: string, problem: FieldError | FieldErrors])[] {
   const { order, onExhausted, coalesce, payload, fields, owner, oauth2, headers } = settings;
   const isStored = existing?.filter === settings.filter;
-  // What another has written before may name more than the author of this change may.
+  // A filter of another author may name more than the author of this change may.
   const isSame = isStored && isDeepStrictEqual(settings.collections, existing.collections);
   const filter = filterProblem(settings, { collections, names, now, isStored, ...(!isSame && { author }) });
   const refused: readonly (readonly [boolean, string, string])[] = [
-    [
-      onExhausted === 'pause' && order !== 'strict',
-      'onExhausted',
-      'Only an endpoint with the order strict can pause.',
-    ],
+    [onExhausted === 'pause' && order !== 'strict', 'onExhausted', 'Requires the order strict.'],
     [fields.length > 0 && payload === 'thin', 'fields', 'Not with the payload thin, which has the id alone.'],
     [coalesce && order === 'strict', 'coalesce', 'Not with the order strict.'],
     [
@@ -186,13 +182,13 @@ function problemsTogether(
   ];
 }
 
-/** What an endpoint does when a delivery is exhausted follows its order, unless the body says it. */
+/** `onExhausted` follows the order, unless the body sets it. */
 function withOrder(settings: EndpointSettings, raw: Raw, existing: Endpoint | undefined): EndpointSettings {
   if (raw['onExhausted'] !== undefined || settings.order === (existing?.order ?? 'none')) return settings;
   return { ...settings, onExhausted: settings.order === 'strict' ? 'pause' : 'skip' };
 }
 
-/** Returns the secret given in a body, or undefined when the service is to make one. */
+/** Returns the secret in a body, or undefined when the service generates one. */
 export function decodeSecret(raw: Raw, failed: string): string | undefined {
   const { secret } = raw;
   if (secret === undefined || secret === '') return undefined;
@@ -209,7 +205,7 @@ export function decodeStatus(raw: Raw, failed: string): 'active' | 'paused' {
   throw new AppError('bad_request', failed, { details });
 }
 
-/** Refuses an update that gives another status or secret: if they were ignored, its success would be taken for the change. */
+/** Rejects an update with another status or secret: if they were ignored, success would suggest the change. */
 export function refuseFixed(raw: Raw, existing: Endpoint, failed: string): void {
   const { status = existing.status, secret = existing.secret } = raw;
   const details = {
@@ -219,11 +215,11 @@ export function refuseFixed(raw: Raw, existing: Endpoint, failed: string): void 
   if (Object.keys(details).length > 0) throw new AppError('bad_request', failed, { details });
 }
 
-/** The longest time for which the secret before a rotation goes on signing. */
+/** The longest time for which the previous secret signs after a rotation. */
 const overlapSecondsMax = 7 * 86_400;
 const overlapSecondsInitial = 86_400;
 
-/** Reads what a rotation is to do. Throws bad_request with the problem of each member. */
+/** Reads the options of a rotation. Throws bad_request with the problem of each member. */
 export function decodeRotation(
   raw: Raw,
   existing: Endpoint,

@@ -9,8 +9,8 @@ const warningsMax = 10;
 const valuesMax = 10;
 
 /**
- * Returns, in words, what of an endpoint's filter is allowed and yet hardly meant: a select that is compared with a text which is none of its values.
- * Only of what the author of the context may name.
+ * Returns probable mistakes in an endpoint's filter, in words: a select that is compared with a text that is not one of its values.
+ * Only for fields that the author of the context may name.
  */
 export function filterWarnings(endpoint: Conditional, context: ConditionContext): readonly string[] {
   const { filter, owner, collections: only } = endpoint;

@@ -8,7 +8,7 @@ import { invalidValue } from '../fields/field-error.ts';
 import type { DecodedValue } from '../fields/field-type.ts';
 import { anyText } from '../fields/value-schema.ts';
 
-/** What an endpoint may ask for. */
+/** The kinds of events that an endpoint may subscribe to. */
 export type EndpointEventKind = RecordEventKind | OperationalEventKind;
 const endpointEventKinds: readonly EndpointEventKind[] = [...recordEventKinds, ...operationalEventKinds];
 
@@ -17,7 +17,7 @@ const fieldName = /^\w{1,255}$/;
 const scheduleLengthMax = 50;
 const scheduleSecondsMax = 7 * 86_400;
 
-/** The options of an endpoint that are lists, of what is the same for every instance. */
+/** The options of an endpoint that are lists and do not depend on the instance. */
 export const listOptions = {
   events: {
     initial: recordEventKinds,

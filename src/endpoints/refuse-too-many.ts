@@ -3,14 +3,14 @@ import type { WebhookInstance } from './webhook-instance.ts';
 import { type Endpoint, endpointsMax } from './endpoint.ts';
 
 /**
- * How many endpoints there can be. Those of accounts are counted apart: however many sign up, they take no place of those that superusers make,
- * and no account takes the places of all others.
+ * How many endpoints there can be. Those of accounts are counted separately: they never use up the limit of superusers,
+ * and no account uses up that of the others.
  */
 const ofAccountMax = 5;
 
 type Owned = Pick<Endpoint, 'owner'>;
 
-/** Throws bad_request where a change would make more endpoints than there can be. One that makes none is let through, however many there are. */
+/** Throws bad_request where a change would make more endpoints than there can be. A change that adds none is allowed, however many there are. */
 export function refuseTooMany(
   { settings }: Pick<WebhookInstance, 'settings'>,
   { before, after }: { readonly before: readonly Owned[]; readonly after: readonly Owned[] },

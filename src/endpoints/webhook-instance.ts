@@ -8,7 +8,7 @@ import type { Sealer } from '../secrets/seal.ts';
 import type { Database } from '../storage/database.ts';
 import type { BackfillRecords } from './backfill-records.ts';
 
-/** What webhooks need of an instance. The instance itself holds them, and stands above. */
+/** The parts of an instance that webhooks use. The instance itself is in a later room. */
 export interface WebhookInstance {
   /** In every webhook as `instance_id`. */
   readonly id: string;
@@ -18,14 +18,14 @@ export interface WebhookInstance {
   readonly events: EventLog;
   /** Its records, for backfills. */
   readonly records: BackfillRecords;
-  /** Shared by routes, fan-out and dispatcher, as is what it remembers. */
+  /** Shared by routes, fan-out and dispatcher, as is its cache. */
   readonly endpoints: EndpointStore;
   readonly settings: SettingsStore;
   readonly sealer: Sealer;
-  /** Larger bodies stay in the log; what is sent instead has only the id of the record. */
+  /** Larger bodies stay in the log, and requests have only the id of the record. */
   readonly bodyBytesMax: number;
   readonly clock: Clock;
-  /** The time for what several nodes compare, such as when a delivery is due. */
+  /** The clock for times that nodes compare, such as due times. */
   readonly dueClock: Clock;
   readonly logger: Logger;
 }

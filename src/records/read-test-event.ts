@@ -43,9 +43,7 @@ export async function readTestEvent(
       });
     requireReach(caller, collection);
     if (!emitsEvents(collection))
-      throw refusal({
-        collection: invalidValue(`Changes of ${collection.name} are not recorded as events.`),
-      });
+      throw refusal({ collection: invalidValue(`Changes of ${collection.name} emit no events.`) });
     const record = await findRecord(instance.database, collection, test.recordId);
     if (record === undefined) throw refusal({ recordId: invalidValue('There is no such record.') });
     if (!(await mayOwnerView(instance, target, record)))

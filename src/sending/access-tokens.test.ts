@@ -82,7 +82,7 @@ test('attempts share a token until half a minute before it expires, and the requ
     );
   }));
 
-test('a token that says nothing of its time is kept for five minutes, and none for less than a second', () =>
+test('a token without expires_in is cached for five minutes, and none for less than a second', () =>
   onStage(async ({ tokens, send, passMs }) => {
     tokens.members = {};
     await send();
@@ -111,7 +111,7 @@ test('endpoints share no token, and a change of an endpoint makes its token void
     ]);
   }));
 
-test('a token that the receiver refuses is fetched again once, within the same attempt', () =>
+test('a token that the receiver rejects is fetched again once, within the same attempt', () =>
   onStage(async ({ tokens, receiver, send }) => {
     await send();
     receiver.mode = { kind: 'status', status: 401, body: 'x'.repeat(40_000) };
@@ -127,7 +127,7 @@ test('a token that the receiver refuses is fetched again once, within the same a
     ]);
   }));
 
-test('attempts whose token is refused at one time fetch one other', () =>
+test('attempts whose token is rejected at one time fetch one other', () =>
   onStage(async ({ tokens, receiver, send }) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     await send();
@@ -232,7 +232,7 @@ test('a token is fetched from no address that an endpoint may not have', () =>
     { 'inside.example.com': ['127.0.0.1', '10.0.0.1'] },
   ));
 
-test('neither token nor secret is in what is kept of an attempt', () =>
+test('a stored attempt has neither the token nor the client secret', () =>
   onStage(async ({ tokens, receiver, send }) => {
     const { clientSecret } = tokens.credentials;
     receiver.mode = { kind: 'echo', status: 500 };

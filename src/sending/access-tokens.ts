@@ -7,7 +7,7 @@ import { attemptFailure, type AttemptFailure } from './attempt-result.ts';
 import type { GuardedAgent, GuardedConnection } from './guarded-agent.ts';
 import { masked, sentSecrets } from './mask-secrets.ts';
 
-/** What the fetching of a token needs of whoever sends: the same guarded connections as webhooks have, and its deadlines. */
+/** The parts of the sender that token requests use: guarded connections, as for webhooks, and deadlines. */
 export interface TokenParts {
   readonly agent: GuardedAgent;
   readonly clock: Clock;
@@ -31,24 +31,24 @@ interface Failure {
 interface CachedToken {
   readonly updated: string;
   readonly result: Promise<TokenResult>;
-  /** Set once it is fetched. */
+  /** Set once it was fetched. */
   token: string | undefined;
   /** By the monotonic clock; while it is being fetched it does not expire. */
   expiresAt: number;
 }
 
-/** Endpoints whose tokens are kept; as many as have connections. */
+/** Endpoints whose tokens are cached; as many as have connections. */
 const tokensMax = 4_096;
-/** A token is given up this long before it expires, as a request with it takes time. */
+/** A token is evicted this long before it expires, as a request with it takes time. */
 const marginMs = 30_000;
 const lifetimeMsMin = 1_000;
 const lifetimeMsMax = 86_400_000;
-/** How long a token is kept of which its server does not say it. */
+/** The lifetime of a token whose server does not send one. */
 const lifetimeMsInitial = 300_000;
 
 /**
  * The tokens of OAuth 2.0 that endpoints' requests carry, in the memory of the sending thread alone. An endpoint has one, which its
- * attempts share, and so they do the request that fetches it.
+ * attempts share, as they do the request for it.
  */
 export class AccessTokens {
   readonly #parts: TokenParts;
@@ -59,7 +59,7 @@ export class AccessTokens {
     this.#parts = parts;
   }
 
-  /** Returns the token of an endpoint as it was when it was last changed, fetched if need be. Never rejects. */
+  /** Returns the token for the current version of an endpoint, and fetches it if necessary. Never rejects. */
   get(query: TokenQuery): Promise<TokenResult> {
     const { endpointId, oauth2 } = query;
     const cached = this.#tokens.get(endpointId);
@@ -72,7 +72,7 @@ export class AccessTokens {
     return entry.result;
   }
 
-  /** Forgets a token that the receiver has refused, unless there is another one by now. */
+  /** Evicts a token that the receiver rejected, unless there is another one by now. */
   drop(endpointId: string, token: string): void {
     if (this.#tokens.get(endpointId)?.token === token) this.#tokens.delete(endpointId);
   }
@@ -91,7 +91,7 @@ export class AccessTokens {
         entry.token = answer.token;
         entry.expiresAt = clock.monotonic() + answer.lifetimeMs;
       }
-      // A failure is nobody's but of those who wait for it.
+      // A failure is not cached: only waiting attempts get it.
       else entry.expiresAt = Number.NEGATIVE_INFINITY;
       resolve(answer);
     });
@@ -106,7 +106,7 @@ type TokenAnswer =
 
 const answerBytesMax = 64 * 1_024;
 const tokenLengthMax = 8_192;
-/** What can stand in a header behind `Bearer`: wider than RFC 6750 section 2.1, as servers are. */
+/** The characters after `Bearer` in a header: wider than RFC 6750 section 2.1, as servers are. */
 const sendable = /^[\x21-\x7e]+$/;
 
 /**
@@ -203,7 +203,7 @@ export class TokenRequest implements Dispatcher.DispatchHandler {
     connection.dispatch({ method: 'POST', path: this.#path, headers, body }, this, this.#deadline);
   }
 
-  /** Returns why there is no token, with what the server says of it (RFC 6749 section 5.2). */
+  /** Returns why there is no token, with the error of the server (RFC 6749 section 5.2). */
   #refusal(status: number, answer: JsonObject | undefined): TokenAnswer {
     const words = ['error', 'error_description'].flatMap((name) => {
       const text = answer === undefined ? undefined : ownMember(answer, name);
@@ -213,7 +213,7 @@ export class TokenRequest implements Dispatcher.DispatchHandler {
     return failed(`the server answered with status ${status}.${quote}`);
   }
 
-  /** A text of the server, which may repeat what it was sent. */
+  /** A text of the server, with secrets of the request masked. */
   #quote(text: string): string {
     const { clientSecret } = this.#query.oauth2;
     const sent = ['authorization', this.#authorization, 'secret', clientSecret];
@@ -237,13 +237,13 @@ export class TokenRequest implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Returns the failure of an attempt that could not be made, as there is no token for it. */
+/** Returns the failure of an attempt without a token. */
 export function tokenFailure({ kind, cause }: AttemptFailure): AttemptFailure {
   const reason = cause.replace(/^(?:The|This|No) /, (word) => word.toLowerCase());
   return { kind, cause: `The token request failed: ${reason}` };
 }
 
-/** Limits how much of a server's answer is quoted. */
+/** Limits the quote of a server's response. */
 const quotedLengthMax = 200;
 
 /** As in a form: RFC 6749 section 2.3.1 has both halves of the header encoded so. */

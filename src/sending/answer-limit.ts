@@ -1,29 +1,29 @@
 import type { Socket } from 'node:net';
 
-/** Bytes of one answer, framing included: 16 KiB of headers, 16 KiB of body and two reads ahead fit. */
+/** Bytes of one response, framing included: 16 KiB of headers, 16 KiB of body and two reads ahead fit. */
 const answerBytesMax = 256 * 1024;
 /**
- * Lines and reads of one answer. An interim answer, a header, a chunk and a trailer each cost the parser a call and have a line; a
- * body that drips costs it a call for each read. This bounds the calls, and so the time that one answer takes from all others.
+ * Lines and reads of one response. An interim response, a header, a chunk and a trailer each cost the parser a call and have a line; a
+ * slow body costs it a call for each read. This bounds the calls, and so the time that one response takes from all others.
  */
 export const answerStepsMax = 1_024;
 
 const LINE_END = 0x0a;
 
-/** The answer has more bytes, lines or reads than are parsed. */
+/** The response has more bytes, lines or reads than are parsed. */
 export class AnswerTooLong extends Error {
   override readonly name = 'AnswerTooLong';
   /** Not one of undici's, as in `ConnectFailure`. */
   readonly code = 'ANSWER_TOO_LONG';
 }
 
-/** Cuts each answer that comes on a connection at the limits above, before it is parsed. */
+/** Truncates each response on a connection at the limits above, before it is parsed. */
 export class AnswerLimit {
   #bytesLeft = 0;
   #stepsLeft = 0;
   #isCut = false;
 
-  /** Begins the answer to the next request. */
+  /** Begins the response to the next request. */
   begin(): void {
     this.#bytesLeft = answerBytesMax;
     this.#stepsLeft = answerStepsMax;

@@ -23,7 +23,7 @@ export interface AttemptRequest {
   /** The headers by which the receiver goes on with the trace of the change; empty where there is none. */
   readonly traceparent: string;
   readonly tracestate: string;
-  /** What the headers say of the change; absent where nothing is known of it. `changed` has names of fields with commas between them. */
+  /** The change in the headers; absent where it is unknown. `changed` has names of fields with commas between them. */
   readonly cause?: {
     readonly actor: string;
     readonly hops: number;
@@ -31,12 +31,12 @@ export interface AttemptRequest {
     /** The id of the backfill; absent for a change. */
     readonly backfill?: string;
   };
-  /** What the headers of CloudEvents say beside what is here; absent where they are not wanted. */
+  /** The further headers of CloudEvents; absent where they are off. */
   readonly cloudEvent?: { readonly source: string; readonly subject: string; readonly time: string };
   readonly customHeaders: Readonly<Record<string, string>>;
-  /** What fetches the token that is sent; absent where none is. Another `updated` makes the tokens before it void. */
+  /** The credentials for the token; absent without one. Another `updated` invalidates earlier tokens. */
   readonly oauth2?: ClientCredentials & { readonly updated: string };
-  /** The current secret, and while a rotation overlaps the one before it. */
+  /** The current secret, and during the overlap of a rotation the previous one. */
   readonly secrets: readonly string[];
   /** From the first DNS packet to the last byte of the answer. */
   readonly timeoutMs: number;
@@ -67,30 +67,30 @@ export interface AttemptTimings {
   readonly totalMs: number | null;
 }
 
-/** What came of an attempt. Every failure is a value: sending never throws for what a receiver does. */
+/** The result of an attempt. Every failure is a value: sending never throws for anything a receiver does. */
 export interface AttemptResult {
   readonly deliveryId: string;
   readonly isSuccess: boolean;
-  /** The answer's status; kept even when the attempt failed after it had arrived. */
+  /** The response's status; set even when the attempt failed after it had arrived. */
   readonly status: number | null;
   /** In plain words for the endpoint's owner; empty on success. */
   readonly cause: string;
-  /** `aborted`: cut short by this service. The request may have reached the receiver, and must not count as an attempt. */
+  /** `aborted`: ended early by this service. The request may have reached the receiver, and must not count as an attempt. */
   readonly kind: AttemptKind;
   /** Whether another event would most likely fail in the same way. */
   readonly isEndpointWide: boolean;
-  /** What `Retry-After` of a 429 or 503 asked for, at most an hour; otherwise null. */
+  /** `Retry-After` of a 429 or 503, at most an hour; otherwise null. */
   readonly retryAfterSeconds: number | null;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly timings: AttemptTimings;
-  /** A JSON object of the answer's headers, at most 4 KiB; later headers are left out, and secrets that were sent are masked. */
+  /** A JSON object of the response's headers, at most 4 KiB; later headers are left out, and secrets of the request are masked. */
   readonly responseHeaders: string;
-  /** The first 16 KiB of the answer's body as they came, but with the secrets that were sent masked. */
+  /** The first 16 KiB of the response's body, with secrets of the request masked. */
   readonly responseBody: Uint8Array;
 }
 
-/** The result of an attempt that this service gave up or never began; the caller adds the delivery's id. */
+/** The result of an attempt that this service ended early or never began; the caller adds the delivery's id. */
 export function abortedResult(startedAt: number, cause: string): Omit<AttemptResult, 'deliveryId'> {
   return {
     isSuccess: false,
@@ -121,9 +121,9 @@ const protocolWords: Readonly<Record<string, string>> = {
 
 /** undici reports 100 Continue, a switch of protocol and an answer before any request with errors that cannot be told apart. */
 const unasked =
-  'The receiver sent what nothing had asked for, such as 100 Continue or a switch to another protocol.';
+  'The receiver sent an unexpected response, such as 100 Continue or a switch to another protocol.';
 
-/** Returns what an error of the connection or of undici means for the attempt; `hasAnswer`: a part of the answer had arrived. */
+/** Returns the failure of an attempt for an error of the connection or of undici; `hasAnswer`: a part of the response had arrived. */
 export function attemptFailure(error: unknown, hasAnswer: boolean): AttemptFailure {
   if (error instanceof ConnectFailure) return { kind: error.kind, cause: error.message };
   const code = codeOf(error);

@@ -148,7 +148,7 @@ test('a redirect is a failure and is not followed', async () => {
   assert.equal(other.connectionCount, 0);
 });
 
-test('the answer is kept as it came: headers as JSON, body as bytes', async () => {
+test('the response is stored unchanged: headers as JSON, body as bytes', async () => {
   const body = Buffer.from([0, 0xff, 0xfe, 10, 13, 60]);
   const result = await attemptAt({ kind: 'status', status: 418, headers: { 'x-why': 'teapot' }, body });
   assert.deepEqual(Buffer.from(result.responseBody), body);
@@ -157,7 +157,7 @@ test('the answer is kept as it came: headers as JSON, body as bytes', async () =
   assert.equal(headers['x-why'], 'teapot');
 });
 
-test('at most 4 KiB of headers are kept, whole ones only', async () => {
+test('at most 4 KiB of headers are stored, whole ones only', async () => {
   const headers: Record<string, string> = { 'x-first': 'kept' };
   for (let count = 0; count < 10; count += 1) headers[`x-long-${count}`] = 'v'.repeat(900);
   const result = await attemptAt({ kind: 'status', status: 200, headers });
@@ -310,7 +310,7 @@ for (const kind of ['close after request', 'reset after request'] as const) {
   });
 }
 
-test('a request is sent once more only, and only when nothing was answered on a connection that was kept', async () => {
+test('a request is repeated only once, and only without a response on a reused connection', async () => {
   await using receiver = await Receiver.open();
   const request = attemptRequest(receiver.url);
   await sendAttempt(request, parts);
@@ -342,7 +342,7 @@ for (const lengths of [
   });
 }
 
-test('a port where nobody listens is a failed connection in plain words', async () => {
+test('a closed port is a failed connection with a plain cause', async () => {
   const receiver = await Receiver.open();
   const { url } = receiver;
   await receiver.close();
@@ -351,7 +351,7 @@ test('a port where nobody listens is a failed connection in plain words', async 
   assert.equal(result.isEndpointWide, true);
 });
 
-test('attempts that are cut short by us say so', async () => {
+test('attempts that the service aborts have that cause', async () => {
   await using receiver = await Receiver.open({ mode: { kind: 'never answers' } });
   const pending = sendAttempt(attemptRequest(receiver.url), parts);
   await receiver.waitForRequests(1);

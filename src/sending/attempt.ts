@@ -26,13 +26,13 @@ export interface AttemptParts {
   readonly tokens: AccessTokens;
 }
 
-/** Returns what attempts share that are sent through an agent. */
+/** Returns the parts that the attempts of an agent share. */
 export function attemptParts(sending: Pick<AttemptParts, 'agent' | 'clock'>): AttemptParts {
   const shared = { ...sending, inFlight: new AttemptsInFlight(sending.clock) };
   return { ...shared, tokens: new AccessTokens(shared) };
 }
 
-/** Makes one request and says what came of it. Never rejects for anything a receiver or the network does. */
+/** Sends one request and resolves with the result. Never rejects for anything a receiver or the network does. */
 export function sendAttempt(request: AttemptRequest, parts: AttemptParts): Promise<AttemptResult> {
   return new Promise((resolve) => new RunningAttempt(request, parts, resolve).start());
 }
@@ -51,9 +51,9 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
   readonly #settled: (result: AttemptResult) => void;
   #startedAt: number;
   #start: number;
-  /** What the receiver lets the request in by; null while it is being fetched, or where there is none. */
+  /** The access token; null while it is being fetched, or without one. */
   #token: string | null = null;
-  /** Whether the receiver has refused a token before this one. */
+  /** Whether the receiver rejected a token before this one. */
   #isAgain = false;
   #connection: GuardedConnection | null = null;
   #path = '';
@@ -130,7 +130,7 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
     if (this.#isOver) return;
     const part = chunk.subarray(0, responseBodyBytesMax - this.#bodyLength);
     if (this.#bodyLength === 0) {
-      // Copied: the chunk is a view into a socket buffer four times as large as the most that is kept.
+      // Copied: the chunk is a view into a socket buffer four times as large as the stored maximum.
       this.#body = new Uint8Array(part);
     } else {
       // The second chunk allocates the whole room: a list of one-byte chunks would take a hundred times their size.
@@ -151,7 +151,7 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
     const failure = attemptFailure(error, this.#firstByteMs !== null);
     const connection = this.#connection;
     if (failure.kind !== 'connect' || connection?.isReused !== true) return this.#fail(failure);
-    // A receiver may close a kept-alive connection at any time; some do so after each answer. A request that ran into the close was
+    // A receiver may close a kept-alive connection at any time; some do so after each response. A request that ran into the close was
     // most likely never read, and if it was, `webhook-id` shows that it is the same. So it is sent again, but once: on a new connection
     // this excuse is gone. Not in this call, as undici is still busy closing the old connection.
     queueMicrotask(() => {
@@ -167,7 +167,7 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
     connection.dispatch({ method: 'POST', path: this.#path, headers, body }, this, this.#deadline);
   }
 
-  /** Ends the attempt by its status; `isWhole`: the answer is complete, so the connection can carry another request. */
+  /** Ends the attempt by its status; `isWhole`: the response is complete, so the connection can carry another request. */
   #finish(isWhole: boolean): void {
     const status = this.#status ?? 0;
     if (status >= 200 && status < 300) {
@@ -180,7 +180,7 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
   }
 
   /**
-   * Sends the request once more, with another token: this one may have been taken back. By another object, as the connection may still
+   * Sends the request once more, with another token: this one may have been revoked. By another object, as the connection may still
    * report to this one, and with the deadline and the times of the first.
    */
   #sendAgain(token: string, isWhole: boolean): void {
@@ -266,7 +266,7 @@ interface AttemptInFlight {
 
 /**
  * The attempts under way and their deadlines. One interval checks all of them: there are at most a few thousand, and a timer
- * and an abort signal for each would cost more than everything else that this service does for an attempt.
+ * and an abort signal for each would cost more than the rest of an attempt.
  */
 class AttemptsInFlight {
   readonly #clock: Clock;
@@ -306,7 +306,7 @@ class AttemptsInFlight {
 
 const headersJsonBytesMax = 4 * 1024;
 
-/** Returns an answer's headers as a JSON object of at most 4 KiB, in the order they came; those that would not fit are left out. */
+/** Returns a response's headers as a JSON object of at most 4 KiB, in their order; those that would not fit are left out. */
 function shortHeaders(headers: ResponseHeaders): string {
   const whole = JSON.stringify(headers);
   // The common case needs no cut. UTF-8 takes at most three bytes for one UTF-16 unit.
@@ -332,7 +332,7 @@ const httpDate = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/;
 /** The oldest form (asctime) names no zone and means GMT; `Date.parse` would use the machine's zone. */
 const withoutZone = /^\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}$/;
 
-/** Returns the seconds that a `Retry-After` header asks to wait, at most an hour; null when it is absent or cannot be read. */
+/** Returns the seconds of a `Retry-After` header, at most an hour; null when it is absent or invalid. */
 export function retryAfterSeconds(header: string | undefined, nowMs: number): number | null {
   const text = header?.trim() ?? '';
   // The number of digits does not matter: a number too large to be exact is also more than an hour.

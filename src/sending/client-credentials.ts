@@ -13,7 +13,7 @@ export interface ClientCredentials {
   readonly clientSecret: string;
   /** Names of scopes with blanks between them. */
   readonly scope?: string;
-  /** What the token is for, where the authorization server has several services; no part of the RFC. */
+  /** The audience of the token, where the authorization server has several services; not part of the RFC. */
   readonly audience?: string;
 }
 
@@ -22,7 +22,7 @@ const clientSecretLengthMax = 4_096;
 const scopeLengthMax = 2_048;
 const audienceLengthMax = 2_048;
 
-/** What an identifier and a secret consist of (RFC 6749 appendix A.1 and A.2). */
+/** The characters of an identifier and a secret (RFC 6749 appendix A.1 and A.2). */
 const visible = /^[\x20-\x7e]+$/;
 /** Names of scopes (appendix A.4). */
 const scopes = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
@@ -51,12 +51,12 @@ export const credentialsSchema: JsonSchema = {
 };
 
 export interface CredentialsContext {
-  /** Those that the endpoint has. */
+  /** The current credentials of the endpoint. */
   readonly existing: ClientCredentials | null;
   readonly decodeUrl: (value: unknown) => DecodedValue<string>;
 }
 
-/** Returns the checked credentials, or what is wrong with each member, by name. */
+/** Returns the validated credentials, or the problem of each member, by name. */
 export function decodeCredentials(
   raw: unknown,
   { existing, decodeUrl }: CredentialsContext,
@@ -76,7 +76,7 @@ export function decodeCredentials(
   const clientId = read('clientId', { pattern: visible, lengthMax: clientIdLengthMax, isRequired: true });
   const isKept = raw['clientSecret'] === maskedValue;
   if (isKept && tokenUrl !== '' && !isSameServer(tokenUrl, existing))
-    errors['clientSecret'] = invalidValue('Must be given again: this server was never given it.');
+    errors['clientSecret'] = invalidValue('Must be set again: this server has never received it.');
   const clientSecret = isKept
     ? (existing?.clientSecret ?? '')
     : read('clientSecret', { pattern: visible, lengthMax: clientSecretLengthMax, isRequired: true });
@@ -91,7 +91,7 @@ export function decodeCredentials(
   return { value: { tokenUrl, clientId, clientSecret, ...optional } };
 }
 
-/** A secret that nobody is shown is sent to the server alone for which it was given. */
+/** A masked secret is sent only to the server for which it was set. */
 function isSameServer(tokenUrl: string, existing: ClientCredentials | null): boolean {
   return existing !== null && new URL(tokenUrl).origin === new URL(existing.tokenUrl).origin;
 }

@@ -17,7 +17,7 @@ export const headersMax = 50;
 const headerValueLengthMax = 4_096;
 const urlLengthMax = 2_048;
 
-/** What a header name may consist of (RFC 9110 section 5.6.2). */
+/** The characters of a header name (RFC 9110 section 5.6.2). */
 const NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 /** Printable ASCII with spaces inside: every server understands it, and it cannot end the header line. */
 const VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
@@ -30,7 +30,7 @@ export function isReservedHeader(name: string): boolean {
   return RESERVED.test(name);
 }
 
-/** Shown in place of a secret value; when a client sends it back, the stored value stays. */
+/** Replaces a secret value in responses; when a client sends it back, the stored value stays. */
 export const maskedValue = '********';
 
 /** True for lower-case names whose values are never shown after they were set. */
@@ -38,7 +38,7 @@ export function isSecretHeader(name: string): boolean {
   return /auth|cookie|token|secret|key|password|signature/.test(name);
 }
 
-/** Returns headers as the API shows them: values of secret-looking ones are never shown again. */
+/** Returns headers as in API responses: values of secret-looking ones are masked. */
 export function maskHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const show = (name: string, value: string): string => (isSecretHeader(name) ? maskedValue : value);
   return Object.fromEntries(
@@ -46,7 +46,7 @@ export function maskHeaders(headers: Readonly<Record<string, string>>): Readonly
   );
 }
 
-/** Returns the checked headers with their names in lower case, or what is wrong with each, by name. */
+/** Returns the validated headers with their names in lower case, or the problem of each, by name. */
 export function decodeHeaders(
   raw: unknown,
   existing: Readonly<Record<string, string>>,
@@ -82,7 +82,7 @@ const writtenInFull = /^https?:\/\/([^/?#]+)/i;
 
 /**
  * Ports on which other protocols listen: SSH, SMTP, DNS, POP3, IMAP, MySQL, PostgreSQL, Redis, Elasticsearch, memcached and
- * MongoDB. Their servers could take lines of a webhook for commands, and a connection tells whether they are there.
+ * MongoDB. Their servers could interpret lines of a webhook as commands, and a connection shows whether they exist.
  */
 const portsOfOtherProtocols = [
   0, 22, 25, 53, 110, 143, 465, 587, 993, 995, 3306, 5432, 6379, 9200, 11211, 27017,
@@ -91,7 +91,7 @@ const portsOfOtherProtocols = [
 /** Names that can only mean a machine nearby (RFC 6761, RFC 8375, and the names of clouds' metadata servers). */
 const localSuffixes = ['.localhost', '.local', '.internal', '.home.arpa'];
 
-/** The same words for every refused target: different ones would let a client map the operator's network. */
+/** The same message for every rejected target: different ones would let a client map the operator's network. */
 export const refusedTarget = 'This address is not allowed as a webhook target.';
 
 const notHttps = 'The URL must begin with https://.';
@@ -115,7 +115,7 @@ export function checkEndpointUrl(text: string, policy: NetworkPolicy): EndpointU
   if (confusingCharacter.test(text))
     return refuse('The URL must not contain blanks, backslashes, control characters or invisible ones.');
   const url = URL.parse(text);
-  if (url === null) return refuse(`The URL could not be read: expected one like ${exampleUrl(policy)}.`);
+  if (url === null) return refuse(`The URL is invalid: expected one like ${exampleUrl(policy)}.`);
   if (url.href.length > urlLengthMax)
     return refuse(`The URL must be at most ${urlLengthMax} characters long.`);
   if (url.protocol !== 'https:' && url.protocol !== 'http:')

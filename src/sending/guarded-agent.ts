@@ -26,7 +26,7 @@ const handshakeMsMax = 10_000;
 export interface GuardedAgentOptions {
   readonly policy: NetworkPolicy;
   readonly clock: Clock;
-  /** Name servers asked instead of the system's, for tests. */
+  /** Name servers instead of the system's, for tests. */
   readonly dnsServers?: readonly string[] | undefined;
   /** PEM certificates trusted instead of the system's, for tests. */
   readonly trustedCertificates?: string | undefined;
@@ -77,7 +77,7 @@ export class GuardedAgent {
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }
 
-  /** Returns a connection of this endpoint, which may still have to connect. It must be given back with {@link release}. */
+  /** Returns a connection of this endpoint, which may still have to connect. It must be returned with {@link release}. */
   checkOut(endpointId: string, url: string): Checkout {
     const pool = this.#poolOf(endpointId, url);
     if (typeof pool === 'string') return { kind: 'refused', reason: pool };
@@ -87,7 +87,7 @@ export class GuardedAgent {
     return { kind: 'connection', connection, path: pool.path };
   }
 
-  /** Takes a connection back. Only one whose answer arrived whole may be used again. */
+  /** Returns a connection to its pool. Only one whose response was complete may be reused. */
   release(connection: GuardedConnection, isReusable: boolean): void {
     const pool = this.#busy.get(connection);
     if (pool === undefined) return;
@@ -97,7 +97,7 @@ export class GuardedAgent {
     else pool.idle.push(connection);
   }
 
-  /** Connects to where a URL leads as an attempt would, TLS included, and closes the connection. Returns whether that worked. */
+  /** Connects to a URL as an attempt would, TLS included, and closes the connection. Returns whether that succeeded. */
   async handshake(url: string): Promise<boolean> {
     const pool = this.#newPool(url);
     if (typeof pool === 'string') return false;
@@ -273,7 +273,7 @@ export class GuardedConnection {
     return this.#isReused;
   }
 
-  /** Sends a request. May be called again for the same attempt when its socket was closed without an answer. */
+  /** Sends a request. May be called again for the same attempt when its socket was closed without a response. */
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler, deadline: number): void {
     this.#deadline = deadline;
     this.#connectsLeft = connectsPerAttemptMax;

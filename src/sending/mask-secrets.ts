@@ -1,13 +1,13 @@
 import { isSecretHeader, maskedValue } from './endpoint-request.ts';
 
-/** Shorter texts are no secrets, and masking each place where one occurs would make an answer unreadable. */
+/** Shorter texts are not secrets, and masking each occurrence would make a response unreadable. */
 const secretLengthMin = 4;
 /** A part of a value is masked on its own if it is longer than `Bearer`; so many parts are, as the header's owner decides how many it has. */
 const partLengthMin = 8;
 const partsMax = 4;
 
 /**
- * Returns the texts that a kept answer must not show, although its receiver knows them, longest first: signatures, values of headers
+ * Returns the texts to mask in a stored response, although its receiver knows them, longest first: signatures, values of headers
  * with secret-sounding names, and long parts of them such as the token after `Bearer`. `sent`: names and values of the request's
  * headers, in turn.
  */
@@ -32,7 +32,7 @@ function writtenForms(secret: string): readonly string[] {
 
 export function masked(text: string, secrets: readonly string[]): string {
   let rest = text;
-  // Most answers have none, and looking costs less than replacing nothing.
+  // Most responses have none, and a search costs less than a replacement.
   for (const secret of secrets) if (rest.includes(secret)) rest = rest.replaceAll(secret, maskedValue);
   return rest;
 }
@@ -51,7 +51,7 @@ export function maskedHeaders(headers: ResponseHeaders, secrets: readonly string
 }
 
 /**
- * Returns the body of an answer with the secrets in it masked. Of a body that ends too early, what may be the beginning of a secret
+ * Returns the body of a response with its secrets masked. At the end of a truncated body, the possible beginning of a secret
  * is left out.
  */
 export function maskedBody(body: Uint8Array, secrets: readonly string[], isWhole: boolean): Uint8Array {

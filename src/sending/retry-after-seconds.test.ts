@@ -30,7 +30,7 @@ test('W-30: each form of a date means GMT, wherever the machine is', (t) => {
   }
 });
 
-test('W-30: what cannot be read is as if it were absent', () => {
+test('W-30: an invalid Retry-After is ignored', () => {
   for (const text of [undefined, '', '-5', '1.5', '1e9', 'soon', '2026-11-20', 'Friday?']) {
     assert.equal(retryAfterSeconds(text, now), null, String(text));
   }

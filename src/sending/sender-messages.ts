@@ -1,14 +1,14 @@
 /**
- * What the main thread and the sending thread post to each other: plain objects, many at once. A body must have a buffer of its own,
+ * The messages between the main thread and the sending thread: plain objects, in batches. A body must have a buffer of its own,
  * as posting a view copies all of the buffer under it.
  */
 import type { NetworkPolicy } from '../network/address-guard.ts';
 import type { AttemptRequest, AttemptResult } from './attempt-result.ts';
 
-/** What the sending worker is started with. */
+/** The settings of the sending worker. */
 export interface SenderSettings {
   readonly policy: NetworkPolicy;
-  /** Name servers asked instead of the system's, for tests. */
+  /** Name servers instead of the system's, for tests. */
   readonly dnsServers?: readonly string[] | undefined;
   /** PEM certificates trusted instead of the system's, for tests. */
   readonly trustedCertificates?: string | undefined;
@@ -27,9 +27,9 @@ export interface NumberedResult {
 
 export type ToWorker =
   | { readonly kind: 'send'; readonly requests: readonly NumberedRequest[] }
-  /** To connect to where a URL leads, and to send nothing. */
+  /** To connect to a URL, and to send nothing. */
   | { readonly kind: 'handshake'; readonly token: number; readonly url: string }
-  /** The last message: let attempts in flight end for `graceMs`, abort the rest, then answer `stopped`. */
+  /** The last message: let attempts in flight end for `graceMs`, abort the rest, then post `stopped`. */
   | { readonly kind: 'stop'; readonly graceMs: number };
 
 export type FromWorker =

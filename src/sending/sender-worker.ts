@@ -1,6 +1,6 @@
 /**
- * The thread in which sockets, TLS and HMAC run, so that they add nothing to the API's latency. It holds nothing that could be
- * lost: the main thread knows every attempt that it has sent here, and reports those of a dead worker as aborted.
+ * The thread in which sockets, TLS and HMAC run, so that they add nothing to the API's latency. It has no state that could be
+ * lost: the main thread has every open attempt, and reports those of a dead worker as aborted.
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
@@ -20,7 +20,7 @@ const STOP_POLL_MS = 10;
 
 assert(parentPort !== null, 'sender-worker.ts runs as a worker thread only');
 const port = parentPort;
-// Only sender.ts starts this file, and gives it these settings.
+// Only sender.ts starts this file, with these settings.
 const settings = workerData as SenderSettings;
 
 const clock = systemClock;

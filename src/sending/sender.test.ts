@@ -57,7 +57,7 @@ function poison(url: string): AttemptRequest {
   return attemptRequest(url, { deliveryId: 'poison', secrets: null as unknown as string[] });
 }
 
-test('there is no thread until something is to be sent, and one from then on', async () => {
+test('the sending thread starts with the first request', async () => {
   let threads = 0;
   const count = (): unknown => (threads += 1);
   process.on('worker', count);
@@ -99,7 +99,7 @@ test('a batch arrives whole: each body with its own signature, each result with 
   assert.equal(opened.sender.inFlightCount, 0);
 });
 
-test('a result from the thread has everything an attempt knows', async () => {
+test('a result of the sending thread has all members', async () => {
   await using receiver = await Receiver.open({
     mode: {
       kind: 'status',
@@ -128,7 +128,7 @@ test('a result from the thread has everything an attempt knows', async () => {
   assert.ok(responseHeaders.includes('"retry-after":"9"'));
 });
 
-test('when the thread dies, what was in flight is reported as aborted and a new one goes on', async () => {
+test('when the sending thread dies, open attempts are reported as aborted and a new thread continues', async () => {
   await using mute = await Receiver.open({ mode: { kind: 'never answers' } });
   await using receiver = await Receiver.open();
   await using opened = open();
@@ -148,7 +148,7 @@ test('when the thread dies, what was in flight is reported as aborted and a new 
   assert.ok(all.slice(4).every(({ isSuccess }) => isSuccess));
 });
 
-test('a stop that is given its time loses nothing and sends nothing twice', async () => {
+test('a stop with enough time loses no attempt and sends none twice', async () => {
   await using receiver = await Receiver.open({ mode: { kind: 'slow', delayMs: 300 } });
   const { sender, results } = open();
   sender.send(requests(receiver.url, 10));

@@ -11,7 +11,7 @@ import type {
   ToWorker,
 } from './sender-messages.ts';
 
-/** How much longer than the grace the worker may take to say that it has stopped. */
+/** How much longer than the grace the worker may take to report its stop. */
 const STOP_MARGIN_MS = 2_000;
 const restartMsMin = 100;
 const restartMsMax = 5_000;
@@ -33,8 +33,8 @@ export function openSender(options: SenderOptions): Sender {
 }
 
 /**
- * The main thread's handle of the sending thread. It takes requests and reports results, in batches; the caller decides how many
- * are in flight. Every request given to {@link send} comes back as exactly one result, whatever happens to the worker.
+ * The main thread's handle of the sending thread. It accepts requests and reports results, in batches; the caller decides how many
+ * are in flight. Every request of {@link send} gets exactly one result, whatever happens to the worker.
  */
 export class Sender {
   readonly #options: SenderOptions;
@@ -65,7 +65,7 @@ export class Sender {
     this.#listeners.push(listener);
   }
 
-  /** Sends requests. After {@link stop} they come back as aborted instead. */
+  /** Sends requests. After {@link stop} they are reported as aborted instead. */
   send(requests: readonly AttemptRequest[]): void {
     if (this.#outbox.length === 0 && requests.length > 0) setImmediate(() => this.#flush());
     for (const request of requests) {
@@ -76,7 +76,7 @@ export class Sender {
     }
   }
 
-  /** Connects to where a URL leads, through the same guard as an attempt, and sends nothing. Resolves with whether that worked; never rejects. */
+  /** Connects to a URL, through the same guard as an attempt, and sends nothing. Resolves with whether that succeeded; never rejects. */
   handshake(url: string): Promise<boolean> {
     if (this.#worker === null && this.#restartTimer === null && !this.#isStopping) this.#start();
     if (this.#isStopping || this.#worker === null) return Promise.resolve(false);

@@ -1,7 +1,7 @@
 /**
- * Signatures that prove to a receiver that a request is from this service and unchanged. Two schemes are sent side by side: the
+ * Signatures by which a receiver verifies that a request is from this service and unchanged. Two schemes are sent side by side: the
  * service's own (hex of the body alone, keyed by the secret as shown) and Standard Webhooks, which also covers the event's id and
- * the attempt's time so that a receiver can refuse replays (github.com/standard-webhooks/standard-webhooks).
+ * the attempt's time so that a receiver can reject replays (github.com/standard-webhooks/standard-webhooks).
  */
 
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
@@ -57,7 +57,7 @@ export function newSigningSecret(): string {
   return SECRET_PREFIX + randomBytes(NEW_SECRET_BYTES).toString('base64');
 }
 
-/** Returns why a secret chosen by an endpoint's owner is refused, in words for them; null when it is good. */
+/** Returns why a secret of an endpoint's owner is rejected, in words; null when it is valid. */
 export function checkSigningSecret(text: string): string | null {
   if (!printableAscii.test(text)) return 'A secret must consist of printable ASCII characters.';
   if (text.length < secretBytesMin || text.length > secretBytesMax) {
@@ -73,7 +73,7 @@ export function checkSigningSecret(text: string): string | null {
   return null;
 }
 
-/** Returns what the owner of a secret that was accepted should know of it. */
+/** Returns warnings about a valid secret. */
 export function secretWarnings(secret: string): readonly string[] {
   if (decodeStandardSecret(secret) !== null) return [];
   return [
@@ -148,7 +148,7 @@ export function requestHeaders(request: AttemptRequest, timestampSeconds: number
   if (request.isTest === true) headers.push('X-Service-Test', 'true');
   if (request.isThin) headers.push('X-Service-Truncated', 'data');
   for (const name in request.customHeaders) {
-    // Saving an endpoint refuses reserved names, but an endpoint may be older than the name on the list.
+    // Saving an endpoint rejects reserved names, but an endpoint may be older than the reservation.
     const isTaken = isReservedHeader(name) || (request.cloudEvent !== undefined && name.startsWith('ce-'));
     if (!isTaken) headers.push(name, request.customHeaders[name] ?? '');
   }

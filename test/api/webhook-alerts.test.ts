@@ -97,10 +97,10 @@ test('who is away for an hour is told once by mail, across starts and owners, an
   await passMs(30 * minute);
   const mail = await sink.mail(0);
   assert.deepEqual(mail.to, [contact]);
-  assert.equal(mail.parsed.subject, 'Harbour & Co: an endpoint has taken no webhook for an hour');
+  assert.equal(mail.parsed.subject, 'Harbour & Co: an endpoint has accepted no webhook for an hour');
   assert.match(
     mail.parsed.html ?? '',
-    /The endpoint The &lt;shop&gt; at shop\.example\.com has taken no webhook/,
+    /The endpoint The &lt;shop&gt; at shop\.example\.com has accepted no webhook/,
   );
   assert.match(mail.parsed.html ?? '', /<p>Status 500\.<\/p>/);
   assert.match(mail.parsed.html ?? '', new RegExp(`"https://harbour\\.example\\.com/_/webhooks/${id}"`));
@@ -112,7 +112,7 @@ test('who is away for an hour is told once by mail, across starts and owners, an
   sender.answer = answers.ok;
   await passMs(30 * minute);
   await eventually('another mail', () => sink.mails.length >= 2);
-  assert.equal((await sink.mail(1)).parsed.subject, 'Harbour & Co: an endpoint is back');
+  assert.equal((await sink.mail(1)).parsed.subject, 'Harbour & Co: an endpoint recovered');
   await addPosts(5);
   await restart();
   await addPosts(5);
@@ -169,7 +169,7 @@ test('others are told that an endpoint was disabled and is back, and it is not t
   );
   const told = await bodiesTo(stage, listener);
   assert.deepEqual(told.map(({ event }) => String(event)).toSorted(), kinds.toSorted());
-  const reason = 'The receiver was away for five days.';
+  const reason = 'The receiver was down for five days.';
   const url = 'https://shop.example.com/hook?key=hidden';
   assert.deepEqual(told.find(({ event }) => event === 'endpoint.disabled').data, { id, url, reason });
   assert.deepEqual(
@@ -178,8 +178,8 @@ test('others are told that an endpoint was disabled and is back, and it is not t
   );
   const subjectsOf = (what: string): number =>
     sink.mails.filter(({ raw }) => raw.includes(`Subject: Harbour & Co: an endpoint ${what}`)).length;
-  await eventually('both mails', () => subjectsOf('was disabled') > 0 && subjectsOf('is back') > 0);
-  assert.deepEqual([subjectsOf('was disabled'), subjectsOf('is back')], [1, 1]);
+  await eventually('both mails', () => subjectsOf('was disabled') > 0 && subjectsOf('recovered') > 0);
+  assert.deepEqual([subjectsOf('was disabled'), subjectsOf('recovered')], [1, 1]);
   // Nor does a replay tell it.
   const replay = await service.call('POST', `${path}/replay`, { body: { scope: 'missing', dryRun: true } });
   const whole = await service.call('POST', `/api/webhooks/endpoints/${listener}/replay`, {
@@ -210,7 +210,7 @@ test('the first exhausted delivery of a day is told of, and the others are not',
   await idle();
   assert.deepEqual(await kindsOf(stage), ['delivery.exhausted', 'delivery.exhausted']);
   await eventually('two mails', () => sink.mails.length >= 2);
-  assert.equal((await sink.mail(0)).parsed.subject, 'Harbour & Co: a webhook was given up');
+  assert.equal((await sink.mail(0)).parsed.subject, 'Harbour & Co: a webhook is exhausted');
 });
 
 test('two endpoints that are told of each other do not go on telling', async (t) => {

@@ -20,7 +20,7 @@ test('a backfill with a rate takes as many in a second, and a cancelled one send
   const { message } = await backfill({ service, endpoint: id, status: 409 }, { collection: 'posts' });
   assert.equal(
     message,
-    'Another replay or backfill of the endpoint goes on: wait for its end, or cancel it.',
+    'Another replay or backfill of the endpoint is running: wait for it to finish, or cancel it.',
   );
   await service.call('POST', `/api/webhooks/endpoints/${id}/replay`, { status: 409 });
   const cancelled = await service.call('DELETE', `/api/webhooks/replays/${begun.id}`);
@@ -121,7 +121,7 @@ test('a backfill ends with its reason when its endpoint or its filter does not f
   await service.call('POST', `${path}/resume`);
   assert.equal(
     (await backfilled(service, byEvents.id)).cause,
-    'The endpoint is not told of new records of it any more.',
+    'The endpoint no longer subscribes to new records of the collection.',
   );
   assert.deepEqual(service.receiver.requests, []);
 });
@@ -240,9 +240,6 @@ test('a backfill that makes no sense is refused by name', async (t) => {
     );
   const updates = await service.addEndpoint({ events: ['record.update'] });
   const { data } = await backfill({ service, endpoint: updates.id, status: 400 }, { collection: 'posts' });
-  assert.equal(
-    data.collection.message,
-    'The endpoint is not told of new records: record.create is not among its events.',
-  );
+  assert.equal(data.collection.message, 'The endpoint does not subscribe to record.create.');
   await backfill({ service, endpoint: 'unknown', status: 404 }, { collection: 'posts' });
 });

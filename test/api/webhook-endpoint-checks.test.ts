@@ -11,7 +11,7 @@ const wrong: readonly (readonly [name: string, settings: Json, member: string, m
   ['no url', { url: undefined }, 'url', /^Cannot be blank\.$/],
   ['an empty url', { url: '' }, 'url', /^Cannot be blank\.$/],
   ['a url that is no text', { url: 7 }, 'url', /^Must be text\.$/],
-  ['a url that is none', { url: 'nowhere' }, 'url', /could not be read/],
+  ['a url that is none', { url: 'nowhere' }, 'url', /is invalid/],
   ['W-15 a url that is not written in full', { url: 'https:example.com' }, 'url', /written in full/],
   ['W-15 a url with a blank', { url: ' https://example.com/' }, 'url', /must not contain blanks/],
   ['W-58 a port of another protocol', { url: 'https://example.com:6379/' }, 'url', /^Port 6379 is/],
@@ -31,7 +31,7 @@ const wrong: readonly (readonly [name: string, settings: Json, member: string, m
     'a collection that tells of nothing',
     { collections: ['posts', '_superusers'] },
     'collections',
-    /^Changes of _superusers are told to nobody\.$/,
+    /^Changes of _superusers emit no events\.$/,
   ],
   ['too many collections', { collections: Array(201).fill('posts') }, 'collections', /at most 200/],
   ['maxInFlight 0', { maxInFlight: 0 }, 'maxInFlight', /between 1 and 64/],
@@ -161,7 +161,7 @@ test('W-38 secret headers go to no other server than the one for which they were
     const refused = await service.call('PATCH', path, { body, status: 400 });
     assert.equal(
       refused.data.headers['x-api-key'].message,
-      'Must be given again: this server was never given it.',
+      'Must be set again: this server has never received it.',
     );
     assert.equal(Object.hasOwn(refused.data.headers, 'x-tenant'), false);
   }

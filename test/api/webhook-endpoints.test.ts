@@ -213,7 +213,7 @@ test('an endpoint that loses its last collection is paused with that reason unti
   assert.deepEqual([kept.status, kept.collections], ['active', [b.id]]);
   const path = `/api/webhooks/endpoints/${one.id}`;
   const refused = await service.call('POST', `${path}/resume`, { body: {}, status: 409 });
-  assert.equal(refused.message, 'None of its collections exists any more: give it others first.');
+  assert.equal(refused.message, 'None of its collections exists any more. Set others first.');
   assert.deepEqual((await get(one)).statusReason, statusReason);
   await service.addPost();
   assert.deepEqual(await service.deliveries(), []);

@@ -38,7 +38,7 @@ test('with the setting `when told` only what an endpoint wants is an event', asy
       ['ping', 0],
     ],
   );
-  const message = 'There is a feed only while the setting webhooks.events is `always`.';
+  const message = 'The feed is available only while the setting webhooks.events is `always`.';
   assert.equal((await service.call('GET', '/api/webhooks/feed', { status: 400 })).message, message);
   await set('always');
   await service.addPost('an event again');

@@ -207,8 +207,7 @@ test('an instance whose file cannot be read holds up no other, and goes on when 
 });
 
 function complaintsOf(service: WebhookService): number {
-  return service.log.filter(({ message }) => message === 'Deliveries could not be read; trying again.')
-    .length;
+  return service.log.filter(({ message }) => message === 'Reading due deliveries failed; retrying.').length;
 }
 
 function appendEvent(instance: Instance): Promise<unknown> {

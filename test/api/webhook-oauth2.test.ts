@@ -62,12 +62,12 @@ test('a secret that is sent back masked stays, but goes to no other server', asy
   await service.receiver.waitForRequests(1);
   assert.match(String(tokens.requests[0]?.body), /scope=more/);
   const moved = await change(service, id, { oauth2: { ...kept, tokenUrl: elsewhere.url }, status: 400 });
-  assert.match(moved.data.oauth2.clientSecret.message, /given again/);
+  assert.match(moved.data.oauth2.clientSecret.message, /set again/);
   const fresh = await service.call('POST', '/api/webhooks/endpoints', {
     body: { url: service.receiver.url, oauth2: kept },
     status: 400,
   });
-  assert.match(fresh.data.oauth2.clientSecret.message, /given again/);
+  assert.match(fresh.data.oauth2.clientSecret.message, /set again/);
   await change(service, id, { oauth2: elsewhere.credentials });
   await service.addPost();
   await service.receiver.waitForRequests(2);

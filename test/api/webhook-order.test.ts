@@ -181,7 +181,7 @@ test('what is older than its endpoint wants is not sent, and says so', async (t)
   await eventually('all is over', async () => (await service.deliveries("status = 'pending'")).length === 0);
   assert.deepEqual(titles(), ['new']);
   const [old] = await service.deliveries();
-  assert.deepEqual([old.status, old.cause], ['expired', 'It was older than its endpoint wants.']);
+  assert.deepEqual([old.status, old.cause], ['expired', 'It exceeded the maximum age of its endpoint.']);
 });
 
 test('an endpoint with a rate limit is sent as many in a second', async (t) => {

@@ -102,7 +102,7 @@ async function rowsOf(service: WebhookService): Promise<Readonly<Record<string, 
 
 /** What is said of deliveries that were given up. */
 function givenUp({ log }: WebhookService): readonly unknown[] {
-  const message = 'Webhooks were given up that had waited for as long as the log is kept.';
+  const message = 'Deliveries expired before they could be sent.';
   return log.filter((line) => line.message === message).map(({ members }) => members['expired']);
 }
 

@@ -10,8 +10,8 @@ function linesOf({ log }: WebhookService, message: string): readonly Json[] {
   return log.filter((line) => line.message === message).map(({ members }) => members);
 }
 
-const exhausted = 'A webhook was given up: its delivery is exhausted.';
-const begunToFail = 'An endpoint has begun to fail.';
+const exhausted = 'A delivery is exhausted.';
+const begunToFail = 'An endpoint started failing.';
 const paused = 'An endpoint was paused by the service.';
 
 test('one line in a minute says that deliveries of an endpoint are exhausted, and nothing of its URL but the host', async (t) => {

@@ -52,7 +52,7 @@ export const deliveryMutants: readonly Mutant[] = [
     tests: ['src/deliveries/lane.test.ts'],
   },
   {
-    name: 'a probe that was made due by hand is alone',
+    name: 'a requested probe is sent alone',
     file: 'src/deliveries/lane.ts',
     from: '(probeAt > 0 || this.#open.size === 0)',
     to: 'true',

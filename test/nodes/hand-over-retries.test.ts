@@ -116,7 +116,7 @@ test('work that can be handed over only at a second try is not sent twice', asyn
   await held.group.receiver.waitForRequests(2);
   held.end();
   await assertTold(held, ['first 1', 'second 1']);
-  assert.match(held.group.log.join(), /Shares of the work could not be looked at; trying again/);
+  assert.match(held.group.log.join(), /Reading the shard leases failed; retrying/);
 });
 
 /** Of the transactions that take a node off the list, the first fails. What a sequence has counted is not rolled back. */

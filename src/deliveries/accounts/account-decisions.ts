@@ -8,45 +8,45 @@ import { type DecisionState, moveApart, readDecisions } from '../decision-cursor
 import { decideApart, decideTogether, type StepResult } from './decide-step.ts';
 
 /*
- * What endpoints of accounts are told. The map of this folder:
+ * Matches events to endpoints of accounts. The map of this folder:
  *
- *   account-decisions   decides, from the log and after the commit, which of them are told of a change
+ *   account-decisions   decides, from the log and after the commit, which of them receive a change
  *   decide-step         the next events of all of them together, or of one that is behind; decide-event, one event
- *   decision-cursor     up to where the log is decided, and the deliveries that were: rows
- *   past-events         what may still be sent of an event that lies back; past-deliveries, of a delivery that is claimed
+ *   decision-cursor     the rows: up to which position the log is decided, and the deliveries
+ *   past-events         what may still be sent of a past event; past-deliveries, of a claimed delivery
  *
- * A write of a record costs nothing for them, however many there are, and no rule or filter of theirs can make it fail.
+ * They cost a write of a record nothing, however many there are, and none of their rules or filters can make it fail.
  */
 
-/** What decisions need of whoever delivers. */
+/** What decisions need of the dispatcher. */
 export interface DecisionPort {
   readonly safeEnd: SafeEnd;
   readonly mailer?: AlertMailer | undefined;
   /** Whether the instance is another node's by now, or this one stops. */
   readonly isOver: () => boolean;
-  /** Called when there is something to look at: deliveries that were made, or nothing is under way any more. */
+  /** Called when deliveries were inserted, or when no step is running any more. */
   readonly onStep: () => void;
 }
 
 export interface DecisionContext extends DecisionPort {
-  /** Called with the numbers of the endpoints for which deliveries were made. */
+  /** Called with the numbers of the endpoints for which deliveries were inserted. */
   readonly onDecided: (endpoints: ReadonlySet<number>) => void;
   readonly endpoints: readonly Endpoint[];
-  /** In another one than before, another node may have gone on. */
+  /** When it differs from the last one, another node may have made steps. */
   readonly epoch: string;
 }
 
-/** How long it waits when a step has failed, as the database is away. */
+/** The delay after a failed step, as the database is unavailable. */
 const failedMs = 1_000;
-/** How long what was committed may take to become safe, before it is looked for in any case. */
+/** How long it waits at most for committed events to become safe. */
 const safeMs = 250;
-/** How long an endpoint is left alone for which it could not be decided: twice as long each time, up to this. */
+/** The delay after an endpoint could not be decided: doubled each time, up to the maximum. */
 const backOffMs = { first: 5_000, max: 600_000 } as const;
-/** After so long it is paused: the log is kept for what is undecided. */
+/** After this time it is paused: the log is kept for undecided events. */
 const pausedAfterMs = 5 * 86_400_000;
 
 /**
- * The decisions of one instance, while it is this process's: one step after the other in the background, and beside it one of an endpoint that is
+ * The decisions of one instance that this process owns: one step after the other in the background, and beside it one for an endpoint that is
  * behind. Nothing else waits for them.
  */
 export class AccountDecisions {
@@ -56,7 +56,7 @@ export class AccountDecisions {
   #apart: Promise<void> | undefined;
   #hasMore = false;
   #isStale = true;
-  /** When those that are behind are looked at again, in milliseconds since 1970, and after which wait. */
+  /** When each endpoint that is behind is decided again, in milliseconds since 1970, and the delay before. */
   readonly #waits = new Map<number, { readonly at: number; readonly delayMs: number }>();
   #failedUntil = 0;
 
@@ -64,14 +64,14 @@ export class AccountDecisions {
     return this.#together !== undefined || this.#apart !== undefined;
   }
 
-  /** When it goes on by itself, after `now`: what is due by then goes on with this look, or at the end of what is under way, which is told. */
+  /** When the next step is due after `now`: one that is due already runs with this look, or after the running step. */
   nextAt(now: number): number | undefined {
     const waits = this.#behind().map((number) => this.#waits.get(number)?.at ?? now);
     const later = [this.#failedUntil, ...waits].filter((at) => at > now);
     return later.length === 0 ? undefined : Math.min(...later);
   }
 
-  /** Returns up to where it is decided what an endpoint is told of, by its number; it may be further by now. */
+  /** Returns the position up to which events are decided for an endpoint, by its number; it may be further by now. */
   decidedFor(endpoint: number): number {
     return this.#state?.apart.get(endpoint)?.at ?? this.#state?.cursor ?? 0;
   }
@@ -81,7 +81,7 @@ export class AccountDecisions {
     this.#hasMore = true;
   }
 
-  /** Begins to decide what is new, unless that goes on already. */
+  /** Begins to decide new events, unless a step is running already. */
   advance(instance: WebhookInstance, context: DecisionContext): void {
     if (!context.endpoints.some(({ owner }) => owner !== '')) {
       this.#state = undefined;
@@ -104,7 +104,7 @@ export class AccountDecisions {
     );
   }
 
-  /** Resolves when nothing is asked any more. */
+  /** Resolves when no step is running. */
   async settled(): Promise<void> {
     await Promise.all([this.#together, this.#apart]);
   }
@@ -119,13 +119,13 @@ export class AccountDecisions {
     } catch (error) {
       this.#isStale = true;
       this.#hasMore = true;
-      // It may have been committed, and nobody was told of whom that concerns.
+      // It may have been committed, without a notification of its endpoints.
       onDecided(new Set(endpoints.flatMap(({ owner, number }) => (owner === '' ? [] : [number]))));
-      // They are read again by now.
+      // The definitions have been read again by now.
       if (error instanceof OutdatedDefinitions) return onStep();
       this.#failedUntil = instance.dueClock.now() + failedMs;
       const about = { instance: instance.id, error, delayMs: failedMs };
-      instance.logger.error('What endpoints of accounts are told could not be decided; trying again.', about);
+      instance.logger.error('Matching events to endpoints of accounts failed; retrying.', about);
     }
     onStep();
   }
@@ -142,7 +142,7 @@ export class AccountDecisions {
       if (step.next === 'unsafe') await safeEnd.nextSafe(safeMs);
       if (step.next !== 'nothing') this.#hasMore = true;
     }
-    // Whether some are behind by now says when it goes on.
+    // Endpoints that are behind by now decide about the next step.
     await this.#load(instance);
   }
 
@@ -165,13 +165,13 @@ export class AccountDecisions {
     await this.#load(instance);
   }
 
-  /** Pauses an endpoint for which nothing can be decided, visibly, and lets it join the others: it is told of nothing that lies between. */
+  /** Pauses an endpoint that cannot be decided, with a visible reason, and joins it to the others: events in between are skipped. */
   async #giveUp(
     instance: WebhookInstance,
     { mailer }: DecisionContext,
     { endpoint, cause }: { readonly endpoint: Endpoint; readonly cause: string },
   ): Promise<void> {
-    const reason = `For five days it could not be decided what it is told: ${cause}`;
+    const reason = `Its events could not be matched for five days: ${cause}`;
     const stop = { status: 'paused', event: '', reason, mailer } as const;
     await stopEndpoint(instance, endpoint, stop);
     await instance.database.write((tx) =>
@@ -216,7 +216,7 @@ export class AccountDecisions {
       this.#waits.set(number, { at: dueClock.now() + delayMs, delayMs });
       if (before !== undefined) continue;
       const endpoint = endpoints.find((one) => one.number === number)?.id;
-      logger.warn('An endpoint of an account falls behind: what it is told could not be decided.', {
+      logger.warn('An endpoint of an account falls behind: its events could not be matched.', {
         instance: id,
         endpoint,
         cause,

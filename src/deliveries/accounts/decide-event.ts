@@ -17,7 +17,7 @@ import type { EventKind } from '../../events/event.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 import { ruleMsMax } from '../log/past-events.ts';
 
-/** Endpoints that one statement asks about: a longer one would hold up the thread for longer. */
+/** Endpoints of one statement: a longer one would block the thread for longer. */
 const togetherMax = 32;
 
 export type DecidingInstance = Pick<WebhookInstance, 'database' | 'collections' | 'records' | 'clock'>;
@@ -35,7 +35,7 @@ export interface UndecidedEvent {
   readonly body: Uint8Array;
 }
 
-/** Which endpoints are told of an event, and for which that could not be found out, by their numbers. */
+/** The endpoints that receive an event, and those that could not be decided, by their numbers. */
 export interface Decision {
   readonly recipients: readonly number[];
   readonly failed: ReadonlyMap<number, string>;
@@ -47,8 +47,8 @@ interface Question {
 }
 
 /**
- * Decides which of these endpoints of accounts are told of an event: those that want it, whose filter it meets and whose owners may view the
- * record as the event left it. Where that takes too long, the other endpoints with the same condition are not asked at all.
+ * Decides which of these endpoints of accounts receive an event: those that subscribe to it, whose filter it meets and whose owners may view the
+ * record as the event left it. Where that takes too long, the other endpoints with the same condition are skipped.
  */
 export async function decideEvent(
   instance: DecidingInstance,
@@ -106,13 +106,13 @@ async function evaluateAll(
         for (const { endpoint } of same.slice(at)) failed.set(endpoint, cause);
         break;
       }
-      // Requests have their turn in between, however many endpoints there are.
+      // Lets requests run in between, however many endpoints there are.
       await nextTurn();
     }
   return { recipients, failed };
 }
 
-/** Says why a condition could not be asked; undefined for what has nothing to do with the condition. */
+/** Returns why a condition could not be evaluated; undefined for errors that have nothing to do with it. */
 function causeOf(error: unknown): string | undefined {
   if (error instanceof QueryTimeout)
     return `Its filter and the view rule took longer than ${ruleMsMax} ms for a change.`;
@@ -121,7 +121,7 @@ function causeOf(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Returns the values that an event left; where it does not tell all of them, those that the record has now, if any. */
+/** Returns the values after an event; where the event does not have all of them, the current ones of the record, if any. */
 async function stateAfter(
   { records }: DecidingInstance,
   collection: Collection,
@@ -132,8 +132,8 @@ async function stateAfter(
 }
 
 /**
- * Returns values of the state before an event that tell which fields it has changed: an owner may ask nothing else about it (`status:changed`). A
- * field that was changed has another value than after it, and never mind which.
+ * Returns values before an event that show which fields it changed: an owner may compare nothing else (`status:changed`). A
+ * changed field has any value that differs from the one after.
  */
 function stateBefore(
   { fields }: Collection,
@@ -143,7 +143,7 @@ function stateBefore(
   return fields.map((field, index) => {
     const value = after[index] ?? null;
     if (kind !== 'record.update') return fieldType(field).zero(field.options);
-    // The service dates it with each change.
+    // The service sets it with each change.
     const isDated = fieldType(field).stamp?.('update', '', field.options) !== undefined;
     if (context?.changed?.includes(field.name) !== true && !isDated) return value;
     if (value !== null) return null;

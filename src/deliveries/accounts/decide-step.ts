@@ -17,18 +17,18 @@ import {
 /** Events of one step, and the bytes of their bodies; at least one is read. */
 const eventsMax = 32;
 const bytesMax = 1024 * 1024;
-/** How long one step asks before it stores what it has found. */
+/** How long one step evaluates before it stores its decisions. */
 const stepMs = 50;
 
 export type StepInstance = DecidingInstance & Pick<WebhookInstance, 'endpoints' | 'dueClock'>;
 
-/** What a step of decisions has done. */
+/** The result of a step of decisions. */
 export interface StepResult {
-  /** The numbers of the endpoints for which deliveries were made. */
+  /** The numbers of the endpoints for which deliveries were inserted. */
   readonly recipients: ReadonlySet<number>;
-  /** Nothing follows · more may follow · more follows once it is safe · somebody else has gone on, or endpoints have changed meanwhile. */
+  /** Nothing follows · more may follow · more follows once it is safe · another node made a step, or endpoints changed meanwhile. */
   readonly next: 'nothing' | 'more' | 'unsafe' | 'again';
-  /** Endpoints for which it could not be decided, by their numbers, and why. */
+  /** Why endpoints could not be decided, by their numbers. */
   readonly failed: ReadonlyMap<number, string>;
 }
 
@@ -39,7 +39,7 @@ export interface StepContext {
 }
 
 /**
- * Decides the next events for all endpoints of accounts that are not behind. One for which it cannot be decided falls behind the others, which go on.
+ * Decides the next events for all endpoints of accounts that are not behind. One that cannot be decided falls behind the others.
  */
 export async function decideTogether(
   instance: StepInstance,
@@ -78,8 +78,8 @@ export async function decideTogether(
 }
 
 /**
- * Decides the next events for one endpoint that is behind, by its number. It joins the others when it has caught up; until then it says why it is
- * behind, and since when.
+ * Decides the next events for one endpoint that is behind, by its number. It joins the others when it has caught up; until then its lane has the cause
+ * and the time.
  */
 export async function decideApart(
   instance: StepInstance,
@@ -123,8 +123,8 @@ export async function decideApart(
 }
 
 /**
- * Whether nobody has gone on meanwhile, and the endpoints are those that were asked about; one that is behind may have gone on, as long as it has not
- * caught up. What is read stays so until the transaction ends.
+ * Whether no other step was stored meanwhile, and the endpoints are unchanged; one that is behind may have advanced, as long as it has not
+ * caught up. The rows are locked until the transaction ends.
  */
 async function isUnchanged(
   tx: Transaction,
@@ -183,7 +183,7 @@ async function decideNext(
   return { pairs, to: end, next };
 }
 
-/** Reads the next changes of records behind a position, and up to where that is all. */
+/** Reads the next changes of records behind a position, and the position up to which these are all. */
 async function readUndecided(
   reader: Reader,
   { from, safe }: { readonly from: number; readonly safe: number },
@@ -211,7 +211,7 @@ async function readUndecided(
   return { events: reached.flatMap(toUndecided), end, next };
 }
 
-/** Whoever may see a change whose body was expunged is not known any more. */
+/** Who may view a change is unknown once its body was expunged. */
 function toUndecided([
   position,
   kind,

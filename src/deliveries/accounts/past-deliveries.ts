@@ -12,13 +12,13 @@ export interface PastDelivery {
 }
 
 /**
- * Finds out what may still be sent of deliveries to accounts. They hold their places meanwhile, and nobody else waits: a slow rule holds up the
+ * Checks what may still be sent of deliveries to accounts. They stay claimed meanwhile, and no other delivery waits: a slow rule delays the
  * endpoints of its own collection alone.
  */
 export class PastDeliveries {
   readonly #checks = new Set<Promise<void>>();
 
-  /** Calls `then` with the delivery as it may be sent, or with the fate of one that is not sent. */
+  /** Calls `then` with the delivery as it may be sent, or with the disposition of one that is not sent. */
   check(delivery: PastDelivery, then: (answer: PendingDelivery) => void): void {
     const checked = toSend(delivery)
       .then(then)
@@ -26,7 +26,7 @@ export class PastDeliveries {
     this.#checks.add(checked);
   }
 
-  /** Resolves when nothing is asked any more. */
+  /** Resolves when no check is running. */
   async settled(): Promise<void> {
     while (this.#checks.size > 0) await Promise.all(this.#checks);
   }
@@ -41,14 +41,11 @@ async function toSend(delivery: PastDelivery, tries = 1): Promise<PendingDeliver
     const message = await pastMessage(instance, endpoint.owner, pending.key.event);
     return message === undefined ? { ...pending, disposition: 'withheld' } : { ...pending, ...message };
   } catch (error) {
-    // They are read again by now.
+    // The definitions have been read again by now.
     if (error instanceof OutdatedDefinitions && tries < triesMax) return toSend(delivery, tries + 1);
     const { eventId: event } = pending;
     const about = { instance: instance.id, endpoint: endpoint.id, event, error };
-    instance.logger.warn(
-      'Whether an account may still view a record could not be found out; trying again.',
-      about,
-    );
+    instance.logger.warn('Checking whether an account may still view a record failed; retrying.', about);
     return { ...pending, disposition: 'postponed' };
   }
 }

@@ -35,25 +35,25 @@ import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** What a change of endpoints needs of their instance, and a listener that notes the change. */
+/** The parts of an instance that a change of endpoints needs, and a listener for the change. */
 export interface EndpointSaving extends Pick<
   WebhookInstance,
   'database' | 'endpoints' | 'clock' | 'dueClock' | 'collections' | 'sealer' | 'settings'
 > {
   /** Who makes the change; absent for the service itself, which may make any. */
   readonly caller?: Caller;
-  /** Whether a refusal of a URL names the flag of the server that would allow it. */
+  /** Whether the rejection of a URL names the flag of the server that would allow it. */
   readonly isForOperator?: boolean;
   /** Runs inside the transaction of the change; `before` is undefined for a new endpoint. May await nothing but `tx`. */
   readonly onChange?: (
     tx: Transaction,
     change: { readonly before: Endpoint | undefined; readonly after: Endpoint | undefined },
   ) => Promise<void>;
-  /** Runs inside the transaction of what was asked of an endpoint. May await nothing but `tx`. */
+  /** Runs inside the transaction of a request for an endpoint. May await nothing but `tx`. */
   readonly onRequest?: (tx: Transaction, request: EndpointRequest) => Promise<void>;
 }
 
-/** What somebody has asked to be done for an endpoint, other than a change of it. */
+/** A request for an endpoint, other than a change of it. */
 export interface EndpointRequest {
   readonly action: 'endpoint.replay' | 'endpoint.backfill' | 'replay.cancel';
   /** Id of the endpoint, or of the replay. */
@@ -78,7 +78,7 @@ export function createEndpoint(saving: EndpointSaving, body: Body, policy: Netwo
 export interface NewEndpoint {
   readonly settings: EndpointSettings;
   readonly status: 'active' | 'paused';
-  /** Undefined where the service is to make one. */
+  /** Undefined where the service generates one. */
   readonly secret: string | undefined;
 }
 
@@ -107,7 +107,7 @@ export async function insertEndpoint(
   return endpoint;
 }
 
-/** Changes the given members of an endpoint. Throws bad_request for a different status or secret, which cannot be changed here. */
+/** Changes members of an endpoint. Throws bad_request for a different status or secret, which cannot be changed here. */
 export async function updateEndpoint(
   saving: EndpointSaving,
   request: { readonly id: string; readonly body: Body },
@@ -131,7 +131,7 @@ export async function updateEndpoint(
   return changed;
 }
 
-/** Gives an endpoint options that were checked. To be called while nothing else is written. */
+/** Stores validated options of an endpoint. To be called while nothing else is written. */
 export async function changeSettings(
   tx: Transaction,
   { endpoints, clock, dueClock, onChange }: EndpointSaving,
@@ -146,8 +146,8 @@ export async function changeSettings(
 }
 
 /**
- * Gives an endpoint another secret: the given one, or one that is made. The one before it signs as well for a while, by default a day, so
- * that receivers can take over the new one at any time in between. A rotation during that time ends it for the secret before. Throws
+ * Rotates the secret of an endpoint, to the one in the body or a new one. The previous one signs as well for a while, by default a day, so
+ * that receivers can switch at any time in between. Another rotation ends that time for the secret before. Throws
  * bad_request, not_found.
  */
 export function rotateSecret(
@@ -171,7 +171,7 @@ export function rotateSecret(
   });
 }
 
-/** Returns what the options of an endpoint are read with, besides `others`. */
+/** Returns the context in which the options of an endpoint are decoded. */
 export function contextOf(
   { collections, isForOperator, sealer, database, clock, caller: author = operator }: EndpointSaving,
   policy: NetworkPolicy,
@@ -184,9 +184,9 @@ export function contextOf(
 }
 
 /**
- * Pauses or resumes an endpoint. A paused one collects its deliveries and is sent none; once active again it is sent all of them, or
+ * Pauses or resumes an endpoint. A paused one collects its deliveries and gets none; once active again it gets all of them, or
  * only those that follow.
- * Throws conflict when none of an endpoint's collections exists any more: active, it would look well and never be told of anything.
+ * Throws conflict when none of its collections exists any more: active, it would look healthy and never get an event.
  */
 export async function setEndpointStatus(
   saving: EndpointSaving,
@@ -212,10 +212,10 @@ export async function setEndpointStatus(
   return changed;
 }
 
-/** What a change of a lane from outside needs. The endpoint counts as changed, so that whichever node sends to it reads its lane again. */
+/** The parts of an instance that a change of a lane needs. The endpoint counts as changed, so that the node that sends to it reads its lane again. */
 export type LaneSaving = Pick<WebhookInstance, 'database' | 'endpoints' | 'clock' | 'dueClock'>;
 
-/** Runs what the owner of an endpoint learns of, as the endpoint counts as changed. Throws not_found. */
+/** Runs a transaction that notifies the node that owns the endpoint, as the endpoint counts as changed. Throws not_found. */
 export function changeEndpoint<Result>(
   saving: LaneSaving,
   id: string,
@@ -230,34 +230,34 @@ export function changeEndpoint<Result>(
 }
 
 /**
- * What becomes of the deliveries that wait when an endpoint is resumed: `drain` sends them, `skip` cancels them, `newest-first` sends what
- * comes from now on, and them by a replay that begins at the last.
+ * What happens to the backlog when an endpoint is resumed: `drain` sends it, `skip` cancels it, `newest-first` sends new
+ * events at once, and the backlog by a replay from the newest.
  */
 export const backlogs = ['drain', 'newest-first', 'skip'] as const;
 
 export type Backlog = (typeof backlogs)[number];
 
-/** Cancels what has failed before, while nothing of it is sent. What waits is then passed over by the change itself. */
+/** Cancels failed deliveries first, while none is sent. The change itself then skips the others. */
 async function cancelOfPaused(saving: EndpointSaving, id: string): Promise<void> {
   const existing = await getEndpoint(saving.database, saving.endpoints, id);
   refuseBroken(saving, existing);
   await cancelFailed(saving, { endpoint: existing.number, cause: skippedCause });
 }
 
-/** Counts what waits, before everybody's writes wait for the change: there may be a million of it. */
+/** Counts the backlog before the change, for which all writes wait: it may have a million deliveries. */
 async function countOfPaused({ database, endpoints }: EndpointSaving, id: string): Promise<number> {
   const plan = await planWaiting(database, await getEndpoint(database, endpoints, id));
   return plan === undefined ? 0 : countReplay(database, plan);
 }
 
-/** Refuses to resume an endpoint whose collections are gone, or whose filter does not fit them any more. */
+/** Rejects the resumption of an endpoint whose collections were deleted, or whose filter no longer fits them. */
 function refuseBroken(
   { collections, database, clock }: Pick<WebhookInstance, 'collections' | 'database' | 'clock'>,
   endpoint: Endpoint,
 ): void {
   const ids = endpoint.collections;
   if (ids.length > 0 && ids.every((id) => collections.find(id) === undefined))
-    throw new AppError('conflict', 'None of its collections exists any more: give it others first.');
+    throw new AppError('conflict', 'None of its collections exists any more. Set others first.');
   const problem = filterProblem(endpoint, {
     collections,
     names: database.names,
@@ -265,7 +265,7 @@ function refuseBroken(
     isStored: true,
   });
   if (problem !== undefined)
-    throw new AppError('conflict', `Its filter cannot be used: ${problem.message} Give it another first.`);
+    throw new AppError('conflict', `Its filter cannot be used: ${problem.message} Set another first.`);
 }
 
 /** Throws bad_request where the owner of an endpoint is no account. */
@@ -285,7 +285,7 @@ export async function requireOwner(
   throw new AppError('bad_request', 'Failed to save endpoint.', { details });
 }
 
-/** Deletes an endpoint. What waits for it is cancelled at once, however much it is; what has failed, in writes that follow. */
+/** Deletes an endpoint. Its backlog is cancelled at once, however long it is; failed deliveries in the writes that follow. */
 export async function deleteEndpoint(saving: EndpointSaving, id: string): Promise<void> {
   const deleted = await change(saving, async (tx, endpoints) => {
     const before = await getEndpoint(tx, endpoints, id);
@@ -295,7 +295,7 @@ export async function deleteEndpoint(saving: EndpointSaving, id: string): Promis
   await cancelFailed(saving, { endpoint: deleted, cause: deletedCause });
 }
 
-/** Deletes an endpoint, but for what has failed of it. To be called while nothing else is written. */
+/** Deletes an endpoint, except its failed deliveries. To be called while nothing else is written. */
 export async function removeEndpoint(
   tx: Transaction,
   { endpoints, clock, onChange }: EndpointSaving,
@@ -309,8 +309,8 @@ export async function removeEndpoint(
 }
 
 /**
- * Pauses or disables an endpoint on behalf of the service, with a reason that its owner can read. `seen` is the endpoint as it was when
- * the reason arose: if its owner has changed the URL since, it is left alone. The operator is warned. Returns whether it was stopped by this.
+ * Pauses or disables an endpoint on behalf of the service, with a reason that its owner can read. `endpoint` is its state when
+ * the reason arose: if its owner has changed the URL since, nothing happens. Warns the operator. Returns whether this call stopped it.
  */
 export async function stopEndpoint(
   instance: WebhookInstance,
@@ -360,7 +360,7 @@ export async function getEndpoint(
   return endpoint;
 }
 
-/** Forgets what is known of the receiver where a change makes it another one, or may be what it needs. */
+/** Resets the lane where a change leads to another receiver, or may make it succeed. */
 async function reopenLane(
   tx: Transaction,
   saving: Pick<LaneSaving, 'dueClock'>,
@@ -370,10 +370,10 @@ async function reopenLane(
   if (isAnother) await renewLane(tx, saving, after.number);
 }
 
-/** What decides whether a receiver takes a request. */
+/** Members that decide whether a receiver accepts a request. */
 const receiverMembers = ['url', 'headers', 'secret', 'oauth2', 'timeoutMs', 'payload'] as const;
 
-/** One probe shows whether an endpoint that was away is back. */
+/** One probe shows whether an endpoint that was down has recovered. */
 async function renewLane(
   tx: Transaction,
   { dueClock }: Pick<LaneSaving, 'dueClock'>,

@@ -18,17 +18,17 @@ import {
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** What would become of an endpoint with these members, and of a change of one. */
+/** The result of creating an endpoint with these members, or changing one. */
 export interface EndpointCheck {
-  /** By member, as the answer would have them that refuses it. */
+  /** By member, as in the response that would reject it. */
   readonly problems: FieldErrors;
   readonly url: UrlVerdict;
   /**
-   * How many events it would be sent on an average day, its filter left out; null while its events or collections have a problem, and with an
-   * owner, who is to learn nothing of what there is beside.
+   * How many events it would get on an average day, without its filter; null while its events or collections have a problem, and with an
+   * owner, who must not learn about other events.
    */
   readonly eventsPerDay: number | null;
-  /** What of its filter is hardly meant, in words. */
+  /** Probable mistakes in its filter, in words. */
   readonly warnings: readonly string[];
   /** Seconds from the first attempt to each that would follow; empty while its schedule has a problem. */
   readonly retries: readonly number[];
@@ -38,11 +38,11 @@ interface UrlVerdict {
   readonly isAllowed: boolean;
   /** Why it is not, in words; empty where it is. */
   readonly reason: string;
-  /** What would allow it: for the operator alone. */
+  /** The flag that would allow it: for the operator alone. */
   readonly remedy?: string;
 }
 
-/** Checks the members of an endpoint that is to be made, or to be changed where `id` names one. Connects nowhere and stores nothing. */
+/** Checks the members of a new endpoint, or of a change where `id` names one. Connects nowhere and stores nothing. */
 export async function checkEndpoint(
   saving: EndpointSaving,
   body: Body,
@@ -78,13 +78,13 @@ export async function checkEndpoint(
   };
 }
 
-/** Throws not_found where a key that is bound to endpoints drafts a change of another, or a new one: what it would be sent is nothing for that key. */
+/** Throws not_found where a key that is bound to endpoints drafts a change of another, or a new one: that key must not learn what it would get. */
 function requireDraft(caller: Caller, id: unknown): void {
   if (caller.kind === 'user' && (id === undefined || id === '')) return;
   if (reachedEndpoints(caller) !== null) requireEndpoint(caller, typeof id === 'string' ? id : '');
 }
 
-/** Returns a body without these members, which are not read: a refusal of what they name would tell what there is. */
+/** Returns a body without these members, which are not read: their errors would show what exists. */
 function without(body: Body, names: readonly string[]): Body {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name)));
 }
@@ -102,7 +102,7 @@ function checkFixed(body: Body, existing: Endpoint | undefined, failed: string):
   if (Object.keys(problems).length > 0) throw new AppError('bad_request', failed, { details: problems });
 }
 
-/** Returns the problems for which a body would be refused. */
+/** Returns the problems for which a body would be rejected. */
 function problemsOf(decode: (failed: string) => unknown): FieldErrors {
   try {
     decode('');
@@ -121,7 +121,7 @@ function verdictOf(url: unknown, context: OptionContext): UrlVerdict {
   return { isAllowed: false, ...refusal };
 }
 
-/** Returns when attempts follow the first one, where each fails at once: receivers may ask for more time, and each delay is varied by a quarter. */
+/** Returns when attempts follow the first one, if each fails at once: Retry-After may add time, and each delay varies by a quarter. */
 function retriesOf({ schedule, maxAgeSeconds }: EndpointSettings): readonly number[] {
   let seconds = 0;
   const all = (schedule ?? standardSchedule).map((delay) => (seconds += delay));

@@ -27,14 +27,14 @@ export const statsSteps = ['hour', 'day'] as const;
 /** A month of hours, or two years of days. */
 const statsStepsMax = 744;
 
-/** Which hours are asked for, as numbers of hours since 1970. */
+/** The requested hours, as numbers of hours since 1970. */
 interface StatsRange {
   readonly start: number;
   readonly end: number;
   readonly step: 'hour' | 'day';
 }
 
-/** Reads the range of time that statistics are asked for: by default the last 24 hours. Throws bad_request. */
+/** Reads the time range of statistics: by default the last 24 hours. Throws bad_request. */
 export function parseStatsQuery(query: QueryReader, now: number): StatsRange {
   const to = timeParameter(query, 'to') ?? now;
   const from = timeParameter(query, 'from') ?? to - 24 * hourMs;
@@ -72,7 +72,7 @@ interface Total extends Figures {
   readonly failures: Readonly<Record<string, number>>;
 }
 
-/** What attempts came to: in all, and by columns with a value for each step of time. */
+/** The results of attempts: in total, and by columns with a value for each step of time. */
 interface Stats {
   readonly step: string;
   /** The time at which each step begins. */
@@ -81,14 +81,14 @@ interface Stats {
   readonly total: Total;
 }
 
-/** What is still to be sent. */
+/** The pending deliveries. */
 interface BacklogStats {
   /** How many deliveries; not more than `waitingMax` are counted. */
   readonly waiting: number;
   readonly waitingMax: number;
-  /** Whether more wait than are counted. */
+  /** Whether there are more than are counted. */
   readonly waitingIsAtLeast: boolean;
-  /** When the event of the oldest of them happened; empty when none waits. */
+  /** The time of the oldest event; empty when there is none. */
   readonly oldestWaiting: string;
 }
 
@@ -97,7 +97,7 @@ export interface EndpointStats extends Stats, BacklogStats, EndpointMatches {
   readonly state: string;
 }
 
-/** Returns statistics of an endpoint, which are kept as sums and not computed from the log. Throws not_found. */
+/** Returns statistics of an endpoint, which are stored as sums, not computed from the log. Throws not_found. */
 export async function endpointStats(
   instance: WebhookInstance,
   id: string,
@@ -121,7 +121,7 @@ export async function endpointStats(
   };
 }
 
-/** Figures with those of the events themselves, whoever was told of them; null where they are not kept any more, or are too many to count. */
+/** Figures with those of the events themselves, with or without recipients; null where they were trimmed, or are too many to count. */
 interface InstanceFigures extends Figures {
   readonly events: number | null;
 }
@@ -135,7 +135,7 @@ export interface InstanceStats extends Stats, BacklogStats {
   readonly failing: readonly FailingEndpoint[];
 }
 
-/** Returns statistics of all endpoints together; what waits for paused ones is not among what waits. */
+/** Returns statistics of all endpoints together, without the backlogs of paused ones. */
 export async function instanceStats(
   { database }: Pick<WebhookInstance, 'database'>,
   range: StatsRange,
@@ -159,7 +159,7 @@ export async function instanceStats(
   };
 }
 
-/** Returns the sum, null where a part of it is not known. */
+/** Returns the sum, null where a part is unknown. */
 function sumOfAll(counts: readonly (number | null)[]): number | null {
   let sum = 0;
   for (const count of counts) {

@@ -8,8 +8,8 @@ import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 import { timeOfChange } from './change-endpoint.ts';
 
 /**
- * Forgets a collection that is being deleted. An endpoint that loses its last one is paused: an empty list would mean all
- * collections, and it would be told what it never asked for.
+ * Removes a collection that is being deleted from endpoints. An endpoint that loses its last one is paused: an empty list would mean all
+ * collections, to which it never subscribed.
  */
 export async function forgetCollection(
   tx: Transaction,
@@ -34,8 +34,8 @@ export async function forgetCollection(
 }
 
 /**
- * Pauses the endpoints whose filters fit the definitions no more that a change leaves. They go on collecting what they are to be told of;
- * what their filters would have left out is then not left out.
+ * Pauses the endpoints whose filters no longer fit the definitions after a change. They continue to collect deliveries,
+ * then without their filters.
  */
 export async function pauseBroken(
   tx: Transaction,

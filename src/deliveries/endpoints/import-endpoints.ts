@@ -27,11 +27,11 @@ import {
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** What an import has done, or would do. */
+/** The changes that an import made, or would make. */
 export interface EndpointImport {
-  /** They have no id yet where nothing was changed. */
+  /** Without ids in a dry run. */
   readonly created: readonly (Pick<Endpoint, 'name' | 'secret'> & { readonly id?: string })[];
-  /** With the names of the members that are others. */
+  /** With the names of the members that differ. */
   readonly updated: readonly (NamedEndpoint & { readonly changed: readonly string[] })[];
   readonly unchanged: readonly NamedEndpoint[];
   readonly deleted: readonly NamedEndpoint[];
@@ -45,8 +45,8 @@ interface NamedEndpoint {
 const failed = 'Failed to import endpoints.';
 
 /**
- * Makes the endpoints with names what their definitions say, all of them or none. A definition is whole: a member that it leaves out goes to
- * its default, but the secret of an endpoint that there is and its status stay. Endpoints without a name are left alone. Throws bad_request
+ * Makes the endpoints with names match their definitions, all of them or none. A definition is complete: a missing member gets
+ * its default, except the secret and the status of an existing endpoint, which stay. Endpoints without a name are not changed. Throws bad_request
  * with the problems of each definition, by its index.
  */
 export async function importEndpoints(
@@ -105,7 +105,7 @@ function decodeImport(body: Body): ImportRequest {
   return { definitions, deleteMissing: deleteMissing === true, dryRun: dryRun === true };
 }
 
-/** Reads what definitions are matched by. Whether a name is a good one is decided with the other members. */
+/** Reads the names by which definitions are matched. They are validated with the other members. */
 function decodeNames(items: readonly unknown[]): {
   readonly definitions: readonly Definition[];
   readonly problems: FieldErrors;
@@ -138,11 +138,11 @@ interface ImportPlan {
 }
 
 interface PlannedCreate {
-  /** Where its definition stands. */
+  /** The index of its definition. */
   readonly index: number;
   readonly settings: EndpointSettings;
   readonly status: 'active' | 'paused';
-  /** Undefined where the service makes one. */
+  /** Undefined where the service generates one. */
   readonly secret: string | undefined;
 }
 
@@ -206,7 +206,7 @@ interface Fixed {
   readonly problems: FieldErrors;
 }
 
-/** Reads what is set at the creation alone: later the status is left as it is, and another secret is refused. */
+/** Reads the members that are set at creation alone: later the status stays as it is, and another secret is rejected. */
 function readFixed(raw: Body, before: Endpoint | undefined): Fixed {
   const fixed: { -readonly [Name in keyof Fixed]: Fixed[Name] } = {
     status: 'active',
@@ -256,7 +256,7 @@ async function requireOwners(
     throw new AppError('bad_request', failed, { details: { endpoints: problems } });
 }
 
-/** Returns the endpoints that were made. */
+/** Returns the new endpoints. */
 async function applyPlan(
   tx: Transaction,
   saving: EndpointSaving,

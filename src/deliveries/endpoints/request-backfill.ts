@@ -18,7 +18,7 @@ const failed = 'Failed to backfill.';
 
 /**
  * Begins a backfill of an endpoint with the records of a collection, or with `dryRun` only counts them. Throws bad_request, not_found, and
- * conflict while another replay or backfill of the endpoint goes on.
+ * conflict while another replay or backfill of the endpoint is running.
  */
 export async function requestBackfill(
   saving: EndpointSaving & { readonly records: BackfillRecords },
@@ -30,7 +30,7 @@ export async function requestBackfill(
   const { name, filter, rate, dryRun } = decodeBackfill(body);
   const { caller = operator } = saving;
   const match = await records.find(name);
-  // Records that an API key does not reach are not counted for it, nor sent to an endpoint of its choice.
+  // Records that an API key cannot reach are neither counted for it nor sent to an endpoint of its choice.
   const reached = match !== undefined && reaches(caller, match) ? match : undefined;
   const collection = requireSubscribed(reached, endpoint, name);
   const now = saving.dueClock.now();
@@ -39,7 +39,7 @@ export async function requestBackfill(
   if (dryRun) return { total };
   const backfill = await changeEndpoint(saving, id, async (tx, changed) => {
     await refuseSecond(tx, changed.number);
-    // Since it was looked at above, both may have changed.
+    // Both may have changed since the check above.
     requireSubscribed(collections.find(collection.id), changed, name);
     const range = { first: 1, last: await records.lastPosition(tx, collection.id), isDescending: false };
     const logEnd = await readLogEnd(tx);
@@ -79,7 +79,7 @@ function decodeBackfill(body: Body): BackfillRequest {
   return { name: String(name), filter: String(filter), rate: Number(rate), dryRun: dryRun === true };
 }
 
-/** Throws bad_request unless the endpoint is told of new records of the collection. */
+/** Throws bad_request unless the endpoint subscribes to new records of the collection. */
 function requireSubscribed(collection: Collection | undefined, endpoint: Endpoint, name: string): Collection {
   const problem = problemOf(collection, endpoint, name);
   if (collection !== undefined && problem === undefined) return collection;
@@ -89,10 +89,9 @@ function requireSubscribed(collection: Collection | undefined, endpoint: Endpoin
 function problemOf(collection: Collection | undefined, endpoint: Endpoint, name: string): string | undefined {
   if (collection === undefined) return `There is no collection ${JSON.stringify(name)}.`;
   if (!emitsEvents(collection)) return `Records of ${collection.name} have no events.`;
-  if (!endpoint.events.includes('record.create'))
-    return 'The endpoint is not told of new records: record.create is not among its events.';
+  if (!endpoint.events.includes('record.create')) return 'The endpoint does not subscribe to record.create.';
   if (wants(endpoint, { kind: 'record.create', collection: collection.id })) return undefined;
-  return `The endpoint is not told of ${collection.name}: it is not among its collections.`;
+  return `The endpoint does not subscribe to ${collection.name}.`;
 }
 
 async function readLogEnd(reader: Reader): Promise<number> {

@@ -30,11 +30,11 @@ export interface ReplayView {
   /** Of a backfill, the id of the collection; otherwise ''. */
   readonly collection: string;
   readonly state: string;
-  /** Why the service has cancelled it, in words; otherwise ''. */
+  /** Why the service cancelled it, in words; otherwise ''. */
   readonly cause: string;
   readonly rate: number;
   readonly filter: string;
-  /** How many deliveries there were as it began; how many of them were taken so far, and what became of those. */
+  /** How many deliveries it had at the start; how many of them became due so far, and their states. */
   readonly total: number;
   readonly taken: number;
   readonly delivered: number;
@@ -49,7 +49,7 @@ const rateMax = 10_000;
 
 /**
  * Begins a replay of an endpoint's past deliveries, or with `dryRun` only counts them. Throws bad_request, not_found, and conflict while
- * another replay of the endpoint goes on.
+ * another replay of the endpoint is running.
  */
 export async function requestReplay(
   saving: EndpointSaving,
@@ -74,8 +74,8 @@ export async function requestReplay(
 }
 
 /**
- * Throws forbidden for the filter of a key that is bound to endpoints where this one is not sent whole records: the count of what meets a filter
- * would tell the fields that are left out.
+ * Throws forbidden for the filter of a key that is bound to endpoints where this one does not get whole records: the count of matches
+ * would reveal the fields that are left out.
  */
 function requireFilter(caller: Caller, { filter = '' }: Body, endpoint: Endpoint): void {
   if (reachedEndpoints(caller) === null || filter === '' || isSentWhole(endpoint)) return;
@@ -83,18 +83,18 @@ function requireFilter(caller: Caller, { filter = '' }: Body, endpoint: Endpoint
   throw new AppError('forbidden', message);
 }
 
-/** Whether an endpoint is sent all of each record. With an owner, the address of another account may be left out. */
+/** Whether an endpoint gets all of each record. With an owner, the address of another account may be left out. */
 function isSentWhole({ payload, fields, owner }: Endpoint): boolean {
   return payload !== 'thin' && fields.length === 0 && owner === '';
 }
 
-/** Throws conflict while another replay or backfill of the endpoint goes on. */
+/** Throws conflict while another replay or backfill of the endpoint is running. */
 export async function refuseSecond(reader: Reader, endpoint: number): Promise<void> {
   const running = await readRunning(reader);
   if (running.some((one) => one.endpoint === endpoint))
     throw new AppError(
       'conflict',
-      'Another replay or backfill of the endpoint goes on: wait for its end, or cancel it.',
+      'Another replay or backfill of the endpoint is running: wait for it to finish, or cancel it.',
     );
 }
 
@@ -126,7 +126,7 @@ async function decodePlan(
   return { dryRun: dryRun === true, plan };
 }
 
-/** Returns what is wrong with the members that replays and backfills share. */
+/** Returns the problems of the members that replays and backfills share. */
 export function problemsOf({ filter, rate, dryRun }: Body): Readonly<Record<string, FieldError>> {
   const isRate = typeof rate === 'number' && Number.isInteger(rate) && rate >= 0 && rate <= rateMax;
   return {
@@ -136,7 +136,7 @@ export function problemsOf({ filter, rate, dryRun }: Body): Readonly<Record<stri
   };
 }
 
-/** Reads a point in time; adds what is wrong with it to `details`. */
+/** Reads a point in time; adds its problem to `details`. */
 function decodeTime(
   body: Body,
   name: string,
@@ -152,7 +152,7 @@ function decodeTime(
   return fromTimestamp(date);
 }
 
-/** Returns a replay with what became of its deliveries. Throws not_found. */
+/** Returns a replay with the states of its deliveries. Throws not_found. */
 export async function replayView(reader: Reader, id: string): Promise<ReplayView> {
   const replay = await readReplay(reader, id);
   const { endpointId, number, scope, collection, state, cause, rate, filter, total } = replay;
@@ -179,7 +179,7 @@ export async function replayView(reader: Reader, id: string): Promise<ReplayView
   };
 }
 
-/** Ends a replay: what it has not sent yet is not sent. Throws not_found, and conflict when it is over. */
+/** Cancels a replay with its pending deliveries. Throws not_found, and conflict when it is over. */
 export async function endReplay(saving: EndpointSaving, id: string): Promise<ReplayView> {
   const replay = await readReplay(saving.database, id);
   const now = saving.dueClock.now();

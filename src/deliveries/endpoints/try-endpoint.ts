@@ -8,12 +8,12 @@ export async function tryEndpoint(saving: LaneSaving, id: string): Promise<void>
   const { number } = await getEndpoint(saving.database, saving.endpoints, id);
   const { state, heldUntil } = await readLane(saving.database, number);
   const now = saving.dueClock.now();
-  // Most are not: an exclusive change would hold up everybody's writes.
+  // Most are not: an exclusive change would block all writes.
   if (state !== 'open' && heldUntil <= now) return;
   await changeEndpoint(saving, id, (tx) => halfOpenLane(tx, number, { of: 'same receiver', now }));
 }
 
-/** Closes the breaker of an endpoint whose receiver has just taken a test, and makes what has failed due. Throws not_found. */
+/** Closes the breaker of an endpoint whose receiver has just accepted a test, and makes failed deliveries due. Throws not_found. */
 export async function closeBreaker(saving: LaneSaving, id: string): Promise<void> {
   const { number } = await getEndpoint(saving.database, saving.endpoints, id);
   const { state } = await readLane(saving.database, number);

@@ -6,7 +6,7 @@ import { BacklogCounter } from './backlog.ts';
 
 const freshMs = 5_000;
 
-test('the backlog is counted at most every five seconds, of instances that are open and have something to send', async (t) => {
+test('the backlog is counted at most every five seconds, of open instances with pending deliveries', async (t) => {
   const service = await startWebhookService(t, { mode: { kind: 'status', status: 503 } });
   await service.addEndpoint({ schedule: [3_600] });
   await service.addPost();

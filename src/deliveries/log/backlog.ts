@@ -4,9 +4,9 @@ import { fromTimestamp } from '../../base/timestamp.ts';
 import { backlogMax, readBacklog } from './count-waiting.ts';
 import type { WebhookInstance, WebhookInstanceLoan } from '../../endpoints/webhook-instance.ts';
 
-/** How old what is known may be before it is read again. */
+/** How old a count may be before it is read again. */
 const freshMs = 5_000;
-/** How long one round of reads takes at most; the next one goes on with the others. */
+/** How long one round of reads takes at most; the next one continues with the others. */
 const roundMs = 500;
 
 export interface BacklogOptions {
@@ -18,21 +18,21 @@ export interface BacklogOptions {
   readonly logger: Logger;
 }
 
-/** What of an instance waits to be sent. */
+/** The pending deliveries of an instance. */
 export interface InstanceBacklog {
   readonly slug: string;
   readonly waiting: number;
-  /** The age of the oldest of it when that was read; 0 when nothing waits. */
+  /** The age of the oldest one when that was read; 0 when there is none. */
   readonly ageMs: number;
 }
 
 /**
- * What waits to be sent to endpoints of the instances that this process delivers for. It is read when somebody asks, but not each time, and one
- * instance after the other, for a limited time: what is told of an instance may be older than of another.
+ * The backlogs of the instances that this process delivers for. They are read on request, but not each time, one
+ * instance after the other and for a limited time: the count of one instance may be older than that of another.
  */
 export class BacklogCounter {
   readonly #options: BacklogOptions;
-  /** Those that were read longest ago come first. */
+  /** The least recently read first. */
   readonly #backlogs = new Map<string, InstanceBacklog>();
   /** How often an instance could not be read. */
   failures = 0;
@@ -43,12 +43,12 @@ export class BacklogCounter {
     this.#options = options;
   }
 
-  /** What is known, by instance. */
+  /** The last counts, by instance. */
   get backlogs(): ReadonlyMap<string, InstanceBacklog> {
     return this.#backlogs;
   }
 
-  /** Reads again what is too old. Never rejects: what is known of an instance that cannot be read stays, and the failure is counted. */
+  /** Reads counts again that are too old. Never rejects: the count of an instance that cannot be read stays, and the failure is counted. */
   refresh(): Promise<void> {
     if (this.#reading !== undefined) return this.#reading;
     const { clock } = this.#options;
@@ -74,7 +74,7 @@ export class BacklogCounter {
         this.#backlogs.set(id, read);
       } catch (error) {
         this.failures += 1;
-        const message = 'What waits to be sent could not be counted; trying again.';
+        const message = 'Counting the backlog failed; retrying.';
         this.#options.logger.warn(message, { instance: id, error, delayMs: freshMs });
       } finally {
         loan.release();

@@ -4,10 +4,10 @@ import { limit, sql } from '../../sql/sql.ts';
 import type { Reader } from '../../storage/database.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 
-/** A reader of the feed whose place is kept by the service. */
+/** A reader of the feed whose position the service stores. */
 export interface ConsumerView {
   readonly name: string;
-  /** Events behind its place, of whatever kind; at most `lagMax`. */
+  /** Events behind its position, of any kind; at most `lagMax`. */
   readonly lag: number;
   readonly created: string;
   readonly updated: string;
@@ -17,7 +17,7 @@ const consumersMax = 100;
 const lagMax = 100_000;
 const nameForm = /^[A-Za-z0-9_.-]{1,64}$/;
 
-/** Puts a consumer at a place of the log, and makes it if there is none with this name. Throws bad_request. */
+/** Sets the position of a consumer, and creates it if there is none with this name. Throws bad_request. */
 export function putConsumer(
   { database, clock }: Pick<WebhookInstance, 'database' | 'clock'>,
   name: string,
@@ -55,7 +55,7 @@ export async function readConsumer(reader: Reader, name: string): Promise<Consum
   return { name, lag: Number(count?.[0]), created: String(created), updated: String(updated) };
 }
 
-/** Returns where a consumer is. Throws not_found. */
+/** Returns the position of a consumer. Throws not_found. */
 export async function consumerPosition(reader: Reader, name: string): Promise<number> {
   const { names } = reader;
   const [row] = await reader.tuples(

@@ -24,7 +24,7 @@ async function tell(database: Database, times: readonly number[]): Promise<void>
 }
 
 describeEngines('counts of events', (open) => {
-  test('the average is that of the last seven days, of what the endpoint would be sent', async (t) => {
+  test('the average covers matching events of the last seven days', async (t) => {
     const database = await openLogDatabase(t, open);
     await tell(database, [noon - 8 * dayMs, ...range(1, 14).map((half) => noon - 7 * dayMs + half * 1_000)]);
     const averageOf = (endpoint: Parameters<typeof averageEventsPerDay>[1]): Promise<number> =>
@@ -35,7 +35,7 @@ describeEngines('counts of events', (open) => {
     assert.equal(await averageOf({ ...all, events: ['record.update'] }), 0);
   });
 
-  test('the average is that of the newest events, where there are more than are looked at', async (t) => {
+  test('the average covers the newest events where the log has more than the limit', async (t) => {
     const database = await openLogDatabase(t, open);
     await tell(database, [...range(1, 6).map(() => noon - 3 * dayMs), noon - 2 * dayMs, noon - dayMs]);
     const averageOf = (eventsMax: number, now = noon): Promise<number> =>
@@ -46,7 +46,7 @@ describeEngines('counts of events', (open) => {
     assert.equal(await averageOf(1, noon - dayMs + 1), 24);
   });
 
-  test('the average is that of the time for which the log is kept', async (t) => {
+  test('the average covers the age of the log', async (t) => {
     const database = await openLogDatabase(t, open);
     await tell(database, [noon - 3 * dayMs, noon - dayMs, noon - dayMs]);
     await database.write((tx) => noteTrimmed(tx, { position: 1, time: toTimestamp(noon - 2 * dayMs) }));
@@ -62,7 +62,7 @@ describeEngines('counts of events', (open) => {
     assert.deepEqual(await countEventsBySteps(database, byDay), [0, 5]);
   });
 
-  test('a step is null that has not all of its events in the log, or among those that are looked at', async (t) => {
+  test('a step is null when some of its events were trimmed or exceed the limit', async (t) => {
     const database = await openLogDatabase(t, open);
     await tell(database, [noon - 3 * hourMs, noon - 2 * hourMs, noon - 2 * hourMs, noon - hourMs, noon]);
     const byHour = { start: noonHour - 3, end: noonHour + 1, hours: 1 };

@@ -7,7 +7,7 @@ import type { Reader } from '../../storage/database.ts';
 import type { EndpointSettings } from '../../endpoints/endpoint-options.ts';
 import { wants } from '../../endpoints/endpoint.ts';
 
-/** Events are counted where they stand, in the log. So many are looked at in one request, from the newest back. */
+/** Events are counted in the log. One request reads so many, from the newest back. */
 const countedEventsMax = 65_536;
 
 const hourMs = 3_600_000;
@@ -15,8 +15,8 @@ const dayMs = 24 * hourMs;
 const averagedDays = 7;
 
 /**
- * Returns how many events of a day an endpoint with these options would have been sent, on the average of the last seven days. Where these
- * have more than `eventsMax`, or are not kept so long, it is the average of the time that the rest is from, an hour at least.
+ * Returns how many events a day an endpoint with these options would have received, on the average of the last seven days. Where these
+ * have more than `eventsMax`, or the log is shorter, it is the average of the time that was read, an hour at least.
  */
 export async function averageEventsPerDay(
   reader: Reader,
@@ -48,7 +48,7 @@ export async function averageEventsPerDay(
 
 /**
  * Counts the changes of records of each step of so many hours, from the hour `start` on and before `end` (hours since 1970). Null for a step that is older
- * than the newest `eventsMax` of them, or than the log is kept. What else the log has, such as tests and what backfills tell of, is no change.
+ * than the newest `eventsMax` of them, or than the log. Other events, such as tests and those of backfills, are not counted.
  */
 export async function countEventsBySteps(
   reader: Reader,
@@ -70,7 +70,7 @@ export async function countEventsBySteps(
   }));
   const all = counts.reduce((sum, { count }) => sum + count, 0);
   const keptFrom = trimmed.time === '' ? start : hourBehind(trimmed.time);
-  // The hour in which the count has ended is not whole.
+  // The hour in which the count ended is incomplete.
   const countedFrom = all < eventsMax ? start : (counts[0]?.hour ?? start) + 1;
   const completeFrom = Math.max(keptFrom, countedFrom);
   return Array.from({ length: (end - start) / hours }, (_, index) => {

@@ -2,21 +2,21 @@ import type { Timestamp } from '../../base/timestamp.ts';
 import { foundByKeys, limit, sql, type Sql } from '../../sql/sql.ts';
 import type { Names, Reader } from '../../storage/database.ts';
 
-/** How many rows of the log are walked for one that waits: they are few, as the janitor moves the cursors on. */
+/** Rows of the log that are walked for a pending one: they are few, as the janitor advances the cursors. */
 const walkMax = 65_536;
 
-/** What lets SQLite leave a long walk to a thread. */
+/** A condition that lets SQLite run a long walk in a thread. */
 function inTime(names: Names): Sql {
   const isInTime = names.isInTime(sql`event`, 'for some');
   return isInTime === undefined ? sql`` : sql` AND ${isInTime}`;
 }
 
-/** Returns when the oldest event was made that waits for an endpoint, paused or not; undefined when none does. */
+/** Returns the time of the oldest event with a pending delivery, for paused endpoints too; undefined when there is none. */
 export async function readOldestPending(reader: Reader): Promise<Timestamp | undefined> {
   const { names } = reader;
   const outcome = names.table('$outcome');
   const lane = names.table('$lane');
-  // What is kept of deliveries that succeeded is not looked through: SQLite takes the index without them only for its own condition.
+  // SQLite uses the index without delivered outcomes only for its own condition.
   const oldest = sql`
     WITH walked AS (
       SELECT event, endpoint FROM ${names.table('$delivery')}
@@ -34,7 +34,7 @@ export async function readOldestPending(reader: Reader): Promise<Timestamp | und
   return typeof row?.[0] === 'string' ? row[0] : undefined;
 }
 
-/** Counts what is still to be sent to endpoints, paused or not. Walks the log behind the cursors. */
+/** Counts pending deliveries, for paused endpoints too. Walks the log behind the cursors. */
 export async function countWaiting(reader: Reader): Promise<number> {
   const { names } = reader;
   const outcome = names.table('$outcome');
@@ -50,13 +50,13 @@ export async function countWaiting(reader: Reader): Promise<number> {
 /** More deliveries of one endpoint are not counted. */
 export const waitingCountMax = 10_000;
 
-/** Counts what is still to be sent to an endpoint, at most `waitingCountMax`, and returns when the oldest of it happened. */
+/** Counts the pending deliveries of an endpoint, at most `waitingCountMax`, and returns the time of the oldest event. */
 export async function countWaitingOf(
   reader: Reader,
   endpoint: number,
 ): Promise<{
   readonly waiting: number;
-  /** Whether more are waiting than were counted. */
+  /** Whether there are more than were counted. */
   readonly isAtLeast: boolean;
   readonly oldest: Timestamp | undefined;
 }> {
@@ -100,10 +100,10 @@ export async function countExhausted(reader: Reader, since: Timestamp): Promise<
   return Number(row?.[0]);
 }
 
-/** More are not counted in one look, neither those that were never attempted nor those that are to be attempted again. */
+/** More are not counted by one read, neither of those that were never attempted nor of those that are retried. */
 export const backlogMax = 10_000;
 
-/** Counts what is still to be sent to endpoints that are sent to, each kind at most `backlogMax`, and returns when the oldest of it happened. */
+/** Counts the pending deliveries of active endpoints, each kind at most `backlogMax`, and returns the time of the oldest event. */
 export async function readBacklog(
   reader: Reader,
 ): Promise<{ readonly waiting: number; readonly oldest: Timestamp | undefined }> {

@@ -39,8 +39,8 @@ export interface DeliveryView {
 export type AttemptView = Readonly<Record<string, unknown>>;
 
 /**
- * The parts of a statement about deliveries. What became of one is its outcome; without one it is what the gap says that it lies in, or
- * it waits. What has failed for an endpoint that was deleted since is as good as cancelled.
+ * The parts of a statement about deliveries. The status of one is that of its outcome; without one, that of the gap that it lies in, or
+ * pending. Failed deliveries of a deleted endpoint count as cancelled.
  */
 function partsOf(names: Names): {
   readonly from: Sql;
@@ -60,7 +60,7 @@ function partsOf(names: Names): {
   const cause = sql`CASE WHEN o.event IS NULL THEN coalesce(${ofGap(sql`cause`)}, '') WHEN ${isLeft} THEN ${literal(deletedCause)} ELSE o.cause END`;
   const updated = sql`coalesce(o.updated, ${ofGap(sql`created`)}, e.created)`;
   return {
-    // LEFT, so that an engine need not look at what a count does not ask for.
+    // LEFT, so that a count need not read these tables.
     from: sql`${names.table('$delivery')} d LEFT JOIN ${event} LEFT JOIN ${endpoint} LEFT JOIN ${outcome}`,
     columns: sql`d.event, d.endpoint, p.id, e.id, e.kind, e.collection_name, e.record, ${status}, ${cause}, o.due, e.created, ${updated}, o.attempts`,
     status,
@@ -69,7 +69,7 @@ function partsOf(names: Names): {
   };
 }
 
-/** Returns a page of deliveries, each with its attempts; only {@link readDelivery} shows what receivers answered. */
+/** Returns a page of deliveries, each with its attempts; only {@link readDelivery} returns the responses of receivers. */
 export async function listDeliveries(
   { database, clock, sealer }: WebhookInstance,
   query: ListQuery,
@@ -107,7 +107,7 @@ export async function listDeliveries(
   };
   // The log is in the order in which events were made: so its key serves the order.
   const sort = query.sort.map((key) => (key.name === 'created' ? { ...key, name: '@rowid' } : key));
-  // To count them all would take longer than a request may.
+  // Counting all of them would take longer than a request may.
   const skipTotal = query.skipTotal || isTooMany;
   const page = await runList(database, { ...query, sort, skipTotal }, source);
   const attempts = await readAttempts(database, page.items.map(toKey), false);
@@ -120,7 +120,7 @@ function text(name: Sql): Operand {
 
 interface Narrowing {
   readonly conditions: readonly Sql[];
-  /** Whether so many are pending that they are found by walking the log. */
+  /** Whether so many are pending that the log has to be walked. */
   readonly isTooMany: boolean;
 }
 
@@ -168,7 +168,7 @@ async function findNumber(reader: Reader, id: string): Promise<number | undefine
   return row === undefined ? undefined : Number(row['position']);
 }
 
-/** Returns the names that a filter wants to equal a text. */
+/** Returns the names that a filter compares with a text by `=`. */
 function wantedTexts(filter: FilterTree | undefined): readonly [name: string, text: string][] {
   if (filter === undefined) return [];
   if (filter.kind === 'and') return filter.items.flatMap(wantedTexts);
@@ -187,7 +187,7 @@ async function findDelivery(reader: Reader, id: string): Promise<DeliveryKey> {
   return { event, endpoint };
 }
 
-/** Reads one delivery with all that its attempts have recorded. Throws not_found. */
+/** Reads one delivery with everything that its attempts recorded. Throws not_found. */
 export async function readDelivery(reader: Reader, delivery: string | DeliveryKey): Promise<DeliveryView> {
   const { names } = reader;
   const key = typeof delivery === 'string' ? await findDelivery(reader, delivery) : delivery;
@@ -200,12 +200,12 @@ export async function readDelivery(reader: Reader, delivery: string | DeliveryKe
   return toView(row, attempts.get(keyText(key)) ?? []);
 }
 
-/** What became of a delivery. */
+/** The state of a delivery. */
 export interface DeliveryOutcome {
   readonly status: DeliveryStatus;
 }
 
-/** Reads what became of the deliveries of an event, by the numbers of their endpoints. */
+/** Reads the states of the deliveries of an event, by the numbers of their endpoints. */
 export async function readOutcomesOf(
   reader: Reader,
   event: number,
@@ -218,7 +218,7 @@ export async function readOutcomesOf(
   return new Map(rows.map(([endpoint, is]) => [Number(endpoint), { status: String(is) as DeliveryStatus }]));
 }
 
-/** Reads the deliveries of events, by their positions, to endpoints that the caller reaches: with their attempts and without what receivers answered. */
+/** Reads the deliveries of events, by their positions, to endpoints that the caller reaches: with their attempts and without the responses. */
 export async function readDeliveriesOf(
   reader: Reader,
   events: readonly number[],
@@ -242,8 +242,8 @@ export async function readDeliveriesOf(
 }
 
 /**
- * Makes a delivery due now, whatever its schedule said; one that is over gets one more attempt. Returns it as this has left it,
- * which may have changed by the time the answer is sent. `note` runs in the same transaction. Throws not_found, and conflict when its endpoint or the body of its event is gone, or when it is a test
+ * Makes a delivery due now, whatever its schedule; one that is over gets one more attempt. Returns its new state,
+ * which may have changed by the time the response is sent. `note` runs in the same transaction. Throws not_found, and conflict when its endpoint or the body of its event is gone, or when it is a test
  * whose attempt may be on its way.
  */
 export async function retryDelivery(
@@ -251,7 +251,7 @@ export async function retryDelivery(
   id: string,
   note?: (tx: Transaction) => Promise<void>,
 ): Promise<DeliveryView> {
-  // Not `clock`: the node that sends it decides by this clock what is due.
+  // Not `clock`: the node that sends it uses this clock.
   const now = instance.dueClock.now();
   const key = await findDelivery(instance.database, id);
   return instance.database.write(async (tx) => {
@@ -279,7 +279,7 @@ export async function cancelDelivery(
 
 /**
  * Returns the statuses from which a delivery may be sent again. Throws conflict when its endpoint is gone, as it would be pending
- * forever. A pending test is not among them: the process that was asked for the test sends it, and the instance's owner would send it as
+ * forever. A pending test is not among them: the process that handles the request sends it, and the instance's owner would send it as
  * well.
  */
 async function readRetryable(tx: Transaction, key: DeliveryKey): Promise<readonly DeliveryStatus[]> {
@@ -380,7 +380,7 @@ function toView(tuple: Tuple, attempts: readonly AttemptView[]): DeliveryView {
   };
 }
 
-/** One that was never attempted is due since it was made. */
+/** One that was never attempted is due since its creation. */
 function nextAttemptOf(due: unknown, created: unknown): string {
   return due === null || due === undefined ? String(created) : toTimestamp(Number(due));
 }

@@ -9,26 +9,26 @@ import type { Endpoint } from '../../endpoints/endpoint.ts';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** Deliveries of an endpoint that are looked at, the newest first. */
+/** Deliveries of an endpoint that are read, the newest first. */
 const matchesMax = 10_000;
-/** Events that are looked at for one that it might have been sent, the newest first. */
+/** Events that are searched for one that it could have received, the newest first. */
 const eventsMax = 65_536;
 
-/** Which changes an endpoint was told of, whatever became of their deliveries. */
+/** The changes that an endpoint's subscription matched, whatever the status of their deliveries. */
 export interface EndpointMatches {
   /** When the last of them happened; empty where the log has none. */
   readonly lastMatch: Timestamp;
-  /** How many did in the last 24 hours. Not more than `matchesMax` are counted. */
+  /** How many happened in the last 24 hours. Not more than `matchesMax` are counted. */
   readonly matches: number;
   readonly matchesMax: number;
   readonly matchesIsAtLeast: boolean;
-  /** Whether it has a filter that was true of no change of its collections since it was made, although there were some. */
+  /** Whether it has a filter that matched no change of its collections since it was created, although there were some. */
   readonly isNeverMatched: boolean;
 }
 
 type Matching = Pick<Endpoint, 'number' | 'filter' | 'owner' | 'events' | 'collections' | 'created'>;
 
-/** Reads from the log which changes an endpoint was told of. Tests and backfills do not count. */
+/** Reads from the log which changes matched an endpoint. Tests and backfills do not count. */
 export async function readMatches(
   reader: Reader,
   endpoint: Matching,
@@ -54,8 +54,8 @@ export async function readMatches(
 }
 
 /**
- * Whether an endpoint that has no delivery of a change has a filter that was never true. It is not said where attempts were made before the log
- * begins, as these may have been of changes; nor of one of an account, who is to learn nothing of what there is beside.
+ * Whether an endpoint that has no delivery of a change has a filter that never matched. False where attempts were made before the log
+ * begins, as these may have been of changes; and for one of an account, which must not learn about other events.
  */
 async function isNeverMatched(reader: Reader, endpoint: Matching): Promise<boolean> {
   const { filter, owner, number, created } = endpoint;
@@ -72,7 +72,7 @@ async function isNeverMatched(reader: Reader, endpoint: Matching): Promise<boole
   return couldMatch(reader, endpoint);
 }
 
-/** Whether something happened since the endpoint was made that it would have been told of without its filter. */
+/** Whether an event since the creation of the endpoint would have matched without its filter. */
 async function couldMatch(reader: Reader, { events, collections, created }: Matching): Promise<boolean> {
   const { names } = reader;
   const after = await findTime(reader, created);

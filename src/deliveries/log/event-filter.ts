@@ -11,20 +11,20 @@ import type { Names, Reader, Tuple } from '../../storage/database.ts';
 import { isOneOf } from '../deliveries.ts';
 
 /**
- * A filter over the records that events tell of, as their bodies have them: in the grammar of lists, with the record's own fields alone.
- * It is asked of rows made of the bodies, with the definition of today. Relations lead nowhere, as the related records may be others by now,
- * and hidden fields are not in a body.
+ * A filter over the records of events, as their bodies have them: in the grammar of lists, with the record's own fields alone.
+ * It is evaluated for rows made of the bodies, with the current definition. Relations match nothing, as the related records may have changed,
+ * and bodies have no hidden fields.
  */
 export interface EventFilter {
   readonly tree: FilterTree;
   readonly collections: Collections;
   /** Milliseconds since 1970, for macros such as `@now`. */
   readonly now: number;
-  /** Whether it was stored before, and not just written. */
+  /** Whether it was stored before, and is not new. */
   readonly isStored?: boolean;
 }
 
-/** An event as a filter looks at it. */
+/** The parts of an event that a filter reads. */
 interface FilteredEvent {
   readonly position: number;
   /** The id of its collection. */
@@ -32,15 +32,15 @@ interface FilteredEvent {
   readonly body: Uint8Array;
 }
 
-/** How much of bodies is read and asked about together. */
+/** The bytes of bodies that are read and filtered together. */
 const bytesTogetherMax = 1024 * 1024;
 
 /** Values that one statement has: SQLite takes 32,766, and a short statement is planned sooner. */
 const valuesMax = 2_000;
 
 /**
- * Parses the text of a filter and compiles it for each of these collections, or where there are none named, for one at least of all that have
- * events. Throws bad_request with what is wrong.
+ * Parses a filter and compiles it for each of these collections, or without names for at least one of all collections with
+ * events. Throws bad_request with the problem.
  */
 export function parseEventFilter(
   text: string,
@@ -62,7 +62,7 @@ export function storedFilter(text: string, context: Omit<EventFilter, 'tree'>): 
   return text === '' ? undefined : { ...context, tree: parseFilter(text), isStored: true };
 }
 
-/** Returns the condition on rows of a collection, or what is wrong with the filter there. */
+/** Returns the condition on rows of a collection, or the problem of the filter there. */
 function compile(
   { tree, now, isStored = false }: EventFilter,
   collection: Collection,
@@ -84,7 +84,7 @@ function compile(
   return scope.condition ?? sql`TRUE`;
 }
 
-/** Returns those of the events at these positions whose records meet the filter, in the order in which they are given. */
+/** Returns those of the events at these positions whose records meet the filter, in the given order. */
 export async function filterEvents(
   reader: Reader,
   filter: EventFilter,
@@ -93,7 +93,7 @@ export async function filterEvents(
   const { names } = reader;
   const among = (some: readonly number[]): Sql =>
     sql`FROM ${names.table('$event')} WHERE ${names.scope} AND ${isOneOf(names, sql`position`, some)}`;
-  // Of a body that was expunged, nothing is known.
+  // An expunged body matches nothing.
   const sizes = await reader.tuples(
     sql`SELECT position, length(body) ${among(positions)} AND expunged IS NULL ORDER BY position`,
   );
@@ -111,7 +111,7 @@ export async function filterEvents(
   return positions.filter((position) => matches.has(position));
 }
 
-/** Parts positions by the bytes of what stands there. */
+/** Splits positions by the bytes of their bodies. */
 function byBytes(sizes: readonly Tuple[]): readonly (readonly number[])[] {
   const parts: number[][] = [];
   let bytes = Number.POSITIVE_INFINITY;

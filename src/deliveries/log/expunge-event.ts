@@ -17,9 +17,9 @@ export interface ExpungedRecord {
 }
 
 /**
- * Removes the body of an event, and all else that the log keeps of its record: what is hidden in it, what a change has replaced, and what
- * receivers have answered, as they may send a body back. That it happened stays: the body becomes the thin one, with the id alone, so that
- * every cursor goes on as before. What of it still waits is cancelled by the same write. An event whose body is gone is left as it is.
+ * Removes the body of an event, and everything else that the log has of its record: hidden values, previous values, and the responses of
+ * receivers, which may repeat a body. The event stays: its body becomes the thin one, with the id alone, so that
+ * every cursor stays valid. Its pending deliveries are cancelled by the same write. An expunged event is left as it is.
  * Throws not_found.
  */
 export async function expungeEvent(
@@ -63,7 +63,7 @@ interface Cancelling {
   readonly updated: Timestamp;
 }
 
-/** Cancels what of an event waits. An attempt that is on its way finds it cancelled when it is over, and is counted. */
+/** Cancels the pending deliveries of an event. An open attempt finds its delivery cancelled when it ends, and is counted. */
 async function cancelAll(tx: Transaction, { position, now, updated }: Cancelling): Promise<void> {
   const { names } = tx;
   const outcome = names.table('$outcome');
@@ -81,7 +81,7 @@ async function cancelAll(tx: Transaction, { position, now, updated }: Cancelling
   const rows = await tx.tuples(
     sql`SELECT d.endpoint, ${recordKey(sql`e`)} FROM ${of} WHERE ${names.scopeOf('d')} AND d.event = ${position}`,
   );
-  // What has waited for it in the order of its record waits no longer.
+  // Later deliveries of its record no longer wait for it.
   const records = rows.map(([endpoint, record]) => ({ endpoint: Number(endpoint), record: String(record) }));
   await releaseNext(tx, records, now);
 }

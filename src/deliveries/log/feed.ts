@@ -20,8 +20,8 @@ import { headersByName, requestHeaders } from '../../sending/signature.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 
 /**
- * The feed: the same events that endpoints are sent, for receivers that ask for them. The order is that of the log, nothing is left out and
- * nothing comes twice, as long as a reader asks with the cursor of the answer before. Where writers commit at the same time, it ends at
+ * The feed: the events that endpoints receive, for receivers that poll. The order is that of the log, no event is missing and
+ * none comes twice, as long as a reader passes the cursor of the previous response. Where writers commit at the same time, it ends at
  * the safe position, so that no event appears behind a cursor.
  */
 export interface FeedQuery {
@@ -33,17 +33,17 @@ export interface FeedQuery {
   readonly kinds: readonly RecordEventKind[];
   /** Names or ids of collections; empty for all. */
   readonly collections: readonly string[];
-  /** Over the records as their events tell of them; empty for all. */
+  /** Over the records as their events have them; empty for all. */
   readonly filter: string;
   /** The id of the endpoint whose headers are added. */
   readonly signed: string | undefined;
 }
 
-/** What a read needs besides the instance. */
+/** The context of a read besides the instance. */
 export interface FeedContext {
-  /** Where events end that may be told. */
+  /** The end of the events that may be returned. */
   readonly safeEnd: SafeEnd;
-  /** Whether nobody waits for the answer any more. */
+  /** Whether the client has disconnected. */
   readonly isOver: () => boolean;
   readonly version: string;
 }
@@ -52,17 +52,17 @@ const feedLimits = {
   perPageDefault: 100,
   perPageMax: 1_000,
   waitSecondsMax: 30,
-  /** The bodies of one answer: at least one event is always told. */
+  /** The bodies of one response: it always has at least one event. */
   bytesMax: 8 * 1024 * 1024,
-  /** Events that are looked through for one answer; beyond it the answer may be short, and its cursor goes on. */
+  /** Events that one response reads; beyond it the response may be short, and its cursor advances. */
   walkMax: 16_384,
   /** Requests that wait at once, of one instance. */
   waitersMax: 100,
 } as const;
 
-/** A wait ends when this process has written something; what other nodes write is found this late. */
+/** A wait ends when this process has written something; writes of other nodes are found after this time. */
 const lookMs = 250;
-/** How long it then waits for the log to become safe, before it looks in any case. */
+/** How long it then waits at most for the log to become safe. */
 const safeMs = 60;
 
 const waiters = new WeakMap<object, number>();
@@ -113,7 +113,10 @@ export async function readFeed(
   context: FeedContext,
 ): Promise<string> {
   if (instance.settings.current.webhooks.events !== 'always')
-    throw new AppError('bad_request', 'There is a feed only while the setting webhooks.events is `always`.');
+    throw new AppError(
+      'bad_request',
+      'The feed is available only while the setting webhooks.events is `always`.',
+    );
   const endsAtMs = instance.clock.monotonic() + query.waitMs;
   let position = await beginOf(instance, query);
   const sign = await signerOf(instance, query.signed, context.version);
@@ -124,7 +127,7 @@ export async function readFeed(
       { ...query, position, safe: context.safeEnd.safePosition },
       { sign, filter },
     );
-    // Others may follow those that were looked through, none of which was asked for.
+    // More may follow the events that were read, none of which matched.
     const delayMs = end > position ? 0 : lookMs;
     position = end;
     const leftMs = endsAtMs - instance.clock.monotonic();
@@ -147,14 +150,14 @@ async function waitFor(
   waiters.set(database, count + 1);
   try {
     await events.next(delayMs);
-    // What has ended the wait is told when nothing can appear before it any more.
+    // The event that ended the wait is returned once no other can appear before it.
     if (database.names.isConcurrent) await safeEnd.nextSafe(Math.min(delayMs, safeMs));
   } finally {
     waiters.set(database, (waiters.get(database) ?? 1) - 1);
   }
 }
 
-/** Returns the position behind which the feed begins: by default all that is kept. Throws bad_request and not_found. */
+/** Returns the position behind which the feed begins: by default the start of the log. Throws bad_request and not_found. */
 async function beginOf(instance: WebhookInstance, { cursor, since, consumer }: FeedQuery): Promise<number> {
   if (since !== undefined) return placeAt(instance.database, since);
   const trimmed = await readTrimmed(instance.database);
@@ -167,7 +170,7 @@ async function beginOf(instance: WebhookInstance, { cursor, since, consumer }: F
   throw parameterError(consumer === undefined ? 'cursor' : 'consumer', notKept(trimmed.time));
 }
 
-/** Returns the place of the log at a time, in milliseconds since 1970. Throws bad_request when it is not kept any more. */
+/** Returns the place of the log at a time, in milliseconds since 1970. Throws bad_request when it was trimmed. */
 export async function placeAt(reader: Reader, since: number): Promise<number> {
   const { time, position } = await readTrimmed(reader);
   const date = toTimestamp(since);
@@ -176,12 +179,12 @@ export async function placeAt(reader: Reader, since: number): Promise<number> {
   return Math.max(position, await findTime(reader, date));
 }
 
-/** Says why events cannot be told. */
+/** Returns why events cannot be returned. */
 export function notKept(time: Timestamp): string {
   return `Events up to ${time} are not kept any more.`;
 }
 
-/** Returns the position of a cursor. Throws bad_request for one that this instance has not given. */
+/** Returns the position of a cursor. Throws bad_request for one of another instance. */
 export function feedPosition({ sealer }: Pick<WebhookInstance, 'sealer'>, cursor: string): number {
   const position = openPosition(sealer, cursor);
   if (position === undefined)
@@ -221,7 +224,7 @@ interface SignedRequest {
 type Sign = (row: FeedRow) => Promise<SignedRequest | undefined>;
 
 /**
- * Returns what makes the request that an endpoint would get for an event; undefined where its owner may not view the record, then or now. Throws
+ * Returns a function that builds the request that an endpoint would get for an event; it returns undefined where its owner may not view the record. Throws
  * not_found.
  */
 async function signerOf(
@@ -240,14 +243,14 @@ async function signerOf(
     const message = await messageOf(row);
     if (message === undefined) return undefined;
     const { id, position: _, ...event } = row;
-    // An event that is fetched is no part of the work of the request that has caused it.
+    // A fetched event is not part of the trace of the request that caused it.
     const content = { ...event, ...message, eventId: id, attempt: 1, traceparent: '', tracestate: '' };
     const request = toAttemptRequest(
       { ...content, deliveryId: deliveryId(id, endpointId) },
       { endpoint, instanceId: instance.id, nowMs: instance.clock.now(), version },
     );
     const flat = requestHeaders(request, Math.floor(instance.clock.now() / 1_000));
-    // What an account would not be sent stands in no other member either.
+    // No other member shows an account more than its body.
     const payload = endpoint.owner === '' ? row.body : request.body;
     return { payload, body: request.body, headers: headersByName(flat) };
   };
@@ -283,7 +286,7 @@ async function readPage(
   return { items: matches.length === 0 ? [] : await readItems(database, matches, sign), end };
 }
 
-/** Returns the end of a walk that has found nothing. */
+/** Returns the end of a walk without matches. */
 async function endOf(reader: Reader, { position }: PageQuery, upTo: Sql): Promise<number> {
   const { names } = reader;
   const [row] = await reader.tuples(sql`
@@ -335,7 +338,7 @@ async function toItem(row: FeedRow, sign: Sign | undefined): Promise<string | un
   if (sign === undefined) return `${headOf(body)}}`;
   const request = await sign(row);
   if (request === undefined) return undefined;
-  // The exact text besides: what is signed are its bytes.
+  // The exact text as well: the signature is over its bytes.
   const sent = Buffer.from(request.body).toString('utf8');
   return `${headOf(request.payload)},"body":${JSON.stringify(sent)},"headers":${JSON.stringify(request.headers)}}`;
 }

@@ -16,7 +16,7 @@ import { type DeliveryView, readDeliveriesOf } from './delivery-log.ts';
 import { isReached, ownerText } from '../../endpoints/endpoint-reach.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 
-/** An event with what became of it on its way to each endpoint. */
+/** An event with its delivery to each endpoint. */
 export interface EventView {
   readonly id: string;
   readonly kind: string;
@@ -26,7 +26,7 @@ export interface EventView {
   readonly created: string;
   /** When its body was expunged; empty where it was not. */
   readonly expunged: string;
-  /** Who has made the change; empty for the test event, and for a key that is bound to endpoints. */
+  /** The author of the change; empty for the test event, and for a key that is bound to endpoints. */
   readonly actor: string;
   /** How many webhooks have led to this one, itself included; 0 for the test event. */
   readonly hops: number;
@@ -50,8 +50,8 @@ const resolve = columnResolver({
 });
 
 /**
- * Returns a page of the log of events, each with its deliveries. With `record`, `{collection}/{id}`, only what happened to that record: its
- * story. A collection that was renamed is found by its id, or by the name that it has now.
+ * Returns a page of the log of events, each with its deliveries. With `record`, `{collection}/{id}`, only the events of that record.
+ * A renamed collection is found by its id, or by its current name.
  */
 export async function listEvents(
   { database, clock, collections, sealer }: WebhookInstance,
@@ -84,7 +84,7 @@ export async function listEvents(
   };
 }
 
-/** Returns the condition that one at least of the endpoints that the caller reaches is told of an event; none for who reaches all. */
+/** Returns the condition that an event has a delivery to an endpoint that the caller reaches; none for a caller that reaches all. */
 function reachedDelivery(names: Names, caller: Caller): readonly Sql[] {
   const reached = isReached(names, sql`d.endpoint`, caller);
   if (reached === undefined) return [];
@@ -115,7 +115,7 @@ export async function readEvent(
   const body = row.at(-1) as Uint8Array;
   if (view.expunged !== '') return { ...view, body: null };
   if (caller.kind === 'user' && view.collection !== '') {
-    // It reads what lies back: no more than it may still view.
+    // It reads a past event: no more than it may still view.
     const message = await pastMessage(instance, ownerText(caller), position);
     return { ...view, body: message === undefined ? null : await bodyOfReached(instance, message, view) };
   }
@@ -132,8 +132,8 @@ function sentKind({ kind }: EventView, body: Uint8Array): string {
 }
 
 /**
- * Returns the body of an event with what the endpoints of its deliveries are sent of it together, so that a key that is bound to them is shown
- * no more of a record than they are told.
+ * Returns the body of an event with the members that the endpoints of its deliveries receive together, so that a key that is bound to them reads
+ * no more of a record than they do.
  */
 async function bodyOfReached(
   { database, endpoints }: WebhookInstance,
@@ -166,7 +166,7 @@ function positionOf([position]: Tuple): number {
   return Number(position);
 }
 
-/** A key that is bound to endpoints is not told who has made the change: that may be anybody, also an account. */
+/** A key that is bound to endpoints does not see the author of the change: that may be any account. */
 function toView(row: Tuple, deliveries: readonly DeliveryView[], caller: Caller): EventView {
   const [, id, kind, collection, record, revision, created] = row;
   const expunged = row.at(expungedColumn);

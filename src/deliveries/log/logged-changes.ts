@@ -17,7 +17,7 @@ export interface LoggedChange {
   readonly created: string;
   /** The last values for a deletion. */
   readonly after: readonly StoredValue[];
-  /** Undefined where the log does not have the state before any more. */
+  /** Undefined where the log no longer has the previous state. */
   readonly before: readonly StoredValue[] | undefined;
   /** Whether the log has a value of every field: not of those that were added or renamed since. */
   readonly isWhole: boolean;

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { foundByKeys, limit, sql } from '../../sql/sql.ts';
 import type { Database, InlineColumn, Reader } from '../../storage/database.ts';
 
-/** Deliveries of one endpoint that are walked by one statement, about 2 ms of them, and by how many statements. */
+/** Deliveries of one endpoint that one statement walks, about 2 ms of them, and the number of statements. */
 const walkMax = 2_048;
 const walksMax = 8;
 /** Cursors that are written together. */
@@ -14,9 +14,9 @@ interface MovedCursor {
 }
 
 /**
- * Moves the cursors of lanes on that are told of little, or send nothing: over what has an outcome already, as far as
- * `safeFor` allows. So nothing has to walk the same part of the log again and again. Each step reads some of the deliveries of one lane, by their index; others
- * have their turn after it.
+ * Advances the cursors of lanes that get few events, or send nothing: over deliveries that have an outcome already, as far as
+ * `safeFor` allows. So nothing has to walk the same part of the log again and again. Each step reads some of the deliveries of one lane, by their index,
+ * and lets others run after it.
  */
 export async function moveCursors(
   database: Database,
@@ -46,7 +46,7 @@ export async function moveCursors(
   await store(database, moved);
 }
 
-/** Returns the position before the first delivery that the endpoint waits for; the end of the log if it waits for none. */
+/** Returns the position before the first pending delivery of the endpoint; the end of the log if there is none. */
 async function findCursor(database: Database, { endpoint, cursor }: MovedCursor): Promise<number> {
   let from = cursor;
   for (let walks = 0; walks < walksMax; walks += 1) {

@@ -14,18 +14,18 @@ import type { Endpoint } from '../../endpoints/endpoint.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 
 /**
- * What accounts are sent of events that lie back: by a replay, a retry, a backlog that is sent after a pause, the signed feed, the log that they
- * read. Whatever they could see then, they are sent only what they may still view (events/may-tell.ts), as it is now.
+ * Past events for accounts: in a replay, a retry, a backlog that is sent after a pause, the signed feed, and the log.
+ * Whatever they could view then, they get only what they may still view (events/may-tell.ts), as it is now.
  *
- * Endpoints without owner are sent the same bytes each time, for ever.
+ * Endpoints without owner get the same bytes each time.
  */
 
-/** An event that was made so lately is sent as it is the first time: nothing lies back yet. */
+/** A younger event is sent as it is: it is not past yet. */
 const promptMs = 10_000;
-/** How long the question may take whether an account may view a record. */
+/** The timeout of the view rule of one record. */
 export const ruleMsMax = 1_000;
 
-/** Whether a delivery whose turn it is lies back: it was attempted or held up before, or its endpoint was changed or resumed since. */
+/** Whether a delivery whose turn it is has a past event: it was attempted or delayed before, or its endpoint was changed or resumed since. */
 export function isSentAgain(
   { owner, updated }: Pick<Endpoint, 'owner' | 'updated'>,
   { kind, state, created }: PendingDelivery,
@@ -35,7 +35,7 @@ export function isSentAgain(
   return state.attempts > 0 || created < updated || now - fromTimestamp(created) > promptMs;
 }
 
-/** What is sent of an event in place of its own body. */
+/** The content that replaces the body of a past event. */
 export interface PastMessage {
   readonly body: Uint8Array;
   readonly isThin: boolean;
@@ -47,7 +47,7 @@ type PastInstance = Pick<
   'id' | 'database' | 'collections' | 'records' | 'clock' | 'bodyBytesMax'
 >;
 
-/** Returns what an account is sent of the event at this position; undefined where that is nothing. Throws what the rule's statement throws. */
+/** Returns what an account gets of the event at this position; undefined where that is nothing. Throws the errors of the rule's statement. */
 export async function pastMessage(
   instance: PastInstance,
   owner: string,
@@ -60,7 +60,7 @@ export async function pastMessage(
     WHERE ${names.scope} AND position = ${position} AND expunged IS NULL`);
   if (row === undefined) return undefined;
   const event = toEvent(row);
-  // A test is no part of the story of a record, and has the name alone.
+  // A test has the name of the collection alone.
   const collection = collections.find(event.collection || event.collectionName);
   if (collection === undefined) return undefined;
   const isDelete = event.kind === 'record.delete';
@@ -143,7 +143,7 @@ async function presentOf(
   }
 }
 
-/** The names of fields that are hidden by now are not told either. */
+/** The names of fields that are hidden by now are left out too. */
 function visibleContext({ context }: LoggedEvent, { fields }: Collection): EventContext | undefined {
   if (context?.changed === undefined) return context;
   const visible = new Set(fields.flatMap(({ name, hidden }) => (hidden ? [] : [name])));

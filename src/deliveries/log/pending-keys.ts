@@ -2,12 +2,12 @@ import { foundByKeys, limit, sql, type Sql } from '../../sql/sql.ts';
 import type { Names, Reader } from '../../storage/database.ts';
 import type { DeliveryKey } from '../deliveries.ts';
 
-/** More deliveries that are still to be sent are not looked up, nor counted. */
+/** More pending deliveries are neither read nor counted. */
 const pendingKeysMax = 10_000;
 
 /**
- * Finds the deliveries that are still to be sent, of one endpoint (by its number) or of all: those that wait behind the cursors of lanes, those
- * that are to be attempted again, and those that a running replay has still to take. Each kind has an index of its own, so what is over is not
+ * Finds the pending deliveries of one endpoint (by its number) or of all: those behind the cursors of lanes, those
+ * with a pending outcome, and those that a running replay has yet to make due. Each kind has an index of its own, so finished ones are not
  * walked. Returns undefined where there are more than `pendingKeysMax`.
  */
 export async function findPendingKeys(
@@ -32,7 +32,7 @@ function pendingOf(names: Names, endpoint: number | undefined): readonly Sql[] {
   const hasNone = sql`NOT EXISTS (
     SELECT 1 FROM ${outcome} o WHERE ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint)`;
   // The joins are in the order of the rows: SQLite would rather scan all deliveries, and keeps this order for CROSS JOIN alone.
-  // What is kept of deliveries that succeeded is not looked through: SQLite takes the index without them only for its own condition.
+  // SQLite uses the index without delivered outcomes only for its own condition.
   const again = sql`
     SELECT event, endpoint FROM ${outcome}
     WHERE ${names.scope} AND status = 'pending' AND status <> 'delivered' AND ${of(sql`endpoint`)}`;

@@ -13,11 +13,11 @@ import { filterWarnings } from '../../endpoints/filter-warnings.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 import { type LoggedChange, readChanges } from './logged-changes.ts';
 
-/** What an endpoint's filter would have let through of the last changes of a collection. */
+/** Which of the last changes of a collection an endpoint's filter matches. */
 export interface FilterTest {
   readonly items: readonly TestedEvent[];
   readonly met: number;
-  /** What of the filter is hardly meant, in words. */
+  /** Probable mistakes in the filter, in words. */
   readonly warnings: readonly string[];
 }
 
@@ -32,20 +32,20 @@ interface TestedEvent {
   readonly record: string;
   readonly revision: number;
   readonly created: string;
-  /** Null where the filter asks about the state before, and the log does not have it any more. */
+  /** Null where the filter compares the previous state, and the log no longer has it. */
   readonly isMet: boolean | null;
 }
 
 const eventsMax = 100;
-/** Rows of the log that are looked at for them, and bytes of bodies. */
+/** Rows of the log that are read for them, and bytes of bodies. */
 const walkMax = 50_000;
 const bytesMax = 4 * 1024 * 1024;
 /** Values that one statement has. */
 const valuesMax = 10_000;
 
 /**
- * Asks a filter, as an endpoint may have it, about the last changes of a collection, the newest first. It is asked of records as they were at
- * their time, and of related ones as they are now. What the filter may name follows from the caller. Throws bad_request.
+ * Evaluates an endpoint's filter for the last changes of a collection, the newest first: with records as they were at
+ * their time, and related ones as they are now. The caller decides which fields the filter may name. Throws bad_request.
  */
 export async function testFilter(
   instance: WebhookInstance,

@@ -98,7 +98,7 @@ const eventsOf = (works: readonly TrimmedCount[]): readonly number[] => works.ma
 describeEngines('trimming the log', (open) => {
   const openLog = (t: TestContext): Promise<Database> => openLogDatabase(t, open);
 
-  test('deletes what is older, in works of 500 events, with all that is known of them', async (t) => {
+  test('trimming deletes older events with their deliveries, 500 in a transaction', async (t) => {
     const plain = await openLog(t);
     const statements: string[] = [];
     const database = recordedDatabase(plain, ({ text }) => void statements.push(text));
@@ -124,7 +124,7 @@ describeEngines('trimming the log', (open) => {
       assert.deepEqual(await positions(plain, table), range(1_201, 1_203), table);
   });
 
-  test('deletes no more than some thousand rows in a work, however many endpoints were told', async (t) => {
+  test('trimming deletes at most some thousand deliveries in a transaction', async (t) => {
     const database = await openLog(t);
     await tell(database, range(1, 150), { endpoints: range(1, 30) });
     await tell(database, [151], { endpoints: range(1, 3_000) });
@@ -133,7 +133,7 @@ describeEngines('trimming the log', (open) => {
     assert.deepEqual(await deliveryKeys(database), []);
   });
 
-  test('deletes no more than some thousand attempts in a work', async (t) => {
+  test('trimming deletes at most some thousand attempts in a transaction', async (t) => {
     const database = await openLog(t);
     await tell(database, range(1, 100), {});
     await insertAttempts(database, range(1, 100), 50);
@@ -141,7 +141,7 @@ describeEngines('trimming the log', (open) => {
     assert.deepEqual(await positions(database, '$attempt'), []);
   });
 
-  test('says how many it has deleted that were still to be sent, and moves the lanes behind them', async (t) => {
+  test('trimming returns how many pending deliveries it deleted, and moves cursors behind them', async (t) => {
     const database = await openLog(t);
     // One of them is told of little, and one is deleted.
     await openLanes(database, { 1: 2, 2: 0, 3: 6 });
@@ -158,7 +158,7 @@ describeEngines('trimming the log', (open) => {
     ]);
   });
 
-  test('keeps what a gap says of what is left', async (t) => {
+  test('trimming keeps a gap that covers remaining deliveries', async (t) => {
     const database = await openLog(t);
     await tell(database, range(1, 5), {});
     await tell(database, range(6, 9), { created: young });
@@ -185,7 +185,7 @@ describeEngines('moving cursors', (open) => {
   const move = (database: Database, safe = Number.MAX_SAFE_INTEGER): Promise<void> =>
     moveCursors(database, { safeFor: () => safe, isEnding: () => false });
 
-  test('goes over what is told to others, or has an outcome, up to the first that waits', async (t) => {
+  test('a cursor advances over events of other endpoints and outcomes, up to the first pending delivery', async (t) => {
     const database = await openLog(t);
     await openLanes(database, { 1: 0, 2: 0, 3: 0, 4: 9 });
     await insertDeliveries(database, [1, 2], range(1, 8));
@@ -195,7 +195,7 @@ describeEngines('moving cursors', (open) => {
     assert.deepEqual(await cursors(database), { 1: 3, 2: 8, 3: 8, 4: 9 });
   });
 
-  test('goes no further than where an event may still appear', async (t) => {
+  test('a cursor stops where an event may still appear', async (t) => {
     const database = await openLog(t);
     await openLanes(database, { 1: 0, 2: 0 });
     await insertDeliveries(database, 9, range(1, 8));
@@ -204,7 +204,7 @@ describeEngines('moving cursors', (open) => {
     assert.deepEqual(await cursors(database), { 1: 3, 2: 6 });
   });
 
-  test('walks a part of what a lane has settled at a time, and stops when the service does', async (t) => {
+  test('cursors advance in parts, and stop with the service', async (t) => {
     const database = await openLog(t);
     const events = range(1, 17_000);
     await openLanes(database, { 1: 0 });
@@ -218,7 +218,7 @@ describeEngines('moving cursors', (open) => {
     assert.deepEqual(await cursors(database), { 1: 17_000 });
   });
 
-  test('goes over any number of deliveries to others at once', async (t) => {
+  test('a cursor advances over any number of deliveries to other endpoints at once', async (t) => {
     const database = await openLog(t);
     await openLanes(database, { 1: 0 });
     await insertDeliveries(database, 9, range(1, 70_000));

@@ -7,11 +7,11 @@ import { cancelFailed, deletedCause } from '../delivery-outcomes.ts';
 import { releaseStray } from '../record-order.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 
-/** Events of one work, and deliveries or attempts unless one event alone has more: a write of records waits for no longer one. */
+/** Events of one transaction, and deliveries or attempts unless one event alone has more: writes of records wait for it. */
 const trimmedTogetherMax = 500;
 const rowsTogetherMax = 2_048;
 
-/** What was deleted of the log by one work, and what was lost with it. */
+/** What one transaction deleted from the log, and what was lost with it. */
 export interface TrimmedCount {
   readonly events: number;
   /** Deliveries that were still to be sent. */
@@ -22,8 +22,8 @@ export interface TrimmedCount {
 
 /**
  * Deletes events that are older than `before` (milliseconds since 1970), the oldest first, with their deliveries, outcomes and attempts.
- * One work deletes some of them; returns what it has deleted, nothing when none is that old. `from` is where the work before has ended, or
- * 0: on PostgreSQL, a search that begins at the first row passes over all that were deleted.
+ * One transaction deletes some of them; returns the counts, 0 when none is that old. `from` is where the previous one ended, or
+ * 0: on PostgreSQL, a search that begins at the first row steps over all deleted ones.
  */
 export function trimLog(
   { database, dueClock }: Pick<WebhookInstance, 'database' | 'dueClock'>,
@@ -38,7 +38,7 @@ async function trim(
   { before, from, now }: { readonly before: string; readonly from: number; readonly now: number },
 ): Promise<TrimmedCount> {
   const { names } = tx;
-  // What is not decided yet for endpoints of accounts is kept, however old it is.
+  // Events that are not decided yet for endpoints of accounts are kept, however old they are.
   const undecided = await undecidedFrom(tx);
   const upToDecided = undecided === undefined ? sql`` : sql` AND position <= ${undecided}`;
   const upToRows = (table: Sql): Sql => sql`position <= ${endOfRows(names, table, from)}`;
@@ -64,7 +64,7 @@ async function trim(
   return { events: Number(events), expired, last };
 }
 
-/** The position up to which this table has no more rows behind `from` than one work deletes, or those of one event. */
+/** The position up to which this table has no more rows behind `from` than one transaction deletes, or those of one event. */
 function endOfRows(names: Names, table: Sql, from: number): Sql {
   return sql`(
     SELECT CASE WHEN count(*) < ${rowsTogetherMax} THEN 9007199254740991 WHEN min(event) < max(event) THEN max(event) - 1 ELSE max(event) END
@@ -87,7 +87,7 @@ async function countWaiting(
   return Number(row?.[0]);
 }
 
-/** Ends what a deletion of endpoints has left, and forgets deleted endpoints that nothing in the log names any more. */
+/** Cancels the remaining deliveries of deleted endpoints, and removes deleted endpoints that the log no longer names. */
 export async function tidyDeleted({ database, dueClock }: WebhookInstance): Promise<void> {
   const { names } = database;
   const endpoint = names.table('$endpoint');
@@ -98,7 +98,7 @@ export async function tidyDeleted({ database, dueClock }: WebhookInstance): Prom
   for (const [number] of left)
     await cancelFailed({ database, dueClock }, { endpoint: Number(number), cause: deletedCause });
   const first = sql`(SELECT created FROM ${names.table('$event')} WHERE ${names.scope} ORDER BY position LIMIT 1)`;
-  // By the time alone, one would be forgotten too early when the clock was set back. Most are told apart by it, without a search.
+  // By the time alone, one would be removed too early when the clock was set back. For most, the time decides without a search.
   const isNamed = sql`EXISTS (SELECT 1 FROM ${names.table('$delivery')} d WHERE ${names.scopeOf('d')} AND d.endpoint = p.position)`;
   const rows = await database.tuples(sql`
     SELECT position FROM ${endpoint} p

@@ -24,32 +24,32 @@ import {
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 
 /**
- * A backfill tells one endpoint of the records that a collection has, each as if it were made now. It is a replay whose cursor goes over the
+ * A backfill sends one endpoint the existing records of a collection, each as if it were created now. It is a replay whose cursor goes over the
  * collection's table, in the order in which the records were made. Each step locks some of them, writes an event of the kind `backfill` for
- * each, makes their deliveries due and moves the cursor, all in one transaction: so each record is taken once, whatever dies in between.
+ * each, makes their deliveries due and moves the cursor, all in one transaction: so each record is taken once, even if the process dies in between.
  *
- * Why the endpoint misses nothing, and is told nothing twice, while others write, on any node:
+ * Why the endpoint misses no record, and gets none twice, while others write, on any node:
  *
  * - A backfill begins in an exclusive work, at `logEnd` and with the last record as `last`. A write that was committed before has its event
  *   at or before `logEnd`, and its record in the table. One that comes later finds the endpoint, and its event lies behind `logEnd`.
- * - So records that are made later are told of when they are made. That none of these is told of again is seen by the event, as below.
- * - A step locks a record before it asks whether the endpoint was told of it behind `logEnd`. What has changed the record was committed by
- *   then, and its event and delivery are seen: statements see what was committed before them. The record is then left out.
- * - What changes the record later waits for the lock, so it draws its position behind that of the step, and is told of as any change is.
- * - The record is read behind the lock: the state that is told of is the one to which that question was answered.
+ * - So records that are created later are sent by their own event. By that event a step skips them, as below.
+ * - A step locks a record before it looks for a delivery of it behind `logEnd`. A change of the record was committed by
+ *   then, and its event and delivery are visible: statements see what was committed before them. The record is then left out.
+ * - A later change of the record waits for the lock, so its position is behind that of the step, and it is sent like any change.
+ * - The record is read behind the lock: the state that is sent is the one that was checked.
  */
 
-/** Records of one step. Whoever changes one of them waits for it. */
+/** Records of one step. Changes of these wait for it. */
 const lockedMax = 100;
 /** How many of them are read together, and the size of their JSON, about, at which a step ends. */
 const readTogetherMax = 20;
 const jsonLengthMax = 4 * 1024 * 1024;
-/** After how long with conditions a step ends: a view rule may take as long as its owner makes it, and on SQLite everybody waits for a step. */
+/** After how long with conditions a step ends: a view rule may be slow, and on SQLite all writes wait for a step. */
 const conditionsMsMax = 50;
 
 /**
- * Counts the records of a backfill, a part of the table at a time, with a turn of the event loop between them: where this thread makes the
- * reads, everybody else waits otherwise until the last one. Throws not_found, bad_request.
+ * Counts the records of a backfill, a part of the table at a time, with a turn of the event loop between them: otherwise, where this thread reads,
+ * all requests would wait until the last one. Throws not_found, bad_request.
  */
 export async function countRecords(records: BackfillRecords, what: RecordChoice): Promise<number> {
   let total = 0;
@@ -69,7 +69,7 @@ type BackfillInstance = Pick<
 
 interface StepContext {
   readonly now: number;
-  /** How many may be taken. */
+  /** How many records may be taken. */
   readonly allowed: number;
 }
 
@@ -83,7 +83,7 @@ export async function advanceBackfill(
   const { number } = replay;
   if (!wants(endpoint, { kind: 'record.create', collection: replay.collection }))
     return endBackfill(database, number, {
-      cause: 'The endpoint is not told of new records of it any more.',
+      cause: 'The endpoint no longer subscribes to new records of the collection.',
       now,
     });
   const cursor = await readCursor(database, number);
@@ -102,7 +102,7 @@ export async function advanceBackfill(
   }
 }
 
-/** Returns the records that a backfill tells of. Its filter means the same at each step. */
+/** Returns the records of a backfill. Its filter means the same at each step. */
 function choiceOf({ collection, filter, created }: Replay): RecordChoice {
   return { collection, filter, now: fromTimestamp(created) };
 }
@@ -116,7 +116,7 @@ async function readCursor(reader: Reader, number: number): Promise<number | unde
   return row === undefined ? undefined : Number(row[0]);
 }
 
-/** Says why a backfill can never go on; undefined for an error that may pass. */
+/** Returns why a backfill can never continue; undefined for a transient error. */
 function lastingCause(error: unknown): string | undefined {
   if (!(error instanceof AppError)) return undefined;
   if (error.code === 'not_found') return deletedCollectionCause;
@@ -141,7 +141,7 @@ async function endBackfill(
   return over;
 }
 
-/** Ends the backfills of a collection that is being deleted. What they have taken is still sent. */
+/** Ends the backfills of a collection that is being deleted. Records that were taken are still sent. */
 export async function endBackfillsOf(tx: Transaction, collection: string, now: number): Promise<void> {
   const { names } = tx;
   await tx.run(sql`
@@ -166,10 +166,10 @@ async function takeNext(
   const { replay, what, next, now } = step;
   const { number } = replay;
   const cursor = await lockCursor(tx, number);
-  // The endpoint as it is in this transaction: its conditions may be others by now.
+  // The endpoint as this transaction sees it: its conditions may have changed.
   const endpoint = (await instance.endpoints.all(tx)).find((one) => one.number === replay.endpoint);
   if (cursor === undefined || endpoint === undefined) return over;
-  // Another node has gone on with it meanwhile.
+  // Another node made a step meanwhile.
   if (cursor !== step.cursor) return { count: 0, isOver: false, isFull: false };
   const locked = next.positions.length === 0 ? [] : await instance.records.lock(tx, what, next.positions);
   const sentIds = await sentSince(tx, replay, { endpoint, records: locked });
@@ -186,8 +186,8 @@ async function takeNext(
 }
 
 /**
- * Returns the ids of those of the records that the endpoint was told of by a change since the backfill began, or, where it belongs to an account,
- * is about to be: what is not decided yet comes behind the backfill, and must not come after a newer state. A change whose body was expunged may never
+ * Returns the ids of the records that the endpoint got by a change since the backfill began, or, where it belongs to an account,
+ * may get: undecided events come behind the backfill, and must not overwrite a newer state. A change whose body was expunged may never
  * have been sent.
  */
 async function sentSince(
@@ -266,7 +266,7 @@ async function lastEvent(tx: Transaction): Promise<number> {
   return Number(row?.[0]);
 }
 
-/** Returns where events stand that were appended since `before` was the last one. */
+/** Returns the positions of events that were appended behind `before`. */
 async function positionsOf(
   tx: Transaction,
   before: number,

@@ -6,11 +6,11 @@ import { type ReplayStepResult, readRunning, type Replay } from './replay-store.
 import { advanceReplay } from './replays.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 
-/** How long a replay waits for those of its deliveries that are still to be sent, before it looks again. */
+/** How long a replay waits for its pending deliveries before the next step. */
 const fullMs = 250;
-/** How long it waits while its endpoint is paused: it is read again when that is resumed. */
+/** How long it waits while its endpoint is paused: resuming reloads it. */
 const pausedMs = 60_000;
-/** How long it waits when a step has failed. */
+/** The delay after a failed step. */
 const failedMs = 5_000;
 
 type RunnerInstance = Pick<
@@ -18,13 +18,13 @@ type RunnerInstance = Pick<
   'id' | 'database' | 'collections' | 'endpoints' | 'records' | 'events' | 'clock' | 'logger'
 >;
 
-/** The replays and backfills of one instance that are not over, while the instance is this process's. */
+/** The running replays and backfills of an instance that this process owns. */
 export class ReplayRunner {
   #running: readonly Replay[] = [];
-  /** When each of them goes on, in milliseconds since 1970. */
+  /** When the next step of each is due, in milliseconds since 1970. */
   readonly #nextAt = new Map<number, number>();
 
-  /** When the next of them goes on. */
+  /** When the first step is due. */
   get nextAt(): number | undefined {
     return this.#running.length === 0 ? undefined : Math.min(...this.#running.map((one) => this.#at(one)));
   }
@@ -34,7 +34,7 @@ export class ReplayRunner {
     this.#nextAt.clear();
   }
 
-  /** Makes deliveries due of those that may go on now. Returns the numbers of the endpoints for which there are any. */
+  /** Makes the steps that are due. Returns the numbers of the endpoints for which deliveries became due. */
   async advance(
     instance: RunnerInstance,
     endpoints: readonly Endpoint[],
@@ -70,7 +70,7 @@ interface Running {
   readonly endpoint: Endpoint;
 }
 
-/** Makes the next step of a replay. One that fails is tried again: what waits for the endpoints is sent meanwhile. */
+/** Makes the next step of a replay. A failed step is retried; other deliveries of the endpoint are sent meanwhile. */
 async function advanceOne(
   instance: RunnerInstance,
   { replay, endpoint }: Running,
@@ -85,12 +85,12 @@ async function advanceOne(
     return await advanceReplay(database, { ...replay, scope, of: endpoint, eventFilter }, step);
   } catch (error) {
     const about = { instance: instance.id, replay: replay.id, error, delayMs: failedMs };
-    instance.logger.error('A replay could not go on; trying again.', about);
+    instance.logger.error('A step of a replay failed; retrying.', about);
     return { count: 0, isOver: false, isFull: false, hasFailed: true };
   }
 }
 
-/** How long a replay waits after a step. One with a rate takes no more than that, on the average of a second. */
+/** How long a replay waits after a step. With a rate, it takes no more than that on the average of a second. */
 function delayOf(
   { rate }: Replay,
   { count, isFull, hasFailed = false }: ReplayStepResult & { readonly hasFailed?: boolean },

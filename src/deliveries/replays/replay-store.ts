@@ -31,29 +31,29 @@ export interface Replay {
   readonly isDescending: boolean;
   /** Deliveries per second; 0 for no limit. */
   readonly rate: number;
-  /** What the records must meet: those of the events as they tell of them, of a backfill as they are; '' for no condition. */
+  /** A condition on the records: as their events have them, or of a backfill as they are; '' for none. */
   readonly filter: string;
-  /** The last position that was dealt with. */
+  /** The last position that was processed. */
   readonly cursor: number;
-  /** How many deliveries there were as it began, and how many were made due so far. */
+  /** How many deliveries it had at the start, and how many became due so far. */
   readonly total: number;
   readonly takenCount: number;
   readonly state: 'running' | 'done' | 'cancelled';
-  /** Why the service has cancelled it, in words; otherwise ''. */
+  /** Why the service cancelled it, in words; otherwise ''. */
   readonly cause: string;
   readonly created: string;
   readonly updated: string;
 }
 
-/** How many deliveries of a replay wait to be sent, and how many are made due together. */
+/** How many deliveries of a replay may be pending, and how many become due together. */
 const waitingMax = 1_000;
 const takenTogetherMax = 256;
 
-/** What a step of a replay has done. */
+/** The result of a step of a replay. */
 export interface ReplayStepResult {
   readonly count: number;
   readonly isOver: boolean;
-  /** Whether nothing can be taken before some of what waits was sent. */
+  /** Whether pending deliveries must be sent first. */
   readonly isFull: boolean;
 }
 
@@ -66,7 +66,7 @@ export interface NewReplay
   readonly endpoint: Endpoint;
 }
 
-/** Begins a replay. To be called in a change of its endpoint, by which its owner learns of it. */
+/** Begins a replay. To be called in a change of its endpoint, which notifies the node that owns it. */
 export async function insertReplay(
   tx: Transaction,
   replay: NewReplay,
@@ -150,7 +150,7 @@ export async function readRoom(reader: Reader, number: number, allowed: number):
   return Math.max(0, Math.min(takenTogetherMax, allowed, waitingMax - Number(open?.[0])));
 }
 
-/** Returns where a replay is, and keeps it there until the transaction ends; undefined when it is over. */
+/** Returns the cursor of a replay and locks it until the transaction ends; undefined when it is over. */
 export async function lockCursor(tx: Transaction, number: number): Promise<number | undefined> {
   const { names } = tx;
   const [row] = await tx.tuples(sql`
@@ -165,7 +165,7 @@ export interface ReplayStep {
   readonly now: number;
 }
 
-/** Notes how far a replay has come. */
+/** Stores the progress of a replay. */
 export async function noteStep(tx: Transaction, number: number, step: ReplayStep): Promise<void> {
   const { names } = tx;
   const { cursor, count, isOver, now } = step;
@@ -181,7 +181,7 @@ interface Due {
   readonly now: number;
 }
 
-/** Makes the deliveries of these events to an endpoint due, of which it may not have been told so far. */
+/** Makes the deliveries of these events to an endpoint due, and inserts those that it does not have. */
 export async function makeDue(tx: Transaction, { replay, events, endpoint, now }: Due): Promise<void> {
   const { names } = tx;
   const of = sql`FROM ${names.table('$event')} e WHERE ${names.scopeOf('e')} AND ${isOneOf(names, sql`e.position`, events)}`;

@@ -23,24 +23,24 @@ import { insertGap } from '../skip-waiting.ts';
 
 /**
  * A replay sends past deliveries of one endpoint again. It is a job that survives the process: its cursor goes over the log, and each step
- * makes some deliveries due and moves the cursor in one transaction, so that each is taken once, whatever dies in between. Then they are
- * sent like any others that are due again, at the lane's pace. So many wait at once and no more, so that a cancelled replay ends at once.
+ * makes some deliveries due and moves the cursor in one transaction, so that each is taken once, even if the process dies in between. Then they are
+ * sent like any retries, at the lane's pace. Only so many are pending at once, so that a cancelled replay ends at once.
  *
  * - `failed`: what was exhausted, expired or cancelled
- * - `missing`: every event that the endpoint wants and was not sent, also from before it was made if it has no conditions
- * - `all`: every event that the endpoint wants, sent or not
- * - `waiting`: what an endpoint has not been sent when it is resumed with the newest first
+ * - `missing`: every event that the endpoint subscribes to and was not sent, also from before its creation if it has no conditions
+ * - `all`: every event that the endpoint subscribes to, sent or not
+ * - `waiting`: the backlog of an endpoint that is resumed with the newest first
  */
 export interface ReplayPlan extends Pick<Replay, 'first' | 'last' | 'isDescending' | 'rate' | 'filter'> {
   readonly scope: LogScope;
   readonly endpoint: Endpoint;
-  /** The filter, as it is understood now. */
+  /** The filter as it is parsed now. */
   readonly eventFilter: EventFilter | undefined;
 }
 
 /** Rows of the log that are walked together. */
 const walkMax = 16_384;
-/** As many of those whose bodies a filter is asked about: on SQLite everybody waits for that. */
+/** With a filter over bodies: on SQLite all requests wait for it. */
 const filteredMax = 1_024;
 
 /** Returns the range of the log between two times (milliseconds since 1970), both of which may be left out. */
@@ -58,8 +58,8 @@ export async function readRange(
 }
 
 /**
- * Counts what a replay would send, in reads of a part of the log each, with a turn of the event loop between them: where reads are made by
- * this thread, everybody else waits otherwise until the last one.
+ * Counts what a replay would send, in reads of a part of the log each, with a turn of the event loop between them: otherwise, where this thread
+ * reads, all requests would wait until the last one.
  */
 export async function countReplay(database: Database, plan: ReplayPlan): Promise<number> {
   let total = 0;
@@ -100,8 +100,8 @@ interface Walk {
 
 /**
  * The parts of a statement on the next part of the log: the walk itself, its end, and the positions of what the replay takes of it. `failed`
- * and `waiting` walk what the endpoint is told of, the others all events. One with conditions is sent nothing else again: whether others met
- * them at their time is not known.
+ * and `waiting` walk the endpoint's deliveries, the others all events. One with conditions gets no other events: whether these met
+ * them at their time is unknown.
  */
 function candidates(
   { names }: Pick<Reader, 'names'>,
@@ -119,7 +119,7 @@ function candidates(
   const outcome = sql`${names.table('$outcome')} o ON ${names.scopeOf('o')} AND o.event = w.position AND o.endpoint = ${endpoint.number}`;
   const isInGap = sql`EXISTS (SELECT 1 FROM ${names.table('$gap')} g WHERE ${names.scopeOf('g')} AND g.endpoint = ${endpoint.number}
     AND g.first <= w.position AND g.last >= w.position)`;
-  // What waits behind the cursor of the lane is sent anyway.
+  // Deliveries behind the cursor of the lane are sent anyway.
   const waits = sql`(o.event IS NULL AND w.position > (
     SELECT l.cursor FROM ${names.table('$lane')} l WHERE ${names.scopeOf('l')} AND l.endpoint = ${endpoint.number}))`;
   const conditions: Readonly<Record<LogScope, Sql>> = {
@@ -128,7 +128,7 @@ function candidates(
     missing: sql`coalesce(o.status, '') NOT IN ('delivered', 'pending') AND NOT ${waits}`,
     all: sql`coalesce(o.status, '') <> 'pending' AND NOT ${waits}`,
   };
-  // Of the last event of a walk that was cut, some deliveries may lie behind it: the next walk begins with that event.
+  // The last event of a full walk may have more deliveries behind it: the next walk begins with that event.
   const end = isDescending
     ? sql`CASE WHEN count(*) = ${walk} THEN min(position) + 1 ELSE min(position) END`
     : sql`CASE WHEN count(*) = ${walk} THEN max(position) - 1 ELSE max(position) END`;
@@ -143,10 +143,10 @@ function candidates(
   };
 }
 
-/** What a replay sends again of what an endpoint was told. */
+/** The kinds of events that a replay sends again. */
 const resentKinds: readonly string[] = [...recordEventKinds, ...operationalEventKinds, 'backfill'];
 
-/** Whoever has asked for a test has had its answer, and what was expunged is not sent. Nothing waits that is not to be sent: so of that the event need not be looked at. */
+/** Tests and expunged events are not sent again. With `waiting`, every pending delivery is sent, so the event need not be read. */
 function deliveryCondition(names: Names, { number }: Endpoint, scope: LogScope): Sql {
   const isOfEndpoint = sql`w.endpoint = ${number}`;
   if (scope === 'waiting') return isOfEndpoint;
@@ -162,13 +162,13 @@ function eventCondition(names: Names, { id, events, collections }: Endpoint): Sq
   return sql`${isOfKind} AND (${isOfCollection} OR (w.collection = '' AND w.record <> ${id}))`;
 }
 
-/** Returns what a replay of all that waits for an endpoint would take, the last first; undefined when its lane is at the end of the log. */
+/** Returns the replay of an endpoint's backlog, the newest first; undefined when its lane is at the end of the log. */
 export async function planWaiting(reader: Reader, endpoint: Endpoint): Promise<ReplayPlan | undefined> {
   const { names } = reader;
   const [row] = await reader.tuples(sql`
     SELECT cursor, (SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.scope})
     FROM ${names.table('$lane')} WHERE ${names.scope} AND endpoint = ${endpoint.number}`);
-  // What is decided later for an account comes from now on.
+  // Events that are decided later for an account come as new ones.
   const decided = endpoint.owner === '' ? undefined : await undecidedFor(reader, endpoint.number);
   const last = Math.min(Number(row?.[1]), decided ?? Number.POSITIVE_INFINITY);
   const range = { first: Number(row?.[0]) + 1, last, isDescending: true };
@@ -177,8 +177,8 @@ export async function planWaiting(reader: Reader, endpoint: Endpoint): Promise<R
 }
 
 /**
- * Moves the lane of an endpoint to the end of the log, and begins a replay of what lies between. To be called while nothing else is
- * written. `total` is about how much that is.
+ * Moves the lane of an endpoint to the end of the log, and begins a replay of its backlog. To be called while nothing else is
+ * written. `total` is the approximate size.
  */
 export async function replayWaiting(
   tx: Transaction,
@@ -194,7 +194,7 @@ export async function replayWaiting(
   );
 }
 
-/** Cancels a replay with what of it is still to be sent. To be called in a change of its endpoint. Throws conflict when it is over. */
+/** Cancels a replay with its pending deliveries. To be called in a change of its endpoint. Throws conflict when it is over. */
 export async function cancelReplay(tx: Transaction, replay: Replay, now: number): Promise<void> {
   const { names } = tx;
   const updated = toTimestamp(now);
@@ -222,7 +222,7 @@ interface RunningPlan extends Replay {
   readonly eventFilter: EventFilter | undefined;
 }
 
-/** Makes the next deliveries of a replay due. Returns it as it is then, and whether it may go on at once. */
+/** Makes the next deliveries of a replay due. */
 export function advanceReplay(
   database: Database,
   plan: RunningPlan,

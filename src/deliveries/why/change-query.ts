@@ -11,12 +11,12 @@ import { QueryTimeout } from '../../storage/engine-errors.ts';
 import { beforeAlias, type ConditionContext } from '../../endpoints/endpoint-conditions.ts';
 import type { LoggedChange } from '../log/logged-changes.ts';
 
-/** How long an answer may take: what is left, in milliseconds. */
+/** The remaining time of a response, in milliseconds. */
 export interface TimeBudget {
   leftMs(): number;
 }
 
-/** A change about which conditions are asked again. */
+/** A change for which conditions are evaluated again. */
 export interface ChangeQuery {
   readonly database: Reader;
   readonly collections: Collections;
@@ -29,7 +29,7 @@ export interface ChangeQuery {
 /** The time of one statement. */
 const statementMs = 1_000;
 
-/** Filters are asked as of the time of the event. */
+/** Filters are evaluated as of the time of the event. */
 export function conditionContext({
   database,
   collections,
@@ -39,7 +39,7 @@ export function conditionContext({
   return { collections, names: database.names, now, isStored: true };
 }
 
-/** Returns which of these conditions the change meets; undefined where that takes too long, or cannot be asked. */
+/** Returns which of these conditions the change meets; undefined where they take too long, or cannot be evaluated. */
 export async function evaluateConditions(
   query: ChangeQuery,
   conditions: readonly Sql[],

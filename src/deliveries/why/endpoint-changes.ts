@@ -4,10 +4,10 @@ import { limit, sql } from '../../sql/sql.ts';
 import type { Reader } from '../../storage/database.ts';
 import { type ChangedMember, changedMembers } from './explanation.ts';
 
-/** Entries of the audit log that are looked at, the newest first. */
+/** Entries of the audit log that are read, the newest first. */
 const entriesMax = 20_000;
 
-/** What of endpoints was changed, by their ids. */
+/** The changed members of endpoints, by their ids. */
 export interface EndpointChanges {
   readonly members: ReadonlyMap<string, ReadonlySet<ChangedMember>>;
   /** Whether the audit log goes back so far. */
@@ -16,7 +16,7 @@ export interface EndpointChanges {
 
 export const noChanges: EndpointChanges = { members: new Map(), isWhole: true };
 
-/** Reads from the audit log what of endpoints was changed after a time. */
+/** Reads from the audit log which members of endpoints were changed after a time. */
 export async function readEndpointChanges(reader: Reader, since: Timestamp): Promise<EndpointChanges> {
   const { names } = reader;
   const audit = names.table('$audit');

@@ -12,9 +12,9 @@ import { evaluateConditions, type ChangeQuery, conditionContext } from './change
 import type { FalseComparison, Reason } from './explanation.ts';
 import { falseComparisons } from './false-comparisons.ts';
 
-/** What the conditions of an endpoint say of a change. */
+/** The result of the conditions of an endpoint for a change. */
 export interface Verdict {
-  /** Undefined where nothing speaks against it. */
+  /** Undefined where the change meets them. */
   readonly reason: Reason | undefined;
   readonly isOfNow: boolean;
   readonly comparisons: readonly FalseComparison[];
@@ -26,8 +26,8 @@ const aloneMs = 250;
 const unknown: Verdict = { reason: 'unknown', isOfNow: false, comparisons: [] };
 
 /**
- * Asks the conditions of some endpoints again, as they are now, about the record as the change left it and as it was before. Related records, and
- * what an owner may view, are looked up as they are now. What takes too long is unknown.
+ * Evaluates the current conditions of some endpoints again, for the record after the change and before it. Related records, and
+ * the access of an owner, are those of now. What takes too long is unknown.
  */
 export async function explainConditions(
   query: ChangeQuery,
@@ -50,7 +50,7 @@ export async function explainConditions(
 
 interface Question {
   readonly endpoint: Endpoint;
-  /** What is known without asking. */
+  /** Set where it follows without a statement. */
   readonly verdict?: Verdict;
   readonly owner: Sql;
   readonly filter: Sql;
@@ -61,7 +61,7 @@ interface Answer {
   readonly isMet: boolean;
 }
 
-/** Whether a filter asks about the state before a change. */
+/** Whether a filter compares the previous state. */
 const asksBefore = /@old\.|:changed\b/;
 
 function questionOf(query: ChangeQuery, endpoint: Endpoint): Question {

@@ -30,18 +30,18 @@ import {
   reasonOfSettings,
 } from './explanation.ts';
 
-/** Endpoints that one statement asks about. */
+/** Endpoints of one statement. */
 const togetherMax = 32;
-/** The time of an answer. Where it is used up, the page ends. */
+/** The time of a response. When it is used up, the page ends. */
 const answerMs = 2_000;
-/** A page ends behind so much of an answer. */
+/** The length at which a page ends. */
 const answerLengthMax = 1024 * 1024;
 /** How far the clocks of nodes may be apart. */
 const apartMs = 5_000;
 
 export interface ExplanationRequest {
   readonly caller: Caller;
-  /** The id of the only endpoint that is asked about; null for all. */
+  /** The id of the only endpoint to explain; null for all. */
   readonly endpoint: string | null;
   readonly query: Pick<ListQuery, 'perPage' | 'cursor'>;
 }
@@ -53,7 +53,7 @@ export interface ExplanationPage {
   readonly nextCursor: string | null;
 }
 
-/** An endpoint, or what is left of a deleted one, with its delivery of the event. */
+/** An endpoint, or the row of a deleted one, with its delivery of the event. */
 interface Subject {
   readonly number: number;
   readonly id: string;
@@ -64,8 +64,8 @@ interface Subject {
 }
 
 /**
- * Explains why endpoints were sent an event, or were not, in the order in which they were made. A page may have fewer of them than asked for, where
- * their filters take long. Throws not_found, and bad_request for a cursor of another list.
+ * Explains why endpoints were sent an event, or were not, in the order of their creation. A page may be short where
+ * filters take long. Throws not_found, and bad_request for a cursor of another list.
  */
 export async function explainEvent(
   instance: WebhookInstance,
@@ -123,7 +123,7 @@ async function readEvent(reader: Reader, id: string): Promise<ExplainedEvent> {
   };
 }
 
-/** Returns all endpoints, and those deleted ones that have a delivery. Throws not_found where the one that is asked about never was. */
+/** Returns all endpoints, and those deleted ones that have a delivery. Throws not_found where the requested one never existed. */
 async function findSubjects(
   { database, endpoints }: WebhookInstance,
   event: ExplainedEvent,
@@ -164,7 +164,7 @@ interface Explaining {
   readonly event: ExplainedEvent;
   readonly decisions: DecisionState;
   readonly changes: EndpointChanges;
-  /** Undefined where conditions cannot be asked about the event. */
+  /** Undefined where conditions cannot be evaluated for the event. */
   readonly query: ChangeQuery | undefined;
 }
 
@@ -283,7 +283,7 @@ function reasonIfMet(
 ): Reason {
   if (changed === null || changed.length > 0) return 'changed';
   if (isOfNow) return 'related-changed';
-  // One without conditions that was there is always told, by whichever node.
+  // One without conditions that existed always gets a delivery, by whichever node.
   const wasMadeThen =
     endpoint !== undefined &&
     !hasConditions(endpoint) &&

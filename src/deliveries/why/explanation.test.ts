@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ExplainedEvent, messageOf, reasonOfSettings, reasons } from './explanation.ts';
 
-test('what was not decided yet for the endpoint of an account says so, whatever its filter would say', () => {
+test('an undecided event of an account’s endpoint has the reason undecided, whatever its filter', () => {
   const event: ExplainedEvent = {
     position: 7,
     id: 'event',
@@ -29,6 +29,6 @@ test('what was not decided yet for the endpoint of an account says so, whatever 
   assert.equal(ask(6, { created: '2026-11-21 09:00:00.000Z' }), 'made-later');
 });
 
-test('each reason has words of its own', () => {
+test('each reason has its own message', () => {
   assert.equal(new Set(reasons.map(messageOf)).size, reasons.length);
 });

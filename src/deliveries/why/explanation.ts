@@ -7,9 +7,9 @@ import { type Endpoint, wants } from '../../endpoints/endpoint.ts';
  *
  *   explain-event       the endpoints of a page, in the order in which they were made, and one explanation for each
  *   explanation         the reasons, and those that follow from an endpoint's settings alone
- *   explain-conditions  asks filters and owners again, about the event's own values; false-comparisons: what of a filter was false
+ *   explain-conditions  evaluates filters and owners again, with the event's own values; false-comparisons: the false parts of a filter
  *   change-query        one statement about the rows before and after a change, within the time of the answer
- *   endpoint-changes    what of endpoints was changed since, by the audit log
+ *   endpoint-changes    members of endpoints that were changed since, by the audit log
  */
 export const reasons = [
   // It has a delivery; in the second and third case it waits.
@@ -50,15 +50,15 @@ export interface Explanation {
   readonly delivery: string;
   readonly deliveryStatus: DeliveryStatus | '';
   /**
-   * What of the endpoint was changed after the event and may be the reason: then the other members tell of its settings as they are now. Null where it
-   * was changed, and the audit log does not say in what.
+   * Members of the endpoint that were changed after the event and may be the reason: the other members follow from its current settings. Null where it
+   * was changed, and the audit log does not have the members.
    */
   readonly changed: readonly ChangedMember[] | null;
-  /** Whether other records had a part in it, which are looked up as they are now. */
+  /** Whether it depends on other records, as they are now. */
   readonly isOfNow: boolean;
-  /** False where the record had fields that the event tells nothing of: they were added or renamed since. */
+  /** False where the event lacks fields of the record: they were added or renamed since. */
   readonly isWhole: boolean;
-  /** What of its filter was false. */
+  /** The false parts of its filter. */
   readonly comparisons: readonly FalseComparison[];
 }
 
@@ -85,7 +85,7 @@ export const changedMembers = ['events', 'collections', 'filter', 'owner'] as co
 
 export type ChangedMember = (typeof changedMembers)[number];
 
-/** An event as far as it decides who is told of it. */
+/** The parts of an event that decide who receives it. */
 export interface ExplainedEvent {
   readonly position: number;
   readonly id: string;
@@ -114,27 +114,26 @@ export function reasonOfSettings(
 }
 
 const messages: Readonly<Record<Reason, string>> = {
-  sent: 'It has a delivery of this event, whose status says what became of it.',
+  sent: 'It has a delivery of this event; see its status.',
   paused: 'It is paused: the delivery waits until it is resumed.',
-  disabled: 'It was disabled, as it took nothing for five days: the delivery waits until it is resumed.',
-  'made-later': 'It was made after the event.',
+  disabled: 'It was disabled after five days without a success: the delivery waits until it is resumed.',
+  'made-later': 'It was created after the event.',
   deleted: 'It was deleted.',
-  'other-endpoint': 'The event is a test or part of a backfill, and was made for another endpoint.',
-  'other-events': 'It is not told of events of this kind.',
-  'other-collections': 'It is not told of this collection.',
-  'about-itself': 'No endpoint is told of itself, and one of an account of no endpoint.',
-  undecided: 'It is the endpoint of an account, and was not decided yet.',
+  'other-endpoint': 'The event is a test or part of a backfill for another endpoint.',
+  'other-events': 'It does not subscribe to events of this kind.',
+  'other-collections': 'It does not subscribe to this collection.',
+  'about-itself': 'Endpoints receive no events about themselves, and those of accounts none about endpoints.',
+  undecided: 'It belongs to an account, and this event has not been matched yet.',
   filter: 'Its filter is false for this change.',
   'filter-unfit': 'Its filter does not fit this collection.',
   owner: 'Its owner may not view the record by the view rule of the collection as it is now, or is gone.',
   changed: 'It was changed since, and would be sent this event now.',
   'related-changed':
     'It would be sent this event now: its filter, or what its owner may view, depends on other records or a rule, which have changed since.',
-  expunged: 'The body of the event was expunged: what its filter would say cannot be found out any more.',
-  'collection-deleted':
-    'The collection was deleted since: what its filter would say cannot be found out any more.',
-  'state-trimmed': 'Its filter asks about the state before, which the log does not have any more.',
-  unknown: 'It could not be found out, or took too long to find out.',
+  expunged: 'The body of the event was expunged, so its filter can no longer be evaluated.',
+  'collection-deleted': 'The collection was deleted, so its filter can no longer be evaluated.',
+  'state-trimmed': 'Its filter compares the state before the change, which was trimmed from the log.',
+  unknown: 'The reason could not be determined, or not in time.',
 };
 
 export function messageOf(reason: Reason): string {

@@ -15,16 +15,16 @@ import type { ComparedSide, FalseComparison } from './explanation.ts';
 const comparisonsMax = 20;
 const valuesMax = 10;
 const lengthMax = 200;
-/** Rows that are looked at for them. */
+/** Rows that are read for them. */
 const rowsMax = 50;
 /** Conditions of one statement, and their text: parts that follow relations of an account repeat list rules. */
 const conditionsMax = 100;
 const textMax = 64 * 1024;
 
 /**
- * Returns what of an endpoint's filter was false for a change, which did not meet it: of `&&` the parts that are false for themselves, or all of
- * them where none is, as they share a related record; of `||` all parts. What the caller may not name is one entry without text and values. Empty
- * where it takes too long to find out.
+ * Returns the parts of an endpoint's filter that were false for a change: of `&&` the parts that are false by themselves, or all of
+ * them where none is, as they share a related record; of `||` all parts. Parts that the caller may not name are one entry without text and values.
+ * Empty where it takes too long.
  */
 export async function falseComparisons(
   query: ChangeQuery,
@@ -58,7 +58,7 @@ function partsOf(tree: FilterTree): readonly FilterTree[] {
   return tree.kind === 'comparison' ? [] : tree.items.flatMap((item) => [item, ...partsOf(item)]);
 }
 
-/** Asks each part by itself, as if it were a filter of its own. */
+/** Evaluates each part by itself, as a filter of its own. */
 async function evaluateParts(
   query: ChangeQuery,
   scope: ScopeContext,

@@ -19,10 +19,10 @@ export interface NodesOptions {
   readonly clock: DatabaseClock;
 }
 
-/** How often the database is asked for its time. */
+/** How often the time of the database is read. */
 const clockIntervalMs = 5_000;
 
-/** Delivers as one of several nodes on one database: each has its share of the instances, and tells others of what is theirs. */
+/** Delivers as one of several nodes on one database: each has its share of the instances, and notifies the others of theirs. */
 export function deliverAmongNodes(
   parts: DeliveringParts,
   { database, url, clock }: NodesOptions,
@@ -51,7 +51,7 @@ export function deliverAmongNodes(
     safeEnd: poll,
     onForeign: (id) => hints.add(id),
   });
-  // Any name serves: the node that has its share drops what is old.
+  // Any name works: the node that owns its shard drops old partitions.
   const isChosen = (): boolean => ownership.owns('partitions');
   const partitions = new Partitions({ database, clock, logger, safeEnd: poll, isChosen });
   const janitor = new Janitor({
@@ -82,7 +82,7 @@ export function deliverAmongNodes(
       running.push(listenForHints(onHint, { url, logger }), watchClock(clock, database, logger));
     },
     stop: async (graceMs) => {
-      // First, and awaited only below: claims must stop before anything else takes its time.
+      // First, and awaited only below: claims must stop before anything else takes time.
       const stopped = dispatcher.stop(graceMs);
       await Promise.all([poll.stop(), janitor.stop(), partitions.stop()]);
       for (const one of running) await one.stop();
@@ -94,7 +94,7 @@ export function deliverAmongNodes(
   };
 }
 
-/** Listens to hints of other nodes. A hint about an instance of another node is not passed on again. */
+/** Listens to notifications of other nodes. One about an instance of another node is not forwarded. */
 function listenForHints(
   onHint: (instanceId: string) => void,
   { url, logger }: { readonly url: string; readonly logger: Logger },
@@ -103,35 +103,36 @@ function listenForHints(
     url,
     channel: 'chancery_wake',
     onMessage: (payload) => NodeHints.idsOf(payload).forEach(onHint),
-    onError: (error) => logger.warn('Hints of other nodes cannot be heard; looking without them.', { error }),
+    onError: (error) =>
+      logger.warn('Notifications of other nodes cannot be received; polling instead.', { error }),
   });
 }
 
 function watchClock(clock: DatabaseClock, database: Database, logger: Logger): Poller {
   const onError = (error: unknown): void =>
-    logger.warn('The time of the database could not be read; going on with the last difference.', { error });
+    logger.warn('Reading the time of the database failed; using the last offset.', { error });
   return new Poller({ intervalMs: clockIntervalMs, poll: () => clock.look(database), onError });
 }
 
-/** Gives up all leases. If the database cannot be reached, other nodes wait for the leases to expire. */
+/** Releases all leases. If the database cannot be reached, other nodes wait for the leases to expire. */
 async function giveUp(ownership: LeasedOwnership, logger: Logger): Promise<void> {
   try {
     await ownership.stop();
   } catch (error) {
-    logger.warn('The share of the work could not be given back; others take it when its leases run out.', {
+    logger.warn('The shard leases could not be released; other nodes take over when they expire.', {
       error,
     });
   }
 }
 
-/** The pause after a message. Hints that come meanwhile are gathered and are the next one. */
+/** The pause after a message. Hints of that time form the next one. */
 const pauseMs = 10;
 /** A NOTIFY payload must be shorter than 8,000 bytes; an id takes 15 and a comma. */
 const idsMax = 400;
 
 /**
- * Tells the other nodes which instances have new deliveries, outside the transactions of records: at once, or after the pause since
- * the last message. A hint may be lost, as every node also looks by itself.
+ * Notifies the other nodes of instances with new deliveries, outside the transactions of records: at once, or after the pause since
+ * the last message. A hint may be lost, as every node polls as well.
  */
 export class NodeHints {
   readonly #database: Pick<Database, 'get'>;
@@ -152,7 +153,7 @@ export class NodeHints {
     this.#sending ??= this.#sendAll();
   }
 
-  /** Drops hints that were not sent yet: the other nodes find those deliveries by themselves. */
+  /** Drops hints that were not sent yet: the other nodes find those deliveries by polling. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#ids.clear();
@@ -178,13 +179,13 @@ export class NodeHints {
     try {
       for (let from = 0; from < ids.length; from += idsMax) {
         const payload = ids.slice(from, from + idsMax).join(',');
-        // Nothing waits for the sync of this commit: there is nothing in it that could be lost.
+        // This commit need not wait for the disk: it writes no rows.
         await this.#database.get(
           sql`SELECT set_config('synchronous_commit', 'off', true), pg_notify('chancery_wake', ${payload})`,
         );
       }
     } catch (error) {
-      this.#logger.warn('Other nodes could not be told of new deliveries; they look by themselves.', {
+      this.#logger.warn('Other nodes could not be notified of new deliveries; they poll for them.', {
         error,
       });
     }

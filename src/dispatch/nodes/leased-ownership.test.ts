@@ -5,7 +5,7 @@ import { openLogDatabase } from '../../../test/support/log-rows.ts';
 import { openPostgresDatabase } from '../../../test/support/postgres-database.ts';
 import { LeasedOwnership } from './leased-ownership.ts';
 
-test('a node that could not renew its leases in time looks again at what it still has', async (t) => {
+test('a node that renewed its leases late wakes the shards that it still owns', async (t) => {
   const database = await openLogDatabase(t, async (its) => (await openPostgresDatabase(its)).database);
   let aheadMs = 0;
   let gains = 0;

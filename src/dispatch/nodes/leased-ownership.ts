@@ -7,10 +7,10 @@ import type { Database } from '../../storage/database.ts';
 import type { Ownership } from '../../deliveries/delivery.ts';
 import type { HandOver } from '../in-flight.ts';
 
-/** A node that has not renewed its leases for this long, by the database's clock, is taken for dead. */
+/** A node that has not renewed its leases for this long, by the database's clock, counts as dead. */
 const leaseSeconds = 10;
 const renewIntervalMs = 3_000;
-/** How often free shards are looked for: within this time another node takes over from one that stops. */
+/** How often free shards are acquired: within this time another node takes over from one that stops. */
 const lookIntervalMs = 500;
 
 export interface LeasedOwnershipOptions {
@@ -18,9 +18,9 @@ export interface LeasedOwnershipOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
-  /** How many steps of the schema this version knows. */
+  /** How many steps of the schema this version has. */
   readonly steps: number;
-  /** Called before shards are given away, when no more of them is claimed; its result then runs in that transaction. */
+  /** Called before shards are released, once nothing of them is claimed any more; its result then runs in that transaction. */
   readonly prepareHandOver: (isGoing: (instanceId: string) => boolean) => Promise<HandOver>;
   /** Called when shards were gained. */
   readonly onGain: () => void;
@@ -30,14 +30,14 @@ export interface LeasedOwnershipOptions {
  * Divides the shards among the living nodes. Each shard has a lease with an epoch that grows whenever it changes hands; a
  * settlement is stored only while its (node, epoch) is still that of the lease. All nodes do the same and none is special:
  *
- *   every 3 s    renew the leases, and this node's sign of life
- *   every 0.5 s  count the living nodes, give away what exceeds this node's share, take free shards up to it
+ *   every 3 s    renew the leases, and this node's heartbeat
+ *   every 0.5 s  count the living nodes, release shards beyond this node's share, acquire free ones up to it
  */
 export class LeasedOwnership implements Ownership {
   readonly node = newId();
   readonly #options: LeasedOwnershipOptions;
   readonly #epochs = new Map<number, number>();
-  /** Shards of which nothing new is claimed, but which are not given away yet. */
+  /** Shards that are being released: nothing of them is claimed. */
   readonly #leaving = new Set<number>();
   #renewedMs = Number.NEGATIVE_INFINITY;
   #validUntilMs = Number.NEGATIVE_INFINITY;
@@ -52,7 +52,7 @@ export class LeasedOwnership implements Ownership {
   owns(instanceId: string): boolean {
     const shard = shardOf(instanceId);
     if (this.#isLeaving) return false;
-    // The leases have expired without an answer of the database, so other nodes may own them: resting beats sending twice.
+    // The leases have expired without a response of the database, so other nodes may own them: pausing beats sending twice.
     if (this.#options.clock.monotonic() > this.#validUntilMs) return false;
     return this.#epochs.has(shard) && !this.#leaving.has(shard);
   }
@@ -68,21 +68,21 @@ export class LeasedOwnership implements Ownership {
       SELECT 1 FROM chancery.shard_lease WHERE shard = ${shard} AND node = ${this.node} AND epoch = ${epoch})`;
   }
 
-  /** Takes a first share of the shards, and keeps it up to date until stopped. */
+  /** Acquires a first share of the shards, and updates it until stopped. */
   async start(): Promise<void> {
     await this.#look();
     const onError = (error: unknown): void =>
-      this.#options.logger.warn('Shares of the work could not be looked at; trying again.', { error });
+      this.#options.logger.warn('Reading the shard leases failed; retrying.', { error });
     this.#watch = new Poller({ intervalMs: lookIntervalMs, poll: () => this.#look(), onError });
   }
 
-  /** Owns nothing from now on and frees all shards at once. When that fails, it is tried again until {@link stop}. */
+  /** Owns nothing from now on and releases all shards at once. When that fails, it is retried until {@link stop}. */
   async leave(): Promise<void> {
     this.#isLeaving = true;
     await this.#watch?.look();
   }
 
-  /** Ends the looks, after {@link leave}; if that has not succeeded yet, tries it a last time. */
+  /** Ends the polling, after {@link leave}; if that has not succeeded yet, tries it a last time. */
   async stop(): Promise<void> {
     await this.#watch?.stop();
     if (!this.#hasLeft) await this.#look();
@@ -116,7 +116,7 @@ export class LeasedOwnership implements Ownership {
     for (const shard of this.#leaving) if (!this.#epochs.has(shard)) this.#leaving.delete(shard);
     this.#renewedMs = sentMs;
     this.#validUntilMs = sentMs + leaseSeconds * 1_000;
-    // Its lanes have rested meanwhile. No other node has taken what is still ours, so none is woken as if it were new.
+    // Its lanes were paused meanwhile. No other node has acquired shards that are still ours, so these are woken here.
     if (haveLapsed && this.#epochs.size > 0) this.#options.onGain();
   }
 
@@ -150,7 +150,7 @@ export class LeasedOwnership implements Ownership {
     }
   }
 
-  /** Frees all shards and removes this node in one commit, so that the others' shares grow as the shards become free. */
+  /** Releases all shards and removes this node in one commit, so that the others' shares grow as the shards become free. */
   async #giveAll(): Promise<void> {
     const handOver = await this.#options.prepareHandOver(() => true);
     await this.#options.database.write(async (tx) => {
@@ -191,12 +191,12 @@ export function shardOf(instanceId: string): number {
   return (hash >>> 0) % shardCount;
 }
 
-/** A node as the database knows it. */
+/** A node in the database. */
 export interface NodeView {
   readonly id: string;
   readonly version: string;
   readonly started: string;
-  /** Seconds since its last sign of life. */
+  /** Seconds since its last heartbeat. */
   readonly seenSeconds: number;
   readonly shards: number;
 }

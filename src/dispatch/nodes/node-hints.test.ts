@@ -25,7 +25,7 @@ class HeldDatabase {
 
 const [one = '', two = '', three = ''] = ['1', '2', '3'].map((digit) => digit.repeat(15));
 
-test('a hint is sent in the same turn, and those that come meanwhile are one message after it', async () => {
+test('a hint is sent in the same turn, and those of the pause form one message', async () => {
   const database = new HeldDatabase();
   const hints = new NodeHints(database, logger);
   hints.add(one);

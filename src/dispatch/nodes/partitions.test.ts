@@ -15,7 +15,7 @@ test('a partition has as many positions as the log took in the last day, and a m
   assert.equal(after(1 / 60, 1_000_000), 1_000_000);
 });
 
-test('positions of the last day are remembered, and not each that was seen', () => {
+test('positions of the last day are sampled at intervals', () => {
   let samples: readonly LogSample[] = [];
   for (let minute = 0; minute <= 48 * 60; minute += 1)
     samples = addSample(samples, { atMs: minute * 60_000, position: minute });

@@ -16,10 +16,10 @@ import {
 } from '../../storage/postgres/log-partitions.ts';
 import type { Retention } from '../janitor.ts';
 
-/** A partition lasts for hours at least, and the next two are there. */
+/** A partition lasts for hours at least, and the next two exist already. */
 const lookIntervalMs = 10_000;
 const dayMs = 86_400_000;
-/** How often a position is remembered, and for how long the log must have been watched to tell how fast it grows. */
+/** How often a position is sampled, and how long the samples must span to estimate the growth of the log. */
 const sampleMs = 600_000;
 
 export interface PartitionsOptions {
@@ -27,7 +27,7 @@ export interface PartitionsOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;
   readonly safeEnd: Pick<SafeEnd, 'safePosition'>;
-  /** Whether this node is the one that drops partitions: two that do so at the same time would only disturb each other. */
+  /** Whether this node is the one that drops partitions: two at the same time would only block each other. */
   readonly isChosen: () => boolean;
 }
 
@@ -38,15 +38,15 @@ export interface LogSample {
 }
 
 /**
- * Makes partitions of the log before they are needed, as every node does, and drops those in which everything is old, as one node does.
+ * Creates partitions of the log before they are needed, on every node, and drops those in which everything is old, on one node.
  */
 export class Partitions implements Retention {
-  /** Where a million events take long, those that are old leave one by one: that is cheap there. */
+  /** Where a million events take long, old ones are deleted one by one: that is cheap there. */
   readonly graceMs = 2 * dayMs;
   readonly #options: PartitionsOptions;
-  /** What was seen in the last day, the oldest first. */
+  /** The samples of the last day, the oldest first. */
   #samples: readonly LogSample[] = [];
-  /** Up to this position there are partitions enough. */
+  /** The position up to which there are enough partitions. */
   #isMadeUpTo = -1;
   #watch: Poller | undefined;
 
@@ -56,7 +56,7 @@ export class Partitions implements Retention {
 
   start(): void {
     const onError = (error: unknown): void =>
-      this.#options.logger.warn('Partitions of the log could not be made ahead; trying again.', { error });
+      this.#options.logger.warn('Creating partitions of the log failed; retrying.', { error });
     this.#watch = new Poller({ intervalMs: lookIntervalMs, poll: () => this.look(), onError });
     void this.#watch.look();
   }
@@ -84,7 +84,7 @@ export class Partitions implements Retention {
     const { database, logger, isChosen } = this.#options;
     if (!isChosen()) return;
     const partitions = await readPartitions(database);
-    // What a process has left behind that was ended, or did not want to wait.
+    // Partitions that an earlier process did not finish dropping.
     for (const one of partitions) if (one.state !== 'attached') await dropPartition(database, one);
     const attached = partitions.filter(({ state }) => state === 'attached');
     const events = attached.filter(({ table }) => table === 'event');
@@ -103,7 +103,7 @@ export class Partitions implements Retention {
     });
   }
 
-  /** Whether everything in a partition is older than this, and all instances have given up what still waits there. */
+  /** Whether everything in a partition is older than this, and all instances have expired their pending deliveries there. */
   async #isGivenUp(
     partition: LogPartition,
     before: number,
@@ -113,15 +113,15 @@ export class Partitions implements Retention {
     const last = await this.#readLast(partition);
     const isAllBefore = (time: number): boolean => last.every((one) => one.time < toTimestamp(time));
     if (!isAllBefore(before)) return false;
-    // What is not decided yet for endpoints of accounts is kept, however old it is.
+    // Events that are not decided yet for endpoints of accounts are kept, however old they are.
     if (last.some(({ position, decided }) => position > decided)) return false;
     const left = last.filter(({ position, trimmed }) => trimmed.position < position);
     for (const { instanceId, position, time } of left) await giveUp(instanceId, { position, time });
-    // Not at once: the results of attempts that are on their way are still to be written. One instance must not keep the log of all.
+    // Not at once: results of open attempts have yet to be written. One instance must not block the trimming of all.
     return left.length === 0 || isAllBefore(before - dayMs);
   }
 
-  /** Reads the last event of each instance in a partition of events, and what the instance knows of having been trimmed. */
+  /** Reads the last event of each instance in a partition of events, and its trim point. */
   async #readLast(partition: LogPartition): Promise<readonly LastEvent[]> {
     const event = sql`SELECT instance_id, position, created FROM ${partitionName(partition)}`;
     const end = sql`ORDER BY instance_id DESC, position DESC LIMIT 1`;
@@ -149,25 +149,25 @@ export class Partitions implements Retention {
 interface LastEvent extends TrimPoint {
   readonly instanceId: string;
   readonly trimmed: TrimPoint;
-  /** Up to where the log is decided for endpoints of accounts. */
+  /** The position up to which the log is decided for endpoints of accounts. */
   readonly decided: number;
 }
 
-/** Adds what was seen to what is remembered: a few of the last day, the oldest first. */
+/** Adds a sample, and keeps a few of the last day, the oldest first. */
 export function addSample(samples: readonly LogSample[], sample: LogSample): readonly LogSample[] {
   const recent = samples.filter(({ atMs }) => atMs >= sample.atMs - dayMs);
   const last = recent.at(-1);
   return last !== undefined && sample.atMs < last.atMs + sampleMs ? recent : [...recent, sample];
 }
 
-/** Returns how many positions a new partition has: about as many as a day takes, but not so few that there would be many. */
+/** Returns how many positions a new partition has: about those of a day, with a minimum that limits the number of partitions. */
 export function partitionSize(from: LogSample, to: LogSample): number {
   const spanMs = to.atMs - from.atMs;
   if (spanMs < sampleMs) return positionsMin;
   return Math.max(positionsMin, Math.ceil(((to.position - from.position) * dayMs) / spanMs));
 }
 
-/** First the deliveries: no list finds one whose event is gone. Then the event, without which nobody asks for what became of it. */
+/** First the deliveries: no list finds one whose event is gone. Then the event, without which nothing reads its outcomes. */
 function orderOf({ table }: LogPartition): number {
   return ['delivery', 'event', 'outcome', 'attempt'].indexOf(table);
 }

@@ -10,41 +10,41 @@ import { DueFloor } from '../due-floor.ts';
 import { behindMax, sweepEveryMs } from '../lane-source.ts';
 
 const pollIntervalMs = 250;
-/** How often it looks while somebody waits for the log to become safe, and for how long after that. */
+/** The interval while a caller waits for the log to become safe, and for how long after that. */
 const hurriedIntervalMs = 20;
 const hurriedForMs = 1_000;
-/** States that are read in a row for who waits: by one a position is known, behind the next one an id is drawn, and by another that is over. */
+/** States that are read in a row for waiting callers: one for a position, one for an id behind it, and one that shows that it is over. */
 const statesInRowMax = 4;
 
 export interface WorkPollOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called for every instance with something to deliver, with the time when that is due (milliseconds since 1970): new in the log, or anything. */
+  /** Called for every instance with pending deliveries, with their due time (milliseconds since 1970): new in the log, or any. */
   readonly onPending: (instanceId: string, due: number, what: 'log' | 'all') => void;
 }
 
 /**
- * Looks for what is to be delivered for any instance of a PostgreSQL database, so that what other nodes wrote is found even if no hint
- * came through: new deliveries behind the position that was safe at the last look, and those that are due again. A look from the start finds
- * what waits behind the cursors of lanes.
+ * Polls a PostgreSQL database for pending deliveries of any instance, so that writes of other nodes are found even without a
+ * notification: new deliveries behind the position that was safe at the last poll, and retries. A poll from the start finds
+ * deliveries behind the cursors of lanes.
  */
 export class WorkPoll implements SafeEnd {
   readonly #options: WorkPollOptions;
   readonly #floor = new DueFloor();
   readonly #safe = new LogHorizon();
-  /** The position up to which all was told of, and nothing can have appeared since. */
+  /** The position up to which everything was reported, and nothing can have appeared since. */
   #sure = 0;
   #isFromStart = true;
-  /** The last position of the log as it was at the last look. */
+  /** The last position of the log at the last poll. */
   #last = 0;
   #sweptAt = Number.NEGATIVE_INFINITY;
   #watch: Poller | undefined;
-  /** By the monotonic clock: when it looks next, and until when it looks more often. */
+  /** By the monotonic clock: the next poll, and until when the interval is short. */
   #nextAtMs = 0;
   #hurriedUntilMs = 0;
   readonly #moved = new Signal();
-  /** Settles when the states that were asked for are read; and the one that has not begun to be. */
+  /** Settles when the requested states are read; and the state whose read has not begun. */
   #noting: Promise<unknown> = Promise.resolve();
   #next: Promise<LogState | undefined> | undefined;
 
@@ -70,18 +70,18 @@ export class WorkPoll implements SafeEnd {
       last ??= state?.last;
       const leftMs = endMs - systemClock.monotonic();
       if (leftMs <= 0 || (last !== undefined && this.#safe.value >= last)) return;
-      // Another transaction is open, or nothing can be read: there is no telling for how long.
+      // Another transaction is open, or nothing can be read, for an unknown time.
       if (count >= statesInRowMax) await this.#moved.wait(Math.min(leftMs, hurriedIntervalMs));
     }
   }
 
   start(): void {
     const onError = (error: unknown): void =>
-      this.#options.logger.warn('Pending deliveries could not be looked for; trying again.', { error });
+      this.#options.logger.warn('Polling for pending deliveries failed; retrying.', { error });
     this.#watch = new Poller({ intervalMs: hurriedIntervalMs, poll: () => this.#lookIfDue(), onError });
   }
 
-  /** Looks at once and from the start, as this node has just gained shards. */
+  /** Polls at once and from the start, as this node has just gained shards. */
   lookAgain(): void {
     this.#floor.reset();
     this.#isFromStart = true;
@@ -100,7 +100,7 @@ export class WorkPoll implements SafeEnd {
     await this.#look();
   }
 
-  /** Reads a state that is not older than this call; undefined when that fails, of which the interval tells. All who wait share one. */
+  /** Reads a state that is not older than this call; undefined when that fails, which the interval logs. All waiting callers share one. */
   #nextState(): Promise<LogState | undefined> {
     this.#next ??= this.#noting.then(() => {
       this.#next = undefined;
@@ -109,7 +109,7 @@ export class WorkPoll implements SafeEnd {
     return this.#next;
   }
 
-  /** Reads the state of the log and takes it into account. One after the other, as they must be noted in the order in which they were read. */
+  /** Reads the state of the log and applies it. One after the other, as states must be applied in the order in which they were read. */
   #noteState(): Promise<LogState> {
     const noted = this.#noting.then(async () => {
       const state = await readLogState(this.#options.database, this.#safe);
@@ -138,7 +138,7 @@ export class WorkPoll implements SafeEnd {
   async #lookForNew(now: number, isFromStart: boolean): Promise<void> {
     const { database, onPending } = this.#options;
     const from = this.#begin(now);
-    // First: what is safe by this state is visible to what is read after it.
+    // First: events that are safe by this state are visible to later reads.
     const state = await this.#noteState();
     const rows = isFromStart
       ? await database.tuples(
@@ -157,7 +157,7 @@ export class WorkPoll implements SafeEnd {
     for (const [instanceId] of rows) onPending(String(instanceId), now, isFromStart ? 'all' : 'log');
   }
 
-  /** Returns where a look begins. While one transaction has been open for long, that is not always where nothing can have appeared. */
+  /** Returns where a poll begins. While one transaction has been open for long, events may appear before it; a sweep finds these. */
   #begin(now: number): number {
     const isSweepDue = now < this.#sweptAt || now >= this.#sweptAt + sweepEveryMs;
     if (!isSweepDue) return Math.max(this.#sure, this.#last - behindMax);
@@ -180,7 +180,7 @@ export class WorkPoll implements SafeEnd {
       )
       SELECT instance_id, due FROM first`;
     const rows = await database.tuples(foundByKeys(first));
-    // The listener remembers what is due for each instance, so the next look need not find the same again.
+    // The listener stores the due times of instances, so the next poll need not find the same again.
     this.#floor.note(now, undefined);
     for (const [instanceId, due] of rows) onPending(String(instanceId), Number(due), 'all');
   }

@@ -52,7 +52,7 @@ const endpointExample = { id: 'e4a1c0m8p2q7r9t', url: 'https://example.com/hooks
 
 /** What `data` has of each: texts like these. */
 const aboutEndpoints: Readonly<Record<OperationalEventKind, Readonly<Record<string, string>>>> = {
-  'endpoint.disabled': { ...endpointExample, reason: 'The receiver was away for five days.' },
+  'endpoint.disabled': { ...endpointExample, reason: 'The receiver was down for five days.' },
   'endpoint.recovered': endpointExample,
   'delivery.exhausted': {
     delivery: '0mwos9t825cml2muc1oz-e4a1c0m8p2q7r9t',
