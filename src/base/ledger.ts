@@ -180,7 +180,7 @@ export class Ledger {
   }
 
   #find(holding: Holding): OwnHolding | undefined {
-    // Only what this ledger has made is in its sets.
+    // Its sets hold only objects that this ledger has made.
     const own = holding as OwnHolding;
     return this.#instances.get(holding.share.instance)?.holdings.has(own) === true ? own : undefined;
   }

@@ -41,7 +41,7 @@ export function traceText({ traceparent, tracestate }: Trace): string {
   return tracestate === '' ? traceparent : `${traceparent} ${tracestate}`;
 }
 
-/** Understands what `traceText` has made. */
+/** Reads a text of `traceText`. */
 export function toTrace(text: string): Trace {
   const [traceparent = ''] = text.split(' ', 1);
   return { traceparent, tracestate: text.slice(traceparent.length + 1) };

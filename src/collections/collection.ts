@@ -178,7 +178,7 @@ function template(subject: string, body: string): EmailTemplate {
 
 /** The name of the collection of superusers. Every instance has it, and it cannot be renamed. */
 export const superusersName = '_superusers';
-/** Limits of what superusers may define; the same on both engines. */
+/** Limits of definitions; the same on both engines. */
 export const collectionLimits = {
   collectionsMax: 1_000,
   fieldsMax: 500,

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 
-/** What the log keeps of a change of a record beside its payload: who has caused it, and what of the record was changed. */
+/** The context of a change that the log keeps beside its payload: its actor, and the changed fields. */
 export interface EventContext {
   /** `superuser`, `key:<id>`, `<collection>/<record id>`, `guest`, or `service`. */
   readonly actor: string;

@@ -28,7 +28,7 @@ export async function readTrimmed(reader: Reader): Promise<TrimPoint> {
   return row === undefined ? nothing : toTrimmed(String(row[0]));
 }
 
-/** Understands what `noteTrimmed` has stored. */
+/** Reads a value that `noteTrimmed` has stored. */
 export function toTrimmed(stored: string): TrimPoint {
   // A time has a blank in it as well.
   const [position = '', ...time] = stored.split(' ');

@@ -13,7 +13,7 @@ import type { S3Settings } from '../settings/settings.ts';
 import type { ByteRange } from './blob-store.ts';
 import { xmlElements } from './xml-elements.ts';
 
-/** A request is tried so often where the network or the store is at fault. */
+/** The most attempts of a request where the network or the store is at fault. */
 const triesMax = 4;
 /** The longest wait before the second try; it doubles with each. */
 const retryMs = 200;

@@ -42,7 +42,7 @@ export interface LimitedRequest extends RequestLabels {
   readonly address: Uint8Array;
 }
 
-/** What is left to a client under a rule. */
+/** The remaining requests of a client under a rule. */
 export interface Quota {
   /** The name of the rule: its label and its audience. */
   readonly policy: string;

@@ -44,7 +44,7 @@ export class WindowCounter {
     return { isAllowed, used: window.used, endMs: window.endMs };
   }
 
-  /** Returns what `take` would, without counting. */
+  /** Returns the result of `take` without counting. */
   look(key: string, limit: WindowLimit): Window {
     const { used, endMs } = this.#find(key, limit.nowMs) ?? {
       used: 0,

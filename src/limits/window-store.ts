@@ -156,7 +156,7 @@ export interface Sweeping {
   readonly logger: Logger;
 }
 
-/** Deletes the shared windows that are over, now and then at an interval. */
+/** Deletes expired shared windows, now and at an interval. */
 export async function startSweeping({ database, clock, logger }: Sweeping): Promise<Poller> {
   const look = (): Promise<void> => sweepWindows(database, clock.now());
   const onError = (error: unknown): void =>

@@ -6,7 +6,7 @@ import { sql, type Sql } from '../sql/sql.ts';
 import type { InternalTable, Reader, Tuple } from '../storage/database.ts';
 import { parameterError } from './list-parameters.ts';
 
-/** The table that is listed, and what the caller may see of it. */
+/** The table that is listed, and the rows of it that the caller may see. */
 export interface ListSource {
   /** What follows SELECT: the columns of the tuples. */
   readonly columns: Sql;

@@ -4,7 +4,7 @@ import type { FilterTemplate } from '../filters/template.ts';
 import { holds, Slot, type SlotExample, type SlotTest, type SlotValue } from '../sql/slot.ts';
 import type { ConditionRequest } from './condition-request.ts';
 
-/** What differs between requests of one form. */
+/** The values that differ between requests of one form. */
 export interface PlanRequest extends ConditionRequest {
   /** The constants in the caller's filter. */
   readonly literals: readonly (string | number)[];
@@ -12,7 +12,7 @@ export interface PlanRequest extends ConditionRequest {
   readonly offset: number;
 }
 
-/** What a plan takes from each request that it is used for. */
+/** The values that a plan reads from each request. */
 export interface PlanInputs {
   readonly reads: readonly ((request: PlanRequest) => SlotValue)[];
   /** Whether the plan is right for a request with these values. */
@@ -25,7 +25,7 @@ export interface PlanInputs {
   readonly usesRequest: boolean;
 }
 
-/** Gives slots to the values of the request for which a plan is made, so that others can use the plan with theirs. */
+/** Assigns slots to the values of the request for which a plan is made, so that others can use the plan with theirs. */
 export class PlanSlots implements FilterSlots {
   readonly #request: PlanRequest;
   readonly #positions: FilterTemplate['positions'];

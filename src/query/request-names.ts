@@ -27,7 +27,7 @@ export interface RequestNamesContext extends PathContext {
 
 type Resolved = ReturnType<Resolve> | Path;
 
-/** Resolves names that begin with `@request.` or `@collection.` (http-api 8.2). What a request does not have is NULL, never an error. */
+/** Resolves names that begin with `@request.` or `@collection.` (http-api 8.2). A member that a request lacks is NULL, never an error. */
 export function resolveRequest(name: string, context: RequestNamesContext): Resolved {
   const [, other, alias, rest] = /^@collection\.(\w+)(?::(\w+))?\.(.+)$/.exec(name) ?? [];
   if (other !== undefined && rest !== undefined)

@@ -20,7 +20,7 @@ import { baseAlias, RecordScope } from './record-scope.ts';
 export interface RulePlan {
   readonly collection: Collection;
   readonly condition: Sql;
-  /** Set where the values of the request alone decide, and no statement is needed. */
+  /** Set where the values of the request alone decide, so that no statement is needed. */
   readonly constant: boolean | undefined;
   readonly inputs: PlanInputs;
   /** Statements that end in the condition, by form. */
@@ -33,13 +33,13 @@ export interface BoundRule {
   readonly values: readonly SlotValue[];
 }
 
-/** A filter as text, taken apart once. */
+/** A filter, parsed once from its text. */
 export interface FilterText {
   readonly text: string;
   readonly template: FilterTemplate;
 }
 
-/** Takes a filter apart. Throws a filter error for one that cannot be parsed. */
+/** Parses a filter. Throws a filter error for one that cannot be parsed. */
 export function toFilterText(text: string): FilterText {
   const template = filterTemplate(text);
   parseFilter(text);
@@ -51,7 +51,7 @@ export function wholeFilter(text: string): FilterText {
   return { text, template: { form: text, literals: [], positions: [] } };
 }
 
-/** What is planned: a rule as a collection stores it, a filter of the caller, or both. */
+/** The source of a plan: a rule as a collection stores it, a filter of the caller, or both. */
 export interface RuleForm {
   readonly collection: Collection;
   readonly rule?: string | undefined;
@@ -69,7 +69,7 @@ export interface RuleDefinitions {
 
 /** Characters per generation, for the plans of all instances of a process. */
 const plansLengthMax = 4 * 1024 * 1024;
-/** What a plan takes in memory besides the texts of its statements, counted as characters. */
+/** The size of a plan in memory besides the texts of its statements, counted as characters. */
 const planLength = 2_000;
 /** Plans of one form for values that make different conditions: empty and other texts, numbers and none. */
 const plansOfFormMax = 4;
@@ -79,7 +79,7 @@ const plans = new GenerationCache<string, readonly RulePlan[]>(plansLengthMax, (
 );
 
 /**
- * Returns the plan of a rule with the values of this request: one that was made before, where it is right for these. Throws broken_rule
+ * Returns the plan of a rule with the values of this request, from the cache where one is right for them. Throws broken_rule
  * for a rule that no longer compiles, bad_request for a filter.
  */
 export function bindRule(definitions: RuleDefinitions, form: RuleForm, request: ConditionRequest): BoundRule {
@@ -130,7 +130,7 @@ export function conditionOf({ plan, values }: BoundRule): Sql {
   return plan.constant === undefined ? bindSlots(plan.condition, values) : plan.condition;
 }
 
-/** How a statement begins that ends in a rule. */
+/** The beginning of a statement that ends in a rule. */
 export interface StatementBegin {
   /** Distinguishes it from others of the same plan. */
   readonly form: string;
@@ -150,7 +150,7 @@ export function statementOf({ plan, values }: BoundRule, { form, make, values: f
   return withValues(statement, [...first, ...conditionOf({ plan, values }).values]);
 }
 
-/** The rule that admits to all records, and the one that admits to none. */
+/** Returns a rule that admits all records, or none. */
 export function constantRule(collection: Collection, isTrue: boolean): BoundRule {
   return { plan: toPlan(collection, isTrue ? always : never, noInputs), values: [] };
 }

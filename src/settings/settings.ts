@@ -64,7 +64,7 @@ export interface Settings {
   };
 }
 
-/** The settings that take one of a few texts, by their paths: what each may be. */
+/** The settings with a closed set of texts: these texts by the path of the setting. */
 export const settingChoices = {
   /** Empty is PLAIN. */
   'smtp.authMethod': ['', 'PLAIN', 'LOGIN'],
@@ -168,7 +168,7 @@ export function mapSecrets<Tree extends Settings | JsonObject>(
   return walk(settings, '') as Tree;
 }
 
-/** Limits of what superusers may set, because all instances share the resources of the service. */
+/** Limits of settings, because all instances share the resources of the service. */
 export const settingsLimits = {
   textLengthMax: 2_000,
   listLengthMax: 200,

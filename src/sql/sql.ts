@@ -116,7 +116,7 @@ export function insertInto(table: Sql, columns: Sql, row: Sql): Sql {
   return withForm(sql`${into} VALUES (${row})`, { kind: 'insert', into, row });
 }
 
-/** The parts of what {@link insertInto} made. */
+/** The parts of a statement of {@link insertInto}. */
 export function insertedRow({ form }: Sql): { readonly into: Sql; readonly row: Sql } {
   assert(form?.kind === 'insert', 'each statement of a bulk insert inserts one row');
   return form;

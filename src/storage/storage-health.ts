@@ -6,7 +6,7 @@ export const storageFaults = ['disk', 'damage', 'unavailable'] as const;
 
 export type StorageFault = (typeof storageFaults)[number];
 
-/** How often what has failed is tried again. */
+/** How often failed places are probed. */
 const probeIntervalMs = 1_000;
 
 export interface StorageHealthOptions {

@@ -92,7 +92,7 @@ const gap = sql`CREATE TABLE "$gap" (
   PRIMARY KEY (endpoint, first)
 ) STRICT, WITHOUT ROWID`;
 
-// A replay is a job: its cursor goes over the log, and what it has taken is marked with its number.
+// A replay is a job: its cursor goes over the log, and its deliveries are marked with its number.
 const replay = sql`CREATE TABLE "$replay" (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,

@@ -114,7 +114,7 @@ const gap = sql`CREATE TABLE chancery.gap (
   PRIMARY KEY (instance_id, endpoint, first)
 )`;
 
-// A replay is a job: its cursor goes over the log, and what it has taken is marked with its number.
+// A replay is a job: its cursor goes over the log, and its deliveries are marked with its number.
 const replay = sql`CREATE TABLE chancery.replay (
   instance_id text COLLATE "C" NOT NULL,
   number bigint GENERATED ALWAYS AS IDENTITY,

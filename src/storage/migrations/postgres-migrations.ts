@@ -8,7 +8,7 @@ import { storedFilters } from './stored-filters.ts';
 
 /**
  * The schema `chancery`: the internal tables that all instances share, each key beginning with the instance. They hold what the
- * tables of control-migrations and instance-migrations hold; what is text there is text here, compared bytewise.
+ * tables of control-migrations and instance-migrations hold; text columns are text here, too, compared bytewise.
  */
 const schema = sql`CREATE SCHEMA IF NOT EXISTS chancery`;
 

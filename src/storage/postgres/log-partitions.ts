@@ -73,7 +73,7 @@ export async function makePartitions(
   tx: Transaction,
   { size, position = 0 }: PartitionNeed,
 ): Promise<number> {
-  // A statement of its own, so that what follows sees what the holder of the lock has made.
+  // A statement of its own, so that the next one sees the partitions that the holder of the lock has made.
   await tx.tuples(
     sql`SELECT pg_advisory_xact_lock(${makingKey}), set_config('lock_timeout', ${String(lockMsMax)}, true)`,
   );

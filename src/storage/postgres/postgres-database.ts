@@ -44,7 +44,7 @@ export interface PostgresOptions {
   readonly definitions?: Definitions;
   /** Where commits and statements are counted; undefined for a database without metrics. */
   readonly counts?: StorageCounts;
-  /** Called with what a read or a write has failed by. */
+  /** Called with the error of a failed read or write. */
   readonly onFailure?: (error: unknown) => void;
   /** The name of the advisory lock that exclusive works take alone; by default the instance's id. */
   readonly lockName?: string;

@@ -239,7 +239,7 @@ export class PostgresTransaction implements Transaction {
 
 /** How long a statement of a transaction may take, in milliseconds. */
 interface StatementTimes {
-  /** For a search: what it finds, or what it waits for, is up to clients. */
+  /** For a search, whose duration is up to clients. */
   readonly searchMs: number;
   readonly otherMs: number;
 }

@@ -92,7 +92,7 @@ export class StatementNames {
 }
 
 /**
- * COPY … FROM STDIN, which costs the node half of what an INSERT of many rows does, and the server four fifths. The rows are sent
+ * COPY … FROM STDIN, which costs the node half as much as an INSERT of many rows, and the server four fifths. The rows are sent
  * without waiting for the server's CopyInResponse, so that the COPY can be pipelined as any other statement. If it fails, the server
  * drops the remaining rows ("COPY Operations" in the manual's chapter on the protocol).
  */

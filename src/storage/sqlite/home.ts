@@ -226,7 +226,7 @@ interface FileOptions extends SqliteOptions, Pick<MigrateOptions, 'onNotice'> {
   readonly copies?: UpgradeCopies;
   /** Left out for a file that may lose changes. */
   readonly checks?: Partial<OpeningChecks> | undefined;
-  /** Called when the file is open; what it returns, when it is closed. */
+  /** Called when the file is open; the function that it returns is called when it is closed. */
   readonly onOpened?: (file: SqliteFile) => () => void;
 }
 

@@ -12,7 +12,7 @@ const MARK = /^(?<pages>\d{1,15}) (?<fileTime>\d{1,25})\n$/;
 
 /**
  * Notices that a write-ahead log was removed or cut while nothing had the file open. SQLite takes a file without its log for a whole
- * one, although the log may hold much of what was acknowledged.
+ * one, although the log may hold many acknowledged writes.
  *
  * A server writes down every second, in `data.db-mark` beside `data.db`, how many pages are in the log, if it holds any that the file
  * lacks. For as long as the file is not written after that, the log must still hold them: a crash loses no committed page, and a log

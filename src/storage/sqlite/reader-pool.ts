@@ -107,7 +107,7 @@ export class ReaderPool {
     return Math.max(budgetMsMin, budgetMsMax - this.#wastedMs);
   }
 
-  /** Notes a search that has used up its budget in vain. */
+  /** Notes a search that has used up its budget without a result. */
   waste(tookMs: number): void {
     if (this.#wastedMs === 0) setImmediate(() => (this.#wastedMs = 0));
     this.#wastedMs += tookMs;

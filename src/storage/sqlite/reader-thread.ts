@@ -87,7 +87,7 @@ export class ReaderThread {
   }
 }
 
-/** Throws what a search has failed with. */
+/** Throws the error of a failed search. */
 function requireRows(answer: FromReader): Extract<FromReader, { kind: 'rows' }> {
   if (answer.kind === 'rows') return answer;
   throw answer.kind === 'closed' ? new Error('The reader thread gave no answer.') : toError(answer);

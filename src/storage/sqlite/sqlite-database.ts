@@ -26,13 +26,13 @@ export interface SqliteOptions {
   readonly groupMs?: number;
   /** For a file whose definitions this process keeps in memory. */
   readonly definitions?: SqliteDefinitions;
-  /** For a file that clients search: what takes long is then left to threads. */
+  /** For a file that clients search: long searches then run in threads. */
   readonly readers?: ReaderPool;
-  /** For a file whose tables are altered: what takes long is then done by threads. */
+  /** For a file whose tables are altered: long changes then run in threads. */
   readonly writers?: WriterThreads;
   /** Where commits and statements are counted; undefined for a file without metrics. */
   readonly counts?: StorageCounts;
-  /** Called with what a read or a write has failed by. */
+  /** Called with the error of a failed read or write. */
   readonly onFailure?: (error: unknown) => void;
   /** Called when the file begins to be closed. */
   readonly onStopped?: () => void;
@@ -78,7 +78,7 @@ class SqliteDatabase implements SqliteFile {
   /** By the text of a search, whether the last one was slow, although it may have had other values. */
   readonly #slowTexts = new GenerationCache<string, boolean>(slowTextsLengthMax, (_, { length }) => length);
   #isViewing = false;
-  /** Whether the view outlives its turn: what was committed since is not on the disk yet. */
+  /** Whether the view outlives its turn: later commits are not on the disk yet. */
   #isHeld = false;
   /** The number of the file in its file system. */
   #inode: string | undefined;
@@ -317,7 +317,7 @@ class SqliteDatabase implements SqliteFile {
     return this.#reader;
   }
 
-  /** Begins a view of what is on the disk, which all reads share until a commit is there, too. */
+  /** Begins a view of the data on the disk, which all reads share until a commit is on the disk, too. */
   #holdView(): void {
     this.#endView();
     this.#state.now(this.#view());

@@ -23,7 +23,7 @@ export interface WriteQueueOptions {
   /** Called outside a transaction when `isOutdated` was true. May await nothing but reads. */
   readonly refresh?: () => Promise<void>;
   readonly counts?: StorageCounts | undefined;
-  /** Called with what a group or a work has failed by. */
+  /** Called with the error of a failed group or work. */
   readonly onFailure?: ((error: unknown) => void) | undefined;
 }
 
@@ -41,7 +41,7 @@ export type WorkResult =
   | { readonly kind: 'kept'; readonly value: unknown; readonly callbacks: readonly (() => void)[] }
   | { readonly kind: 'rolled_back'; readonly error: unknown };
 
-/** What a group has done: the outcomes of the works that it has begun, and what is called after the commit for rows of several works. */
+/** The outcomes of the works that a group has begun, and the callbacks after the commit for rows of several works. */
 export interface GroupRun {
   readonly outcomes: readonly WorkResult[];
   readonly callbacks: readonly (() => void)[];

@@ -3,10 +3,10 @@ import type { Clock } from '../../base/clock.ts';
 import { QueryTimeout } from '../engine-errors.ts';
 import { OverBudget } from './deadline.ts';
 
-/** The part of all time that the budget gets back: what slow searches in writes may take of this thread in the long run. */
+/** The share of time by which the budget recovers: the most that slow searches in writes take of this thread in the long run. */
 const refill = 0.1;
 
-/** Searches that take no longer cost nothing: what an index answers is over much sooner. */
+/** Shorter searches cost nothing: a search by an index ends much sooner. */
 const quickMs = 1;
 
 /** The size of a generation of the texts of slow searches, in characters. */
@@ -24,7 +24,7 @@ interface SlowText {
  * The time that searches in the writes of one file may take. A write runs on the thread that serves all instances, and its rules take as
  * long as their owner makes them: without a budget a few guests of one instance would stop all others for as long as they like.
  *
- * The budget is one query timeout, and gets back a tenth of the time that passes. Only time that was really used is taken from it, and none
+ * The budget is one query timeout, and recovers by a tenth of the time that passes. Only time that was really used is taken from it, and none
  * for quick searches: so rules that an index answers go on whatever others use up. A search that needs more than is left is only given the
  * time of a quick one, which is little even where SQLite looks at the clock late, and leaves the rest to grow until the search can be run.
  */
