@@ -134,9 +134,9 @@ function readJson(place: string, { status, type, text, location }: ReceivedAnswe
   } catch {
     // Said below.
   }
-  const found = type === '' ? 'something else' : type.split(';', 1)[0];
+  const format = type === '' ? 'something else' : type.split(';', 1)[0];
   throw new Unreachable(
-    `${place} is not Chancery: it answered ${status} with ${found} where JSON was expected.`,
+    `${place} is not Chancery: it answered ${status} with ${format} where JSON was expected.`,
   );
 }
 

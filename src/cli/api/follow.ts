@@ -20,7 +20,7 @@ const pollMs = 1_000;
 /** Every look is at the newest of this many items, and at the pages behind them while all of one is new. */
 const pageSize = 200;
 const pagesMax = 20;
-const seenMax = pageSize * pagesMax * 2;
+const statesMax = pageSize * pagesMax * 2;
 
 /** Shows what is new in a list until Ctrl-C. A service that is away for a while, as at its restart, is waited for. */
 export async function follow(
@@ -28,13 +28,13 @@ export async function follow(
   io: CommandIo,
   { list, interrupt }: { readonly list: FollowedList; readonly interrupt: AbortSignal },
 ): Promise<void> {
-  const seen = new Map<string, string>();
-  const first = await readNew(api, list, { seen, isFirst: true, interrupt });
+  const states = new Map<string, string>();
+  const first = await readNew(api, list, { states, isFirst: true, interrupt });
   let isRead = first === undefined || (await list.show(list.limit === 0 ? [] : first.slice(-list.limit)));
   let isAway = false;
   while (isRead && (await wait(interrupt))) {
     try {
-      const items = await readNew(api, list, { seen, isFirst: false, interrupt });
+      const items = await readNew(api, list, { states, isFirst: false, interrupt });
       isAway = false;
       if (items !== undefined && items.length > 0) isRead = await list.show(items);
     } catch (error) {
@@ -59,7 +59,7 @@ function isPassing(error: unknown): error is Error {
 
 interface Look {
   /** States by the ids of items, of which the oldest are forgotten. */
-  readonly seen: Map<string, string>;
+  readonly states: Map<string, string>;
   readonly isFirst: boolean;
   readonly interrupt: AbortSignal;
 }
@@ -68,7 +68,7 @@ interface Look {
 async function readNew(
   api: Api,
   { path, filter, stateOf }: FollowedList,
-  { seen, isFirst, interrupt }: Look,
+  { states, isFirst, interrupt }: Look,
 ): Promise<readonly JsonObject[] | undefined> {
   const fresh = new Map<string, JsonObject>();
   for (let page = 1; page <= pagesMax; page += 1) {
@@ -81,22 +81,22 @@ async function readNew(
         return undefined;
       });
     if (items === undefined) return undefined;
-    const unseen = items.filter((item) => seen.get(String(item['id'])) !== stateOf(item));
+    const newItems = items.filter((item) => states.get(String(item['id'])) !== stateOf(item));
     // What comes meanwhile moves others to the next page: those are there twice.
-    for (const item of unseen) fresh.set(String(item['id']), fresh.get(String(item['id'])) ?? item);
-    if (isFirst || unseen.length < pageSize) break;
+    for (const item of newItems) fresh.set(String(item['id']), fresh.get(String(item['id'])) ?? item);
+    if (isFirst || newItems.length < pageSize) break;
   }
-  for (const [id, item] of fresh) remember(seen, id, stateOf(item));
+  for (const [id, item] of fresh) remember(states, id, stateOf(item));
   // The service answers the newest first, also of one millisecond, which the sort leaves in their order.
   return [...fresh.values()].toReversed().toSorted((one, other) => compare(timeOf(one), timeOf(other)));
 }
 
-function remember(seen: Map<string, string>, id: string, state: string): void {
-  seen.delete(id);
-  seen.set(id, state);
-  if (seen.size <= seenMax) return;
-  const [oldest] = seen.keys();
-  if (oldest !== undefined) seen.delete(oldest);
+function remember(states: Map<string, string>, id: string, state: string): void {
+  states.delete(id);
+  states.set(id, state);
+  if (states.size <= statesMax) return;
+  const [oldest] = states.keys();
+  if (oldest !== undefined) states.delete(oldest);
 }
 
 function compare(one: string, other: string): number {

@@ -26,8 +26,8 @@ export async function findProfile(
 ): Promise<Profile | undefined> {
   if (folder === undefined) return undefined;
   const { current, byName } = await readProfiles(folder);
-  const wanted = name ?? current;
-  return wanted === undefined ? undefined : byName.get(wanted);
+  const profile = name ?? current;
+  return profile === undefined ? undefined : byName.get(profile);
 }
 
 /** Returns the profile of a service, to be used with its URL only: a token must go to nobody else. */

@@ -60,14 +60,14 @@ async function serviceOf({ kind, url, profile, token, folder }: ClientConfig): P
     const base = baseOf(url);
     return { url: base, token: token ?? (await findProfileOf(folder, base))?.token };
   }
-  const found = await findProfile(folder, profile);
-  if (found === undefined && profile !== undefined)
+  const stored = await findProfile(folder, profile);
+  if (stored === undefined && profile !== undefined)
     throw new ConfigError(
       `There is no profile ${profile}: sign in with chancery login --profile ${profile}.`,
     );
-  if (found === undefined && kind === undefined && token !== undefined)
+  if (stored === undefined && kind === undefined && token !== undefined)
     throw new ConfigError('--token is for a service: name it with --url.');
-  return found === undefined ? undefined : { url: found.url, token: token ?? found.token };
+  return stored === undefined ? undefined : { url: stored.url, token: token ?? stored.token };
 }
 
 /**

@@ -70,12 +70,12 @@ function addShow(parent: Command, io: CommandIo): void {
 function summaryOf(definition: JsonObject): JsonObject {
   const { id, name, type, system, indexes } = definition;
   const rules = Object.entries(definition).filter(([member]) => member.endsWith('Rule'));
-  const shown = rules.map(([member, rule]): [string, unknown] => [
+  const ruleEntries = rules.map(([member, rule]): [string, unknown] => [
     member,
     rule === null ? '(superusers only)' : rule === '' ? '(everyone)' : rule,
   ]);
   const fields = fieldsOf(definition).map(({ name: field, type: of }) => `${String(field)}:${String(of)}`);
-  return { id, name, type, system, fields, ...Object.fromEntries(shown), indexes };
+  return { id, name, type, system, fields, ...Object.fromEntries(ruleEntries), indexes };
 }
 
 function fieldsOf({ fields }: JsonObject): readonly JsonObject[] {
@@ -93,9 +93,9 @@ function addCreate(parent: Command, io: CommandIo): void {
     const fields = [...fieldsOf(definition), ...args.map(readField)];
     const body = { ...definition, name, fields };
     const answer = await withApi(command, io, (api) => api.request('POST', '/api/collections', { body }));
-    const made = objectOf(answer);
-    if (isSet(command, 'json')) await showJson(io, made);
-    else await print(io, `Collection ${name} created with the id ${String(made['id'])}.\n`);
+    const collection = objectOf(answer);
+    if (isSet(command, 'json')) await showJson(io, collection);
+    else await print(io, `Collection ${name} created with the id ${String(collection['id'])}.\n`);
   });
 }
 

@@ -34,15 +34,15 @@ const hidden = '(hidden)';
 
 function itemOf(sources: Sources, option: FlagDefinition): JsonObject {
   const { name, description, isSecret = false } = option;
-  const found = findValue(sources, name);
-  const value = found === undefined ? '' : isSecret ? hidden : found.text;
+  const setting = findValue(sources, name);
+  const value = setting === undefined ? '' : isSecret ? hidden : setting.text;
   return {
     name,
     flag: option === keyOption ? null : `--${name}`,
     variable: variableOf(name),
-    value: found === undefined ? null : value,
-    source: found?.source ?? null,
-    from: fromText(sources, name, found?.source),
+    value: setting === undefined ? null : value,
+    source: setting?.source ?? null,
+    from: fromText(sources, name, setting?.source),
     description,
   };
 }

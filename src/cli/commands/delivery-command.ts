@@ -55,13 +55,13 @@ function addChoice(command: Command): void {
 /** Returns the condition that `--status` makes. Throws ConfigError for a status that there is not. */
 function statusesOf(command: Command): readonly string[] {
   const status = textOf(command, 'status');
-  const wanted = status?.split(',').map((one) => one.trim());
-  const unknown = wanted?.find((one) => !deliveryStatuses.some((status) => status === one));
+  const statuses = status?.split(',').map((one) => one.trim());
+  const unknown = statuses?.find((one) => !deliveryStatuses.some((status) => status === one));
   if (unknown !== undefined)
     throw new ConfigError(
       `--status must be of ${deliveryStatuses.join(', ')}, not ${JSON.stringify(unknown)}.`,
     );
-  return wanted === undefined ? [] : [anyOf(wanted.map((one) => `status = ${printText(one)}`))];
+  return statuses === undefined ? [] : [anyOf(statuses.map((one) => `status = ${printText(one)}`))];
 }
 
 /** Returns the condition that `--endpoint` makes. */
@@ -81,11 +81,11 @@ function addShow(parent: Command, io: CommandIo): void {
   addApiFlags(command);
   command.action(async (id: string) => {
     const isJson = isSet(command, 'json');
-    const shown = await withApi(command, io, async (api) => {
+    const item = await withApi(command, io, async (api) => {
       const delivery = objectOf(await api.request('GET', deliveryPath(id)));
       return isJson ? delivery : storyOf(delivery, await urlOf(api, String(delivery['endpoint'])));
     });
-    await showItem(io, shown, { isJson });
+    await showItem(io, item, { isJson });
   });
 }
 

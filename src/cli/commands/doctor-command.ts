@@ -24,9 +24,9 @@ export function doctorCommand(io: CommandIo): Command {
   addApiFlags(command);
   command.action(async () => {
     const url = await findServiceUrl(command, io);
-    const seen = url === undefined ? await checkData(configOf(command, io)) : await checkConnection(url);
-    const inside = await checkInside(command, io, seen);
-    const checks = [checkNode(), ...seen, ...inside];
+    const outside = url === undefined ? await checkData(configOf(command, io)) : await checkConnection(url);
+    const inside = await checkInside(command, io, outside);
+    const checks = [checkNode(), ...outside, ...inside];
     await showChecks(io, checks, { isJson: isSet(command, 'json'), verdict: 'well' });
     if (!hasNoFailure(checks)) throw new CommandError(exitCodes.no, '');
   });
@@ -72,10 +72,10 @@ async function checkPostgres(config: Config): Promise<Check> {
 async function checkInside(
   command: Command,
   io: CommandIo,
-  seen: readonly Check[],
+  outside: readonly Check[],
 ): Promise<readonly Check[]> {
-  const isOpenable = hasNoFailure(seen.filter(({ name }) => name !== 'certificate' && name !== 'clock'));
-  const isOfThisVersion = seen.every(({ name, state }) => name !== 'migrations' || state === 'ok');
+  const isOpenable = hasNoFailure(outside.filter(({ name }) => name !== 'certificate' && name !== 'clock'));
+  const isOfThisVersion = outside.every(({ name, state }) => name !== 'migrations' || state === 'ok');
   if (!isOpenable || !isOfThisVersion)
     return [
       { name: 'instance', state: 'warning', message: 'It was not looked at.', advice: 'See above first.' },

@@ -56,8 +56,8 @@ function addCreate(parent: Command, io: CommandIo): void {
     const answer = await withApi(command, io, (api) => api.request('POST', endpointsPath, { body }));
     const endpoint = objectOf(answer);
     if (isSet(command, 'json')) return showJson(io, endpoint);
-    const { warnings, ...shown } = endpoint;
-    await showItem(io, shownOf(shown, {}), { isJson: false });
+    const { warnings, ...members } = endpoint;
+    await showItem(io, shownOf(members, {}), { isJson: false });
     warn(io, warnings);
   });
 }
@@ -177,8 +177,8 @@ function addRotate(parent: Command, io: CommandIo): void {
       ),
     );
     if (isSet(command, 'json')) return showJson(io, answer);
-    const { warnings, ...shown } = answer;
-    await showItem(io, shown, { isJson: false });
+    const { warnings, ...members } = answer;
+    await showItem(io, members, { isJson: false });
     warn(io, warnings);
   });
 }

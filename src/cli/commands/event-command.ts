@@ -102,15 +102,15 @@ function addWhy(parent: Command, io: CommandIo): void {
   addApiFlags(command);
   command.action(async (id: string) => {
     const lines = await withApi(command, io, async (api) => {
-      const found: JsonObject[] = [];
+      const reasons: JsonObject[] = [];
       let cursor: unknown = '';
       while (typeof cursor === 'string') {
         const query = { endpoint: textOf(command, 'endpoint'), perPage: '500', cursor };
         const answer = await api.request('GET', `${path}/${encodeURIComponent(id)}/why`, { query });
-        found.push(...itemsOf(answer));
+        reasons.push(...itemsOf(answer));
         cursor = objectOf(answer)['nextCursor'];
       }
-      return found;
+      return reasons;
     });
     await showList(io, lines, { columns: whyColumns, isJson: isSet(command, 'json') });
   });

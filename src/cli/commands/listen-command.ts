@@ -11,7 +11,7 @@ import { type Api, ApiRefusal, objectOf } from '../api/api.ts';
 import { CommandError, exitCodes } from '../terminal/command-error.ts';
 import { endpointIdOf } from '../webhooks/find-endpoint.ts';
 import { isSet, textOf } from '../terminal/flags.ts';
-import { type HeardEvent, hearEvents } from '../webhooks/hear-events.ts';
+import { type ReceivedEvent, subscribeToEvents } from '../webhooks/event-subscription.ts';
 import { type CommandIo, note, print, printStyled, untilInterrupted } from '../terminal/print.ts';
 import { colorsOf, jsonText } from '../terminal/show.ts';
 import { addApiFlags, withApi } from '../api/with-api.ts';
@@ -38,7 +38,7 @@ export function listenCommand(io: CommandIo): Command {
     const options = await readOptions(command);
     const isJson = isSet(command, 'json');
     const tell = (text: string): void => note(io, `${printable(text)}\n`);
-    const show = (event: HeardEvent): Promise<boolean> =>
+    const show = (event: ReceivedEvent): Promise<boolean> =>
       isJson ? print(io, `${jsonText(event)}\n`) : printStyled(io, lineOf(io, event));
     await untilInterrupted(io, (interrupt) =>
       withApi(command, io, async (api) => {
@@ -47,7 +47,14 @@ export function listenCommand(io: CommandIo): Command {
         const start = await startOf(api, options, interrupt);
         tell(`Listening to ${api.place}. Ctrl-C ends it.`);
         if (options.isNewSecret) tell(`Signed with ${options.secret}, a secret for this run alone.`);
-        const end = await hearEvents(api, { ...options, endpoint, start, interrupt, show, note: tell });
+        const end = await subscribeToEvents(api, {
+          ...options,
+          endpoint,
+          start,
+          interrupt,
+          show,
+          note: tell,
+        });
         tell(`Go on from here with --since ${end}`);
       }).catch((error: unknown) => {
         // Ended while it was still connecting.
@@ -78,14 +85,14 @@ async function readOptions(command: Command): Promise<ListenOptions> {
     throw new ConfigError(
       `--forward must be a URL like http://127.0.0.1:3000/, not ${JSON.stringify(forward)}.`,
     );
-  const given = await readSecret(command);
-  const isNewSecret = given === undefined && endpoint === undefined && forward !== undefined;
+  const secret = await readSecret(command);
+  const isNewSecret = secret === undefined && endpoint === undefined && forward !== undefined;
   const events = textOf(command, 'events');
   for (const kind of events?.split(',') ?? []) requireKind(kind);
   return {
     forward,
     endpoint,
-    secret: isNewSecret ? newSigningSecret() : given,
+    secret: isNewSecret ? newSigningSecret() : secret,
     isNewSecret,
     since: textOf(command, 'since') ?? 'now',
     query: { events, collections: textOf(command, 'collections'), filter: textOf(command, 'filter') },
@@ -94,8 +101,9 @@ async function readOptions(command: Command): Promise<ListenOptions> {
 
 function requireKind(kind: string): void {
   if (recordEventKinds.some((one) => one === kind)) return;
-  const meant = nearestName(kind, recordEventKinds);
-  const hint = meant === undefined ? `expected ${recordEventKinds.join(', ')}.` : `did you mean ${meant}?`;
+  const nearest = nearestName(kind, recordEventKinds);
+  const hint =
+    nearest === undefined ? `expected ${recordEventKinds.join(', ')}.` : `did you mean ${nearest}?`;
   throw new ConfigError(`--events: there is no event ${JSON.stringify(kind)}: ${hint}`);
 }
 
@@ -135,7 +143,7 @@ async function startOf(
 }
 
 /** Returns an event as a line: when, what, of which record, its id, and what became of it. */
-function lineOf(io: CommandIo, event: HeardEvent): string {
+function lineOf(io: CommandIo, event: ReceivedEvent): string {
   const { time, event: kind, collection, record, id, signature, forward } = event;
   const { dim, green, red, bold } = colorsOf(io);
   const parts = [

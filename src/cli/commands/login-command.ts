@@ -27,8 +27,8 @@ export function loginCommand(io: CommandIo): Command {
     const client = clientOf(flagsOf(command), io);
     const { profile = profileDefault } = client;
     const folder = requireFolder(client);
-    const wanted = client.isFromFolder ? undefined : client.url;
-    const url = wanted ?? (await ask(io, 'URL of the service: ', '--url'));
+    const configured = client.isFromFolder ? undefined : client.url;
+    const url = configured ?? (await ask(io, 'URL of the service: ', '--url'));
     const place = { url, instance: client.instance, version };
     const api = remoteApi({ ...place, token: client.token });
     const token = client.token ?? (await signIn(api, command, io));

@@ -48,8 +48,8 @@ export async function runCommand(line: readonly string[], io: CommandIo): Promis
   const [name = ''] = args;
   // Completion is made from all of them.
   const isAlone = Object.hasOwn(commands, name) && name !== 'completion';
-  const wanted = isAlone ? [commands[name]] : Object.values(commands);
-  for (const load of wanted) if (load !== undefined) program.addCommand((await load())(io));
+  const loaders = isAlone ? [commands[name]] : Object.values(commands);
+  for (const load of loaders) if (load !== undefined) program.addCommand((await load())(io));
   prepare(program, io);
   try {
     await program.parseAsync(upToUnknown(program, args), { from: 'user' });
@@ -88,8 +88,8 @@ function prepare(command: Command, io: CommandIo): void {
 /** Adds what was probably meant to a value that is none of its choices, as commander does for names. */
 function withHint(text: string): string {
   const [, value, choices] = / '([^']*)' is invalid\. Allowed choices are (.*)\.$/.exec(text) ?? [];
-  const meant = value === undefined ? undefined : nearestName(value, choices?.split(', ') ?? []);
-  return meant === undefined ? text : `${text} (Did you mean ${meant}?)`;
+  const nearest = value === undefined ? undefined : nearestName(value, choices?.split(', ') ?? []);
+  return nearest === undefined ? text : `${text} (Did you mean ${nearest}?)`;
 }
 
 /**
@@ -103,9 +103,9 @@ function upToUnknown(program: Command, args: readonly string[]): readonly string
     if (name.startsWith('-') || command.commands.length === 0) break;
     if (name === 'help') continue;
     path.push(name);
-    const found = command.commands.find((child) => child.name() === name);
-    if (found === undefined) return path;
-    command = found;
+    const subcommand = command.commands.find((child) => child.name() === name);
+    if (subcommand === undefined) return path;
+    command = subcommand;
   }
   return args;
 }

@@ -39,10 +39,10 @@ function addDump(parent: Command, io: CommandIo): void {
   addApiFlags(command);
   command.action(async (folder: string) => {
     const all = await withApi(command, io, readCollections);
-    const wanted = all.filter(({ system }) => system !== true || isSet(command, 'system'));
-    const dumped = await writeSchema(folder, wanted, { all, isPruning: isSet(command, 'prune') });
+    const definitions = all.filter(({ system }) => system !== true || isSet(command, 'system'));
+    const dumped = await writeSchema(folder, definitions, { all, isPruning: isSet(command, 'prune') });
     if (isSet(command, 'json')) await showJson(io, dumped);
-    else await print(io, dumpText(folder, wanted.length, dumped));
+    else await print(io, dumpText(folder, definitions.length, dumped));
   });
 }
 
@@ -54,8 +54,8 @@ function dumpText(folder: string, count: number, dumped: readonly DumpedFile[]):
       : `${file} ${state}`,
   );
   const written = changed.filter(({ state }) => state === 'written').length;
-  const said = `${countOf(count, 'definition')} in ${folder}, ${written} of them changed.`;
-  return [...lines, said].map((line) => `${printable(line)}\n`).join('');
+  const total = `${countOf(count, 'definition')} in ${folder}, ${written} of them changed.`;
+  return [...lines, total].map((line) => `${printable(line)}\n`).join('');
 }
 
 function addDiff(parent: Command, io: CommandIo): void {

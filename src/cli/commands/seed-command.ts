@@ -76,9 +76,9 @@ async function makeDemo(api: Api, io: CommandIo): Promise<Demo> {
 
 /** Throws when one of the collections is there: its records would be somebody's. */
 async function refuseExisting(api: Api, names: readonly string[]): Promise<void> {
-  const taken = (await namesOfCollections(api)).filter((name) => names.includes(name));
-  if (taken.length === 0) return;
-  const message = `${api.place} has collections of these names already: ${taken.join(', ')}. Nothing was made.`;
+  const existing = (await namesOfCollections(api)).filter((name) => names.includes(name));
+  if (existing.length === 0) return;
+  const message = `${api.place} has collections of these names already: ${existing.join(', ')}. Nothing was made.`;
   throw new CommandError(exitCodes.refused, message);
 }
 
@@ -113,9 +113,9 @@ function sendBatch(sender: RecordSender, { collection, records }: Records, sent:
 async function firstWebhook(api: Api, catcher: string, secret: string): Promise<FirstWebhook | undefined> {
   for (let waitedMs = 0; waitedMs <= webhookMs; waitedMs += lookMs) {
     const { requests } = objectOf(await api.request('GET', `/api/webhooks/catchers/${catcher}`));
-    const kept: unknown = Array.isArray(requests) ? requests.at(-1) : undefined;
-    if (isJsonObject(kept) && isJsonObject(kept['headers']))
-      return verified(String(kept['body']), kept['headers'], secret);
+    const latest: unknown = Array.isArray(requests) ? requests.at(-1) : undefined;
+    if (isJsonObject(latest) && isJsonObject(latest['headers']))
+      return verified(String(latest['body']), latest['headers'], secret);
     await delay(lookMs);
   }
   return undefined;
@@ -137,12 +137,12 @@ function verified(body: string, headers: JsonObject, secret: string): FirstWebho
 }
 
 function textOfDemo({ place, records, account, endpoint, webhook }: Demo): string {
-  const made = Object.entries(records).map(([name, count]) => `${count} ${name}`);
+  const countTexts = Object.entries(records).map(([name, count]) => `${count} ${name}`);
   const first =
     webhook === null
       ? 'No webhook came yet: they are sent while a server runs on this data.'
       : `The first webhook came: ${webhook.event} ${webhook.id}, its signature is ${webhook.isGenuine ? 'right' : 'WRONG'}.`;
-  return `Made in ${place}: ${made.join(', ')}.
+  return `Made in ${place}: ${countTexts.join(', ')}.
 
 A customer signs in with     ${account.email}  ${account.password}
 Webhooks of orders go to     a catcher, which shows them for an hour:

@@ -17,9 +17,9 @@ export function superuserCommand(io: CommandIo): Command {
   upsert.argument('<email>').argument('[password]', 'shown to others on this machine while it runs');
   upsert.option('--password-stdin', 'read the password from standard input');
   addInstanceFlags(upsert);
-  upsert.action(async (email: string, given: string | undefined) => {
+  upsert.action(async (email: string, argument: string | undefined) => {
     const password = await readPassword(
-      given,
+      argument,
       upsert.opts()['passwordStdin'] === true ? io.stdin : undefined,
     );
     const work = (instance: Instance): Promise<string> => upsertSuperuser(instance, email, password);
@@ -45,9 +45,9 @@ export function superuserCommand(io: CommandIo): Command {
 }
 
 /** Of standard input all is the password, but for one line end behind it. */
-async function readPassword(given: string | undefined, stdin: Readable | undefined): Promise<string> {
-  if (given !== undefined && stdin === undefined) return given;
-  if (given !== undefined || stdin === undefined)
+async function readPassword(argument: string | undefined, stdin: Readable | undefined): Promise<string> {
+  if (argument !== undefined && stdin === undefined) return argument;
+  if (argument !== undefined || stdin === undefined)
     throw new ConfigError('Expected either a password or --password-stdin.');
   const input = await text(stdin);
   return input.replace(/\r?\n$/, '');

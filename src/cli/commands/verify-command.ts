@@ -28,11 +28,11 @@ export function verifyCommand(io: CommandIo): Command {
   command.option('--json', 'print JSON');
   command.action(async (file: string) => {
     // The option collects texts.
-    const given = command.opts()['headers'] as readonly string[] | undefined;
-    if (given === undefined) throw new ConfigError('There are no headers: give them by --headers.');
+    const sources = command.opts()['headers'] as readonly string[] | undefined;
+    if (sources === undefined) throw new ConfigError('There are no headers: give them by --headers.');
     const checks = diagnoseWebhook({
       secret: await readSecret(command),
-      headers: await readHeaders(given),
+      headers: await readHeaders(sources),
       body: file === '-' ? await buffer(io.stdin) : await readFile(file),
       nowSeconds: readTime(textOf(command, 'at')),
       toleranceSeconds: numberOf(command, 'tolerance', { min: 0, max: 999_999_999 }) ?? 0,
@@ -62,14 +62,14 @@ function readTime(text: string | undefined): number {
 type Headers = Map<string, readonly string[]>;
 
 /** Reads headers from lines and files. Throws ConfigError for what has none. */
-async function readHeaders(given: readonly string[]): Promise<Headers> {
+async function readHeaders(sources: readonly string[]): Promise<Headers> {
   const headers: Headers = new Map();
-  for (const one of given) {
+  for (const one of sources) {
     const line = headerLine(one);
-    const found = line === undefined ? headersIn(await readFile(one, 'utf8')) : [line];
-    if (found.length === 0)
+    const pairs = line === undefined ? headersIn(await readFile(one, 'utf8')) : [line];
+    if (pairs.length === 0)
       throw new ConfigError(`There are no headers in ${one}: expected lines of "name: value", or JSON.`);
-    for (const [name, value] of found) headers.set(name, [...(headers.get(name) ?? []), value]);
+    for (const [name, value] of pairs) headers.set(name, [...(headers.get(name) ?? []), value]);
   }
   return headers;
 }

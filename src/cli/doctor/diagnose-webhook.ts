@@ -29,8 +29,10 @@ function checkHeaders(webhook: ReceivedWebhook): Check {
   const name = 'headers';
   const missing = standardHeaders.filter((header) => headerOf(webhook, header) === '');
   if (missing.length > 0) {
-    const found = [...webhook.headers.keys()].filter((header) => /^(?:webhook|x-service|svix)-/.test(header));
-    const others = found.length === 0 ? 'none' : found.join(', ');
+    const similar = [...webhook.headers.keys()].filter((header) =>
+      /^(?:webhook|x-service|svix)-/.test(header),
+    );
+    const others = similar.length === 0 ? 'none' : similar.join(', ');
     return {
       name,
       state: 'failure',

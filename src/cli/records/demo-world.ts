@@ -106,13 +106,13 @@ function product(number: number): JsonObject {
 }
 
 function order(number: number, now: number): JsonObject {
-  const chosen = range(1 + (number % 3)).map((step) => (number * 5 + step * 7) % counts.products);
-  const cents = chosen.reduce((sum, one) => sum + Math.round(priceOf(one) * 100), 0);
+  const products = range(1 + (number % 3)).map((step) => (number * 5 + step * 7) % counts.products);
+  const cents = products.reduce((sum, one) => sum + Math.round(priceOf(one) * 100), 0);
   return {
     id: idOf('order', number),
     number: 1_000 + number,
     customer: idOf('customer', (number * 3) % counts.customers),
-    products: chosen.map((one) => idOf('product', one)),
+    products: products.map((one) => idOf('product', one)),
     status: at(states, number % 9 === 0 ? 3 : number % 3),
     total: cents / 100,
     ordered: new Date(now - ((counts.orders - number) * dayMs) / 5).toISOString(),

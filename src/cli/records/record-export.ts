@@ -157,8 +157,8 @@ function csvText(
   columns: readonly string[],
   { shapes, isRaw }: Output,
 ): string {
-  const known = columns.map((name) => ({ name, shape: shapes?.find((field) => field.name === name) }));
+  const plans = columns.map((name) => ({ name, shape: shapes?.find((field) => field.name === name) }));
   return records
-    .map((record) => csvLine(known.map(({ name, shape }) => cellText(record[name], { shape, isRaw }))))
+    .map((record) => csvLine(plans.map(({ name, shape }) => cellText(record[name], { shape, isRaw }))))
     .join('');
 }

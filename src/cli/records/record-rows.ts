@@ -57,8 +57,8 @@ export async function* readRows(
       : format === 'json'
         ? jsonRows(pieces)
         : lineRows(pieces);
-  const known = shapes && knownNames(shapes);
-  for await (const row of rows) yield known === undefined ? row : checked(row, known);
+  const names = shapes && knownNames(shapes);
+  for await (const row of rows) yield names === undefined ? row : checked(row, names);
 }
 
 async function* csvRows(
@@ -168,9 +168,9 @@ function knownNames(shapes: readonly FieldShape[]): ReadonlySet<string> {
 }
 
 /** Refuses members that are no field: the service ignores them, and what was mistyped would be lost without a word. */
-function checked(row: InputRow, known: ReadonlySet<string>): InputRow {
+function checked(row: InputRow, names: ReadonlySet<string>): InputRow {
   if (row.problem !== undefined) return row;
-  const unknown = Object.keys(row.values).find((name) => !known.has(name));
+  const unknown = Object.keys(row.values).find((name) => !names.has(name));
   if (unknown === undefined) return row;
   return { ...row, problem: `${unknown}: there is no such field.` };
 }

@@ -125,8 +125,8 @@ function delayOf(error: unknown, tries: number): number | undefined {
   if (tries >= triesMax) return undefined;
   const isPutOff = error instanceof ApiRefusal && [429, 503].includes(error.status);
   if (!isPutOff && !(error instanceof Unreachable)) return undefined;
-  const asked = error instanceof ApiRefusal ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
-  return Math.max(asked, retryMs * 2 ** (tries - 1));
+  const retryAfterMs = error instanceof ApiRefusal ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
+  return Math.max(retryAfterMs, retryMs * 2 ** (tries - 1));
 }
 
 function givenUp(error: unknown): unknown {

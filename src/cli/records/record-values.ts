@@ -120,9 +120,9 @@ function parseCell(cell: string, name: string): unknown {
 }
 
 function refused(name: string, expected: string, cell: string): CommandError {
-  const shown = cell.length > 60 ? `${cell.slice(0, 60)}…` : cell;
+  const excerpt = cell.length > 60 ? `${cell.slice(0, 60)}…` : cell;
   return new CommandError(
     exitCodes.refused,
-    `${name}: expected ${expected}, found ${JSON.stringify(shown)}.`,
+    `${name}: expected ${expected}, found ${JSON.stringify(excerpt)}.`,
   );
 }

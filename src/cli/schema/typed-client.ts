@@ -41,8 +41,8 @@ export interface TypedRecordService<Item, Create, Update>
 
 function recordType(collection: TypedCollection, all: readonly TypedCollection[]): string {
   const { name, type, isAuth, fields } = collection;
-  const shown = fields.filter((field) => field.type !== 'password' && !isSecret(field));
-  const members = shown.map((field) => {
+  const visible = fields.filter((field) => field.type !== 'password' && !isSecret(field));
+  const members = visible.map((field) => {
     const isEmail = isAuth && field.name === 'email';
     const isOptional = field.isHidden || isEmail;
     const why = field.isHidden ? 'Hidden: only superusers see it.' : 'Only for those who may see it.';

@@ -62,7 +62,7 @@ function valueBranches(
   options: readonly CompletedOption[],
   actions: { readonly words: (words: string) => string; readonly file: string; readonly folder: string },
 ): string {
-  const chosen = options.filter(({ choices }) => choices.length > 0);
+  const withChoices = options.filter(({ choices }) => choices.length > 0);
   const rest = options.filter(({ choices }) => choices.length === 0);
   const flagsOf = (kind: CompletedOption['kind']): string =>
     rest
@@ -70,7 +70,7 @@ function valueBranches(
       .map(({ flag }) => flag)
       .join('|');
   return [
-    ...chosen.map(({ flag, choices }) => `    ${flag}) ${actions.words(choices.join(' '))}; return ;;`),
+    ...withChoices.map(({ flag, choices }) => `    ${flag}) ${actions.words(choices.join(' '))}; return ;;`),
     `    ${flagsOf('file')}) ${actions.file}; return ;;`,
     `    ${flagsOf('folder')}) ${actions.folder}; return ;;`,
     `    ${flagsOf('text')}) return ;;`,

@@ -23,8 +23,8 @@ export function configOf(command: Command, io: CommandIo): Config {
 }
 
 /** Returns how these flags, the environment and the file reach a service. */
-export function clientOf(given: Flags, io: CommandIo): ClientConfig {
-  const { flags, environment, file } = sourcesOf(given, io);
+export function clientOf(values: Flags, io: CommandIo): ClientConfig {
+  const { flags, environment, file } = sourcesOf(values, io);
   return readClient(flags, environment, file);
 }
 

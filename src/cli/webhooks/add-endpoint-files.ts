@@ -140,8 +140,8 @@ function changesOf(
     definitions,
   }: { readonly before: readonly JsonObject[]; readonly definitions: readonly unknown[] },
 ): readonly SchemaChange[] {
-  const shown = new Map(before.map((endpoint) => [endpoint['name'], endpoint]));
-  const wanted = new Map(definitions.filter(isJsonObject).map((one) => [one['name'], one]));
+  const current = new Map(before.map((endpoint) => [endpoint['name'], endpoint]));
+  const target = new Map(definitions.filter(isJsonObject).map((one) => [one['name'], one]));
   const whole =
     (change: SchemaChange['change']) =>
     ({ id, name }: JsonObject): SchemaChange => ({
@@ -151,7 +151,7 @@ function changesOf(
       parts: [],
     });
   const updated = objects(plan['updated']).map((one) => {
-    const parts = partsOf(one, { was: shown.get(one['name']) ?? {}, is: wanted.get(one['name']) ?? {} });
+    const parts = partsOf(one, { was: current.get(one['name']) ?? {}, is: target.get(one['name']) ?? {} });
     return { ...whole('change')(one), parts };
   });
   return [
@@ -176,12 +176,12 @@ function objects(value: unknown): readonly JsonObject[] {
 
 /** Shows what signs for new endpoints: no other command does so later. */
 async function showSecrets(io: CommandIo, { created }: JsonObject): Promise<void> {
-  const made = objects(created);
-  if (made.length === 0) return;
+  const endpoints = objects(created);
+  if (endpoints.length === 0) return;
   const secrets: Record<string, unknown> = {};
-  for (const { name, secret } of made) secrets[`secret of ${String(name)}`] = secret;
+  for (const { name, secret } of endpoints) secrets[`secret of ${String(name)}`] = secret;
   await showItem(io, secrets, { isJson: false });
-  for (const { warnings } of made)
+  for (const { warnings } of endpoints)
     for (const warning of Array.isArray(warnings) ? warnings : []) note(io, `chancery: ${warning}\n`);
   if (io.stdout.isTTY === true) note(io, 'Keep the secrets: no other command shows them again.\n');
 }

@@ -41,6 +41,6 @@ export async function endpointIdOf(api: Api, text: string): Promise<string> {
 async function findByName(api: Api, name: string): Promise<string | undefined> {
   if (name === '') return undefined;
   const query = { filter: `name = ${printText(name)}`, fields: 'id', perPage: 1, skipTotal: 'true' };
-  const [found] = itemsOf(await api.request('GET', endpointsPath, { query }));
-  return found === undefined ? undefined : String(found['id']);
+  const [endpoint] = itemsOf(await api.request('GET', endpointsPath, { query }));
+  return endpoint === undefined ? undefined : String(endpoint['id']);
 }

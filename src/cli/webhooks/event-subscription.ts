@@ -8,7 +8,7 @@ import { type Api, ApiRefusal, itemsOf, objectOf, Unreachable } from '../api/api
 import { diagnoseWebhook } from '../doctor/diagnose-webhook.ts';
 
 /** What has become of an event that was heard. */
-export interface HeardEvent {
+export interface ReceivedEvent {
   readonly time: string;
   readonly event: string;
   readonly collection: string;
@@ -27,7 +27,7 @@ export interface ForwardResult {
   readonly ms: number;
 }
 
-export interface HearingOptions {
+export interface SubscriptionOptions {
   readonly forward: string | undefined;
   readonly endpoint: string | undefined;
   readonly secret: string | undefined;
@@ -36,7 +36,7 @@ export interface HearingOptions {
   readonly start: Readonly<Record<string, string>>;
   readonly interrupt: AbortSignal;
   /** Shows an event; resolves to false when nobody looks any more. */
-  readonly show: (event: HeardEvent) => Promise<boolean>;
+  readonly show: (event: ReceivedEvent) => Promise<boolean>;
   /** Says something that is no event. */
   readonly note: (text: string) => void;
 }
@@ -51,7 +51,7 @@ const pageSize = 100;
  * Reads the feed until it is interrupted, and shows and forwards each event in order. Nothing of it is kept by the service. Failures to
  * reach the service are waited for; what it refuses is thrown. Resolves to the cursor at which a later run goes on.
  */
-export async function hearEvents(api: Api, options: HearingOptions): Promise<string> {
+export async function subscribeToEvents(api: Api, options: SubscriptionOptions): Promise<string> {
   const { endpoint, query, interrupt, note } = options;
   let place = options.start;
   let failures = 0;
@@ -92,7 +92,7 @@ function errorOf(error: unknown, interrupt: AbortSignal): Error {
   throw error;
 }
 
-async function handle(item: JsonObject, options: HearingOptions): Promise<HeardEvent> {
+async function handle(item: JsonObject, options: SubscriptionOptions): Promise<ReceivedEvent> {
   const payload = isJsonObject(item['payload']) ? item['payload'] : {};
   const data = isJsonObject(payload['data']) ? payload['data'] : {};
   const webhook = webhookOf(item, payload, options);
@@ -119,7 +119,11 @@ interface SignedWebhook {
 }
 
 /** Returns the request that an endpoint would get: as the service has signed it, or signed here. */
-function webhookOf(item: JsonObject, payload: JsonObject, { secret = '' }: HearingOptions): SignedWebhook {
+function webhookOf(
+  item: JsonObject,
+  payload: JsonObject,
+  { secret = '' }: SubscriptionOptions,
+): SignedWebhook {
   const { body, headers } = item;
   if (typeof body === 'string' && isJsonObject(headers)) {
     const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)] as const);
