@@ -19,7 +19,7 @@ const codesMax = 10;
 /** Addresses in memory, about 200 bytes each. */
 const keysMax = 50_000;
 
-const requests = new SharedCounter({ kind: 'one-time passwords requests for' });
+const requests = new SharedCounter({ kind: 'one-time passwords asked for' });
 /** The last id issued for each address, in the order of issue. */
 const lastIds = new Map<string, string>();
 

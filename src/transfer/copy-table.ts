@@ -104,7 +104,7 @@ function insertOf({ target, into, isScoped }: TableCopy, { all, position }: Tabl
     ', ',
   );
   const values = joinSql(
-    inlineColumns.map(([name]) => sql`inlineColumns.${identifier(name)}`),
+    inlineColumns.map(([name]) => sql`given.${identifier(name)}`),
     ', ',
   );
   const { names } = target;

@@ -198,7 +198,7 @@ async function copyWhole(copy: TableCopy): Promise<number> {
   const sourceCount = await countRows(source, identifier(table), sql`TRUE`);
   const targetCount = (await patiently(target, (tx) => countRows(tx, into, scope))) - before;
   if (sourceCount !== count || targetCount !== count) {
-    const counts = `${sourceCount} rows of which ${count} were read and ${targetCount} targetCount`;
+    const counts = `${sourceCount} rows of which ${count} were read and ${targetCount} arrived`;
     throw new AppError('conflict', `The table ${table} has ${counts}: is the data directory in use?`);
   }
   if (position !== undefined) await goOnBehind(target, { table: into, position, scope });

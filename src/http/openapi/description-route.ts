@@ -18,7 +18,7 @@ export function descriptionRoute(allRoutes: () => readonly Route[]): Route {
     id: 'describe',
     tag: 'description',
     scope: 'any',
-    summary: 'This document; for superusers with the collections of the instance',
+    summary: 'Get this document; for superusers with the collections of the instance',
     parameters: ['Fields', 'IfNoneMatch'],
     answers: {
       200: jsonAnswer(
@@ -26,7 +26,7 @@ export function descriptionRoute(allRoutes: () => readonly Route[]): Route {
         { type: 'object', additionalProperties: true },
         tagged,
       ),
-      304: emptyAnswer('The document is as `If-None-Match` knows it.', tagged),
+      304: emptyAnswer('The document still has the tag of `If-None-Match`.', tagged),
     },
     handle: async (context) => {
       // Concurrent requests share this promise, and with it the documents that are already made.

@@ -145,8 +145,8 @@ const secret = { type: 'string', writeOnly: true };
 
 /** What accounts send with a new password. */
 const accountMembers: readonly Named[] = [
-  ['passwordConfirm', { ...secret, description: 'The new password once more.' }],
-  ['oldPassword', { ...secret, description: 'The password until now, where an account changes its own.' }],
+  ['passwordConfirm', { ...secret, description: 'The new password again.' }],
+  ['oldPassword', { ...secret, description: 'The current password, if an account changes its own.' }],
 ];
 
 /** Modifiers and unknown names stand beside the fields, so other members are allowed. */

@@ -22,7 +22,7 @@ export const accountRoutes = [
     path: '/api/collections/:collection/request-verification',
     id: 'requestVerification',
     actions: ['requestVerification'],
-    summary: 'Send an account the mail that verifies its address',
+    summary: 'Request a verification email',
     body: schemaReference('AccountAddress'),
     handle: (context) => sendMail(context, 'email', requestVerification),
   }),
@@ -31,7 +31,7 @@ export const accountRoutes = [
     path: '/api/collections/:collection/confirm-verification',
     id: 'confirmVerification',
     actions: ['confirmVerification'],
-    summary: 'Verify an account with the token of that mail',
+    summary: 'Verify an account with the token of the email',
     body: objectSchema({ token: tokenSchema() }),
     handle: (context) => confirm(context, confirmVerification),
   }),
@@ -40,7 +40,7 @@ export const accountRoutes = [
     path: '/api/collections/:collection/request-password-reset',
     id: 'requestPasswordReset',
     actions: ['requestPasswordReset'],
-    summary: 'Send an account the mail with which it chooses a new password',
+    summary: 'Request a password reset email',
     body: schemaReference('AccountAddress'),
     handle: (context) => sendMail(context, 'email', requestPasswordReset),
   }),
@@ -49,7 +49,7 @@ export const accountRoutes = [
     path: '/api/collections/:collection/confirm-password-reset',
     id: 'confirmPasswordReset',
     actions: ['confirmPasswordReset'],
-    summary: 'Set a new password with the token of that mail; all sessions end',
+    summary: 'Set a new password with the token of the email; ends all sessions',
     body: objectSchema({ token: tokenSchema(), password: secretSchema(), passwordConfirm: secretSchema() }),
     handle: (context) => confirm(context, confirmPasswordReset),
   }),
@@ -58,7 +58,7 @@ export const accountRoutes = [
     path: '/api/collections/:collection/request-email-change',
     id: 'requestEmailChange',
     actions: ['requestEmailChange'],
-    summary: 'Send the mail that gives the account of this request another address to that address',
+    summary: 'Request an email change; the token is sent to the new address',
     body: objectSchema({ newEmail: { type: 'string', format: 'email', maxLength: 255 } }),
     refusals: [401, 403],
     handle: (context) => sendMail(context, 'newEmail', requestEmailChange),
@@ -68,7 +68,7 @@ export const accountRoutes = [
     path: '/api/collections/:collection/confirm-email-change',
     id: 'confirmEmailChange',
     actions: ['confirmEmailChange'],
-    summary: 'Change the address with the token of that mail and the password; all sessions end',
+    summary: 'Change the email address with the token of the email and the password; ends all sessions',
     body: objectSchema({ token: tokenSchema(), password: secretSchema() }),
     handle: (context) => confirm(context, confirmEmailChange),
   }),
@@ -77,13 +77,13 @@ export const accountRoutes = [
     path: '/api/collections/:collection/request-otp',
     id: 'requestOtp',
     actions: ['requestOTP'],
-    summary: 'Send an account a one-time password',
+    summary: 'Request a one-time password by email',
     parameters: ['Collection', 'Fields'],
     body: schemaReference('AccountAddress'),
     answers: {
       200: jsonAnswer(
         mailed,
-        objectSchema({ otpId: { type: 'string', description: 'To be sent back with the code.' } }),
+        objectSchema({ otpId: { type: 'string', description: 'Send it back with the code.' } }),
       ),
     },
     handle: async (context) => {
@@ -128,7 +128,7 @@ function accountRequest({ request, instance, params, input, body }: AccountConte
 }
 
 function tokenSchema(): Schema {
-  return { type: 'string', description: 'Of the mail; good for one use.' };
+  return { type: 'string', description: 'The token of the email. It can be used once.' };
 }
 
 function secretSchema(): Schema {

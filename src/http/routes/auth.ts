@@ -21,7 +21,7 @@ const answers = { 200: jsonAnswer('Signed in.', schemaReference('SignedIn')) };
 
 const signInAnswers = {
   ...answers,
-  401: jsonAnswer('Another way to sign in is asked for as well, with this id; or an API key is not valid.', {
+  401: jsonAnswer('A second factor is required, with this id; or an API key is not valid.', {
     anyOf: [schemaReference('SecondFactor'), schemaReference('Error')],
   }),
 };
@@ -46,7 +46,7 @@ export const authRoutes = [
     tag: 'auth',
     scope: 'any',
     actions: ['listAuthMethods'],
-    summary: 'How an account of the collection may sign in',
+    summary: 'List the sign-in methods of a collection',
     parameters: ['Collection', 'Fields'],
     answers: { 200: jsonAnswer('The methods.', schemaReference('AuthMethods')) },
     handle: async (context) =>
@@ -97,7 +97,7 @@ export const authRoutes = [
     id: 'refreshSignIn',
     tag: 'auth',
     actions: ['authRefresh'],
-    summary: 'A new token for the one of this request',
+    summary: 'Refresh the token of this request',
     parameters: ['Collection', 'Expand', 'Fields'],
     answers,
     refusals: [401, 403, 413, 415],
@@ -116,7 +116,7 @@ export const authRoutes = [
     id: 'impersonate',
     tag: 'auth',
     isForSuperusers: true,
-    summary: 'A token of an account, which cannot be renewed',
+    summary: 'Impersonate an account with a token that cannot be refreshed',
     parameters: ['Collection', 'RecordId', 'Expand', 'Fields'],
     body: schemaReference('Impersonation'),
     isBodyOptional: true,
@@ -132,12 +132,12 @@ export const authRoutes = [
     path: '/api/setup',
     id: 'setUp',
     tag: 'auth',
-    summary: 'Make the first superuser, with the token that the start of the server has printed',
+    summary: 'Create the first superuser with the setup token that the server prints at start',
     description:
-      'The token is good once, for half an hour, and only while there is no superuser; else the answer is a 403.',
+      'The token can be used once, for half an hour, and only while there is no superuser. Otherwise the answer is 403.',
     body: objectSchema({ token: filled, email: filled, password: filled, passwordConfirm: filled }),
     formValues: 'texts',
-    answers: { 204: emptyAnswer('The superuser is made and can sign in.') },
+    answers: { 204: emptyAnswer('The superuser was created and can sign in.') },
     refusals: [409, 507],
     handle: async ({ instance, input, body }) => {
       await setUp(instance, input, body);
@@ -169,7 +169,7 @@ async function answerSignedIn(context: RequestContext, signedIn: SignedIn): Prom
 
 const mfaId: Schema = {
   type: 'string',
-  description: 'Of the answer to the first of two ways to sign in; here or in the query.',
+  description: 'The `mfaId` from the answer to the first factor; here or in the query.',
 };
 
 export const authSchemas: Readonly<Record<string, Schema>> = {
@@ -179,7 +179,7 @@ export const authSchemas: Readonly<Record<string, Schema>> = {
       password: { type: 'string', minLength: 1, maxLength: 512 },
       identityField: {
         type: 'string',
-        description: 'Where the identity is looked for; anywhere if left out.',
+        description: 'The field to find the identity in; any identity field by default.',
       },
       mfaId,
     },
@@ -188,7 +188,7 @@ export const authSchemas: Readonly<Record<string, Schema>> = {
   OneTimePassword: objectSchema(
     {
       otpId: { type: 'string', minLength: 1, maxLength: 255 },
-      password: { type: 'string', minLength: 1, maxLength: 71, description: 'The code of the mail.' },
+      password: { type: 'string', minLength: 1, maxLength: 71, description: 'The code from the email.' },
       mfaId,
     },
     ['mfaId'],
@@ -212,7 +212,7 @@ export const authSchemas: Readonly<Record<string, Schema>> = {
         type: ['integer', 'null'],
         minimum: 0,
         maximum: 94_670_856,
-        description: 'Seconds; 0 for as many as the collection says.',
+        description: 'Seconds; 0 for the duration of the collection.',
       },
     },
     ['duration'],

@@ -23,7 +23,7 @@ export const batchRoutes = [
     id: 'batch',
     tag: 'records',
     scope: 'records:write',
-    summary: 'Several changes of records, all or none',
+    summary: 'Run several changes of records in one transaction',
     description:
       'In one transaction and in their order. `PUT` updates the record of the `id` in its body, or creates it. In a ' +
       'form the JSON below is the part `@jsonPayload`, and the file of a field of the first request is `requests.0.FIELD`.',
@@ -32,7 +32,7 @@ export const batchRoutes = [
     form: schemaReference('BatchForm'),
     jsonLimits: batchJsonLimits,
     answers: {
-      200: jsonAnswer('What each of them is answered, in their order.', schemaReference('BatchAnswer'), {
+      200: jsonAnswer('The answers of the requests, in their order.', schemaReference('BatchAnswer'), {
         'Idempotent-Replayed': 'Replayed',
       }),
     },

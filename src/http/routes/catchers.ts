@@ -29,9 +29,9 @@ export const catcherRoutes = [
     path: '/api/webhooks/catchers',
     id: 'createCatcher',
     scope: 'webhooks:write',
-    summary: 'Make a URL that keeps what it is sent, to look at webhooks without a receiver',
+    summary: 'Create a catcher: a URL that stores requests, to inspect webhooks without a receiver',
     description:
-      'Endpoints may have this URL whatever the operator allows as targets. With `?status=503` behind it the catcher plays a receiver that fails.',
+      'Endpoints may have this URL, whatever targets the operator allows. With `?status=503` appended, the catcher acts as a failing receiver.',
     parameters: ['Fields'],
     answers: { 201: jsonAnswer('The catcher.', schemaReference('Catcher')) },
     handle: (context) => {
@@ -45,7 +45,7 @@ export const catcherRoutes = [
     method: 'GET',
     id: 'getCatcher',
     scope: 'webhooks:read',
-    summary: `A catcher and what it was sent: the last ${catcherLimits.requestsMax} requests, the newest first`,
+    summary: `Get a catcher with its last ${catcherLimits.requestsMax} requests, newest first`,
     answers: { 200: jsonAnswer('The catcher.', schemaReference('Catcher')) },
     handle: async (context) => {
       const { instance, params, request } = context;
@@ -59,9 +59,9 @@ export const catcherRoutes = [
     method: 'DELETE',
     id: 'emptyCatcher',
     scope: 'webhooks:write',
-    summary: 'Forget what a catcher was sent',
+    summary: 'Delete the requests of a catcher',
     parameters: ['CatcherId'],
-    answers: { 204: emptyAnswer('Its requests are forgotten. It goes on until it expires.') },
+    answers: { 204: emptyAnswer('The requests are deleted. The catcher works until it expires.') },
     refusals: [413, 415, 507],
     handle: async ({ instance, params }) => {
       await forgetRequests(instance, getCatcher(instance, params.id));
@@ -74,10 +74,10 @@ export const catcherRoutes = [
     path: requestsPath,
     id: 'catchRequest',
     scope: 'any',
-    summary: 'Send something to a catcher, as its endpoints do',
+    summary: 'Send a request to a catcher, as its endpoints do',
     parameters: ['CatcherId', 'CatcherStatus'],
     takesBytes: true,
-    answers: { 200: emptyAnswer('The request is texts.') },
+    answers: { 200: emptyAnswer('The catcher has stored the request.') },
     refusals: [413, 507],
     handle: async ({ instance, params, request }) => {
       const catcher = getCatcher(instance, params.id);
@@ -117,8 +117,8 @@ const text: Schema = { type: 'string' };
 export const catcherSchemas: Readonly<Record<string, Schema>> = {
   Catcher: objectSchema({
     id: text,
-    url: { type: 'string', description: 'What is sent there is texts.' },
-    expires: { type: 'string', description: 'Until when it keeps and shows requests.' },
+    url: { type: 'string', description: 'The catcher stores every request to this URL.' },
+    expires: { type: 'string', description: 'Until when it stores and returns requests.' },
     requests: { type: 'array', items: schemaReference('CatcherRequest') },
   }),
   CatcherRequest: objectSchema({

@@ -25,7 +25,7 @@ const members: Readonly<Record<string, Schema>> = {
   id: { type: 'string', maxLength: 100 },
   name: { type: 'string', minLength: 1, maxLength: 100, pattern: '^[A-Za-z0-9_]+$' },
   system: flag,
-  hidden: { ...flag, description: 'Known to superusers only.' },
+  hidden: { ...flag, description: 'Visible to superusers only.' },
   presentable: flag,
   help: { type: 'string', maxLength: 300 },
 };
@@ -58,7 +58,10 @@ const authMembers: Readonly<Record<string, Schema>> = {
     Object.entries(defaultAuthOptions).map(([member, value]) => [member, schemaLike(value)] as const),
   ),
   authRule: { ...nullable, description: 'Who may sign in: null nobody, empty everyone, else a filter.' },
-  manageRule: { ...nullable, description: 'Who may change what else only its owner may.' },
+  manageRule: {
+    ...nullable,
+    description: 'Who may change what otherwise only the owner of the account may.',
+  },
 };
 
 /** Definitions of collections. */
@@ -67,8 +70,7 @@ export const collectionSchemas: Readonly<Record<string, Schema>> = {
   CollectionList: listSchema(schemaReference('Collection')),
   CollectionInput: {
     type: 'object',
-    description:
-      'Members that a change leaves out stay as they are; `fields` and `indexes` are replaced as a whole.',
+    description: 'An update keeps the members that it omits; `fields` and `indexes` are replaced as a whole.',
     properties: {
       id: { type: 'string', pattern: '^[A-Za-z0-9_]{0,100}$' },
       name,
@@ -86,7 +88,7 @@ export const collectionSchemas: Readonly<Record<string, Schema>> = {
       },
       deleteMissing: {
         type: ['boolean', 'null'],
-        description: 'Whether collections, and fields, that are not mentioned are deleted.',
+        description: 'Whether to delete collections and fields that are not listed.',
       },
     },
     ['deleteMissing'],
@@ -123,7 +125,7 @@ function collectionSchema(): Schema {
 }
 
 function definableAuthMembers(): Readonly<Record<string, Schema>> {
-  const asShown = { type: 'object', description: 'As in `Collection`; members that are left out stay.' };
+  const asShown = { type: 'object', description: 'As in `Collection`; omitted members stay.' };
   const named = Object.entries(authMembers).map(
     ([member, schema]) => [member, schema['type'] === 'object' ? asShown : schema] as const,
   );

@@ -31,7 +31,7 @@ export const deliveryRoutes = [
     id: 'listDeliveries',
     scope: 'webhooks:read',
     endpointKeys: 'narrowed',
-    summary: 'A page of deliveries with their attempts',
+    summary: 'List deliveries with their attempts',
     parameters: [...listParameters, 'Cursor'],
     answers: { 200: jsonAnswer('The deliveries.', schemaReference('DeliveryList')) },
     handle: async (context) =>
@@ -43,7 +43,7 @@ export const deliveryRoutes = [
     path: '/api/webhooks/deliveries/:id',
     id: 'getDelivery',
     scope: 'webhooks:read',
-    summary: 'A delivery with its attempts and what was answered to them',
+    summary: 'Get a delivery with its attempts and their responses',
     handle: async (context) => {
       const delivery = await readDelivery(context.instance.database, context.params.id);
       return context.answer(JSON.stringify(delivery));
@@ -55,7 +55,7 @@ export const deliveryRoutes = [
     path: '/api/webhooks/deliveries/:id/retry',
     id: 'retryDelivery',
     scope: 'webhooks:write',
-    summary: 'Make a delivery due now',
+    summary: 'Retry a delivery now',
     refusals: [409, 413, 415, 507],
     handle: async (context) => {
       const { services, instance, params } = context;
@@ -71,7 +71,7 @@ export const deliveryRoutes = [
     path: '/api/webhooks/deliveries/:id/cancel',
     id: 'cancelDelivery',
     scope: 'webhooks:write',
-    summary: 'End a pending delivery',
+    summary: 'Cancel a pending delivery',
     refusals: [409, 413, 415, 507],
     handle: async (context) => {
       const { instance, params } = context;
@@ -101,23 +101,26 @@ const attemptKinds = Object.keys({
 } satisfies Record<Exclude<AttemptKind, 'aborted'>, true>);
 
 const text: Schema = { type: 'string' };
-const duration: Schema = { type: ['number', 'null'], description: 'Null where the step was not taken.' };
+const duration: Schema = {
+  type: ['number', 'null'],
+  description: 'Null if the attempt did not reach this step.',
+};
 
 /** What became of events on their way to endpoints. */
 export const deliverySchemas: Readonly<Record<string, Schema>> = {
   Delivery: objectSchema({
     id: text,
     endpoint: { type: 'string', description: 'Its id.' },
-    event: { type: 'string', description: 'Its id: the `webhook-id` that receivers see.' },
+    event: { type: 'string', description: 'Id of the event: the `webhook-id` that receivers get.' },
     kind: { enum: eventKinds },
     collection: { type: 'string', description: 'Its name when it happened.' },
     record: { type: 'string', description: 'Its id.' },
     status: { enum: deliveryStatuses },
     cause: {
       type: 'string',
-      description: 'Why it is not delivered; empty when there is nothing to explain.',
+      description: 'Why it is not delivered; empty otherwise.',
     },
-    nextAttempt: { type: 'string', description: 'When the next one is due; empty when none is.' },
+    nextAttempt: { type: 'string', description: 'When the next attempt is due; empty if none is.' },
     created: text,
     updated: text,
     attempts: { type: 'array', items: schemaReference('Attempt') },
@@ -128,7 +131,7 @@ export const deliverySchemas: Readonly<Record<string, Schema>> = {
       number: { type: 'integer', minimum: 1 },
       started: text,
       kind: { enum: attemptKinds },
-      status: { type: ['integer', 'null'], description: 'What the receiver answered.' },
+      status: { type: ['integer', 'null'], description: 'The status that the receiver returned.' },
       cause: { type: 'string', description: 'Why it failed; empty on success.' },
       dnsMs: duration,
       connectMs: duration,

@@ -17,12 +17,17 @@ export const endpointImportRoutes = [
     path: '/api/webhooks/endpoints/import',
     id: 'importEndpoints',
     scope: 'webhooks:write',
-    summary: 'Make the endpoints with names what their definitions say, all or none',
+    summary: 'Create and update endpoints by name from definitions, all or none',
     description:
-      'An option that a definition leaves out goes to its default. Endpoints without a name are left alone. With `dryRun` nothing is changed.',
+      'An option that a definition omits is reset to its default. Endpoints without a name are not changed. With `dryRun` nothing is changed.',
     parameters: ['Fields'],
     body: schemaReference('EndpointImport'),
-    answers: { 200: jsonAnswer('What was changed, or would be.', schemaReference('EndpointImported')) },
+    answers: {
+      200: jsonAnswer(
+        'The changes, or with `dryRun` the planned changes.',
+        schemaReference('EndpointImported'),
+      ),
+    },
     refusals: [409, 507],
     handle: async (context) => {
       const { services, instance, body } = context;
@@ -49,12 +54,11 @@ const definition: Readonly<Record<string, Schema>> = {
   ...Object.fromEntries(namedOptions.map(([name, { schema }]) => [name, schema])),
   status: {
     enum: ['active', 'paused', 'disabled'],
-    description: 'Of a new endpoint active or paused. That of an endpoint that there is stays as it is.',
+    description: 'State of a new endpoint: active or paused. An existing endpoint keeps its state.',
   },
   secret: {
     type: ['string', 'null'],
-    description:
-      'Of a new endpoint; made by the service when it is left out. That of one that there is stays.',
+    description: 'Secret of a new endpoint; generated if omitted. An existing endpoint keeps its secret.',
   },
 };
 
@@ -68,10 +72,9 @@ export const endpointImportSchemas: Readonly<Record<string, Schema>> = {
       deleteMissing: {
         type: 'boolean',
         default: false,
-        description:
-          'Whether endpoints whose names are not among these are deleted; never those without one.',
+        description: 'Whether to delete endpoints with other names. Endpoints without a name stay.',
       },
-      dryRun: { type: 'boolean', default: false, description: 'Whether it is only said what would change.' },
+      dryRun: { type: 'boolean', default: false, description: 'Whether to only return the planned changes.' },
     },
     ['deleteMissing', 'dryRun'],
   ),
@@ -79,12 +82,12 @@ export const endpointImportSchemas: Readonly<Record<string, Schema>> = {
     created: listOf(
       {
         ...named,
-        secret: { type: 'string', description: 'What signs; with the id, absent from a dry run.' },
+        secret: { type: 'string', description: 'The signing secret; absent, like the id, from a dry run.' },
         warnings: texts,
       },
       ['id', 'secret', 'warnings'],
     ),
-    updated: listOf({ ...named, changed: { ...texts, description: 'The options that are others.' } }),
+    updated: listOf({ ...named, changed: { ...texts, description: 'The options that differ.' } }),
     unchanged: listOf(named),
     deleted: listOf(named),
   }),

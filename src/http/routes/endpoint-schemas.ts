@@ -17,7 +17,7 @@ const members: Readonly<Record<string, Schema>> = {
   ...settings,
   status: {
     enum: ['active', 'paused', 'disabled'],
-    description: 'The service disables an endpoint that has taken nothing for five days.',
+    description: 'The service disables an endpoint that has accepted nothing for five days.',
   },
   statusReason: {
     type: 'string',
@@ -26,23 +26,23 @@ const members: Readonly<Record<string, Schema>> = {
   previousSecretUntil: {
     type: 'string',
     description:
-      'Until when the secret before the last rotation signs as well; it may have passed. Empty without one.',
+      'Until when the previous secret also signs, which may be in the past. Empty without a rotation.',
   },
   created: text,
   updated: text,
 };
 
-const secret: Schema = { type: 'string', description: 'What signs: `whsec_…`.' };
+const secret: Schema = { type: 'string', description: 'The signing secret: `whsec_…`.' };
 
 const warnings: Schema = {
   ...texts,
-  description: 'What to know of the secret, in words; empty for one of the form `whsec_…`.',
+  description: 'Warnings about the secret; empty for one of the form `whsec_…`.',
 };
 
 const filterWarningsSchema: Schema = {
   ...texts,
   description:
-    'What of the filter is hardly meant, in words: a text that is no value of its select. A change answers with them only where there are some.',
+    'Warnings about the filter, such as a text that is no option of its select field. A change returns them only if there are any.',
 };
 
 /** Members of an endpoint that is to be made. */
@@ -50,13 +50,13 @@ const initially: Readonly<Record<string, Schema>> = {
   ...settings,
   status: {
     enum: ['active', 'paused'],
-    description: 'A paused one is sent nothing before it is resumed.',
+    description: 'A paused endpoint gets nothing until it is resumed.',
   },
-  secret: { ...secret, description: 'Made by the service when it is left out.' },
+  secret: { ...secret, description: 'Generated if omitted.' },
 };
 
 const draft: Readonly<Record<string, Schema>> = {
-  id: { type: 'string', description: 'Of the endpoint that is to be changed; left out for a new one.' },
+  id: { type: 'string', description: 'Id of the endpoint to change; omit it for a new one.' },
   ...initially,
 };
 
@@ -68,7 +68,7 @@ export const endpointSchemas: Readonly<Record<string, Schema>> = {
     secret,
     warnings: {
       ...texts,
-      description: 'What to know of the secret, and what of the filter is hardly meant, in words.',
+      description: 'Warnings about the secret and the filter.',
     },
   }),
   /** As an endpoint is shown, but for warnings that there may be. */
@@ -76,13 +76,13 @@ export const endpointSchemas: Readonly<Record<string, Schema>> = {
   EndpointSecret: objectSchema({ secret }),
   EndpointSecretRotation: objectSchema(
     {
-      secret: { ...secret, description: 'Made by the service when it is left out.' },
+      secret: { ...secret, description: 'Generated if omitted.' },
       overlapSeconds: {
         type: 'integer',
         minimum: 0,
         maximum: 604_800,
         default: 86_400,
-        description: 'How long the secret before it signs as well.',
+        description: 'How long the previous secret also signs.',
       },
     },
     ['secret', 'overlapSeconds'],
@@ -99,13 +99,12 @@ export const endpointSchemas: Readonly<Record<string, Schema>> = {
     {
       event: {
         enum: ['ping', ...recordEventKinds],
-        description: 'With a record, what is told of it: `record.update` where this is left out.',
+        description: 'The kind of event for a record; `record.update` by default.',
       },
-      recordId: { type: 'string', description: 'The record that is sent, as it is now.' },
+      recordId: { type: 'string', description: 'The record to send, in its current state.' },
       collection: {
         type: 'string',
-        description:
-          'The id or the name of its collection; may be left out where the endpoint has one alone.',
+        description: 'Id or name of its collection. Optional if the endpoint has only one.',
       },
     },
     ['event', 'recordId', 'collection'],
@@ -116,8 +115,11 @@ export const endpointSchemas: Readonly<Record<string, Schema>> = {
     url: objectSchema(
       {
         isAllowed: { type: 'boolean' },
-        reason: { type: 'string', description: 'Why it is not allowed; empty where it is.' },
-        remedy: { type: 'string', description: 'What of the server would allow it; for its operator alone.' },
+        reason: { type: 'string', description: 'Why the URL is not allowed; empty if it is.' },
+        remedy: {
+          type: 'string',
+          description: 'The server option that would allow it; only for the operator.',
+        },
       },
       ['remedy'],
     ),
@@ -125,14 +127,13 @@ export const endpointSchemas: Readonly<Record<string, Schema>> = {
       type: ['number', 'null'],
       minimum: 0,
       description:
-        'How many events of a day it would have been sent, on the average of the last week; null while its events or collections have a problem.',
+        'Events per day that it would have received, averaged over the last week; null while its events or collections are invalid.',
     },
     warnings: filterWarningsSchema,
     retries: {
       type: 'array',
       items: { type: 'integer', minimum: 1 },
-      description:
-        'Seconds from the first attempt to each that follows, give or take a quarter of each delay.',
+      description: 'Seconds from the first attempt to each retry, with a jitter of a quarter of each delay.',
     },
   }),
 };

@@ -17,7 +17,7 @@ export const endpointStatsRoutes = [
     ...common,
     path: '/api/webhooks/stats',
     id: 'getWebhookStats',
-    summary: 'Events, and what became of the attempts of all endpoints, by hours or days',
+    summary: 'Get the events and the attempts of all endpoints by hour or day',
     parameters: ['From', 'To', 'Step', 'Fields'],
     answers: { 200: jsonAnswer('The statistics.', schemaReference('WebhookStats')) },
     handle: async (context) => {
@@ -31,7 +31,7 @@ export const endpointStatsRoutes = [
     path: '/api/webhooks/endpoints/:id/stats',
     id: 'getEndpointStats',
     endpointKeys: 'endpoint',
-    summary: 'What became of the attempts of an endpoint, by hours or days',
+    summary: 'Get the attempts of an endpoint by hour or day',
     parameters: ['EndpointId', 'From', 'To', 'Step', 'Fields'],
     answers: { 200: jsonAnswer('The statistics.', schemaReference('EndpointStats')) },
     handle: async (context) => {
@@ -45,7 +45,7 @@ export const endpointStatsRoutes = [
     path: '/api/webhooks/lanes',
     id: 'listLanes',
     endpointKeys: 'narrowed',
-    summary: 'A page of the states of endpoints: which fail, since when and why',
+    summary: 'List the states of endpoints: which fail, since when and why',
     parameters: listParameters,
     answers: { 200: jsonAnswer('The lanes.', schemaReference('LaneList')) },
     handle: async (context) =>
@@ -69,29 +69,29 @@ const figures: Readonly<Record<string, Schema>> = {
   attempts: count,
   delivered: count,
   failed: count,
-  exhausted: { ...count, description: 'Deliveries of which no more attempts are made.' },
+  exhausted: { ...count, description: 'Deliveries without further attempts.' },
   latencyP50Ms: latency,
   latencyP95Ms: latency,
   latencyP99Ms: latency,
 };
 
 const step: Schema = { enum: statsSteps };
-const times: Schema = { type: 'array', items: text, description: 'When each step begins.' };
+const times: Schema = { type: 'array', items: text, description: 'The start of each step.' };
 const summary: Readonly<Record<string, Schema>> = {
   successRate: { type: ['number', 'null'], minimum: 0, maximum: 1 },
   failures: { type: 'object', additionalProperties: count, description: 'By their kind.' },
 };
 const waiting: Readonly<Record<string, Schema>> = {
-  waiting: { ...count, description: 'Deliveries that are still to be sent, at most `waitingMax`.' },
+  waiting: { ...count, description: 'Pending deliveries, at most `waitingMax`.' },
   waitingMax: count,
-  waitingIsAtLeast: { type: 'boolean', description: 'Whether more wait than are counted.' },
-  oldestWaiting: { type: 'string', description: 'When the event of the oldest of them happened.' },
+  waitingIsAtLeast: { type: 'boolean', description: 'Whether more deliveries are pending than counted.' },
+  oldestWaiting: { type: 'string', description: 'The time of the oldest pending event.' },
 };
 const instanceFigures: Readonly<Record<string, Schema>> = {
   events: {
     type: ['integer', 'null'],
     minimum: 0,
-    description: 'Null where they are not kept any more, or more than 65,536 follow.',
+    description: 'Null if they are no longer stored, or more than 65,536 follow.',
   },
   ...figures,
 };
@@ -117,23 +117,23 @@ export const endpointStatsSchemas: Readonly<Record<string, Schema>> = {
     lastMatch: {
       type: 'string',
       description:
-        'When the last change happened that it was told of, whatever became of the delivery; empty where the log has none.',
+        'The time of the last change that matched, whether or not it was delivered; empty if the log has none.',
     },
     matches: {
       ...count,
-      description: 'Changes of the last 24 hours that it was told of, at most `matchesMax`.',
+      description: 'Changes of the last 24 hours that matched, at most `matchesMax`.',
     },
     matchesMax: count,
-    matchesIsAtLeast: { type: 'boolean', description: 'Whether there are more than were counted.' },
+    matchesIsAtLeast: { type: 'boolean', description: 'Whether there are more than counted.' },
     isNeverMatched: {
       type: 'boolean',
       description:
-        'Whether its filter was true of no change of its collections since it was made, although there were some. Never of the endpoint of an account.',
+        'Whether its filter has matched no change of its collections since it was created, although there were changes. Always false for the endpoint of an account.',
     },
   }),
   WebhookStats: objectSchema({
-    from: { type: 'string', description: 'When the first step begins.' },
-    to: { type: 'string', description: 'When the last step ends.' },
+    from: { type: 'string', description: 'The start of the first step.' },
+    to: { type: 'string', description: 'The end of the last step.' },
     step,
     times,
     columns: columnsOf(instanceFigures),
@@ -141,8 +141,7 @@ export const endpointStatsSchemas: Readonly<Record<string, Schema>> = {
     failing: {
       type: 'array',
       items: objectSchema({ endpoint: { type: 'string', description: 'Its id.' }, attempts: count }),
-      description:
-        'Endpoints that took none of the attempts, at most 100, those with the most of them first.',
+      description: 'Endpoints that accepted none of their attempts, at most 100, most attempts first.',
     },
     ...waiting,
   }),
@@ -154,11 +153,15 @@ export const endpointStatsSchemas: Readonly<Record<string, Schema>> = {
     cause: text,
     undecided: {
       type: 'string',
-      description: 'Why it is not known what the endpoint of an account is told: it is behind the others.',
+      description:
+        'For the endpoint of an account: why its events are not decided yet. It is behind the others.',
     },
-    since: { type: 'string', description: 'Since when it fails.' },
+    since: { type: 'string', description: 'When it began to fail.' },
     probeAt: text,
-    heldUntil: { type: 'string', description: 'Until when the receiver has asked to be sent nothing.' },
+    heldUntil: {
+      type: 'string',
+      description: 'Until when the receiver has requested a pause (`Retry-After`).',
+    },
   }),
   LaneList: listSchema(schemaReference('Lane')),
 };

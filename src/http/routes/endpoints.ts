@@ -51,7 +51,7 @@ export const endpointRoutes = [
     id: 'listEndpoints',
     scope: 'webhooks:read',
     endpointKeys: 'narrowed',
-    summary: 'A page of endpoints',
+    summary: 'List endpoints',
     parameters: listParameters,
     answers: { 200: jsonAnswer('The endpoints.', schemaReference('EndpointList')) },
     handle: async (context) =>
@@ -64,7 +64,7 @@ export const endpointRoutes = [
     id: 'createEndpoint',
     owners: 'narrowed',
     scope: 'webhooks:write',
-    summary: 'Register an endpoint',
+    summary: 'Create an endpoint',
     parameters: ['Fields'],
     body: schemaReference('EndpointCreate'),
     answers: { 201: jsonAnswer('The endpoint, with its secret.', schemaReference('EndpointWithSecret')) },
@@ -86,11 +86,11 @@ export const endpointRoutes = [
     // It changes nothing.
     scope: 'webhooks:read',
     endpointKeys: 'narrowed',
-    summary: 'What a create would refuse, or a change, and what the endpoint would be sent',
-    description: 'Connects nowhere and stores nothing.',
+    summary: 'Validate an endpoint and preview its events',
+    description: 'Opens no connection and stores nothing.',
     parameters: ['Fields'],
     body: schemaReference('EndpointDraft'),
-    answers: { 200: jsonAnswer('What was found.', schemaReference('EndpointCheck')) },
+    answers: { 200: jsonAnswer('The result of the check.', schemaReference('EndpointCheck')) },
     handle: async (context) => {
       const { services, body } = context;
       return context.answer(JSON.stringify(await checkEndpoint(savingOf(context), body, services.policy)));
@@ -102,7 +102,7 @@ export const endpointRoutes = [
     path: '/api/webhooks/endpoints/:id',
     id: 'getEndpoint',
     scope: 'webhooks:read',
-    summary: 'An endpoint',
+    summary: 'Get an endpoint',
     handle: async (context) =>
       context.answer(toJson(await readEndpoint(context.instance, context.params.id))),
   }),
@@ -112,7 +112,7 @@ export const endpointRoutes = [
     path: '/api/webhooks/endpoints/:id',
     id: 'updateEndpoint',
     scope: 'webhooks:write',
-    summary: 'Change members of an endpoint',
+    summary: 'Update an endpoint',
     body: schemaReference('EndpointUpdate'),
     isBodyOptional: true,
     answers: { 200: jsonAnswer('The endpoint.', schemaReference('EndpointWithWarnings')) },
@@ -135,7 +135,7 @@ export const endpointRoutes = [
     id: 'deleteEndpoint',
     owners: 'endpoint',
     scope: 'webhooks:write',
-    summary: 'Delete an endpoint; its pending deliveries are cancelled',
+    summary: 'Delete an endpoint and cancel its pending deliveries',
     parameters: ['EndpointId'],
     answers: { 204: emptyAnswer('The endpoint is deleted.') },
     refusals: [409, 413, 415, 507],
@@ -151,7 +151,7 @@ export const endpointRoutes = [
     id: 'getEndpointSecret',
     // It signs webhooks: its holder can send some in the name of the service.
     scope: 'webhooks:write',
-    summary: 'What signs the requests to an endpoint',
+    summary: 'Get the signing secret of an endpoint',
     answers: { 200: jsonAnswer('The secret.', schemaReference('EndpointSecret')) },
     handle: async (context) => {
       const { instance, input } = context;
@@ -168,7 +168,7 @@ export const endpointRoutes = [
     ...action,
     path: '/api/webhooks/endpoints/:id/secret/rotate',
     id: 'rotateEndpointSecret',
-    summary: 'Give an endpoint another secret; the one before it signs as well for a while',
+    summary: 'Rotate the secret of an endpoint; the previous one also signs for a while',
     body: schemaReference('EndpointSecretRotation'),
     isBodyOptional: true,
     answers: { 200: jsonAnswer('The new secret.', schemaReference('EndpointSecretRotated')) },
@@ -184,7 +184,7 @@ export const endpointRoutes = [
     ...action,
     path: '/api/webhooks/endpoints/:id/pause',
     id: 'pauseEndpoint',
-    summary: 'Send nothing until it is resumed; deliveries are collected',
+    summary: 'Pause an endpoint; deliveries queue up until it is resumed',
     handle: async (context) =>
       context.answer(toJson(await setEndpointStatus(savingOf(context), context.params.id, 'paused'))),
   }),
@@ -192,7 +192,7 @@ export const endpointRoutes = [
     ...action,
     path: '/api/webhooks/endpoints/:id/resume',
     id: 'resumeEndpoint',
-    summary: 'Send again: what has waited first, or last, or not at all',
+    summary: 'Resume an endpoint; queued deliveries go first, last or not at all',
     body: objectSchema({ backlog: { enum: backlogs } }, ['backlog']),
     isBodyOptional: true,
     handle: async (context) => {
@@ -206,9 +206,9 @@ export const endpointRoutes = [
     ...action,
     path: '/api/webhooks/endpoints/:id/test',
     id: 'testEndpoint',
-    summary: 'Send the test event `ping` now, or a record as it is, once',
+    summary: 'Send a test event: `ping`, or a record in its current state',
     description:
-      'A record is sent as a change of it would be, with the header `X-Service-Test: true`, to this endpoint alone. An API key also needs `records:read` of its collection.',
+      'A record is sent like a change of it, with the header `X-Service-Test: true`, only to this endpoint. An API key also needs `records:read` for its collection.',
     body: schemaReference('EndpointTest'),
     isBodyOptional: true,
     answers: { 200: jsonAnswer('The delivery with its attempt.', schemaReference('Delivery')) },

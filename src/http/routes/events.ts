@@ -21,7 +21,7 @@ export const eventRoutes = [
     path: '/api/webhooks/events',
     id: 'listEvents',
     endpointKeys: 'narrowed',
-    summary: 'A page of the log of events with their deliveries; of one record, its story',
+    summary: 'List events with their deliveries; of one record, its history',
     parameters: [...listParameters, 'Cursor', 'RecordStory'],
     answers: { 200: jsonAnswer('The events.', schemaReference('EventList')) },
     handle: async (context) => {
@@ -35,7 +35,7 @@ export const eventRoutes = [
     path: '/api/webhooks/events/:id',
     id: 'getEvent',
     endpointKeys: 'narrowed',
-    summary: 'An event with its deliveries and its body',
+    summary: 'Get an event with its deliveries and its body',
     parameters: ['EventId', 'Fields'],
     answers: { 200: jsonAnswer('The event.', schemaReference('EventWithBody')) },
     handle: async (context) =>
@@ -46,9 +46,9 @@ export const eventRoutes = [
     path: '/api/webhooks/events/:id/why',
     id: 'explainEvent',
     isCurrent: true,
-    summary: 'Why each endpoint was sent an event, or was not',
+    summary: 'Explain why each endpoint received an event, or did not',
     description:
-      'A page of endpoints in the order in which they were made. It may have fewer than were asked for, where their filters take long. Filters are asked again, about the values that the event has.',
+      'A page of endpoints in order of creation. It may be shorter than `perPage` if their filters take long. Filters are evaluated again, with the values of the event.',
     parameters: ['EventId', 'WhyEndpoint', 'PerPage', 'Cursor', 'Fields'],
     answers: { 200: jsonAnswer('The endpoints.', schemaReference('EventExplanation')) },
     handle: async (context) => {
@@ -64,10 +64,10 @@ export const eventRoutes = [
     scope: 'webhooks:write',
     path: '/api/webhooks/events/:id/body',
     id: 'expungeEvent',
-    summary: 'Remove the body of an event, and what receivers have answered',
-    description: 'That it happened stays. What of it still waits is cancelled.',
+    summary: 'Expunge an event: delete its body and the responses of receivers',
+    description: 'The event itself stays. Its pending deliveries are cancelled.',
     parameters: ['EventId'],
-    answers: { 204: emptyAnswer('The body is gone.') },
+    answers: { 204: emptyAnswer('The body is deleted.') },
     refusals: [409, 413, 415, 507],
     handle: async ({ services, instance, input, params }) => {
       await expungeEvent(instance, params.id, (tx, { id, collection }) =>
@@ -83,8 +83,8 @@ export const eventRoutes = [
     method: 'POST',
     path: '/api/webhooks/filters/test',
     id: 'testFilter',
-    summary: 'What a filter of an endpoint would have let through of the last changes of a collection',
-    description: 'It looks at a hundred changes at most, and stores nothing.',
+    summary: 'Test an endpoint filter against the last changes of a collection',
+    description: 'Checks at most a hundred changes, and stores nothing.',
     parameters: ['Fields'],
     body: schemaReference('FilterTestDraft'),
     answers: { 200: jsonAnswer('The changes, the newest first.', schemaReference('FilterTest')) },
@@ -94,7 +94,7 @@ export const eventRoutes = [
     ...common,
     path: '/api/webhooks/event-types',
     id: 'listEventTypes',
-    summary: 'What endpoints can be told of, with a schema and an example of each body',
+    summary: 'List event types with a schema and an example of each body',
     parameters: ['EventCollection', 'Fields'],
     answers: { 200: jsonAnswer('The kinds of events, by collection.', schemaReference('EventTypes')) },
     handle: async (context) => {
@@ -115,17 +115,20 @@ export const eventRoutes = [
 
 const text: Schema = { type: 'string' };
 const members: Readonly<Record<string, Schema>> = {
-  id: { type: 'string', description: 'The `webhook-id` that receivers see.' },
+  id: { type: 'string', description: 'The `webhook-id` that receivers get.' },
   kind: { enum: eventKinds },
   collection: { type: 'string', description: 'Its name when it happened.' },
-  record: { type: 'string', description: 'Its id; of an event about an endpoint that of the endpoint.' },
+  record: {
+    type: 'string',
+    description: 'Id of the record, or of the endpoint for an event about an endpoint.',
+  },
   revision: { type: 'integer', minimum: 0 },
   created: text,
-  expunged: { type: 'string', description: 'When its body was expunged; empty where it was not.' },
+  expunged: { type: 'string', description: 'When its body was expunged; empty if it was not.' },
   actor: {
     type: 'string',
     description:
-      'Who has made the change: `superuser`, `key:<id>`, `<collection>/<id>`, `guest`, or `service`. Empty for events about no record, and for an API key that is bound to endpoints.',
+      'The author of the change: `superuser`, `key:<id>`, `<collection>/<id>`, `guest`, or `service`. Empty for events about no record, and for an API key that is bound to endpoints.',
   },
   hops: {
     type: 'integer',
@@ -154,13 +157,12 @@ export const eventSchemas: Readonly<Record<string, Schema>> = {
         created: text,
         isMet: {
           type: ['boolean', 'null'],
-          description:
-            'Null where the filter asks about the state before, and the log does not have it any more.',
+          description: 'Null if the filter compares the previous state, which the log no longer has.',
         },
       }),
     },
-    met: { type: 'integer', minimum: 0, description: 'How many of them meet the filter.' },
-    warnings: { type: 'array', items: text, description: 'What of the filter is hardly meant, in words.' },
+    met: { type: 'integer', minimum: 0, description: 'How many of them match the filter.' },
+    warnings: { type: 'array', items: text, description: 'Warnings about the filter.' },
   }),
   EventExplanation: objectSchema({
     items: { type: 'array', items: schemaReference('EndpointExplanation') },
@@ -184,20 +186,19 @@ export const eventSchemas: Readonly<Record<string, Schema>> = {
       type: ['array', 'null'],
       items: { enum: changedMembers },
       description:
-        'What of the endpoint was changed after the event: then the reason is that of its settings as they are now. Null where the audit log does not go back so far.',
+        'The members of the endpoint that changed after the event: the reason is then that of its current settings. Null if the audit log does not go back so far.',
     },
     isOfNow: {
       type: 'boolean',
-      description: 'Whether other records had a part in it, which are looked up as they are now.',
+      description: 'Whether it depends on other records, which are read in their current state.',
     },
     isWhole: {
       type: 'boolean',
-      description:
-        'False where the event has no values of some fields, as they were added or renamed since: these are taken for empty.',
+      description: 'False if the event lacks fields that were added or renamed since: they count as empty.',
     },
     comparisons: {
       type: 'array',
-      description: 'What of its filter was false, at most 20.',
+      description: 'The comparisons of its filter that were false, at most 20.',
       items: schemaReference('FalseComparison'),
     },
   }),
@@ -205,20 +206,23 @@ export const eventSchemas: Readonly<Record<string, Schema>> = {
     text: {
       type: 'string',
       description:
-        'As it is written. Several with `&&` are each true of one related record, but not of the same one. Empty for what is hidden.',
+        'The text of the comparison. Several with `&&` are each true of one related record, but not of the same one. Empty if hidden.',
     },
-    position: { type: 'integer', minimum: 0, description: 'Where in the filter, in UTF-16 units from 0.' },
-    isHidden: { type: 'boolean', description: 'Whether it stands for all that the caller may not read.' },
-    isOfNow: { type: 'boolean', description: 'Whether a value is that of another record, as it is now.' },
+    position: { type: 'integer', minimum: 0, description: 'Position in the filter, in UTF-16 units from 0.' },
+    isHidden: {
+      type: 'boolean',
+      description: 'Whether it stands for everything that the caller may not read.',
+    },
+    isOfNow: { type: 'boolean', description: 'Whether a value is the current one of another record.' },
     sides: {
       type: 'array',
-      description: 'The sides as they are written, two of each comparison; none where it is hidden.',
+      description: 'The operands of the comparisons, two of each; none if hidden.',
       items: objectSchema({
-        text: { type: 'string', description: 'As it is written.' },
+        text: { type: 'string', description: 'The text of the operand.' },
         values: {
           type: 'array',
           items: {},
-          description: 'The values that were compared, at most 10 of many; long ones are cut off.',
+          description: 'The compared values, at most 10; long ones are truncated.',
         },
       }),
     },
@@ -243,7 +247,8 @@ export const eventSchemas: Readonly<Record<string, Schema>> = {
     omitted: {
       type: 'integer',
       minimum: 0,
-      description: 'How many collections are left out, as all of them have too many fields. Ask for one.',
+      description:
+        'How many collections are omitted, as all of them have too many fields. Request one by `collection`.',
     },
   }),
   EventWithBody: objectSchema({
@@ -251,7 +256,7 @@ export const eventSchemas: Readonly<Record<string, Schema>> = {
     body: {
       type: ['object', 'null'],
       additionalProperties: true,
-      description: 'What receivers get; null where it was expunged.',
+      description: 'The body that receivers get; null if it was expunged.',
     },
   }),
 };

@@ -24,7 +24,7 @@ export const feedRoutes = [
     path: '/api/webhooks/feed',
     id: 'readFeed',
     scope: 'webhooks:read',
-    summary: 'The events behind a cursor, as endpoints are sent them',
+    summary: 'List the events after a cursor, as endpoints receive them',
     parameters: [
       'FeedCursor',
       'Since',
@@ -54,7 +54,7 @@ export const feedRoutes = [
     method: 'GET',
     id: 'getConsumer',
     scope: 'webhooks:read',
-    summary: 'A consumer of the feed, and how far behind it is',
+    summary: 'Get a consumer of the feed with its lag',
     parameters: ['ConsumerName', 'Fields'],
     answers,
     handle: async (context) =>
@@ -65,7 +65,7 @@ export const feedRoutes = [
     method: 'PUT',
     id: 'putConsumer',
     scope: 'webhooks:write',
-    summary: 'Make a consumer, or move it to a cursor or a time',
+    summary: 'Create a consumer, or move it to a cursor or a time',
     parameters: ['ConsumerName', 'Fields'],
     body: schemaReference('ConsumerPlace'),
     isBodyOptional: true,
@@ -82,9 +82,9 @@ export const feedRoutes = [
     method: 'DELETE',
     id: 'deleteConsumer',
     scope: 'webhooks:write',
-    summary: 'Forget a consumer',
+    summary: 'Delete a consumer',
     parameters: ['ConsumerName'],
-    answers: { 204: emptyAnswer('The consumer is forgotten.') },
+    answers: { 204: emptyAnswer('The consumer is deleted.') },
     refusals: [413, 415, 507],
     handle: async ({ instance, params }) => {
       await deleteConsumer(instance, params.name);
@@ -124,21 +124,28 @@ const text: Schema = { type: 'string' };
 export const feedSchemas: Readonly<Record<string, Schema>> = {
   Feed: objectSchema({
     items: { type: 'array', items: schemaReference('FeedItem') },
-    nextCursor: { type: 'string', description: 'For the next request, also if there were no events.' },
+    nextCursor: {
+      type: 'string',
+      description: 'The cursor for the next request, also if there were no events.',
+    },
   }),
   FeedItem: objectSchema(
     {
       id: { type: 'string', description: 'The `webhook-id` that endpoints get.' },
       sequence: { type: 'integer', minimum: 0, description: "The record's revision." },
       payload: { type: 'object', additionalProperties: true, description: 'The five members.' },
-      body: { type: 'string', description: 'With `signed`: the payload as the text that is signed.' },
+      body: { type: 'string', description: 'With `signed`: the signed text of the payload.' },
       headers: { type: 'object', additionalProperties: text },
     },
     ['body', 'headers'],
   ),
   Consumer: objectSchema({
     name: text,
-    lag: { type: 'integer', minimum: 0, description: 'Events behind its place, at most 100,000.' },
+    lag: {
+      type: 'integer',
+      minimum: 0,
+      description: 'Number of events after its position, at most 100,000.',
+    },
     created: text,
     updated: text,
   }),

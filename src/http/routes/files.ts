@@ -31,7 +31,7 @@ export const fileRoutes = [
     tag: 'files',
     scope: 'any',
     actions: ['file'],
-    summary: 'A file of a record',
+    summary: 'Get a file of a record',
     description:
       'Whoever knows the address of a file gets it, unless its field is protected: then whoever may view the record. `Range`, ' +
       '`If-Range`, `If-None-Match` and `If-Modified-Since` work as RFC 9110 has them.',
@@ -61,7 +61,7 @@ export const fileRoutes = [
     id: 'createFileToken',
     tag: 'files',
     scope: 'any',
-    summary: 'A token for the addresses of protected files, for three minutes',
+    summary: 'Create a token for the URLs of protected files, valid for three minutes',
     parameters: ['Fields'],
     answers: { 200: jsonAnswer('The token.', schemaReference('FileToken')) },
     refusals: [413, 415],
@@ -145,13 +145,13 @@ function fileAnswers(): Readonly<Record<number, Schema>> {
   const headers = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } };
   return {
     200: { description: 'The file.', headers, content },
-    206: { description: 'The parts of it that `Range` has named.', headers, content },
-    304: { description: 'The client has it already.', headers },
+    206: { description: 'The requested ranges of the file.', headers, content },
+    304: { description: 'The client has the current file.', headers },
   };
 }
 
 export const fileSchemas: Readonly<Record<string, Schema>> = {
   FileToken: objectSchema({
-    token: { type: 'string', description: 'For `token` in the address of a protected file.' },
+    token: { type: 'string', description: 'For `token` in the URL of a protected file.' },
   }),
 };

@@ -21,7 +21,7 @@ export const healthRoutes = [
     path: '/api/health',
     id: 'health',
     scope: 'any',
-    summary: 'Whether the instance is served; superusers are told more',
+    summary: 'Check the instance; superusers get details',
     answers: { 200: jsonAnswer('It is.', healthy) },
     handle: async (context) => {
       const { services, request, instance, caller } = context;
@@ -40,7 +40,7 @@ export const healthRoutes = [
     ...common,
     path: '/api/health/live',
     id: 'live',
-    summary: 'Whether the process is alive',
+    summary: 'Liveness probe',
     answers: { 200: jsonAnswer('It is.', healthy) },
     handle: (context) => context.answer('{"code":200,"message":"The service is alive.","data":{}}'),
   }),
@@ -48,11 +48,11 @@ export const healthRoutes = [
     ...common,
     path: '/api/health/ready',
     id: 'ready',
-    summary: 'Whether requests should be sent here',
+    summary: 'Readiness probe',
     answers: {
-      200: jsonAnswer('They should.', healthy),
+      200: jsonAnswer('The service is ready for requests.', healthy),
       // An answer with its own body, not a refusal.
-      503: jsonAnswer('The service is stopping, or its data cannot be used as it should be.', healthy, {
+      503: jsonAnswer('The service is stopping, or its data is not usable.', healthy, {
         'Retry-After': 'RetryAfter',
       }),
     },
@@ -118,7 +118,7 @@ export const healthSchemas: Readonly<Record<string, Schema>> = {
         oldestUndeliveredSeconds: {
           type: 'integer',
           minimum: 0,
-          description: 'The age of the oldest event that is still to be sent to an endpoint; 0 for none.',
+          description: 'Age of the oldest event with a pending delivery; 0 if there is none.',
         },
         exhaustedLastDay: {
           type: 'integer',
@@ -126,15 +126,15 @@ export const healthSchemas: Readonly<Record<string, Schema>> = {
           maximum: exhaustedCountMax,
           description: `The deliveries that were exhausted in the last 24 hours; ${exhaustedCountMax} means as many or more.`,
         },
-        realIP: { type: 'string', description: 'Where this client is, as the service knows it.' },
+        realIP: { type: 'string', description: 'The address of this client, as the service sees it.' },
         possibleProxyHeader: {
           type: 'string',
-          description: 'What a proxy seems to write that is not trusted; empty for nothing.',
+          description: 'The header that an untrusted proxy seems to set; empty if there is none.',
         },
         warnings: {
           type: 'array',
           items: { type: 'string' },
-          description: 'What the operator should know, in sentences.',
+          description: 'Warnings for the operator.',
         },
       },
       [

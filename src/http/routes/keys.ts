@@ -15,7 +15,7 @@ export const keyRoutes = [
     method: 'GET',
     path: '/api/keys',
     id: 'listApiKeys',
-    summary: 'A page of API keys, without the keys themselves',
+    summary: 'List API keys, without the keys themselves',
     parameters: listParameters,
     answers: { 200: jsonAnswer('The keys.', schemaReference('ApiKeyList')) },
     handle: async (context) => context.answerList(await listApiKeys(context.instance, context.listQuery)),
@@ -25,7 +25,7 @@ export const keyRoutes = [
     method: 'POST',
     path: '/api/keys',
     id: 'createApiKey',
-    summary: 'Make an API key; no other answer ever shows it',
+    summary: 'Create an API key; only this answer returns the key',
     parameters: ['Fields'],
     body: schemaReference('ApiKeyCreate'),
     formValues: 'texts',
@@ -42,7 +42,7 @@ export const keyRoutes = [
     path: '/api/keys/current',
     id: 'getOwnApiKey',
     scope: 'any',
-    summary: 'The API key of this request: its scopes and when it expires',
+    summary: 'Get the API key of this request, with its scopes and expiry',
     parameters: ['Fields'],
     answers: { 200: jsonAnswer('The key.', schemaReference('ApiKey')) },
     handle: async (context) => {
@@ -56,7 +56,7 @@ export const keyRoutes = [
     method: 'DELETE',
     path: '/api/keys/:id',
     id: 'deleteApiKey',
-    summary: 'Revoke an API key: from the answer on it is refused everywhere',
+    summary: 'Revoke an API key; it is rejected from the answer on',
     parameters: ['ApiKeyId'],
     answers: { 204: emptyAnswer('The key is revoked.') },
     refusals: [409, 413, 415, 507],
@@ -78,30 +78,29 @@ const settings: Readonly<Record<string, Schema>> = {
     maxItems: apiKeyLimits.collectionsMax,
     items: text,
     description:
-      'Ids, or names when they are given; only with scopes of records. Null means all but system collections.',
+      'Ids, or in a request also names; only with scopes of records. Null means all but system collections.',
   },
   endpoints: {
     type: ['array', 'null'],
     minItems: 1,
     maxItems: apiKeyLimits.endpointsMax,
     items: text,
-    description:
-      'Ids of the only endpoints of webhooks that it reaches; only with scopes of webhooks. Null means all.',
+    description: 'Ids of the endpoints that it is bound to; only with scopes of webhooks. Null means all.',
   },
-  expires: { type: 'string', description: 'From when on the key is refused; empty means never.' },
+  expires: { type: 'string', description: 'When the key expires; empty means never.' },
 };
 
 const members: Readonly<Record<string, Schema>> = {
   id: text,
   ...settings,
   created: text,
-  lastUsed: { type: 'string', description: 'To the minute; empty when it never was.' },
+  lastUsed: { type: 'string', description: 'To the minute; empty if never.' },
 };
 
 /** API keys, which programs use in place of a sign-in. */
 export const keySchemas: Readonly<Record<string, Schema>> = {
   ApiKey: objectSchema(members),
-  ApiKeyWithKey: objectSchema({ ...members, key: { type: 'string', description: 'What is sent: `ck_…`.' } }),
+  ApiKeyWithKey: objectSchema({ ...members, key: { type: 'string', description: 'The key: `ck_…`.' } }),
   ApiKeyList: listSchema(schemaReference('ApiKey')),
   ApiKeyCreate: objectSchema(settings, ['collections', 'endpoints', 'expires']),
 };

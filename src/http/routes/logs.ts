@@ -14,9 +14,9 @@ export const logRoutes = [
     method: 'GET',
     path: '/api/logs',
     id: 'listLogs',
-    summary: 'A page of the log of requests',
+    summary: 'List the entries of the request log',
     description:
-      'Filter and sort know `id`, `created`, `level`, `message`, and what is in `data`: `data.status`.',
+      'Filter and sort by `id`, `created`, `level`, `message` and members of `data`, such as `data.status`.',
     parameters: listParameters,
     answers: { 200: jsonAnswer('The entries.', schemaReference('LogList')) },
     handle: async (context) => {
@@ -29,8 +29,8 @@ export const logRoutes = [
     method: 'DELETE',
     path: '/api/logs',
     id: 'truncateLogs',
-    summary: 'Forget all entries',
-    answers: { 204: emptyAnswer('They are gone.') },
+    summary: 'Delete all entries of the request log',
+    answers: { 204: emptyAnswer('The entries are deleted.') },
     refusals: [413, 415, 507],
     handle: async ({ instance }) => {
       await instance.logs.clear();
@@ -42,7 +42,7 @@ export const logRoutes = [
     method: 'GET',
     path: '/api/logs/stats',
     id: 'countLogs',
-    summary: 'How many entries each hour has that has any, and how long the requests took',
+    summary: 'Count the entries of each hour, with the duration of the requests',
     parameters: ['Filter', 'Fields'],
     answers: {
       200: jsonAnswer('The hours, oldest first.', { type: 'array', items: schemaReference('LogCount') }),
@@ -57,7 +57,7 @@ export const logRoutes = [
     method: 'GET',
     path: '/api/logs/:id',
     id: 'getLog',
-    summary: 'An entry of the log',
+    summary: 'Get an entry of the request log',
     parameters: ['LogId', 'Fields'],
     answers: { 200: jsonAnswer('The entry.', schemaReference('Log')) },
     handle: async (context) => {
@@ -76,26 +76,26 @@ const text: Schema = { type: 'string' };
 export const logSchemas: Readonly<Record<string, Schema>> = {
   Log: objectSchema({
     id: text,
-    created: { type: 'string', description: 'When it was answered.' },
+    created: { type: 'string', description: 'The time of the answer.' },
     data: {
       type: 'object',
       additionalProperties: true,
       description:
-        'Of a request: `auth` (a collection), `execTime` (milliseconds), `method`, `status`, `url` and more.',
+        'For a request: `auth` (a collection), `execTime` (milliseconds), `method`, `status`, `url` and more.',
     },
     message: text,
-    level: { type: 'integer', description: '0 answered, 4 refused, 8 failed.' },
+    level: { type: 'integer', description: '0: answered, 4: rejected, 8: failed.' },
   }),
   LogList: listSchema(schemaReference('Log')),
   LogCount: objectSchema({
-    date: { type: 'string', description: 'The beginning of the hour.' },
+    date: { type: 'string', description: 'The start of the hour.' },
     total: { type: 'integer', minimum: 1 },
-    refused: { type: 'integer', minimum: 0, description: 'Those of level 4.' },
-    failed: { type: 'integer', minimum: 0, description: 'Those of level 8.' },
+    refused: { type: 'integer', minimum: 0, description: 'Entries of level 4.' },
+    failed: { type: 'integer', minimum: 0, description: 'Entries of level 8.' },
     execTimeP95: {
       type: ['number', 'null'],
       description:
-        'No more than one request of twenty took longer, in milliseconds. Null where none of the entries is a request.',
+        'The 95th percentile of the request durations, in milliseconds. Null if none of the entries is a request.',
     },
   }),
 };

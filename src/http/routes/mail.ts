@@ -15,7 +15,7 @@ export const mailRoutes = [
     method: 'POST',
     path: '/api/settings/test/email',
     id: 'testEmail',
-    summary: 'Send a mail, to see whether and how it arrives',
+    summary: 'Send a test email',
     body: schemaReference('TestMail'),
     answers: { 204: emptyAnswer('The mail server has taken it; or there is none, while developing.') },
     handle: async ({ services, instance, body }) => {
@@ -28,7 +28,7 @@ export const mailRoutes = [
     method: 'GET',
     path: '/api/mails',
     id: 'listMails',
-    summary: 'The last mails, the latest first: of a development server only (`--dev`)',
+    summary: 'List the last mails, latest first; only on a development server (`--dev`)',
     parameters: ['Fields'],
     answers: { 200: jsonAnswer('The mails.', schemaReference('MailList')) },
     handle: (context) => {

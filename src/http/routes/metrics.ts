@@ -11,7 +11,7 @@ export const metricsRoutes = [
     tag: 'health',
     scope: 'metrics',
     isForSuperusers: true,
-    summary: 'Metrics of the service in the text format of Prometheus, on the default instance only',
+    summary: 'Get the metrics of the service in the text format of Prometheus, on the default instance only',
     answers: {
       200: {
         description: 'The metrics.',

@@ -20,7 +20,7 @@ export const realtimeRoutes = [
     id: 'connectRealtime',
     tag: 'realtime',
     scope: 'any',
-    summary: 'Open a connection that is told of changes',
+    summary: 'Subscribe to record changes',
     description:
       'Server-Sent Events. The first is `PB_CONNECT` with the `clientId` by which subscriptions are set; each other one is named as its ' +
       'subscription, with `record` and `action` (`create`, `update`, `delete`) as data.',
@@ -52,7 +52,7 @@ export const realtimeRoutes = [
     id: 'setSubscriptions',
     tag: 'realtime',
     scope: 'records:read',
-    summary: 'Set what a connection is told of, as the caller of this request',
+    summary: 'Set the subscriptions of a connection, as the caller of this request',
     body: objectSchema({
       clientId: { type: 'string', minLength: 1, maxLength: clientIdLengthMax },
       subscriptions: {
@@ -63,7 +63,7 @@ export const realtimeRoutes = [
           '`posts/*`, `posts/<id>`, or the name of other messages; all that there were before are given up.',
       },
     }),
-    answers: { 204: emptyAnswer('The connection is told of these from now on.') },
+    answers: { 204: emptyAnswer('The connection gets these from now on.') },
     handle: async (context) => {
       const { services, instance, caller, request, body } = context;
       const { clientId = '', subscriptions = [] } = body;

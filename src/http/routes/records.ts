@@ -58,7 +58,7 @@ export function describeRecordRoutes({
     list: {
       id: `listRecords${suffix}`,
       tag,
-      summary: 'A page of records',
+      summary: 'List records',
       ...described(describe?.('listRule')),
       parameters: [...parameters, ...listParameters, 'Cursor', 'Expand', 'Explain'],
       answers: {
@@ -82,18 +82,18 @@ export function describeRecordRoutes({
     view: {
       id: `viewRecord${suffix}`,
       tag,
-      summary: 'A record',
+      summary: 'Get a record',
       ...described(describe?.('viewRule')),
       parameters: [...ofOne, 'Expand', 'Fields', 'IfNoneMatch'],
       answers: {
         200: jsonAnswer('The record.', schemas.record, tagged),
-        304: emptyAnswer('The record is as `If-None-Match` knows it.', tagged),
+        304: emptyAnswer('The record still has the tag of `If-None-Match`.', tagged),
       },
     },
     update: {
       id: `updateRecord${suffix}`,
       tag,
-      summary: 'Change members of a record',
+      summary: 'Update a record',
       ...described(describe?.('updateRule')),
       parameters: [...ofOne, 'Expand', 'Fields', 'IfMatch', 'IdempotencyKey'],
       body: schemas.update,
@@ -277,7 +277,7 @@ export const recordSchemas: Readonly<Record<string, Schema>> = {
     type: 'object',
     description:
       'Values by the names of fields; unknown names are ignored. `views+`, `tags+`, `+tags`, `tags-` and `code:autogenerate` change ' +
-      'the value that is there.',
+      'the current value.',
     additionalProperties: true,
   },
 };

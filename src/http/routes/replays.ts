@@ -24,7 +24,7 @@ export const replayRoutes = [
     id: 'replayEndpoint',
     endpointKeys: 'endpoint',
     scope: 'webhooks:write',
-    summary: 'Send past deliveries of an endpoint again, or count them',
+    summary: 'Replay past deliveries of an endpoint, or count them',
     parameters: ['EndpointId', 'Fields'],
     body: schemaReference('ReplayRequest'),
     isBodyOptional: true,
@@ -43,7 +43,7 @@ export const replayRoutes = [
     path: '/api/webhooks/endpoints/:id/backfill',
     id: 'backfillEndpoint',
     scope: 'webhooks:write',
-    summary: 'Send the existing records of a collection to an endpoint, or count them',
+    summary: 'Backfill: send the existing records of a collection to an endpoint, or count them',
     parameters: ['EndpointId', 'Fields'],
     body: schemaReference('BackfillRequest'),
     answers: {
@@ -63,7 +63,7 @@ export const replayRoutes = [
     method: 'GET',
     id: 'getReplay',
     scope: 'webhooks:read',
-    summary: 'A replay or backfill and how far it has come',
+    summary: 'Get a replay or backfill with its progress',
     handle: async (context) =>
       context.answer(JSON.stringify(await replayView(context.instance.database, context.params.id))),
   }),
@@ -72,7 +72,7 @@ export const replayRoutes = [
     method: 'DELETE',
     id: 'cancelReplay',
     scope: 'webhooks:write',
-    summary: 'End a replay or backfill; what it has not sent yet is cancelled',
+    summary: 'Cancel a replay or backfill and its unsent deliveries',
     refusals: [409, 413, 415, 507],
     handle: async (context) =>
       context.answer(JSON.stringify(await endReplay(savingOf(context), context.params.id))),
@@ -81,7 +81,7 @@ export const replayRoutes = [
 
 const text: Schema = { type: 'string' };
 const count: Schema = { type: 'integer', minimum: 0 };
-const date: Schema = { type: ['string', 'null'], description: 'A date; null or empty for no bound.' };
+const date: Schema = { type: ['string', 'null'], description: 'A date; null or empty for no limit.' };
 
 /** The API's name for the count of deliveries that a replay has queued. */
 const queuedName = 'taken';
@@ -96,8 +96,7 @@ export const replaySchemas: Readonly<Record<string, Schema>> = {
       },
       filter: {
         type: 'string',
-        description:
-          'What the records of the events must meet: a filter as in lists, over their own fields as they were.',
+        description: 'Only events whose record matched this filter at the time, over its own fields.',
       },
       since: date,
       until: date,
@@ -116,7 +115,7 @@ export const replaySchemas: Readonly<Record<string, Schema>> = {
       collection: { type: 'string', description: 'The name or id of the collection.' },
       filter: {
         type: 'string',
-        description: 'Which records: a filter as in lists, over the records as they are.',
+        description: 'Only records that match this filter now.',
       },
       rate: {
         type: 'integer',
@@ -132,12 +131,12 @@ export const replaySchemas: Readonly<Record<string, Schema>> = {
     id: text,
     endpoint: { type: 'string', description: 'Its id.' },
     scope: { enum: [...replayScopes, 'waiting', 'backfill'] },
-    collection: { type: 'string', description: 'Of a backfill, the id of the collection; otherwise empty.' },
+    collection: { type: 'string', description: 'Id of the collection of a backfill; otherwise empty.' },
     state: { enum: ['running', 'done', 'cancelled'] },
-    cause: { type: 'string', description: 'Why the service has cancelled it; otherwise empty.' },
+    cause: { type: 'string', description: 'Why the service cancelled it; otherwise empty.' },
     rate: count,
     filter: text,
-    total: { ...count, description: 'How many deliveries there were as it began.' },
+    total: { ...count, description: 'The number of deliveries when it began.' },
     [queuedName]: { ...count, description: 'Deliveries queued or sent so far.' },
     delivered: count,
     failed: count,

@@ -11,13 +11,13 @@ export const ruleRoutes = [
     path: '/api/collections/:collection/filters/check',
     id: 'checkFilter',
     tag: 'collections',
-    summary: 'Whether a filter, a sort or a rule is well-formed, and where it is not',
+    summary: 'Validate a filter, a sort or a rule',
     description: 'Reads no record.',
     isForSuperusers: true,
     scope: 'records:read',
     parameters: ['Collection', 'Fields'],
     body: schemaReference('FilterDraft'),
-    answers: { 200: jsonAnswer('What was found.', schemaReference('FilterCheck')) },
+    answers: { 200: jsonAnswer('The result of the check.', schemaReference('FilterCheck')) },
     handle: async (context) => {
       const { instance, input, body, params } = context;
       const { collection } = params;
@@ -29,12 +29,12 @@ export const ruleRoutes = [
     path: '/api/collections/:collection/rules/test',
     id: 'testRule',
     tag: 'collections',
-    summary: 'Ask a rule without doing anything',
+    summary: 'Test a rule without changing anything',
     isForSuperusers: true,
     isCurrent: true,
     parameters: ['Collection', 'Fields'],
     body: schemaReference('RuleTest'),
-    answers: { 200: jsonAnswer('What it says.', schemaReference('RuleVerdict')) },
+    answers: { 200: jsonAnswer('The result of the rule.', schemaReference('RuleVerdict')) },
     handle: async (context) => {
       const { collection } = context.params;
       return context.answer(
@@ -63,12 +63,12 @@ export const ruleSchemas: Readonly<Record<string, Schema>> = {
   },
   FilterCheck: objectSchema({
     isValid: { type: 'boolean' },
-    message: { type: 'string', description: 'What is wrong, as a list would say it; empty if nothing is.' },
+    message: { type: 'string', description: 'The error, as a list would report it; empty if there is none.' },
     position: {
       type: ['integer', 'null'],
       minimum: 0,
       description:
-        'Where in the text, in UTF-16 units from 0, as JavaScript counts them; null if nothing is wrong.',
+        'Position of the error in the text, in UTF-16 units from 0, as JavaScript counts them; null if there is none.',
     },
   }),
   RuleTest: objectSchema(
@@ -86,7 +86,7 @@ export const ruleSchemas: Readonly<Record<string, Schema>> = {
         ],
       },
       record: {
-        description: 'The id of a record, or the members of one that could be made.',
+        description: 'The id of a record, or the members of a new one.',
         oneOf: [{ type: 'string' }, anything],
       },
       request: objectSchema(
@@ -95,7 +95,7 @@ export const ruleSchemas: Readonly<Record<string, Schema>> = {
           context: { type: 'string', default: 'default' },
           query: texts,
           headers: texts,
-          body: { ...anything, description: 'What would be changed of the record that is named.' },
+          body: { ...anything, description: 'The members that the request would change.' },
         },
         ['method', 'context', 'query', 'headers', 'body'],
       ),
@@ -106,7 +106,7 @@ export const ruleSchemas: Readonly<Record<string, Schema>> = {
     allowed: { type: 'boolean' },
     terms: {
       type: 'array',
-      description: 'Each comparison, asked by itself.',
+      description: 'The result of each comparison by itself.',
       items: objectSchema({
         text: { type: 'string' },
         position: { type: 'integer', minimum: 0 },

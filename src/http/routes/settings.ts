@@ -20,7 +20,7 @@ export const settingsRoutes = [
     id: 'getPublicSettings',
     tag: 'settings',
     scope: 'any',
-    summary: 'The name and the accent colour of the instance, for pages that anybody may see',
+    summary: 'Get the public name and accent colour of the instance',
     isCurrent: true,
     parameters: ['Fields'],
     answers: { 200: jsonAnswer('Both; empty where none is set.', schemaReference('PublicSettings')) },
@@ -34,7 +34,7 @@ export const settingsRoutes = [
     method: 'GET',
     path: '/api/settings',
     id: 'getSettings',
-    summary: 'All settings; secrets are never shown',
+    summary: 'Get all settings; secrets are never returned',
     isCurrent: true,
     parameters: ['Fields'],
     answers,
@@ -45,7 +45,7 @@ export const settingsRoutes = [
     method: 'PATCH',
     path: '/api/settings',
     id: 'updateSettings',
-    summary: 'Change settings: objects are merged, lists replaced',
+    summary: 'Update settings: objects are merged, lists replaced',
     parameters: ['Fields'],
     body: { type: 'object' },
     isBodyOptional: true,
@@ -71,11 +71,11 @@ export const settingsRoutes = [
     method: 'POST',
     path: '/api/settings/test/s3',
     id: 'testS3',
-    summary: 'Store a small file in S3, read it and remove it, by the settings in force',
+    summary: 'Test S3: store, read and delete a small file with the current settings',
     isCurrent: true,
     body: schemaReference('TestS3'),
     isBodyOptional: true,
-    answers: { 204: emptyAnswer('All went well.') },
+    answers: { 204: emptyAnswer('The test passed.') },
     handle: async ({ instance, body }) => {
       const { s3, backups } = instance.settings.current;
       const { filesystem = 'storage' } = body;
@@ -98,7 +98,12 @@ export const settingsSchemas: Readonly<Record<string, Schema>> = {
   PublicSettings: objectSchema({ appName: { type: 'string' }, accentColor: { type: 'string' } }),
   // The defaults have every member that settings can have, and an item in each list of objects.
   TestS3: objectSchema(
-    { filesystem: { enum: ['storage', 'backups'], description: 'Which of the two; `storage` if left out.' } },
+    {
+      filesystem: {
+        enum: ['storage', 'backups'],
+        description: 'Which of the two to test; `storage` by default.',
+      },
+    },
     ['filesystem'],
   ),
   Settings: schemaLike(JSON.parse(settingsToJson(defaultSettings)), settingChoices),

@@ -63,9 +63,9 @@ const aboutEndpoints: Readonly<Record<OperationalEventKind, Readonly<Record<stri
 };
 
 const summaries: Readonly<Record<OperationalEventKind, string>> = {
-  'endpoint.disabled': 'An endpoint was disabled, as it was away for too long',
-  'endpoint.recovered': 'An endpoint is back that was away for an hour or disabled',
-  'delivery.exhausted': 'The first delivery of the day to an endpoint was given up',
+  'endpoint.disabled': 'An endpoint was disabled after failing for too long',
+  'endpoint.recovered': 'An endpoint recovered after an hour of failures or being disabled',
+  'delivery.exhausted': 'The first delivery of the day to an endpoint was exhausted',
 };
 
 function operationalData(kind: OperationalEventKind): Schema {
@@ -132,11 +132,11 @@ function webhookOf(
       tags: ['webhooks'],
       summary,
       description:
-        'Signed by the secret of the endpoint. An endpoint may ask for less of `data`, and for headers of its own.',
+        'Signed by the secret of the endpoint. An endpoint may limit `data`, and have headers of its own.',
       // The receiver's own matter.
       security: [],
       requestBody: { required: true, content: { 'application/json': { schema } } },
-      responses: { '2XX': { description: 'Taken. Anything else is tried again.' } },
+      responses: { '2XX': { description: 'Accepted. Anything else is retried.' } },
     },
   };
 }

@@ -104,21 +104,21 @@ function toHeaders(headers: Readonly<Record<string, string>>): Schema {
 
 /** The statuses of refusals, and when they are given. */
 const reasons = {
-  400: ['BadRequest', 'Something in the request is not as it must be; `data` says what, by member.'],
+  400: ['BadRequest', 'The request is invalid; `data` has the errors by member.'],
   401: ['Unauthorized', 'The request needs a valid token, or its API key is not valid.'],
   403: ['Forbidden', 'The caller may not do this.'],
-  404: ['NotFound', 'There is no such thing, or the caller may not see it; nothing tells the two apart.'],
-  409: ['Conflict', 'The request conflicts with another change, or with the state of what it is about.'],
+  404: ['NotFound', 'It does not exist, or the caller may not see it; the answer is the same.'],
+  409: ['Conflict', 'The request conflicts with another change, or with the current state.'],
   412: ['PreconditionFailed', 'The record has changed: its revision is none of those in `If-Match`.'],
   413: ['PayloadTooLarge', 'The body is larger than 32 MiB, or a form with files than its fields allow.'],
   415: ['UnsupportedMediaType', 'The body is no JSON in UTF-8, or it is compressed.'],
-  416: ['RangeNotSatisfiable', 'The file has none of the bytes that `Range` has named.'],
+  416: ['RangeNotSatisfiable', 'The file has none of the bytes of `Range`.'],
   422: ['Unprocessable', 'The idempotency key was used with another request.'],
   429: [
     'TooManyRequests',
-    'The client asks more often than the rules of the instance allow, or sent too many wrong passwords.',
+    'The client exceeds a rate limit of the instance, or sent too many wrong passwords.',
   ],
-  500: ['InternalError', 'Something is wrong with the service. Of a write: the outcome is unknown.'],
+  500: ['InternalError', 'An internal error. The outcome of a write is unknown.'],
   503: ['Unavailable', 'Not done: the service is busy, a search took too long, or the service is stopping.'],
   507: ['StorageFull', 'Not done: the storage is full.'],
 } as const;
@@ -157,7 +157,7 @@ function headersOf(status: number): Schema {
 /** The headers of answers that mean something to clients. */
 export const headers: Readonly<Record<string, Schema>> = {
   RequestId: {
-    description: 'Names the request in the log of the service.',
+    description: 'Identifies the request in the log of the service.',
     schema: { type: 'string' },
   },
   RetryAfter: {
@@ -166,30 +166,30 @@ export const headers: Readonly<Record<string, Schema>> = {
   },
   RateLimit: {
     description:
-      'What the client may still ask. On every answer to a request that a rule of the instance limits.',
+      'The remaining quota. On every answer to a request that a rate limit of the instance applies to.',
     schema: { type: 'string' },
   },
   RateLimitPolicy: {
-    description: 'The rule that limits the request. On the same answers as `RateLimit`.',
+    description: 'The rate limit of the request. On the same answers as `RateLimit`.',
     schema: { type: 'string' },
   },
   EntityTag: {
     description:
-      '`"<revision>-<checksum>"`, of the record as it is answered here. For `If-Match` and `If-None-Match`.',
+      '`"<revision>-<checksum>"`, of the record in this answer. For `If-Match` and `If-None-Match`.',
     schema: { type: 'string' },
   },
   ServerTiming: {
     description:
-      '`query;desc="index"`, or `"scan"` where no index leads to what the filter or the order asks for. For superusers who ask with `explain`.',
+      '`query;desc="index"`, or `"scan"` if no index serves the filter or the sort. For superusers who send `explain`.',
     schema: { type: 'string' },
   },
   DocumentTag: {
-    description: 'Of this document. For `If-None-Match`.',
+    description: 'The tag of this document, for `If-None-Match`.',
     schema: { type: 'string' },
   },
   JobLocation: { description: 'The path of the job.', schema: { type: 'string' } },
   Replayed: {
-    description: '`true` on an answer that was kept under an `Idempotency-Key`; otherwise absent.',
+    description: '`true` on an answer that was stored under an `Idempotency-Key`; otherwise absent.',
     schema: { const: 'true' },
   },
 };
@@ -202,15 +202,15 @@ export const parameters: Readonly<Record<string, Schema>> = {
   FileName: inPath('name', 'Name of a file, as the record has it.'),
   Thumb: inQuery('thumb', {
     description:
-      'A size in which an image is to be sent: `100x100`, or one that the field names. Anything else is sent as it is.',
+      'Size of the image: `100x100`, or one that the field allows. Any other value returns the original.',
     schema: { type: 'string' },
   }),
   FileToken: inQuery('token', {
-    description: 'Stands for the caller where a file is protected.',
+    description: 'Authenticates the caller for a protected file.',
     schema: { type: 'string' },
   }),
   Download: inQuery('download', {
-    description: '`true` to have the file stored rather than shown.',
+    description: '`true` to download the file rather than display it.',
     schema: { type: 'string' },
   }),
   EndpointId: inPath('id', 'Id of an endpoint.'),
@@ -225,12 +225,12 @@ export const parameters: Readonly<Record<string, Schema>> = {
   }),
   ConsumerName: inPath('name', 'Name of a consumer of the feed: up to 64 letters, digits and `_.-`.'),
   FeedCursor: inQuery('cursor', {
-    description: 'The `nextCursor` of the answer before; empty for the beginning of the log.',
+    description: 'The `nextCursor` of the previous answer; empty for the beginning of the log.',
     schema: { type: 'string' },
   }),
-  Since: inQuery('since', { description: 'Begins at this time.', schema: { type: 'string' } }),
+  Since: inQuery('since', { description: 'Start at this time.', schema: { type: 'string' } }),
   Consumer: inQuery('consumer', {
-    description: 'Begins where this consumer is, which only a `PUT` of it moves.',
+    description: 'Start at the position of this consumer, which only a `PUT` moves.',
     schema: { type: 'string' },
   }),
   Wait: inQuery('wait', {
@@ -238,7 +238,7 @@ export const parameters: Readonly<Record<string, Schema>> = {
     schema: { type: 'integer', minimum: 0, maximum: 30, default: 0 },
   }),
   FeedPerPage: inQuery('perPage', {
-    description: 'Events of an answer, which may have fewer although more follow.',
+    description: 'Maximum number of events. An answer may have fewer although more follow.',
     schema: { type: 'integer', minimum: 1, maximum: 1_000, default: 100 },
   }),
   Events: inQuery('events', {
@@ -255,23 +255,23 @@ export const parameters: Readonly<Record<string, Schema>> = {
     schema: { type: 'string' },
   }),
   EventFilter: inQuery('filter', {
-    description: 'Only events of records that meet this filter, as the events tell of them.',
+    description: 'Only events whose record matches this filter, with the values of the event.',
     schema: { type: 'string' },
   }),
   From: inQuery('from', {
-    description: 'Where it begins, a date; 24 hours before `to` if it is left out.',
+    description: 'The start, a date; 24 hours before `to` by default.',
     schema: { type: 'string' },
   }),
   To: inQuery('to', {
-    description: 'Where it ends, a date; now if it is left out.',
+    description: 'The end, a date; now by default.',
     schema: { type: 'string' },
   }),
   Step: inQuery('step', {
-    description: 'The hours or days that are added up; at most 744 of them. Days if it is more than a week.',
+    description: 'Granularity: at most 744 hours or days. Days by default for more than a week.',
     schema: { enum: ['hour', 'day'] },
   }),
   WhyEndpoint: inQuery('endpoint', {
-    description: 'Only about the endpoint with this id.',
+    description: 'Only the endpoint with this id.',
     schema: { type: 'string' },
   }),
   RecordStory: inQuery('record', {
@@ -285,7 +285,7 @@ export const parameters: Readonly<Record<string, Schema>> = {
   ApiKeyId: inPath('id', 'Id of an API key.'),
   LogId: inPath('id', 'Id of an entry of the log.'),
   Page: inQuery('page', {
-    description: 'Which page, from 1. Not together with `cursor`.',
+    description: 'Page number, from 1. Not together with `cursor`.',
     schema: { type: 'integer', minimum: 1, maximum: listLimits.pageMax, default: 1 },
   }),
   PerPage: inQuery('perPage', {
@@ -298,7 +298,7 @@ export const parameters: Readonly<Record<string, Schema>> = {
     },
   }),
   Sort: inQuery('sort', {
-    description: 'Names to sort by, `-` before those that descend: `-created,title`. At most 8.',
+    description: 'Names to sort by, with `-` for descending: `-created,title`. At most 8.',
     schema: { type: 'string' },
   }),
   Filter: inQuery('filter', {
@@ -307,46 +307,47 @@ export const parameters: Readonly<Record<string, Schema>> = {
     schema: { type: 'string', maxLength: 3500 },
   }),
   SkipTotal: inQuery('skipTotal', {
-    description: 'Leaves the items uncounted: `totalItems` and `totalPages` are -1.',
+    description: 'Skip the count: `totalItems` and `totalPages` are -1.',
     schema: { type: 'boolean', default: false },
   }),
   Cursor: inQuery('cursor', {
     description:
-      'Empty to start, then the `nextCursor` of the answer before: deep pages cost what the first one does. Only with the same ' +
+      'Empty to start, then the `nextCursor` of the previous answer: deep pages are as fast as the first one. Only with the same ' +
       'filter and sort, by the same caller, and not with `page` or `@random`.',
     schema: { type: 'string' },
   }),
   Fields: inQuery('fields', {
     description:
-      'The members to answer: `id,title:excerpt(100),expand.author.name`, and `*` for all others. Members that are required in a schema are ' +
-      'then missing where they were not asked for. Of a list it selects members of the items.',
+      'The members to return: `id,title:excerpt(100),expand.author.name`, and `*` for all others. Members that are required in a schema are ' +
+      'then missing unless selected. In a list it selects members of the items.',
     schema: { type: 'string', maxLength: listLimits.fieldsLengthMax },
   }),
   MfaId: inQuery('mfaId', {
-    description: 'Of the answer to the first of two ways to sign in, unless the body has it.',
+    description: 'The `mfaId` from the answer to the first factor, unless the body has it.',
     schema: { type: 'string' },
   }),
   Expand: inQuery('expand', {
     description:
-      'Relations to follow: `author,comments_via_post.by`. What the caller may not view is left out. The records stand in `expand`.',
+      'Relations to follow: `author,comments_via_post.by`. Records that the caller may not view are omitted. The records are in `expand`.',
     schema: { type: 'string' },
   }),
   Explain: inQuery('explain', {
     description:
-      'Adds `Server-Timing`, which tells how the records are found. Ignored for callers who are not superusers.',
+      'Adds `Server-Timing` with the access path of the query. Ignored for callers who are not superusers.',
     schema: { type: 'boolean', default: false },
   }),
   IfMatch: inHeader('If-Match', {
-    description: '`*`, or the `ETag` of an answer: only a record that still has that revision is changed.',
+    description:
+      '`*`, or the `ETag` of an answer: the change applies only if the record still has that revision.',
     schema: { type: 'string' },
   }),
   IfNoneMatch: inHeader('If-None-Match', {
-    description: 'The `ETag` of an answer: 304 when this one would be the same. Of no meaning with `expand`.',
+    description: 'The `ETag` of an answer: 304 if this one would be the same. Ignored with `expand`.',
     schema: { type: 'string' },
   }),
   IdempotencyKey: inHeader('Idempotency-Key', {
     description:
-      'The same request under the same key is done once; for 24 hours it gets the same answer, with `Idempotent-Replayed: true`.',
+      'The same request under the same key runs once; for 24 hours a repetition gets the same answer, with `Idempotent-Replayed: true`.',
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
   }),
 };
@@ -375,22 +376,22 @@ function inHeader(name: string, described: Described): Schema {
 export const errorSchemas: Readonly<Record<string, Schema>> = {
   Error: objectSchema({
     data: schemaReference('FieldErrors'),
-    message: { type: 'string', description: 'A sentence for people.' },
+    message: { type: 'string', description: 'The error for people.' },
     status: { type: 'integer', minimum: 400, maximum: 599 },
   }),
   FieldErrors: {
     type: 'object',
-    description: 'What is wrong, by member; nested for members that have members of their own.',
+    description: 'The errors by member; nested for members of members.',
     additionalProperties: { anyOf: [schemaReference('FieldError'), schemaReference('FieldErrors')] },
   },
   FieldError: objectSchema(
     {
-      code: { type: 'string', description: 'Stays the same: programs go by it.' },
+      code: { type: 'string', description: 'A stable code for programs.' },
       message: { type: 'string' },
-      params: { type: 'object', additionalProperties: true, description: 'What the message was made with.' },
+      params: { type: 'object', additionalProperties: true, description: 'The parameters of the message.' },
       response: {
         ...schemaReference('Error'),
-        description: 'Of a request in a batch: what it would have been answered alone.',
+        description: 'For a request in a batch: the answer that it would have got alone.',
       },
     },
     ['params', 'response'],
