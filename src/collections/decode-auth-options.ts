@@ -104,7 +104,7 @@ function decodePasswordAuth(
     const problem =
       enabled && identityFields.length === 0
         ? fieldError('validation_required')
-        : identityFields.map((name) => identityProblem(name, draft)).find((found) => found !== undefined);
+        : identityFields.map((name) => identityProblem(name, draft)).find((each) => each !== undefined);
     if (problem !== undefined) passwordAuth.refuse('identityFields', problem);
     return { enabled, identityFields: [...new Set(identityFields)] };
   });

@@ -36,7 +36,7 @@ export async function listCollections(
   // A collection that was deleted since the query ran is left out.
   const items = page.items
     .map(([id]) => source.collections.find(String(id)))
-    .filter((found) => found !== undefined);
+    .filter((collection) => collection !== undefined);
   return { ...page, items };
 }
 

@@ -76,7 +76,7 @@ export class Admission {
     const params = request.params as Readonly<Record<string, string>>;
     const labels = rateLimitLabels(route, { method: request.method, params }, instance.collections);
     const quota = this.count({ instance, caller, request }, labels);
-    if (quota instanceof Promise) return quota.then((known) => applyQuota(known, request));
+    if (quota instanceof Promise) return quota.then((count) => applyQuota(count, request));
     applyQuota(quota, request);
     return undefined;
   }

@@ -18,8 +18,8 @@ export async function recordForm(
   { instance, caller, params }: FormContext<{ readonly collection: string }>,
   rule: 'createRule' | 'updateRule',
 ): Promise<FormPlan> {
-  const collection = await currentCollection(instance, params.collection, (known) =>
-    isLocked(known, [rule], caller),
+  const collection = await currentCollection(instance, params.collection, (current) =>
+    isLocked(current, [rule], caller),
   );
   admit(collection, rule, caller);
   const fields = writableFiles(recordTable(collection).files, caller);

@@ -145,9 +145,9 @@ async function readPart(
   { takeFile, onBuffered }: MultipartOptions,
 ): Promise<FormEntry | undefined> {
   let header: PartHeader | undefined;
-  part.once('header', (found) => {
+  part.once('header', (parsed) => {
     // What the parser reports: it makes an array for each name.
-    header = found as PartHeader;
+    header = parsed as PartHeader;
   });
   await before;
   // No encoding is set, so the pieces are bytes.

@@ -5,6 +5,7 @@ import { checkBannedSyntax } from './banned-syntax.ts';
 import { checkBarrels } from './barrels.ts';
 import { checkCostlyImports } from './costly-imports.ts';
 import { checkDashboardImports } from './dashboard-imports.ts';
+import { checkDeclaredNames } from './declared-names.ts';
 import { checkEngineBranches } from './engine-branches.ts';
 import { checkFolderCycles } from './folder-cycles.ts';
 import { checkImportCycles } from './import-cycles.ts';
@@ -32,6 +33,7 @@ const sourceRules = [
   checkBarrels,
   checkNames,
   checkTypeNames,
+  checkDeclaredNames,
   checkAugmentations,
   checkBannedSyntax,
   checkEngineBranches,

@@ -265,7 +265,7 @@ export function savingOf({ instance, request, caller, input }: RequestContext): 
         details: { host, ...(isUpdate && { changed }) },
       });
     },
-    onRequest: (tx, asked) => instance.audit.append(tx, input, asked),
+    onRequest: (tx, entry) => instance.audit.append(tx, input, entry),
   };
 }
 

@@ -65,7 +65,7 @@ export class PageSearch implements DamageSearch {
         ? sql`SELECT integrity_check FROM pragma_integrity_check(${name})`
         : sql`SELECT quick_check FROM pragma_quick_check(${name})`;
       const { rows, tookMs } = await thread.search({ ...how, statement });
-      problems.push(...rows.map(([found]) => String(found)).filter((found) => found !== 'ok'));
+      problems.push(...rows.map(([result]) => String(result)).filter((result) => result !== 'ok'));
       if (problems.length >= problemsMax) break;
       await pause(Math.max(restMsMin, tookMs * restFactor), undefined, { signal: this.#ended.signal });
     }

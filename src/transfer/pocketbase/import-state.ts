@@ -48,7 +48,7 @@ export async function requireEmpty({ collections, slug }: Instance, reader: Read
   const [first] = others;
   if (first !== undefined) throw occupied(slug, `it has the collection ${first.name}`);
   const superusers = collections.get(superusersName).id;
-  const isCompanion = (name: string): boolean => companionNames.some((known) => known === name);
+  const isCompanion = (name: string): boolean => companionNames.some((companion) => companion === name);
   for (const { name, system } of collections.all()) {
     if (name === superusersName) continue;
     // Superusers may have signed in here, which leaves records of their origins in the companion collections.

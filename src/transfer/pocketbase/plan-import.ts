@@ -141,7 +141,7 @@ function adapt(
     return { ...adapted, collection: { ...adapted.collection, ...timesOf(definition, now) } };
   }
   for (const field of ownFields(definition))
-    if (!existing.fields.some((known) => known.name === field))
+    if (!existing.fields.some((own) => own.name === field))
       leaveOut(`the field ${field}`, 'Collections of the service itself have no fields of others.');
   if (existing.type !== 'auth') return { collection: existing, secrets: new Map() };
   const accountSettings = Object.entries(definition).filter(([option]) => accountOptions.includes(option));
@@ -162,7 +162,7 @@ function tellOfMissingColumns(
 ): void {
   const columns = source.database.columnsOf(name) ?? [];
   const named = ownFields(definition).filter((field) => !columns.includes(field));
-  for (const field of named.filter((one) => collection.fields.some((known) => known.name === one)))
+  for (const field of named.filter((one) => collection.fields.some((own) => own.name === one)))
     omissions.add({ of: name, what: `the values of ${field}`, why: 'Its table keeps no such column.' });
 }
 
