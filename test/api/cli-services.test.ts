@@ -53,7 +53,7 @@ test('what names a service wrongly is refused before anything is sent', async (t
     [/--url must be a URL/, '--url', 'https://example.com/?a=b'],
     [/--url is empty/, '--url', ''],
     [/must have no user or password in it/, '--url', 'https://root:secret@example.com'],
-    [/give one of them/, '--url', 'https://example.com', '--data', data],
+    [/name only one of them/, '--url', 'https://example.com', '--data', data],
     [/give one of them/, '--url', 'https://example.com', '--profile', 'work'],
     [/give one of them/, '--url', 'https://example.com', '--token', 'a', '--token-file', 'b'],
     [/There is no profile work: sign in with chancery login --profile work\./, '--profile', 'work'],
