@@ -87,7 +87,7 @@ export async function consumeAccountRow(
 }
 
 async function removeRows(tx: Transaction, companion: Collection, select: Sql): Promise<void> {
-  const rows = await tx.tuples(sql`${select}${tx.names.skipLocked}`);
+  const rows = await tx.tuples(sql`${select}${tx.names.locks.skipLocked}`);
   for (const [id] of rows) await consumeAccountRow(tx, companion, String(id));
 }
 

@@ -91,7 +91,7 @@ export async function createApiKey(instance: Instance, body: JsonObject, actor: 
   const key = `ck_${apiKey.id}${newSecretText()}`;
   await instance.database.write(async (tx) => {
     const table = tx.names.table('$api_key');
-    const row = await tx.get(sql`SELECT count(*) AS keys FROM ${table} WHERE ${tx.names.scope}`);
+    const row = await tx.get(sql`SELECT count(*) AS keys FROM ${table} WHERE ${tx.names.instance.condition}`);
     if (Number(row?.['keys']) >= apiKeyLimits.keysMax) {
       const message = `Failed to create API key. There can be at most ${apiKeyLimits.keysMax} keys.`;
       throw new AppError('bad_request', message);
@@ -108,8 +108,8 @@ async function insert(tx: Transaction, apiKey: ApiKey, digested: string): Promis
   const scopes = apiKey.scopes.map((scope) => storedScope(scope, endpoints));
   await tx.run(sql`
     INSERT INTO ${tx.names.table('$api_key')}
-      (${tx.names.scopeColumn}id, name, digest, scopes, collections, endpoints, expires, created, last_used)
-    VALUES (${tx.names.scopeValue}${id}, ${name}, ${digested}, ${JSON.stringify(scopes)},
+      (${tx.names.instance.column}id, name, digest, scopes, collections, endpoints, expires, created, last_used)
+    VALUES (${tx.names.instance.value}${id}, ${name}, ${digested}, ${JSON.stringify(scopes)},
       ${JSON.stringify(collections)}, ${JSON.stringify(endpoints)}, ${expires}, ${created}, ${lastUsed})`);
 }
 
@@ -244,7 +244,7 @@ export async function deleteApiKey(instance: Instance, id: string, actor: Actor)
   await instance.database.write(async (tx) => {
     const { names } = tx;
     const deleted = await tx.run(
-      sql`DELETE FROM ${names.table('$api_key')} WHERE ${names.scope} AND id = ${id}`,
+      sql`DELETE FROM ${names.table('$api_key')} WHERE ${names.instance.condition} AND id = ${id}`,
     );
     if (deleted === 0) throw notFound();
     await instance.audit.append(tx, actor, { action: 'key.delete', target: id });
@@ -259,7 +259,7 @@ export async function getOwnApiKey({ database }: Instance, { id, key }: Superuse
       ? []
       : await database.tuples(
           lookupByKey(
-            sql`SELECT ${apiKeyColumns} FROM ${names.table('$api_key')} WHERE ${names.scope} AND id = ${id}`,
+            sql`SELECT ${apiKeyColumns} FROM ${names.table('$api_key')} WHERE ${names.instance.condition} AND id = ${id}`,
           ),
         );
   if (row === undefined) throw new AppError('forbidden', 'The request was made without an API key.');

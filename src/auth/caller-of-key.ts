@@ -24,7 +24,7 @@ export async function callerOfKey(instance: Instance, text: string): Promise<Cal
   const { database, clock } = instance;
   const select = sql`
     SELECT ${apiKeyColumns}, digest FROM ${database.names.table('$api_key')}
-    WHERE ${database.names.scope} AND id = ${id}`;
+    WHERE ${database.names.instance.condition} AND id = ${id}`;
   const [row] = await database.tuples(lookupByKey(select));
   if (row === undefined || !isDigestOf(String(row.at(-1)), text)) throw refusal();
   const { scopes, collections, endpoints: bound, expires, lastUsed } = toApiKey(row);
@@ -59,7 +59,7 @@ export function noteKeyUse(instance: Instance, id: string, lastUsed: Timestamp):
     // Another node may have written a later use.
     tx.run(sql`
       UPDATE ${tx.names.table('$api_key')} SET last_used = ${toTimestamp(now)}
-      WHERE ${tx.names.scope} AND id = ${id} AND last_used < ${toTimestamp(now)}`),
+      WHERE ${tx.names.instance.condition} AND id = ${id} AND last_used < ${toTimestamp(now)}`),
   );
   isWritten.catch(() => undefined);
 }

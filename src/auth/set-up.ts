@@ -72,11 +72,11 @@ export function issueSetupToken(instance: Instance): Promise<string | undefined>
       return undefined;
     }
     await tx.run(sql`
-      DELETE FROM ${table} WHERE ${names.scope} AND (expires <= ${now} OR digest IN (
-        SELECT digest FROM ${table} WHERE ${names.scope} ORDER BY expires DESC LIMIT ${setupLimits.tokensMax} OFFSET ${setupLimits.tokensMax - 1}))`);
+      DELETE FROM ${table} WHERE ${names.instance.condition} AND (expires <= ${now} OR digest IN (
+        SELECT digest FROM ${table} WHERE ${names.instance.condition} ORDER BY expires DESC LIMIT ${setupLimits.tokensMax} OFFSET ${setupLimits.tokensMax - 1}))`);
     await tx.run(sql`
-      INSERT INTO ${table} (${names.scopeColumn}digest, expires)
-      VALUES (${names.scopeValue}${digest(token)}, ${now + setupLimits.tokenMs})`);
+      INSERT INTO ${table} (${names.instance.column}digest, expires)
+      VALUES (${names.instance.value}${digest(token)}, ${now + setupLimits.tokenMs})`);
     return token;
   });
 }
@@ -87,13 +87,13 @@ async function isSetupToken(reader: Reader, token: string, now: number): Promise
   const { names } = reader;
   const rows = await reader.tuples(sql`
     SELECT 1 FROM ${names.table('$setup_token')}
-    WHERE ${names.scope} AND digest = ${digest(token)} AND expires > ${now}`);
+    WHERE ${names.instance.condition} AND digest = ${digest(token)} AND expires > ${now}`);
   return rows.length > 0;
 }
 
 /** Deletes all tokens: once there is a superuser, none is needed. */
 async function forgetSetupTokens(tx: Transaction): Promise<void> {
-  await tx.run(sql`DELETE FROM ${tx.names.table('$setup_token')} WHERE ${tx.names.scope}`);
+  await tx.run(sql`DELETE FROM ${tx.names.table('$setup_token')} WHERE ${tx.names.instance.condition}`);
 }
 
 async function hasSuperuser(reader: Reader): Promise<boolean> {

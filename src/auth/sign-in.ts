@@ -107,7 +107,7 @@ async function strengthen(
   await instance.database.write((tx) =>
     tx.run(sql`
       UPDATE ${tx.names.table('$secret')} SET value = ${stronger}
-      WHERE ${tx.names.scope} AND collection = ${key.collection} AND record = ${key.record} AND name = ${key.name} AND value = ${hash}`),
+      WHERE ${tx.names.instance.condition} AND collection = ${key.collection} AND record = ${key.record} AND name = ${key.name} AND value = ${hash}`),
   );
 }
 

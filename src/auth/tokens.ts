@@ -36,8 +36,8 @@ export async function findTokenKey(
   // A join of two rows by their full keys and not `IN (…)`, for which SQLite would build a table each time.
   const select = sql`
     SELECT own.value, shared.value FROM ${table} AS own
-    LEFT JOIN ${table} AS shared ON ${names.scopeOf('shared')} AND shared.collection = ${collection.id} AND shared.record = '' AND shared.name = ${kind}
-    WHERE ${names.scopeOf('own')} AND own.collection = ${collection.id} AND own.name = 'tokenKey' AND own.record = ${record}`;
+    LEFT JOIN ${table} AS shared ON ${names.instance.conditionOf('shared')} AND shared.collection = ${collection.id} AND shared.record = '' AND shared.name = ${kind}
+    WHERE ${names.instance.conditionOf('own')} AND own.collection = ${collection.id} AND own.name = 'tokenKey' AND own.record = ${record}`;
   const [row] = await reader.tuples(lookupByKey(select));
   if (row === undefined) return undefined;
   const [own, sealed] = row;

@@ -47,7 +47,7 @@ export class CollectionStore {
   /** Reads all stored definitions. The function that it returns puts them in the place of those in memory. */
   async read(reader: Reader): Promise<() => void> {
     const rows = await reader.all(
-      sql`SELECT * FROM ${reader.names.table('$collection')} WHERE ${reader.names.scope} ORDER BY position`,
+      sql`SELECT * FROM ${reader.names.table('$collection')} WHERE ${reader.names.instance.condition} ORDER BY position`,
     );
     const collections = rows.map((row) => this.#remembered(row) ?? fromRow(row));
     return () => {
@@ -136,8 +136,12 @@ export interface CollectionChanges {
 
 async function remove(tx: Transaction, { id, name }: Collection): Promise<void> {
   const { names } = tx;
-  await tx.run(sql`DELETE FROM ${names.table('$collection')} WHERE ${names.scope} AND id = ${id}`);
-  await tx.run(sql`DELETE FROM ${names.table('$secret')} WHERE ${names.scope} AND collection = ${id}`);
+  await tx.run(
+    sql`DELETE FROM ${names.table('$collection')} WHERE ${names.instance.condition} AND id = ${id}`,
+  );
+  await tx.run(
+    sql`DELETE FROM ${names.table('$secret')} WHERE ${names.instance.condition} AND collection = ${id}`,
+  );
   await dropTable(tx, name);
 }
 
@@ -147,19 +151,19 @@ async function updateDefinitions(tx: Transaction, changes: readonly TableChange[
   const renamed = changes.filter(({ before, after }) => before.name !== after.name);
   for (const { after } of renamed.length > 1 ? renamed : [])
     await tx.run(
-      sql`UPDATE ${table} SET name = ${`$renaming_${after.id}`} WHERE ${tx.names.scope} AND id = ${after.id}`,
+      sql`UPDATE ${table} SET name = ${`$renaming_${after.id}`} WHERE ${tx.names.instance.condition} AND id = ${after.id}`,
     );
   for (const { after } of changes)
     await tx.run(sql`
       UPDATE ${table} SET name = ${after.name}, definition = ${definitionText(after)}, updated = ${after.updated}
-      WHERE ${tx.names.scope} AND id = ${after.id}`);
+      WHERE ${tx.names.instance.condition} AND id = ${after.id}`);
 }
 
 async function insert(tx: Transaction, collection: Collection, fill: Fill | undefined): Promise<void> {
   const { id, name, type, created, updated } = collection;
   await tx.run(sql`
-    INSERT INTO ${tx.names.table('$collection')} (${tx.names.scopeColumn}id, name, type, system, definition, created, updated)
-    VALUES (${tx.names.scopeValue}${id}, ${name}, ${type}, ${collection.system ? 1 : 0}, ${definitionText(collection)}, ${created}, ${updated})`);
+    INSERT INTO ${tx.names.table('$collection')} (${tx.names.instance.column}id, name, type, system, definition, created, updated)
+    VALUES (${tx.names.instance.value}${id}, ${name}, ${type}, ${collection.system ? 1 : 0}, ${definitionText(collection)}, ${created}, ${updated})`);
   await createTable(tx, collection, fill);
 }
 
@@ -172,7 +176,7 @@ async function deleteLostValues(tx: Transaction, { before, after }: TableChange)
 /** Deletes the values of a field that are kept apart from its collection's table. */
 async function deleteValues(tx: Transaction, { id }: Collection, field: Field): Promise<void> {
   await tx.run(
-    sql`DELETE FROM ${tx.names.table('$secret')} WHERE ${tx.names.scope} AND collection = ${id} AND name = ${secretName(field)}`,
+    sql`DELETE FROM ${tx.names.table('$secret')} WHERE ${tx.names.instance.condition} AND collection = ${id} AND name = ${secretName(field)}`,
   );
 }
 

@@ -37,7 +37,7 @@ export async function readDecisions(reader: Reader, lock: Sql = sql``): Promise<
   const { names } = reader;
   const [row] = await reader.tuples(sql`SELECT value FROM ${settingOf(names)}${lock}`);
   const lanes = await reader.tuples(sql`
-    SELECT endpoint, decided, undecided, undecided_since FROM ${names.table('$lane')} WHERE ${names.scope} AND decided IS NOT NULL`);
+    SELECT endpoint, decided, undecided, undecided_since FROM ${names.table('$lane')} WHERE ${names.instance.condition} AND decided IS NOT NULL`);
   return {
     cursor: row === undefined ? undefined : Number(row[0]),
     apart: new Map(
@@ -50,7 +50,7 @@ export async function readDecisions(reader: Reader, lock: Sql = sql``): Promise<
 }
 
 function settingOf(names: Names): Sql {
-  return sql`${names.table('$instance_setting')} WHERE ${names.scope} AND name = ${name}`;
+  return sql`${names.table('$instance_setting')} WHERE ${names.instance.condition} AND name = ${name}`;
 }
 
 /** Returns the position behind which something is undecided, so that the log has to be kept; undefined without endpoints of accounts. */
@@ -104,11 +104,11 @@ async function insertDeliveries(
   { event, endpoint, from }: { readonly event: Sql; readonly endpoint: Sql; readonly from: Sql },
 ): Promise<void> {
   const { names } = tx;
-  const { scopeColumn, scopeValue } = names;
+  const { column, value } = names.instance;
   // Nodes of an older version have made some of them by the write itself.
   await tx.run(sql`
-    INSERT INTO ${names.table('$delivery')} (${scopeColumn}event, endpoint) SELECT ${scopeValue}${event}, ${endpoint} FROM ${from} WHERE TRUE
-    ON CONFLICT (${scopeColumn}event, endpoint) DO NOTHING`);
+    INSERT INTO ${names.table('$delivery')} (${column}event, endpoint) SELECT ${value}${event}, ${endpoint} FROM ${from} WHERE TRUE
+    ON CONFLICT (${column}event, endpoint) DO NOTHING`);
 }
 
 /** Moves all endpoints together on. Those that are new join them when they are passed. */
@@ -118,9 +118,9 @@ export async function moveTogether(
 ): Promise<void> {
   const { names } = tx;
   await tx.run(sql`
-    UPDATE ${names.table('$instance_setting')} SET value = ${String(to)} WHERE ${names.scope} AND name = ${name}`);
+    UPDATE ${names.table('$instance_setting')} SET value = ${String(to)} WHERE ${names.instance.condition} AND name = ${name}`);
   await tx.run(sql`
-    UPDATE ${names.table('$lane')} SET decided = NULL WHERE ${names.scope} AND decided >= ${from} AND decided <= ${to}`);
+    UPDATE ${names.table('$lane')} SET decided = NULL WHERE ${names.instance.condition} AND decided >= ${from} AND decided <= ${to}`);
 }
 
 /** Sets the position of an endpoint apart from the others, or joins them (undefined). */
@@ -132,7 +132,7 @@ export async function moveApart(
   const { names } = tx;
   await tx.run(sql`
     UPDATE ${names.table('$lane')} SET decided = CAST(${at ?? null} AS bigint), undecided = ${cause}, undecided_since = CAST(${since} AS bigint)
-    WHERE ${names.scope} AND endpoint = ${endpoint}`);
+    WHERE ${names.instance.condition} AND endpoint = ${endpoint}`);
 }
 
 /** Skips the undecided events of an endpoint that skips its backlog. To be called while nothing else is written. */
@@ -142,12 +142,12 @@ export async function skipUndecided(tx: Transaction, endpoint: number): Promise<
   const { names } = tx;
   await tx.run(sql`
     UPDATE ${names.table('$lane')} SET decided = ${logEnd(names)}, undecided = '', undecided_since = 0
-    WHERE ${names.scope} AND endpoint = ${endpoint} AND EXISTS (
-      SELECT 1 FROM ${names.table('$endpoint')} WHERE ${names.scope} AND position = ${endpoint} AND owner <> '')`);
+    WHERE ${names.instance.condition} AND endpoint = ${endpoint} AND EXISTS (
+      SELECT 1 FROM ${names.table('$endpoint')} WHERE ${names.instance.condition} AND position = ${endpoint} AND owner <> '')`);
 }
 
 function logEnd(names: Names): Sql {
-  return sql`(SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.scope})`;
+  return sql`(SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.instance.condition})`;
 }
 
 /**
@@ -167,17 +167,17 @@ export async function followOwner(
   await tx.run(sql`
     DELETE FROM ${settingOf(names)} AND NOT EXISTS (
       SELECT 1 FROM ${names.table('$endpoint')}
-      WHERE ${names.scope} AND owner <> '' AND deleted = '' AND position <> ${before.number})`);
+      WHERE ${names.instance.condition} AND owner <> '' AND deleted = '' AND position <> ${before.number})`);
 }
 
 async function beginDecisions(tx: Transaction, endpoint: number): Promise<void> {
   const { names } = tx;
   await tx.run(sql`
-    INSERT INTO ${names.table('$instance_setting')} (${names.scopeColumn}name, value)
-    SELECT ${names.scopeValue}${name}, CAST(${logEnd(names)} AS TEXT) WHERE TRUE
-    ON CONFLICT (${names.scopeColumn}name) DO NOTHING`);
+    INSERT INTO ${names.table('$instance_setting')} (${names.instance.column}name, value)
+    SELECT ${names.instance.value}${name}, CAST(${logEnd(names)} AS TEXT) WHERE TRUE
+    ON CONFLICT (${names.instance.column}name) DO NOTHING`);
   await tx.run(sql`
-    UPDATE ${names.table('$lane')} SET decided = ${logEnd(names)} WHERE ${names.scope} AND endpoint = ${endpoint}`);
+    UPDATE ${names.table('$lane')} SET decided = ${logEnd(names)} WHERE ${names.instance.condition} AND endpoint = ${endpoint}`);
 }
 
 /** Delivers everything undecided to an endpoint that now belongs to superusers, whatever its filter: nothing is lost. */
@@ -191,7 +191,7 @@ async function deliverUndecided(tx: Transaction, endpoint: Endpoint): Promise<vo
   await insertDeliveries(tx, {
     event: sql`e.position`,
     endpoint: sql`CAST(${number} AS bigint)`,
-    from: sql`(SELECT * FROM ${names.table('$event')} e WHERE ${names.scopeOf('e')} AND e.position > ${apart.get(number)?.at ?? cursor}
+    from: sql`(SELECT * FROM ${names.table('$event')} e WHERE ${names.instance.conditionOf('e')} AND e.position > ${apart.get(number)?.at ?? cursor}
       AND e.kind${names.anyOf(kinds)}${ofCollections}) AS e`,
   });
 }

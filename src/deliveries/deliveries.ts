@@ -109,9 +109,9 @@ async function readTogether(
   { events, endpoints, order, coalesce, query }: PendingGroup,
 ): Promise<PendingDelivery[]> {
   const { names } = reader;
-  const event = sql`${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = d.event`;
-  const endpoint = sql`${names.table('$endpoint')} p ON ${names.scopeOf('p')} AND p.position = d.endpoint`;
-  const outcome = sql`${names.table('$outcome')} o ON ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint AND ${isBetween(sql`o.event`, events)}`;
+  const event = sql`${names.table('$event')} e ON ${names.instance.conditionOf('e')} AND e.position = d.event`;
+  const endpoint = sql`${names.table('$endpoint')} p ON ${names.instance.conditionOf('p')} AND p.position = d.endpoint`;
+  const outcome = sql`${names.table('$outcome')} o ON ${names.instance.conditionOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint AND ${isBetween(sql`o.event`, events)}`;
   const waitsForEarlier = order === 'record' ? isHeld(names) : sql`FALSE`;
   const hasLaterState = coalesce ? isSuperseded(names) : sql`FALSE`;
   const disposition = sql`CASE WHEN e.expunged IS NOT NULL THEN 'expunged' WHEN ${hasLaterState} THEN 'superseded' WHEN ${waitsForEarlier} THEN 'held' ELSE 'send' END`;
@@ -119,7 +119,7 @@ async function readTogether(
     SELECT ${disposition}, ${recordKey(sql`e`)}, d.event, d.endpoint, o.attempts, o.due, o.cause, p.id, p.updated, e.id, e.kind, e.collection_name, e.revision, e.record, e.created,
       o.replay, e.trace, e.context, length(e.body), CASE WHEN length(e.body) <= ${bodyTogetherMax} THEN e.body END
     FROM ${names.table('$delivery')} d JOIN ${event} JOIN ${endpoint} LEFT JOIN ${outcome}
-    WHERE ${names.scopeOf('d')} AND ${isOneOf(names, sql`d.event`, events)} AND d.endpoint${names.anyNumberOf(endpoints)}
+    WHERE ${names.instance.conditionOf('d')} AND ${isOneOf(names, sql`d.event`, events)} AND d.endpoint${names.anyNumberOf(endpoints)}
       AND ${isBetween(sql`e.position`, events)} AND p.deleted = '' AND coalesce(o.status, 'pending') = 'pending'`;
   const rows = await reader.tuples(foundByKeys(pending));
   const pendings: PendingDelivery[] = [];
@@ -195,7 +195,7 @@ const waiting: DeliveryState = { status: 'pending', attempts: 0, due: undefined,
 export async function readBody(reader: Reader, position: number): Promise<Uint8Array> {
   const { names } = reader;
   const [row] = await reader.tuples(
-    sql`SELECT body FROM ${names.table('$event')} WHERE ${names.scope} AND position = ${position}`,
+    sql`SELECT body FROM ${names.table('$event')} WHERE ${names.instance.condition} AND position = ${position}`,
   );
   // The column is a BLOB and never null.
   return row === undefined ? new Uint8Array() : (row[0] as Uint8Array);

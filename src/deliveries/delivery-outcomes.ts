@@ -15,7 +15,7 @@ export function isPending(status: Sql): Sql {
 }
 
 function oneOf(names: Names, { event, endpoint }: DeliveryKey): Sql {
-  return sql`${names.scope} AND event = ${event} AND endpoint = ${endpoint}`;
+  return sql`${names.instance.condition} AND event = ${event} AND endpoint = ${endpoint}`;
 }
 
 /** The columns that every outcome has, in the order in which they are inserted. */
@@ -29,8 +29,8 @@ export async function insertPending(
 ): Promise<void> {
   const { names } = tx;
   await tx.run(sql`
-    INSERT INTO ${names.table('$outcome')} (${names.scopeColumn}${outcomeColumns})
-    VALUES (${names.scopeValue}${event}, ${endpoint}, 'pending', 0, ${due}, 0, NULL, '', NULL, ${toTimestamp(now)})`);
+    INSERT INTO ${names.table('$outcome')} (${names.instance.column}${outcomeColumns})
+    VALUES (${names.instance.value}${event}, ${endpoint}, 'pending', 0, ${due}, 0, NULL, '', NULL, ${toTimestamp(now)})`);
 }
 
 /**
@@ -39,7 +39,7 @@ export async function insertPending(
  */
 export async function readDueEndpoints(reader: Reader, now: number): Promise<ReadonlySet<number>> {
   const { names } = reader;
-  const pending = sql`FROM ${names.table('$outcome')} WHERE ${names.scope} AND status = 'pending' AND due IS NOT NULL`;
+  const pending = sql`FROM ${names.table('$outcome')} WHERE ${names.instance.condition} AND status = 'pending' AND due IS NOT NULL`;
   const rows = await reader.tuples(
     foundByKeys(sql`
       WITH RECURSIVE lane(number) AS (
@@ -65,7 +65,7 @@ export async function readExhausted(
   );
   // By event alone: PostgreSQL would rather read the index of all exhausted ones.
   const rows = await reader.tuples(
-    sql`SELECT event, endpoint, status FROM ${names.table('$outcome')} WHERE ${names.scope} AND ${isAmong}`,
+    sql`SELECT event, endpoint, status FROM ${names.table('$outcome')} WHERE ${names.instance.condition} AND ${isAmong}`,
   );
   return new Set(
     rows
@@ -90,11 +90,11 @@ export async function postpone(
   await tx.inOrder([
     () =>
       tx.run(sql`
-        INSERT INTO ${outcome} (${names.scopeColumn}${outcomeColumns})
-        SELECT ${names.scopeValue}CAST(${event} AS bigint), CAST(${endpoint} AS bigint), 'pending', 0, CAST(${until} AS bigint), 0, ${record}, '',
+        INSERT INTO ${outcome} (${names.instance.column}${outcomeColumns})
+        SELECT ${names.instance.value}CAST(${event} AS bigint), CAST(${endpoint} AS bigint), 'pending', 0, CAST(${until} AS bigint), 0, ${record}, '',
           CAST(${until} AS bigint), ${toTimestamp(now)}
         WHERE ${state.due === undefined ? sql`TRUE` : sql`FALSE`} AND ${fence}
-        ON CONFLICT (${names.scopeColumn}event, endpoint) DO NOTHING`),
+        ON CONFLICT (${names.instance.column}event, endpoint) DO NOTHING`),
     () =>
       tx.run(sql`
         UPDATE ${outcome} SET put_off_until = ${until},
@@ -147,8 +147,8 @@ function releaseSome(tx: Transaction, endpoint: number, now: number): Promise<nu
   const { names } = tx;
   const outcome = names.table('$outcome');
   return tx.run(sql`
-    UPDATE ${outcome} SET due = ${now} WHERE ${names.scope} AND endpoint = ${endpoint} AND status = 'pending' AND event IN (
-      SELECT event FROM ${outcome} WHERE ${names.scope} AND status = 'pending' AND endpoint = ${endpoint} AND due IS NULL
+    UPDATE ${outcome} SET due = ${now} WHERE ${names.instance.condition} AND endpoint = ${endpoint} AND status = 'pending' AND event IN (
+      SELECT event FROM ${outcome} WHERE ${names.instance.condition} AND status = 'pending' AND endpoint = ${endpoint} AND due IS NULL
       ORDER BY event LIMIT CAST(${changedTogetherMax} AS bigint))`);
 }
 
@@ -157,8 +157,8 @@ async function makeSomeDue(tx: Transaction, endpoint: number, now: number): Prom
   const { names } = tx;
   const outcome = names.table('$outcome');
   const changed = await tx.run(sql`
-    UPDATE ${outcome} SET due = ${now} WHERE ${names.scope} AND endpoint = ${endpoint} AND status = 'pending' AND event IN (
-      SELECT event FROM ${outcome} WHERE ${names.scope} AND status = 'pending' AND endpoint = ${endpoint} AND due > ${now}
+    UPDATE ${outcome} SET due = ${now} WHERE ${names.instance.condition} AND endpoint = ${endpoint} AND status = 'pending' AND event IN (
+      SELECT event FROM ${outcome} WHERE ${names.instance.condition} AND status = 'pending' AND endpoint = ${endpoint} AND due > ${now}
         AND is_wide = 1 AND put_off_until IS NULL
       ORDER BY due LIMIT CAST(${changedTogetherMax} AS bigint))`);
   return changed === changedTogetherMax;
@@ -187,8 +187,8 @@ async function cancelSome(
   const outcome = names.table('$outcome');
   const changed = await tx.run(sql`
     UPDATE ${outcome} SET status = 'cancelled', cause = ${cause}, updated = ${toTimestamp(now)}
-    WHERE ${names.scope} AND endpoint = ${endpoint} AND status = 'pending' AND event IN (
-      SELECT event FROM ${outcome} WHERE ${names.scope} AND status = 'pending' AND endpoint = ${endpoint}
+    WHERE ${names.instance.condition} AND endpoint = ${endpoint} AND status = 'pending' AND event IN (
+      SELECT event FROM ${outcome} WHERE ${names.instance.condition} AND status = 'pending' AND endpoint = ${endpoint}
       ORDER BY record, event LIMIT CAST(${changedTogetherMax} AS bigint))`);
   return changed === changedTogetherMax;
 }
@@ -214,16 +214,16 @@ export async function moveDelivery(
   const updated = toTimestamp(now);
   if (from.includes(without)) {
     const inserted = await tx.run(sql`
-      INSERT INTO ${outcome} (${names.scopeColumn}${outcomeColumns})
-      VALUES (${names.scopeValue}${key.event}, ${key.endpoint}, ${to}, 0, ${now}, 0, ${record}, ${cause}, NULL, ${updated})
-      ON CONFLICT (${names.scopeColumn}event, endpoint) DO NOTHING`);
+      INSERT INTO ${outcome} (${names.instance.column}${outcomeColumns})
+      VALUES (${names.instance.value}${key.event}, ${key.endpoint}, ${to}, 0, ${now}, 0, ${record}, ${cause}, NULL, ${updated})
+      ON CONFLICT (${names.instance.column}event, endpoint) DO NOTHING`);
     if (inserted === 1) {
       if (to === 'cancelled') await releaseNext(tx, [{ endpoint: key.endpoint, record }], now);
       return true;
     }
   }
   const row = await tx.get(sql`
-    SELECT status, due, put_off_until FROM ${outcome} WHERE ${oneOf(names, key)}${names.forUpdate}`);
+    SELECT status, due, put_off_until FROM ${outcome} WHERE ${oneOf(names, key)}${names.locks.forUpdate}`);
   if (row === undefined || !from.some((status) => status === row['status'])) return false;
   const postponedUntil = Number(row['put_off_until'] ?? 0);
   const due =

@@ -60,10 +60,10 @@ export async function addToHours(tx: Transaction, attempts: readonly EndedAttemp
   // In the order of the key, as another node may add to the same rows.
   const rows: readonly Tuple[] = [...counts.values()].toSorted(byKey);
   await tx.run(sql`
-    INSERT INTO ${names.table('$endpoint_hour')} AS h (${names.scopeColumn}endpoint, hour, result, latency, count)
-    SELECT ${names.scopeValue}CAST(endpoint AS bigint), CAST(hour AS bigint), result, CAST(latency AS bigint), CAST(count AS bigint)
+    INSERT INTO ${names.table('$endpoint_hour')} AS h (${names.instance.column}endpoint, hour, result, latency, count)
+    SELECT ${names.instance.value}CAST(endpoint AS bigint), CAST(hour AS bigint), result, CAST(latency AS bigint), CAST(count AS bigint)
     FROM ${names.valuesTable(columns, rows)} WHERE TRUE
-    ON CONFLICT (${names.scopeColumn}endpoint, hour, result, latency) DO UPDATE SET count = h.count + excluded.count`);
+    ON CONFLICT (${names.instance.column}endpoint, hour, result, latency) DO UPDATE SET count = h.count + excluded.count`);
 }
 
 type HourRow = readonly [endpoint: number, hour: number, result: string, latency: number, count: number];
@@ -119,10 +119,10 @@ export async function readFailing(
   { start, end }: HourRange,
 ): Promise<readonly FailingEndpoint[]> {
   const { names } = reader;
-  const isCounted = sql`${names.scopeOf('p')} AND p.deleted = '' AND h.result <> ${exhausted}`;
+  const isCounted = sql`${names.instance.conditionOf('p')} AND p.deleted = '' AND h.result <> ${exhausted}`;
   const rows = await reader.search(sql`
     SELECT p.id, CAST(sum(h.count) AS bigint) FROM ${names.table('$endpoint')} p
-    JOIN ${names.table('$endpoint_hour')} h ON ${names.scopeOf('h')} AND h.endpoint = p.position AND h.hour >= ${start} AND h.hour < ${end}
+    JOIN ${names.table('$endpoint_hour')} h ON ${names.instance.conditionOf('h')} AND h.endpoint = p.position AND h.hour >= ${start} AND h.hour < ${end}
     WHERE ${withinTime(names, isCounted, sql`h.hour`)}
     GROUP BY p.id HAVING max(CASE WHEN h.result = 'success' THEN 1 ELSE 0 END) = 0 ORDER BY 2 DESC, 1 LIMIT ${failingMax}`);
   return rows.map(([endpoint, attempts]) => ({ endpoint: String(endpoint), attempts: Number(attempts) }));
@@ -134,7 +134,7 @@ export function readAllHours(reader: Reader, range: HourRange): Promise<HourCoun
   // An index leads to the hours of each endpoint, and to none of them without its number.
   return readCounts(
     reader,
-    sql`endpoint IN (SELECT position FROM ${names.table('$endpoint')} WHERE ${names.scope})`,
+    sql`endpoint IN (SELECT position FROM ${names.table('$endpoint')} WHERE ${names.instance.condition})`,
     range,
   );
 }
@@ -145,7 +145,7 @@ async function readCounts(reader: Reader, where: Sql, range: HourRange): Promise
   const { start, end, hours } = range;
   const step = sql`CAST((hour - ${start}) / ${hours} AS bigint)`;
   const from = sql`FROM ${names.table('$endpoint_hour')}
-    WHERE ${names.scope} AND ${withinTime(names, where, sql`hour`)} AND hour >= ${start} AND hour < ${end}`;
+    WHERE ${names.instance.condition} AND ${withinTime(names, where, sql`hour`)} AND hour >= ${start} AND hour < ${end}`;
   const counts = await reader.search(
     sql`SELECT ${step}, result, CAST(sum(count) AS bigint) ${from} GROUP BY 1, result`,
   );

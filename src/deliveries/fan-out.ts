@@ -66,8 +66,8 @@ export async function fanOut(
 ): Promise<DependentRows> {
   const { names } = tx;
   return {
-    into: sql`INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}event, endpoint)`,
-    row: sql`${names.scopeValue}inserted.position, CAST(given.endpoint AS bigint)`,
+    into: sql`INSERT INTO ${names.table('$delivery')} (${names.instance.column}event, endpoint)`,
+    row: sql`${names.instance.value}inserted.position, CAST(given.endpoint AS bigint)`,
     columns: valueColumns,
     runs: (await endpoints.byOwner(tx)).unowned.flatMap((endpoint) => runsOf(endpoint, events)),
   };
@@ -100,7 +100,7 @@ function runsOf(endpoint: Endpoint, events: readonly Event[]): readonly Run[] {
 export async function insertDeliveryOfLastEvent(tx: Transaction, endpoint: number): Promise<number> {
   const { names } = tx;
   const [row] = await tx.returning(sql`
-    INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}event, endpoint)
-    VALUES (${names.scopeValue}${names.lastPosition}, ${endpoint}) RETURNING event`);
+    INSERT INTO ${names.table('$delivery')} (${names.instance.column}event, endpoint)
+    VALUES (${names.instance.value}${names.lastPosition}, ${endpoint}) RETURNING event`);
   return Number(row?.[0]);
 }

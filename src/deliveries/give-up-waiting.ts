@@ -30,15 +30,15 @@ async function countWaitingUpTo(reader: Reader, last: number): Promise<number> {
   let waiting = 0;
   let [event, endpoint]: readonly [number, number] = [0, 0];
   for (;;) {
-    const outcome = sql`${names.table('$outcome')} o ON ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = w.endpoint
+    const outcome = sql`${names.table('$outcome')} o ON ${names.instance.conditionOf('o')} AND o.event = w.event AND o.endpoint = w.endpoint
         AND o.event BETWEEN ${event} AND ${last}`;
     const next = sql`
       WITH walked AS MATERIALIZED (
         SELECT event, endpoint FROM ${names.table('$delivery')}
-        WHERE ${names.scope} AND event BETWEEN ${event} AND ${last} AND (event, endpoint) > (${event}, ${endpoint})
+        WHERE ${names.instance.condition} AND event BETWEEN ${event} AND ${last} AND (event, endpoint) > (${event}, ${endpoint})
         ORDER BY event, endpoint${limit(walkMax)})
       SELECT event, endpoint, (
-        SELECT count(*) FROM walked w JOIN ${names.table('$lane')} l ON ${names.scopeOf('l')} AND l.endpoint = w.endpoint LEFT JOIN ${outcome}
+        SELECT count(*) FROM walked w JOIN ${names.table('$lane')} l ON ${names.instance.conditionOf('l')} AND l.endpoint = w.endpoint LEFT JOIN ${outcome}
         WHERE o.status = 'pending' OR (o.event IS NULL AND w.event > l.cursor))
       FROM walked ORDER BY event DESC, endpoint DESC LIMIT 1`;
     const [row] = await reader.tuples(foundByKeys(next));
@@ -52,17 +52,17 @@ async function expireUpTo(tx: Transaction, trimmed: TrimPoint, now: number): Pro
   const { names } = tx;
   const { position: last } = trimmed;
   const updated = toTimestamp(now);
-  const lane = sql`${names.table('$lane')} WHERE ${names.scope}`;
+  const lane = sql`${names.table('$lane')} WHERE ${names.instance.condition}`;
   await tx.run(sql`
-    INSERT INTO ${names.table('$gap')} (${names.scopeColumn}endpoint, first, last, status, cause, created)
-    SELECT ${names.scopeValue}endpoint, cursor + 1, CAST(${last} AS bigint), 'expired', ${expiredCause}, ${updated}
+    INSERT INTO ${names.table('$gap')} (${names.instance.column}endpoint, first, last, status, cause, created)
+    SELECT ${names.instance.value}endpoint, cursor + 1, CAST(${last} AS bigint), 'expired', ${expiredCause}, ${updated}
     FROM ${lane} AND cursor < ${last}
-    ON CONFLICT (${names.scopeColumn}endpoint, first) DO NOTHING`);
+    ON CONFLICT (${names.instance.column}endpoint, first) DO NOTHING`);
   const changed = await tx.run(sql`
     UPDATE ${names.table('$outcome')} SET status = 'expired', due = NULL, cause = ${expiredCause}, updated = ${updated}
-    WHERE ${names.scope} AND event <= ${last} AND status = 'pending' AND endpoint IN (SELECT endpoint FROM ${lane})`);
+    WHERE ${names.instance.condition} AND event <= ${last} AND status = 'pending' AND endpoint IN (SELECT endpoint FROM ${lane})`);
   await tx.run(sql`
-    UPDATE ${names.table('$lane')} SET cursor = ${last} WHERE ${names.scope} AND cursor < ${last}`);
+    UPDATE ${names.table('$lane')} SET cursor = ${last} WHERE ${names.instance.condition} AND cursor < ${last}`);
   await noteTrimmed(tx, trimmed);
   if (changed > 0) await releaseStray(tx, now);
 }

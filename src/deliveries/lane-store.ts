@@ -35,7 +35,7 @@ export async function readLanes(
 ): Promise<ReadonlyMap<number, Pick<LaneRow, 'lane' | 'cursor'> & { readonly alerts: LaneAlerts }>> {
   const { names } = reader;
   const rows = await reader.tuples(sql`
-    SELECT endpoint, cursor, state, since, probe_at, probe_delay, held_until, cause, alert, recovered_at, exhausted_day FROM ${names.table('$lane')} WHERE ${names.scope}`);
+    SELECT endpoint, cursor, state, since, probe_at, probe_delay, held_until, cause, alert, recovered_at, exhausted_day FROM ${names.table('$lane')} WHERE ${names.instance.condition}`);
   return new Map(
     rows.map(([endpoint, cursor, state, since, probeAt, probeDelayMs, heldUntil, cause, ...alerts]) => [
       Number(endpoint),
@@ -84,7 +84,7 @@ export async function saveLane(
   const { names } = tx;
   await tx.run(sql`
     UPDATE ${names.table('$lane')} SET cursor = CASE WHEN cursor < ${cursor} THEN ${cursor} ELSE cursor END, (${stateColumns}) = (${stateValues(lane)})
-    WHERE ${names.scope} AND endpoint = ${endpoint} AND ${fence} AND ${isUnchanged(tx, { endpoint, updated })}`);
+    WHERE ${names.instance.condition} AND endpoint = ${endpoint} AND ${fence} AND ${isUnchanged(tx, { endpoint, updated })}`);
 }
 
 function isUnchanged(
@@ -92,7 +92,7 @@ function isUnchanged(
   { endpoint, updated }: Pick<LaneRow, 'endpoint' | 'updated'>,
 ): Sql {
   return sql`EXISTS (
-      SELECT 1 FROM ${names.table('$endpoint')} WHERE ${names.scope} AND position = ${endpoint} AND updated = ${updated})`;
+      SELECT 1 FROM ${names.table('$endpoint')} WHERE ${names.instance.condition} AND position = ${endpoint} AND updated = ${updated})`;
 }
 
 /** An alert that is about to be sent. */
@@ -110,7 +110,7 @@ export async function saveAlert(tx: Transaction, row: AlertRow, fence: Sql): Pro
   const { endpoint, before, after } = row;
   const changed = await tx.run(sql`
     UPDATE ${names.table('$lane')} SET alert = ${after.alert}, recovered_at = CAST(${after.recoveredAt} AS bigint), exhausted_day = ${after.exhaustedDay}
-    WHERE ${names.scope} AND endpoint = ${endpoint} AND alert = ${before.alert} AND exhausted_day = ${before.exhaustedDay}
+    WHERE ${names.instance.condition} AND endpoint = ${endpoint} AND alert = ${before.alert} AND exhausted_day = ${before.exhaustedDay}
       AND ${fence} AND ${isUnchanged(tx, row)}`);
   return changed > 0;
 }
@@ -119,17 +119,17 @@ export async function saveAlert(tx: Transaction, row: AlertRow, fence: Sql): Pro
 export async function saveDisabledAlert(tx: Transaction, endpoint: number): Promise<void> {
   const { names } = tx;
   await tx.run(
-    sql`UPDATE ${names.table('$lane')} SET alert = 'disabled' WHERE ${names.scope} AND endpoint = ${endpoint}`,
+    sql`UPDATE ${names.table('$lane')} SET alert = 'disabled' WHERE ${names.instance.condition} AND endpoint = ${endpoint}`,
   );
 }
 
 /** Begins the lane of a new endpoint at the end of the log: it gets later events only. To be called while nothing else is written. */
 export async function openLane(tx: Transaction, endpoint: number): Promise<void> {
   const { names } = tx;
-  const end = sql`(SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.scope})`;
+  const end = sql`(SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.instance.condition})`;
   await tx.run(sql`
-    INSERT INTO ${names.table('$lane')} (${names.scopeColumn}endpoint, cursor, ${stateColumns})
-    VALUES (${names.scopeValue}${endpoint}, ${end}, ${stateValues(closedLane)})`);
+    INSERT INTO ${names.table('$lane')} (${names.instance.column}endpoint, cursor, ${stateColumns})
+    VALUES (${names.instance.value}${endpoint}, ${end}, ${stateValues(closedLane)})`);
 }
 
 /** Of which probe a lane is half-opened: of the receiver that it had, or of one that may be another. */
@@ -151,7 +151,7 @@ export async function halfOpenLane(
   const changed = await tx.run(sql`
     UPDATE ${names.table('$lane')} SET state = 'open', since = CASE WHEN ${isKept} THEN since ELSE CAST(${now} AS bigint) END, probe_at = 0,
       probe_delay = CASE WHEN ${isKept} THEN probe_delay ELSE CAST(${firstProbeDelayMs} AS bigint) END, held_until = 0
-    WHERE ${names.scope} AND endpoint = ${endpoint} AND (state = 'open' OR (state <> 'blocked' AND held_until > ${now}))`);
+    WHERE ${names.instance.condition} AND endpoint = ${endpoint} AND (state = 'open' OR (state <> 'blocked' AND held_until > ${now}))`);
   return changed > 0;
 }
 
@@ -159,5 +159,5 @@ export async function halfOpenLane(
 export async function closeLane(tx: Transaction, endpoint: number): Promise<void> {
   const { names } = tx;
   await tx.run(sql`
-    UPDATE ${names.table('$lane')} SET (${stateColumns}) = (${stateValues(closedLane)}) WHERE ${names.scope} AND endpoint = ${endpoint}`);
+    UPDATE ${names.table('$lane')} SET (${stateColumns}) = (${stateValues(closedLane)}) WHERE ${names.instance.condition} AND endpoint = ${endpoint}`);
 }

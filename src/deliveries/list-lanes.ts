@@ -42,8 +42,11 @@ export async function listLanes(
   const isInTime = names.isInTime(endpoint.sql, 'for every row');
   const page = await runList(database, query, {
     columns: sql`p.id, p.url, p.status, l.state, l.cause, l.since, l.probe_at, l.held_until, l.undecided`,
-    from: sql`${names.table('$lane')} l JOIN ${names.table('$endpoint')} p ON ${names.scopeOf('p')} AND p.position = l.endpoint`,
-    where: reached === undefined ? names.scopeOf('l') : sql`${names.scopeOf('l')} AND ${reached}`,
+    from: sql`${names.table('$lane')} l JOIN ${names.table('$endpoint')} p ON ${names.instance.conditionOf('p')} AND p.position = l.endpoint`,
+    where:
+      reached === undefined
+        ? names.instance.conditionOf('l')
+        : sql`${names.instance.conditionOf('l')} AND ${reached}`,
     ...(isInTime && { isInTime }),
     tieBreaker: endpoint,
     resolve: columnResolver({

@@ -15,21 +15,21 @@ export function recordKey(event: Sql): Sql {
 
 /** A delivery of another event `b` of the record of `e` to the endpoint of `d`, with its outcome `x`, if there is one. */
 function ofSameRecord(names: Names): Sql {
-  const delivery = sql`${names.table('$delivery')} c ON ${names.scopeOf('c')} AND c.event = b.position AND c.endpoint = d.endpoint`;
-  const outcome = sql`${names.table('$outcome')} x ON ${names.scopeOf('x')} AND x.event = b.position AND x.endpoint = d.endpoint`;
+  const delivery = sql`${names.table('$delivery')} c ON ${names.instance.conditionOf('c')} AND c.event = b.position AND c.endpoint = d.endpoint`;
+  const outcome = sql`${names.table('$outcome')} x ON ${names.instance.conditionOf('x')} AND x.event = b.position AND x.endpoint = d.endpoint`;
   return sql`SELECT 1 FROM ${names.table('$event')} b JOIN ${delivery} LEFT JOIN ${outcome}
-    WHERE ${names.scopeOf('b')} AND b.record = e.record AND b.collection = e.collection`;
+    WHERE ${names.instance.conditionOf('b')} AND b.record = e.record AND b.collection = e.collection`;
 }
 
 /** An earlier one waits in the log, or is on its way for the first time. */
 function isBehindFirst(names: Names): Sql {
-  const cursor = sql`(SELECT l.cursor FROM ${names.table('$lane')} l WHERE ${names.scopeOf('l')} AND l.endpoint = d.endpoint)`;
+  const cursor = sql`(SELECT l.cursor FROM ${names.table('$lane')} l WHERE ${names.instance.conditionOf('l')} AND l.endpoint = d.endpoint)`;
   return sql`EXISTS (${ofSameRecord(names)} AND b.position < e.position AND b.position > ${cursor} AND x.event IS NULL)`;
 }
 
 /** Whether the delivery `d` of the event `e` must wait. */
 export function isHeld(names: Names): Sql {
-  const pending = sql`SELECT 1 FROM ${names.table('$outcome')} w WHERE ${names.scopeOf('w')} AND w.endpoint = d.endpoint
+  const pending = sql`SELECT 1 FROM ${names.table('$outcome')} w WHERE ${names.instance.conditionOf('w')} AND w.endpoint = d.endpoint
     AND w.record = ${recordKey(sql`e`)} AND w.status = 'pending' AND w.event < d.event`;
   return sql`(EXISTS (${pending}) OR ${isBehindFirst(names)})`;
 }
@@ -62,12 +62,12 @@ export async function releaseNext(
   const outcome = names.table('$outcome');
   const rows = records.map(({ endpoint, record }) => [endpoint, record]);
   const values = names.valuesTable(columns, rows);
-  const event = sql`${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = d.event`;
+  const event = sql`${names.table('$event')} e ON ${names.instance.conditionOf('e')} AND e.position = d.event`;
   await tx.run(sql`
-    UPDATE ${outcome} SET due = ${now} WHERE ${names.scope} AND status = 'pending' AND due IS NULL AND (event, endpoint) IN (
+    UPDATE ${outcome} SET due = ${now} WHERE ${names.instance.condition} AND status = 'pending' AND due IS NULL AND (event, endpoint) IN (
       SELECT d.event, d.endpoint FROM (
         SELECT min(w.event) AS event, w.endpoint FROM ${values}
-        JOIN ${outcome} w ON ${names.scopeOf('w')} AND w.endpoint = CAST(given.endpoint AS bigint) AND w.record = given.record AND w.status = 'pending'
+        JOIN ${outcome} w ON ${names.instance.conditionOf('w')} AND w.endpoint = CAST(given.endpoint AS bigint) AND w.record = given.record AND w.status = 'pending'
         GROUP BY w.endpoint, w.record) AS d
       JOIN ${event} WHERE NOT ${isBehindFirst(names)})`);
 }
@@ -88,9 +88,9 @@ export async function releaseStrays({
 export function releaseStray(tx: Transaction, now: number): Promise<number> {
   const { names } = tx;
   const outcome = names.table('$outcome');
-  const event = sql`${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = d.event`;
+  const event = sql`${names.table('$event')} e ON ${names.instance.conditionOf('e')} AND e.position = d.event`;
   return tx.run(sql`
-    UPDATE ${outcome} SET due = ${now} WHERE ${names.scope} AND status = 'pending' AND due IS NULL AND (event, endpoint) IN (
+    UPDATE ${outcome} SET due = ${now} WHERE ${names.instance.condition} AND status = 'pending' AND due IS NULL AND (event, endpoint) IN (
       SELECT d.event, d.endpoint FROM ${outcome} d JOIN ${event}
-      WHERE ${names.scopeOf('d')} AND d.status = 'pending' AND d.due IS NULL AND NOT ${isHeld(names)})`);
+      WHERE ${names.instance.conditionOf('d')} AND d.status = 'pending' AND d.due IS NULL AND NOT ${isHeld(names)})`);
 }

@@ -16,10 +16,12 @@ const forever = sql`9007199254740991`;
 export async function endLane(tx: Transaction, endpoint: number, now: Timestamp): Promise<void> {
   const { names } = tx;
   await insertGapBehind(tx, { endpoint, last: forever, cause: deletedCause, now });
-  await tx.run(sql`DELETE FROM ${names.table('$lane')} WHERE ${names.scope} AND endpoint = ${endpoint}`);
+  await tx.run(
+    sql`DELETE FROM ${names.table('$lane')} WHERE ${names.instance.condition} AND endpoint = ${endpoint}`,
+  );
   await tx.run(sql`
     UPDATE ${names.table('$replay')} SET state = 'cancelled', updated = ${now}
-    WHERE ${names.scope} AND endpoint = ${endpoint} AND state = 'running'`);
+    WHERE ${names.instance.condition} AND endpoint = ${endpoint} AND state = 'running'`);
 }
 
 export const skippedCause = 'Skipped when the endpoint was resumed.';
@@ -27,10 +29,10 @@ export const skippedCause = 'Skipped when the endpoint was resumed.';
 /** Cancels the backlog of an endpoint, except failed deliveries. To be called while nothing else is written. */
 export async function skipWaiting(tx: Transaction, endpoint: number, now: Timestamp): Promise<void> {
   const { names } = tx;
-  const end = sql`(SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.scope})`;
+  const end = sql`(SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.instance.condition})`;
   await insertGapBehind(tx, { endpoint, last: end, cause: skippedCause, now });
   await tx.run(
-    sql`UPDATE ${names.table('$lane')} SET cursor = ${end} WHERE ${names.scope} AND endpoint = ${endpoint}`,
+    sql`UPDATE ${names.table('$lane')} SET cursor = ${end} WHERE ${names.instance.condition} AND endpoint = ${endpoint}`,
   );
   await skipUndecided(tx, endpoint);
 }
@@ -49,8 +51,8 @@ export async function insertGap(
   const { names } = tx;
   const { endpoint, first, last, cause, now } = gap;
   await tx.run(sql`
-    INSERT INTO ${names.table('$gap')} (${names.scopeColumn}endpoint, first, last, status, cause, created)
-    VALUES (${names.scopeValue}${endpoint}, ${first}, ${last}, 'cancelled', ${cause}, ${now})`);
+    INSERT INTO ${names.table('$gap')} (${names.instance.column}endpoint, first, last, status, cause, created)
+    VALUES (${names.instance.value}${endpoint}, ${first}, ${last}, 'cancelled', ${cause}, ${now})`);
 }
 
 interface NewGap {
@@ -64,7 +66,7 @@ interface NewGap {
 async function insertGapBehind(tx: Transaction, { endpoint, last, cause, now }: NewGap): Promise<void> {
   const { names } = tx;
   await tx.run(sql`
-    INSERT INTO ${names.table('$gap')} (${names.scopeColumn}endpoint, first, last, status, cause, created)
-    SELECT ${names.scopeValue}endpoint, cursor + 1, ${last}, 'cancelled', ${cause}, ${now}
-    FROM ${names.table('$lane')} WHERE ${names.scope} AND endpoint = ${endpoint} AND cursor < ${last}`);
+    INSERT INTO ${names.table('$gap')} (${names.instance.column}endpoint, first, last, status, cause, created)
+    SELECT ${names.instance.value}endpoint, cursor + 1, ${last}, 'cancelled', ${cause}, ${now}
+    FROM ${names.table('$lane')} WHERE ${names.instance.condition} AND endpoint = ${endpoint} AND cursor < ${last}`);
 }

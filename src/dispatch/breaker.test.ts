@@ -128,7 +128,7 @@ test('after five days the endpoint is disabled; resumed, it gets its backlog', a
   await service.withInstance('default', ({ database }) =>
     database.write((tx) =>
       tx.run(
-        sql`UPDATE ${tx.names.table('$lane')} SET since = since - CAST(${5 * day} AS bigint) WHERE ${tx.names.scope}`,
+        sql`UPDATE ${tx.names.table('$lane')} SET since = since - CAST(${5 * day} AS bigint) WHERE ${tx.names.instance.condition}`,
       ),
     ),
   );

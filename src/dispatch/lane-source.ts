@@ -286,7 +286,7 @@ export async function readDue(
   const { names } = reader;
   const { endpoint, now, since, from, walkMax, retriesMax, order = 'none', safe } = look;
   const outcome = names.table('$outcome');
-  const pending = sql`FROM ${outcome} WHERE ${names.scope} AND status = 'pending' AND endpoint = ${endpoint}`;
+  const pending = sql`FROM ${outcome} WHERE ${names.instance.condition} AND status = 'pending' AND endpoint = ${endpoint}`;
   const isStrict = order === 'strict';
   // Where an event may still appear before others, a strict order waits until none can.
   const upTo = isStrict && names.isConcurrent ? sql` AND event <= ${safe}` : sql``;
@@ -296,8 +296,8 @@ export async function readDue(
   // No join: before PostgreSQL has statistics of the table, it would read all outcomes of the endpoint for each delivery.
   const outcomeOf = sql`
     SELECT o.event FROM ${outcome} o
-    WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = ${endpoint} AND o.event > ${from}`;
-  const delivery = sql`FROM ${names.table('$delivery')} WHERE ${names.scope}`;
+    WHERE ${names.instance.conditionOf('o')} AND o.event = w.event AND o.endpoint = ${endpoint} AND o.event > ${from}`;
+  const delivery = sql`FROM ${names.table('$delivery')} WHERE ${names.instance.condition}`;
   const due = sql`
     WITH walked AS MATERIALIZED (
       SELECT event ${delivery} AND endpoint = ${endpoint} AND event > ${from}${upTo} ORDER BY event${limit(walkMax)})

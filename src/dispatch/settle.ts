@@ -130,12 +130,12 @@ async function insertOutcomes(
   const { names } = tx;
   const values = names.valuesTable(settledColumns, settlements.map(toSettledRow));
   return tx.run(sql`
-    INSERT INTO ${names.table('$outcome')} (${names.scopeColumn}${outcomeColumns})
-    SELECT ${names.scopeValue}CAST(event AS bigint), CAST(endpoint AS bigint), status, attempts, CAST(due AS bigint), is_wide, record, cause,
+    INSERT INTO ${names.table('$outcome')} (${names.instance.column}${outcomeColumns})
+    SELECT ${names.instance.value}CAST(event AS bigint), CAST(endpoint AS bigint), status, attempts, CAST(due AS bigint), is_wide, record, cause,
       CAST(NULL AS bigint), ${toTimestamp(now)}
     FROM ${values} WHERE (is_fenced = 0 OR ${fence}) AND EXISTS (
-      SELECT 1 FROM ${names.table('$delivery')} d WHERE ${names.scopeOf('d')} AND ${isSameDelivery})
-    ON CONFLICT (${names.scopeColumn}event, endpoint) DO NOTHING`);
+      SELECT 1 FROM ${names.table('$delivery')} d WHERE ${names.instance.conditionOf('d')} AND ${isSameDelivery})
+    ON CONFLICT (${names.instance.column}event, endpoint) DO NOTHING`);
 }
 
 /** Changes outcomes of deliveries that were attempted before, or were moved on request or postponed during the attempt. */
@@ -166,7 +166,7 @@ function changeStates({ names }: Transaction, values: Sql, { now, fence }: Settl
       due = CASE WHEN given.status = 'delivered' OR NOT (${retryRequested}) THEN given.due WHEN d.due > ${now} THEN ${now} ELSE d.due END,
       attempts = given.attempts, cause = given.cause, record = given.record, is_wide = given.is_wide, put_off_until = NULL, updated = ${toTimestamp(now)}
     FROM ${values}
-    WHERE ${names.scopeOf('d')} AND ${isSameDelivery} AND ${isPending(sql`d.status`)}
+    WHERE ${names.instance.conditionOf('d')} AND ${isSameDelivery} AND ${isPending(sql`d.status`)}
       AND d.attempts <= given.counted_max AND ${isOurs(fence)}`;
 }
 
@@ -180,7 +180,7 @@ function countAttempts({ names }: Transaction, values: Sql, fence: Sql): Sql {
     UPDATE ${names.table('$outcome')} AS d SET attempts = given.attempts,
       put_off_until = CASE WHEN ${isOurs(fence)} THEN NULL ELSE d.put_off_until END
     FROM ${values}
-    WHERE ${names.scopeOf('d')} AND ${isSameDelivery} AND d.attempts < given.attempts`;
+    WHERE ${names.instance.conditionOf('d')} AND ${isSameDelivery} AND d.attempts < given.attempts`;
 }
 
 /** Removes the responses of attempts that were open while the body of their event was expunged. */
@@ -188,8 +188,8 @@ function clearExpunged({ names }: Transaction, values: Sql): Sql {
   return sql`
     UPDATE ${names.table('$attempt')} AS d SET response_headers = '{}', response_body = ${new Uint8Array()}
     FROM ${values}
-    WHERE ${names.scopeOf('d')} AND ${isSameDelivery} AND EXISTS (
-      SELECT 1 FROM ${names.table('$event')} e WHERE ${names.scopeOf('e')} AND e.position = d.event AND e.expunged IS NOT NULL)`;
+    WHERE ${names.instance.conditionOf('d')} AND ${isSameDelivery} AND EXISTS (
+      SELECT 1 FROM ${names.table('$event')} e WHERE ${names.instance.conditionOf('e')} AND e.position = d.event AND e.expunged IS NOT NULL)`;
 }
 
 const attemptColumns: readonly InlineColumn[] = [
@@ -223,9 +223,9 @@ async function insertAttempts(tx: Transaction, settlements: readonly Settlement[
   );
   // A row exists when a commit of unknown outcome did succeed and the settlement is written again.
   await tx.run(sql`
-    INSERT INTO ${names.table('$attempt')} (${names.scopeColumn}${attemptNames})
-    SELECT ${names.scopeValue}${attemptNames} FROM ${values} WHERE TRUE
-    ON CONFLICT (${names.scopeColumn}event, endpoint, number) DO NOTHING`);
+    INSERT INTO ${names.table('$attempt')} (${names.instance.column}${attemptNames})
+    SELECT ${names.instance.value}${attemptNames} FROM ${values} WHERE TRUE
+    ON CONFLICT (${names.instance.column}event, endpoint, number) DO NOTHING`);
 }
 
 /** How much of a response is stored: more of a failure, for its diagnosis. */

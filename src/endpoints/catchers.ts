@@ -107,13 +107,13 @@ export async function keepRequest(
     const { names } = tx;
     const table = names.table('$catcher_request');
     await tx.run(sql`
-      INSERT INTO ${table} (${names.scopeColumn}catcher, expires, received, method, headers, body, body_bytes)
-      VALUES (${names.scopeValue}${catcher}, ${expires}, ${toTimestamp(now)},
+      INSERT INTO ${table} (${names.instance.column}catcher, expires, received, method, headers, body, body_bytes)
+      VALUES (${names.instance.value}${catcher}, ${expires}, ${toTimestamp(now)},
         ${method}, ${headersText(headers)}, ${text}, ${body.length})`);
-    await tx.run(sql`DELETE FROM ${table} WHERE ${names.scope} AND expires <= ${now}`);
+    await tx.run(sql`DELETE FROM ${table} WHERE ${names.instance.condition} AND expires <= ${now}`);
     await tx.run(sql`
-      DELETE FROM ${table} WHERE ${names.scope} AND catcher = ${catcher} AND number IN (
-        SELECT number FROM ${table} WHERE ${names.scope} AND catcher = ${catcher}
+      DELETE FROM ${table} WHERE ${names.instance.condition} AND catcher = ${catcher} AND number IN (
+        SELECT number FROM ${table} WHERE ${names.instance.condition} AND catcher = ${catcher}
         ORDER BY number DESC LIMIT ${catcherLimits.requestsMax} OFFSET ${catcherLimits.requestsMax})`);
   });
 }
@@ -145,7 +145,7 @@ export async function readRequests(
   const { names } = database;
   const rows = await database.tuples(sql`
     SELECT number, received, method, headers, body, body_bytes FROM ${names.table('$catcher_request')}
-    WHERE ${names.scope} AND catcher = ${id} ORDER BY number DESC LIMIT ${catcherLimits.requestsMax}`);
+    WHERE ${names.instance.condition} AND catcher = ${id} ORDER BY number DESC LIMIT ${catcherLimits.requestsMax}`);
   return rows.map(([number, received, method, headers, body, bodyBytes]) => ({
     id: String(number),
     received: String(received),
@@ -164,7 +164,7 @@ export async function forgetRequests(
   await database.write(async (tx) => {
     const { names } = tx;
     await tx.run(
-      sql`DELETE FROM ${names.table('$catcher_request')} WHERE ${names.scope} AND catcher = ${id}`,
+      sql`DELETE FROM ${names.table('$catcher_request')} WHERE ${names.instance.condition} AND catcher = ${id}`,
     );
   });
 }

@@ -16,7 +16,7 @@ import { type Endpoint, endpointView } from './endpoint.ts';
 export async function existingEndpoints(reader: Reader, ids: readonly string[]): Promise<readonly string[]> {
   const { names } = reader;
   const rows = await reader.tuples(
-    sql`SELECT id FROM ${names.table('$endpoint')} WHERE ${names.scope} AND id${names.anyOf(ids)} AND deleted = ''`,
+    sql`SELECT id FROM ${names.table('$endpoint')} WHERE ${names.instance.condition} AND id${names.anyOf(ids)} AND deleted = ''`,
   );
   const existing = new Set(rows.map(([id]) => String(id)));
   return ids.filter((id) => existing.has(id));
@@ -26,7 +26,7 @@ export async function existingEndpoints(reader: Reader, ids: readonly string[]):
 export async function ownEndpoints(reader: Reader, owner: string): Promise<readonly string[]> {
   const { names } = reader;
   const rows = await reader.tuples(
-    sql`SELECT id FROM ${names.table('$endpoint')} WHERE ${names.scope} AND owner = ${owner} AND deleted = '' ORDER BY position`,
+    sql`SELECT id FROM ${names.table('$endpoint')} WHERE ${names.instance.condition} AND owner = ${owner} AND deleted = '' ORDER BY position`,
   );
   return rows.map(([id]) => String(id));
 }
@@ -60,7 +60,7 @@ export function isReached(names: Names, number: Sql, caller: Caller): Sql | unde
   const ids = reachedEndpoints(caller);
   if (ids === null) return undefined;
   return sql`${number} IN (
-    SELECT position FROM ${names.table('$endpoint')} WHERE ${names.scope} AND id${names.anyOf(ids)} AND deleted = '')`;
+    SELECT position FROM ${names.table('$endpoint')} WHERE ${names.instance.condition} AND id${names.anyOf(ids)} AND deleted = '')`;
 }
 
 /** Throws not_found for an endpoint that the caller does not reach, as for one that does not exist. */

@@ -42,7 +42,7 @@ export class EndpointStore {
   /** Reads all endpoints from the table: outside a transaction, the cache may lack a change by another node. */
   async stored(reader: Reader): Promise<readonly Endpoint[]> {
     const rows = await reader.all(
-      sql`SELECT * FROM ${reader.names.table('$endpoint')} WHERE ${reader.names.scope} AND deleted = '' ORDER BY position`,
+      sql`SELECT * FROM ${reader.names.table('$endpoint')} WHERE ${reader.names.instance.condition} AND deleted = '' ORDER BY position`,
     );
     return rows.map((row) => this.#fromRow(row));
   }
@@ -71,8 +71,8 @@ export class EndpointStore {
     const columns = row.map(([column]) => column);
     const values = row.map(([, value]) => sql`${value}`);
     const [inserted] = await tx.returning(sql`
-      INSERT INTO ${names.table('$endpoint')} (${names.scopeColumn}id, ${joinSql(columns, ', ')}, created)
-      VALUES (${names.scopeValue}${members.id}, ${joinSql(values, ', ')}, ${members.created})
+      INSERT INTO ${names.table('$endpoint')} (${names.instance.column}id, ${joinSql(columns, ', ')}, created)
+      VALUES (${names.instance.value}${members.id}, ${joinSql(values, ', ')}, ${members.created})
       RETURNING position`);
     const endpoint = { ...members, number: Number(inserted?.[0]) };
     // It may be cached already: a concurrent read may see the commit before this callback runs.
@@ -96,7 +96,7 @@ export class EndpointStore {
     const changes = columns.map(([column, value]) => sql`${column} = ${value}`);
     await tx.run(sql`
       UPDATE ${tx.names.table('$endpoint')} SET ${joinSql(changes, ', ')}
-      WHERE ${tx.names.scope} AND id = ${endpoint.id}`);
+      WHERE ${tx.names.instance.condition} AND id = ${endpoint.id}`);
     this.#changeAfterCommit(tx, (all) => all.map((other) => (other.id === endpoint.id ? endpoint : other)));
   }
 
@@ -104,7 +104,7 @@ export class EndpointStore {
   async delete(tx: Transaction, id: string, now: Timestamp): Promise<void> {
     await tx.run(sql`
       UPDATE ${tx.names.table('$endpoint')} SET deleted = ${now}, url = '', headers = '', oauth2 = NULL, secret = '', previous_secret = ''
-      WHERE ${tx.names.scope} AND id = ${id}`);
+      WHERE ${tx.names.instance.condition} AND id = ${id}`);
     this.#changeAfterCommit(tx, (all) => all.filter((other) => other.id !== id));
   }
 

@@ -107,7 +107,7 @@ function insertOf(names: Names, event: Event): Sql {
   if (insert === undefined) insertOfNames.set(names, (insert = makeInsert(names)));
   const { id, kind, collection, collectionName, record, revision, created, hiddenJson = null } = event;
   const { trace = null, context, body } = event;
-  const scope = names.scopeValue.values;
+  const scope = names.instance.value.values;
   return withValues(insert, [
     ...scope,
     id,
@@ -126,8 +126,12 @@ function insertOf(names: Names, event: Event): Sql {
 
 function makeInsert(names: Names): Sql {
   const values = sql`${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}, ${null}`;
-  const columns = sql`${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, hidden, trace, context, body`;
-  return insertInto(names.table('$event'), columns, sql`${names.scopeValue}${values}, ${names.dialect.utf8}`);
+  const columns = sql`${names.instance.column}id, kind, collection, collection_name, record, revision, created, hidden, trace, context, body`;
+  return insertInto(
+    names.table('$event'),
+    columns,
+    sql`${names.instance.value}${values}, ${names.dialect.utf8}`,
+  );
 }
 
 /**

@@ -65,5 +65,5 @@ async function searchAll(reader: Reader, id: string): Promise<number | undefined
 }
 
 function from({ names }: Reader): Sql {
-  return sql`FROM ${names.table('$event')} WHERE ${names.scope}`;
+  return sql`FROM ${names.table('$event')} WHERE ${names.instance.condition}`;
 }

@@ -14,16 +14,16 @@ const nothing: TrimPoint = { position: 0, time: '' };
 export async function noteTrimmed(tx: Transaction, trimmed: TrimPoint): Promise<void> {
   const { names } = tx;
   await tx.run(sql`
-    INSERT INTO ${names.table('$instance_setting')} (${names.scopeColumn}name, value)
-    VALUES (${names.scopeValue}'trimmed', ${`${trimmed.position} ${trimmed.time}`})
-    ON CONFLICT (${names.scopeColumn}name) DO UPDATE SET value = excluded.value`);
+    INSERT INTO ${names.table('$instance_setting')} (${names.instance.column}name, value)
+    VALUES (${names.instance.value}'trimmed', ${`${trimmed.position} ${trimmed.time}`})
+    ON CONFLICT (${names.instance.column}name) DO UPDATE SET value = excluded.value`);
 }
 
 /** Reports to a reader that events after its position or time are no longer in the log. */
 export async function readTrimmed(reader: Reader): Promise<TrimPoint> {
   const { names } = reader;
   const [row] = await reader.tuples(
-    sql`SELECT value FROM ${names.table('$instance_setting')} WHERE ${names.scope} AND name = 'trimmed'`,
+    sql`SELECT value FROM ${names.table('$instance_setting')} WHERE ${names.instance.condition} AND name = 'trimmed'`,
   );
   return row === undefined ? nothing : toTrimmed(String(row[0]));
 }

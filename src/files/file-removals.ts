@@ -46,9 +46,9 @@ export async function noteRemovals(tx: Transaction, keys: readonly string[], due
   const { names } = tx;
   const rows = keys.map((key) => [key, due]);
   await tx.run(sql`
-    INSERT INTO ${names.table('$file_removal')} (${names.scopeColumn}key, due)
-    SELECT ${names.scopeValue}key, CAST(due AS bigint) FROM ${names.valuesTable(columns, rows)} WHERE TRUE
-    ON CONFLICT (${names.scopeColumn}key) DO NOTHING`);
+    INSERT INTO ${names.table('$file_removal')} (${names.instance.column}key, due)
+    SELECT ${names.instance.value}key, CAST(due AS bigint) FROM ${names.valuesTable(columns, rows)} WHERE TRUE
+    ON CONFLICT (${names.instance.column}key) DO NOTHING`);
 }
 
 /**
@@ -60,7 +60,7 @@ export async function claimUploads(tx: Transaction, keys: readonly string[], now
   // The sum keeps the engine from finding the rows by their time, of which there may be as many as there are uploads.
   const claimed = await tx.run(sql`
     DELETE FROM ${names.table('$file_removal')}
-    WHERE ${names.scope} AND key${names.anyOf(keys)} AND due + 0 > ${now + removalTimes.marginMs}`);
+    WHERE ${names.instance.condition} AND key${names.anyOf(keys)} AND due + 0 > ${now + removalTimes.marginMs}`);
   if (claimed !== keys.length) throw busy(new Error('an upload waited too long for its record'));
 }
 
@@ -68,13 +68,13 @@ export async function claimUploads(tx: Transaction, keys: readonly string[], now
 export async function dueAt(tx: Transaction, keys: readonly string[], due: number): Promise<void> {
   const { names } = tx;
   await tx.run(sql`
-    UPDATE ${names.table('$file_removal')} SET due = ${due} WHERE ${names.scope} AND key${names.anyOf(keys)}`);
+    UPDATE ${names.table('$file_removal')} SET due = ${due} WHERE ${names.instance.condition} AND key${names.anyOf(keys)}`);
 }
 
 export async function forgetRemovals(tx: Transaction, keys: readonly string[]): Promise<void> {
   const { names } = tx;
   await tx.run(
-    sql`DELETE FROM ${names.table('$file_removal')} WHERE ${names.scope} AND key${names.anyOf(keys)}`,
+    sql`DELETE FROM ${names.table('$file_removal')} WHERE ${names.instance.condition} AND key${names.anyOf(keys)}`,
   );
 }
 
@@ -85,7 +85,7 @@ export async function readDue(
 ): Promise<readonly string[]> {
   const { names } = reader;
   const rows = await reader.tuples(sql`
-    SELECT key FROM ${names.table('$file_removal')} WHERE ${names.scope} AND due <= ${now} ORDER BY due${limit(max)}`);
+    SELECT key FROM ${names.table('$file_removal')} WHERE ${names.instance.condition} AND due <= ${now} ORDER BY due${limit(max)}`);
   return rows.map(([key]) => String(key));
 }
 
@@ -93,7 +93,7 @@ export async function readDue(
 export async function readNextDue(reader: Reader): Promise<number | undefined> {
   const { names } = reader;
   const [row] = await reader.tuples(
-    sql`SELECT min(due) FROM ${names.table('$file_removal')} WHERE ${names.scope}`,
+    sql`SELECT min(due) FROM ${names.table('$file_removal')} WHERE ${names.instance.condition}`,
   );
   const due = row?.[0] ?? null;
   return due === null ? undefined : Number(due);
@@ -156,10 +156,10 @@ function insertLost(names: Names, { collection, field, isReduced, now }: LostFie
   const each = isMultiple ? sql` CROSS JOIN ${dialect.each(column, file)}` : sql``;
   const isLost = isReduced ? sql`${name} <> ${dialect.lastOf(column)}` : sql`${name} <> ''`;
   return sql`
-    INSERT INTO ${names.table('$file_removal')} (${names.scopeColumn}key, due)
-    SELECT ${names.scopeValue}CAST(${`${collection.id}/`} AS text) || r.id || '/' || ${name}, CAST(${now} AS bigint)
+    INSERT INTO ${names.table('$file_removal')} (${names.instance.column}key, due)
+    SELECT ${names.instance.value}CAST(${`${collection.id}/`} AS text) || r.id || '/' || ${name}, CAST(${now} AS bigint)
     FROM ${from}${each} WHERE ${isLost}
-    ON CONFLICT (${names.scopeColumn}key) DO NOTHING`;
+    ON CONFLICT (${names.instance.column}key) DO NOTHING`;
 }
 
 /** Whether a key can be that of a file. An import may have brought names that cannot. */

@@ -28,7 +28,7 @@ export async function requireOwnSecrets(
 ): Promise<void> {
   const { names } = reader;
   const [row] = await reader.tuples(
-    sql`SELECT collection, name, value FROM ${names.table('$secret')} WHERE ${names.scope} AND record = '' LIMIT 1`,
+    sql`SELECT collection, name, value FROM ${names.table('$secret')} WHERE ${names.instance.condition} AND record = '' LIMIT 1`,
   );
   if (row === undefined) return;
   const [collection, name, sealed] = row.map(String);

@@ -64,7 +64,7 @@ async function findMissing(
   const collections = [superusers(now), ...companionCollections(now)];
   const rows = await reader.tuples(sql`
     SELECT id, name FROM ${names.table('$collection')}
-    WHERE ${names.scope} AND (id${names.anyOf(collections.map(({ id }) => id))} OR name${names.anyOf(collections.map(({ name }) => name))})`);
+    WHERE ${names.instance.condition} AND (id${names.anyOf(collections.map(({ id }) => id))} OR name${names.anyOf(collections.map(({ name }) => name))})`);
   const idsAndNames = new Set(rows.flat());
   return collections.filter(({ id, name }) => !idsAndNames.has(id) && !idsAndNames.has(name));
 }
@@ -86,7 +86,7 @@ async function writeMissingSecrets(
 async function missingSecrets(reader: Reader, collection: string): Promise<readonly TokenKind[]> {
   const { names } = reader;
   const rows = await reader.tuples(
-    sql`SELECT name FROM ${names.table('$secret')} WHERE ${names.scope} AND collection = ${collection} AND record = ''`,
+    sql`SELECT name FROM ${names.table('$secret')} WHERE ${names.instance.condition} AND collection = ${collection} AND record = ''`,
   );
   const present = new Set(rows.flat());
   return tokenKinds.filter((kind) => !present.has(kind));

@@ -38,7 +38,7 @@ interface Unreadable {
 export async function listUnreadableTimes(instance: Parts): Promise<void> {
   const { id, database, audit, logger } = instance;
   const { names } = database;
-  const noted = sql`FROM ${names.table('$instance_setting')} WHERE ${names.scope} AND name = ${setting}`;
+  const noted = sql`FROM ${names.table('$instance_setting')} WHERE ${names.instance.condition} AND name = ${setting}`;
   if ((await database.get(sql`SELECT name ${noted}`)) === undefined) return;
   const unreadable = await database.write(async (tx) => {
     const [mine] = await tx.returning(sql`DELETE ${noted} RETURNING name`);

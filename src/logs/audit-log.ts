@@ -190,14 +190,14 @@ async function insert(tx: Transaction, row: Tally, kind: 'once' | 'tallied'): Pr
   const text = JSON.stringify(details);
   const detailsText = Buffer.byteLength(text) <= auditLimits.detailsBytesMax ? text : '{"isTooLong":true}';
   const insertion = sql`
-    INSERT INTO ${table} AS known (${tx.names.scopeColumn}id, tallied, created, until, count, action, outcome, actor, actor_id,
+    INSERT INTO ${table} AS known (${tx.names.instance.column}id, tallied, created, until, count, action, outcome, actor, actor_id,
       address, request, collection, target, details)
-    VALUES (${tx.names.scopeValue}${id}, ${kind === 'tallied' ? 1 : 0}, ${toTimestamp(row.firstMs)}, ${toTimestamp(row.lastMs)},
+    VALUES (${tx.names.instance.value}${id}, ${kind === 'tallied' ? 1 : 0}, ${toTimestamp(row.firstMs)}, ${toTimestamp(row.lastMs)},
       ${count}, ${action}, ${outcome}, ${actor.kind}, ${actor.id}, ${actor.address}, ${actor.requestId}, ${collection}, ${target},
       ${detailsText})`;
   if (kind === 'once') await tx.run(insertion);
   else
-    await tx.run(sql`${insertion} ON CONFLICT (${tx.names.scopeColumn}id) DO UPDATE SET
+    await tx.run(sql`${insertion} ON CONFLICT (${tx.names.instance.column}id) DO UPDATE SET
       count = known.count + excluded.count, until = CASE WHEN known.until < excluded.until THEN excluded.until ELSE known.until END`);
 }
 
@@ -216,11 +216,11 @@ async function pruneAudit(
   const table = names.table('$audit');
   if (days > 0)
     await tx.run(sql`
-      DELETE FROM ${table} WHERE ${names.scope} AND id IN (
-        SELECT id FROM ${table} WHERE ${names.scope} AND created < ${toTimestamp(nowMs - days * dayMs)}
-        ORDER BY created LIMIT ${prunedMax}${names.skipLocked})`);
+      DELETE FROM ${table} WHERE ${names.instance.condition} AND id IN (
+        SELECT id FROM ${table} WHERE ${names.instance.condition} AND created < ${toTimestamp(nowMs - days * dayMs)}
+        ORDER BY created LIMIT ${prunedMax}${names.locks.skipLocked})`);
   await tx.run(sql`
-    DELETE FROM ${table} WHERE ${names.scope} AND id IN (
-      SELECT id FROM ${table} WHERE ${names.scope} AND tallied = 1
-      ORDER BY position DESC LIMIT ${prunedMax} OFFSET ${auditTalliesMax}${names.skipLocked})`);
+    DELETE FROM ${table} WHERE ${names.instance.condition} AND id IN (
+      SELECT id FROM ${table} WHERE ${names.instance.condition} AND tallied = 1
+      ORDER BY position DESC LIMIT ${prunedMax} OFFSET ${auditTalliesMax}${names.locks.skipLocked})`);
 }

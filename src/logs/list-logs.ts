@@ -58,7 +58,7 @@ export async function listLogs(
 export async function getLog(database: Database, logId: string): Promise<LogView> {
   const { names } = database;
   const [row] = await database.tuples(
-    sql`SELECT id, created, data, message, level FROM ${names.table('$log')} WHERE ${names.scope} AND id = ${logId}`,
+    sql`SELECT id, created, data, message, level FROM ${names.table('$log')} WHERE ${names.instance.condition} AND id = ${logId}`,
   );
   if (row === undefined) throw notFound();
   return toView(row);
@@ -108,7 +108,7 @@ function conditionOf(filter: string, { names, now }: { readonly names: Names; re
 
 function whereOf(names: Names): Sql {
   const isInTime = names.isInTime(sql`level`, 'for every row');
-  return isInTime === undefined ? names.scope : sql`${names.scope} AND ${isInTime}`;
+  return isInTime === undefined ? names.instance.condition : sql`${names.instance.condition} AND ${isInTime}`;
 }
 
 const id: Operand = column('text', sql`id`);

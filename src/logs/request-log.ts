@@ -193,8 +193,8 @@ async function appendToLog(database: Database, rows: readonly LogRow[]): Promise
   const { names } = database;
   await database.write((tx) =>
     tx.run(sql`
-      INSERT INTO ${names.table('$log')} (${names.scopeColumn}id, created, level, message, data)
-      SELECT ${names.scopeValue}id, created, CAST(level AS integer), message, data FROM ${names.valuesTable(logColumns, rows)}`),
+      INSERT INTO ${names.table('$log')} (${names.instance.column}id, created, level, message, data)
+      SELECT ${names.instance.value}id, created, CAST(level AS integer), message, data FROM ${names.valuesTable(logColumns, rows)}`),
   );
 }
 
@@ -207,23 +207,29 @@ async function trimLog(
   const table = names.table('$log');
   const isOld = sql`created < ${before}`;
   const oldRows = await database.tuples(
-    sql`SELECT 1 FROM ${table} WHERE ${names.scope} AND ${isOld} LIMIT 1`,
+    sql`SELECT 1 FROM ${table} WHERE ${names.instance.condition} AND ${isOld} LIMIT 1`,
   );
   // Looks first: a DELETE that finds nothing would cost every batch another transaction.
   if (oldRows.length > 0)
-    await database.write((tx) => tx.run(sql`DELETE FROM ${table} WHERE ${names.scope} AND ${isOld}`));
+    await database.write((tx) =>
+      tx.run(sql`DELETE FROM ${table} WHERE ${names.instance.condition} AND ${isOld}`),
+    );
   if (rowsMax === undefined) return;
   const [last] = await database.tuples(
-    sql`SELECT id FROM ${table} WHERE ${names.scope} ORDER BY id DESC LIMIT 1 OFFSET ${rowsMax}`,
+    sql`SELECT id FROM ${table} WHERE ${names.instance.condition} ORDER BY id DESC LIMIT 1 OFFSET ${rowsMax}`,
   );
   if (last === undefined) return;
   const id = String(last[0]);
-  await database.write((tx) => tx.run(sql`DELETE FROM ${table} WHERE ${names.scope} AND id <= ${id}`));
+  await database.write((tx) =>
+    tx.run(sql`DELETE FROM ${table} WHERE ${names.instance.condition} AND id <= ${id}`),
+  );
 }
 
 async function clearLog(database: Database): Promise<void> {
   const { names } = database;
-  await database.write((tx) => tx.run(sql`DELETE FROM ${names.table('$log')} WHERE ${names.scope}`));
+  await database.write((tx) =>
+    tx.run(sql`DELETE FROM ${names.table('$log')} WHERE ${names.instance.condition}`),
+  );
 }
 
 /** Levels of severity, by the numbers that the SDKs use. */

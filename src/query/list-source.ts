@@ -56,7 +56,7 @@ export function tableSource({ names }: Pick<Reader, 'names'>, table: ListedTable
   return {
     columns,
     from: names.table(name),
-    where: where === undefined ? names.scope : sql`${names.scope} AND ${where}`,
+    where: where === undefined ? names.instance.condition : sql`${names.instance.condition} AND ${where}`,
     ...(isInTime && { isInTime }),
     tieBreaker: position,
     resolve,

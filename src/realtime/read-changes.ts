@@ -37,7 +37,7 @@ export interface Changes {
 /** Reads the next changes of a part of the log, in its order. */
 export async function readChanges(reader: Reader, { from, upTo }: ChangesRange): Promise<Changes> {
   const { names } = reader;
-  const range = sql`${names.scope} AND position > ${from} AND position <= ${upTo}`;
+  const range = sql`${names.instance.condition} AND position > ${from} AND position <= ${upTo}`;
   const event = names.table('$event');
   const rows = await reader.tuples(
     foundByKeys(sql`
@@ -83,7 +83,7 @@ export async function lastPosition(reader: Reader): Promise<number> {
   const { names } = reader;
   const [row] = await reader.tuples(
     foundByKeys(
-      sql`SELECT position FROM ${names.table('$event')} WHERE ${names.scope} ORDER BY position DESC LIMIT 1`,
+      sql`SELECT position FROM ${names.table('$event')} WHERE ${names.instance.condition} ORDER BY position DESC LIMIT 1`,
     ),
   );
   return row === undefined ? 0 : Number(row[0]);

@@ -62,7 +62,7 @@ export function backfillRecords(instance: Parts): BackfillRecords {
       const { names } = tx;
       const rows = await tx.tuples(sql`
         SELECT "$position", id FROM ${tableOf(names, collection.id)} WHERE "$position"${names.anyNumberOf(positions)}
-        ORDER BY "$position"${names.forUpdate}`);
+        ORDER BY "$position"${names.locks.forUpdate}`);
       const locked = rows.map(([position, id]) => ({ position: Number(position), id: String(id) }));
       if (what.filter === '' || locked.length === 0) return locked;
       // A change that held the lock may have changed whether the record matches the filter.

@@ -231,7 +231,7 @@ function idOf(item: Exclude<PreparedItem, { kind: 'refused' }>): string | undefi
 
 function lock(tx: Transaction, { collection, id, isDeleted }: NamedRecord): Promise<unknown> {
   const { table } = recordTable(collection).statements(tx.names);
-  const end = isDeleted ? tx.names.forDelete : tx.names.forUpdate;
+  const end = isDeleted ? tx.names.locks.forDelete : tx.names.locks.forUpdate;
   return tx.tuples(sql`SELECT 1 FROM ${table} WHERE id = ${id}${end}`);
 }
 

@@ -164,7 +164,7 @@ const wrongPassword: FieldError = {
  */
 export async function requireAnotherSuperuser(tx: Transaction): Promise<void> {
   const table = tx.names.collectionTable(superusersName);
-  const locking = sql`SELECT id FROM ${table} ORDER BY id${tx.names.forDelete}`;
+  const locking = sql`SELECT id FROM ${table} ORDER BY id${tx.names.locks.forDelete}`;
   const rows = await tx.tuples(locking);
   if (rows.length <= 1) throw lastSuperuser();
 }

@@ -33,7 +33,7 @@ export function findRecordToDelete(
   id: string,
 ): Promise<StoredRecord | undefined> {
   const { selectById } = recordTable(collection).statements(tx.names);
-  return findToLock(tx, collection, withValues(sql`${selectById}${tx.names.forDelete}`, [id]));
+  return findToLock(tx, collection, withValues(sql`${selectById}${tx.names.locks.forDelete}`, [id]));
 }
 
 /** Runs a locking statement whose only value is the id. */

@@ -67,7 +67,7 @@ export async function findAnswer(
 ): Promise<StoredAnswer | undefined> {
   const [row] = await reader.tuples(sql`
     SELECT content, status, headers, body FROM ${table(reader)}
-    WHERE ${reader.names.scope} AND id = ${request.id} AND expires > ${now}`);
+    WHERE ${reader.names.instance.condition} AND id = ${request.id} AND expires > ${now}`);
   if (row === undefined) return undefined;
   const [content, status, headers, body] = row;
   if (content !== request.content) {
@@ -88,9 +88,9 @@ async function claim(
   now: number,
 ): Promise<StoredAnswer | undefined> {
   const claimed = await tx.run(sql`
-    INSERT INTO ${table(tx)} AS kept (${tx.names.scopeColumn}id, content, expires, status, headers, body)
-    VALUES (${tx.names.scopeValue}${request.id}, ${request.content}, ${now + idempotencyLimits.lifetimeMs}, 0, '', NULL)
-    ON CONFLICT (${tx.names.scopeColumn}id) DO UPDATE SET content = excluded.content, expires = excluded.expires
+    INSERT INTO ${table(tx)} AS kept (${tx.names.instance.column}id, content, expires, status, headers, body)
+    VALUES (${tx.names.instance.value}${request.id}, ${request.content}, ${now + idempotencyLimits.lifetimeMs}, 0, '', NULL)
+    ON CONFLICT (${tx.names.instance.column}id) DO UPDATE SET content = excluded.content, expires = excluded.expires
     WHERE kept.expires <= ${now}`);
   if (claimed > 0) return undefined;
   const earlier = await findAnswer(tx, request, now);
@@ -104,16 +104,16 @@ async function storeAnswer(tx: Transaction, request: IdempotentRequest, answer: 
   const body = isLarge ? answer.idsJson() : (json ?? null);
   await tx.run(sql`
     UPDATE ${table(tx)} SET status = ${status}, headers = ${JSON.stringify(headers)}, body = ${body}
-    WHERE ${tx.names.scope} AND id = ${request.id}`);
+    WHERE ${tx.names.instance.condition} AND id = ${request.id}`);
 }
 
 /** Deletes expired answers. Skips rows that another write has locked, so that no write waits here. */
 async function removeExpired(tx: Transaction, now: number): Promise<void> {
   const { names } = tx;
   await tx.run(sql`
-    DELETE FROM ${table(tx)} WHERE ${names.scope} AND id IN (
-      SELECT id FROM ${table(tx)} WHERE ${names.scope} AND expires <= ${now}
-      ORDER BY expires${limit(idempotencyLimits.removedMax)}${names.skipLocked})`);
+    DELETE FROM ${table(tx)} WHERE ${names.instance.condition} AND id IN (
+      SELECT id FROM ${table(tx)} WHERE ${names.instance.condition} AND expires <= ${now}
+      ORDER BY expires${limit(idempotencyLimits.removedMax)}${names.locks.skipLocked})`);
 }
 
 function table({ names }: Reader): Sql {

@@ -190,7 +190,7 @@ function makeStatements(collection: Collection, names: Names): RecordStatements 
     table,
     columns,
     selectById: lookupByKey(selectById),
-    selectToChange: lookupToChange(sql`${selectById}${names.forUpdate}`),
+    selectToChange: lookupToChange(sql`${selectById}${names.locks.forUpdate}`),
     insert: (values) =>
       withValues(insert, isStored === undefined ? values : values.filter((_, index) => isStored[index])),
     update: updatesOf(collection, names, table),

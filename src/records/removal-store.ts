@@ -58,19 +58,19 @@ export async function insertJob(
   const now = toTimestamp(instance.clock.now());
   const expiry = toTimestamp(instance.clock.now() - finishedLifetimeMs);
   await tx.run(
-    sql`DELETE FROM ${names.table('$job')} WHERE ${names.scope} AND NOT (${isActive}) AND updated < ${expiry}`,
+    sql`DELETE FROM ${names.table('$job')} WHERE ${names.instance.condition} AND NOT (${isActive}) AND updated < ${expiry}`,
   );
   const [count] = await tx.tuples(
-    sql`SELECT count(*) FROM ${names.table('$job')} WHERE ${names.scope} AND ${isActive}`,
+    sql`SELECT count(*) FROM ${names.table('$job')} WHERE ${names.instance.condition} AND ${isActive}`,
   );
   if (Number(count?.[0]) >= activeMax) throw busy();
   const id = newId();
   const hops = input.headers.get('x_service_hops');
   const origin = JSON.stringify({ caller: input.caller, hops });
   await tx.run(sql`
-    INSERT INTO ${names.table('$job')} (${names.scopeColumn}id, origin, collection, record, state, found, checked, at_collection,
+    INSERT INTO ${names.table('$job')} (${names.instance.column}id, origin, collection, record, state, found, checked, at_collection,
       at_position, deleted, changed, cause, holder, held_until, created, updated)
-    VALUES (${names.scopeValue}${id}, ${origin}, ${collection.id}, ${record}, 'checking', 1, 0, '', 0, 0, 0, '', ${lease.holder},
+    VALUES (${names.instance.value}${id}, ${origin}, ${collection.id}, ${record}, 'checking', 1, 0, '', 0, 0, 0, '', ${lease.holder},
       ${lease.until}, ${now}, ${now})`);
   const isAdded = await addLeaving(tx, id, { collection: collection.id, record, position: 0 });
   if (!isAdded) throw leavingAlready();
@@ -101,7 +101,7 @@ export async function holdJob(tx: Transaction, id: string, lease: Lease): Promis
   const { names } = tx;
   const lockCount = await tx.run(sql`
     UPDATE ${names.table('$job')} SET held_until = ${lease.until}
-    WHERE ${names.scope} AND id = ${id} AND holder = ${lease.holder} AND ${isActive}`);
+    WHERE ${names.instance.condition} AND id = ${id} AND holder = ${lease.holder} AND ${isActive}`);
   return lockCount === 0 ? undefined : readJob(tx, id);
 }
 
@@ -118,11 +118,11 @@ export async function claimJob(
     ? sql`held_until <= ${now}`
     : sql`(held_until <= ${now} OR substr(holder, 1, ${process.length}) <> ${process})`;
   const [row] = await tx.tuples(sql`
-    SELECT id FROM ${names.table('$job')} WHERE ${names.scope} AND ${isActive} AND ${isFree} ORDER BY updated LIMIT 1${names.skipLocked}`);
+    SELECT id FROM ${names.table('$job')} WHERE ${names.instance.condition} AND ${isActive} AND ${isFree} ORDER BY updated LIMIT 1${names.locks.skipLocked}`);
   if (row === undefined) return undefined;
   const id = String(row[0]);
   await tx.run(sql`
-    UPDATE ${names.table('$job')} SET holder = ${lease.holder}, held_until = ${lease.until} WHERE ${names.scope} AND id = ${id}`);
+    UPDATE ${names.table('$job')} SET holder = ${lease.holder}, held_until = ${lease.until} WHERE ${names.instance.condition} AND id = ${id}`);
   return id;
 }
 
@@ -130,7 +130,7 @@ export async function claimJob(
 export async function releaseJob(tx: Transaction, id: string, { holder }: Lease): Promise<void> {
   const { names } = tx;
   await tx.run(sql`
-    UPDATE ${names.table('$job')} SET held_until = 0 WHERE ${names.scope} AND id = ${id} AND holder = ${holder}`);
+    UPDATE ${names.table('$job')} SET held_until = 0 WHERE ${names.instance.condition} AND id = ${id} AND holder = ${holder}`);
 }
 
 export async function saveJob(tx: Transaction, job: RemovalJob, now: number): Promise<void> {
@@ -139,12 +139,14 @@ export async function saveJob(tx: Transaction, job: RemovalJob, now: number): Pr
     UPDATE ${names.table('$job')} SET state = ${job.state}, found = ${job.leavingCount}, checked = ${job.checked},
       at_collection = ${job.atCollection}, at_position = ${job.atPosition}, deleted = ${job.deleted}, changed = ${job.changed},
       cause = ${job.cause}, updated = ${toTimestamp(now)}
-    WHERE ${names.scope} AND id = ${job.id}`);
+    WHERE ${names.instance.condition} AND id = ${job.id}`);
 }
 
 export async function readJob(reader: Reader, id: string): Promise<RemovalJob | undefined> {
   const { names } = reader;
-  const row = await reader.get(sql`SELECT * FROM ${names.table('$job')} WHERE ${names.scope} AND id = ${id}`);
+  const row = await reader.get(
+    sql`SELECT * FROM ${names.table('$job')} WHERE ${names.instance.condition} AND id = ${id}`,
+  );
   return row && fromRow(row);
 }
 
@@ -152,7 +154,7 @@ export async function readJob(reader: Reader, id: string): Promise<RemovalJob | 
 export async function hasJobs(reader: Reader): Promise<boolean> {
   const { names } = reader;
   const [row] = await reader.tuples(
-    sql`SELECT 1 FROM ${names.table('$job')} WHERE ${names.scope} AND ${isActive} LIMIT 1`,
+    sql`SELECT 1 FROM ${names.table('$job')} WHERE ${names.instance.condition} AND ${isActive} LIMIT 1`,
   );
   return row !== undefined;
 }
@@ -199,8 +201,8 @@ export async function addLeaving(
 ): Promise<boolean> {
   const { names } = tx;
   const added = await tx.run(sql`
-    INSERT INTO ${names.table('$leaving')} (${names.scopeColumn}collection, record, job, position)
-    VALUES (${names.scopeValue}${collection}, ${record}, ${job}, ${position}) ON CONFLICT DO NOTHING`);
+    INSERT INTO ${names.table('$leaving')} (${names.instance.column}collection, record, job, position)
+    VALUES (${names.instance.value}${collection}, ${record}, ${job}, ${position}) ON CONFLICT DO NOTHING`);
   return added > 0;
 }
 
@@ -213,7 +215,7 @@ export async function leavingFrom(
   const { names } = tx;
   return leaving(
     tx,
-    sql`${names.scope} AND job = ${job} AND position >= ${position} ORDER BY position LIMIT CAST(${max} AS bigint)`,
+    sql`${names.instance.condition} AND job = ${job} AND position >= ${position} ORDER BY position LIMIT CAST(${max} AS bigint)`,
   );
 }
 
@@ -226,7 +228,7 @@ export async function lastLeaving(
   const { names } = tx;
   return leaving(
     tx,
-    sql`${names.scope} AND job = ${job} ORDER BY position DESC LIMIT CAST(${max} AS bigint)`,
+    sql`${names.instance.condition} AND job = ${job} ORDER BY position DESC LIMIT CAST(${max} AS bigint)`,
   );
 }
 
@@ -247,7 +249,7 @@ export async function removeLeaving(
 ): Promise<void> {
   const { names } = tx;
   await tx.run(sql`
-    DELETE FROM ${names.table('$leaving')} WHERE ${names.scope} AND collection = ${collection} AND record = ${record}`);
+    DELETE FROM ${names.table('$leaving')} WHERE ${names.instance.condition} AND collection = ${collection} AND record = ${record}`);
 }
 
 /** Returns which of these records are leaving. */
@@ -260,11 +262,11 @@ export async function leavingAmong(
   const { names } = reader;
   const rows = await reader.tuples(sql`
     SELECT record FROM ${names.table('$leaving')}
-    WHERE ${names.scope} AND collection = ${collection} AND record${names.anyOf(records)}`);
+    WHERE ${names.instance.condition} AND collection = ${collection} AND record${names.anyOf(records)}`);
   return new Set(rows.map(([record]) => String(record)));
 }
 
 /** The condition that the record of a row, whose id is in the column `id`, is not leaving. */
 export function staysHere(names: Names, { id }: Pick<Collection, 'id'>): Sql {
-  return sql`NOT EXISTS (SELECT 1 FROM ${names.table('$leaving')} l WHERE ${names.scopeOf('l')} AND l.collection = ${id} AND l.record = id)`;
+  return sql`NOT EXISTS (SELECT 1 FROM ${names.table('$leaving')} l WHERE ${names.instance.conditionOf('l')} AND l.collection = ${id} AND l.record = id)`;
 }

@@ -61,7 +61,7 @@ async function exist(
   const statement = sql`SELECT id FROM ${table} WHERE id IN (${eachOf(tx.names, ids)}) AND ${stays}`;
   const { size } = new Set(ids);
   const isWhole = (rows: readonly Tuple[]): boolean => rows.length === size;
-  const locking = sql`${statement}${tx.names.forReference}`;
+  const locking = sql`${statement}${tx.names.locks.forReference}`;
   const lock = (): Promise<Tuple[]> => tx.tuples(locking);
   const locked = await lockAll(tx, await lock(), { lock, look: () => tx.tuples(statement), isWhole });
   return isWhole(locked);

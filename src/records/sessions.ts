@@ -80,7 +80,7 @@ export async function eraseAccount(
     const owned = sql`${names.collectionTable(name)} WHERE "collectionRef" = ${collection.id}${whose}`;
     if (name === '_otps')
       await tx.run(
-        sql`DELETE FROM ${names.table('$secret')} WHERE ${names.scope} AND collection = ${companion.id} AND record IN (SELECT id FROM ${owned})`,
+        sql`DELETE FROM ${names.table('$secret')} WHERE ${names.instance.condition} AND collection = ${companion.id} AND record IN (SELECT id FROM ${owned})`,
       );
     await tx.run(sql`DELETE FROM ${owned}`);
   }

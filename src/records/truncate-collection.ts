@@ -39,7 +39,7 @@ export async function truncateCollection(
       throw new AppError('bad_request', `${FAILED}. Without superusers nobody could get in.`);
     const { table, columns } = recordTable(collection).statements(tx.names);
     const tuples = await tx.tuples(
-      sql`SELECT ${columns} FROM ${table} WHERE "$position" <= ${end} ORDER BY "$position"${limit(RECORDS_PER_TRANSACTION)}${tx.names.forDelete}`,
+      sql`SELECT ${columns} FROM ${table} WHERE "$position" <= ${end} ORDER BY "$position"${limit(RECORDS_PER_TRANSACTION)}${tx.names.locks.forDelete}`,
     );
     // Checked after the rows are locked: from then on no other transaction can begin to refer to them.
     await refuseReferred(tx, { collection, end }, instance.collections.all());

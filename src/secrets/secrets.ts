@@ -22,7 +22,7 @@ export interface SecretOwner {
 
 export async function readSecret(reader: Reader, key: SecretKey): Promise<string | undefined> {
   const row = await reader.get(
-    sql`SELECT value FROM ${reader.names.table('$secret')} WHERE ${reader.names.scope} AND collection = ${key.collection} AND record = ${key.record} AND name = ${key.name}`,
+    sql`SELECT value FROM ${reader.names.table('$secret')} WHERE ${reader.names.instance.condition} AND collection = ${key.collection} AND record = ${key.record} AND name = ${key.name}`,
   );
   if (row === undefined) return undefined;
   const { value } = row;
@@ -33,21 +33,21 @@ export async function readSecret(reader: Reader, key: SecretKey): Promise<string
 /** Sets a secret, whether or not there was one. */
 export async function writeSecret(tx: Transaction, key: SecretKey, value: string): Promise<void> {
   await tx.run(
-    sql`INSERT INTO ${tx.names.table('$secret')} (${tx.names.scopeColumn}collection, record, name, value)
-      VALUES (${tx.names.scopeValue}${key.collection}, ${key.record}, ${key.name}, ${value})
-      ON CONFLICT (${tx.names.scopeColumn}collection, record, name) DO UPDATE SET value = excluded.value`,
+    sql`INSERT INTO ${tx.names.table('$secret')} (${tx.names.instance.column}collection, record, name, value)
+      VALUES (${tx.names.instance.value}${key.collection}, ${key.record}, ${key.name}, ${value})
+      ON CONFLICT (${tx.names.instance.column}collection, record, name) DO UPDATE SET value = excluded.value`,
   );
 }
 
 export async function deleteSecret(tx: Transaction, key: SecretKey): Promise<void> {
   await tx.run(
-    sql`DELETE FROM ${tx.names.table('$secret')} WHERE ${tx.names.scope} AND collection = ${key.collection} AND record = ${key.record} AND name = ${key.name}`,
+    sql`DELETE FROM ${tx.names.table('$secret')} WHERE ${tx.names.instance.condition} AND collection = ${key.collection} AND record = ${key.record} AND name = ${key.name}`,
   );
 }
 
 /** Deletes all secrets of an owner and returns how many there were. */
 export function deleteSecrets(tx: Transaction, { collection, record }: SecretOwner): Promise<number> {
-  const owned = sql`${tx.names.table('$secret')} WHERE ${tx.names.scope} AND collection = ${collection}`;
+  const owned = sql`${tx.names.table('$secret')} WHERE ${tx.names.instance.condition} AND collection = ${collection}`;
   if (record === undefined) return tx.run(sql`DELETE FROM ${owned}`);
   return tx.run(sql`DELETE FROM ${owned} AND record = ${record}`);
 }

@@ -42,7 +42,7 @@ export class SettingsStore {
   async read(reader: Reader): Promise<Settings> {
     const { names } = reader;
     const row = await reader.get(
-      sql`SELECT value FROM ${names.table('$instance_setting')} WHERE ${names.scope} AND name = 'settings'`,
+      sql`SELECT value FROM ${names.table('$instance_setting')} WHERE ${names.instance.condition} AND name = 'settings'`,
     );
     const stored: unknown = row === undefined ? undefined : JSON.parse(String(row['value']));
     if (!isJsonObject(stored)) return defaultSettings;
@@ -57,8 +57,8 @@ export class SettingsStore {
       mapSecrets(settings, (secret, path) => this.#sealer.seal(secret, placeOf(path))),
     );
     await tx.run(sql`
-      INSERT INTO ${names.table('$instance_setting')} (${names.scopeColumn}name, value) VALUES (${names.scopeValue}'settings', ${text})
-      ON CONFLICT (${names.scopeColumn}name) DO UPDATE SET value = excluded.value`);
+      INSERT INTO ${names.table('$instance_setting')} (${names.instance.column}name, value) VALUES (${names.instance.value}'settings', ${text})
+      ON CONFLICT (${names.instance.column}name) DO UPDATE SET value = excluded.value`);
     tx.afterCommit(() => {
       this.#current = settings;
     });

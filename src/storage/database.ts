@@ -82,13 +82,7 @@ export interface Names {
   column(name: string): Sql;
   /** Selects the names of all indexes on tables of collections, as the engine has them. */
   readonly indexNames: Sql;
-  /** The condition that restricts an internal table to this instance; TRUE on SQLite, where the instance has the table for itself. */
-  readonly scope: Sql;
-  /** As `scope`, for a table that has an alias in the statement. */
-  scopeOf(alias: string): Sql;
-  /** The first column and value of an INSERT into an internal table, which name the instance: empty, or with a comma at the end. */
-  readonly scopeColumn: Sql;
-  readonly scopeValue: Sql;
+  readonly instance: InstanceScope;
   /** The position of the row that this transaction inserted last. Not for works that share a transaction: it may be another's row. */
   readonly lastPosition: Sql;
   /** Inserts rows and the rows that follow from them: one statement where the engine can, or several to run in this order. */
@@ -119,6 +113,22 @@ export interface Names {
   readonly leavesDeadRows: boolean;
   /** How the engine would find the rows of a SELECT. */
   readPlan(database: Database, select: Sql): Promise<Plan>;
+  readonly locks: RowLocks;
+}
+
+/** How statements on internal tables name the instance. */
+export interface InstanceScope {
+  /** The condition that restricts an internal table to this instance; TRUE on SQLite, where the instance has the table for itself. */
+  readonly condition: Sql;
+  /** As `condition`, for a table that has an alias in the statement. */
+  conditionOf(alias: string): Sql;
+  /** The first column and value of an INSERT into an internal table: empty, or with a comma at the end. */
+  readonly column: Sql;
+  readonly value: Sql;
+}
+
+/** What stands at the end of a SELECT to lock its rows; empty on SQLite, where works run one after the other. */
+export interface RowLocks {
   /** The row lock at the end of a SELECT whose row the work is going to change. */
   readonly forUpdate: Sql;
   /** The row lock at the end of a SELECT whose row the work is going to delete: no other work can begin to refer to it meanwhile. */

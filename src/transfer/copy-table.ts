@@ -108,7 +108,7 @@ function insertOf({ target, into, isScoped }: TableCopy, { all, position }: Tabl
     ', ',
   );
   const { names } = target;
-  const [scopeColumn, scopeValue] = isScoped ? [names.scopeColumn, names.scopeValue] : [sql``, sql``];
+  const [scopeColumn, scopeValue] = isScoped ? [names.instance.column, names.instance.value] : [sql``, sql``];
   const overriding = position === undefined ? sql`` : sql` OVERRIDING SYSTEM VALUE`;
   return (rows) => sql`
     INSERT INTO ${into} (${scopeColumn}${columns})${overriding}

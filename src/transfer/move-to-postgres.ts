@@ -192,7 +192,7 @@ function reportOf(report: Report, table: string): (rows: number) => void {
 /** Copies a table and counts again. */
 async function copyWhole(copy: TableCopy): Promise<number> {
   const { source, table, target, into, isScoped } = copy;
-  const scope = isScoped ? target.names.scope : sql`TRUE`;
+  const scope = isScoped ? target.names.instance.condition : sql`TRUE`;
   const before = await countRows(target, into, scope);
   const { count, position } = await copyTable(copy);
   const sourceCount = await countRows(source, identifier(table), sql`TRUE`);

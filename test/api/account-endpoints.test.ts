@@ -143,16 +143,16 @@ test('a slow rule of an account refuses no write, holds up no other endpoint, is
     const tomorrow = clock.now() + 86_400_000;
     const { last } = await trimLog({ database, dueClock }, { before: tomorrow, from: 0 });
     const [first] = await database.tuples(
-      sql`SELECT min(position) FROM ${database.names.table('$event')} WHERE ${database.names.scope}`,
+      sql`SELECT min(position) FROM ${database.names.table('$event')} WHERE ${database.names.instance.condition}`,
     );
     assert.ok(Number(first?.[0]) > last, 'what is decided can go');
     const [left] = await database.tuples(
-      sql`SELECT count(*) FROM ${database.names.table('$event')} WHERE ${database.names.scope}`,
+      sql`SELECT count(*) FROM ${database.names.table('$event')} WHERE ${database.names.instance.condition}`,
     );
     assert.equal(Number(left?.[0]), titles.length);
     // Its lane has passed nothing that is decided later, and the others have passed all.
     const cursors = await database.tuples(
-      sql`SELECT cursor FROM ${database.names.table('$lane')} WHERE ${database.names.scope} ORDER BY endpoint`,
+      sql`SELECT cursor FROM ${database.names.table('$lane')} WHERE ${database.names.instance.condition} ORDER BY endpoint`,
     );
     assert.deepEqual(
       cursors.map(([cursor]) => Number(cursor) >= Number(first?.[0])),

@@ -287,8 +287,8 @@ test('an instance has a thousand keys and no more', async (t) => {
       for (let at = 1; at < 1_000; at += 1)
         await tx.run(sql`
           INSERT INTO ${tx.names.table('$api_key')}
-            (${tx.names.scopeColumn}id, name, digest, scopes, collections, expires, created, last_used)
-          VALUES (${tx.names.scopeValue}${`key${at}`}, 'x', 'x', '["admin"]', 'null', '', '', '')`);
+            (${tx.names.instance.column}id, name, digest, scopes, collections, expires, created, last_used)
+          VALUES (${tx.names.instance.value}${`key${at}`}, 'x', 'x', '["admin"]', 'null', '', '', '')`);
     }),
   );
   assert.equal((await make(service, { name: 'the last', scopes })).status, 201);
@@ -334,7 +334,7 @@ test('to a version that knows nothing of endpoints, a key that is bound to some 
   const { id } = await makeKey(service, own, { endpoints: [endpoint.json.id] });
   const rows = await service.withInstance('default', ({ database }) =>
     database.all(
-      sql`SELECT scopes FROM ${database.names.table('$api_key')} WHERE ${database.names.scope} AND id = ${id}`,
+      sql`SELECT scopes FROM ${database.names.table('$api_key')} WHERE ${database.names.instance.condition} AND id = ${id}`,
     ),
   );
   const stored = String(rows[0]?.['scopes']);

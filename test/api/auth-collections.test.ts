@@ -317,7 +317,7 @@ test('superusers that were stored before there were accounts get what such colle
   const before = (await first.request(`${path}/_superusers`, { token: true })).json;
   await first.withInstance('default', ({ database }) =>
     database.write(async (tx) => {
-      const where = sql`${tx.names.scope} AND id = 'pbc_3142635823'`;
+      const where = sql`${tx.names.instance.condition} AND id = 'pbc_3142635823'`;
       const row = await tx.get(sql`SELECT definition FROM ${tx.names.table('$collection')} WHERE ${where}`);
       // Written by the store, as an object.
       const definition = JSON.parse(String(row?.['definition'])) as Readonly<Record<string, unknown>>;
@@ -333,7 +333,7 @@ test('superusers that were stored before there were accounts get what such colle
         sql`UPDATE ${tx.names.table('$collection')} SET definition = ${JSON.stringify(old)} WHERE ${where}`,
       );
       await tx.run(
-        sql`DELETE FROM ${tx.names.table('$secret')} WHERE ${tx.names.scope} AND collection = 'pbc_3142635823' AND record = '' AND name <> 'authToken'`,
+        sql`DELETE FROM ${tx.names.table('$secret')} WHERE ${tx.names.instance.condition} AND collection = 'pbc_3142635823' AND record = '' AND name <> 'authToken'`,
       );
     }),
   );
@@ -342,7 +342,7 @@ test('superusers that were stored before there were accounts get what such colle
   assert.deepEqual((await again.request(`${path}/_superusers`, { token: true })).json, before);
   const secrets = await again.withInstance('default', ({ database }) =>
     database.all(
-      sql`SELECT name FROM ${database.names.table('$secret')} WHERE ${database.names.scope} AND collection = 'pbc_3142635823' AND record = ''`,
+      sql`SELECT name FROM ${database.names.table('$secret')} WHERE ${database.names.instance.condition} AND collection = 'pbc_3142635823' AND record = ''`,
     ),
   );
   assert.equal(secrets.length, 5);

@@ -92,7 +92,7 @@ test('A-23 what a stranger may not say of an account is refused by member, befor
   assert.deepEqual(codes(twice), { email: 'validation_not_unique' });
   const key = await stage.service.withInstance('default', ({ database }) =>
     database.get(
-      sql`SELECT value FROM ${database.names.table('$secret')} WHERE ${database.names.scope} AND record = ${answer.json.id} AND name = 'tokenKey'`,
+      sql`SELECT value FROM ${database.names.table('$secret')} WHERE ${database.names.instance.condition} AND record = ${answer.json.id} AND name = 'tokenKey'`,
     ),
   );
   assert.match(String(key?.['value']), /^[A-Za-z0-9]{50}$/);
@@ -268,7 +268,7 @@ test('rules know who asks: by id, by members of the account, and by what it lead
   assert.deepEqual([await count(bob.token), await count(ann.token)], [0, 1]);
   const left = await stage.service.withInstance('default', ({ database }) =>
     database.all(
-      sql`SELECT 1 AS one FROM ${database.names.table('$secret')} WHERE ${database.names.scope} AND record = ${bob.id}`,
+      sql`SELECT 1 AS one FROM ${database.names.table('$secret')} WHERE ${database.names.instance.condition} AND record = ${bob.id}`,
     ),
   );
   assert.equal(left.length, 0);

@@ -99,7 +99,7 @@ test('canary: no hash and no token key is in any answer or event, whoever asks a
   await stage.account('bob');
   const secrets = await stage.service.withInstance('default', ({ database }) =>
     database.all(
-      sql`SELECT value FROM ${database.names.table('$secret')} WHERE ${database.names.scope} AND record <> ''`,
+      sql`SELECT value FROM ${database.names.table('$secret')} WHERE ${database.names.instance.condition} AND record <> ''`,
     ),
   );
   const canaries = secrets.map(({ value }) => String(value));

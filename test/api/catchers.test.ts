@@ -94,7 +94,9 @@ test('a catcher keeps its newest requests, forgets them when it is told to, and 
     }
     const { names } = instance.database;
     const table = names.table('$catcher_request');
-    const rows = await instance.database.tuples(sql`SELECT 1 FROM ${table} WHERE ${names.scope}`);
+    const rows = await instance.database.tuples(
+      sql`SELECT 1 FROM ${table} WHERE ${names.instance.condition}`,
+    );
     assert.equal(rows.length, catcherLimits.requestsMax);
   });
   const { requests } = await getCatcher(service, id);

@@ -57,7 +57,8 @@ async function stateOf(service: WebhookService): Promise<unknown> {
     audit: await list('/api/audit'),
     consumers: await service.withInstance('default', async ({ database }) => {
       const table = database.names.table('$consumer');
-      return (await database.all(sql`SELECT * FROM ${table} WHERE ${database.names.scope}`)).length;
+      return (await database.all(sql`SELECT * FROM ${table} WHERE ${database.names.instance.condition}`))
+        .length;
     }),
   };
 }

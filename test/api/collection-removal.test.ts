@@ -62,7 +62,7 @@ test('a collection of accounts takes along what these have beside them, also by 
     const lists = await Promise.all(names.map((name) => stage.records(name)));
     const secrets = await stage.service.withInstance('default', ({ database }) =>
       database.tuples(
-        sql`SELECT 1 FROM ${database.names.table('$secret')} WHERE ${database.names.scope} AND record <> '' AND collection = ${'pbc_1638494021'}`,
+        sql`SELECT 1 FROM ${database.names.table('$secret')} WHERE ${database.names.instance.condition} AND record <> '' AND collection = ${'pbc_1638494021'}`,
       ),
     );
     return [...lists.map(({ json }) => json.totalItems), secrets.length];

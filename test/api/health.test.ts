@@ -58,8 +58,8 @@ async function insertDeliveries(database: Database, count: number): Promise<void
   const numbers = sql`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})`;
   await database.write((tx) =>
     tx.run(sql`
-      INSERT INTO ${names.table('$outcome')} (${names.scopeColumn}event, endpoint, status, attempts, is_wide, cause, updated)
-      ${numbers} SELECT ${names.scopeValue}i, 1, 'exhausted', 1, 0, '', ${created} FROM n`),
+      INSERT INTO ${names.table('$outcome')} (${names.instance.column}event, endpoint, status, attempts, is_wide, cause, updated)
+      ${numbers} SELECT ${names.instance.value}i, 1, 'exhausted', 1, 0, '', ${created} FROM n`),
   );
 }
 

@@ -49,7 +49,7 @@ function countOf(service: TestService, table: '$event' | '$idempotency'): Promis
   return service.withInstance('default', async ({ database }) => {
     const { names } = database;
     const row = await database.get(
-      sql`SELECT count(*) AS rows FROM ${names.table(table)} WHERE ${names.scope}`,
+      sql`SELECT count(*) AS rows FROM ${names.table(table)} WHERE ${names.instance.condition}`,
     );
     return Number(row?.['rows']);
   });

@@ -340,10 +340,10 @@ function contentOf(service: TestService): Promise<unknown> {
   return service.withInstance('default', async ({ database, id }) => {
     const control = service.app.data.home.control;
     const settings = await database.all(
-      sql`SELECT * FROM ${database.names.table('$instance_setting')} WHERE ${database.names.scope} ORDER BY name`,
+      sql`SELECT * FROM ${database.names.table('$instance_setting')} WHERE ${database.names.instance.condition} ORDER BY name`,
     );
     const collections = await database.all(
-      sql`SELECT * FROM ${database.names.table('$collection')} WHERE ${database.names.scope} ORDER BY id`,
+      sql`SELECT * FROM ${database.names.table('$collection')} WHERE ${database.names.instance.condition} ORDER BY id`,
     );
     const claims = await control.all(sql`SELECT * FROM ${control.names.table('$setting')} ORDER BY name`);
     return [collections, settings, claims, filesIn(storageOf(service, id))];

@@ -147,7 +147,11 @@ test('an import tells nobody of anything', async (t) => {
   const counts = await service.withInstance('default', async ({ database }) => {
     const { names } = database;
     const count = async (table: '$event' | '$delivery') =>
-      (await database.get(sql`SELECT count(*) AS n FROM ${names.table(table)} WHERE ${names.scope}`))?.['n'];
+      (
+        await database.get(
+          sql`SELECT count(*) AS n FROM ${names.table(table)} WHERE ${names.instance.condition}`,
+        )
+      )?.['n'];
     return [await count('$event'), await count('$delivery')];
   });
   assert.deepEqual(counts, [0, 0]);
@@ -165,7 +169,7 @@ test('settings come along, their secrets sealed', async (t) => {
     assert.equal(settings.current.smtp.password, 'secret');
     const { names } = database;
     const stored = await database.all(
-      sql`SELECT value FROM ${names.table('$instance_setting')} WHERE ${names.scope}`,
+      sql`SELECT value FROM ${names.table('$instance_setting')} WHERE ${names.instance.condition}`,
     );
     assert.ok(!JSON.stringify(stored).includes('"secret"'));
   });

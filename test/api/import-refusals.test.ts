@@ -294,7 +294,7 @@ function userSecret(service: TestService, slug: string): Promise<string | undefi
   return service.withInstance(slug, async ({ database, sealer }) => {
     const { names } = database;
     const row = await database.get(
-      sql`SELECT value FROM ${names.table('$secret')} WHERE ${names.scope} AND collection = '_pb_users_auth_' AND name = 'authToken'`,
+      sql`SELECT value FROM ${names.table('$secret')} WHERE ${names.instance.condition} AND collection = '_pb_users_auth_' AND name = 'authToken'`,
     );
     return sealer.open(String(row?.['value']), { purpose: 'token-secret', id: '_pb_users_auth_' });
   });

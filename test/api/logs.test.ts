@@ -246,7 +246,9 @@ describe('the log of requests', () => {
     const messages = await service.withInstance('other', async ({ logs }) => {
       const database = await logs.table();
       const { names } = database;
-      return database.tuples(sql`SELECT message FROM ${names.table('$log')} WHERE ${names.scope}`);
+      return database.tuples(
+        sql`SELECT message FROM ${names.table('$log')} WHERE ${names.instance.condition}`,
+      );
     });
     assert.deepEqual(messages, [['GET /api/collections/users/records']]);
   });

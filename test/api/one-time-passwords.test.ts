@@ -191,7 +191,7 @@ test('codes expire, and what has expired is taken away', async (t) => {
   const kept = await box.accounts.service.withInstance('default', async ({ database }) => {
     const otps = await database.all(sql`SELECT id FROM ${database.names.collectionTable('_otps')}`);
     const secrets = await database.all(
-      sql`SELECT record FROM ${database.names.table('$secret')} WHERE ${database.names.scope} AND collection = 'pbc_1638494021'`,
+      sql`SELECT record FROM ${database.names.table('$secret')} WHERE ${database.names.instance.condition} AND collection = 'pbc_1638494021'`,
     );
     return [otps.length, secrets.length];
   });

@@ -43,7 +43,7 @@ function secretsOf(service: TestService): Promise<ReadonlyMap<string, string>> {
   return service.withInstance('default', async ({ database, collections }) => {
     const rows = await database.all(
       sql`SELECT record, name, value FROM ${database.names.table('$secret')}
-        WHERE ${database.names.scope} AND collection = ${collections.get('doors').id}`,
+        WHERE ${database.names.instance.condition} AND collection = ${collections.get('doors').id}`,
     );
     return new Map(
       rows.map(({ record, name, value }) => [`${String(name)} of ${String(record)}`, String(value)]),
@@ -188,7 +188,7 @@ test('the secrets of a password go with the record, with the field and with the 
   const { id } = (await service.request('/api/collections/doors', { token: true })).json;
   await service.request('/api/collections/doors', { method: 'DELETE', token: true });
   const rows = await service.withInstance('default', ({ database }) =>
-    database.all(sql`SELECT name FROM ${database.names.table('$secret')} WHERE ${database.names.scope} AND collection = ${id}`),
+    database.all(sql`SELECT name FROM ${database.names.table('$secret')} WHERE ${database.names.instance.condition} AND collection = ${id}`),
   );
   assert.deepEqual(rows, []);
 }); // prettier-ignore

@@ -11,7 +11,7 @@ const rowsMax = 2_000;
 async function repeatRow(database: Database, name: InternalTable): Promise<void> {
   const { names } = database;
   const table = names.table(name);
-  const row = await database.get(sql`SELECT * FROM ${table} WHERE ${names.scope}`);
+  const row = await database.get(sql`SELECT * FROM ${table} WHERE ${names.instance.condition}`);
   assert.ok(row, `${name} has a row`);
   const columns = Object.keys(row).filter((column) => column !== 'position');
   const values = columns.map((column) =>
@@ -27,7 +27,7 @@ async function repeatRow(database: Database, name: InternalTable): Promise<void>
   const numbers = sql`WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${rowsMax})`;
   await database.write((tx) =>
     tx.run(sql`INSERT INTO ${table} (${joinSql(columns.map(identifier), ', ')})
-      ${numbers} SELECT ${joinSql(values, ', ')} FROM ${table}, n WHERE ${names.scope} AND ${identifier(key)} = ${row[key] ?? null}`),
+      ${numbers} SELECT ${joinSql(values, ', ')} FROM ${table}, n WHERE ${names.instance.condition} AND ${identifier(key)} = ${row[key] ?? null}`),
   );
 }
 

@@ -39,7 +39,9 @@ test('A15 Q-38 a write whose rule takes too long is ended and answered 503, and 
   const events = (): Promise<unknown> =>
     service.withInstance('default', async ({ database }) => {
       const { names } = database;
-      return database.tuples(sql`SELECT count(*) FROM ${names.table('$event')} WHERE ${names.scope}`);
+      return database.tuples(
+        sql`SELECT count(*) FROM ${names.table('$event')} WHERE ${names.instance.condition}`,
+      );
     });
   const before = [await service.request('/api/records/posts'), await events()] as const;
   const path = '/api/records/posts';

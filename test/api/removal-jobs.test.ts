@@ -66,7 +66,7 @@ async function setUp(t: TestContext, fields: readonly object[]): Promise<Stage> 
         const { names } = database;
         const rows = await database.tuples(sql`
           SELECT kind, collection_name, count(*), count(DISTINCT record) FROM ${names.table('$event')}
-          WHERE ${names.scope} AND kind <> 'record.create' GROUP BY kind, collection_name`);
+          WHERE ${names.instance.condition} AND kind <> 'record.create' GROUP BY kind, collection_name`);
         return Object.fromEntries(
           rows.map(([kind, of, all, records]) => [
             `${String(kind)} ${String(of)}`,
@@ -287,7 +287,7 @@ test('A25 a record that has come to require another one since the check stops th
     // As after a check that has found nothing against it.
     await instance.database.write((tx) =>
       tx.run(
-        sql`UPDATE ${tx.names.table('$job')} SET state = 'running' WHERE ${tx.names.scope} AND id = ${begun}`,
+        sql`UPDATE ${tx.names.table('$job')} SET state = 'running' WHERE ${tx.names.instance.condition} AND id = ${begun}`,
       ),
     );
     await runner.stop();

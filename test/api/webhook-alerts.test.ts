@@ -78,7 +78,7 @@ async function backdate({ service, passAround, wake }: LaneTrial, ms: number): P
   await service.withInstance('default', ({ database }) =>
     database.write((tx) =>
       tx.run(
-        sql`UPDATE ${tx.names.table('$lane')} SET since = since - CAST(${ms} AS bigint) WHERE ${tx.names.scope} AND since > 0`,
+        sql`UPDATE ${tx.names.table('$lane')} SET since = since - CAST(${ms} AS bigint) WHERE ${tx.names.instance.condition} AND since > 0`,
       ),
     ),
   );

@@ -65,8 +65,8 @@ function rowsOf(service: WebhookService): Promise<readonly number[]> {
   return service.withInstance('default', async ({ database }) => {
     const { names } = database;
     const [row] = await database.tuples(sql`
-      SELECT (SELECT count(*) FROM ${names.table('$gap')} WHERE ${names.scope}),
-        (SELECT count(*) FROM ${names.table('$outcome')} WHERE ${names.scope})`);
+      SELECT (SELECT count(*) FROM ${names.table('$gap')} WHERE ${names.instance.condition}),
+        (SELECT count(*) FROM ${names.table('$outcome')} WHERE ${names.instance.condition})`);
     return (row ?? []).map(Number);
   });
 }

@@ -20,7 +20,9 @@ async function isKept(service: WebhookService, text: string): Promise<boolean> {
     const { names } = database;
     const found = [];
     for (const table of ['$event', '$attempt', '$outcome'] as const)
-      found.push(...(await database.all(sql`SELECT * FROM ${names.table(table)} WHERE ${names.scope}`)));
+      found.push(
+        ...(await database.all(sql`SELECT * FROM ${names.table(table)} WHERE ${names.instance.condition}`)),
+      );
     return found.some((row) =>
       Object.values(row).some((value) => {
         const read = value instanceof Uint8Array ? Buffer.from(value).toString() : String(value);
@@ -129,7 +131,9 @@ test('a delivery that has failed and waits for its next attempt is cancelled, an
   await eventually('the second, held behind it', () =>
     service.withInstance('default', async ({ database }) => {
       const { names } = database;
-      const rows = await database.tuples(sql`SELECT 1 FROM ${names.table('$outcome')} WHERE ${names.scope}`);
+      const rows = await database.tuples(
+        sql`SELECT 1 FROM ${names.table('$outcome')} WHERE ${names.instance.condition}`,
+      );
       return rows.length === 2;
     }),
   );

@@ -326,9 +326,9 @@ async function toldTo(service: WebhookService, endpoint: string): Promise<readon
     const { names } = database;
     const rows = await database.tuples(sql`
       SELECT e.kind, e.revision, e.record FROM ${names.table('$delivery')} d
-      JOIN ${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = d.event
-      JOIN ${names.table('$endpoint')} p ON ${names.scopeOf('p')} AND p.position = d.endpoint
-      WHERE ${names.scopeOf('d')} AND p.id = ${endpoint} ORDER BY d.event`);
+      JOIN ${names.table('$event')} e ON ${names.instance.conditionOf('e')} AND e.position = d.event
+      JOIN ${names.table('$endpoint')} p ON ${names.instance.conditionOf('p')} AND p.position = d.endpoint
+      WHERE ${names.instance.conditionOf('d')} AND p.id = ${endpoint} ORDER BY d.event`);
     return rows.map(
       ([kind, revision, record]) =>
         `${String(kind).slice('record.'.length)} ${Number(revision)} ${String(record)}`,

@@ -57,7 +57,7 @@ test('events that are written at once go to each endpoint that wants them, and t
     // Nothing was refused, to be written one by one.
     if (engine === 'sqlite') assert.equal(runs, count);
     const events = await instance.database.tuples(
-      sql`SELECT record FROM ${names.table('$event')} WHERE ${names.scope} ORDER BY position`,
+      sql`SELECT record FROM ${names.table('$event')} WHERE ${names.instance.condition} ORDER BY position`,
     );
     const written = events.map(([record]) => String(record));
     assert.deepEqual(engine === 'sqlite' ? written : written.toSorted(), records);

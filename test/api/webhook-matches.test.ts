@@ -53,12 +53,12 @@ test('an endpoint says when it last matched, how often in a day, and whether its
     // As if what was attempted before had been trimmed.
     await instance.database.write(async (tx) => {
       await tx.run(sql`
-        INSERT INTO ${names.table('$instance_setting')} (${names.scopeColumn}name, value)
-        VALUES (${names.scopeValue}'trimmed', ${'1 2026-11-20 09:40:00.000Z'})`);
+        INSERT INTO ${names.table('$instance_setting')} (${names.instance.column}name, value)
+        VALUES (${names.instance.value}'trimmed', ${'1 2026-11-20 09:40:00.000Z'})`);
       const hour = Date.UTC(2026, 10, 20, 9) / hourMs;
       await tx.run(sql`
-        INSERT INTO ${names.table('$endpoint_hour')} (${names.scopeColumn}endpoint, hour, result, latency, count)
-        SELECT ${names.scopeValue}position, ${hour}, 'success', 1, 1 FROM ${names.table('$endpoint')} WHERE ${names.scope} AND id = ${never}`);
+        INSERT INTO ${names.table('$endpoint_hour')} (${names.instance.column}endpoint, hour, result, latency, count)
+        SELECT ${names.instance.value}position, ${hour}, 'success', 1, 1 FROM ${names.table('$endpoint')} WHERE ${names.instance.condition} AND id = ${never}`);
     });
   });
   assert.deepEqual(await ask(never), ['', 0, false]);

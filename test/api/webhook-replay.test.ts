@@ -177,8 +177,8 @@ test('a replay goes on where it was, whatever has died in between', async (t) =>
     database.write((tx) =>
       tx.run(sql`
         UPDATE ${tx.names.table('$replay')} SET taken = 2, cursor = (
-          SELECT min(event) + 1 FROM ${tx.names.table('$delivery')} WHERE ${tx.names.scope})
-        WHERE ${tx.names.scope}`),
+          SELECT min(event) + 1 FROM ${tx.names.table('$delivery')} WHERE ${tx.names.instance.condition})
+        WHERE ${tx.names.instance.condition}`),
     ),
   );
   await service.call('POST', `${endpoint}/resume`);

@@ -92,7 +92,7 @@ async function rowsOf(service: WebhookService): Promise<Readonly<Record<string, 
     const { names } = database;
     const counts = tables.map(async (name) => {
       const [row] = await database.tuples(
-        sql`SELECT count(*) FROM ${names.table(name)} WHERE ${names.scope}`,
+        sql`SELECT count(*) FROM ${names.table(name)} WHERE ${names.instance.condition}`,
       );
       return [name.slice(1), Number(row?.[0])];
     });
@@ -186,7 +186,7 @@ test(
       database.write((tx) =>
         tx.run(sql`
         UPDATE ${tx.names.table('$outcome')} SET status = 'cancelled', due = NULL
-        WHERE ${tx.names.scope} AND attempts = 1`),
+        WHERE ${tx.names.instance.condition} AND attempts = 1`),
       ),
     );
     sender().answer = answers.ok;

@@ -356,12 +356,16 @@ test('what was changed since is named, as far as the audit log and the event go 
   assert.deepEqual([line.reason, line.isWhole], ['filter', false]);
   assert.deepEqual(falseIn(line), [['level = "high"', [''], ['high']]]);
   await stage.withInstance('default', ({ database }) =>
-    database.write((tx) => tx.run(sql`DELETE FROM ${tx.names.table('$audit')} WHERE ${tx.names.scope}`)),
+    database.write((tx) =>
+      tx.run(sql`DELETE FROM ${tx.names.table('$audit')} WHERE ${tx.names.instance.condition}`),
+    ),
   );
   assert.equal((await stage.whyOf(id)).changed, null);
   await change({ filter: 'rank = 0' });
   await stage.withInstance('default', ({ database }) =>
-    database.write((tx) => tx.run(sql`DELETE FROM ${tx.names.table('$audit')} WHERE ${tx.names.scope}`)),
+    database.write((tx) =>
+      tx.run(sql`DELETE FROM ${tx.names.table('$audit')} WHERE ${tx.names.instance.condition}`),
+    ),
   );
   assert.deepEqual((await ask()).slice(0, 2), ['changed', null]);
 });

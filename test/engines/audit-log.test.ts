@@ -172,7 +172,7 @@ describeEngines('the audit log', (open, engine) => {
     log.note(guestAt('the last'), refusal);
     await log.settle();
     const [row] = await database.tuples(sql`
-      SELECT sum(tallied), sum(1 - tallied), max(address) FROM ${database.names.table('$audit')} WHERE ${database.names.scope}`);
+      SELECT sum(tallied), sum(1 - tallied), max(address) FROM ${database.names.table('$audit')} WHERE ${database.names.instance.condition}`);
     assert.deepEqual(row?.map(String), [String(auditTalliesMax), '1', 'the last']);
   });
 
@@ -205,7 +205,9 @@ type Row = Readonly<Record<string, unknown>>;
 
 function rowsOf(database: Database): Promise<readonly Row[]> {
   const { names } = database;
-  return database.all(sql`SELECT * FROM ${names.table('$audit')} WHERE ${names.scope} ORDER BY position`);
+  return database.all(
+    sql`SELECT * FROM ${names.table('$audit')} WHERE ${names.instance.condition} ORDER BY position`,
+  );
 }
 
 function brief({ action, count }: Row): readonly unknown[] {
@@ -219,8 +221,8 @@ async function fill(database: Database, count: number): Promise<void> {
   const now = '2026-11-20 09:35:20.114Z';
   await database.write((tx) =>
     tx.run(sql`
-      ${numbers} INSERT INTO ${names.table('$audit')} (${names.scopeColumn}id, tallied, created, until, count, action, outcome, actor,
+      ${numbers} INSERT INTO ${names.table('$audit')} (${names.instance.column}id, tallied, created, until, count, action, outcome, actor,
         actor_id, address, request, collection, target, details)
-      SELECT ${names.scopeValue}'filled ' || CAST(i AS text), 1, ${now}, ${now}, 1, 'sign-in', 'refused', 'guest', '', '', '', '', '', '{}' FROM n`),
+      SELECT ${names.instance.value}'filled ' || CAST(i AS text), 1, ${now}, ${now}, 1, 'sign-in', 'refused', 'guest', '', '', '', '', '', '{}' FROM n`),
   );
 }

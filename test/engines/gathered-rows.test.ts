@@ -243,18 +243,20 @@ function share<Result>(database: Database, work: (tx: Transaction) => Promise<Re
 function insert(tx: Transaction, id: string): Promise<number> {
   const { names } = tx;
   return tx.run(sql`
-    INSERT INTO ${names.table('$idempotency')} (${names.scopeColumn}id, content, expires, status, headers)
-    VALUES (${names.scopeValue}${id}, '', 0, 200, '')`);
+    INSERT INTO ${names.table('$idempotency')} (${names.instance.column}id, content, expires, status, headers)
+    VALUES (${names.instance.value}${id}, '', 0, 200, '')`);
 }
 
 function changeAll(tx: Transaction): Promise<number> {
-  return tx.run(sql`UPDATE ${tx.names.table('$idempotency')} SET status = 201 WHERE ${tx.names.scope}`);
+  return tx.run(
+    sql`UPDATE ${tx.names.table('$idempotency')} SET status = 201 WHERE ${tx.names.instance.condition}`,
+  );
 }
 
 async function idsOf(reader: Reader): Promise<readonly string[]> {
   const { names } = reader;
   const rows = await reader.tuples(
-    sql`SELECT id FROM ${names.table('$idempotency')} WHERE ${names.scope} ORDER BY id`,
+    sql`SELECT id FROM ${names.table('$idempotency')} WHERE ${names.instance.condition} ORDER BY id`,
   );
   return rows.map(([id]) => String(id));
 }

@@ -21,9 +21,9 @@ test('what is still to be sent is listed whatever the log has of what is over, a
     service.withInstance('default', ({ database }) =>
       database.write((tx) => {
         const { names } = tx;
-        const number = sql`(SELECT position FROM ${names.table('$endpoint')} WHERE ${names.scope} AND id = ${id})`;
+        const number = sql`(SELECT position FROM ${names.table('$endpoint')} WHERE ${names.instance.condition} AND id = ${id})`;
         return tx.run(
-          sql`UPDATE ${names.table('$lane')} SET cursor = CAST(${cursor} AS bigint) WHERE ${names.scope} AND endpoint = ${number}`,
+          sql`UPDATE ${names.table('$lane')} SET cursor = CAST(${cursor} AS bigint) WHERE ${names.instance.condition} AND endpoint = ${number}`,
         );
       }),
     );
@@ -35,17 +35,19 @@ test('what is still to be sent is listed whatever the log has of what is over, a
     for (let count = 1; count < eventCount; count *= 2)
       await database.write((tx) =>
         tx.run(sql`
-          INSERT INTO ${event} (${names.scopeColumn}${copied})
-          SELECT ${names.scopeValue}${copied} FROM ${event} WHERE ${names.scope}`),
+          INSERT INTO ${event} (${names.instance.column}${copied})
+          SELECT ${names.instance.value}${copied} FROM ${event} WHERE ${names.instance.condition}`),
       );
     await database.write((tx) =>
       tx.run(sql`
-        INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}event, endpoint)
-        SELECT ${names.scopeValue}e.position, p.position FROM ${event} e JOIN ${names.table('$endpoint')} p ON ${names.scopeOf('p')}
-        WHERE ${names.scopeOf('e')}
+        INSERT INTO ${names.table('$delivery')} (${names.instance.column}event, endpoint)
+        SELECT ${names.instance.value}e.position, p.position FROM ${event} e JOIN ${names.table('$endpoint')} p ON ${names.instance.conditionOf('p')}
+        WHERE ${names.instance.conditionOf('e')}
         ON CONFLICT DO NOTHING`),
     );
-    const [row] = await database.tuples(sql`SELECT max(position) FROM ${event} WHERE ${names.scope}`);
+    const [row] = await database.tuples(
+      sql`SELECT max(position) FROM ${event} WHERE ${names.instance.condition}`,
+    );
     return Number(row?.[0]);
   });
   const page = (filter: string) =>

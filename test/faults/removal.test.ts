@@ -100,10 +100,10 @@ for (const engine of ['sqlite', 'postgres'])
         const { names } = database;
         const [events] = await database.tuples(sql`
           SELECT count(*), count(DISTINCT record) FROM ${names.table('$event')}
-          WHERE ${names.scope} AND kind = 'record.delete'`);
+          WHERE ${names.instance.condition} AND kind = 'record.delete'`);
         const [left] = await database.tuples(sql`SELECT count(*) FROM ${names.collectionTable('posts')}`);
         const [leaving] = await database.tuples(
-          sql`SELECT count(*) FROM ${names.table('$leaving')} WHERE ${names.scope}`,
+          sql`SELECT count(*) FROM ${names.table('$leaving')} WHERE ${names.instance.condition}`,
         );
         return [...(events ?? []), left?.[0], leaving?.[0]].map(Number);
       });

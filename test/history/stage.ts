@@ -54,7 +54,7 @@ export class Stage {
     return this.#withInstance(async ({ database }) => {
       const { names } = database;
       const rows = await database.all(
-        sql`SELECT position, id, kind, collection, record, revision, created, body FROM ${names.table('$event')} WHERE ${names.scope} ORDER BY position`,
+        sql`SELECT position, id, kind, collection, record, revision, created, body FROM ${names.table('$event')} WHERE ${names.instance.condition} ORDER BY position`,
       );
       return rows.map((row) => {
         // The column is never null, and holds what webhooks.md describes.
@@ -83,10 +83,10 @@ export class Stage {
         sql`
           SELECT e.id || '-' || p.id AS id, p.id AS endpoint, d.event, coalesce(o.status, 'pending') AS status
           FROM ${names.table('$delivery')} d
-          JOIN ${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = d.event
-          JOIN ${names.table('$endpoint')} p ON ${names.scopeOf('p')} AND p.position = d.endpoint
-          LEFT JOIN ${names.table('$outcome')} o ON ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint
-          WHERE ${names.scopeOf('d')}`,
+          JOIN ${names.table('$event')} e ON ${names.instance.conditionOf('e')} AND e.position = d.event
+          JOIN ${names.table('$endpoint')} p ON ${names.instance.conditionOf('p')} AND p.position = d.endpoint
+          LEFT JOIN ${names.table('$outcome')} o ON ${names.instance.conditionOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint
+          WHERE ${names.instance.conditionOf('d')}`,
       );
       return rows.map(({ id, endpoint, event, status }) => ({
         id: String(id),

@@ -373,8 +373,8 @@ export const accessMutants: readonly Mutant[] = [
   {
     name: 'rows of another instance are not found on PostgreSQL',
     file: 'src/storage/postgres/postgres-names.ts',
-    from: 'scope: sql`instance_id = ${instanceId}`,',
-    to: 'scope: sql`instance_id <> ${""}`,',
+    from: 'condition: sql`instance_id = ${instanceId}`,',
+    to: 'condition: sql`instance_id <> ${""}`,',
     tests: ['test/api/instances.test.ts'],
     engine: 'postgres',
   },

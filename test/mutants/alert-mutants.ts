@@ -22,8 +22,8 @@ export const alertMutants: readonly Mutant[] = [
   {
     name: 'only an alert that is stored is given',
     file: 'src/deliveries/lane-store.ts',
-    from: '    WHERE ${names.scope} AND endpoint = ${endpoint} AND alert = ${before.alert} AND exhausted_day = ${before.exhaustedDay}\n      AND ${fence} AND ${isUnchanged(tx, row)}`);\n  return changed > 0;',
-    to: '    WHERE ${names.scope} AND endpoint = ${endpoint} AND alert = ${before.alert} AND exhausted_day = ${before.exhaustedDay}\n      AND ${fence} AND ${isUnchanged(tx, row)}`);\n  return changed >= 0;',
+    from: '    WHERE ${names.instance.condition} AND endpoint = ${endpoint} AND alert = ${before.alert} AND exhausted_day = ${before.exhaustedDay}\n      AND ${fence} AND ${isUnchanged(tx, row)}`);\n  return changed > 0;',
+    to: '    WHERE ${names.instance.condition} AND endpoint = ${endpoint} AND alert = ${before.alert} AND exhausted_day = ${before.exhaustedDay}\n      AND ${fence} AND ${isUnchanged(tx, row)}`);\n  return changed >= 0;',
     tests: ['src/deliveries/lane-alerts.test.ts'],
   },
   {

@@ -328,7 +328,7 @@ export const logMutants: readonly Mutant[] = [
   {
     name: 'a record is locked before it is asked what the endpoint was told of it',
     file: 'src/records/backfill-records.ts',
-    from: 'ORDER BY "$position"${names.forUpdate}`);',
+    from: 'ORDER BY "$position"${names.locks.forUpdate}`);',
     to: 'ORDER BY "$position"`);',
     tests: ['test/nodes/backfill.test.ts'],
   },

@@ -97,7 +97,7 @@ export const retentionMutants: readonly Mutant[] = [
   {
     name: 'a delivery that was given up during its attempt gets no outcome',
     file: 'src/dispatch/settle.ts',
-    from: "AND EXISTS (\n      SELECT 1 FROM ${names.table('$delivery')} d WHERE ${names.scopeOf('d')} AND ${isSameDelivery})",
+    from: "AND EXISTS (\n      SELECT 1 FROM ${names.table('$delivery')} d WHERE ${names.instance.conditionOf('d')} AND ${isSameDelivery})",
     to: 'AND TRUE',
     tests: ['test/api/webhook-retention.test.ts'],
   },
@@ -154,7 +154,7 @@ export const retentionMutants: readonly Mutant[] = [
   {
     name: 'what is skipped is not sent',
     file: 'src/deliveries/skip-waiting.ts',
-    from: 'SET cursor = ${end} WHERE ${names.scope} AND',
+    from: 'SET cursor = ${end} WHERE ${names.instance.condition} AND',
     to: 'SET cursor = ${end} WHERE FALSE AND',
     tests: ['test/api/webhook-backlog.test.ts'],
   },
@@ -168,7 +168,7 @@ export const retentionMutants: readonly Mutant[] = [
   {
     name: 'nothing waits for a deleted endpoint',
     file: 'src/deliveries/skip-waiting.ts',
-    from: "DELETE FROM ${names.table('$lane')} WHERE ${names.scope} AND",
+    from: "DELETE FROM ${names.table('$lane')} WHERE ${names.instance.condition} AND",
     to: "DELETE FROM ${names.table('$lane')} WHERE FALSE AND",
     tests: ['test/api/webhook-backlog.test.ts'],
   },

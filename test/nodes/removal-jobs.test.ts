@@ -41,7 +41,7 @@ async function openPair(t: Parameters<typeof NodeGroup.open>[0]): Promise<{
       onSlug(node.data, 'default', async ({ database }) => {
         const { names } = database;
         const [row] = await database.tuples(sql`
-          SELECT count(*), count(DISTINCT record) FROM ${names.table('$event')} WHERE ${names.scope} AND kind = 'record.delete'`);
+          SELECT count(*), count(DISTINCT record) FROM ${names.table('$event')} WHERE ${names.instance.condition} AND kind = 'record.delete'`);
         return [Number(row?.[0]), Number(row?.[1])];
       }),
   };

@@ -200,16 +200,16 @@ export class AccessStage {
     return this.service.withInstance('default', async ({ database, collections }) => {
       const { names } = database;
       const tables: readonly Sql[] = [
-        sql`* FROM ${names.table('$collection')} WHERE ${names.scope} ORDER BY id`,
-        sql`* FROM ${names.table('$endpoint')} WHERE ${names.scope} ORDER BY id`,
-        sql`* FROM ${names.table('$event')} WHERE ${names.scope} ORDER BY id`,
-        sql`* FROM ${names.table('$idempotency')} WHERE ${names.scope} ORDER BY id`,
-        sql`* FROM ${names.table('$secret')} WHERE ${names.scope} ORDER BY collection, record, name`,
-        sql`* FROM ${names.table('$instance_setting')} WHERE ${names.scope} ORDER BY name`,
+        sql`* FROM ${names.table('$collection')} WHERE ${names.instance.condition} ORDER BY id`,
+        sql`* FROM ${names.table('$endpoint')} WHERE ${names.instance.condition} ORDER BY id`,
+        sql`* FROM ${names.table('$event')} WHERE ${names.instance.condition} ORDER BY id`,
+        sql`* FROM ${names.table('$idempotency')} WHERE ${names.instance.condition} ORDER BY id`,
+        sql`* FROM ${names.table('$secret')} WHERE ${names.instance.condition} ORDER BY collection, record, name`,
+        sql`* FROM ${names.table('$instance_setting')} WHERE ${names.instance.condition} ORDER BY name`,
         // Only these columns: the state of a delivery and the last use of a key change with time.
-        sql`event, endpoint FROM ${names.table('$delivery')} WHERE ${names.scope} ORDER BY event, endpoint`,
-        sql`id, digest, scopes FROM ${names.table('$api_key')} WHERE ${names.scope} ORDER BY id`,
-        sql`* FROM ${names.table('$setup_token')} WHERE ${names.scope} ORDER BY digest`,
+        sql`event, endpoint FROM ${names.table('$delivery')} WHERE ${names.instance.condition} ORDER BY event, endpoint`,
+        sql`id, digest, scopes FROM ${names.table('$api_key')} WHERE ${names.instance.condition} ORDER BY id`,
+        sql`* FROM ${names.table('$setup_token')} WHERE ${names.instance.condition} ORDER BY digest`,
         ...['notes', 'users', '_superusers'].map(
           (name) => sql`* FROM ${names.collectionTable(collections.get(name).name)} ORDER BY id`,
         ),

@@ -9,7 +9,7 @@ export async function allDecided(service: Pick<TestService, 'withInstance'>): Pr
     service.withInstance('default', async ({ database }) => {
       const { names } = database;
       const [row] = await database.tuples(
-        sql`SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.scope}`,
+        sql`SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.instance.condition}`,
       );
       return ((await undecidedFrom(database)) ?? 0) >= Number(row?.[0]);
     }),

@@ -88,16 +88,18 @@ function assertSilent(
 /** Returns events as receivers get them, causes and answers of their deliveries, and the log of requests. */
 async function writtenBy({ database, logs }: Instance): Promise<readonly Told[]> {
   const { names } = database;
-  const events = await database.all(sql`SELECT body FROM ${names.table('$event')} WHERE ${names.scope}`);
+  const events = await database.all(
+    sql`SELECT body FROM ${names.table('$event')} WHERE ${names.instance.condition}`,
+  );
   const attempts = await database.all(
-    sql`SELECT cause, response_headers, response_body FROM ${names.table('$attempt')} WHERE ${names.scope}`,
+    sql`SELECT cause, response_headers, response_body FROM ${names.table('$attempt')} WHERE ${names.instance.condition}`,
   );
   const deliveries = await database.all(
-    sql`SELECT cause FROM ${names.table('$outcome')} WHERE ${names.scope}`,
+    sql`SELECT cause FROM ${names.table('$outcome')} WHERE ${names.instance.condition}`,
   );
   const table = await logs.table();
   const requests = await table.all(
-    sql`SELECT message, data FROM ${table.names.table('$log')} WHERE ${table.names.scope}`,
+    sql`SELECT message, data FROM ${table.names.table('$log')} WHERE ${table.names.instance.condition}`,
   );
   const bodies = events.map(({ body }) => textOfBytes(body));
   const answers = attempts.map(({ response_body: body }) => textOfBytes(body));
@@ -117,7 +119,7 @@ async function secretsOf(instance: Instance): Promise<readonly (readonly [string
   const { database, sealer, settings } = instance;
   const { names } = database;
   const rows = await database.all(
-    sql`SELECT collection, record, name, value FROM ${names.table('$secret')} WHERE ${names.scope}`,
+    sql`SELECT collection, record, name, value FROM ${names.table('$secret')} WHERE ${names.instance.condition}`,
   );
   const kept = rows.flatMap(({ collection, record, name, value }) => {
     const what = `${String(name)} of ${String(collection)} ${String(record)}`;
@@ -128,8 +130,8 @@ async function secretsOf(instance: Instance): Promise<readonly (readonly [string
   });
   const endpoints = await instance.endpoints.all(database);
   const digests = await database.all(sql`
-    SELECT digest FROM ${names.table('$api_key')} WHERE ${names.scope}
-    UNION ALL SELECT digest FROM ${names.table('$setup_token')} WHERE ${names.scope}`);
+    SELECT digest FROM ${names.table('$api_key')} WHERE ${names.instance.condition}
+    UNION ALL SELECT digest FROM ${names.table('$setup_token')} WHERE ${names.instance.condition}`);
   const { smtp, s3, backups } = settings.current;
   return [
     ...kept,

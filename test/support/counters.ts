@@ -26,7 +26,7 @@ export function increment(database: Database, id: string): Promise<number> {
   return database.write(
     async (tx) => {
       const table = tx.names.collectionTable('counter');
-      const lookup = sql`SELECT count FROM ${table} WHERE id = ${id}${tx.names.forUpdate}`;
+      const lookup = sql`SELECT count FROM ${table} WHERE id = ${id}${tx.names.locks.forUpdate}`;
       const [row] = await tx.tuples(lookupToChange(lookup));
       if (row === undefined) throw new Error(`there is no ${id}`);
       const count = Number(row[0]) + 1;

@@ -6,7 +6,7 @@ import type { DeliveryKey } from '../../src/deliveries/deliveries.ts';
 export async function deliveryKeys(reader: Reader): Promise<readonly DeliveryKey[]> {
   const { names } = reader;
   const rows = await reader.tuples(
-    sql`SELECT event, endpoint FROM ${names.table('$delivery')} WHERE ${names.scope} ORDER BY event, endpoint`,
+    sql`SELECT event, endpoint FROM ${names.table('$delivery')} WHERE ${names.instance.condition} ORDER BY event, endpoint`,
   );
   return rows.map(([event, endpoint]) => ({ event: Number(event), endpoint: Number(endpoint) }));
 }

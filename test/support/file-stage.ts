@@ -128,7 +128,7 @@ export class FileStage {
     return this.service.withInstance('default', async ({ database }) => {
       const { names } = database;
       const rows = await database.tuples(
-        sql`SELECT key FROM ${names.table('$file_removal')} WHERE ${names.scope} ORDER BY key`,
+        sql`SELECT key FROM ${names.table('$file_removal')} WHERE ${names.instance.condition} ORDER BY key`,
       );
       return rows.map(([key]) => String(key));
     });

@@ -27,7 +27,7 @@ export async function insertDeliveries(
 ): Promise<void> {
   const { names } = database;
   const scope = scopeValues(database);
-  const into = sql`${names.table('$delivery')} (${names.scopeColumn}event, endpoint)`;
+  const into = sql`${names.table('$delivery')} (${names.instance.column}event, endpoint)`;
   const rows = events.flatMap((event) => [endpoints].flat().map((endpoint) => [...scope, event, endpoint]));
   await database.write((tx) => tx.insertRows(into, rows));
   await analyze(database, rows.length);
@@ -56,8 +56,8 @@ export async function insertEvents(database: Database, events: readonly EventRow
     for (const { position, id, created } of events)
       await tx.run(sql`
         INSERT INTO ${names.table('$event')}
-          (${names.scopeColumn}position, id, kind, collection, collection_name, record, revision, created, body)${overriding}
-        VALUES (${names.scopeValue}${position}, ${id}, 'record.create', 'c', 'posts', 'r', 1, ${toTimestamp(created)}, ${new Uint8Array([123, 125])})`);
+          (${names.instance.column}position, id, kind, collection, collection_name, record, revision, created, body)${overriding}
+        VALUES (${names.instance.value}${position}, ${id}, 'record.create', 'c', 'posts', 'r', 1, ${toTimestamp(created)}, ${new Uint8Array([123, 125])})`);
   });
 }
 
@@ -74,12 +74,12 @@ export async function insertOutcomes(
 ): Promise<void> {
   const { names } = database;
   const scope = scopeValues(database);
-  const into = sql`${names.table('$outcome')} (${names.scopeColumn}event, endpoint, status, attempts, due, is_wide, cause, updated)`;
+  const into = sql`${names.table('$outcome')} (${names.instance.column}event, endpoint, status, attempts, due, is_wide, cause, updated)`;
   const rows = key.events.map((event) => [...scope, event, key.endpoint, status, 1, due, 0, '', '']);
   await database.write((tx) => tx.insertRows(into, rows));
   await analyze(database, rows.length);
 }
 
 function scopeValues({ names }: Database): readonly string[] {
-  return names.scopeValue.values.map(String);
+  return names.instance.value.values.map(String);
 }

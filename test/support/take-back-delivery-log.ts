@@ -79,7 +79,11 @@ async function takeBack(tx: Transaction): Promise<void> {
   ];
   const rows = [];
   for (const { table, columns } of kept)
-    rows.push(await tx.tuples(sql`SELECT ${columns} FROM ${table} WHERE ${names.scope} ORDER BY position`));
+    rows.push(
+      await tx.tuples(
+        sql`SELECT ${columns} FROM ${table} WHERE ${names.instance.condition} ORDER BY position`,
+      ),
+    );
   const { before, after } = migrationsOf(names.engine);
   for (const { table } of kept) await tx.run(sql`DROP TABLE ${table}`);
   // A table that a later migration parts was made by two of them, and its parts go with it.
@@ -95,7 +99,7 @@ async function takeBack(tx: Transaction): Promise<void> {
         ', ',
       );
       await tx.run(
-        sql`INSERT INTO ${table} (${names.scopeColumn}${columns}) VALUES (${names.scopeValue}${values})`,
+        sql`INSERT INTO ${table} (${names.instance.column}${columns}) VALUES (${names.instance.value}${values})`,
       );
     }
   const log = names.engine === 'sqlite' ? sql`"$migration"` : sql`chancery.migration`;
@@ -155,17 +159,17 @@ async function insertDelivery(tx: Transaction, delivery: DeliveryBefore): Promis
   const id = `${event}-${endpoint}`;
   await tx.run(sql`
     INSERT INTO ${names.table('$delivery')}
-      (${names.scopeColumn}id, event, endpoint, status, attempts, due, cause, created, updated, put_off_until, is_wide)
-    SELECT ${names.scopeValue}${id}, position, ${endpoint}, ${status}, ${attempts}, ${due}, ${cause}, ${created}, ${updated},
+      (${names.instance.column}id, event, endpoint, status, attempts, due, cause, created, updated, put_off_until, is_wide)
+    SELECT ${names.instance.value}${id}, position, ${endpoint}, ${status}, ${attempts}, ${due}, ${cause}, ${created}, ${updated},
       CAST(${delivery.putOffUntil ?? null} AS bigint), ${delivery.isWide === true ? 1 : 0}
-    FROM ${names.table('$event')} WHERE ${names.scope} AND id = ${event}`);
+    FROM ${names.table('$event')} WHERE ${names.instance.condition} AND id = ${event}`);
   for (let number = 1; number <= attempts; number += 1) {
     const isLast = status === 'delivered' && number === attempts;
     const [kind, answered] = isLast ? ['success', 200] : ['status', 500];
     await tx.run(sql`
       INSERT INTO ${names.table('$attempt')}
-        (${names.scopeColumn}delivery, number, started, kind, status, cause, connect_ms, total_ms, response_headers, response_body)
-      VALUES (${names.scopeValue}${id}, ${number}, ${created}, ${kind}, ${answered}, '', ${number}, ${number + 1}, '{"x-was":"before"}',
+        (${names.instance.column}delivery, number, started, kind, status, cause, connect_ms, total_ms, response_headers, response_body)
+      VALUES (${names.instance.value}${id}, ${number}, ${created}, ${kind}, ${answered}, '', ${number}, ${number + 1}, '{"x-was":"before"}',
         ${Buffer.from(`answer ${number} of ${id}`)})`);
   }
 }
@@ -174,6 +178,6 @@ async function insertLane(tx: Transaction, lane: LaneBefore): Promise<void> {
   const { names } = tx;
   const { endpoint, state, since, probeAt, cause } = lane;
   await tx.run(sql`
-    INSERT INTO ${names.table('$lane')} (${names.scopeColumn}endpoint, state, since, probe_at, probe_delay, held_until, cause)
-    VALUES (${names.scopeValue}${endpoint}, ${state}, ${since}, ${probeAt}, 5000, 0, ${cause})`);
+    INSERT INTO ${names.table('$lane')} (${names.instance.column}endpoint, state, since, probe_at, probe_delay, held_until, cause)
+    VALUES (${names.instance.value}${endpoint}, ${state}, ${since}, ${probeAt}, 5000, 0, ${cause})`);
 }

@@ -104,7 +104,7 @@ export async function decideApart(
   const now = instance.dueClock.now();
   const isStored = await database.write(
     async (tx) => {
-      const stored = await readDecisions(tx, tx.names.forUpdate);
+      const stored = await readDecisions(tx, tx.names.locks.forUpdate);
       const current = (await endpoints.byOwner(tx)).owned.find((one) => one.number === number);
       if (stored.apart.get(number)?.at !== behind.at || current?.updated !== endpoint.updated) return false;
       await insertDecided(tx, decisions.pairs);
@@ -134,7 +134,7 @@ async function isUnchanged(
     owned,
   }: { readonly state: DecisionState & { readonly cursor: number }; readonly owned: readonly Endpoint[] },
 ): Promise<boolean> {
-  const stored = await readDecisions(tx, tx.names.forUpdate);
+  const stored = await readDecisions(tx, tx.names.locks.forUpdate);
   const { cursor } = state;
   if (stored.cursor !== cursor) return false;
   for (const number of new Set([...state.apart.keys(), ...stored.apart.keys()])) {
@@ -194,7 +194,7 @@ async function readUndecided(
 }> {
   const { names } = reader;
   const event = names.table('$event');
-  const range = sql`${names.scope} AND position > ${from}`;
+  const range = sql`${names.instance.condition} AND position > ${from}`;
   const rows = await reader.tuples(
     foundByKeys(sql`
       WITH next AS MATERIALIZED (

@@ -97,7 +97,7 @@ function problemOf(collection: Collection | undefined, endpoint: Endpoint, name:
 async function readLogEnd(reader: Reader): Promise<number> {
   const { names } = reader;
   const [row] = await reader.tuples(
-    sql`SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.scope}`,
+    sql`SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.instance.condition}`,
   );
   return Number(row?.[0]);
 }

@@ -30,14 +30,14 @@ export function putConsumer(
     const { names } = tx;
     const consumer = names.table('$consumer');
     const [row] = await tx.tuples(
-      sql`SELECT count(*), max(CASE WHEN name = ${name} THEN 1 ELSE 0 END) FROM ${consumer} WHERE ${names.scope}`,
+      sql`SELECT count(*), max(CASE WHEN name = ${name} THEN 1 ELSE 0 END) FROM ${consumer} WHERE ${names.instance.condition}`,
     );
     if (Number(row?.[0]) >= consumersMax && row?.[1] !== 1)
       throw new AppError('bad_request', `There can be at most ${consumersMax} consumers.`);
     await tx.run(sql`
-      INSERT INTO ${consumer} (${names.scopeColumn}name, position, created, updated)
-      VALUES (${names.scopeValue}${name}, ${position}, ${now}, ${now})
-      ON CONFLICT (${names.scopeColumn}name) DO UPDATE SET position = excluded.position, updated = excluded.updated`);
+      INSERT INTO ${consumer} (${names.instance.column}name, position, created, updated)
+      VALUES (${names.instance.value}${name}, ${position}, ${now}, ${now})
+      ON CONFLICT (${names.instance.column}name) DO UPDATE SET position = excluded.position, updated = excluded.updated`);
     return readConsumer(tx, name);
   });
 }
@@ -46,12 +46,12 @@ export function putConsumer(
 export async function readConsumer(reader: Reader, name: string): Promise<ConsumerView> {
   const { names } = reader;
   const [row] = await reader.tuples(sql`
-    SELECT position, created, updated FROM ${names.table('$consumer')} WHERE ${names.scope} AND name = ${name}`);
+    SELECT position, created, updated FROM ${names.table('$consumer')} WHERE ${names.instance.condition} AND name = ${name}`);
   if (row === undefined) throw notFound();
   const [position, created, updated] = row;
   const [count] = await reader.tuples(sql`
     SELECT count(*) FROM (
-      SELECT position FROM ${names.table('$event')} WHERE ${names.scope} AND position > ${Number(position)}${limit(lagMax)}) AS behind`);
+      SELECT position FROM ${names.table('$event')} WHERE ${names.instance.condition} AND position > ${Number(position)}${limit(lagMax)}) AS behind`);
   return { name, lag: Number(count?.[0]), created: String(created), updated: String(updated) };
 }
 
@@ -59,7 +59,7 @@ export async function readConsumer(reader: Reader, name: string): Promise<Consum
 export async function consumerPosition(reader: Reader, name: string): Promise<number> {
   const { names } = reader;
   const [row] = await reader.tuples(
-    sql`SELECT position FROM ${names.table('$consumer')} WHERE ${names.scope} AND name = ${name}`,
+    sql`SELECT position FROM ${names.table('$consumer')} WHERE ${names.instance.condition} AND name = ${name}`,
   );
   if (row === undefined) throw notFound();
   return Number(row[0]);
@@ -71,7 +71,9 @@ export async function deleteConsumer(
   name: string,
 ): Promise<void> {
   const deleted = await database.write((tx) =>
-    tx.run(sql`DELETE FROM ${tx.names.table('$consumer')} WHERE ${tx.names.scope} AND name = ${name}`),
+    tx.run(
+      sql`DELETE FROM ${tx.names.table('$consumer')} WHERE ${tx.names.instance.condition} AND name = ${name}`,
+    ),
   );
   if (deleted === 0) throw notFound();
 }

@@ -93,5 +93,5 @@ function newestEvents({ names }: Reader, where: Sql, eventsMax: number): Sql {
   const inTime = isInTime === undefined ? sql`` : sql` AND ${isInTime}`;
   return sql`
     SELECT kind, collection, created FROM ${names.table('$event')}
-    WHERE ${names.scope} AND ${where}${inTime} ORDER BY position DESC${limit(eventsMax)}`;
+    WHERE ${names.instance.condition} AND ${where}${inTime} ORDER BY position DESC${limit(eventsMax)}`;
 }

@@ -20,16 +20,16 @@ export async function readOldestPending(reader: Reader): Promise<Timestamp | und
   const oldest = sql`
     WITH walked AS (
       SELECT event, endpoint FROM ${names.table('$delivery')}
-      WHERE ${names.scope} AND event > (SELECT min(cursor) FROM ${lane} WHERE ${names.scope}) ORDER BY event${limit(walkMax)}),
+      WHERE ${names.instance.condition} AND event > (SELECT min(cursor) FROM ${lane} WHERE ${names.instance.condition}) ORDER BY event${limit(walkMax)}),
     oldest AS (
       SELECT min(position) AS position FROM (
-        SELECT min(event) AS position FROM ${outcome} WHERE ${names.scope} AND status = 'pending' AND status <> 'delivered'
+        SELECT min(event) AS position FROM ${outcome} WHERE ${names.instance.condition} AND status = 'pending' AND status <> 'delivered'
         UNION ALL SELECT * FROM (
-          SELECT w.event FROM walked w JOIN ${lane} l ON ${names.scopeOf('l')} AND l.endpoint = w.endpoint AND w.event > l.cursor
+          SELECT w.event FROM walked w JOIN ${lane} l ON ${names.instance.conditionOf('l')} AND l.endpoint = w.endpoint AND w.event > l.cursor
           WHERE NOT EXISTS (
-            SELECT 1 FROM ${outcome} o WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = w.endpoint)
+            SELECT 1 FROM ${outcome} o WHERE ${names.instance.conditionOf('o')} AND o.event = w.event AND o.endpoint = w.endpoint)
           ORDER BY w.event LIMIT 1) AS first) AS both_kinds)
-    SELECT created FROM ${names.table('$event')} WHERE ${names.scope} AND position = (SELECT position FROM oldest)`;
+    SELECT created FROM ${names.table('$event')} WHERE ${names.instance.condition} AND position = (SELECT position FROM oldest)`;
   const [row] = await reader.tuples(foundByKeys(oldest));
   return typeof row?.[0] === 'string' ? row[0] : undefined;
 }
@@ -39,11 +39,11 @@ export async function countWaiting(reader: Reader): Promise<number> {
   const { names } = reader;
   const outcome = names.table('$outcome');
   const [row] = await reader.tuples(sql`
-    SELECT (SELECT count(*) FROM ${outcome} WHERE ${names.scope} AND status = 'pending') + (
+    SELECT (SELECT count(*) FROM ${outcome} WHERE ${names.instance.condition} AND status = 'pending') + (
       SELECT count(*) FROM ${names.table('$delivery')} d
-      JOIN ${names.table('$lane')} l ON ${names.scopeOf('l')} AND l.endpoint = d.endpoint AND d.event > l.cursor
-      WHERE ${names.scopeOf('d')} AND NOT EXISTS (
-        SELECT 1 FROM ${outcome} o WHERE ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint))`);
+      JOIN ${names.table('$lane')} l ON ${names.instance.conditionOf('l')} AND l.endpoint = d.endpoint AND d.event > l.cursor
+      WHERE ${names.instance.conditionOf('d')} AND NOT EXISTS (
+        SELECT 1 FROM ${outcome} o WHERE ${names.instance.conditionOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint))`);
   return Number(row?.[0]);
 }
 
@@ -65,18 +65,18 @@ export async function countWaitingOf(
   const ofLane = sql`
     WITH walked AS (
       SELECT event, endpoint FROM ${names.table('$delivery')}
-      WHERE ${names.scope} AND endpoint = ${endpoint} AND event > (
-        SELECT cursor FROM ${names.table('$lane')} WHERE ${names.scope} AND endpoint = ${endpoint})${inTime(names)}
+      WHERE ${names.instance.condition} AND endpoint = ${endpoint} AND event > (
+        SELECT cursor FROM ${names.table('$lane')} WHERE ${names.instance.condition} AND endpoint = ${endpoint})${inTime(names)}
       ORDER BY event${limit(walkMax)}),
     waiting AS (
       SELECT * FROM (
         SELECT w.event FROM walked w WHERE NOT EXISTS (
-          SELECT 1 FROM ${outcome} o WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = w.endpoint)
+          SELECT 1 FROM ${outcome} o WHERE ${names.instance.conditionOf('o')} AND o.event = w.event AND o.endpoint = w.endpoint)
         ORDER BY w.event${limit(waitingCountMax + 1)}) AS behind_cursor
       UNION ALL SELECT * FROM (
-        SELECT event FROM ${outcome} WHERE ${names.scope} AND endpoint = ${endpoint} AND status = 'pending'${limit(waitingCountMax + 1)}) AS failed)
+        SELECT event FROM ${outcome} WHERE ${names.instance.condition} AND endpoint = ${endpoint} AND status = 'pending'${limit(waitingCountMax + 1)}) AS failed)
     SELECT (SELECT count(*) FROM waiting), (
-      SELECT created FROM ${names.table('$event')} WHERE ${names.scope} AND position = (SELECT min(event) FROM waiting))`;
+      SELECT created FROM ${names.table('$event')} WHERE ${names.instance.condition} AND position = (SELECT min(event) FROM waiting))`;
   const [row] = await reader.search(foundByKeys(ofLane), { isQuick: true });
   const [waiting, oldest] = row ?? [];
   return {
@@ -94,7 +94,7 @@ export async function countExhausted(reader: Reader, since: Timestamp): Promise<
   const { names } = reader;
   const exhausted = sql`
     SELECT count(*) FROM (
-      SELECT event FROM ${names.table('$outcome')} WHERE ${names.scope} AND status = 'exhausted' AND updated > ${since}
+      SELECT event FROM ${names.table('$outcome')} WHERE ${names.instance.condition} AND status = 'exhausted' AND updated > ${since}
       LIMIT CAST(${exhaustedCountMax} AS bigint)) AS exhausted`;
   const [row] = await reader.tuples(foundByKeys(exhausted));
   return Number(row?.[0]);
@@ -111,24 +111,24 @@ export async function readBacklog(
   const outcome = names.table('$outcome');
   const active = sql`
     SELECT p.position AS endpoint, l.cursor FROM ${names.table('$endpoint')} p
-    JOIN ${names.table('$lane')} l ON ${names.scopeOf('l')} AND l.endpoint = p.position
-    WHERE ${names.scopeOf('p')} AND p.status = 'active'`;
+    JOIN ${names.table('$lane')} l ON ${names.instance.conditionOf('l')} AND l.endpoint = p.position
+    WHERE ${names.instance.conditionOf('p')} AND p.status = 'active'`;
   const backlog = sql`
     WITH active AS (${active}),
     walked AS (
       SELECT event, endpoint FROM ${names.table('$delivery')}
-      WHERE ${names.scope} AND event > (SELECT min(cursor) FROM active)${inTime(names)} ORDER BY event${limit(walkMax)}),
+      WHERE ${names.instance.condition} AND event > (SELECT min(cursor) FROM active)${inTime(names)} ORDER BY event${limit(walkMax)}),
     waiting AS (
       SELECT * FROM (
         SELECT w.event FROM walked w JOIN active a ON a.endpoint = w.endpoint AND w.event > a.cursor
         WHERE NOT EXISTS (
-          SELECT 1 FROM ${outcome} o WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = w.endpoint)
+          SELECT 1 FROM ${outcome} o WHERE ${names.instance.conditionOf('o')} AND o.event = w.event AND o.endpoint = w.endpoint)
         ORDER BY w.event${limit(backlogMax + 1)}) AS behind_cursor
       UNION ALL SELECT * FROM (
         SELECT o.event FROM ${outcome} o JOIN active a ON a.endpoint = o.endpoint
-        WHERE ${names.scopeOf('o')} AND o.status = 'pending' AND o.status <> 'delivered' ORDER BY o.event${limit(backlogMax + 1)}) AS failed)
+        WHERE ${names.instance.conditionOf('o')} AND o.status = 'pending' AND o.status <> 'delivered' ORDER BY o.event${limit(backlogMax + 1)}) AS failed)
     SELECT (SELECT count(*) FROM waiting), (
-      SELECT created FROM ${names.table('$event')} WHERE ${names.scope} AND position = (SELECT min(event) FROM waiting))`;
+      SELECT created FROM ${names.table('$event')} WHERE ${names.instance.condition} AND position = (SELECT min(event) FROM waiting))`;
   const [row] = await reader.search(foundByKeys(backlog), { isQuick: true });
   const [waiting, oldest] = row ?? [];
   return { waiting: Number(waiting), oldest: typeof oldest === 'string' ? oldest : undefined };

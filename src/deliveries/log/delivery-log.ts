@@ -49,12 +49,12 @@ function partsOf(names: Names): {
   readonly cause: Sql;
   readonly updated: Sql;
 } {
-  const event = sql`${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = d.event`;
-  const endpoint = sql`${names.table('$endpoint')} p ON ${names.scopeOf('p')} AND p.position = d.endpoint`;
-  const outcome = sql`${names.table('$outcome')} o ON ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint`;
+  const event = sql`${names.table('$event')} e ON ${names.instance.conditionOf('e')} AND e.position = d.event`;
+  const endpoint = sql`${names.table('$endpoint')} p ON ${names.instance.conditionOf('p')} AND p.position = d.endpoint`;
+  const outcome = sql`${names.table('$outcome')} o ON ${names.instance.conditionOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint`;
   const ofGap = (name: Sql): Sql => sql`(
     SELECT g.${name} FROM ${names.table('$gap')} g
-    WHERE ${names.scopeOf('g')} AND g.endpoint = d.endpoint AND g.first <= d.event AND g.last >= d.event LIMIT 1)`;
+    WHERE ${names.instance.conditionOf('g')} AND g.endpoint = d.endpoint AND g.first <= d.event AND g.last >= d.event LIMIT 1)`;
   const isLeft = sql`o.status = 'pending' AND p.deleted <> ''`;
   const status = sql`CASE WHEN o.event IS NULL THEN coalesce(${ofGap(sql`status`)}, 'pending') WHEN ${isLeft} THEN 'cancelled' ELSE o.status END`;
   const cause = sql`CASE WHEN o.event IS NULL THEN coalesce(${ofGap(sql`cause`)}, '') WHEN ${isLeft} THEN ${literal(deletedCause)} ELSE o.cause END`;
@@ -81,7 +81,7 @@ export async function listDeliveries(
   const isInTime = names.isInTime(position.sql, 'for every row');
   const reached = isReached(names, sql`d.endpoint`, caller);
   const { conditions, isTooMany } = await narrow(database, query.filter);
-  const narrowed = [names.scopeOf('d'), ...(reached ? [reached] : []), ...conditions];
+  const narrowed = [names.instance.conditionOf('d'), ...(reached ? [reached] : []), ...conditions];
   const source = {
     columns,
     from,
@@ -150,7 +150,7 @@ async function narrow(reader: Reader, filter: FilterTree | undefined): Promise<N
   }
   if (status === 'exhausted')
     conditions.push(sql`(d.event, d.endpoint) IN (
-      SELECT event, endpoint FROM ${names.table('$outcome')} WHERE ${names.scope} AND status = 'exhausted')`);
+      SELECT event, endpoint FROM ${names.table('$outcome')} WHERE ${names.instance.condition} AND status = 'exhausted')`);
   return { conditions, isTooMany: pending === undefined };
 }
 
@@ -163,7 +163,7 @@ const keyColumns: readonly InlineColumn[] = [
 async function findNumber(reader: Reader, id: string): Promise<number | undefined> {
   const { names } = reader;
   const row = await reader.get(
-    sql`SELECT position FROM ${names.table('$endpoint')} WHERE ${names.scope} AND id = ${id}`,
+    sql`SELECT position FROM ${names.table('$endpoint')} WHERE ${names.instance.condition} AND id = ${id}`,
   );
   return row === undefined ? undefined : Number(row['position']);
 }
@@ -193,7 +193,7 @@ export async function readDelivery(reader: Reader, delivery: string | DeliveryKe
   const key = typeof delivery === 'string' ? await findDelivery(reader, delivery) : delivery;
   const { from, columns } = partsOf(names);
   const [row] = await reader.tuples(
-    sql`SELECT ${columns} FROM ${from} WHERE ${names.scopeOf('d')} AND d.event = ${key.event} AND d.endpoint = ${key.endpoint}`,
+    sql`SELECT ${columns} FROM ${from} WHERE ${names.instance.conditionOf('d')} AND d.event = ${key.event} AND d.endpoint = ${key.endpoint}`,
   );
   if (row === undefined) throw notFound();
   const attempts = await readAttempts(reader, [key], true);
@@ -212,7 +212,7 @@ export async function readOutcomesOf(
 ): Promise<ReadonlyMap<number, DeliveryOutcome>> {
   const { from, status } = partsOf(reader.names);
   const rows = await reader.tuples(
-    sql`SELECT d.endpoint, ${status} FROM ${from} WHERE ${reader.names.scopeOf('d')} AND d.event = ${event}`,
+    sql`SELECT d.endpoint, ${status} FROM ${from} WHERE ${reader.names.instance.conditionOf('d')} AND d.event = ${event}`,
   );
   // The statement makes nothing else.
   return new Map(rows.map(([endpoint, is]) => [Number(endpoint), { status: String(is) as DeliveryStatus }]));
@@ -227,7 +227,7 @@ export async function readDeliveriesOf(
   const { names } = reader;
   const { from, columns } = partsOf(names);
   const reached = isReached(names, sql`d.endpoint`, caller);
-  const where = sql`${names.scopeOf('d')} AND d.event${names.anyNumberOf(events)}`;
+  const where = sql`${names.instance.conditionOf('d')} AND d.event${names.anyNumberOf(events)}`;
   const rows = await reader.tuples(
     sql`SELECT ${columns} FROM ${from} WHERE ${reached === undefined ? where : sql`${where} AND ${reached}`} ORDER BY d.event, d.endpoint`,
   );
@@ -285,7 +285,7 @@ export async function cancelDelivery(
 async function readRetryable(tx: Transaction, key: DeliveryKey): Promise<readonly DeliveryStatus[]> {
   const [row] = await tx.tuples(sql`
     SELECT e.kind, o.attempts, p.deleted, e.expunged FROM ${partsOf(tx.names).from}
-    WHERE ${tx.names.scopeOf('d')} AND d.event = ${key.event} AND d.endpoint = ${key.endpoint}`);
+    WHERE ${tx.names.instance.conditionOf('d')} AND d.event = ${key.event} AND d.endpoint = ${key.endpoint}`);
   if (row === undefined) return [];
   const [kind, attempts, deleted, expunged] = row;
   if (deleted !== '') throw new AppError('conflict', 'The endpoint of the delivery was deleted.');
@@ -306,7 +306,7 @@ async function move(
   const { names } = tx;
   const { from, status } = partsOf(names);
   const [row] = await tx.tuples(
-    sql`SELECT ${status}, ${recordKey(sql`e`)} FROM ${from} WHERE ${names.scopeOf('d')} AND d.event = ${key.event} AND d.endpoint = ${key.endpoint}`,
+    sql`SELECT ${status}, ${recordKey(sql`e`)} FROM ${from} WHERE ${names.instance.conditionOf('d')} AND d.event = ${key.event} AND d.endpoint = ${key.endpoint}`,
   );
   if (row === undefined) throw notFound();
   const without = String(row[0]) as DeliveryStatus; // The statement makes nothing else.
@@ -324,7 +324,7 @@ async function readAttempts(
   const { names } = reader;
   const events = names.anyNumberOf([...new Set(keys.map(({ event }) => event))]);
   const rows = await reader.all(
-    sql`SELECT * FROM ${names.table('$attempt')} WHERE ${names.scope} AND event${events} ORDER BY event, endpoint, number`,
+    sql`SELECT * FROM ${names.table('$attempt')} WHERE ${names.instance.condition} AND event${events} ORDER BY event, endpoint, number`,
   );
   for (const row of rows) {
     const key = keyText({ event: Number(row['event']), endpoint: Number(row['endpoint']) });

@@ -38,10 +38,10 @@ export async function readMatches(
   const dayAgo = await findTime(reader, toTimestamp(now - dayMs));
   const [row] = await reader.search(sql`
     WITH newest AS MATERIALIZED (
-      SELECT event FROM ${names.table('$delivery')} WHERE ${names.scope} AND endpoint = ${endpoint.number}
+      SELECT event FROM ${names.table('$delivery')} WHERE ${names.instance.condition} AND endpoint = ${endpoint.number}
       ORDER BY event DESC${limit(max)})
     SELECT (SELECT count(*) FROM newest), (SELECT min(event) FROM newest), count(CASE WHEN e.position > ${dayAgo} THEN 1 END), max(e.created)
-    FROM newest JOIN ${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = newest.event AND e.kind${names.anyOf(recordEventKinds)}`);
+    FROM newest JOIN ${names.table('$event')} e ON ${names.instance.conditionOf('e')} AND e.position = newest.event AND e.kind${names.anyOf(recordEventKinds)}`);
   const [walked, first, matches, last] = row ?? [];
   const isAll = Number(walked) < max;
   return {
@@ -65,7 +65,7 @@ async function isNeverMatched(reader: Reader, endpoint: Matching): Promise<boole
   if (trimmed.time !== '' && trimmed.time >= created) {
     const hour = Math.floor(fromTimestamp(trimmed.time) / hourMs);
     const attempts = await reader.tuples(
-      sql`SELECT 1 FROM ${names.table('$endpoint_hour')} WHERE ${names.scope} AND endpoint = ${number} AND hour <= ${hour} LIMIT 1`,
+      sql`SELECT 1 FROM ${names.table('$endpoint_hour')} WHERE ${names.instance.condition} AND endpoint = ${number} AND hour <= ${hour} LIMIT 1`,
     );
     if (attempts.length > 0) return false;
   }
@@ -80,7 +80,7 @@ async function couldMatch(reader: Reader, { events, collections, created }: Matc
   const ofCollections = collections.length === 0 ? sql`` : sql` AND collection${names.anyOf(collections)}`;
   const rows = await reader.search(sql`
     WITH newest AS MATERIALIZED (
-      SELECT kind, collection FROM ${names.table('$event')} WHERE ${names.scope} AND position > ${after}
+      SELECT kind, collection FROM ${names.table('$event')} WHERE ${names.instance.condition} AND position > ${after}
       ORDER BY position DESC${limit(eventsMax)})
     SELECT 1 FROM newest WHERE kind${names.anyOf(kinds)}${ofCollections} LIMIT 1`);
   return rows.length > 0;

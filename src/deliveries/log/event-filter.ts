@@ -92,7 +92,7 @@ export async function filterEvents(
 ): Promise<readonly number[]> {
   const { names } = reader;
   const among = (some: readonly number[]): Sql =>
-    sql`FROM ${names.table('$event')} WHERE ${names.scope} AND ${isOneOf(names, sql`position`, some)}`;
+    sql`FROM ${names.table('$event')} WHERE ${names.instance.condition} AND ${isOneOf(names, sql`position`, some)}`;
   // An expunged body matches nothing.
   const sizes = await reader.tuples(
     sql`SELECT position, length(body) ${among(positions)} AND expunged IS NULL ORDER BY position`,

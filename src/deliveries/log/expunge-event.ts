@@ -33,7 +33,7 @@ export async function expungeEvent(
     const { names } = tx;
     const [row] = await tx.tuples(sql`
       SELECT kind, collection, collection_name, record, created, expunged FROM ${names.table('$event')}
-      WHERE ${names.scope} AND position = ${position}${names.forUpdate}`);
+      WHERE ${names.instance.condition} AND position = ${position}${names.locks.forUpdate}`);
     if (row === undefined) throw notFound();
     const [kind, collection, collectionName, record, created, expunged] = row.map((value) =>
       value === null ? undefined : String(value),
@@ -45,11 +45,11 @@ export async function expungeEvent(
     const now = dueClock.now();
     await tx.run(sql`
       UPDATE ${names.table('$event')} SET body = ${body}, hidden = NULL, context = NULL, expunged = ${toTimestamp(now)}
-      WHERE ${names.scope} AND position = ${position}`);
+      WHERE ${names.instance.condition} AND position = ${position}`);
     await cancelAll(tx, { position, now, updated: toTimestamp(now) });
     await tx.run(sql`
       UPDATE ${names.table('$attempt')} SET response_headers = '{}', response_body = ${nothing}
-      WHERE ${names.scope} AND event = ${position}`);
+      WHERE ${names.instance.condition} AND event = ${position}`);
     await onExpunge(tx, { id, collection: collection ?? '' });
   };
   await database.write(expunge, { findsByKey: true });
@@ -67,19 +67,19 @@ interface Cancelling {
 async function cancelAll(tx: Transaction, { position, now, updated }: Cancelling): Promise<void> {
   const { names } = tx;
   const outcome = names.table('$outcome');
-  const of = sql`${names.table('$delivery')} d JOIN ${names.table('$event')} e ON ${names.scopeOf('e')} AND e.position = d.event`;
+  const of = sql`${names.table('$delivery')} d JOIN ${names.table('$event')} e ON ${names.instance.conditionOf('e')} AND e.position = d.event`;
   const isOver = sql`EXISTS (SELECT 1 FROM ${names.table('$gap')} g
-    WHERE ${names.scopeOf('g')} AND g.endpoint = d.endpoint AND g.first <= d.event AND g.last >= d.event)`;
+    WHERE ${names.instance.conditionOf('g')} AND g.endpoint = d.endpoint AND g.first <= d.event AND g.last >= d.event)`;
   await tx.run(sql`
-    INSERT INTO ${outcome} AS existing (${names.scopeColumn}${outcomeColumns})
-    SELECT ${names.scopeValue}d.event, d.endpoint, 'cancelled', 0, CAST(${now} AS bigint), 0, ${recordKey(sql`e`)}, ${expungedCause},
+    INSERT INTO ${outcome} AS existing (${names.instance.column}${outcomeColumns})
+    SELECT ${names.instance.value}d.event, d.endpoint, 'cancelled', 0, CAST(${now} AS bigint), 0, ${recordKey(sql`e`)}, ${expungedCause},
       CAST(NULL AS bigint), ${updated}
-    FROM ${of} LEFT JOIN ${outcome} o ON ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint
-    WHERE ${names.scopeOf('d')} AND d.event = ${position} AND (o.status = 'pending' OR (o.event IS NULL AND NOT ${isOver}))
-    ON CONFLICT (${names.scopeColumn}event, endpoint) DO UPDATE SET status = 'cancelled', cause = excluded.cause, updated = excluded.updated
+    FROM ${of} LEFT JOIN ${outcome} o ON ${names.instance.conditionOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint
+    WHERE ${names.instance.conditionOf('d')} AND d.event = ${position} AND (o.status = 'pending' OR (o.event IS NULL AND NOT ${isOver}))
+    ON CONFLICT (${names.instance.column}event, endpoint) DO UPDATE SET status = 'cancelled', cause = excluded.cause, updated = excluded.updated
     WHERE existing.status = 'pending'`);
   const rows = await tx.tuples(
-    sql`SELECT d.endpoint, ${recordKey(sql`e`)} FROM ${of} WHERE ${names.scopeOf('d')} AND d.event = ${position}`,
+    sql`SELECT d.endpoint, ${recordKey(sql`e`)} FROM ${of} WHERE ${names.instance.conditionOf('d')} AND d.event = ${position}`,
   );
   // Later deliveries of its record no longer wait for it.
   const records = rows.map(([endpoint, record]) => ({ endpoint: Number(endpoint), record: String(record) }));

@@ -275,7 +275,7 @@ async function readPage(
   const rows = await database.tuples(sql`
     WITH walked AS MATERIALIZED (
       SELECT position, kind, collection, length(body) AS bytes FROM ${table}
-      WHERE ${names.scope} AND position > ${position}${upTo} ORDER BY position${limit(feedLimits.walkMax)})
+      WHERE ${names.instance.condition} AND position > ${position}${upTo} ORDER BY position${limit(feedLimits.walkMax)})
     SELECT position, bytes, (SELECT max(position) FROM walked) FROM walked
     WHERE kind${names.anyOf(kinds)}${ofCollections} ORDER BY position LIMIT CAST(${perPage} AS bigint)`);
   const positions = upToBytes(rows.map(([at, bytes]) => ({ at: Number(at), bytes: Number(bytes) })));
@@ -291,7 +291,7 @@ async function endOf(reader: Reader, { position }: PageQuery, upTo: Sql): Promis
   const { names } = reader;
   const [row] = await reader.tuples(sql`
     SELECT max(position) FROM (SELECT position FROM ${names.table('$event')}
-      WHERE ${names.scope} AND position > ${position}${upTo} ORDER BY position${limit(feedLimits.walkMax)}) AS walked`);
+      WHERE ${names.instance.condition} AND position > ${position}${upTo} ORDER BY position${limit(feedLimits.walkMax)}) AS walked`);
   return typeof row?.[0] === 'number' ? row[0] : position;
 }
 
@@ -310,7 +310,7 @@ async function readItems(
   const { names } = reader;
   const rows = await reader.tuples(sql`
     SELECT position, id, kind, collection_name, revision, record, created, body, context FROM ${names.table('$event')}
-    WHERE ${names.scope} AND position${names.anyNumberOf(positions)} ORDER BY position`);
+    WHERE ${names.instance.condition} AND position${names.anyNumberOf(positions)} ORDER BY position`);
   const items = rows.map(([position, id, kind, collectionName, revision, record, created, body, context]) =>
     toItem(
       {

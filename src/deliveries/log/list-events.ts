@@ -90,7 +90,7 @@ function reachedDelivery(names: Names, caller: Caller): readonly Sql[] {
   if (reached === undefined) return [];
   const delivery = names.table('$delivery');
   return [
-    sql`EXISTS (SELECT 1 FROM ${delivery} d WHERE ${names.scopeOf('d')} AND d.event = position AND ${reached})`,
+    sql`EXISTS (SELECT 1 FROM ${delivery} d WHERE ${names.instance.conditionOf('d')} AND d.event = position AND ${reached})`,
   ];
 }
 
@@ -105,7 +105,7 @@ export async function readEvent(
   if (position === undefined) throw notFound();
   const { names } = database;
   const [row] = await database.tuples(sql`
-    SELECT ${columns}, body FROM ${names.table('$event')} WHERE ${names.scope} AND position = ${position}`);
+    SELECT ${columns}, body FROM ${names.table('$event')} WHERE ${names.instance.condition} AND position = ${position}`);
   if (row === undefined) throw notFound();
   const deliveries = (await readDeliveriesOf(database, [position], caller)).get(position) ?? [];
   const isBound = reachedEndpoints(caller) !== null;

@@ -33,9 +33,9 @@ export async function readChanges(
   const table = names.table('$event');
   const rows = await reader.tuples(sql`
     SELECT e.position, e.id, e.kind, e.record, e.revision, e.created, e.body, e.hidden, b.body, b.hidden, b.expunged
-    FROM ${table} e LEFT JOIN ${table} b ON ${names.scopeOf('b')} AND b.record = e.record AND b.collection = e.collection
+    FROM ${table} e LEFT JOIN ${table} b ON ${names.instance.conditionOf('b')} AND b.record = e.record AND b.collection = e.collection
       AND b.revision = e.revision - 1 AND b.position < e.position AND b.kind${names.anyOf(recordEventKinds)}
-    WHERE ${names.scopeOf('e')} AND ${isOneOf(names, sql`e.position`, positions)} ORDER BY e.position DESC, b.position DESC`);
+    WHERE ${names.instance.conditionOf('e')} AND ${isOneOf(names, sql`e.position`, positions)} ORDER BY e.position DESC, b.position DESC`);
   // A record that was deleted and made again has had the revision before twice: the later one counts.
   const byPosition = Map.groupBy(rows, ([position]) => Number(position));
   return [...byPosition.values()].flatMap(([row]) => (row === undefined ? [] : [toChange(row, collection)]));

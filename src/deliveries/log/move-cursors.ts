@@ -31,7 +31,7 @@ export async function moveCursors(
 ): Promise<void> {
   const { names } = database;
   const lanes = await database.tuples(
-    sql`SELECT endpoint, cursor FROM ${names.table('$lane')} WHERE ${names.scope}`,
+    sql`SELECT endpoint, cursor FROM ${names.table('$lane')} WHERE ${names.instance.condition}`,
   );
   let moved: MovedCursor[] = [];
   for (const [endpoint, cursor] of lanes) {
@@ -63,10 +63,10 @@ async function walk(
   { endpoint, cursor }: MovedCursor,
 ): Promise<{ readonly to: number; readonly hasMore: boolean }> {
   const { names } = reader;
-  const delivery = sql`FROM ${names.table('$delivery')} WHERE ${names.scope}`;
+  const delivery = sql`FROM ${names.table('$delivery')} WHERE ${names.instance.condition}`;
   const outcome = sql`
     SELECT 1 FROM ${names.table('$outcome')} o
-    WHERE ${names.scopeOf('o')} AND o.event = w.event AND o.endpoint = ${endpoint} AND o.event > ${cursor}`;
+    WHERE ${names.instance.conditionOf('o')} AND o.event = w.event AND o.endpoint = ${endpoint} AND o.event > ${cursor}`;
   const next = sql`
     WITH walked AS MATERIALIZED (
       SELECT event ${delivery} AND endpoint = ${endpoint} AND event > ${cursor} ORDER BY event${limit(walkMax)})
@@ -94,6 +94,6 @@ async function store(database: Database, moved: readonly MovedCursor[]): Promise
   await database.write((tx) =>
     tx.run(sql`
       UPDATE ${names.table('$lane')} AS l SET cursor = CAST(given.cursor AS bigint) FROM ${values}
-      WHERE ${names.scopeOf('l')} AND l.endpoint = CAST(given.endpoint AS bigint) AND l.cursor < CAST(given.cursor AS bigint)`),
+      WHERE ${names.instance.conditionOf('l')} AND l.endpoint = CAST(given.endpoint AS bigint) AND l.cursor < CAST(given.cursor AS bigint)`),
   );
 }

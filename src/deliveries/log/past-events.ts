@@ -57,7 +57,7 @@ export async function pastMessage(
   const { names } = database;
   const [row] = await database.tuples(sql`
     SELECT kind, collection, collection_name, record, revision, created, hidden, context, body FROM ${names.table('$event')}
-    WHERE ${names.scope} AND position = ${position} AND expunged IS NULL`);
+    WHERE ${names.instance.condition} AND position = ${position} AND expunged IS NULL`);
   if (row === undefined) return undefined;
   const event = toEvent(row);
   // A test has the name of the collection alone.

@@ -30,18 +30,18 @@ function pendingOf(names: Names, endpoint: number | undefined): readonly Sql[] {
   const delivery = names.table('$delivery');
   const lane = names.table('$lane');
   const hasNone = sql`NOT EXISTS (
-    SELECT 1 FROM ${outcome} o WHERE ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint)`;
+    SELECT 1 FROM ${outcome} o WHERE ${names.instance.conditionOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint)`;
   // The joins are in the order of the rows: SQLite would rather scan all deliveries, and keeps this order for CROSS JOIN alone.
   // SQLite uses the index without delivered outcomes only for its own condition.
   const again = sql`
     SELECT event, endpoint FROM ${outcome}
-    WHERE ${names.scope} AND status = 'pending' AND status <> 'delivered' AND ${of(sql`endpoint`)}`;
+    WHERE ${names.instance.condition} AND status = 'pending' AND status <> 'delivered' AND ${of(sql`endpoint`)}`;
   const behindCursor = sql`
     SELECT d.event, d.endpoint FROM ${lane} l CROSS JOIN ${delivery} d
-    WHERE ${names.scopeOf('d')} AND d.endpoint = l.endpoint AND d.event > l.cursor AND ${names.scopeOf('l')} AND ${of(sql`l.endpoint`)} AND ${hasNone}`;
+    WHERE ${names.instance.conditionOf('d')} AND d.endpoint = l.endpoint AND d.event > l.cursor AND ${names.instance.conditionOf('l')} AND ${of(sql`l.endpoint`)} AND ${hasNone}`;
   const ofReplay = sql`
     SELECT d.event, d.endpoint FROM ${names.table('$replay')} r CROSS JOIN ${lane} l CROSS JOIN ${delivery} d
-    WHERE ${names.scopeOf('r')} AND r.state = 'running' AND ${of(sql`r.endpoint`)} AND ${names.scopeOf('l')} AND l.endpoint = r.endpoint
-      AND ${names.scopeOf('d')} AND d.endpoint = r.endpoint AND d.event BETWEEN r.first AND r.last AND d.event <= l.cursor AND ${hasNone}`;
+    WHERE ${names.instance.conditionOf('r')} AND r.state = 'running' AND ${of(sql`r.endpoint`)} AND ${names.instance.conditionOf('l')} AND l.endpoint = r.endpoint
+      AND ${names.instance.conditionOf('d')} AND d.endpoint = r.endpoint AND d.event BETWEEN r.first AND r.last AND d.event <= l.cursor AND ${hasNone}`;
   return [again, behindCursor, ofReplay];
 }

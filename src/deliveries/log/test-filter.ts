@@ -96,7 +96,7 @@ async function readLast(reader: Reader, collection: Collection): Promise<readonl
   const rows = await reader.tuples(sql`
     WITH walked AS MATERIALIZED (
       SELECT position, kind, collection, length(body) AS bytes, expunged FROM ${names.table('$event')}
-      WHERE ${names.scope} ORDER BY position DESC${limit(walkMax)})
+      WHERE ${names.instance.condition} ORDER BY position DESC${limit(walkMax)})
     SELECT position, bytes FROM walked WHERE collection = ${collection.id} AND kind${names.anyOf(recordEventKinds)} AND expunged IS NULL
     ORDER BY position DESC${limit(eventsMax)}`);
   let bytes = 0;

@@ -44,14 +44,14 @@ async function insertAttempts(
   attemptsOfEach: number,
 ): Promise<void> {
   const { names } = database;
-  const into = sql`${names.table('$attempt')} (${names.scopeColumn}event, endpoint, number, started, kind, cause, total_ms, response_headers, response_body)`;
+  const into = sql`${names.table('$attempt')} (${names.instance.column}event, endpoint, number, started, kind, cause, total_ms, response_headers, response_body)`;
   const numbers = sql`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${attemptsOfEach})`;
   await database.write((tx) =>
     tx.run(sql`
       INSERT INTO ${into}
-      ${numbers} SELECT ${names.scopeValue}d.event, 1, i, '', 'status', '', 1, '{}', ${new Uint8Array()}
+      ${numbers} SELECT ${names.instance.value}d.event, 1, i, '', 'status', '', 1, '{}', ${new Uint8Array()}
       FROM ${names.table('$delivery')} d JOIN n ON TRUE
-      WHERE ${names.scopeOf('d')} AND d.endpoint = 1 AND d.event${names.anyNumberOf(events)}`),
+      WHERE ${names.instance.conditionOf('d')} AND d.endpoint = 1 AND d.event${names.anyNumberOf(events)}`),
   );
 }
 
@@ -61,14 +61,14 @@ async function openLanes(database: Database, cursors: Readonly<Record<number, nu
     await database.write(async (tx) => {
       await openLane(tx, Number(endpoint));
       await tx.run(sql`
-        UPDATE ${names.table('$lane')} SET cursor = ${cursor} WHERE ${names.scope} AND endpoint = ${Number(endpoint)}`);
+        UPDATE ${names.table('$lane')} SET cursor = ${cursor} WHERE ${names.instance.condition} AND endpoint = ${Number(endpoint)}`);
     });
 }
 
 async function cursors(database: Database): Promise<Readonly<Record<number, number>>> {
   const { names } = database;
   const rows = await database.tuples(
-    sql`SELECT endpoint, cursor FROM ${names.table('$lane')} WHERE ${names.scope}`,
+    sql`SELECT endpoint, cursor FROM ${names.table('$lane')} WHERE ${names.instance.condition}`,
   );
   return Object.fromEntries(rows.map(([endpoint, cursor]) => [Number(endpoint), Number(cursor)]));
 }
@@ -78,7 +78,7 @@ async function positions(database: Database, table: InternalTable): Promise<read
   const { names } = database;
   const position = table === '$event' ? sql`position` : sql`event`;
   const rows = await database.tuples(
-    sql`SELECT DISTINCT ${position} FROM ${names.table(table)} WHERE ${names.scope} ORDER BY ${position}`,
+    sql`SELECT DISTINCT ${position} FROM ${names.table(table)} WHERE ${names.instance.condition} ORDER BY ${position}`,
   );
   return rows.map(([at]) => Number(at));
 }
@@ -171,7 +171,7 @@ describeEngines('trimming the log', (open) => {
     await trimAll(database);
     const { names } = database;
     const left = await database.tuples(
-      sql`SELECT endpoint, first, last FROM ${names.table('$gap')} WHERE ${names.scope} ORDER BY endpoint`,
+      sql`SELECT endpoint, first, last FROM ${names.table('$gap')} WHERE ${names.instance.condition} ORDER BY endpoint`,
     );
     assert.deepEqual(left, [
       [2, 4, 6],

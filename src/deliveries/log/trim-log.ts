@@ -46,19 +46,19 @@ async function trim(
     SELECT max(CASE WHEN created < ${before} THEN position END), count(CASE WHEN created < ${before} THEN 1 END),
       max(CASE WHEN created < ${before} THEN created END) FROM (
       SELECT position, created FROM ${names.table('$event')}
-      WHERE ${names.scope} AND position > ${from} AND ${upToRows(names.table('$delivery'))} AND ${upToRows(names.table('$attempt'))}${upToDecided}
+      WHERE ${names.instance.condition} AND position > ${from} AND ${upToRows(names.table('$delivery'))} AND ${upToRows(names.table('$attempt'))}${upToDecided}
       ORDER BY position${limit(trimmedTogetherMax)}) AS oldest`);
   const [last, events, time] = row ?? [];
   if (typeof last !== 'number') return { events: 0, expired: 0, last: from };
   const expired = await countWaiting(tx, { from, last });
   const between = (table: Sql, position: Sql): Sql =>
-    sql`DELETE FROM ${table} WHERE ${names.scope} AND ${position} > ${from} AND ${position} <= ${last}`;
+    sql`DELETE FROM ${table} WHERE ${names.instance.condition} AND ${position} > ${from} AND ${position} <= ${last}`;
   for (const name of ['$attempt', '$outcome', '$delivery'] as const)
     await tx.run(between(names.table(name), sql`event`));
   await tx.run(between(names.table('$event'), sql`position`));
   await tx.run(between(names.table('$gap'), sql`last`));
   await tx.run(sql`
-    UPDATE ${names.table('$lane')} SET cursor = ${last} WHERE ${names.scope} AND cursor < ${last}`);
+    UPDATE ${names.table('$lane')} SET cursor = ${last} WHERE ${names.instance.condition} AND cursor < ${last}`);
   await noteTrimmed(tx, { position: last, time: String(time) });
   if (expired > 0) await releaseStray(tx, now);
   return { events: Number(events), expired, last };
@@ -68,7 +68,7 @@ async function trim(
 function endOfRows(names: Names, table: Sql, from: number): Sql {
   return sql`(
     SELECT CASE WHEN count(*) < ${rowsTogetherMax} THEN 9007199254740991 WHEN min(event) < max(event) THEN max(event) - 1 ELSE max(event) END
-    FROM (SELECT event FROM ${table} WHERE ${names.scope} AND event > ${from} ORDER BY event${limit(rowsTogetherMax)}) AS first_rows)`;
+    FROM (SELECT event FROM ${table} WHERE ${names.instance.condition} AND event > ${from} ORDER BY event${limit(rowsTogetherMax)}) AS first_rows)`;
 }
 
 /** Counts deliveries of active endpoints, paused or not, that are still to be sent. */
@@ -80,9 +80,9 @@ async function countWaiting(
   const outcome = names.table('$outcome');
   const [row] = await tx.tuples(sql`
     SELECT count(*) FROM ${names.table('$delivery')} d
-    JOIN ${names.table('$lane')} l ON ${names.scopeOf('l')} AND l.endpoint = d.endpoint
-    LEFT JOIN ${outcome} o ON ${names.scopeOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint
-    WHERE ${names.scopeOf('d')} AND d.event > ${from} AND d.event <= ${last}
+    JOIN ${names.table('$lane')} l ON ${names.instance.conditionOf('l')} AND l.endpoint = d.endpoint
+    LEFT JOIN ${outcome} o ON ${names.instance.conditionOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint
+    WHERE ${names.instance.conditionOf('d')} AND d.event > ${from} AND d.event <= ${last}
       AND (o.status = 'pending' OR (o.event IS NULL AND d.event > l.cursor))`);
   return Number(row?.[0]);
 }
@@ -92,22 +92,24 @@ export async function tidyDeleted({ database, dueClock }: WebhookInstance): Prom
   const { names } = database;
   const endpoint = names.table('$endpoint');
   const left = await database.tuples(sql`
-    SELECT position FROM ${endpoint} p WHERE ${names.scopeOf('p')} AND deleted <> '' AND EXISTS (
+    SELECT position FROM ${endpoint} p WHERE ${names.instance.conditionOf('p')} AND deleted <> '' AND EXISTS (
       SELECT 1 FROM ${names.table('$outcome')} o
-      WHERE ${names.scopeOf('o')} AND o.endpoint = p.position AND o.status = 'pending')`);
+      WHERE ${names.instance.conditionOf('o')} AND o.endpoint = p.position AND o.status = 'pending')`);
   for (const [number] of left)
     await cancelFailed({ database, dueClock }, { endpoint: Number(number), cause: deletedCause });
-  const first = sql`(SELECT created FROM ${names.table('$event')} WHERE ${names.scope} ORDER BY position LIMIT 1)`;
+  const first = sql`(SELECT created FROM ${names.table('$event')} WHERE ${names.instance.condition} ORDER BY position LIMIT 1)`;
   // By the time alone, one would be removed too early when the clock was set back. For most, the time decides without a search.
-  const isNamed = sql`EXISTS (SELECT 1 FROM ${names.table('$delivery')} d WHERE ${names.scopeOf('d')} AND d.endpoint = p.position)`;
+  const isNamed = sql`EXISTS (SELECT 1 FROM ${names.table('$delivery')} d WHERE ${names.instance.conditionOf('d')} AND d.endpoint = p.position)`;
   const rows = await database.tuples(sql`
     SELECT position FROM ${endpoint} p
-    WHERE ${names.scopeOf('p')} AND deleted <> '' AND deleted < coalesce(${first}, ${toTimestamp(dueClock.now())}) AND NOT ${isNamed}`);
+    WHERE ${names.instance.conditionOf('p')} AND deleted <> '' AND deleted < coalesce(${first}, ${toTimestamp(dueClock.now())}) AND NOT ${isNamed}`);
   if (rows.length === 0) return;
   const areGone = names.anyNumberOf(rows.map(([number]) => Number(number)));
   await database.write(async (tx) => {
     for (const name of ['$gap', '$replay', '$endpoint_hour'] as const)
-      await tx.run(sql`DELETE FROM ${names.table(name)} WHERE ${names.scope} AND endpoint${areGone}`);
-    await tx.run(sql`DELETE FROM ${endpoint} WHERE ${names.scope} AND position${areGone}`);
+      await tx.run(
+        sql`DELETE FROM ${names.table(name)} WHERE ${names.instance.condition} AND endpoint${areGone}`,
+      );
+    await tx.run(sql`DELETE FROM ${endpoint} WHERE ${names.instance.condition} AND position${areGone}`);
   });
 }

@@ -112,7 +112,7 @@ const over: ReplayStepResult = { count: 0, isOver: true, isFull: false };
 async function readCursor(reader: Reader, number: number): Promise<number | undefined> {
   const { names } = reader;
   const [row] = await reader.tuples(sql`
-    SELECT cursor FROM ${names.table('$replay')} WHERE ${names.scope} AND number = ${number} AND state = 'running'`);
+    SELECT cursor FROM ${names.table('$replay')} WHERE ${names.instance.condition} AND number = ${number} AND state = 'running'`);
   return row === undefined ? undefined : Number(row[0]);
 }
 
@@ -136,7 +136,7 @@ async function endBackfill(
   await database.write((tx) =>
     tx.run(sql`
       UPDATE ${names.table('$replay')} SET state = 'cancelled', cause = ${cause}, updated = ${toTimestamp(now)}
-      WHERE ${names.scope} AND number = ${number} AND state = 'running'`),
+      WHERE ${names.instance.condition} AND number = ${number} AND state = 'running'`),
   );
   return over;
 }
@@ -146,7 +146,7 @@ export async function endBackfillsOf(tx: Transaction, collection: string, now: n
   const { names } = tx;
   await tx.run(sql`
     UPDATE ${names.table('$replay')} SET state = 'cancelled', cause = ${deletedCollectionCause}, updated = ${toTimestamp(now)}
-    WHERE ${names.scope} AND scope = 'backfill' AND collection = ${collection} AND state = 'running'`);
+    WHERE ${names.instance.condition} AND scope = 'backfill' AND collection = ${collection} AND state = 'running'`);
 }
 
 interface BackfillStep {
@@ -205,8 +205,8 @@ async function sentSince(
       : sql`e.position > ${undecided} AND e.kind${names.anyOf(endpoint.events)}`;
   const rows = await tx.tuples(sql`
     SELECT DISTINCT e.record FROM ${names.table('$event')} e
-    LEFT JOIN ${names.table('$delivery')} d ON ${names.scopeOf('d')} AND d.event = e.position AND d.endpoint = ${number} AND d.event > ${logEnd}
-    WHERE ${names.scopeOf('e')} AND e.record${names.anyOf(ids)} AND e.position > ${logEnd} AND e.collection = ${collection}
+    LEFT JOIN ${names.table('$delivery')} d ON ${names.instance.conditionOf('d')} AND d.event = e.position AND d.endpoint = ${number} AND d.event > ${logEnd}
+    WHERE ${names.instance.conditionOf('e')} AND e.record${names.anyOf(ids)} AND e.position > ${logEnd} AND e.collection = ${collection}
       AND e.kind${names.anyOf(recordEventKinds)} AND e.expunged IS NULL AND (d.event IS NOT NULL OR (${isUndecided}))`);
   return new Set(rows.map(([id]) => String(id)));
 }
@@ -261,7 +261,7 @@ async function appendEvents(
 async function lastEvent(tx: Transaction): Promise<number> {
   const { names } = tx;
   const [row] = await tx.tuples(
-    sql`SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.scope}`,
+    sql`SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.instance.condition}`,
   );
   return Number(row?.[0]);
 }
@@ -274,6 +274,6 @@ async function positionsOf(
 ): Promise<readonly number[]> {
   const { names } = tx;
   const rows = await tx.tuples(sql`
-    SELECT position FROM ${names.table('$event')} WHERE ${names.scope} AND position > ${before} AND id${names.anyOf(ids)} ORDER BY position`);
+    SELECT position FROM ${names.table('$event')} WHERE ${names.instance.condition} AND position > ${before} AND id${names.anyOf(ids)} ORDER BY position`);
   return rows.map(([position]) => Number(position));
 }

@@ -78,9 +78,9 @@ export async function insertReplay(
   const cursor = isDescending ? last + 1 : first - 1;
   const created = toTimestamp(now);
   await tx.run(sql`
-    INSERT INTO ${names.table('$replay')} (${names.scopeColumn}id, endpoint, scope, collection, log_end, first, last, is_descending, rate, filter,
+    INSERT INTO ${names.table('$replay')} (${names.instance.column}id, endpoint, scope, collection, log_end, first, last, is_descending, rate, filter,
       cursor, total, taken, state, created, updated)
-    VALUES (${names.scopeValue}${id}, ${endpoint.number}, ${scope}, ${collection}, ${logEnd}, ${first}, ${last}, ${isDescending ? 1 : 0}, ${rate},
+    VALUES (${names.instance.value}${id}, ${endpoint.number}, ${scope}, ${collection}, ${logEnd}, ${first}, ${last}, ${isDescending ? 1 : 0}, ${rate},
       ${filter}, ${cursor}, ${total}, 0, 'running', ${created}, ${created})`);
   return id;
 }
@@ -89,8 +89,8 @@ const columns = sql`r.number, r.id, r.endpoint, p.id AS endpoint_id, r.scope, r.
   r.filter, r.cursor, r.total, r.taken, r.state, r.cause, r.created, r.updated`;
 
 function fromReplays({ names }: Reader): Sql {
-  return sql`FROM ${names.table('$replay')} r JOIN ${names.table('$endpoint')} p ON ${names.scopeOf('p')} AND p.position = r.endpoint
-    WHERE ${names.scopeOf('r')}`;
+  return sql`FROM ${names.table('$replay')} r JOIN ${names.table('$endpoint')} p ON ${names.instance.conditionOf('p')} AND p.position = r.endpoint
+    WHERE ${names.instance.conditionOf('r')}`;
 }
 
 function toReplay(row: Row): Replay {
@@ -138,7 +138,7 @@ export async function readReplay(reader: Reader, id: string): Promise<Replay> {
 export async function countByStatus(reader: Reader, number: number): Promise<ReadonlyMap<string, number>> {
   const { names } = reader;
   const rows = await reader.tuples(sql`
-    SELECT status, count(*) FROM ${names.table('$outcome')} WHERE ${names.scope} AND replay = ${number} GROUP BY status`);
+    SELECT status, count(*) FROM ${names.table('$outcome')} WHERE ${names.instance.condition} AND replay = ${number} GROUP BY status`);
   return new Map(rows.map(([status, count]) => [String(status), Number(count)]));
 }
 
@@ -146,7 +146,7 @@ export async function countByStatus(reader: Reader, number: number): Promise<Rea
 export async function readRoom(reader: Reader, number: number, allowed: number): Promise<number> {
   const { names } = reader;
   const [open] = await reader.tuples(sql`
-    SELECT count(*) FROM ${names.table('$outcome')} WHERE ${names.scope} AND replay = ${number} AND status = 'pending'`);
+    SELECT count(*) FROM ${names.table('$outcome')} WHERE ${names.instance.condition} AND replay = ${number} AND status = 'pending'`);
   return Math.max(0, Math.min(takenTogetherMax, allowed, waitingMax - Number(open?.[0])));
 }
 
@@ -154,7 +154,7 @@ export async function readRoom(reader: Reader, number: number, allowed: number):
 export async function lockCursor(tx: Transaction, number: number): Promise<number | undefined> {
   const { names } = tx;
   const [row] = await tx.tuples(sql`
-    SELECT cursor, state FROM ${names.table('$replay')} WHERE ${names.scope} AND number = ${number}${names.forUpdate}`);
+    SELECT cursor, state FROM ${names.table('$replay')} WHERE ${names.instance.condition} AND number = ${number}${names.locks.forUpdate}`);
   return row?.[1] === 'running' ? Number(row[0]) : undefined;
 }
 
@@ -171,7 +171,7 @@ export async function noteStep(tx: Transaction, number: number, step: ReplayStep
   const { cursor, count, isOver, now } = step;
   await tx.run(sql`
     UPDATE ${names.table('$replay')} SET cursor = ${cursor}, taken = taken + ${count}, state = ${isOver ? 'done' : 'running'},
-      updated = ${toTimestamp(now)} WHERE ${names.scope} AND number = ${number}`);
+      updated = ${toTimestamp(now)} WHERE ${names.instance.condition} AND number = ${number}`);
 }
 
 interface Due {
@@ -184,18 +184,18 @@ interface Due {
 /** Makes the deliveries of these events to an endpoint due, and inserts those that it does not have. */
 export async function makeDue(tx: Transaction, { replay, events, endpoint, now }: Due): Promise<void> {
   const { names } = tx;
-  const of = sql`FROM ${names.table('$event')} e WHERE ${names.scopeOf('e')} AND ${isOneOf(names, sql`e.position`, events)}`;
+  const of = sql`FROM ${names.table('$event')} e WHERE ${names.instance.conditionOf('e')} AND ${isOneOf(names, sql`e.position`, events)}`;
   await tx.run(sql`
-    INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}event, endpoint)
-    SELECT ${names.scopeValue}e.position, CAST(${endpoint.number} AS bigint) ${of}
-    ON CONFLICT (${names.scopeColumn}event, endpoint) DO NOTHING`);
+    INSERT INTO ${names.table('$delivery')} (${names.instance.column}event, endpoint)
+    SELECT ${names.instance.value}e.position, CAST(${endpoint.number} AS bigint) ${of}
+    ON CONFLICT (${names.instance.column}event, endpoint) DO NOTHING`);
   // Due in the past, the first of them longest: what is due longest is sent first.
   const direction = replay.isDescending ? sql`DESC` : sql`ASC`;
   const due = sql`CAST(${now - events.length} AS bigint) + row_number() OVER (ORDER BY e.position ${direction})`;
   await tx.run(sql`
-    INSERT INTO ${names.table('$outcome')} (${names.scopeColumn}event, endpoint, status, attempts, due, is_wide, record, replay, cause, updated)
-    SELECT ${names.scopeValue}e.position, CAST(${endpoint.number} AS bigint), 'pending', 0, CAST(${due} AS bigint), 0, ${recordKey(sql`e`)},
+    INSERT INTO ${names.table('$outcome')} (${names.instance.column}event, endpoint, status, attempts, due, is_wide, record, replay, cause, updated)
+    SELECT ${names.instance.value}e.position, CAST(${endpoint.number} AS bigint), 'pending', 0, CAST(${due} AS bigint), 0, ${recordKey(sql`e`)},
       CAST(${replay.number} AS bigint), '', ${toTimestamp(now)} ${of}
-    ON CONFLICT (${names.scopeColumn}event, endpoint) DO UPDATE SET status = 'pending', due = excluded.due, record = excluded.record,
+    ON CONFLICT (${names.instance.column}event, endpoint) DO UPDATE SET status = 'pending', due = excluded.due, record = excluded.record,
       replay = excluded.replay, cause = '', updated = excluded.updated`);
 }

@@ -50,7 +50,7 @@ export async function readRange(
 ): Promise<{ readonly first: number; readonly last: number }> {
   const { names } = reader;
   const [row] = await reader.tuples(
-    sql`SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.scope}`,
+    sql`SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.instance.condition}`,
   );
   const first = since === undefined ? 0 : (await findTime(reader, toTimestamp(since))) + 1;
   const last = until === undefined ? Number(row?.[0]) : await findTime(reader, toTimestamp(until + 1));
@@ -116,12 +116,12 @@ function candidates(
   const source = hasDelivery
     ? sql`SELECT event AS position, endpoint FROM ${names.table('$delivery')}`
     : sql`SELECT position, kind, collection, record, expunged FROM ${names.table('$event')}`;
-  const outcome = sql`${names.table('$outcome')} o ON ${names.scopeOf('o')} AND o.event = w.position AND o.endpoint = ${endpoint.number}`;
-  const isInGap = sql`EXISTS (SELECT 1 FROM ${names.table('$gap')} g WHERE ${names.scopeOf('g')} AND g.endpoint = ${endpoint.number}
+  const outcome = sql`${names.table('$outcome')} o ON ${names.instance.conditionOf('o')} AND o.event = w.position AND o.endpoint = ${endpoint.number}`;
+  const isInGap = sql`EXISTS (SELECT 1 FROM ${names.table('$gap')} g WHERE ${names.instance.conditionOf('g')} AND g.endpoint = ${endpoint.number}
     AND g.first <= w.position AND g.last >= w.position)`;
   // Deliveries behind the cursor of the lane are sent anyway.
   const waits = sql`(o.event IS NULL AND w.position > (
-    SELECT l.cursor FROM ${names.table('$lane')} l WHERE ${names.scopeOf('l')} AND l.endpoint = ${endpoint.number}))`;
+    SELECT l.cursor FROM ${names.table('$lane')} l WHERE ${names.instance.conditionOf('l')} AND l.endpoint = ${endpoint.number}))`;
   const conditions: Readonly<Record<LogScope, Sql>> = {
     failed: sql`(o.status IN ('exhausted', 'expired', 'cancelled') OR (o.event IS NULL AND ${isInGap}))`,
     waiting: sql`(o.event IS NULL AND NOT ${isInGap})`,
@@ -137,7 +137,7 @@ function candidates(
     : sql`w.position <= (SELECT ${end} FROM walked)`;
   const isMatch = hasDelivery ? deliveryCondition(names, endpoint, scope) : eventCondition(names, endpoint);
   return {
-    walked: sql`WITH walked AS MATERIALIZED (${source} WHERE ${names.scope} AND ${range}${limit(walk)})`,
+    walked: sql`WITH walked AS MATERIALIZED (${source} WHERE ${names.instance.condition} AND ${range}${limit(walk)})`,
     end,
     select: sql`SELECT w.position FROM walked w LEFT JOIN ${outcome} WHERE ${isMatch} AND ${conditions[scope]} AND ${isReached}`,
   };
@@ -151,7 +151,7 @@ function deliveryCondition(names: Names, { number }: Endpoint, scope: LogScope):
   const isOfEndpoint = sql`w.endpoint = ${number}`;
   if (scope === 'waiting') return isOfEndpoint;
   return sql`${isOfEndpoint} AND EXISTS (SELECT 1 FROM ${names.table('$event')} e
-    WHERE ${names.scopeOf('e')} AND e.position = w.position AND e.kind${names.anyOf(resentKinds)} AND e.expunged IS NULL)`;
+    WHERE ${names.instance.conditionOf('e')} AND e.position = w.position AND e.kind${names.anyOf(resentKinds)} AND e.expunged IS NULL)`;
 }
 
 /** As `wants` has it. */
@@ -166,8 +166,8 @@ function eventCondition(names: Names, { id, events, collections }: Endpoint): Sq
 export async function planWaiting(reader: Reader, endpoint: Endpoint): Promise<ReplayPlan | undefined> {
   const { names } = reader;
   const [row] = await reader.tuples(sql`
-    SELECT cursor, (SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.scope})
-    FROM ${names.table('$lane')} WHERE ${names.scope} AND endpoint = ${endpoint.number}`);
+    SELECT cursor, (SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.instance.condition})
+    FROM ${names.table('$lane')} WHERE ${names.instance.condition} AND endpoint = ${endpoint.number}`);
   // Events that are decided later for an account come as new ones.
   const decided = endpoint.owner === '' ? undefined : await undecidedFor(reader, endpoint.number);
   const last = Math.min(Number(row?.[1]), decided ?? Number.POSITIVE_INFINITY);
@@ -190,7 +190,7 @@ export async function replayWaiting(
   if (plan === undefined) return;
   await insertReplay(tx, plan, counted);
   await tx.run(
-    sql`UPDATE ${names.table('$lane')} SET cursor = ${plan.last} WHERE ${names.scope} AND endpoint = ${endpoint.number}`,
+    sql`UPDATE ${names.table('$lane')} SET cursor = ${plan.last} WHERE ${names.instance.condition} AND endpoint = ${endpoint.number}`,
   );
 }
 
@@ -200,12 +200,12 @@ export async function cancelReplay(tx: Transaction, replay: Replay, now: number)
   const updated = toTimestamp(now);
   const changed = await tx.run(sql`
     UPDATE ${names.table('$replay')} SET state = 'cancelled', updated = ${updated}
-    WHERE ${names.scope} AND number = ${replay.number} AND state = 'running'`);
+    WHERE ${names.instance.condition} AND number = ${replay.number} AND state = 'running'`);
   if (changed === 0) throw new AppError('conflict', `The replay is ${replay.state}.`);
   const cause = 'The replay was cancelled.';
   await tx.run(sql`
     UPDATE ${names.table('$outcome')} SET status = 'cancelled', cause = ${cause}, updated = ${updated}
-    WHERE ${names.scope} AND replay = ${replay.number} AND status = 'pending'`);
+    WHERE ${names.instance.condition} AND replay = ${replay.number} AND status = 'pending'`);
   if (replay.scope === 'waiting')
     await insertGap(tx, {
       endpoint: replay.endpoint,

@@ -21,11 +21,11 @@ export async function readEndpointChanges(reader: Reader, since: Timestamp): Pro
   const { names } = reader;
   const audit = names.table('$audit');
   const [first] = await reader.tuples(
-    sql`SELECT created FROM ${audit} WHERE ${names.scope} ORDER BY created LIMIT 1`,
+    sql`SELECT created FROM ${audit} WHERE ${names.instance.condition} ORDER BY created LIMIT 1`,
   );
   const rows = await reader.search(sql`
     WITH newest AS MATERIALIZED (
-      SELECT action, target, details, created FROM ${audit} WHERE ${names.scope} AND created > ${since}
+      SELECT action, target, details, created FROM ${audit} WHERE ${names.instance.condition} AND created > ${since}
       ORDER BY created DESC${limit(entriesMax)})
     SELECT (SELECT count(*) FROM newest), target, details FROM (SELECT 1) AS one LEFT JOIN newest ON action = 'endpoint.update'`);
   const members = new Map<string, Set<ChangedMember>>();

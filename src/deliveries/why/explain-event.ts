@@ -109,7 +109,7 @@ async function readEvent(reader: Reader, id: string): Promise<ExplainedEvent> {
     position === undefined
       ? []
       : await reader.tuples(sql`
-          SELECT kind, collection, record, created, expunged FROM ${names.table('$event')} WHERE ${names.scope} AND position = ${position}`);
+          SELECT kind, collection, record, created, expunged FROM ${names.table('$event')} WHERE ${names.instance.condition} AND position = ${position}`);
   if (row === undefined || position === undefined) throw notFound();
   const [kind, collection, record, created, expunged] = row;
   return {
@@ -144,7 +144,7 @@ async function findSubjects(
     only === null && others.length === 0
       ? []
       : await database.tuples(
-          sql`SELECT position, id, name FROM ${table} WHERE ${names.scope} AND deleted <> '' AND ${which}`,
+          sql`SELECT position, id, name FROM ${table} WHERE ${names.instance.condition} AND deleted <> '' AND ${which}`,
         );
   for (const [number, id, name] of rows) {
     const outcome = outcomes.get(Number(number));

@@ -22,15 +22,15 @@ async function openLog(t: TestContext): Promise<TestPostgresDatabase> {
 /** Inserts an event and that endpoint 1 is told of it; returns its position. */
 async function append(database: Database, options = {}): Promise<number> {
   const { names } = database;
-  const columns = sql`${names.scopeColumn}id, kind, collection, collection_name, record, revision, created, body`;
+  const columns = sql`${names.instance.column}id, kind, collection, collection_name, record, revision, created, body`;
   const [row] = await database.write(
     (tx) =>
       tx.returning(sql`
         WITH inserted AS (
           INSERT INTO ${names.table('$event')} (${columns})
-          VALUES (${names.scopeValue}'', 'record.create', 'c', 'posts', 'r', 1, '2026-01-01 00:00:00.000Z', '') RETURNING position)
-        INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}event, endpoint)
-        SELECT ${names.scopeValue}position, 1 FROM inserted RETURNING event`),
+          VALUES (${names.instance.value}'', 'record.create', 'c', 'posts', 'r', 1, '2026-01-01 00:00:00.000Z', '') RETURNING position)
+        INSERT INTO ${names.table('$delivery')} (${names.instance.column}event, endpoint)
+        SELECT ${names.instance.value}position, 1 FROM inserted RETURNING event`),
     options,
   );
   return Number(row?.[0]);
@@ -40,8 +40,8 @@ async function insertOutcome(database: Database, event: number): Promise<void> {
   const { names } = database;
   await database.write((tx) =>
     tx.run(sql`
-      INSERT INTO ${names.table('$outcome')} (${names.scopeColumn}event, endpoint, attempts, is_wide, status, cause, updated)
-      VALUES (${names.scopeValue}${event}, 1, 1, 0, 'delivered', '', '') ON CONFLICT DO NOTHING`),
+      INSERT INTO ${names.table('$outcome')} (${names.instance.column}event, endpoint, attempts, is_wide, status, cause, updated)
+      VALUES (${names.instance.value}${event}, 1, 1, 0, 'delivered', '', '') ON CONFLICT DO NOTHING`),
   );
 }
 

@@ -303,10 +303,10 @@ test('a write of record, event and delivery takes two round trips, however many 
         () => insert(database, tx, `r${Math.random()}`),
         () =>
           tx.run(sql`
-            INSERT INTO ${names.table('$event')} (${names.scopeColumn}id) VALUES (${names.scopeValue}${'e'})`),
+            INSERT INTO ${names.table('$event')} (${names.instance.column}id) VALUES (${names.instance.value}${'e'})`),
         () =>
           tx.run(sql`
-            INSERT INTO ${names.table('$delivery')} (${names.scopeColumn}event) VALUES (${names.scopeValue}${names.lastPosition})`),
+            INSERT INTO ${names.table('$delivery')} (${names.instance.column}event) VALUES (${names.instance.value}${names.lastPosition})`),
       ]),
     );
   const roundTrips = async (work: () => Promise<unknown>): Promise<number> => {

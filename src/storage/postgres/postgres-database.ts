@@ -63,7 +63,7 @@ export interface PostgresOptions {
  *
  * - Each work has a transaction of its own (READ COMMITTED), or shares one with works that append or change other rows
  *   (write-groups.ts). Works of one instance run concurrently, so a SELECT must lock the rows that its work is going to write
- *   (`names.forUpdate`). `BEGIN` is sent in one packet with the first statement, COMMIT by itself.
+ *   (`names.locks.forUpdate`). `BEGIN` is sent in one packet with the first statement, COMMIT by itself.
  * - An exclusive work takes the instance's advisory lock alone, all others share it: no process writes by definitions that an
  *   exclusive work is changing. Works of this process wait until its `afterCommit` is over; those of others notice the change by
  *   `definitions`.

@@ -14,8 +14,8 @@ test('names are qualified, and rows of shared tables are scoped by the instance'
   assert.equal(names.table('$event').text, 'chancery."event"');
   assert.equal(names.table('$event'), postgresNames('i_xyz', 'xyz').table('$event'));
   for (const [{ text, values }, expected] of [
-    [names.scope, 'instance_id = ?'],
-    [names.scopeOf('e'), '"e".instance_id = ?'],
+    [names.instance.condition, 'instance_id = ?'],
+    [names.instance.conditionOf('e'), '"e".instance_id = ?'],
   ] as const)
     assert.deepEqual([text, values], [expected, ['abc']]);
   assert.notEqual(

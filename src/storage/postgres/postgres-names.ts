@@ -26,10 +26,12 @@ export function postgresNames(schema: string, instanceId: string): Names {
     bareName: (name) => bareNames.findOrAdd(name, toBareName),
     column: (name) => columns.findOrAdd(name, toColumn),
     indexNames: sql`SELECT indexname FROM pg_indexes WHERE schemaname = ${schema}`,
-    scope: sql`instance_id = ${instanceId}`,
-    scopeOf: (alias) => sql`${identifier(alias)}.instance_id = ${instanceId}`,
-    scopeColumn: sql`instance_id, `,
-    scopeValue: sql`${instanceId}, `,
+    instance: {
+      condition: sql`instance_id = ${instanceId}`,
+      conditionOf: (alias) => sql`${identifier(alias)}.instance_id = ${instanceId}`,
+      column: sql`instance_id, `,
+      value: sql`${instanceId}, `,
+    },
     // In a subquery: a volatile function is otherwise called for each row, and its value cannot be looked up in an index.
     lastPosition: sql`(SELECT lastval())`,
     insertWithDependents: (insertion, following) => [postgresInsertWith(insertion, following)],
@@ -43,12 +45,14 @@ export function postgresNames(schema: string, instanceId: string): Names {
     isConcurrent: true,
     leavesDeadRows: true,
     readPlan,
-    // Not FOR UPDATE: keys are never changed, and other transactions may go on writing rows that refer to this one.
-    forUpdate: sql` FOR NO KEY UPDATE`,
-    forDelete: sql` FOR UPDATE`,
-    // The lock that foreign keys take: it blocks only deletes.
-    forReference: sql` FOR KEY SHARE`,
-    skipLocked: sql` FOR UPDATE SKIP LOCKED`,
+    locks: {
+      // Not FOR UPDATE: keys are never changed, and other transactions may go on writing rows that refer to this one.
+      forUpdate: sql` FOR NO KEY UPDATE`,
+      forDelete: sql` FOR UPDATE`,
+      // The lock that foreign keys take: it blocks only deletes.
+      forReference: sql` FOR KEY SHARE`,
+      skipLocked: sql` FOR UPDATE SKIP LOCKED`,
+    },
   };
 }
 

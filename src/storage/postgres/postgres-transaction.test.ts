@@ -73,7 +73,7 @@ test('A15 a work that is run again has no more time for its searches', async (t)
   });
   // A rolled back transaction takes nothing back from a sequence.
   const look = sql`SELECT nextval('${names.collectionTable('looks')}'), pg_sleep(600)`;
-  const lookUp = lookupToChange(sql`SELECT id FROM ${table} WHERE id = ${'a'}${names.forUpdate}`);
+  const lookUp = lookupToChange(sql`SELECT id FROM ${table} WHERE id = ${'a'}${names.locks.forUpdate}`);
   const change = async (tx: Transaction): Promise<unknown> => {
     await tx.tuples(lookUp);
     return tx.search(look);

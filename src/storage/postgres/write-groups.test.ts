@@ -241,7 +241,7 @@ test('a change that is refused is refused alone', async (t) => {
 
 test('a work in a shared transaction cannot change another row than it has named', async (t) => {
   const { database } = await openCounters(t, ['a', 'b']);
-  const lookup = sql`SELECT count FROM ${database.names.collectionTable('counter')} WHERE id = ${'b'}${database.names.forUpdate}`;
+  const lookup = sql`SELECT count FROM ${database.names.collectionTable('counter')} WHERE id = ${'b'}${database.names.locks.forUpdate}`;
   const wrong = database.write((tx) => tx.tuples(lookupToChange(lookup)), { changes: 'a' });
   await assert.rejects(wrong, /changes the row that it has named/);
   const change = changeByKey(

@@ -68,10 +68,7 @@ export const sqliteNames: Names = {
   bareName: identifier,
   indexNames: sql`SELECT name FROM sqlite_schema WHERE type = 'index'`,
   column: identifier,
-  scope: everything,
-  scopeOf: () => everything,
-  scopeColumn: none,
-  scopeValue: none,
+  instance: { condition: everything, conditionOf: () => everything, column: none, value: none },
   lastPosition,
   insertWithDependents: sqliteInsertWith,
   valuesTable: sqliteValuesTable,
@@ -100,10 +97,7 @@ export const sqliteNames: Names = {
   isConcurrent: false,
   leavesDeadRows: false,
   readPlan,
-  forUpdate: none,
-  forDelete: none,
-  forReference: none,
-  skipLocked: none,
+  locks: { forUpdate: none, forDelete: none, forReference: none, skipLocked: none },
 };
 
 function isAny(values: readonly (string | number)[]): Sql {

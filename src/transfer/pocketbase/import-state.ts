@@ -19,7 +19,7 @@ export interface ImportState {
 export async function readImportState(reader: Reader): Promise<ImportState | undefined> {
   const { names } = reader;
   const row = await reader.get(
-    sql`SELECT value FROM ${names.table('$instance_setting')} WHERE ${names.scope} AND name = 'import'`,
+    sql`SELECT value FROM ${names.table('$instance_setting')} WHERE ${names.instance.condition} AND name = 'import'`,
   );
   if (row === undefined) return undefined;
   // Only writeImportState below writes it.
@@ -29,9 +29,9 @@ export async function readImportState(reader: Reader): Promise<ImportState | und
 export async function writeImportState(tx: Transaction, state: ImportState): Promise<void> {
   const { names } = tx;
   await tx.run(sql`
-    INSERT INTO ${names.table('$instance_setting')} (${names.scopeColumn}name, value)
-    VALUES (${names.scopeValue}'import', ${JSON.stringify(state)})
-    ON CONFLICT (${names.scopeColumn}name) DO UPDATE SET value = excluded.value`);
+    INSERT INTO ${names.table('$instance_setting')} (${names.instance.column}name, value)
+    VALUES (${names.instance.value}'import', ${JSON.stringify(state)})
+    ON CONFLICT (${names.instance.column}name) DO UPDATE SET value = excluded.value`);
 }
 
 /** Throws bad_request when another process has continued this import. */

@@ -34,7 +34,7 @@ export class RecordInserter {
       sql`${names.collectionTable(collection.name)} ("$revision", ${joinSql(columns, ', ')})`,
     );
     this.#secrets = new Rows(secretColumns(names));
-    this.#scope = [...names.scopeValue.values.map(String), collection.id];
+    this.#scope = [...names.instance.value.values.map(String), collection.id];
   }
 
   /** Adds a record. Returns a promise only when a batch is sent. */
@@ -66,7 +66,7 @@ export class RecordInserter {
 }
 
 function secretColumns(names: Names): Sql {
-  return sql`${names.table('$secret')} (${names.scopeColumn}collection, record, name, value)`;
+  return sql`${names.table('$secret')} (${names.instance.column}collection, record, name, value)`;
 }
 
 /** Rows that wait for the statement that inserts them. */
