@@ -166,7 +166,7 @@ test('a tail outlives a restart of the service, but no refusal', async (t) => {
   await tail.sees((lines) => lines.at(-1)?.status === 'delivered');
   await service.stop();
   await eventually('a note', () => tail.notes() !== '');
-  assert.match(tail.notes(), /^chancery: \S+ cannot be reached: .* It is asked again until it answers\.\n$/);
+  assert.match(tail.notes(), /^chancery: \S+ cannot be reached: .* Retrying until it answers\.\n$/);
   await tail.end();
   const refused = await startWebhookService(t);
   const run = remoteRun({ url: refused.url, superuser: { ...refused.superuser, token: 'ck_nothing' } });

@@ -90,7 +90,7 @@ test('a damaged file is named, and the data is not opened', async (t) => {
   const { code, of } = await diagnose(await localRun(data));
   assert.equal(code, 1);
   assert.match(of('database'), /^failure: instances.*data\.db is damaged: /);
-  assert.equal(of('instance'), 'warning: It was not looked at.');
+  assert.equal(of('instance'), 'warning: It was not checked.');
 });
 
 test('data of an older or a newer version is said to be, and stays as it is', async (t) => {
@@ -114,7 +114,7 @@ test('data of an older or a newer version is said to be, and stays as it is', as
     [older.code, older.of('migrations')],
     [0, 'warning: 1 file of an older version than this one.'],
   );
-  assert.equal(older.of('instance'), 'warning: It was not looked at.');
+  assert.equal(older.of('instance'), 'warning: It was not checked.');
   assert.equal(steps(), Number(known) - 1);
   change(`INSERT INTO "$migration" (number, name, admits) VALUES (998, 'a', 1), (999, 'b', 1)`);
   const newer = await diagnose(await localRun(data));

@@ -39,7 +39,7 @@ export async function follow(
       if (items !== undefined && items.length > 0) isRead = await list.show(items);
     } catch (error) {
       if (!isPassing(error)) throw error;
-      if (!isAway) note(io, `chancery: ${printable(error.message)} It is asked again until it answers.\n`);
+      if (!isAway) note(io, `chancery: ${printable(error.message)} Retrying until it answers.\n`);
       isAway = true;
     }
   }

@@ -13,7 +13,7 @@ import { addApiFlags, withApi } from '../api/with-api.ts';
 
 /** `collection list|show|create|truncate|delete` */
 export function collectionCommand(io: CommandIo): Command {
-  const command = new Command('collection').description('collections, which hold records');
+  const command = new Command('collection').description('manage collections');
   addList(command, io);
   addShow(command, io);
   addCreate(command, io);
@@ -83,7 +83,7 @@ function fieldsOf({ fields }: JsonObject): readonly JsonObject[] {
 }
 
 function addCreate(parent: Command, io: CommandIo): void {
-  const command = parent.command('create').description('make a collection');
+  const command = parent.command('create').description('create a collection');
   command.argument('<name>').argument('[fields...]', 'NAME:TYPE, as title:text pages:number');
   command.option('--from <FILE>', 'the rest of the definition, as JSON; - is standard input');
   addApiFlags(command);
@@ -120,7 +120,7 @@ async function readDefinition(file: string, { stdin }: CommandIo): Promise<JsonO
 function addTruncate(parent: Command, io: CommandIo): void {
   const command = parent.command('truncate').description('delete all records of a collection');
   command.argument('<collection>', 'its name or id');
-  command.option('--yes', 'do not ask');
+  command.option('--yes', 'do not confirm');
   addApiFlags(command);
   command.action(async (name: string) => {
     await withApi(command, io, async (api) => {
@@ -136,7 +136,7 @@ function addTruncate(parent: Command, io: CommandIo): void {
 function addDelete(parent: Command, io: CommandIo): void {
   const command = parent.command('delete').description('delete a collection with its records');
   command.argument('<collection>', 'its name or id');
-  command.option('--yes', 'do not ask');
+  command.option('--yes', 'do not confirm');
   addApiFlags(command);
   command.action(async (name: string) => {
     await withApi(command, io, async (api) => {

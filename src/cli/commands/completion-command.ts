@@ -12,9 +12,7 @@ import { type CommandIo, print } from '../terminal/print.ts';
 
 /** `completion` */
 export function completionCommand(io: CommandIo): Command {
-  const command = new Command('completion').description(
-    'write a script with which a shell completes commands',
-  );
+  const command = new Command('completion').description('write a script for shell completion');
   command.addArgument(new Argument('<shell>', 'which shell').choices(shells));
   command.action(async (shell: Shell) => {
     const program = command.parent;

@@ -9,8 +9,8 @@ import { showList } from '../terminal/show.ts';
 
 /** `config list` */
 export function configCommand(io: CommandIo): Command {
-  const command = new Command('config').description('what this machine has decided for the service');
-  const list = command.command('list').description('show every option, its value, and where that is from');
+  const command = new Command('config').description('show the configuration of this machine');
+  const list = command.command('list').description('show every option, its value and its source');
   list.option('--json', 'print JSON');
   list.optionsGroup('As for other commands:');
   addFlags(

@@ -18,7 +18,7 @@ const path = '/api/webhooks/deliveries';
 
 /** `delivery list|show|retry|cancel|tail` */
 export function deliveryCommand(io: CommandIo): Command {
-  const command = new Command('delivery').description('deliveries: what became of events on their way');
+  const command = new Command('delivery').description('inspect, retry and cancel deliveries');
   addList(command, io);
   addShow(command, io);
   addRetry(command, io);
@@ -130,7 +130,7 @@ function beginningOf(body: string): string {
 }
 
 function addRetry(parent: Command, io: CommandIo): void {
-  const command = parent.command('retry').description('make deliveries due now, also such as are over');
+  const command = parent.command('retry').description('retry deliveries now, also finished ones');
   command.argument('<deliveries...>', 'their ids');
   addApiFlags(command);
   command.action(async (ids: readonly string[]) => {
@@ -148,9 +148,9 @@ function addRetry(parent: Command, io: CommandIo): void {
 }
 
 function addCancel(parent: Command, io: CommandIo): void {
-  const command = parent.command('cancel').description('end a pending delivery');
+  const command = parent.command('cancel').description('cancel a pending delivery');
   command.argument('<delivery>', 'its id');
-  command.option('--yes', 'do not ask');
+  command.option('--yes', 'do not confirm');
   addApiFlags(command);
   command.action(async (id: string) => {
     const cancelled = await withApi(command, io, async (api) => {
@@ -173,12 +173,10 @@ function addCancel(parent: Command, io: CommandIo): void {
 function addTail(parent: Command, io: CommandIo): void {
   const command = parent
     .command('tail')
-    .description(
-      'show deliveries as they come and change, until Ctrl-C; older than the newest 200 are not looked at',
-    );
+    .description('show deliveries as they come and change, until Ctrl-C; only the newest 200');
   addChoice(command);
   command.option('--filter <FILTER>', 'which ones, as "collection = \'posts\'"');
-  command.option('--limit <COUNT>', 'how many of those that are there, at most 200', '10');
+  command.option('--limit <COUNT>', 'how many existing ones, at most 200', '10');
   addApiFlags(command);
   command.action(async () => {
     const statuses = statusesOf(command);

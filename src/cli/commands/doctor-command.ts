@@ -20,7 +20,9 @@ import { requireDataDirectory, withDataDirectory } from '../api/with-instance.ts
 
 /** `doctor` */
 export function doctorCommand(io: CommandIo): Command {
-  const command = new Command('doctor').description('is everything well, and if not, what to do?');
+  const command = new Command('doctor').description(
+    'check that everything works, and show what to do if not',
+  );
   addApiFlags(command);
   command.action(async () => {
     const url = await findServiceUrl(command, io);
@@ -78,7 +80,7 @@ async function checkInside(
   const isOfThisVersion = outside.every(({ name, state }) => name !== 'migrations' || state === 'ok');
   if (!isOpenable || !isOfThisVersion)
     return [
-      { name: 'instance', state: 'warning', message: 'It was not looked at.', advice: 'See above first.' },
+      { name: 'instance', state: 'warning', message: 'It was not checked.', advice: 'See above first.' },
     ];
   try {
     return await withApi(command, io, checkInstance);

@@ -13,7 +13,7 @@ const path = '/api/webhooks/events';
 
 /** `event list|show|why|expunge` */
 export function eventCommand(io: CommandIo): Command {
-  const command = new Command('event').description('the log of events, each with who was sent it');
+  const command = new Command('event').description('inspect the log of events');
   addList(command, io);
   addShow(command, io);
   addWhy(command, io);
@@ -32,7 +32,7 @@ const columns: readonly Column[] = [
 
 function addList(parent: Command, io: CommandIo): void {
   const command = parent.command('list').description('show a page of events, the newest first');
-  command.option('--record <COLLECTION/ID>', 'only what happened to this record');
+  command.option('--record <COLLECTION/ID>', 'only events of this record');
   addListOptions(command, { filter: "collection = 'posts' && kind = 'record.delete'", sort: 'created' });
   addApiFlags(command);
   command.action(async () => {
@@ -96,7 +96,7 @@ const whyColumns: readonly Column[] = [
 ];
 
 function addWhy(parent: Command, io: CommandIo): void {
-  const command = parent.command('why').description('show why each endpoint was sent an event, or was not');
+  const command = parent.command('why').description('show why each endpoint received an event, or did not');
   command.argument('<event>', 'its id, which receivers see as webhook-id');
   command.option('--endpoint <ID>', 'only this one');
   addApiFlags(command);
@@ -135,9 +135,9 @@ function valuesText(values: unknown): string {
 function addExpunge(parent: Command, io: CommandIo): void {
   const command = parent
     .command('expunge')
-    .description('remove the body of an event and the answers to it; what waits is cancelled');
+    .description('delete the body of an event and its responses; pending deliveries are cancelled');
   command.argument('<event>', 'its id, which receivers see as webhook-id');
-  command.option('--yes', 'do not ask');
+  command.option('--yes', 'do not confirm');
   addApiFlags(command);
   command.action(async (id: string) => {
     const eventPath = `${path}/${encodeURIComponent(id)}`;
@@ -148,6 +148,6 @@ function addExpunge(parent: Command, io: CommandIo): void {
       await confirm(io, { loss, name: id, place: api.place }, isSet(command, 'yes'));
       await api.request('DELETE', `${eventPath}/body`);
     });
-    if (!isSet(command, 'json')) await print(io, `The body of the event ${id} is gone.\n`);
+    if (!isSet(command, 'json')) await print(io, `The body of the event ${id} is deleted.\n`);
   });
 }

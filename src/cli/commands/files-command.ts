@@ -9,16 +9,16 @@ import { placeOf, withInstance } from '../api/with-instance.ts';
 
 /** `files copy` */
 export function filesCommand(io: CommandIo): Command {
-  const command = new Command('files').description('files of records');
+  const command = new Command('files').description('move the files of records');
   const copying = command
     .command('copy')
-    .description('copy all files of an instance to S3 or back; what is there already is not copied again');
+    .description('copy all files of an instance to S3 or back; existing copies are skipped');
   addFlags(copying, [...dataFlags, ...outwardFlags]);
   copying.addOption(
     new Option('--to <PLACE>', 'where they go').choices(['s3', 'disk']).makeOptionMandatory(),
   );
   copying.option('--instance <SLUG>', 'the instance', 'default');
-  copying.option('--compare', 'also compare the files that are there already');
+  copying.option('--compare', 'also compare existing files');
   copying.action(async () => {
     const flags = flagsOf(copying);
     const isToS3 = flags['to'] === 's3';

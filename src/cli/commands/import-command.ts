@@ -16,16 +16,16 @@ import { placeOf, withInstance } from '../api/with-instance.ts';
 
 /** `import pocketbase DIR` */
 export function importCommand(io: CommandIo): Command {
-  const command = new Command('import').description('bring everything over from another service');
+  const command = new Command('import').description('import from another service');
   const pocketbase = command
     .command('pocketbase')
-    .description('from a data directory of PocketBase 0.23 or newer');
-  pocketbase.argument('<dir>', 'its pb_data, which is only read');
+    .description('import a data directory of PocketBase 0.23 or newer');
+  pocketbase.argument('<dir>', 'its pb_data directory, which is not changed');
   addFlags(pocketbase, dataFlags);
   pocketbase.option('--instance <SLUG>', 'the instance, which must be empty', 'default');
-  pocketbase.option('--dry-run', 'say what would be imported and what would be left out, and import nothing');
+  pocketbase.option('--dry-run', 'only show what would be imported and left out');
   pocketbase.option('--encryption-key <KEY>', 'the 32 characters that its settings are encrypted with');
-  pocketbase.option('--rotate-tokens', 'make new secrets for tokens: everybody signs in again');
+  pocketbase.option('--rotate-tokens', 'generate new secrets for tokens: everybody signs in again');
   pocketbase.action(async (directory: string) => {
     const flags = flagsOf(pocketbase);
     const place = placeOf(pocketbase, io);

@@ -9,10 +9,10 @@ import { onInstance, withDataDirectory } from '../api/with-instance.ts';
 /** `instance create|list` */
 export function instanceCommand(io: CommandIo): Command {
   const command = new Command('instance').description(
-    'instances: each with its own records, superusers and endpoints',
+    'manage instances, each with its own records, superusers and endpoints',
   );
 
-  const create = command.command('create').description('make an instance');
+  const create = command.command('create').description('create an instance');
   create.argument('<slug>', 'its name in /i/SLUG/…');
   addFlags(create, dataFlags);
   create.option('--host <HOST>', 'the host it answers on');

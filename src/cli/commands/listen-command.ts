@@ -28,11 +28,7 @@ export function listenCommand(io: CommandIo): Command {
   command.option('--events <KINDS>', `which, as "${recordEventKinds.slice(0, 2).join(',')}"; all by default`);
   command.option('--collections <NAMES>', 'of which collections, as "posts,users"; of all by default');
   command.option('--filter <FILTER>', 'of which records, as "pages > 100"');
-  command.option(
-    '--since <PLACE>',
-    'now, start, a date, or the cursor at which an earlier run has ended',
-    'now',
-  );
+  command.option('--since <PLACE>', 'now, start, a date, or the cursor where an earlier run ended', 'now');
   addApiFlags(command);
   command.action(async () => {
     const options = await readOptions(command);

@@ -41,8 +41,8 @@ export function loginCommand(io: CommandIo): Command {
 
 /** `logout` */
 export function logoutCommand(io: CommandIo): Command {
-  const command = new Command('logout').description('forget the token of a service');
-  command.option('--profile <NAME>', 'the profile that login has made', profileDefault);
+  const command = new Command('logout').description('delete the token of a service');
+  command.option('--profile <NAME>', 'the profile that login has created', profileDefault);
   command.action(async () => {
     const name = textOf(command, 'profile') ?? profileDefault;
     const folder = requireFolder(clientOf({}, io));

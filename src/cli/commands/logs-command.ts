@@ -13,7 +13,7 @@ const path = '/api/logs';
 /** `logs` */
 export function logsCommand(io: CommandIo): Command {
   const command = new Command('logs').description('show the newest entries of the log of requests');
-  command.option('--follow', 'go on with what comes, until Ctrl-C');
+  command.option('--follow', 'continue with new entries, until Ctrl-C');
   command.option('--filter <FILTER>', 'which ones, as "data.status >= 400 && data.auth = \'users\'"');
   command.option('--limit <COUNT>', 'how many, at most 1000; with --follow at most 200', '30');
   command.option('--all', 'also what commands have looked up in the log');

@@ -12,7 +12,7 @@ import { type CommandIo, print, showLine } from '../terminal/print.ts';
 /** `move` */
 export function moveCommand(io: CommandIo): Command {
   const command = new Command('move').description(
-    'copy everything of a data directory into the empty database of --postgres, which then takes its place',
+    'copy a data directory into the empty database of --postgres, which then replaces it',
   );
   addFlags(command, dataFlags);
   command.action(async () => {

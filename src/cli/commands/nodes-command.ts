@@ -9,7 +9,7 @@ import { withDataDirectory } from '../api/with-instance.ts';
 /** `nodes` */
 export function nodesCommand(io: CommandIo): Command {
   const command = new Command('nodes').description(
-    'the nodes of a PostgreSQL database, and how they divide the work',
+    'show the nodes of a PostgreSQL database, and how they share the work',
   );
   addFlags(command, dataFlags);
   command.action(async () => {

@@ -11,7 +11,7 @@ import { addApiFlags, withApi } from '../api/with-api.ts';
 
 /** `record create|get|list|update|delete|import|export` */
 export function recordCommand(io: CommandIo): Command {
-  const command = new Command('record').description('records of a collection');
+  const command = new Command('record').description('manage the records of a collection');
   addCreate(command, io);
   addGet(command, io);
   addList(command, io);
@@ -95,7 +95,7 @@ function addUpdate(parent: Command, io: CommandIo): void {
 function addDelete(parent: Command, io: CommandIo): void {
   const command = parent.command('delete').description('delete a record');
   command.argument('<collection>').argument('<id>');
-  command.option('--yes', 'do not ask');
+  command.option('--yes', 'do not confirm');
   addApiFlags(command);
   command.action(async (collection: string, id: string) => {
     await withApi(command, io, (api) =>

@@ -21,7 +21,7 @@ import { addApiFlags, withApi } from '../api/with-api.ts';
 /** `schema dump|diff|apply` */
 export function schemaCommand(io: CommandIo): Command {
   const command = new Command('schema').description(
-    'definitions of collections as files, for example of a repository',
+    'manage definitions of collections as files, for example in a repository',
   );
   addDump(command, io);
   addDiff(command, io);
@@ -33,9 +33,9 @@ const folderDefault = 'schema';
 
 function addDump(parent: Command, io: CommandIo): void {
   const command = parent.command('dump').description('write the definitions to a folder, a file for each');
-  command.argument('[folder]', 'it is made where it is not there', folderDefault);
+  command.argument('[folder]', 'created if it does not exist', folderDefault);
   command.option('--system', 'the collections of the service itself, too');
-  command.option('--prune', 'remove the files of collections that are not there');
+  command.option('--prune', 'delete the files of collections that do not exist');
   addApiFlags(command);
   command.action(async (folder: string) => {
     const all = await withApi(command, io, readCollections);
@@ -61,7 +61,7 @@ function dumpText(folder: string, count: number, dumped: readonly DumpedFile[]):
 function addDiff(parent: Command, io: CommandIo): void {
   const command = parent
     .command('diff')
-    .description('show how the files differ from what is there; ends with 1 where they do');
+    .description('show how the files differ from the collections; exits with 1 if they do');
   command.argument('[folder]', 'the files of schema dump', folderDefault);
   addApiFlags(command);
   command.action(async (folder: string) => {
@@ -84,11 +84,11 @@ function diffText(files: readonly SchemaFile[], changes: readonly SchemaChange[]
 function addApply(parent: Command, io: CommandIo): void {
   const command = parent
     .command('apply')
-    .description('make the collections what the files say, all of them or none');
+    .description('create, update and delete collections to match the files, all or none');
   command.argument('[folder]', 'the files of schema dump', folderDefault);
   command.option('--dry-run', 'only show what would change');
   command.option('--delete-missing', 'delete collections and fields that the files do not have');
-  command.option('--yes', 'do not ask before something is deleted');
+  command.option('--yes', 'do not confirm deletions');
   addApiFlags(command);
   command.action(async (folder: string) => {
     const files = await readSchema(folder);

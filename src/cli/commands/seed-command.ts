@@ -22,7 +22,7 @@ const lookMs = 100;
 
 /** `seed demo|load` */
 export function seedCommand(io: CommandIo): Command {
-  const command = new Command('seed').description('fill an instance to look around in, or to measure');
+  const command = new Command('seed').description('fill an instance with sample data, or for measurements');
   addDemo(command, io);
   addLoad(command, io);
   return command;
@@ -31,7 +31,7 @@ export function seedCommand(io: CommandIo): Command {
 function addDemo(parent: Command, io: CommandIo): void {
   const command = parent
     .command('demo')
-    .description('make three collections with 200 records, accounts, and a webhook endpoint to look at');
+    .description('create three sample collections with 200 records, accounts, and a webhook endpoint');
   addApiFlags(command);
   command.action(async () => {
     const demo = await withApi(command, io, (api) => makeDemo(api, io));
@@ -155,9 +155,11 @@ Look around:  ${commandName} record list orders --filter "status = 'open'" --sor
 }
 
 function addLoad(parent: Command, io: CommandIo): void {
-  const command = parent.command('load').description('make a collection with many records, to measure');
+  const command = parent
+    .command('load')
+    .description('create a collection with many records, for measurements');
   command.requiredOption('--records <COUNT>', 'how many records');
-  command.option('--collection <NAME>', 'its name; made if it is not there', 'load');
+  command.option('--collection <NAME>', 'its name; created if it does not exist', 'load');
   addApiFlags(command);
   command.action(async () => {
     const count = numberOf(command, 'records', { min: 1, max: 100_000_000 }) ?? 0;

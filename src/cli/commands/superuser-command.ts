@@ -11,7 +11,9 @@ import { placeOf, withInstance } from '../api/with-instance.ts';
 
 /** `superuser upsert|list|delete` */
 export function superuserCommand(io: CommandIo): Command {
-  const command = new Command('superuser').description('people who may do everything in an instance');
+  const command = new Command('superuser').description(
+    'manage superusers, who have full access to an instance',
+  );
 
   const upsert = command.command('upsert').description('add a superuser, or change the password of one');
   upsert.argument('<email>').argument('[password]', 'shown to others on this machine while it runs');

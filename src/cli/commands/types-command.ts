@@ -22,7 +22,7 @@ export function typesCommand(io: CommandIo): Command {
       .default('client'),
   );
   command.option('--out <FILE>', 'where to; standard output by default');
-  command.option('--check', 'write nothing: is the file of --out as the collections are now?');
+  command.option('--check', 'write nothing; check that the file of --out is current');
   addApiFlags(command);
   command.action(async () => {
     const [file, isCheck] = [textOf(command, 'out'), isSet(command, 'check')];

@@ -14,7 +14,7 @@ import type { CommandIo } from '../terminal/print.ts';
 
 /** `verify` */
 export function verifyCommand(io: CommandIo): Command {
-  const command = new Command('verify').description('why does the signature of a webhook not fit?');
+  const command = new Command('verify').description('explain why the signature of a webhook does not match');
   command.argument('<file>', 'the body as it came; - is standard input');
   command.option('--secret <SECRET>', 'of the endpoint');
   command.option('--secret-file <FILE>', 'file with it');

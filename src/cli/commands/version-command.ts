@@ -5,7 +5,7 @@ import { type CommandIo, print } from '../terminal/print.ts';
 
 /** `version` */
 export function versionCommand(io: CommandIo): Command {
-  const command = new Command('version').description('what this is made of, for a report of a problem');
+  const command = new Command('version').description('show versions, for a bug report');
   command.option('--json', 'for programs');
   command.action(async () => {
     const { version, commit } = build;

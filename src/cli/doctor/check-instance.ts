@@ -12,7 +12,7 @@ export async function checkInstance(api: Api): Promise<readonly Check[]> {
       {
         name: 'instance',
         state: 'warning',
-        message: 'Only superusers and keys with the scope admin are told more.',
+        message: 'Only superusers and keys with the scope admin get details.',
         advice: 'Sign in with chancery login, or give --token.',
       },
     ];
@@ -57,7 +57,7 @@ function checkDeliveries({ oldestUndeliveredSeconds, exhaustedLastDay }: JsonObj
       ? { name, state: 'warning', message, advice }
       : { name, state: 'ok', message };
   if (exhausted === 0) return [waiting];
-  const lost = `${exhausted} deliveries were given up in the last 24 hours.`;
+  const lost = `${exhausted} deliveries were exhausted in the last 24 hours.`;
   return [
     waiting,
     { name, state: 'warning', message: lost, advice: 'Replay them once the receiver is well.' },
@@ -85,7 +85,7 @@ function checkMail(settings: JsonObject): Check {
 async function checkStore(api: Api, settings: JsonObject): Promise<Check> {
   const name = 'files';
   const s3 = memberOf(settings, 's3');
-  if (s3['enabled'] !== true) return { name, state: 'ok', message: 'They are kept on the disk.' };
+  if (s3['enabled'] !== true) return { name, state: 'ok', message: 'They are stored on the disk.' };
   const place = `the bucket ${String(s3['bucket'])} of ${String(s3['endpoint'])}`;
   try {
     await api.request('POST', '/api/settings/test/s3', { body: { filesystem: 'storage' } });

@@ -114,7 +114,7 @@ const cases: readonly (readonly [what: string, webhook: ReceivedWebhook, ...says
   ['the body was cut', received({ text: body.slice(0, -5) }), /^signature: The body is not JSON: it was cut/],
   ['the body is empty', received({ text: '' }), /^signature: The body is empty/],
   [
-    'the body is shorter than was said',
+    'the body is shorter than its Content-Length',
     received({ text: body.slice(0, -5), headers: headersWith({ 'content-length': ['168'] }) }),
     /^signature: The body has \d+ bytes, but Content-Length is 168/,
   ],

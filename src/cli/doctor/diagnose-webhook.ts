@@ -37,7 +37,7 @@ function checkHeaders(webhook: ReceivedWebhook): Check {
       name,
       state: 'failure',
       message: `Missing: ${missing.join(', ')}. Of ours there are: ${others}.`,
-      advice: 'Take all headers as they came; a proxy may have to be told to pass them on.',
+      advice: 'Take all headers as they came; a proxy may need a setting to pass them on.',
     };
   }
   const twice = standardHeaders.filter((header) => (webhook.headers.get(header)?.length ?? 0) > 1);

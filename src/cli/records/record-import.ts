@@ -27,7 +27,7 @@ export function recordImport(io: CommandIo): Command {
   command.addOption(
     new Option('--format <FORMAT>', 'where the name of the file does not say it').choices(rowFormats),
   );
-  command.option('--upsert', 'change the records whose ids are there already');
+  command.option('--upsert', 'update records whose ids exist already');
   command.option('--atomic', 'import all or nothing');
   command.option('--raw', 'of CSV: leave the apostrophe before = + - @ in texts');
   addApiFlags(command);

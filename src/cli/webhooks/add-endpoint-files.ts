@@ -25,7 +25,7 @@ export function addEndpointFiles(parent: Command, io: CommandIo): void {
 function addExport(parent: Command, io: CommandIo): void {
   const command = parent
     .command('export')
-    .description('write the endpoints that have names as JSON that apply takes, without secrets');
+    .description('write the named endpoints as JSON for apply, without secrets');
   command.option('--file <FILE>', 'where to, in place of standard output');
   addApiFlags(command);
   command.action(async () => {
@@ -72,11 +72,11 @@ function definitionOf(endpoint: JsonObject): JsonObject {
 function addApply(parent: Command, io: CommandIo): void {
   const command = parent
     .command('apply')
-    .description('make the endpoints with names what a file says, all of them or none');
+    .description('create, update and delete named endpoints to match a file, all or none');
   command.argument('<file>', 'what endpoint export has written; - is standard input');
   command.option('--dry-run', 'only show what would change');
   command.option('--delete-missing', 'delete endpoints whose names the file does not have');
-  command.option('--yes', 'do not ask before something is deleted');
+  command.option('--yes', 'do not confirm deletions');
   addApiFlags(command);
   command.optionsGroup('For data of this machine:');
   addFlags(command, outwardFlags);

@@ -12,10 +12,10 @@ import { addApiFlags, withApi } from '../api/with-api.ts';
 
 /** `endpoint replay` */
 export function endpointReplay(io: CommandIo): Command {
-  const command = new Command('replay').description('send past deliveries of an endpoint again');
+  const command = new Command('replay').description('replay past deliveries of an endpoint');
   command.argument('<endpoint>', 'its id or its name');
   command.addOption(
-    new Option('--scope <SCOPE>', 'failed: what was given up; missing: all that it was not sent; all')
+    new Option('--scope <SCOPE>', 'failed: exhausted deliveries; missing: events it did not get; all')
       .choices(replayScopes)
       .default('failed'),
   );
@@ -57,7 +57,7 @@ interface Sending {
 function sending(command: Command, io: CommandIo, what: Sending): Command {
   command.option('--rate <COUNT>', 'deliveries per second, 0 for no limit');
   command.option('--dry-run', 'only count them');
-  command.option('--wait', 'until each is delivered or given up; ends with 1 if one is given up');
+  command.option('--wait', 'until each is delivered or exhausted; exits with 1 if one is exhausted');
   addApiFlags(command);
   command.action(async (text: string) => {
     const isJson = isSet(command, 'json');

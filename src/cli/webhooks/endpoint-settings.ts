@@ -8,7 +8,7 @@ import type { CommandIo } from '../terminal/print.ts';
 
 /** Adds a flag for each option of an endpoint that its owner sets (docs/webhooks.md). */
 export function addSettings(command: Command): void {
-  command.option('--name <NAME>', 'what commands and files call it; "" for none');
+  command.option('--name <NAME>', 'its name in commands and files; "" for none');
   command.option('--description <TEXT>', 'a note of yours');
   command.option('--events <KINDS>', 'as "record.create,record.delete"; all by default');
   command.option('--collections <NAMES>', 'whose records, as "posts,authors"; "" for all');
@@ -17,12 +17,12 @@ export function addSettings(command: Command): void {
     'sent with every request, as "Name: value"; may be repeated',
     addHeader,
   );
-  command.option('--payload <PAYLOAD>', 'full, or thin: the id of the record alone');
+  command.option('--payload <PAYLOAD>', 'full, or thin: only the id of the record');
   command.option('--fields <NAMES>', 'the fields sent beside the id, as "title,price"; "" for all');
   command.option('--cloud-events', 'send the headers of CloudEvents as well');
   command.option('--no-cloud-events', 'do not send them');
   command.option('--order <ORDER>', 'none, record or strict');
-  command.option('--coalesce', 'of the changes of a record that wait, send only the last one');
+  command.option('--coalesce', 'of the pending changes of a record, send only the last one');
   command.option('--no-coalesce', 'send each of them');
   command.option('--on-exhausted <WHAT>', 'skip or pause, with the order strict');
   command.option('--max-in-flight <COUNT>', 'requests open at once');
@@ -31,7 +31,7 @@ export function addSettings(command: Command): void {
     '--schedule <SECONDS>',
     'pauses between attempts, as "5,60,3600"; "standard", or "" for none',
   );
-  command.option('--max-age-seconds <SECONDS>', 'age at which a delivery is given up, or "none"');
+  command.option('--max-age-seconds <SECONDS>', 'age at which a delivery is exhausted, or "none"');
   command.option('--rate-limit <COUNT>', 'attempts per second, 0 for no limit');
 }
 
