@@ -8,11 +8,12 @@ import { isSentAgain } from '../deliveries/log/past-events.ts';
 import { type PendingDelivery, toAttemptRequest, attemptContent } from '../deliveries/deliveries.ts';
 import type { Ownership } from '../deliveries/delivery.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import { InFlight, type HandOver } from './in-flight.ts';
+import { Claims, type HandOver } from './claims.ts';
 import { Handshakes } from './handshakes.ts';
 import type { BreakerState } from '../deliveries/lane.ts';
 import type { InstanceLanes, Wake } from './lanes.ts';
-import { Claims, readTurns, Scheduler, type LaneTurn } from './scheduler.ts';
+import { type LaneTurn, Loans, readTurns } from './loans.ts';
+import { Scheduler } from './scheduler.ts';
 import type { AttemptRequest, AttemptResult } from '../sending/attempt-result.ts';
 import { CatcherAttempts } from './catcher-attempts.ts';
 import type { Sender } from '../sending/sender.ts';
@@ -58,10 +59,10 @@ export interface DispatcherOptions {
 export class Dispatcher {
   readonly counts = new WebhookCounts();
   readonly #options: DispatcherOptions;
-  readonly #claims: Claims;
+  readonly #loans: Loans;
   readonly #scheduler: Scheduler;
   readonly #slots: Slots;
-  readonly #inFlight: InFlight;
+  readonly #claims: Claims;
   readonly #handshakes: Handshakes;
   readonly #catcherAttempts: CatcherAttempts;
   readonly #past = new PastDeliveries();
@@ -76,14 +77,14 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#claims = new Claims(options.instancesMax);
+    this.#loans = new Loans(options.instancesMax);
     this.#scheduler = new Scheduler(options.clock);
     this.#slots = new Slots(options.slotsMax);
     this.#handshakes = new Handshakes({ ...options, onReached: (id) => this.wake(id) });
     const onSettled = (instanceId: string): void => this.wake(instanceId, 'due');
-    this.#inFlight = new InFlight({ ...options, slots: this.#slots, counts: this.counts, onSettled });
+    this.#claims = new Claims({ ...options, slots: this.#slots, counts: this.counts, onSettled });
     const finish = (results: readonly AttemptResult[]): void => {
-      this.#inFlight.finish(results);
+      this.#claims.finish(results);
       this.#schedulePump();
     };
     options.sender.onResults(finish);
@@ -103,7 +104,7 @@ export class Dispatcher {
 
   /** Checks by handshakes whether unreachable receivers can be reached again. */
   shakeHands(): void {
-    for (const [id, lanes] of this.#claims.cachedLanes())
+    for (const [id, lanes] of this.#loans.cachedLanes())
       if (this.#options.ownership.owns(id)) this.#handshakes.look(id, lanes.all());
   }
 
@@ -111,7 +112,7 @@ export class Dispatcher {
   sweep(): void {
     if (this.isLooking || this.#isStopping) return;
     const now = this.#options.clock.now();
-    for (const [id, lanes] of this.#claims.cachedLanes()) {
+    for (const [id, lanes] of this.#loans.cachedLanes()) {
       if (!this.#options.ownership.owns(id) || this.#scheduler.isQueued(id)) continue;
       const wakesAt = this.#isTimerSet ? this.#scheduler.nextDue(id) : undefined;
       const endpoints = lanes.stalled(now, { slots: this.#slots, wakesAt });
@@ -144,7 +145,7 @@ export class Dispatcher {
 
   /** Prepares handing over instances to other nodes. No new delivery of these instances may be claimed any more. */
   prepareHandOver(isGoing: (instanceId: string) => boolean): Promise<HandOver> {
-    return this.#inFlight.prepareHandOver(isGoing);
+    return this.#claims.prepareHandOver(isGoing);
   }
 
   /** Returns when the next delivery of the instance is due, for the decision to close its file. */
@@ -165,7 +166,7 @@ export class Dispatcher {
   /** The instances that this process delivers for and that have pending deliveries. */
   workingInstances(): ReadonlySet<string> {
     const ids = [
-      ...this.#claims.allLanes().map(({ id }) => id),
+      ...this.#loans.allLanes().map(({ id }) => id),
       ...this.#scheduler.dueInstances(),
       ...this.#scheduler.waiting,
     ];
@@ -175,7 +176,7 @@ export class Dispatcher {
   /** How many lanes of endpoints that this process delivers to are in each state. */
   countLanes(): Readonly<Record<BreakerState, number>> {
     const counts = { closed: 0, open: 0, probing: 0, slow: 0, blocked: 0 };
-    for (const [id, lanes] of this.#claims.cachedLanes())
+    for (const [id, lanes] of this.#loans.cachedLanes())
       if (this.#options.ownership.owns(id)) for (const { lane } of lanes.all()) counts[lane.state] += 1;
     return counts;
   }
@@ -186,9 +187,9 @@ export class Dispatcher {
    */
   sendNow(loan: WebhookInstanceLoan, endpoint: Endpoint, pending: PendingDelivery): Promise<AttemptResult> {
     const test = Promise.withResolvers<AttemptResult>();
-    const lanes = this.#claims.add(loan);
+    const lanes = this.#loans.add(loan);
     lanes.noteUse(1);
-    this.#inFlight.add({ lanes, endpoint, pending, test });
+    this.#claims.add({ lanes, endpoint, pending, test });
     const request = this.#requestOf(loan.instance, endpoint, pending);
     if (!this.#catcherAttempts.take(loan.instance, request)) this.#options.sender.send([request]);
     return test.promise;
@@ -201,16 +202,16 @@ export class Dispatcher {
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
     clearInterval(this.#sweeps);
-    this.#inFlight.giveUpAt(this.#options.clock.monotonic() + graceMs);
+    this.#claims.giveUpAt(this.#options.clock.monotonic() + graceMs);
     await this.#pumping;
     // Only now, as the last look may have set the timer.
     clearTimeout(this.#timer);
     await this.#past.settled();
-    await Promise.all(this.#claims.allLanes().map((lanes) => lanes.decided()));
+    await Promise.all(this.#loans.allLanes().map((lanes) => lanes.decided()));
     await this.#options.sender.stop(graceMs);
     await this.#catcherAttempts.settled();
-    await this.#inFlight.settled();
-    this.#claims.releaseAll();
+    await this.#claims.settled();
+    this.#loans.releaseAll();
   }
 
   #schedulePump(): void {
@@ -245,7 +246,7 @@ export class Dispatcher {
     const now = this.#options.clock.now();
     const { ownership } = this.#options;
     const safe = this.safeEnd.safePosition;
-    for (const lanes of this.#claims.allLanes()) {
+    for (const lanes of this.#loans.allLanes()) {
       const { id } = lanes;
       const decisions = this.#decisionPort(id);
       const look = { now, safe, epoch: ownership.epochOf(id), decisions };
@@ -253,10 +254,10 @@ export class Dispatcher {
       else lanes.pause();
     }
     // Its next delivery may lie behind the safe position.
-    if (this.#claims.allLanes().some(({ hasStrict }) => hasStrict)) this.safeEnd.hurry();
-    const candidates = this.#claims.allLanes().map((lanes) => lanes.candidate(now));
+    if (this.#loans.allLanes().some(({ hasStrict }) => hasStrict)) this.safeEnd.hurry();
+    const candidates = this.#loans.allLanes().map((lanes) => lanes.candidate(now));
     const turns = chooseTurns([...candidates], this.#slots);
-    this.#hasFound = turns.length > 0 || this.#claims.allLanes().some((lanes) => lanes.hasUnread(now));
+    this.#hasFound = turns.length > 0 || this.#loans.allLanes().some((lanes) => lanes.hasUnread(now));
     const requests = await this.#claim(turns, now);
     if (requests.length > 0) this.#options.sender.send(requests);
     this.#releaseIdle(now);
@@ -285,19 +286,19 @@ export class Dispatcher {
   async #openWoken(): Promise<void> {
     let opened = 0;
     for (const [id, wake] of this.#scheduler.takeWoken()) {
-      let lanes = this.#claims.lanesOf(id);
+      let lanes = this.#loans.lanesOf(id);
       if (lanes === undefined && opened === openedAtOnceMax) {
         this.#scheduler.wake(id, wake);
         continue;
       }
       this.#scheduler.clearDue(id);
-      if (lanes === undefined && !this.#claims.hasRoom(id, this.#options.clock.now())) {
+      if (lanes === undefined && !this.#loans.hasRoom(id, this.#options.clock.now())) {
         this.#scheduler.wait(id, wake);
         continue;
       }
       if (lanes === undefined) {
         opened += 1;
-        lanes = await this.#claims.open([id, wake], this.#scheduler, this.#options);
+        lanes = await this.#loans.open([id, wake], this.#scheduler, this.#options);
       }
       lanes?.note(wake);
     }
@@ -305,7 +306,7 @@ export class Dispatcher {
 
   async #claim(turns: readonly Turn[], now: number): Promise<readonly AttemptRequest[]> {
     const laneTurns = turns.flatMap((turn) => {
-      const lanes = this.#claims.lanesOf(turn.instanceId);
+      const lanes = this.#loans.lanesOf(turn.instanceId);
       return lanes === undefined ? [] : [{ lanes, turn }];
     });
     // Rows are read only now: a delivery may have been settled or cancelled since its id was read, and bodies are large.
@@ -326,9 +327,9 @@ export class Dispatcher {
       this.#slots.release(turn);
       return undefined;
     }
-    this.#inFlight.add({ lanes, endpoint, pending, slot: turn });
+    this.#claims.add({ lanes, endpoint, pending, slot: turn });
     if (pending.disposition !== 'send') {
-      this.#inFlight.settleWithoutAttempt(pending, pending.disposition);
+      this.#claims.settleWithoutAttempt(pending, pending.disposition);
       return undefined;
     }
     if (isSentAgain(endpoint, pending, this.#options.clock.now())) {
@@ -344,7 +345,7 @@ export class Dispatcher {
   #sendPast({ instance, endpoint }: PastDelivery, answer: PendingDelivery): void {
     // It stays pending.
     if (this.#isStopping) return;
-    if (answer.disposition !== 'send') return this.#inFlight.settleWithoutAttempt(answer, answer.disposition);
+    if (answer.disposition !== 'send') return this.#claims.settleWithoutAttempt(answer, answer.disposition);
     const request = this.#requestOf(instance, endpoint, answer);
     if (!this.#catcherAttempts.take(instance, request)) this.#options.sender.send([request]);
   }
@@ -361,13 +362,13 @@ export class Dispatcher {
 
   /** Releases instances that are idle, and notes when each has a delivery due next. */
   #releaseIdle(now: number): void {
-    for (const lanes of this.#claims.allLanes()) {
+    for (const lanes of this.#loans.allLanes()) {
       const { id } = lanes;
       const due = lanes.endLook(now);
       if (due !== undefined) this.#scheduler.setDue(id, due);
-      if (!lanes.isBusy(now) && !this.#scheduler.isWoken(id)) this.#claims.release(id);
+      if (!lanes.isBusy(now) && !this.#scheduler.isWoken(id)) this.#loans.release(id);
     }
-    this.#scheduler.wakeWaiting((id) => this.#claims.hasRoom(id, now));
+    this.#scheduler.wakeWaiting((id) => this.#loans.hasRoom(id, now));
     this.#setTimerToNext();
   }
 

@@ -25,7 +25,7 @@ export const deliveryMutants: readonly Mutant[] = [
   },
   {
     name: 'a lane is read again when what it sent is settled',
-    file: 'src/dispatch/in-flight.ts',
+    file: 'src/dispatch/claims.ts',
     from: 'lanes.noteDue(settled);',
     to: '',
     tests: ['src/dispatch/never-still.test.ts'],
@@ -95,7 +95,7 @@ export const deliveryMutants: readonly Mutant[] = [
   },
   {
     name: 'results that arrive while others are being settled are settled together',
-    file: 'src/dispatch/in-flight.ts',
+    file: 'src/dispatch/claims.ts',
     from: 'const room = settledTogetherMax - results.length;',
     to: 'const room = 1;',
     tests: ['src/dispatch/dispatcher.test.ts'],
@@ -221,7 +221,7 @@ export const deliveryMutants: readonly Mutant[] = [
   },
   {
     name: 'a lane is stored',
-    file: 'src/dispatch/in-flight.ts',
+    file: 'src/dispatch/claims.ts',
     from: 'await tx.inOrder(changed.map((row) => () => saveLane(tx, row, options.fence)));',
     to: '',
     tests: ['src/dispatch/breaker.test.ts'],
@@ -235,21 +235,21 @@ export const deliveryMutants: readonly Mutant[] = [
   },
   {
     name: 'lanes are remembered while their instance is not on loan',
-    file: 'src/dispatch/scheduler.ts',
+    file: 'src/dispatch/loans.ts',
     from: 'this.#cached.findOrAdd(loan.instance.id, (id) => new InstanceLanes(id))',
     to: 'new InstanceLanes(loan.instance.id)',
     tests: ['src/dispatch/breaker.test.ts'],
   },
   {
     name: 'what failed with the whole endpoint is sent when it is back',
-    file: 'src/dispatch/in-flight.ts',
+    file: 'src/dispatch/claims.ts',
     from: "if (laneChange === 'recovered') await sendWaiting(instance, endpoint.number);",
     to: '',
     tests: ['src/dispatch/breaker.test.ts'],
   },
   {
     name: 'an endpoint that is away for five days is disabled',
-    file: 'src/dispatch/in-flight.ts',
+    file: 'src/dispatch/claims.ts',
     from: "laneChange === 'disabled' ?",
     to: 'laneChange === undefined ?',
     tests: ['src/dispatch/breaker.test.ts'],

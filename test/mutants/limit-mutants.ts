@@ -22,7 +22,7 @@ export const limitMutants: readonly Mutant[] = [
   },
   {
     name: 'deliveries leave room for requests to other instances',
-    file: 'src/dispatch/scheduler.ts',
+    file: 'src/dispatch/loans.ts',
     from: 'if (this.#loans.size >= this.#loansMax) return false;',
     to: '',
     tests: ['test/api/many-instances.test.ts'],
@@ -30,7 +30,7 @@ export const limitMutants: readonly Mutant[] = [
   {
     name: 'an instance that waits for room to deliver is woken when there is some',
     file: 'src/dispatch/dispatcher.ts',
-    from: 'this.#scheduler.wakeWaiting((id) => this.#claims.hasRoom(id, now));',
+    from: 'this.#scheduler.wakeWaiting((id) => this.#loans.hasRoom(id, now));',
     to: '',
     tests: ['test/api/many-instances.test.ts'],
   },

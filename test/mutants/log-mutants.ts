@@ -40,7 +40,7 @@ export const logMutants: readonly Mutant[] = [
   },
   {
     name: 'a strict order stops at a delivery that is exhausted',
-    file: 'src/dispatch/in-flight.ts',
+    file: 'src/dispatch/claims.ts',
     from: 'this.#block(lanes, ids);',
     to: '',
     tests: ['test/api/webhook-order.test.ts'],

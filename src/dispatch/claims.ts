@@ -27,7 +27,7 @@ import type { StopReason, WebhookCounts } from './webhook-counts.ts';
 /** The delay after results could not be stored; failing receivers have their own schedule. */
 const backOffMs = 1_000;
 
-export interface InFlightOptions {
+export interface ClaimsOptions {
   readonly slots: Slots;
   readonly ownership: Ownership;
   readonly clock: Clock;
@@ -47,15 +47,15 @@ const settledTogetherMax = 64;
  * instance settles one group of results at a time: those that arrive meanwhile form the next group, because a group costs the database
  * nearly the same whether it has one result or twenty.
  */
-export class InFlight {
-  readonly #options: InFlightOptions;
+export class Claims {
+  readonly #options: ClaimsOptions;
   readonly #claims = new Map<string, Claim>();
   /** The results that wait to be settled, for each instance that is settling. */
   readonly #finished = new Map<InstanceLanes, AttemptResult[]>();
   readonly #settling = new Set<Promise<void>>();
   #giveUpAtMs = Number.POSITIVE_INFINITY;
 
-  constructor(options: InFlightOptions) {
+  constructor(options: ClaimsOptions) {
     this.#options = options;
   }
 
@@ -328,7 +328,7 @@ interface Claim {
   readonly slot?: DeliverySlot;
   /** Set for a test, whose caller awaits the result. This process settles it even if another node owns the instance. */
   readonly test?: PromiseWithResolvers<AttemptResult>;
-  /** Set when the instance is handed over to another node during the attempt; see in-flight.ts. */
+  /** Set when the instance is handed over to another node during the attempt; see `prepareHandOver`. */
   postponedUntil?: number;
   /** The effect of the result on the endpoint, if the attempt has ended. */
   laneChange?: LaneChange | 'blocked' | undefined;
