@@ -293,9 +293,9 @@ export function relatedIds({ options }: RelationField, stored: StoredValue): rea
 /** The columns that identify the state of a record: no two records have the same position, and no two states of one the same revision. */
 export const rowVersion = sql`${baseAlias}."$position", ${baseAlias}."$revision"`;
 
-const element = sql`"$element"`;
+const requestedId = sql`"$id"`;
 
 /** Returns a subquery with one row per id. Its text is the same for any number of ids, so that it is prepared once. */
 export function eachOf({ dialect }: Names, ids: readonly string[]): Sql {
-  return sql`SELECT ${dialect.valueOfEach(element).sql} FROM ${dialect.each(sql`${JSON.stringify(ids)}`, element)}`;
+  return sql`SELECT ${dialect.valueOfEach(requestedId).sql} FROM ${dialect.each(sql`${JSON.stringify(ids)}`, requestedId)}`;
 }
