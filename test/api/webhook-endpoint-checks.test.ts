@@ -86,7 +86,9 @@ test('what is wrong with an endpoint is said by member, when it is made and when
       body: settings,
       status: 400,
     });
-    assert.deepEqual(changed.data, made.data, name);
+    // Only a new endpoint has its status and its secret set.
+    const ofUpdate = JSON.stringify(made.data).replace(', status, secret.', '.');
+    assert.deepEqual(changed.data, JSON.parse(ofUpdate), name);
     const draft = { body: { id, ...settings } };
     const again = await service.call('POST', '/api/webhooks/endpoints/check', draft);
     assert.deepEqual(again.problems, changed.data, name);

@@ -157,7 +157,7 @@ test('a step of a replay takes nothing when the replay was cancelled since the s
       eventFilter: storedFilter(running.filter, { collections, now }),
     } as const;
     const step = await advanceReplay(database, plan, { now, allowed: 10 });
-    assert.deepEqual(step, { taken: 0, isOver: true, isFull: false });
+    assert.deepEqual(step, { count: 0, isOver: true, isFull: false });
   });
   await service.call('POST', `${endpoint}/resume`);
   await allOver();
