@@ -51,7 +51,9 @@ test('A30 `~` finds every form of a character, and no other, on both engines', a
     // In a large text, the matcher that checks the deadline.
     const subject = operandOf(index % 50 === 0 ? 'large' : 'text');
     const patterns = [likePattern(one), `x${escaped(one)}y%`, `%_${escaped(one)}y%`];
-    const pattern = patterns[index % patterns.length] ?? '';
+    // Every text has an x and a y around the character, large ones a z behind it.
+    const which = ['x', 'y', 'z'].includes(foldCase(one)) ? 1 : index % patterns.length;
+    const pattern = patterns[which] ?? '';
     for (const engine of engines) {
       const match: LikeMatch = { subject, pattern, isNegated: false };
       const ids = await idsWhere(engine, engine.dialect.like(match));
