@@ -102,7 +102,7 @@ export function readSettings(
 ): { readonly settings: EndpointSettings; readonly problems: FieldErrors } {
   const names = namedOptions.map(([name]) => name);
   const ofNew = ['status', 'secret'];
-  // An update may have them as it was shown them.
+  // An update ignores them, like the other members of its answer.
   const isUpdate = context.existing !== undefined && context.isWhole !== true;
   const errors: Record<string, FieldError | FieldErrors> = {
     ...unknownMembers(

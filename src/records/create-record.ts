@@ -4,7 +4,7 @@ import type { Transaction } from '../storage/database.ts';
 import { auditAccount } from './audit-account.ts';
 import { checkAccount, isAlwaysVerified, withVerified } from './check-account.ts';
 import { currentCollection } from '../instances/current-collection.ts';
-import { admission, valuesMeetRule } from './check-rule.ts';
+import { boundRule, valuesMeetRule } from './check-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { passwordChanges, type PreparedSecrets, prepareSecrets } from './passwords.ts';
 import { noteChange } from './note-change.ts';
@@ -60,13 +60,13 @@ export function createRecord(scope: WriteScope, prepared: PreparedCreate): Promi
 async function create(scope: WriteScope, prepared: PreparedCreate): Promise<StoredRecord> {
   const { instance, input, tx } = scope;
   const collection = instance.collections.get(prepared.collection);
-  admit(collection, 'createRule', input.caller);
+  const createRule = admit(collection, 'createRule', input.caller);
   const now = toTimestamp(instance.clock.now());
   const isSuperuser = input.caller.kind === 'superuser';
   const decoded = decodeRecord(collection, prepared.body, { isSuperuser, now, newId: prepared.newId });
   const values = isAlwaysVerified(collection) ? withVerified(collection, decoded.values, 1) : decoded.values;
   const ruleRequest = { ...scope, write: new WrittenRecord(collection, values) };
-  const rule = admission(ruleRequest, collection, 'createRule');
+  const rule = boundRule(ruleRequest, collection, createRule);
   // The rule is evaluated before any problem of the values is reported, from which a stranger would learn what is stored.
   const ruled = collection.type === 'auth' ? withVerified(collection, values, 0) : values;
   if (!(await valuesMeetRule(tx, rule, ruled))) throw new RefusedWrite();

@@ -4,7 +4,7 @@ import { superusersName } from '../collections/collection.ts';
 import { currentCollection } from '../instances/current-collection.ts';
 import { sql } from '../sql/sql.ts';
 import { requireAnotherSuperuser } from './check-account.ts';
-import { admission, isAllowed } from './check-rule.ts';
+import { boundRule, isAllowed } from './check-rule.ts';
 import { findRecordToDelete } from './find-record.ts';
 import { recordTable } from './record-table.ts';
 import {
@@ -57,10 +57,10 @@ export async function deleteRecord(scope: WriteScope, prepared: DeleteRecordRequ
 export async function findDeletable(scope: WriteScope, request: DeleteRecordRequest): Promise<StoredRecord> {
   const { instance, input, tx } = scope;
   const collection = instance.collections.get(request.collection);
-  admit(collection, 'deleteRule', input.caller);
+  const deleteRule = admit(collection, 'deleteRule', input.caller);
   const existing = await findRecordToDelete(tx, collection, request.id);
   if (existing === undefined) throw notFound();
-  if (!(await isAllowed(tx, admission(scope, collection, 'deleteRule'), request.id))) throw notFound();
+  if (!(await isAllowed(tx, boundRule(scope, collection, deleteRule), request.id))) throw notFound();
   requireExpected(request.expected, existing);
   return existing;
 }

@@ -5,7 +5,7 @@ import type { Instance } from '../instances/instance.ts';
 import { admit, isLocked } from '../access/rule.ts';
 import { checkAccount, isAlwaysVerified, withVerified } from './check-account.ts';
 import { currentCollection } from '../instances/current-collection.ts';
-import { admission, isAllowed } from './check-rule.ts';
+import { boundRule, isAllowed } from './check-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import {
   type ExpectedRevision,
@@ -68,7 +68,7 @@ export function updateRecord(scope: WriteScope, prepared: PreparedUpdate): Promi
 async function update(scope: WriteScope, prepared: PreparedUpdate): Promise<StoredRecord> {
   const { instance, input, tx } = scope;
   const collection = instance.collections.get(prepared.collection);
-  admit(collection, 'updateRule', input.caller);
+  const updateRule = admit(collection, 'updateRule', input.caller);
   const existing = await findRecordToChange(tx, collection, prepared.id);
   if (existing === undefined) throw notFound();
   const now = notBefore(existing, instance.clock.now());
@@ -76,7 +76,7 @@ async function update(scope: WriteScope, prepared: PreparedUpdate): Promise<Stor
   const decoded = decodeRecord(collection, prepared.body, { isSuperuser, now, existing });
   const values = isAlwaysVerified(collection) ? withVerified(collection, decoded.values, 1) : decoded.values;
   const ruleRequest = { ...scope, write: new WrittenRecord(collection, values) };
-  const rule = admission(ruleRequest, collection, 'updateRule');
+  const rule = boundRule(ruleRequest, collection, updateRule);
   if (!(await isAllowed(tx, rule, prepared.id))) throw notFound();
   requireExpected(prepared.expected, existing);
   const { body, secrets } = prepared;

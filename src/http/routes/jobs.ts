@@ -41,9 +41,6 @@ function sameKey(caller: Extract<Caller, { kind: 'superuser' }>, owner: Caller):
   );
 }
 
-/** The API's name for the count of records to delete. */
-const countName = 'found';
-
 /** Returns a job as the API shows it. */
 function jobJson(job: RemovalJob): string {
   const { id, collection, record, state, leavingCount, deleted, changed, cause, created, updated } = job;
@@ -55,7 +52,7 @@ function jobJson(job: RemovalJob): string {
     collection,
     record,
     state: publicState,
-    [countName]: leavingCount,
+    found: leavingCount,
     deleted,
     changed,
     cause,
@@ -74,7 +71,7 @@ export const jobSchemas: Readonly<Record<string, Schema>> = {
       enum: ['checking', 'running', 'done', 'failed'],
       description: 'Nothing changes while it is `checking`.',
     },
-    [countName]: { type: 'integer', description: 'Records to delete, as far as discovered.' },
+    found: { type: 'integer', description: 'Records to delete, as far as discovered.' },
     deleted: { type: 'integer' },
     changed: { type: 'integer', description: 'Records that were saved without the reference.' },
     cause: { type: 'string', description: 'Why it failed; empty otherwise.' },

@@ -83,9 +83,6 @@ const text: Schema = { type: 'string' };
 const count: Schema = { type: 'integer', minimum: 0 };
 const date: Schema = { type: ['string', 'null'], description: 'A date; null or empty for no limit.' };
 
-/** The API's name for the count of deliveries that a replay has queued. */
-const queuedName = 'taken';
-
 export const replaySchemas: Readonly<Record<string, Schema>> = {
   ReplayRequest: objectSchema(
     {
@@ -137,7 +134,7 @@ export const replaySchemas: Readonly<Record<string, Schema>> = {
     rate: count,
     filter: text,
     total: { ...count, description: 'The number of deliveries when it began.' },
-    [queuedName]: { ...count, description: 'Deliveries queued or sent so far.' },
+    taken: { ...count, description: 'Deliveries queued or sent so far.' },
     delivered: count,
     failed: count,
     pending: count,
