@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify';
 import { AppError, tooManyRequests } from '../base/errors.ts';
 import type { Cidr } from '../base/ip-address.ts';
 import { superusersName } from '../collections/collection.ts';
@@ -10,9 +9,9 @@ import { type Quota, RateLimiter, rateLimitHeaders } from '../limits/rate-limite
 import { SignInGuard } from '../limits/sign-in-guard.ts';
 import { type Caller, guest } from '../access/caller.ts';
 import { isInRanges, type Settings } from '../settings/settings.ts';
-import { clientAddress, peerAddress } from './client-address.ts';
-import { rateLimitLabels } from './rate-limit-labels.ts';
-import type { InstanceRoute } from './route.ts';
+import { clientAddress, type ClientTraces } from './client-address.ts';
+import type { InstanceRequest } from './instance-request.ts';
+import { type LabelledRoute, rateLimitLabels } from './rate-limit-labels.ts';
 import { ruleInput } from './rule-input.ts';
 
 /** Longer identities are cut: a sign-in refuses more than 255 characters anyway. */
@@ -26,7 +25,7 @@ export interface AdmissionOptions {
 export interface CountedRequest {
   readonly instance: Instance;
   readonly caller: Caller;
-  readonly request: FastifyRequest<object>;
+  readonly request: InstanceRequest;
 }
 
 /** Whom a client tries to sign in as. */
@@ -49,32 +48,30 @@ export class Admission {
     this.#options = options;
   }
 
-  addressOf({ settings }: Instance, request: FastifyRequest<object>): Uint8Array {
+  addressOf({ settings }: Instance, request: ClientTraces): Uint8Array {
     return this.addressUnder(settings.current, request);
   }
 
   /** As {@link addressOf}, before it is known whether the instance is open: its settings say which headers proxies write. */
-  addressBefore(entry: InstanceEntry | null, request: FastifyRequest<object>): Uint8Array {
+  addressBefore(entry: InstanceEntry | null, request: ClientTraces): Uint8Array {
     const loan = entry === null ? undefined : this.#options.instances.borrowOpen(entry.id);
-    if (loan === undefined) return peerAddress(request.raw.socket);
+    if (loan === undefined) return request.peer;
     loan.release();
     return this.addressOf(loan.instance, request);
   }
 
   /** As {@link addressOf}, but under these settings instead of those in force. */
-  addressUnder({ trustedProxy: settings }: Settings, request: FastifyRequest<object>): Uint8Array {
-    return clientAddress(request.raw, { proxies: this.#options.trustedProxies, settings });
+  addressUnder({ trustedProxy: settings }: Settings, request: ClientTraces): Uint8Array {
+    return clientAddress(request, { proxies: this.#options.trustedProxies, settings });
   }
 
   /** Throws forbidden, too_many_requests. Returns a promise only where the count is shared with other nodes. */
-  admit(route: InstanceRoute, { instance, caller, request }: CountedRequest): Promise<void> | undefined {
+  admit(route: LabelledRoute, { instance, caller, request }: CountedRequest): Promise<void> | undefined {
     // The operator is at no address.
     if (caller.kind === 'superuser' && caller.isOperator !== true)
       this.requireSuperuserPlace(instance, request);
     if (caller.kind === 'superuser' || !instance.settings.current.rateLimits.enabled) return undefined;
-    // In Fastify all path parameters are strings.
-    const params = request.params as Readonly<Record<string, string>>;
-    const labels = rateLimitLabels(route, { method: request.method, params }, instance.collections);
+    const labels = rateLimitLabels(route, request, instance.collections);
     const quota = this.count({ instance, caller, request }, labels);
     if (quota instanceof Promise) return quota.then((count) => applyQuota(count, request));
     applyQuota(quota, request);
@@ -95,14 +92,14 @@ export class Admission {
   }
 
   /** Throws forbidden when the settings do not let superusers act or sign in from the client's address. */
-  requireSuperuserPlace(instance: Instance, request: FastifyRequest<object>): void {
+  requireSuperuserPlace(instance: Instance, request: ClientTraces): void {
     const { superuserIPs } = instance.settings.current;
     if (superuserIPs.length === 0 || isInRanges(this.addressOf(instance, request), superuserIPs)) return;
     throw new AppError('forbidden', 'You are not allowed to perform this request.');
   }
 
   /** As {@link requireSuperuserPlace}, when this collection is that of the superusers; else does nothing. */
-  requirePlaceOf(instance: Instance, collection: string, request: FastifyRequest<object>): void {
+  requirePlaceOf(instance: Instance, collection: string, request: ClientTraces): void {
     if (instance.collections.find(collection)?.name === superusersName)
       this.requireSuperuserPlace(instance, request);
   }
@@ -140,9 +137,21 @@ export class Admission {
       return await this.#signIns.run(attempt, runOnce);
     } catch (error) {
       // The sign-in audits its own errors, with the account.
-      if (!isAdmitted && error instanceof AppError) auditRefusal({ instance, request }, collection.id, error);
+      if (!isAdmitted && error instanceof AppError)
+        this.#auditRefusal({ instance, request }, collection.id, error);
       throw error;
     }
+  }
+
+  #auditRefusal(
+    { instance, request }: Omit<CountedRequest, 'caller'>,
+    collection: string,
+    { code }: AppError,
+  ): void {
+    const reason = code === 'too_many_requests' ? 'too many' : 'place';
+    const entry = { action: 'sign-in', outcome: 'refused', collection, details: { reason } } as const;
+    const addressOf = (): Uint8Array => this.addressOf(instance, request);
+    instance.audit.note(ruleInput(request, { caller: guest, addressOf }), entry);
   }
 }
 
@@ -151,18 +160,8 @@ function cut(identity: string): string {
 }
 
 /** Throws too_many_requests. */
-function applyQuota(quota: Quota | undefined, request: FastifyRequest<object>): void {
+function applyQuota(quota: Quota | undefined, { report }: InstanceRequest): void {
   if (quota === undefined) return;
-  request.rateLimitHeaders = rateLimitHeaders(quota);
+  report.rateLimitHeaders = rateLimitHeaders(quota);
   if (quota.isExceeded) throw tooManyRequests(quota.resetSeconds);
-}
-
-function auditRefusal(
-  { instance, request }: Omit<CountedRequest, 'caller'>,
-  collection: string,
-  { code }: AppError,
-): void {
-  const reason = code === 'too_many_requests' ? 'too many' : 'place';
-  const entry = { action: 'sign-in', outcome: 'refused', collection, details: { reason } } as const;
-  instance.audit.note(ruleInput(request, guest), entry);
 }

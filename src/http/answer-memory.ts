@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { busy } from '../base/errors.ts';
 import type { Share } from '../base/fair-line.ts';
 import type { Holding, Ledger } from '../base/ledger.ts';
-import type { RowMemory } from '../query/list-query.ts';
+import type { ReservedMemory } from './instance-request.ts';
 
 /** A text takes up to two bytes for each character; and what was dropped is free only some time later, as much again at most. */
 const bytesPerCharacter = 2;
@@ -11,7 +11,7 @@ const bytesPerCharacter = 2;
  * The memory of one answer in the shared ledger: admitted before rows are read, and held until the client has received the answer or its
  * connection has ended.
  */
-export class AnswerMemory implements RowMemory {
+export class AnswerMemory implements ReservedMemory {
   readonly #ledger: Ledger;
   readonly #share: Share;
   #holding: Holding | undefined;

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyRequest } from 'fastify';
 import { assert } from '../base/assert.ts';
 import { type Cidr, isInCidr, readIpAddress } from '../base/ip-address.ts';
 import { defaultSlug } from '../instances/instance-directory.ts';
@@ -8,6 +7,13 @@ import type { Instance } from '../instances/instance.ts';
 import { loopbackRanges } from '../network/address-guard.ts';
 import type { Settings } from '../settings/settings.ts';
 import { onConnection } from './connections.ts';
+
+/** What tells who a client is. */
+export interface ClientTraces {
+  /** The address at the other end of the connection. */
+  readonly peer: Uint8Array;
+  readonly headers: IncomingHttpHeaders;
+}
 
 export interface ProxyTrust {
   /** Addresses of the operator's own proxies: headers of any other peer are ignored. */
@@ -22,14 +28,14 @@ const usualHeaders = ['x-forwarded-for'];
  * Returns the address of the client: the peer of the connection or, where that is one of the operator's proxies, the right-most
  * address in its header that is not. The client may have written anything to the left of that one itself.
  */
-export function clientAddress(request: IncomingMessage, { proxies, settings }: ProxyTrust): Uint8Array {
-  const peer = peerAddress(request.socket);
+export function clientAddress(
+  { peer, headers }: ClientTraces,
+  { proxies, settings }: ProxyTrust,
+): Uint8Array {
   const isProxy = (address: Uint8Array): boolean => proxies.some((range) => isInCidr(address, range));
   if (!isProxy(peer)) return peer;
   const names = settings.headers.length === 0 ? usualHeaders : settings.headers;
-  const header = names
-    .map((name) => request.headers[name.toLowerCase()])
-    .find((value) => value !== undefined);
+  const header = names.map((name) => headers[name.toLowerCase()]).find((value) => value !== undefined);
   if (header === undefined) return peer;
   const hops = [header]
     .flat()
@@ -72,6 +78,11 @@ export function peerAddress(socket: Socket): Uint8Array {
   return address;
 }
 
+/** What a request tells of its client. */
+export function tracesOf({ socket, headers }: IncomingMessage): ClientTraces {
+  return { peer: peerAddress(socket), headers };
+}
+
 const proxyHeaders = ['X-Forwarded-For', 'X-Real-IP', 'CF-Connecting-IP', 'Fly-Client-IP', 'True-Client-IP'];
 
 /** Returns the name of a header of a request that usually only proxies write, or undefined. */
@@ -83,8 +94,11 @@ export function findProxyHeader(headers: IncomingHttpHeaders): string | undefine
  * True for a request of a superuser that most likely comes from who runs the server: to the default instance, from the same machine
  * and through no proxy. It decides only whether a refusal names the flag that would lift it, and must never permit anything.
  */
-export function isFromOperator(instance: Instance, request: FastifyRequest<object>): boolean {
-  if (instance.slug !== defaultSlug || findProxyHeader(request.headers) !== undefined) return false;
-  const address = request.server.admission.addressOf(instance, request);
+export function isFromOperator(
+  { slug }: Instance,
+  headers: IncomingHttpHeaders,
+  address: Uint8Array,
+): boolean {
+  if (slug !== defaultSlug || findProxyHeader(headers) !== undefined) return false;
   return loopbackRanges.some((range) => isInCidr(address, range));
 }

@@ -144,8 +144,9 @@ async function contentOf(
   { whole, range, isHead, length }: Extent,
 ): Promise<Content> {
   if (isHead || length === 0) return { length };
-  if (whole === undefined) return { length, body: await open(store, key, range) };
-  return { length, body: range === undefined ? whole : whole.subarray(range.first, range.last + 1) };
+  if (whole === undefined) return { length, body: await open(store, key, range), isFile: true };
+  const body = range === undefined ? whole : whole.subarray(range.first, range.last + 1);
+  return { length, body, isFile: true };
 }
 
 function rangeText({ first, last }: ByteRange, size: number): string {
@@ -174,7 +175,7 @@ function severalParts(file: FileToSend, ranges: readonly ByteRange[], { type, wh
   };
   return {
     status: 206,
-    content: { length, body: Readable.from(write(), { objectMode: false }) },
+    content: { length, body: Readable.from(write(), { objectMode: false }), isFile: true },
     headers: { 'content-type': `multipart/byteranges; boundary=${boundary}` },
   };
 }

@@ -1,15 +1,16 @@
 import { Readable } from 'node:stream';
-import type { FastifyRequest } from 'fastify';
 import { AppError } from '../base/errors.ts';
 import {
   decodeUtf8,
   isJsonObject,
+  type JsonLimits,
   jsonLimits,
   type JsonObject,
   parseJson,
   withoutByteOrderMark,
 } from '../base/json.ts';
 import { httpLimits } from './connections.ts';
+import type { InstanceRequest } from './instance-request.ts';
 import { type FormEntry, parseMultipart } from './parse-multipart.ts';
 
 const { formFieldsMax } = httpLimits;
@@ -17,21 +18,28 @@ const { formFieldsMax } = httpLimits;
 /** A form's way to send values with types: each part of this name is a JSON object. */
 const payloadName = '@jsonPayload';
 
+/** The part of a route that decides which values the fields of a form are. */
+export interface FormValues {
+  /** Limits of its bodies, where they are others than the default. */
+  readonly jsonLimits?: JsonLimits;
+  /** Its fields are texts: a password of digits is no number. */
+  readonly formValues?: 'texts';
+}
+
 /** The parser of a form takes this much at a time: a refused one costs no more. */
 const sliceBytes = 16 * 1024;
 
 /** Returns a form that takes no files as the JSON object that it stands for. Throws bad_request for an invalid form and for files. */
-export async function parseForm(bytes: Buffer, request: FastifyRequest): Promise<JsonObject> {
+export async function parseForm(
+  bytes: Buffer,
+  request: Pick<InstanceRequest, 'headers' | 'query'>,
+  values: FormValues,
+): Promise<JsonObject> {
   const contentType = request.headers['content-type'] ?? '';
   if (!/^multipart/i.test(contentType))
-    return formObject([...parseUrlencoded(bytes), ...parametersOf(request)], request);
+    return formObject([...parseUrlencoded(bytes), ...request.query], values);
   const entries = await parseMultipart(Readable.from(slicesOf(bytes)), contentType);
-  return formObject([...parametersOf(request), ...entries], request);
-}
-
-/** Parameters of the query, which count as fields of a form, as they do in the reference. */
-export function parametersOf({ query }: FastifyRequest): readonly FormEntry[] {
-  return query instanceof URLSearchParams ? [...query] : [];
+  return formObject([...request.query, ...entries], values);
 }
 
 function* slicesOf(bytes: Buffer): Iterable<Buffer> {
@@ -43,12 +51,14 @@ function* slicesOf(bytes: Buffer): Iterable<Buffer> {
  * number are one, a name that is sent several times has an array, and the members of each `@jsonPayload` replace those of the same
  * name. Throws bad_request.
  */
-export function formObject(entries: readonly FormEntry[], request: FastifyRequest): JsonObject {
-  const { config } = request.routeOptions;
-  const toValue = config.formValues === 'texts' ? (text: string): string => text : inferred;
+export function formObject(
+  entries: readonly FormEntry[],
+  { formValues, jsonLimits: own }: FormValues,
+): JsonObject {
+  const toValue = formValues === 'texts' ? (text: string): string => text : inferred;
   const payloads = entries.filter(([name]) => name === payloadName).map(([, text]) => text);
   // Each gets its share, or many payloads could hold many times the values that one body may.
-  const limits = config.jsonLimits ?? jsonLimits;
+  const limits = own ?? jsonLimits;
   const count = Math.max(1, payloads.length);
   const share = {
     ...limits,

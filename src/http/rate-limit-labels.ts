@@ -1,5 +1,13 @@
 import type { CollectionFinder } from '../collections/collection-store.ts';
-import { fillPath, type InstanceRoute } from './route.ts';
+import { fillPath } from './path-patterns.ts';
+
+/** The part of a route that names it in rate limits. */
+export interface LabelledRoute {
+  /** All of its paths, with `:name` for parameters. */
+  readonly paths: readonly string[];
+  /** Names by which rate limits call it, whatever its path: `*:auth`. */
+  readonly actions?: readonly string[];
+}
 
 export interface RoutedRequest {
   readonly method: string;
@@ -11,7 +19,7 @@ export interface RoutedRequest {
  * own name, so that another spelling of the path, the collection's id or an alias does not evade a rule.
  */
 export function rateLimitLabels(
-  { paths, actions = [] }: Pick<InstanceRoute, 'paths' | 'actions'>,
+  { paths, actions = [] }: LabelledRoute,
   { method, params }: RoutedRequest,
   collections: CollectionFinder,
 ): readonly string[] {

@@ -7,7 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { eventually } from '../../test/support/eventually.ts';
 import { Ledger } from '../base/ledger.ts';
-import { readBody } from './body.ts';
+import { readBody } from './read-body.ts';
 import { httpLimits } from './connections.ts';
 import { UnfinishedBodies } from './unfinished-bodies.ts';
 

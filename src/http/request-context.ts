@@ -1,8 +1,6 @@
-import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../access/caller.ts';
 import { type RuleInput, shareOf } from '../access/rule-input.ts';
 import type { WorkAfterAnswer } from '../auth/account-request.ts';
-import { assert } from '../base/assert.ts';
 import { AppError, busy } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Uploads } from '../files/uploads.ts';
@@ -15,6 +13,7 @@ import type { NetworkPolicy } from '../network/address-guard.ts';
 import { type ListQuery, parseListQuery, type QueryReader } from '../query/list-query.ts';
 import { parseFields } from '../query/projection.ts';
 import { Pauses } from '../base/pieces.ts';
+import { clientKey } from '../limits/rate-limiter.ts';
 import { projectTexts } from '../query/project-texts.ts';
 import { listTexts, type ListPage } from '../query/run-list.ts';
 import {
@@ -30,10 +29,10 @@ import type { Reserve } from '../storage/data-home.ts';
 import type { Transaction, WriteOptions } from '../storage/database.ts';
 import type { StorageFault } from '../storage/storage-health.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
-import { type Answer, answerMemory, projectedInTurns } from './answer.ts';
-import type { AnswerMemory } from './answer-memory.ts';
-import { bodyOf } from './body.ts';
-import { queryOf } from './request.ts';
+import type { Admission } from './admission.ts';
+import { type Answer, projectedInTurns } from './answer.ts';
+import type { InstanceRequest, ReservedMemory } from './instance-request.ts';
+import { objectOf } from './parse-body.ts';
 import { ruleInput } from './rule-input.ts';
 import type { ServiceMetrics } from './service-metrics.ts';
 
@@ -42,6 +41,8 @@ export type Readiness = 'ready' | 'stopping' | 'outdated' | StorageFault;
 
 /** What routes use of the process. */
 export interface Services {
+  /** Asked before every operation. */
+  readonly admission: Admission;
   readonly directory: InstanceDirectory;
   readonly instances: OpenInstances;
   readonly dispatcher: Dispatcher;
@@ -66,15 +67,14 @@ export interface Services {
 /** A request as the handler of a route sees it. */
 export class ServiceContext {
   readonly services: Services;
-  readonly request: FastifyRequest;
+  readonly query: QueryReader;
+  /** The instance that the request addresses, whether or not the route is about it; undefined where it addresses none. */
+  readonly instanceId: string | undefined;
 
-  constructor(services: Services, request: FastifyRequest) {
+  constructor(services: Services, query: QueryReader, instanceId: string | undefined) {
     this.services = services;
-    this.request = request;
-  }
-
-  get query(): QueryReader {
-    return queryOf(this.request);
+    this.query = query;
+    this.instanceId = instanceId;
   }
 
   /** Answers JSON text, of which `fields` of the query may ask for some members only. */
@@ -89,20 +89,36 @@ export class ServiceContext {
   }
 }
 
-/** A request to an instance, with its caller. */
-export class RequestContext<Params = object> extends ServiceContext {
+/** What is known of a request to an instance once it is admitted. */
+export interface AdmittedRequest {
   readonly instance: Instance;
   readonly caller: Caller;
+  /** As JSON; undefined where there is none. */
+  readonly body?: unknown;
+  /** The files of the request; undefined where it can have none. */
+  readonly uploads?: Uploads | undefined;
+}
+
+/** A request to an instance, with its caller. */
+export class RequestContext<Params = object> extends ServiceContext {
+  readonly request: InstanceRequest;
+  readonly instance: Instance;
+  readonly caller: Caller;
+  readonly #body: unknown;
+  readonly #uploads: Uploads | undefined;
   #input: RuleInput | undefined;
 
   constructor(
     services: Services,
-    request: FastifyRequest,
-    { instance, caller }: { readonly instance: Instance; readonly caller: Caller },
+    request: InstanceRequest,
+    { instance, caller, body, uploads }: AdmittedRequest,
   ) {
-    super(services, request);
+    super(services, request.query, request.entry.id);
+    this.request = request;
     this.instance = instance;
     this.caller = caller;
+    this.#body = body;
+    this.#uploads = uploads;
   }
 
   get params(): Params {
@@ -112,12 +128,18 @@ export class RequestContext<Params = object> extends ServiceContext {
 
   /** The body as an object. Throws bad_request when it is JSON of another kind. */
   get body(): JsonObject {
-    return bodyOf(this.request);
+    return objectOf(this.#body);
+  }
+
+  /** The address of the client, by the settings of the instance. */
+  get address(): Uint8Array {
+    return this.services.admission.addressOf(this.instance, this.request);
   }
 
   /** What rules and the audit log may know of the request. */
   get input(): RuleInput {
-    return (this.#input ??= ruleInput(this.request, this.caller));
+    const addressOf = (): Uint8Array => this.address;
+    return (this.#input ??= ruleInput(this.request, { caller: this.caller, body: this.#body, addressOf }));
   }
 
   /** The query as that of a list. Throws bad_request. */
@@ -145,8 +167,8 @@ export class RequestContext<Params = object> extends ServiceContext {
   }
 
   /** The memory of the answer, for rows that are read for it. */
-  get memory(): AnswerMemory {
-    return answerMemory(this.request);
+  get memory(): ReservedMemory {
+    return this.request.memoryFor(clientKey(this.address));
   }
 
   /**
@@ -154,8 +176,8 @@ export class RequestContext<Params = object> extends ServiceContext {
    * again. Files of the request are in their places before it runs.
    */
   async write(work: WriteWork, options: WriteOptions = {}): Promise<Answer> {
-    const { uploads } = this.request;
-    if (uploads !== null && uploads.hasPlaces) return this.#writeWithFiles(work, uploads, options);
+    const uploads = this.#uploads;
+    if (uploads?.hasPlaces === true) return this.#writeWithFiles(work, uploads, options);
     const key = this.request.headers['idempotency-key'];
     if (key === undefined) return this.instance.database.write(work, options);
     return (await this.#writeOnce(work, this.#idempotent(key), options)).answer;
@@ -173,8 +195,7 @@ export class RequestContext<Params = object> extends ServiceContext {
 
   /** Whether the write also changes rows of its files or of its key, which no work that shares a transaction may. */
   get #isAlone(): boolean {
-    const { uploads, headers } = this.request;
-    return uploads?.hasPlaces === true || headers['idempotency-key'] !== undefined;
+    return this.#uploads?.hasPlaces === true || this.request.headers['idempotency-key'] !== undefined;
   }
 
   async #writeWithFiles(work: WriteWork, uploads: Uploads, options: WriteOptions): Promise<Answer> {
@@ -199,10 +220,18 @@ export class RequestContext<Params = object> extends ServiceContext {
 
   #idempotent(key: string | string[]): IdempotentRequest {
     const { instance, caller, request } = this;
-    const { method, body, headers } = request;
-    const [path = '', ...query] = (request.raw.url ?? '').split('?');
+    const { method, headers, url } = request;
+    const [path = '', ...query] = url.split('?');
     const ifMatch = headers['if-match'];
-    const parts = { sealer: instance.sealer, caller, method, path, query: query.join('?'), ifMatch, body };
+    const parts = {
+      sealer: instance.sealer,
+      caller,
+      method,
+      path,
+      query: query.join('?'),
+      ifMatch,
+      body: this.#body,
+    };
     return idempotentRequest(String(key), parts);
   }
 
@@ -226,8 +255,7 @@ export class RequestContext<Params = object> extends ServiceContext {
   /** Queues work for after the answer, and keeps the instance open for it. Returns false, and does nothing, when the queue is full. */
   async runAfterAnswer(work: WorkAfterAnswer): Promise<boolean> {
     const { instances, mailer } = this.services;
-    const entry = this.request.instanceEntry;
-    assert(entry !== null, 'a request of an operation has an instance');
+    const { entry } = this.request;
     const loan = await instances.borrow(entry);
     // Without its signal: the work is done whether or not the client waits for the answer.
     const { address } = shareOf(entry.id, this.input);

@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../base/errors.ts';
 import { defaultSlug, type InstanceDirectory, type InstanceEntry } from '../instances/instance-directory.ts';
-import type { QueryReader } from '../query/list-query.ts';
 
 const headerLinesMax = 100;
 
@@ -136,7 +135,7 @@ export function parseQueryString(text: string): Record<string, unknown> {
   return (text === '' ? empty : new URLSearchParams(text)) as unknown as Record<string, unknown>;
 }
 
-export function queryOf(request: FastifyRequest): QueryReader {
+export function queryOf(request: FastifyRequest): URLSearchParams {
   // Where no route was found, another parser has parsed the query.
   return request.query instanceof URLSearchParams ? request.query : empty;
 }

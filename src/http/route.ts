@@ -1,8 +1,9 @@
 import type { KeyScope } from '../access/caller.ts';
-import type { JsonLimits } from '../base/json.ts';
 import type { Answer } from './answer.ts';
 import type { EndpointKeyUse } from './endpoint-keys.ts';
 import type { OperationParts } from './schemas/operation.ts';
+import type { BodyValues } from './parse-body.ts';
+import type { LabelledRoute } from './rate-limit-labels.ts';
 import type { FormPlan } from './receive-form.ts';
 import type { RequestContext, ServiceContext } from './request-context.ts';
 
@@ -13,7 +14,8 @@ import type { RequestContext, ServiceContext } from './request-context.ts';
  */
 export type Route = InstanceRoute | ServiceRoute;
 
-export interface InstanceRoute<Params = object> extends Address, Omit<OperationParts, 'isOutsideInstances'> {
+export interface InstanceRoute<Params = object>
+  extends Address, BodyValues, Omit<LabelledRoute, 'paths'>, Omit<OperationParts, 'isOutsideInstances'> {
   readonly kind: 'instance';
   /** The scope that lets an API key use it. Every key may use a route under `any`, which shows it what a guest sees, or more if its scopes allow. */
   readonly scope: KeyScope | 'any';
@@ -21,16 +23,10 @@ export interface InstanceRoute<Params = object> extends Address, Omit<OperationP
   readonly endpointKeys?: EndpointKeyUse;
   /** The same for an account that may have endpoints of its own, where that is not what such a key may do. */
   readonly owners?: EndpointKeyUse;
-  /** Names by which rate limits call it, whatever its path: `*:auth`. */
-  readonly actions?: readonly string[];
   /** It needs the current definitions and settings, whichever node changed them last. */
   readonly isCurrent?: boolean;
-  /** Limits of its bodies, where they are others than the default. */
-  readonly jsonLimits?: JsonLimits;
   /** Its forms may hold files: what it takes of one. Throws what can be refused before anything of it is read. */
   planForm?(context: FormContext<Params>): FormPlan | Promise<FormPlan>;
-  /** Its members are texts: a password of digits in a form is no number. */
-  readonly formValues?: 'texts';
   handle(context: RequestContext<Params>): Answer | Promise<Answer>;
 }
 
@@ -80,25 +76,4 @@ type ServiceParts = Omit<ServiceRoute, 'kind' | 'paths' | 'isOutsideInstances'> 
 /** Makes a route about the process. */
 export function serviceRoute({ path, ...rest }: ServiceParts): ServiceRoute {
   return { ...rest, kind: 'service', paths: [path], isOutsideInstances: true };
-}
-
-/** Returns the path with values in place of its parameters. */
-export function fillPath(path: string, valueOf: (name: string) => string): string {
-  return path.replaceAll(/:(\w+)/g, (_, name: string) => valueOf(name));
-}
-
-/** Returns what tells the methods of a path, or undefined for one that no route has: that is a 404, a known path a 405. */
-export function methodFinder(routes: readonly Route[]): (path: string) => readonly string[] | undefined {
-  const patterns = routes.flatMap(({ method, paths }) =>
-    // Our paths have no other patterns than parameters.
-    paths.map((path) => ({
-      pattern: new RegExp(`^${fillPath(path.replaceAll('.', '\\.'), () => '[^/]+')}$`),
-      methods: method === 'GET' ? [method, 'HEAD'] : [method],
-    })),
-  );
-  return (path) => {
-    const matches = patterns.filter(({ pattern }) => pattern.test(path));
-    if (matches.length === 0) return undefined;
-    return [...new Set(['OPTIONS', ...matches.flatMap(({ methods }) => methods)])].toSorted();
-  };
 }

@@ -10,6 +10,8 @@ export interface Content {
   readonly length: number;
   /** A stream has not been read from yet. Absent for a HEAD. */
   readonly body?: Uint8Array | Readable | undefined;
+  /** Whether it is a stored file, whose bytes are counted apart. */
+  readonly isFile?: true;
 }
 
 export interface ContentHead {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { keyScopes } from '../../src/access/caller.ts';
-import { fillPath } from '../../src/http/route.ts';
+import { fillPath } from '../../src/http/path-patterns.ts';
 import { routes as allRoutes } from '../../src/http/server/routes.ts';
 import { makeKey } from '../support/make-key.ts';
 import { routerTable } from '../support/router-table.ts';

@@ -20,7 +20,8 @@ import { jobSchemas } from '../routes/jobs.ts';
 import { replaySchemas } from '../routes/replays.ts';
 import { ruleSchemas } from '../routes/rules.ts';
 import { settingsSchemas } from '../routes/settings.ts';
-import { fillPath, type Route } from '../route.ts';
+import { fillPath } from '../path-patterns.ts';
+import type { Route } from '../route.ts';
 import { errorSchemas, headers, operation, parameters, refusalResponses } from '../schemas/operation.ts';
 import type { OpenApiDocument, PathItem, Paths } from '../schemas/schema.ts';
 

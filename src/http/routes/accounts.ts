@@ -116,14 +116,21 @@ async function confirm(context: AccountContext, take: typeof confirmVerification
 /** As {@link accountRequest}. Throws too_many_requests when the client has requested too many mails; `member` of the body has the address. */
 async function admitMail(context: AccountContext, member: 'email' | 'newEmail'): Promise<AccountRequest> {
   const mailRequest = accountRequest(context);
-  await context.request.server.admission.admitMail(context, ownMember(mailRequest.body, member));
+  await context.services.admission.admitMail(context, ownMember(mailRequest.body, member));
   return mailRequest;
 }
 
 /** Reads an account request. Throws forbidden for one about superusers from an address that they may not come from. */
-function accountRequest({ request, instance, params, input, body }: AccountContext): AccountRequest {
+function accountRequest({
+  services,
+  request,
+  instance,
+  params,
+  input,
+  body,
+}: AccountContext): AccountRequest {
   const { collection } = params;
-  request.server.admission.requirePlaceOf(instance, collection, request);
+  services.admission.requirePlaceOf(instance, collection, request);
   return { collection, input, body };
 }
 

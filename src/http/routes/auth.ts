@@ -15,7 +15,6 @@ import { emptyAnswer, jsonAnswer } from '../schemas/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import type { RequestContext } from '../request-context.ts';
 import { route } from '../route.ts';
-import { ruleInput } from '../rule-input.ts';
 
 const answers = { 200: jsonAnswer('Signed in.', schemaReference('SignedIn')) };
 
@@ -64,10 +63,10 @@ export const authRoutes = [
     summary: 'Sign in with a password',
     body: schemaReference('Credentials'),
     handle: async (context) => {
-      const { request, instance, body, input } = context;
+      const { services, request, instance, body, input } = context;
       const { collection } = context.params;
       const guard: PasswordSignIn['guard'] = (named, run) =>
-        request.server.admission.signIn({ instance, request }, { collection, ...named }, run);
+        services.admission.signIn({ instance, request }, { collection, ...named }, run);
       const result = await signIn(instance, { ...input, body }, { collection, guard });
       return answerSignIn(context, result);
     },
@@ -80,11 +79,11 @@ export const authRoutes = [
     summary: 'Sign in with a one-time password',
     body: schemaReference('OneTimePassword'),
     handle: async (context) => {
-      const { request, instance, body, input } = context;
+      const { request, instance, address, body, input } = context;
       const { collection } = context.params;
-      const { admission } = request.server;
+      const { admission } = context.services;
       const named = { collection, identity: ownMember(body, 'otpId') };
-      const from = { collection, address: admission.addressOf(instance, request) };
+      const from = { collection, address };
       const result = await admission.signIn({ instance, request }, named, () =>
         signInWithOneTimePassword(instance, { ...input, body }, from),
       );
@@ -150,9 +149,8 @@ export const authRoutes = [
 async function answerSignIn(context: RequestContext, result: SignInResult): Promise<Answer> {
   if (result.kind === 'second factor')
     return context.answer(JSON.stringify({ mfaId: result.mfaId }), { status: 401, headers: notStored });
-  const { request, instance } = context;
+  const { request, address } = context;
   const { signedIn } = result;
-  const address = request.server.admission.addressOf(instance, request);
   const work = recordSignInOrigin(signedIn, { address, userAgent: request.headers['user-agent'] ?? '' });
   if (work !== undefined) await context.runAfterAnswer(work);
   return answerSignedIn(context, signedIn);
@@ -160,9 +158,9 @@ async function answerSignIn(context: RequestContext, result: SignInResult): Prom
 
 /** Answers with the account as the account itself may see it, and its token. */
 async function answerSignedIn(context: RequestContext, signedIn: SignedIn): Promise<Answer> {
-  const { instance, request } = context;
+  const { instance } = context;
   const { collection, record, token } = signedIn;
-  const input = ruleInput(request, callerOf(collection, String(valueOf(record, 'id'))));
+  const input = { ...context.input, caller: callerOf(collection, String(valueOf(record, 'id'))) };
   const [json = ''] = await withCurrentDefinitions(() => presentRecords({ instance, input }, [record]));
   return context.answer(`{"record":${json},"token":${JSON.stringify(token)}}`, { headers: notStored });
 }

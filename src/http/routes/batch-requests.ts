@@ -7,7 +7,7 @@ import type { Instance } from '../../instances/instance.ts';
 import type { QueryReader } from '../../query/list-query.ts';
 import { type BatchEntry, type BatchItem, BatchItemFailed, type BatchResult } from '../../records/batch.ts';
 import { answerBytesMax, answerTooLarge, type Reader } from '../../storage/database.ts';
-import type { CountedRequest } from '../admission.ts';
+import type { Admission, CountedRequest } from '../admission.ts';
 import { checkFields, projected } from '../answer.ts';
 import { httpLimits } from '../connections.ts';
 import { errorEnvelope } from '../error-response.ts';
@@ -143,9 +143,13 @@ function invalid(problem: FieldError): AppError {
   return new AppError('bad_request', 'Invalid batch request data.', { details: { requests: problem } });
 }
 
+interface LimitedRequest extends CountedRequest {
+  readonly services: { readonly admission: Admission };
+}
+
 /** Counts each item of a batch as if it had come alone. An item over its limit is replaced by a refusal, which fails in its turn. */
 export async function limitBatch(
-  counted: CountedRequest,
+  counted: LimitedRequest,
   entries: readonly BatchEntry[],
 ): Promise<readonly BatchEntry[]> {
   if (!counted.instance.settings.current.rateLimits.enabled) return entries;
@@ -153,7 +157,7 @@ export async function limitBatch(
   return Promise.all(entries.map((entry) => limitEntry(counted, entry)));
 }
 
-async function limitEntry(counted: CountedRequest, entry: BatchEntry): Promise<BatchEntry> {
+async function limitEntry(counted: LimitedRequest, entry: BatchEntry): Promise<BatchEntry> {
   const { item, input } = entry;
   if (item.kind === 'refused') return entry;
   const { collection } = item;
@@ -165,7 +169,7 @@ async function limitEntry(counted: CountedRequest, entry: BatchEntry): Promise<B
   const actions = item.kind === 'upsert' ? ['create', 'update'] : [item.kind];
   const { collections } = counted.instance;
   const labels = rateLimitLabels({ paths, actions }, { method: input.method, params }, collections);
-  const quota = await counted.request.server.admission.count(counted, labels);
+  const quota = await counted.services.admission.count(counted, labels);
   if (quota?.isExceeded !== true) return entry;
   return { input, item: { kind: 'refused', error: tooManyRequests(quota.resetSeconds) } };
 }

@@ -9,7 +9,7 @@ import {
   readBatchRequests,
   toBatchError,
 } from './batch-requests.ts';
-import { tooLarge } from '../body.ts';
+import { tooLarge } from '../read-body.ts';
 import { batchForm } from '../form-plans.ts';
 import { jsonAnswer } from '../schemas/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';

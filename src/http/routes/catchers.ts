@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify';
 import { toTimestamp } from '../../base/timestamp.ts';
 import {
   type Catcher,
@@ -13,6 +12,7 @@ import {
   readRequests,
 } from '../../endpoints/catchers.ts';
 import { nothing } from '../answer.ts';
+import type { InstanceRequest } from '../instance-request.ts';
 import { emptyAnswer, jsonAnswer } from '../schemas/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
@@ -82,34 +82,21 @@ export const catcherRoutes = [
     handle: async ({ instance, params, request }) => {
       const catcher = getCatcher(instance, params.id);
       await keepRequest(instance, catcher, requestOf(request));
-      const { status = 200 } = catcherOfUrl(instance.sealer, urlOf(request)) ?? {};
+      const { status = 200 } = catcherOfUrl(instance.sealer, request.fullUrl) ?? {};
       return { status };
     },
   }),
 ];
 
-function catcherView(catcher: Catcher, request: FastifyRequest): object {
+function catcherView(catcher: Catcher, { fullUrl }: InstanceRequest): object {
   const { id, expires } = catcher;
-  const { originalUrl } = request;
-  const prefix = originalUrl.slice(0, originalUrl.indexOf('/api/webhooks/catchers'));
-  return {
-    id,
-    url: `${request.protocol}://${request.host}${prefix}${catcherPath(catcher)}`,
-    expires: toTimestamp(expires),
-  };
+  const prefix = fullUrl.slice(0, fullUrl.indexOf('/api/webhooks/catchers'));
+  return { id, url: `${prefix}${catcherPath(catcher)}`, expires: toTimestamp(expires) };
 }
 
-function urlOf({ protocol, host, originalUrl }: FastifyRequest): string {
-  return `${protocol}://${host}${originalUrl}`;
-}
-
-function requestOf({ method, headers, body }: FastifyRequest): CatcherRequest {
+function requestOf({ method, headers, bytes = Buffer.alloc(0) }: InstanceRequest): CatcherRequest {
   const texts = Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')] as const);
-  return {
-    method,
-    headers: Object.fromEntries(texts),
-    body: body instanceof Uint8Array ? body : new Uint8Array(0),
-  };
+  return { method, headers: Object.fromEntries(texts), body: bytes };
 }
 
 const text: Schema = { type: 'string' };

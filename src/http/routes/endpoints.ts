@@ -242,7 +242,7 @@ function warningsOf(
 }
 
 /** Audits each change in its transaction. Only names of members are recorded, as headers and the query of a URL may be secret. */
-export function savingOf({ instance, request, caller, input }: RequestContext): EndpointSaving {
+export function savingOf({ instance, request, address, caller, input }: RequestContext): EndpointSaving {
   const { database, endpoints, clock, dueClock, collections, sealer, settings } = instance;
   return {
     database,
@@ -253,7 +253,7 @@ export function savingOf({ instance, request, caller, input }: RequestContext): 
     dueClock,
     collections,
     caller,
-    isForOperator: reachedEndpoints(caller) === null && isFromOperator(instance, request),
+    isForOperator: reachedEndpoints(caller) === null && isFromOperator(instance, request.headers, address),
     onChange: async (tx, { before, after }) => {
       const action = actionOf(before, after);
       const host = new URL((after ?? before)?.url ?? '').host;

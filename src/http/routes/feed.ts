@@ -43,7 +43,7 @@ export const feedRoutes = [
       if (feedQuery.signed !== undefined) requireSigner(caller);
       const json = await readFeed(instance, feedQuery, {
         safeEnd: dispatcher.safeEnd,
-        isOver: () => request.raw.socket.destroyed || readiness() === 'stopping',
+        isOver: () => request.isGone || readiness() === 'stopping',
         version,
       });
       return { status: 200, json, ...(feedQuery.signed !== undefined && { headers: notStored }) };

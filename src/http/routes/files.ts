@@ -50,8 +50,6 @@ export const fileRoutes = [
         isDownload: trueTexts.includes(query.get('download') ?? ''),
       });
       logBreaks(answer, instance.logger);
-      if (answer.content?.body !== undefined)
-        request.server.requestCounts.sentFileBytes += answer.content.length;
       return answer;
     },
   }),
@@ -125,12 +123,12 @@ async function tokenFor({ instance, caller }: RequestContext): Promise<string> {
 
 /** Who reads a protected file: the account of the token in the query, or the API key. No other header tells: an image has none. */
 async function inputOf(context: RequestContext<NamedFile>): Promise<RuleInput> {
-  const { instance, request, input, query } = context;
+  const { services, instance, request, input, query } = context;
   const token = query.get('token') ?? '';
   if (token === '') return { ...input, caller: keyOf(context.caller) };
   const verified = await verifyRecordToken(instance, token, { kind: 'fileToken' });
   const caller = verified === undefined ? guest : callerOf(verified.collection, verified.id);
-  if (caller.kind === 'superuser') request.server.admission.requireSuperuserPlace(instance, request);
+  if (caller.kind === 'superuser') services.admission.requireSuperuserPlace(instance, request);
   return { ...input, caller };
 }
 

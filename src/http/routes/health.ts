@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify';
 import { hasScope } from '../../access/caller.ts';
 import { ipAddressText } from '../../base/ip-address.ts';
 import { fromTimestamp, toTimestamp } from '../../base/timestamp.ts';
@@ -8,7 +7,7 @@ import { findProxyHeader } from '../client-address.ts';
 import { jsonAnswer } from '../schemas/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { storageFaults } from '../../storage/storage-health.ts';
-import type { Readiness } from '../request-context.ts';
+import type { Readiness, RequestContext } from '../request-context.ts';
 import { route, serviceRoute } from '../route.ts';
 
 const common = { method: 'GET', tag: 'health', parameters: ['Fields'] } as const;
@@ -24,12 +23,12 @@ export const healthRoutes = [
     summary: 'Check the instance; superusers get details',
     answers: { 200: jsonAnswer('It is.', healthy) },
     handle: async (context) => {
-      const { services, request, instance, caller } = context;
+      const { services, instance, caller } = context;
       const data =
         caller.kind === 'superuser' && hasScope(caller, 'admin')
           ? {
               ...(await detail(instance, services.version)),
-              ...origin(instance, request),
+              ...origin(context),
               warnings: services.warnings(instance),
             }
           : {};
@@ -57,7 +56,7 @@ export const healthRoutes = [
       }),
     },
     handle: (context) => {
-      const readiness = context.services.readiness(context.request.instanceEntry?.id);
+      const readiness = context.services.readiness(context.instanceId);
       const status = readiness === 'ready' ? 200 : 503;
       const data = status === 200 ? {} : { reason: readiness };
       const json = JSON.stringify({ code: status, message: readinessMessages[readiness], data });
@@ -76,9 +75,9 @@ const readinessMessages: Readonly<Record<Readiness, string>> = {
 };
 
 /** Returns what an operator needs to see whether the right proxies are trusted. */
-function origin(instance: Instance, request: FastifyRequest): object {
+function origin({ request, address }: RequestContext): object {
   return {
-    realIP: ipAddressText(request.server.admission.addressOf(instance, request)),
+    realIP: ipAddressText(address),
     possibleProxyHeader: findProxyHeader(request.headers) ?? '',
   };
 }

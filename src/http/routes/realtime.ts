@@ -1,8 +1,6 @@
-import type { ServerResponse } from 'node:http';
 import { AppError } from '../../base/errors.ts';
 import { ipAddressText } from '../../base/ip-address.ts';
 import { invalidValue } from '../../fields/field-error.ts';
-import type { Connection } from '../../realtime/client.ts';
 import { realtimeLimits } from '../../realtime/apply-subscriptions.ts';
 import { nothing } from '../answer.ts';
 import { emptyAnswer } from '../schemas/operation.ts';
@@ -42,7 +40,7 @@ export const realtimeRoutes = [
           // For nginx, which would keep messages back until it has enough of them.
           'x-accel-buffering': 'no',
         },
-        open: (response) => response.on('close', connect(new ResponseConnection(response))),
+        open: connect,
       };
     },
   }),
@@ -91,39 +89,6 @@ function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }
 
-function addressOf({ instance, request }: RequestContext): string {
-  return ipAddressText(request.server.admission.addressOf(instance, request));
-}
-
-/** Writes to an answer that stays open. A class, as each connection has one: an object with functions of its own takes 800 bytes more. */
-class ResponseConnection implements Connection {
-  readonly #response: ServerResponse;
-
-  constructor(response: ServerResponse) {
-    this.#response = response;
-  }
-
-  write(text: string): void {
-    this.#response.write(text);
-  }
-
-  get unsentBytes(): number {
-    return this.#response.writableLength;
-  }
-
-  drained(): Promise<void> {
-    const response = this.#response;
-    return new Promise((resolve) => {
-      if (!response.writableNeedDrain) return resolve();
-      response.once('drain', resolve).once('close', resolve);
-    });
-  }
-
-  end(): void {
-    this.#response.end();
-  }
-
-  disconnect(): void {
-    this.#response.destroy();
-  }
+function addressOf({ address }: RequestContext): string {
+  return ipAddressText(address);
 }

@@ -52,9 +52,9 @@ export const settingsRoutes = [
     answers,
     refusals: [409, 507],
     handle: async (context) => {
-      const { instance, request, input } = context;
+      const { services, instance, request, input } = context;
       const { database, settings } = instance;
-      const from = (changed: Settings): Uint8Array => request.server.admission.addressUnder(changed, request);
+      const from = (changed: Settings): Uint8Array => services.admission.addressUnder(changed, request);
       const onChange: SettingsChange['onChange'] = async (tx, before, after) => {
         const changed = changedPaths(before, after);
         if (changed.length === 0) return;

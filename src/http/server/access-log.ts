@@ -6,6 +6,7 @@ import { toIsoTimestamp, toTimestamp } from '../../base/timestamp.ts';
 import { cutText, logLimits, maskUrl } from '../../logs/request-log.ts';
 import { peerAddress } from '../client-address.ts';
 import { traceOf } from '../rule-input.ts';
+import { reportOf } from './report-of.ts';
 
 /** Writes a line for each request, for the operator. Instances have logs of their own, for their superusers (logs/request-log.ts). */
 export class AccessLog {
@@ -29,7 +30,9 @@ export class AccessLog {
 /** Never a header or a body, and no value of the query that could be a credential. */
 function membersOf(request: FastifyRequest): Readonly<Record<string, unknown>> {
   const { method } = request.raw;
-  const { caller, instance, instanceEntry, server } = request;
+  const { instanceEntry, server } = request;
+  const report = reportOf(request);
+  const { caller, address } = report;
   return {
     time: toIsoTimestamp(toTimestamp(systemClock.now())),
     type: 'access',
@@ -42,10 +45,8 @@ function membersOf(request: FastifyRequest): Readonly<Record<string, unknown>> {
     callerKind: kindOf(caller),
     caller: caller === null || caller.kind === 'guest' ? '' : caller.id,
     // By the settings of the instance, which say what a proxy writes; of a closed one they are not known.
-    remoteAddress: ipAddressText(
-      instance === null ? peerAddress(request.raw.socket) : server.admission.addressOf(instance, request),
-    ),
-    traceparent: traceOf(request).traceparent,
+    remoteAddress: ipAddressText(address === null ? peerAddress(request.raw.socket) : address()),
+    traceparent: traceOf({ headers: request.headers, report }).traceparent,
   };
 }
 

@@ -3,7 +3,7 @@ import { notFound } from '../../base/errors.ts';
 import type { InstanceEntry } from '../../instances/instance-directory.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
 import { hexDigest } from '../../secrets/digest.ts';
-import { commonHeaders } from '../answer.ts';
+import { commonHeaders } from './send-answer.ts';
 import {
   codingEndings,
   type DashboardCoding,

@@ -1,14 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import type { Caller } from '../../access/caller.ts';
-import type { AppError } from '../../base/errors.ts';
-import type { JsonLimits } from '../../base/json.ts';
 import type { Ledger } from '../../base/ledger.ts';
-import type { Trace } from '../../base/trace-context.ts';
-import type { Uploads } from '../../files/uploads.ts';
 import type { InstanceEntry } from '../../instances/instance-directory.ts';
-import type { Instance } from '../../instances/instance.ts';
 import type { Admission } from '../admission.ts';
 import type { AnswerMemory } from '../answer-memory.ts';
+import type { RequestReport } from '../instance-request.ts';
 import type { CorsHeaders } from './cors.ts';
 import type { RequestCounts, RouteCounts } from '../request-counts.ts';
 import type { UnfinishedBodies } from '../unfinished-bodies.ts';
@@ -29,35 +24,23 @@ export interface RequestMembers {
   startedMs: number;
   /** The instance that the host or the path addresses; null when they address none. */
   instanceEntry: InstanceEntry | null;
-  /** The same instance once it is open; null before. */
-  instance: Instance | null;
-  /** Who makes the request; null until that is known. */
-  caller: Caller | null;
-  /** The trace of the request; null until it is first read. */
-  trace: Trace | null;
+  /** What the host of the instance knows of the request; null until something is to be known. */
+  report: RequestReport | null;
 
   /** Length of the body, once it is parsed. */
   bodyBytes: number;
-  /** Why the body is malformed, or null. Thrown only once caller and collection are known, whose refusals come first. */
-  bodyProblem: AppError | null;
   /** Whether the body is a form that the route has still to read. */
   isFormWaiting: boolean;
   /** Releases the memory of the body; null where there is none. */
   releaseBody: (() => void) | null;
-  /** The files of the request; null where there are none. */
-  uploads: Uploads | null;
 
   /** CORS headers of the answer; null for a request that no web page sent, or one whose origin is not allowed. */
   corsHeaders: CorsHeaders | null;
-  /** How many requests the client has left; null where no rule limits it. */
-  rateLimitHeaders: Readonly<Record<string, string>> | null;
   /** The memory of the answer; null until it is needed. */
   answerMemory: AnswerMemory | null;
 
   /** What counts the request; null until its route is called. */
   routeCounts: RouteCounts | null;
-  /** Whether the request is already in the log of its instance. */
-  isNoted: boolean;
 }
 
 /**
@@ -71,10 +54,6 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The path by which all paths of a route are counted. */
     readonly pattern?: string;
-    /** For a route whose bodies have other limits than the default. */
-    readonly jsonLimits?: JsonLimits | undefined;
-    /** For a route whose members are texts: a password of digits in a form is no number there. */
-    readonly formValues?: 'texts' | undefined;
     /** For a route that takes bodies of any kind as they are. */
     readonly takesBytes?: boolean | undefined;
     /** For a route that reads forms itself, as they may hold files. */
@@ -88,19 +67,13 @@ declare module 'fastify' {
 const initialMembers: RequestMembers = {
   startedMs: 0,
   instanceEntry: null,
-  instance: null,
-  caller: null,
-  trace: null,
+  report: null,
   bodyBytes: 0,
-  bodyProblem: null,
   isFormWaiting: false,
   releaseBody: null,
-  uploads: null,
   corsHeaders: null,
-  rateLimitHeaders: null,
   answerMemory: null,
   routeCounts: null,
-  isNoted: false,
 };
 
 /** Adds the parts to the server, and to each of its requests the members that are declared above. */

@@ -37,9 +37,10 @@ import { type AllowedOrigins, corsHeaders, preflightHeaders } from './cors.ts';
 import { serveDashboard } from './dashboard.ts';
 import { decorateServer } from './decorate-server.ts';
 import { ErrorLog } from './error-log.ts';
-import { acceptBodies } from '../body.ts';
-import { methodFinder } from '../route.ts';
-import { logRefusal } from './log-request.ts';
+import { acceptBodies } from './accept-bodies.ts';
+import { FrontRequest } from './front-request.ts';
+import { LocalHost } from '../host/local-host.ts';
+import { methodFinder } from '../path-patterns.ts';
 import { notePeers } from '../client-address.ts';
 import {
   type AddressOptions,
@@ -51,14 +52,14 @@ import {
 import type { Services } from '../request-context.ts';
 import { routes } from './routes.ts';
 import { serveRoute } from './serve-route.ts';
-import { commonHeaders } from '../answer.ts';
+import { commonHeaders } from './send-answer.ts';
 import { openTls, type TlsFiles } from './tls.ts';
 import { UnfinishedBodies } from '../unfinished-bodies.ts';
 
 /** The server as app.ts holds it. Only http/ knows that it is a Fastify instance. */
 export type HttpServer = FastifyInstance;
 
-export interface ServerOptions extends AddressOptions, AdmissionOptions, Services {
+export interface ServerOptions extends AddressOptions, AdmissionOptions, Omit<Services, 'admission'> {
   readonly origins: AllowedOrigins;
   /** Undefined where none is wanted. */
   readonly accessLog?: AccessLog | undefined;
@@ -84,8 +85,11 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.addHook('onClose', async () => errors.flush());
   acceptBodies(app);
   const memory = new Ledger({ max: options.answerMemoryBytes ?? httpLimits.memoryBytesMax });
+  const admission = new Admission(options);
+  const services = { ...options, admission };
+  const host = new LocalHost(services);
   decorateServer(app, {
-    admission: new Admission(options),
+    admission,
     requestCounts: options.metrics.requests,
     memory,
     bodies: new UnfinishedBodies(memory),
@@ -96,15 +100,15 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     onePipelinedRequestAtATime(request.raw, () => begin({ request, reply, done }, options)),
   );
   app.setErrorHandler((error, request, reply) => {
-    logRefusal(request, options.instances, error);
+    logRefusal(host, request, { reply, error });
     return answerError(error, request, { reply, errors });
   });
   app.setNotFoundHandler((request, reply) => {
     const refused = refusalOfUnknown(request, methodsOf);
-    logRefusal(request, options.instances, refused.error);
+    logRefusal(host, request, { reply, error: refused.error });
     return answerUnknown(request, reply, refused);
   });
-  for (const route of routes) serveRoute(app, options, route);
+  for (const route of routes) serveRoute(app, { services, host }, route);
   serveDashboard(app, options.instances);
   await app.ready();
   return app;
@@ -129,10 +133,8 @@ function createApp(options: ServerOptions, errors: ErrorLog): FastifyInstance {
       request.startedMs = systemClock.monotonic();
       Object.assign(request, {
         instanceEntry: null,
-        instance: null,
-        caller: null,
+        report: null,
         routeCounts: null,
-        trace: null,
       });
       options.accessLog?.follow(request, reply);
       onePipelinedRequestAtATime(request.raw, () => void answerError(error, request, { reply, errors }));
@@ -222,6 +224,16 @@ function forgetTypeOfNothing({ method, headers }: IncomingMessage): void {
   if (method === 'GET' || method === 'HEAD' || headers['content-type'] === undefined) return;
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
     delete headers['content-type'];
+}
+
+/** Puts a request that was refused before it came to its instance into the log of that. */
+function logRefusal(
+  host: LocalHost,
+  request: FastifyRequest,
+  { reply, error }: { readonly reply: FastifyReply; readonly error: unknown },
+): void {
+  const entry = request.instanceEntry;
+  if (entry !== null) host.logRefusal(entry, new FrontRequest(request, reply, entry), error);
 }
 
 function answerError(

@@ -1,33 +1,38 @@
-import type { FastifyRequest } from 'fastify';
 import { systemClock } from '../../base/clock.ts';
 import { AppError } from '../../base/errors.ts';
 import { ipAddressText } from '../../base/ip-address.ts';
 import { superusersName } from '../../collections/collection.ts';
 import type { Instance } from '../../instances/instance.ts';
-import type { OpenInstances } from '../../instances/open-instances.ts';
 import { cutText, levelOf, logLimits, maskUrl } from '../../logs/request-log.ts';
-import { type Caller, guest, type KeyBounds, type Superuser } from '../../access/caller.ts';
+import type { Caller, KeyBounds, Superuser } from '../../access/caller.ts';
 import { toErrorAnswer } from '../error-response.ts';
-import { peerAddress } from '../client-address.ts';
+import type { InstanceRequest } from '../instance-request.ts';
 
 interface Answered {
   readonly instance: Instance;
   readonly caller: Caller;
+  readonly addressOf: () => Uint8Array;
   readonly status: number;
   /** What a refused caller was told. */
   readonly refusal?: string;
 }
 
+/** What the log has of a request. */
+export type LoggedRequest = Pick<
+  InstanceRequest,
+  'id' | 'method' | 'url' | 'headers' | 'peer' | 'startedMs' | 'report'
+>;
+
 /** Puts an answered request into the log of its instance, which writes it to disk later: no answer waits for that. */
-export function logRequest(request: FastifyRequest<object>, answered: Answered): void {
-  request.isNoted = true;
+export function logRequest(request: LoggedRequest, answered: Answered): void {
+  request.report.isNoted = true;
   const { instance, caller, status } = answered;
   // That of a command in its own process. What it changes is in the audit log.
   if (caller.kind === 'superuser' && caller.isOperator === true) return;
   const level = levelOf(status);
   // Health probes come every second, and successful ones say nothing.
   if (!instance.logs.wants(level) || (level === 0 && isProbe(request))) return;
-  const { method = '', url = '' } = request.raw;
+  const { method, url } = request;
   const maskedUrl = cutText(maskUrl(url), logLimits.urlLengthMax);
   instance.logs.note({
     at: instance.clock.now(),
@@ -38,39 +43,23 @@ export function logRequest(request: FastifyRequest<object>, answered: Answered):
 }
 
 /** Logs a request that an operation has refused, or that failed. */
-export function logFailure(
-  request: FastifyRequest<object>,
-  { instance, caller }: Omit<Answered, 'status'>,
-  error: unknown,
-): void {
+export function logFailure(request: LoggedRequest, answered: Omit<Answered, 'status'>, error: unknown): void {
   const { status } = toErrorAnswer(error);
-  logRequest(request, { instance, caller, status, ...refusalOf(error) });
+  logRequest(request, { ...answered, status, ...refusalOf(error) });
 }
 
-/**
- * Logs a request that was refused before its instance was opened. Does nothing when the instance is closed: requests for unknown
- * paths must not keep it open.
- */
-export function logRefusal(request: FastifyRequest, instances: OpenInstances, error: unknown): void {
-  if (request.isNoted || request.instanceEntry === null) return;
-  const loan = instances.borrowOpen(request.instanceEntry.id);
-  if (loan === undefined) return;
-  logFailure(request, { instance: loan.instance, caller: guest }, error);
-  loan.release();
-}
-
-function isProbe({ raw }: FastifyRequest<object>): boolean {
-  return raw.url?.startsWith('/api/health') === true;
+function isProbe({ url }: LoggedRequest): boolean {
+  return url.startsWith('/api/health');
 }
 
 /** The members of a log entry, in alphabetical order. */
 function membersOf(
-  request: FastifyRequest<object>,
+  request: LoggedRequest,
   url: string,
-  { instance, caller, status, refusal }: Answered,
+  { instance, caller, addressOf, status, refusal }: Answered,
 ): Readonly<Record<string, unknown>> {
   const { logIP, logAuthId } = instance.settings.current.logs;
-  const { method, headers, socket } = request.raw;
+  const { method, headers, peer } = request;
   const referer = cutText(maskUrl(headers.referer ?? ''), logLimits.textLengthMax);
   return {
     auth: collectionOf(instance, caller),
@@ -81,13 +70,13 @@ function membersOf(
     ...(isKey(caller) && { key: caller.id }),
     method,
     referer,
-    ...(logIP && { remoteIP: ipAddressText(peerAddress(socket)) }),
+    ...(logIP && { remoteIP: ipAddressText(peer) }),
     requestId: request.id,
     status,
     type: 'request',
     url,
     userAgent: cutText(headers['user-agent'] ?? '', logLimits.textLengthMax),
-    ...(logIP && { userIP: ipAddressText(request.server.admission.addressOf(instance, request)) }),
+    ...(logIP && { userIP: ipAddressText(addressOf()) }),
   };
 }
 
