@@ -1,11 +1,8 @@
 import { build } from './base/build.ts';
-import { type Clock, ForwardClock, systemClock } from './base/clock.ts';
-import { openFilesMax } from './base/process.ts';
+import { systemClock } from './base/clock.ts';
 import { createLogger, writeSoon } from './base/create-logger.ts';
 import type { Logger } from './base/logger.ts';
 import type { Config } from './config/config.ts';
-import { installedSharp, type SharpPort } from './files/load-sharp.ts';
-import { ThumbMaker } from './files/thumb-maker.ts';
 import { AccessLog } from './http/server/access-log.ts';
 import { WaitingServer } from './http/server/waiting-server.ts';
 import { type MetricsServer, serveMetrics } from './http/server/metrics-server.ts';
@@ -13,19 +10,12 @@ import { createServer, type HttpServer } from './http/server/server.ts';
 import type { Readiness } from './http/request-context.ts';
 import { ServiceMetrics } from './http/service-metrics.ts';
 import { openTls, type TlsFiles, watchTls } from './http/server/tls.ts';
-import type { Instance } from './instances/instance.ts';
 import { PageChecks } from './instances/page-checks.ts';
-import { watchCommits } from './instances/commit-announcements.ts';
 import { startSweeping } from './limits/window-store.ts';
-import { Mailer } from './mail/mailer.ts';
-import { Realtime } from './realtime/realtime.ts';
-import type { RealtimeNodes } from './realtime/realtime-nodes.ts';
 import { codeOf } from './base/process.ts';
 import { nodeTls } from './network/open-socket.ts';
 import { findPortHolder } from './network/find-port-holder.ts';
 import {
-  borrowAtOnceFrom,
-  borrowFrom,
   type DataDirectory,
   type DataParts,
   messageOf,
@@ -34,11 +24,11 @@ import {
   takeLock,
 } from './open-data-directory.ts';
 import type { DataHome, DataLock } from './storage/data-home.ts';
+import { type HostParts, openHost, type OpenHost, warningOfFiles } from './hosts/open-host.ts';
+import { openPool } from './hosts/open-pool.ts';
+import type { RunningHosts } from './hosts/running-hosts.ts';
+import type { StorageFault } from './storage/storage-health.ts';
 import type { UpgradeWait } from './storage/postgres/wait-for-nodes.ts';
-import { DatabaseClock } from './storage/postgres/database-clock.ts';
-import { deliverAlone, type Delivering } from './dispatch/delivering.ts';
-import type { DispatcherOptions } from './dispatch/dispatcher.ts';
-import { openSender } from './sending/sender.ts';
 
 /** The version of this service. */
 export const { version } = build;
@@ -50,22 +40,19 @@ const idleCloseMs = 20;
 const waitLogMs = 10_000;
 
 /** Parts of the service that tests replace or wrap. */
-export interface AppParts extends DataParts {
-  /** What makes thumbs. */
-  readonly sharp?: SharpPort;
+export interface AppParts extends DataParts, HostParts {
   /** Ends a start that waits for older nodes. */
   readonly stopSignal?: AbortSignal;
   /** Takes the lines of the access log, in place of the standard output. */
   readonly writeAccess?: (line: string) => void;
-  /** Wraps the sending thread. */
-  readonly wrapSender?: (sender: DispatcherOptions['sender']) => DispatcherOptions['sender'];
 }
 
 /** A running server. */
 export interface App {
   readonly server: HttpServer;
   readonly data: DataDirectory;
-  readonly realtime: Realtime;
+  /** What runs the instances in this thread; undefined where others do. */
+  readonly local: OpenHost | undefined;
   /** Where it listens: `http://127.0.0.1:8090`. */
   readonly url: string;
   /** Where it serves metrics besides the API; undefined for nowhere. */
@@ -78,46 +65,41 @@ export interface App {
 export async function startApp(config: Config, parts: AppParts = {}): Promise<App> {
   if (config.tls !== undefined) requireTls(config.tls);
   const logger = parts.logger ?? createLogger(config);
-  const clock = parts.clock ?? systemClock;
   const lock = config.postgres === undefined ? await takeLock(config.data) : undefined;
   const data = await openOrWait(config, { ...parts, logger });
-  const { policy, dev: isDevelopment } = config;
-  const mailer = new Mailer({ policy, clock, logger, isDevelopment });
-  const delivering = await createDelivering(config, { ...parts, logger, mailer }, data);
   const ownFiles = warningOfFiles(config);
   // A single node is well with it.
   if (ownFiles !== undefined) logger.info(ownFiles);
   let isStopping = false;
-  const thumbs = new ThumbMaker({ clock, logger, sharp: parts.sharp ?? installedSharp(logger) });
-  const realtime = createRealtime(config, { delivering, data, clock, logger });
-  const nodes = await joinNodes(config, { delivering, realtime, data, logger });
-  data.wakeUp.onWakeUp((id, what) => {
-    delivering.wake(id, what);
-    if (nodes?.isWatched(id) === true) delivering.notifyNodes(id);
-  });
-  const { dispatcher } = delivering;
-  const metrics = new ServiceMetrics({ data, dispatcher, realtime, version, logger });
-  const services = { mailer, realtime, thumbs, metrics, removals: data.removals };
-  const server = await createServer({
-    ...services,
+  const readiness = (instance?: string): Readiness =>
+    isStopping ? 'stopping' : readinessOf(data.home, host.faultOf(instance));
+  const written = { write: () => metrics.write() };
+  const local =
+    config.hostThreads === 0
+      ? await openHost({ config, parts, data, logger, readiness, metrics: written })
+      : undefined;
+  const host = local ?? (await openPool({ config, data, logger, ...written }));
+  const { engine } = data.home.control;
+  const metrics = new ServiceMetrics({
     directory: data.directory,
-    instances: data.instances,
+    engine,
+    version,
+    ofInstances: host.metrics,
+  });
+  const server = await createServer({
+    host: host.host,
+    admission: host.admission,
+    metrics,
+    readiness,
+    directory: data.directory,
     strictHosts: config.strictHosts,
     answerMemoryBytes: config.answerMemoryBytes,
-    dispatcher,
-    policy,
     origins: config.corsOrigins,
-    trustedProxies: config.trustedProxies,
     logger,
-    version,
     tls: config.tls,
     accessLog: config.accessLog ? new AccessLog(parts.writeAccess ?? writeSoon) : undefined,
-    warnings: (instance) => warningsFor(instance, thumbs, ownFiles),
-    reserve: data.home.reserve,
-    isOutdated: () => data.home.isOutdated,
-    readiness: (instance) => (isStopping ? 'stopping' : readinessOf(data.home, instance)),
   });
-  const running = { ...services, server, delivering, nodes, data, lock, config, logger };
+  const running = { server, host, metrics, data, lock, config, logger };
   const url = await listen(running);
   const background = await startBackground(running).catch(async (error: unknown) => {
     await stopApp(running);
@@ -126,7 +108,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   return {
     server,
     data,
-    realtime,
+    local,
     url,
     metricsUrl: background.metricsUrl,
     stop: async () => {
@@ -166,91 +148,8 @@ async function openOrWait(
   }
 }
 
-function readinessOf(home: DataHome, instance: string | undefined): Readiness {
-  return home.isOutdated ? 'outdated' : (home.fault(instance) ?? 'ready');
-}
-
-function createRealtime(
-  config: Config,
-  { delivering, data, ...parts }: Pick<Running, 'delivering' | 'data' | 'logger'> & { readonly clock: Clock },
-): Realtime {
-  return new Realtime({
-    ...parts,
-    borrow: borrowFrom(data),
-    instancesMax: data.instances.realtimeMax,
-    safeEnd: delivering.dispatcher.safeEnd,
-    connectionsMax: config.realtimeConnections,
-    connectionsPerAddressMax: config.realtimeConnectionsPerAddress,
-    heartbeatMs: 25_000,
-  });
-}
-
-/** Returns a warning where other nodes may not find the files of this one. */
-function warningOfFiles({ postgres, files }: Config): string | undefined {
-  if (postgres === undefined || files.isExplicit) return undefined;
-  return 'Files of records are kept on a disk of this node: with several nodes, set --files to a folder that all share, or keep them in S3.';
-}
-
-function warningsFor(
-  { settings }: Instance,
-  thumbs: ThumbMaker,
-  ownFiles: string | undefined,
-): readonly string[] {
-  const ofFiles = settings.current.s3.enabled ? undefined : ownFiles;
-  return [thumbs.warning, ofFiles].filter((warning) => warning !== undefined);
-}
-
-async function createDelivering(
-  config: Config,
-  parts: AppParts & { readonly logger: Logger; readonly mailer: Mailer },
-  data: DataDirectory,
-): Promise<Delivering> {
-  const clock = parts.clock ?? systemClock;
-  const sender = openSender({ policy: config.policy, clock, logger: parts.logger });
-  const common = {
-    sender: parts.wrapSender?.(sender) ?? sender,
-    instances: () => data.directory.all().map(({ id }) => id),
-    borrow: borrowFrom(data),
-    borrowAtOnce: borrowAtOnceFrom(data),
-    instancesMax: data.instances.deliveringMax,
-    onHint: (id: string) => wakeReaders(data, id),
-    // Each takes a socket, and connections of clients may take half of the open files.
-    webhookDays: config.webhookDays,
-    slotsMax: Math.min(config.webhookSlots, Math.floor(openFilesMax() / 4)),
-    clock,
-    logger: parts.logger,
-    mailer: parts.mailer,
-    version,
-  };
-  if (config.postgres === undefined || !(data.dueClock instanceof DatabaseClock)) {
-    // A test moves the clock in `parts`, also backwards, and it stands still in between: ForwardClock would follow neither.
-    return deliverAlone({ ...common, clock: parts.clock ?? new ForwardClock(clock) });
-  }
-  const nodes = { database: data.home.background, url: config.postgres.url, clock: data.dueClock };
-  const { deliverAmongNodes } = await import('./dispatch/nodes/deliver-among-nodes.ts');
-  return deliverAmongNodes(common, nodes);
-}
-
-/** Wakes readers of an instance's events after another process has written some. */
-function wakeReaders({ instances }: DataDirectory, id: string): void {
-  const loan = instances.borrowOpen(id);
-  loan?.instance.events.wake();
-  loan?.release();
-}
-
-/** Announces realtime clients among the nodes of one database; undefined where there are no other nodes. */
-async function joinNodes(
-  { postgres }: Config,
-  parts: Pick<Running, 'delivering' | 'realtime' | 'data' | 'logger'>,
-): Promise<RealtimeNodes | undefined> {
-  const { delivering, realtime, data, logger } = parts;
-  const { node } = delivering;
-  if (postgres === undefined || node === undefined) return undefined;
-  const { RealtimeNodes: Nodes } = await import('./realtime/realtime-nodes.ts');
-  const database = data.home.background;
-  const nodes = new Nodes({ node, realtime, database, url: postgres.url, borrow: borrowFrom(data), logger });
-  realtime.setNodes(nodes);
-  return nodes;
+function readinessOf(home: DataHome, fault: StorageFault | undefined): Readiness {
+  return home.isOutdated ? 'outdated' : (fault ?? 'ready');
 }
 
 /** Checks certificate and key before anything is created or opened. */
@@ -275,11 +174,7 @@ function readOrExplain(files: TlsFiles): ReturnType<typeof openTls> {
 
 interface Running {
   readonly server: HttpServer;
-  readonly delivering: Delivering;
-  readonly realtime: Realtime;
-  readonly nodes: RealtimeNodes | undefined;
-  readonly mailer: Mailer;
-  readonly thumbs: ThumbMaker;
+  readonly host: RunningHosts;
   readonly metrics: ServiceMetrics;
   readonly data: DataDirectory;
   readonly lock: DataLock | undefined;
@@ -301,40 +196,15 @@ async function listen(running: Running): Promise<string> {
 
 async function startBackground({
   data,
-  delivering,
-  realtime,
-  nodes,
+  host,
   server,
   metrics,
   config,
   logger,
 }: Running): Promise<Background> {
   const metricsServer = await openMetrics(config, metrics, logger);
-  data.home.watch((error) => {
-    if (!data.home.isOutdated) return logger.error('Definitions could not be read again.', { error });
-    logger.error('This process answers no more requests.', { error });
-    // Its clients would receive no more events: they have to connect to another node.
-    void endClients(realtime, logger);
-  });
-  data.directory.watch((error) => logger.error('The directory of instances could not be read.', { error }));
-  data.instances.startSweeping();
-  data.fileSweeper.start();
-  data.removals.start();
-  await delivering.start();
-  nodes?.start();
-  const running: { stop(): Promise<void> | void }[] = [nodes, metricsServer].filter(
-    (part) => part !== undefined,
-  );
-  running.push(
-    await watchCommits(
-      data.home.control,
-      (id) => {
-        delivering.wake(id);
-        wakeReaders(data, id);
-      },
-      (error) => logger.error('Reading the announcements of commands failed; retrying.', { error }),
-    ),
-  );
+  await host.start();
+  const running: { stop(): Promise<void> | void }[] = metricsServer === undefined ? [] : [metricsServer];
   if (config.postgres !== undefined)
     running.push(await startSweeping({ database: data.home.background, clock: data.dueClock, logger }));
   running.push(
@@ -353,14 +223,6 @@ async function startBackground({
       for (const one of running) await one.stop();
     },
   };
-}
-
-async function endClients(realtime: Realtime, logger: Logger): Promise<void> {
-  try {
-    await realtime.stop();
-  } catch (error) {
-    logger.warn('Realtime connections could not be ended.', { error });
-  }
 }
 
 interface Background {
@@ -384,17 +246,15 @@ async function openMetrics(
 }
 
 /** Stops in reverse order of the start: requests and attempts, then mails, then the files. */
-async function stopApp(running: Running): Promise<void> {
-  const { server, delivering, realtime, mailer, thumbs, data, lock, config } = running;
+async function stopApp({ server, host, data, lock }: Running): Promise<void> {
   const cutOff = setTimeout(() => server.server.closeAllConnections(), requestsStopMs);
   // Closes connections that become idle only now: each would keep the server open until its keep-alive time-out.
   const idle = setInterval(() => server.server.closeIdleConnections(), idleCloseMs);
   // Both at once: claims must stop immediately, while requests in flight may still write events that the next start delivers.
-  await Promise.all([realtime.stop(), server.close(), delivering.stop(config.stopTimeoutMs)]);
+  await Promise.all([host.stopSending(), server.close()]);
   clearTimeout(cutOff);
   clearInterval(idle);
-  await mailer.stop(requestsStopMs);
-  await thumbs.stop();
+  await host.stop();
   await data.stop();
   lock?.release();
 }

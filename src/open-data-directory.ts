@@ -50,6 +50,8 @@ export interface DataParts {
   readonly passwords?: PasswordHasher;
   /** How many instances may be open at once, for tests in which more are wanted. */
   readonly openInstancesMax?: number;
+  /** Whether an instance is run here; all are unless given. Work that nobody has asked for is done only for these. */
+  readonly isPlaced?: (instanceId: string) => boolean;
 }
 
 /** The opened data directory or database. Commands work on it too, whether or not a server is running. */
@@ -59,6 +61,8 @@ export interface DataDirectory {
   readonly dueClock: Clock;
   readonly directory: InstanceDirectory;
   readonly instances: OpenInstances;
+  /** Returns the ids of the instances that are run here. */
+  readonly placedIds: () => readonly string[];
   readonly wakeUp: WakeUp;
   /** Removes files once it is started. */
   readonly fileSweeper: FileSweeper;
@@ -76,7 +80,12 @@ export async function openDataDirectory(config: Config, parts: DataParts): Promi
   const { masterKey, directory } = await openControl(home, config, clock);
   const wakeUp = new WakeUp();
   const requests = new GuardedRequests({ policy: config.policy, clock });
-  const { wrapDatabase, wrapStore, passwords = new PasswordHasher() } = parts;
+  const { wrapDatabase, wrapStore, passwords = new PasswordHasher(), isPlaced = () => true } = parts;
+  const placedIds = (): readonly string[] =>
+    directory
+      .all()
+      .map(({ id }) => id)
+      .filter(isPlaced);
   const { folder } = config.files;
   const open = (entry: InstanceEntry): Promise<Instance> =>
     openInstance(entry, {
@@ -98,7 +107,7 @@ export async function openDataDirectory(config: Config, parts: DataParts): Promi
     });
   const instances = new OpenInstances({ open, openMax: parts.openInstancesMax, clock, logger });
   const fileSweeper = new FileSweeper({
-    instances: () => directory.all().map(({ id }) => id),
+    instances: placedIds,
     borrow: borrowFrom({ directory, instances }),
     uploadFolderOf: (id) => uploadFolderIn(join(folder, id)),
     findDue: config.postgres && ((now) => readDueInstances(home.background, now)),
@@ -106,7 +115,7 @@ export async function openDataDirectory(config: Config, parts: DataParts): Promi
     logger,
   });
   const removals = new RemovalRunner({
-    instances: () => directory.all().map(({ id }) => id),
+    instances: placedIds,
     borrow: borrowFrom({ directory, instances }),
     findDue: config.postgres && (() => readWaitingInstances(home.background, dueClock.now())),
     logger,
@@ -118,6 +127,7 @@ export async function openDataDirectory(config: Config, parts: DataParts): Promi
     dueClock,
     directory,
     instances,
+    placedIds,
     wakeUp,
     fileSweeper,
     removals,
@@ -188,7 +198,7 @@ function checkSqlite(): void {
 
 async function openHome(
   { data, postgres, masterKey, queryTimeoutMs, upgradeCopiesMax: copiesMax }: Config,
-  { logger, upgradeWait }: DataParts & { readonly logger: Logger },
+  { logger, upgradeWait, isPlaced }: DataParts & { readonly logger: Logger },
 ): Promise<DataHome> {
   const onNotice = ({ message, members }: MigrationNotice): void => logger.warn(message, members);
   if (postgres === undefined) {
@@ -196,7 +206,8 @@ async function openHome(
     await prepareOrExplain(data);
     const upgradeCopies = { copiesMax, onCopy: (text: string) => logger.info(text) };
     const onLoss = (loss: string): void => logger.error(loss);
-    return openSqliteHome(data, { queryTimeoutMs, onLoss, upgradeCopies, onNotice });
+    const keepsReserve = isPlaced === undefined;
+    return openSqliteHome(data, { queryTimeoutMs, onLoss, upgradeCopies, onNotice, keepsReserve });
   }
   if (masterKey.text === undefined && masterKey.file === undefined) {
     throw new StartError(

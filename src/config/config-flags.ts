@@ -110,6 +110,12 @@ export const serverFlags: readonly FlagDefinition[] = [
     fallback: '20',
   },
   {
+    name: 'host-threads',
+    value: 'COUNT',
+    description: 'how many threads run the instances; 0 for the one that takes requests',
+    fallback: '0',
+  },
+  {
     name: 'query-timeout',
     value: 'SECONDS',
     description: 'how long a list or a rule may search',

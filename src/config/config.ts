@@ -36,6 +36,8 @@ export interface Config {
   readonly auditDays: number;
   /** Days that events, deliveries and attempts are kept; 0 keeps them for ever. */
   readonly webhookDays: number;
+  /** How many threads run the instances; 0 for the one that takes requests. */
+  readonly hostThreads: number;
   /** How many attempts of webhooks may be open at once. */
   readonly webhookSlots: number;
   /** Larger bodies of webhooks are sent with the id of the record alone. */
@@ -52,6 +54,8 @@ export interface Config {
   readonly accessLog: boolean;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
+
+const hostThreadsMax = 64;
 
 /** With fewer, the shares of instances and endpoints would be of less than one attempt. */
 const webhookSlotsMin = 16;
@@ -156,6 +160,7 @@ function decodeConfig(sources: Sources): Config {
     checkIntervalMs: readHours('check-hours', read('check-hours'), 8_760) * 3_600_000,
     stopTimeoutMs: readInteger('stop-timeout', read('stop-timeout'), { max: 3_600 }) * 1_000,
     queryTimeoutMs: readSeconds('query-timeout', read('query-timeout'), 60) * 1_000,
+    hostThreads: readHostThreads(read),
     webhookSlots: readInteger('webhook-slots', read('webhook-slots'), { min: webhookSlotsMin, max: 65_536 }),
     webhookBodyBytesMax:
       readInteger('webhook-body-max', read('webhook-body-max'), { min: 1, max: 4_096 }) * 1024,
@@ -173,6 +178,14 @@ function decodeConfig(sources: Sources): Config {
     accessLog: readSwitch('access-log', read('access-log')),
     logLevel: readLevel(read('log-level')),
   };
+}
+
+/** Nodes on PostgreSQL are hosts themselves: there are more of them instead of threads. */
+function readHostThreads(read: ReadValue): number {
+  const threads = readInteger('host-threads', read('host-threads'), { max: hostThreadsMax });
+  if (threads > 0 && (read('postgres') ?? read('postgres-file')) !== undefined)
+    throw new ConfigError('--host-threads is for SQLite: with PostgreSQL, run more nodes.');
+  return threads;
 }
 
 type ReadValue = (name: string) => string | undefined;

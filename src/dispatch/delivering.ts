@@ -1,5 +1,4 @@
 import { alwaysSafe } from '../events/log-horizon.ts';
-import { soleOwnership } from '../deliveries/delivery.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 import { Janitor, type JanitorOptions, rowByRow } from './janitor.ts';
 
@@ -26,18 +25,17 @@ export interface DeliveringParts extends Omit<DispatcherOptions, 'ownership' | '
   readonly onHint: (instanceId: string) => void;
 }
 
-/** Delivers for all instances, as this process alone holds the data directory. The start looks once for pending deliveries. */
-export function deliverAlone(parts: DeliveringParts): Delivering {
+/** Delivers for all instances that are run here, and nowhere else. The start looks once for pending deliveries. */
+export function deliverAlone(parts: DeliveringParts & Pick<DispatcherOptions, 'ownership'>): Delivering {
   const dispatcher = new Dispatcher({
     ...parts,
-    ownership: soleOwnership,
     onForeign: () => undefined,
   });
   const janitor = new Janitor({
     ...parts,
     days: parts.webhookDays,
     wake: (id) => dispatcher.wake(id),
-    owns: () => true,
+    owns: (id) => parts.ownership.owns(id),
     retention: rowByRow,
     safeEnd: alwaysSafe,
   });

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
 import { busy } from '../base/errors.ts';
 import type { Share } from '../base/fair-line.ts';
 import type { Holding, Ledger } from '../base/ledger.ts';
@@ -43,7 +43,7 @@ export class AnswerMemory implements ReservedMemory {
   }
 
   /** Holds the memory until the client has received the answer. */
-  holdUntilClosed(response: ServerResponse): void {
+  holdUntilClosed(response: Writable): void {
     const holding = this.#holding;
     this.#holding = undefined;
     this.#sending = holding;

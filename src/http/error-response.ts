@@ -38,8 +38,20 @@ export interface ErrorAnswer {
   readonly isOurs: boolean;
 }
 
+/** The answer of a host in another thread to a request that failed there, which it has logged. */
+export class FailedAnswer extends Error {
+  override readonly name = 'FailedAnswer';
+  readonly answer: ErrorAnswer;
+
+  constructor(answer: ErrorAnswer) {
+    super(`The host has answered ${answer.status}.`);
+    this.answer = answer;
+  }
+}
+
 /** Returns the answer to whatever a handler threw. Only an AppError's message reaches the caller; anything else says nothing. */
 export function toErrorAnswer(error: unknown): ErrorAnswer {
+  if (error instanceof FailedAnswer) return { ...error.answer, isOurs: false };
   if (error instanceof AppError) {
     const status = statusOf[error.code];
     const body = errorBody(status, error.message, error.details);

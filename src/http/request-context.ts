@@ -23,6 +23,7 @@ import {
   type StoredAnswer,
   runOnce,
 } from '../records/idempotency.ts';
+import type { Exposition } from '../logs/metrics.ts';
 import type { RemovalRunner } from '../records/removal-runner.ts';
 import type { Realtime } from '../realtime/realtime.ts';
 import type { Reserve } from '../storage/data-home.ts';
@@ -34,7 +35,6 @@ import { type Answer, projectedInTurns } from './answer.ts';
 import type { InstanceRequest, ReservedMemory } from './instance-request.ts';
 import { objectOf } from './parse-body.ts';
 import { ruleInput } from './rule-input.ts';
-import type { ServiceMetrics } from './service-metrics.ts';
 
 /** `stopping` once a stop has begun, or why the data cannot be used as it should be: a load balancer must then use another node. */
 export type Readiness = 'ready' | 'stopping' | 'outdated' | StorageFault;
@@ -50,7 +50,7 @@ export interface Services {
   readonly realtime: Realtime;
   readonly thumbs: ThumbMaker;
   readonly removals: RemovalRunner;
-  readonly metrics: ServiceMetrics;
+  readonly metrics: { write(): Promise<Exposition> };
   readonly policy: NetworkPolicy;
   readonly version: string;
   /** Every request is the operator's: only this process can send one, for a command over the data itself. */
@@ -65,13 +65,13 @@ export interface Services {
 }
 
 /** A request as the handler of a route sees it. */
-export class ServiceContext {
-  readonly services: Services;
+export class ServiceContext<Parts = Pick<Services, 'readiness'>> {
+  readonly services: Parts;
   readonly query: QueryReader;
   /** The instance that the request addresses, whether or not the route is about it; undefined where it addresses none. */
   readonly instanceId: string | undefined;
 
-  constructor(services: Services, query: QueryReader, instanceId: string | undefined) {
+  constructor(services: Parts, query: QueryReader, instanceId: string | undefined) {
     this.services = services;
     this.query = query;
     this.instanceId = instanceId;
@@ -100,7 +100,7 @@ export interface AdmittedRequest {
 }
 
 /** A request to an instance, with its caller. */
-export class RequestContext<Params = object> extends ServiceContext {
+export class RequestContext<Params = object> extends ServiceContext<Services> {
   readonly request: InstanceRequest;
   readonly instance: Instance;
   readonly caller: Caller;

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
 import { Pauses } from '../base/pieces.ts';
 import type { AnswerMemory } from './answer-memory.ts';
 
@@ -21,7 +21,7 @@ export async function byteLengthOf(texts: readonly string[], pauses = new Pauses
  * meanwhile, so that no more of the answer is in memory than its client has still to take.
  */
 export async function sendTexts(
-  response: ServerResponse,
+  response: Writable,
   texts: string[],
   { memory, byteLength }: { readonly memory: AnswerMemory; readonly byteLength: number },
 ): Promise<void> {
@@ -57,7 +57,7 @@ function* piecesOf(texts: string[]): Generator<string> {
 }
 
 /** Resolves when the connection has taken what was written, or has ended. */
-function untilTaken(response: ServerResponse): Promise<void> {
+function untilTaken(response: Writable): Promise<void> {
   return new Promise((resolve) => {
     const go = (): void => {
       response.off('drain', go);

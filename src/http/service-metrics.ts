@@ -1,17 +1,7 @@
 import type { Server } from 'node:http';
-import type { Logger } from '../base/logger.ts';
-import { systemClock } from '../base/clock.ts';
-import type { WakeUp } from '../events/event-log.ts';
 import type { InstanceDirectory } from '../instances/instance-directory.ts';
-import type { OpenInstances } from '../instances/open-instances.ts';
 import { type Metric, type Sample, single } from '../logs/metric.ts';
 import type { Exposition, Metrics } from '../logs/metrics.ts';
-import { storageMetrics } from '../logs/storage-metrics.ts';
-import type { Realtime } from '../realtime/realtime.ts';
-import type { DataHome } from '../storage/data-home.ts';
-import { BacklogCounter } from '../deliveries/log/backlog.ts';
-import type { Dispatcher } from '../dispatch/dispatcher.ts';
-import { webhookMetrics } from '../dispatch/webhook-metrics.ts';
 import { type InstanceCounts, RequestCounts } from './request-counts.ts';
 import { requestMetrics } from './request-metrics.ts';
 
@@ -20,17 +10,18 @@ export const instancesMax = 20;
 /** How long those who ask wait for the backlog to be counted; then they are told what is known. */
 const countingMs = 1_000;
 
+/** The metrics of the instances, wherever they run. */
+export interface InstanceMetrics {
+  readonly list: readonly Metric[];
+  /** Counts what is too costly to be counted for each reading. */
+  refresh(): Promise<void>;
+}
+
 export interface MetricSources {
-  readonly data: {
-    readonly home: Pick<DataHome, 'counts' | 'control' | 'health'>;
-    readonly directory: InstanceDirectory;
-    readonly instances: OpenInstances;
-    readonly wakeUp: WakeUp;
-  };
-  readonly dispatcher: Dispatcher;
-  readonly realtime: Realtime;
+  readonly directory: InstanceDirectory;
+  readonly engine: string;
+  readonly ofInstances: InstanceMetrics;
   readonly version: string;
-  readonly logger: Logger;
 }
 
 /** The metrics of this process, which are gathered from its parts when somebody asks. */
@@ -38,20 +29,12 @@ export class ServiceMetrics {
   /** Of requests, which the server counts. */
   readonly requests = new RequestCounts();
   readonly #sources: MetricSources;
-  readonly #backlog: BacklogCounter;
   #metrics: Promise<Metrics> | undefined;
   #connections = 0;
   #server: Server | undefined;
 
   constructor(sources: MetricSources) {
     this.#sources = sources;
-    const { dispatcher, data } = sources;
-    this.#backlog = new BacklogCounter({
-      instances: () => dispatcher.workingInstances(),
-      borrow: (id) => data.instances.borrowOpen(id),
-      clock: systemClock,
-      logger: sources.logger,
-    });
   }
 
   /** Sets whose connections are counted. */
@@ -66,7 +49,7 @@ export class ServiceMetrics {
 
   async write(): Promise<Exposition> {
     const metrics = await this.#opened();
-    await atMost(countingMs, Promise.all([this.#backlog.refresh(), this.#countConnections()]));
+    await atMost(countingMs, Promise.all([this.#sources.ofInstances.refresh(), this.#countConnections()]));
     return metrics.write();
   }
 
@@ -86,9 +69,8 @@ export class ServiceMetrics {
   }
 
   #list(): readonly Metric[] {
-    const { data, dispatcher, realtime, version } = this.#sources;
-    const { home, wakeUp } = data;
-    const labels = { version, engine: home.control.engine };
+    const { directory, engine, version, ofInstances } = this.#sources;
+    const labels = { version, engine };
     return [
       {
         name: 'chancery_info',
@@ -101,34 +83,10 @@ export class ServiceMetrics {
         { name: 'chancery_http_connections', type: 'gauge', help: 'Connections of clients.' },
         () => this.#connections,
       ),
-      ...storageMetrics(home.counts, home.health),
-      ...webhookMetrics({ dispatcher, backlog: this.#backlog, events: () => wakeUp.events }),
-      single(
-        { name: 'chancery_realtime_connections', type: 'gauge', help: 'Realtime connections.' },
-        () => realtime.connections,
-      ),
-      single(
-        {
-          name: 'chancery_realtime_messages_total',
-          type: 'counter',
-          help: 'Messages that were sent to realtime connections.',
-        },
-        () => realtime.messages,
-      ),
-      ...this.#ofInstances(),
-    ];
-  }
-
-  #ofInstances(): readonly Metric[] {
-    const { directory, instances } = this.#sources.data;
-    return [
+      ...ofInstances.list,
       single(
         { name: 'chancery_instances', type: 'gauge', help: 'Instances that there are.' },
         () => directory.all().length,
-      ),
-      single(
-        { name: 'chancery_instances_open', type: 'gauge', help: 'Instances whose files are open.' },
-        () => instances.openCount,
       ),
       {
         name: 'chancery_instance_requests_total',
@@ -142,20 +100,13 @@ export class ServiceMetrics {
         help: `Bytes of answers of the ${instancesMax} instances with most of them.`,
         samples: () => topOf(this.#countsBySlug(({ sentBytes }) => sentBytes)),
       },
-      {
-        name: 'chancery_instance_backlog',
-        type: 'gauge',
-        help: `Deliveries that wait to be sent, of the ${instancesMax} instances with most of them.`,
-        samples: () =>
-          topOf([...this.#backlog.backlogs.values()].map(({ slug, waiting }) => [slug, waiting])),
-      },
     ];
   }
 
   #countsBySlug(
     read: (counts: InstanceCounts) => number,
   ): readonly (readonly [slug: string, count: number])[] {
-    const { directory } = this.#sources.data;
+    const { directory } = this.#sources;
     return [...this.requests.instances].flatMap(([id, counts]) => {
       const entry = directory.find(id);
       // It was deleted.
@@ -166,7 +117,7 @@ export class ServiceMetrics {
 }
 
 /** The largest of these, named by the slug of their instance. */
-function topOf(values: readonly (readonly [slug: string, value: number])[]): readonly Sample[] {
+export function topOf(values: readonly (readonly [slug: string, value: number])[]): readonly Sample[] {
   return values
     .filter(([, value]) => value > 0)
     .toSorted(([, a], [, b]) => b - a)

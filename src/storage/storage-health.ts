@@ -55,11 +55,12 @@ export class StorageHealth {
    * place. Damage in another instance does not count.
    */
   faultFor(instance: string | undefined): StorageFault | undefined {
-    const concerned = ['', filesPlace, instance ?? ''];
-    return storageFaults.find((fault) => {
-      const places = this.#places[fault];
-      return fault === 'disk' ? places.size > 0 : concerned.some((place) => places.has(place));
-    });
+    return faultAmong(this.#places, instance);
+  }
+
+  /** The places that have each fault. */
+  get places(): FaultyPlaces {
+    return this.#places;
   }
 
   /** The number of places that have this fault. */
@@ -151,3 +152,15 @@ export class StorageHealth {
 
 /** The place of the files of records. */
 export const filesPlace = 'files';
+
+/** The places that have each fault: an instance's id, `''` for the shared data, or that of files. */
+export type FaultyPlaces = Readonly<Record<StorageFault, ReadonlySet<string>>>;
+
+/** See {@link StorageHealth.faultFor}. */
+export function faultAmong(faulty: FaultyPlaces, instance: string | undefined): StorageFault | undefined {
+  const concerned = ['', filesPlace, instance ?? ''];
+  return storageFaults.find((fault) => {
+    const places = faulty[fault];
+    return fault === 'disk' ? places.size > 0 : concerned.some((place) => places.has(place));
+  });
+}

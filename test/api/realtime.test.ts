@@ -147,8 +147,10 @@ describe('a connection', () => {
     const stream = await stage.subscribed('@oauth2');
     const other = await stage.subscribed('posts/*');
     const { app } = stage.service;
+    const realtime = app.local?.realtime;
+    assert.ok(realtime !== undefined);
     const send = (clientId: string, name: string): Promise<boolean> =>
-      app.realtime.sendMessage(app.data.directory.all()[0]?.id ?? '', clientId, {
+      realtime.sendMessage(app.data.directory.all()[0]?.id ?? '', clientId, {
         name,
         data: '{"code":"1"}',
       });

@@ -13,6 +13,7 @@ const threads = [
   'src/storage/sqlite/reader-worker.ts',
   'src/storage/sqlite/writer-worker.ts',
   'src/sending/sender-worker.ts',
+  'src/hosts/host-worker.ts',
 ];
 
 /** What is not bundled. `sharp` has native parts, so whoever wants it installs it beside us; `pg` can use `pg-native`, which we never do. */

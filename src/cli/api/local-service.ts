@@ -6,6 +6,10 @@ import type { Config } from '../../config/config.ts';
 import { alwaysSafe, type SafeEnd } from '../../events/log-horizon.ts';
 import { installedSharp } from '../../files/load-sharp.ts';
 import { ThumbMaker } from '../../files/thumb-maker.ts';
+import { Admission } from '../../http/admission.ts';
+import { HostMetrics } from '../../http/host/host-metrics.ts';
+import { LocalHost } from '../../http/host/local-host.ts';
+import type { Readiness } from '../../http/request-context.ts';
 import { createServer } from '../../http/server/server.ts';
 import { ServiceMetrics } from '../../http/service-metrics.ts';
 import { announceCommits } from '../../instances/commit-announcements.ts';
@@ -52,37 +56,40 @@ export async function openLocalService(
   });
   const mailer = new Mailer({ policy, clock, logger, isDevelopment: config.dev });
   const thumbs = new ThumbMaker({ clock, logger, sharp: installedSharp(logger) });
-  const realtime = new Realtime({
-    borrow: borrowFrom(data),
-    safeEnd,
-    clock,
-    logger,
-    connectionsMax: 0,
-    connectionsPerAddressMax: 0,
-    heartbeatMs: 25_000,
-  });
+  const realtime = noRealtime(data, safeEnd, logger);
   const notes = announceCommits(data.home.control, data.wakeUp);
-  const server = await createServer({
-    directory: data.directory,
-    instances: data.instances,
-    strictHosts: false,
+  const admission = new Admission({ trustedProxies: [], instances: data.instances });
+  const { directory, instances } = data;
+  const metrics = metricsOf(data, { dispatcher, realtime, logger });
+  const readiness = (): Readiness => 'ready';
+  const host = new LocalHost({
+    admission,
+    directory,
+    instances,
     dispatcher,
     mailer,
     realtime,
     thumbs,
     removals: data.removals,
-    metrics: new ServiceMetrics({ data, dispatcher, realtime, version, logger }),
+    metrics,
     policy,
-    origins: [],
-    trustedProxies: [],
-    logger,
     version,
-    tls: undefined,
+    readiness,
     isForOperator: true,
     warnings: () => [],
     isOutdated: () => data.home.isOutdated,
     reserve: data.home.reserve,
-    readiness: () => 'ready',
+  });
+  const server = await createServer({
+    host,
+    admission,
+    metrics,
+    readiness,
+    directory,
+    logger,
+    strictHosts: false,
+    origins: [],
+    tls: undefined,
   });
   return {
     connect: (connection) => void server.server.emit('connection', connection),
@@ -91,6 +98,31 @@ export async function openLocalService(
       await Promise.all([mailer.stop(stopMs), thumbs.stop(), stopSafeEnd(), notes.stop()]);
     },
   };
+}
+
+/** Realtime that no client can connect to. */
+function noRealtime(data: DataDirectory, safeEnd: SafeEnd, logger: Logger): Realtime {
+  return new Realtime({
+    borrow: borrowFrom(data),
+    safeEnd,
+    clock: systemClock,
+    logger,
+    connectionsMax: 0,
+    connectionsPerAddressMax: 0,
+    heartbeatMs: 25_000,
+  });
+}
+
+function metricsOf(
+  data: DataDirectory,
+  parts: { readonly dispatcher: Dispatcher; readonly realtime: Realtime; readonly logger: Logger },
+): ServiceMetrics {
+  return new ServiceMetrics({
+    directory: data.directory,
+    engine: data.home.control.engine,
+    version,
+    ofInstances: new HostMetrics({ data, ...parts }),
+  });
 }
 
 /** Returns up to where the log can be read. Where several processes write it, that is looked for once somebody reads. */

@@ -3,6 +3,7 @@ import { authenticate, tokenRequired } from '../../auth/authenticate.ts';
 import { AppError } from '../../base/errors.ts';
 import { Uploads } from '../../files/uploads.ts';
 import type { Instance } from '../../instances/instance.ts';
+import type { InstanceEntry } from '../../instances/instance-directory.ts';
 import { clientKey } from '../../limits/rate-limiter.ts';
 import { unavailableText } from '../../storage/engine-errors.ts';
 import { type Answer, checkFields } from '../answer.ts';
@@ -15,20 +16,21 @@ import { RequestContext, type Services } from '../request-context.ts';
 import type { InstanceRoute } from '../route.ts';
 import { ruleInput } from '../rule-input.ts';
 import { byteLengthOf, lengthOf } from '../send-texts.ts';
+import type { InstanceHost } from './instance-host.ts';
 import { logFailure, type LoggedRequest, logRequest } from './log-request.ts';
 
 /**
  * Runs instances in this thread: opens the instance of a request, finds the caller, holds rate limits and the scopes of API keys, calls the
  * route, and logs the request. It knows nothing of connections: the front (server/) reads requests and sends answers.
  */
-export class LocalHost {
+export class LocalHost implements InstanceHost {
   readonly #services: Services;
 
   constructor(services: Services) {
     this.#services = services;
   }
 
-  /** Serves a request to an instance, which stays open until the operation is over. Throws AppError for what is refused. */
+  /** The instance stays open until the operation is over. */
   async serve(route: InstanceRoute, request: InstanceRequest): Promise<Answer> {
     const { instances, isOutdated } = this.#services;
     const { entry } = request;
@@ -47,11 +49,8 @@ export class LocalHost {
     }
   }
 
-  /**
-   * Logs a request that was refused before it came to its instance. Does nothing when the instance is closed: requests for unknown
-   * paths must not keep it open.
-   */
-  logRefusal(entry: { readonly id: string }, request: LoggedRequest, error: unknown): void {
+  /** Does nothing when the instance is closed: requests for unknown paths must not keep it open. */
+  logRefusal(entry: InstanceEntry, request: LoggedRequest, error: unknown): void {
     if (request.report.isNoted) return;
     const { admission, instances } = this.#services;
     const loan = instances.borrowOpen(entry.id);
@@ -60,6 +59,14 @@ export class LocalHost {
     const addressOf = (): Uint8Array => admission.addressOf(instance, request);
     logFailure(request, { instance, caller: guest, addressOf }, error);
     loan.release();
+  }
+
+  async frameAncestors(entry: InstanceEntry): Promise<readonly string[]> {
+    const loan = await this.#services.instances.borrow(entry).catch(() => undefined);
+    if (loan === undefined) return [];
+    const { frameAncestors } = loan.instance.settings.current.meta;
+    loan.release();
+    return frameAncestors;
   }
 }
 

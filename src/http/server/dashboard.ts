@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { notFound } from '../../base/errors.ts';
-import type { InstanceEntry } from '../../instances/instance-directory.ts';
-import type { OpenInstances } from '../../instances/open-instances.ts';
+import type { InstanceHost } from '../host/instance-host.ts';
 import { hexDigest } from '../../secrets/digest.ts';
 import { commonHeaders } from './send-answer.ts';
 import {
@@ -20,10 +19,10 @@ import { findAbsentFeature } from '../error-response.ts';
  * The page works below any path, `/i/{slug}/_/` or one that a proxy adds: nothing in it is an absolute path. It gets a relative base for
  * the depth of the path that was asked for, since every path that is no file is answered with the page, which finds its screen by the path.
  */
-export function serveDashboard(app: FastifyInstance, instances: OpenInstances): void {
+export function serveDashboard(app: FastifyInstance, host: InstanceHost): void {
   app.get('/', (request, reply) => sendBrowser(request, reply));
   app.get('/_', (request, reply) => redirect(request, reply, `${lastSegment(request)}/`));
-  app.get('/_/*', (request, reply) => sendFile(request, reply, instances));
+  app.get('/_/*', (request, reply) => sendFile(request, reply, host));
 }
 
 /** Sends people to the dashboard, and tells programs that nothing is there, as ever. */
@@ -50,7 +49,7 @@ function lastSegment({ originalUrl }: FastifyRequest): string {
 async function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,
-  instances: OpenInstances,
+  host: InstanceHost,
 ): Promise<FastifyReply> {
   const entry = request.instanceEntry;
   if (entry === null) throw notFound();
@@ -67,7 +66,7 @@ async function sendFile(
   if (index === undefined) return refuse(request, reply, notBuilt);
   return sendPage(request, reply, {
     file: index,
-    frameAncestors: await readFrameAncestors(instances, entry),
+    frameAncestors: await host.frameAncestors(entry),
   });
 }
 
@@ -135,18 +134,6 @@ async function sendPage(
     etag: tagOf(file.etag, base + sites),
     content: Buffer.from(html),
   });
-}
-
-/** Returns the sites that may show the page of an instance in a frame: none while the instance cannot be opened. */
-async function readFrameAncestors(
-  instances: OpenInstances,
-  entry: InstanceEntry,
-): Promise<readonly string[]> {
-  const loan = await instances.borrow(entry).catch(() => undefined);
-  if (loan === undefined) return [];
-  const { frameAncestors } = loan.instance.settings.current.meta;
-  loan.release();
-  return frameAncestors;
 }
 
 /**

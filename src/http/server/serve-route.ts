@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { notFound } from '../../base/errors.ts';
-import type { LocalHost } from '../host/local-host.ts';
+import type { InstanceHost } from '../host/instance-host.ts';
 import { queryOf } from '../request.ts';
 import { patternOf } from '../request-counts.ts';
 import { ServiceContext, type Services } from '../request-context.ts';
@@ -9,12 +9,12 @@ import { FrontRequest } from './front-request.ts';
 import { sendAnswer } from './send-answer.ts';
 
 export interface Serving {
-  readonly services: Services;
-  readonly host: LocalHost;
+  readonly readiness: Services['readiness'];
+  readonly host: InstanceHost;
 }
 
 /** Serves a route under all of its paths. */
-export function serveRoute(app: FastifyInstance, { services, host }: Serving, route: Route): void {
+export function serveRoute(app: FastifyInstance, { readiness, host }: Serving, route: Route): void {
   const { method, paths } = route;
   const counts = app.requestCounts.of(route, method);
   const countsOfHead = app.requestCounts.of(route, 'HEAD');
@@ -31,7 +31,7 @@ export function serveRoute(app: FastifyInstance, { services, host }: Serving, ro
         handler: async (request, reply) => {
           count(request);
           try {
-            const context = new ServiceContext(services, queryOf(request), request.instanceEntry?.id);
+            const context = new ServiceContext({ readiness }, queryOf(request), request.instanceEntry?.id);
             sendAnswer(request, reply, await route.handle(context));
           } finally {
             request.releaseBody?.();
@@ -57,7 +57,7 @@ interface Exchange {
 }
 
 /** Passes a request to the host of its instance, and sends what that answers. */
-async function serve(route: InstanceRoute, host: LocalHost, { request, reply }: Exchange): Promise<void> {
+async function serve(route: InstanceRoute, host: InstanceHost, { request, reply }: Exchange): Promise<void> {
   const entry = request.instanceEntry;
   if (entry === null) throw notFound();
   try {

@@ -22,7 +22,7 @@ import {
   toErrorAnswer,
 } from '../error-response.ts';
 import type { AccessLog } from './access-log.ts';
-import { Admission, type AdmissionOptions } from '../admission.ts';
+import type { Admission } from '../admission.ts';
 import {
   closeGently,
   connectionsMax,
@@ -39,7 +39,7 @@ import { decorateServer } from './decorate-server.ts';
 import { ErrorLog } from './error-log.ts';
 import { acceptBodies } from './accept-bodies.ts';
 import { FrontRequest } from './front-request.ts';
-import { LocalHost } from '../host/local-host.ts';
+import type { InstanceHost } from '../host/instance-host.ts';
 import { methodFinder } from '../path-patterns.ts';
 import { notePeers } from '../client-address.ts';
 import {
@@ -50,6 +50,7 @@ import {
   withoutInstancePrefix,
 } from '../request.ts';
 import type { Services } from '../request-context.ts';
+import type { ServiceMetrics } from '../service-metrics.ts';
 import { routes } from './routes.ts';
 import { serveRoute } from './serve-route.ts';
 import { commonHeaders } from './send-answer.ts';
@@ -59,7 +60,12 @@ import { UnfinishedBodies } from '../unfinished-bodies.ts';
 /** The server as app.ts holds it. Only http/ knows that it is a Fastify instance. */
 export type HttpServer = FastifyInstance;
 
-export interface ServerOptions extends AddressOptions, AdmissionOptions, Omit<Services, 'admission'> {
+export interface ServerOptions extends AddressOptions {
+  readonly host: InstanceHost;
+  /** Finds the addresses of clients. */
+  readonly admission: Admission;
+  readonly readiness: Services['readiness'];
+  readonly metrics: ServiceMetrics;
   readonly origins: AllowedOrigins;
   /** Undefined where none is wanted. */
   readonly accessLog?: AccessLog | undefined;
@@ -74,8 +80,8 @@ export interface ServerOptions extends AddressOptions, AdmissionOptions, Omit<Se
  * Order for every request: its turn, CORS headers, checks, instance, body, caller, rate limits and scopes, operation.
  *
  * The steps before a route are here and in cors.ts, and in http/connections.ts, request.ts and body.ts. A route is one value
- * (route.ts); routes/ has one file per subject with its schemas, and routes.ts lists them all. serve-route.ts opens the instance, finds the caller, holds rate limits and the
- * scopes of API keys, calls the route with a request-context.ts, sends its answer (answer.ts), and logs the request.
+ * (route.ts); routes/ has one file per subject with its schemas, and routes.ts lists them all. serve-route.ts passes a request to the host of its instance and sends the answer (send-answer.ts);
+ * host/local-host.ts opens the instance, finds the caller, holds limits and scopes, and calls the route with a request-context.ts.
  * decorate-server.ts lists what we add to Fastify's server and requests. error-response.ts turns errors into answers. openapi/ describes
  * every route to clients, in the forms of schemas/. dashboard.ts serves the files of the dashboard.
  */
@@ -85,9 +91,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.addHook('onClose', async () => errors.flush());
   acceptBodies(app);
   const memory = new Ledger({ max: options.answerMemoryBytes ?? httpLimits.memoryBytesMax });
-  const admission = new Admission(options);
-  const services = { ...options, admission };
-  const host = new LocalHost(services);
+  const { host, admission } = options;
   decorateServer(app, {
     admission,
     requestCounts: options.metrics.requests,
@@ -108,8 +112,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     logRefusal(host, request, { reply, error: refused.error });
     return answerUnknown(request, reply, refused);
   });
-  for (const route of routes) serveRoute(app, { services, host }, route);
-  serveDashboard(app, options.instances);
+  for (const route of routes) serveRoute(app, options, route);
+  serveDashboard(app, host);
   await app.ready();
   return app;
 }
@@ -228,7 +232,7 @@ function forgetTypeOfNothing({ method, headers }: IncomingMessage): void {
 
 /** Puts a request that was refused before it came to its instance into the log of that. */
 function logRefusal(
-  host: LocalHost,
+  host: InstanceHost,
   request: FastifyRequest,
   { reply, error }: { readonly reply: FastifyReply; readonly error: unknown },
 ): void {

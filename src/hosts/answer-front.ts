@@ -1,0 +1,245 @@
+import type { MessagePort, Transferable } from 'node:worker_threads';
+import { assert } from '../base/assert.ts';
+import { systemClock } from '../base/clock.ts';
+import { Histogram } from '../base/histogram.ts';
+import { Ledger } from '../base/ledger.ts';
+import type { Logger } from '../base/logger.ts';
+import { toErrorAnswer } from '../http/error-response.ts';
+import { emptyReport, type RequestReport } from '../http/instance-request.ts';
+import type { Readiness } from '../http/request-context.ts';
+import type { InstanceRoute } from '../http/route.ts';
+import { ErrorLog } from '../http/server/error-log.ts';
+import { routes } from '../http/server/routes.ts';
+import type { Metric, Sample } from '../logs/metric.ts';
+import type { Exposition } from '../logs/metrics.ts';
+import type { DataDirectory } from '../open-data-directory.ts';
+import type { StorageHealth } from '../storage/storage-health.ts';
+import { toAnswerMessage } from './answer-messages.ts';
+import {
+  type AnswerMessage,
+  type FromHost,
+  fromErrorMessage,
+  type HostSettings,
+  type MetricMessage,
+  type ReportMessage,
+  type RequestMessage,
+  type SampleMessage,
+  type ToHost,
+} from './host-messages.ts';
+import { MessageRequest } from './message-request.ts';
+import type { OpenHost } from './open-host.ts';
+import { RequestClaims } from './request-claims.ts';
+
+/** How often changes of what is at fault are reported. */
+const faultsMs = 500;
+
+export interface AnswerFrontParts {
+  readonly port: MessagePort;
+  readonly settings: HostSettings;
+  readonly logger: Logger;
+}
+
+interface Opened {
+  readonly host: OpenHost;
+  readonly data: DataDirectory;
+}
+
+const routesById: ReadonlyMap<string, InstanceRoute> = new Map(
+  routes.filter((route) => route.kind === 'instance').map((route) => [route.id, route]),
+);
+
+/** Takes the messages of the front, runs what they ask for, and answers. */
+export class AnswerFront {
+  readonly #port: MessagePort;
+  readonly #claims: RequestClaims;
+  readonly #errors: ErrorLog;
+  readonly #memory: Ledger;
+  readonly #placed = new Set<string>();
+  /** By token. */
+  readonly #running = new Map<number, MessageRequest>();
+  readonly #expositions = new Map<number, (exposition: Exposition) => void>();
+  #nextExposition = 0;
+  #answers: AnswerMessage[] = [];
+  #transferred: Transferable[] = [];
+  #opened: Opened | undefined;
+  #isStopping = false;
+  #reportedFaults = '';
+  #faultsTimer: NodeJS.Timeout | undefined;
+
+  constructor({ port, settings, logger }: AnswerFrontParts) {
+    this.#port = port;
+    this.#claims = new RequestClaims(settings.claims);
+    this.#errors = new ErrorLog(logger);
+    this.#memory = new Ledger({ max: settings.memoryBytes });
+  }
+
+  get readiness(): Readiness {
+    return this.#isStopping ? 'stopping' : 'ready';
+  }
+
+  /** Whether the front has placed an instance here. */
+  readonly isPlaced = (instanceId: string): boolean => this.#placed.has(instanceId);
+
+  open(host: OpenHost, data: DataDirectory): void {
+    this.#opened = { host, data };
+    this.#faultsTimer = setInterval(() => this.#reportFaults(data.home.health), faultsMs);
+  }
+
+  #reportFaults({ places }: StorageHealth): void {
+    const text = JSON.stringify(Object.entries(places).map(([fault, of]) => [fault, ...of]));
+    if (text !== this.#reportedFaults) this.post({ kind: 'faults', places });
+    this.#reportedFaults = text;
+  }
+
+  post(message: FromHost, transferred: Transferable[] = []): void {
+    this.#port.postMessage(message, transferred);
+  }
+
+  /** Returns the metrics of the whole process, which the front writes. */
+  write(): Promise<Exposition> {
+    const token = this.#nextExposition;
+    this.#nextExposition += 1;
+    const { promise, resolve } = Promise.withResolvers<Exposition>();
+    this.#expositions.set(token, resolve);
+    this.post({ kind: 'expose', token });
+    return promise;
+  }
+
+  receive(message: ToHost): void {
+    switch (message.kind) {
+      case 'requests':
+        for (const request of message.requests) void this.#serve(request);
+        return;
+      case 'gone':
+        this.#running.get(message.token)?.leave();
+        return;
+      case 'refusal':
+        this.#logRefusal(message);
+        return;
+      case 'frameAncestors':
+        void this.#answerFrameAncestors(message);
+        return;
+      case 'place':
+        this.#place(message.ids);
+        return;
+      case 'metrics':
+        void this.#answerMetrics(message.token);
+        return;
+      case 'exposition':
+        this.#expositions.get(message.token)?.(message.exposition);
+        this.#expositions.delete(message.token);
+        return;
+      case 'stopSending':
+        void this.#stopSending();
+        return;
+      case 'stop':
+        void this.#stop();
+    }
+  }
+
+  get #parts(): Opened {
+    assert(this.#opened !== undefined, 'the host is open when messages come');
+    return this.#opened;
+  }
+
+  async #serve(message: RequestMessage): Promise<void> {
+    const { token } = message;
+    if (!this.#claims.take(token)) return;
+    const route = routesById.get(message.route);
+    assert(route !== undefined, 'the routes of both threads are the same');
+    const request = new MessageRequest(message, {
+      requestForm: (bytesMax, port) => this.post({ kind: 'form', token, bytesMax, port }, [port]),
+      memory: this.#memory,
+    });
+    this.#running.set(token, request);
+    try {
+      const answer = await this.#parts.host.host.serve(route, request);
+      const { message: sent, transferred } = toAnswerMessage(request, answer);
+      this.#answer({ token, report: toReportMessage(request.report), answer: sent }, transferred);
+    } catch (error) {
+      const failed = toErrorAnswer(error);
+      this.#errors.note(error, request, failed);
+      this.#answer({
+        token,
+        report: toReportMessage(request.report),
+        answer: { kind: 'failed', error: failed },
+      });
+    } finally {
+      // What is being sent holds memory of its own.
+      request.release();
+      this.#running.delete(token);
+    }
+  }
+
+  /** Answers with all others of this turn of the event loop. */
+  #answer(answer: AnswerMessage, transferred: readonly Transferable[] = []): void {
+    if (this.#answers.length === 0) setImmediate(() => this.#flush());
+    this.#answers.push(answer);
+    this.#transferred.push(...transferred);
+  }
+
+  #flush(): void {
+    const [answers, transferred] = [this.#answers, this.#transferred];
+    this.#answers = [];
+    this.#transferred = [];
+    this.post({ kind: 'answers', answers }, transferred);
+  }
+
+  #logRefusal({ entry, request, error }: ToHost & { kind: 'refusal' }): void {
+    const startedMs = systemClock.monotonic() - request.ageMs;
+    const logged = { ...request, startedMs, report: emptyReport() };
+    this.#parts.host.host.logRefusal(entry, logged, fromErrorMessage(error));
+  }
+
+  async #answerFrameAncestors({ token, entry }: ToHost & { kind: 'frameAncestors' }): Promise<void> {
+    this.post({ kind: 'frameAncestors', token, sites: await this.#parts.host.host.frameAncestors(entry) });
+  }
+
+  #place(ids: readonly string[]): void {
+    for (const id of ids) {
+      this.#placed.add(id);
+      this.#parts.host.take(id);
+    }
+  }
+
+  async #answerMetrics(token: number): Promise<void> {
+    const { metrics } = this.#parts.host;
+    await metrics.refresh();
+    this.post({ kind: 'metrics', token, metrics: metrics.list.map(toMetricMessage) });
+  }
+
+  async #stopSending(): Promise<void> {
+    this.#isStopping = true;
+    await this.#parts.host.stopSending();
+    this.post({ kind: 'stopped', what: 'sending' });
+  }
+
+  async #stop(): Promise<void> {
+    const { host, data } = this.#parts;
+    clearInterval(this.#faultsTimer);
+    await host.stop();
+    await data.stop();
+    this.#errors.flush();
+    this.post({ kind: 'stopped', what: 'all' });
+  }
+}
+
+function toReportMessage({
+  caller,
+  address,
+  trace,
+  rateLimitHeaders,
+  isNoted,
+}: RequestReport): ReportMessage {
+  return { caller, address: address === null ? null : address(), trace, rateLimitHeaders, isNoted };
+}
+
+function toMetricMessage({ name, help, type, samples }: Metric): MetricMessage {
+  return { name, help, type, samples: samples().map(toSampleMessage) };
+}
+
+function toSampleMessage({ labels, value }: Sample): SampleMessage {
+  if (!(value instanceof Histogram)) return { labels, value };
+  const { bounds, counts, sum } = value;
+  return { labels, value: { bounds, counts, sum } };
+}

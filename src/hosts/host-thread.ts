@@ -1,0 +1,351 @@
+import type { Transferable, Worker } from 'node:worker_threads';
+import { systemClock } from '../base/clock.ts';
+import { AppError, busy } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import { startThread } from '../base/thread.ts';
+import type { Answer } from '../http/answer.ts';
+import type { InstanceRequest } from '../http/instance-request.ts';
+import type { LoggedRequest } from '../http/host/log-request.ts';
+import type { InstanceRoute } from '../http/route.ts';
+import type { InstanceEntry } from '../instances/instance-directory.ts';
+import type { Exposition } from '../logs/metrics.ts';
+import { faultAmong, type FaultyPlaces, type StorageFault } from '../storage/storage-health.ts';
+import { fromAnswerMessage } from './message-answers.ts';
+import {
+  type AnswerMessage,
+  type FromHost,
+  type HostSettings,
+  type LoggedMessage,
+  type MetricMessage,
+  type RequestMessage,
+  toErrorMessage,
+  type ToHost,
+} from './host-messages.ts';
+import { readFormFor } from './forms.ts';
+import { RequestClaims } from './request-claims.ts';
+
+const workerUrl = new URL('./host-worker.ts', import.meta.url);
+
+const restartMs = 200;
+/** How often the front looks whether a host turns. */
+const lookMs = 100;
+/** A host that has not turned for so long is ended, and started again. */
+const hungMsMax = 60_000;
+const stopMsMax = 30_000;
+/** From here on, bytes are handed over instead of copied. */
+const handedOverBytesMin = 64 * 1024;
+
+export interface HostThreadOptions extends Omit<HostSettings, 'claims' | 'beats'> {
+  readonly logger: Logger;
+  /** Writes the metrics of the whole process. */
+  readonly write: () => Promise<Exposition>;
+}
+
+interface Waiting {
+  readonly route: InstanceRoute;
+  readonly request: InstanceRequest;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * A host in a thread of its own, as the front sees it. It answers every request, whatever the host does: when the thread does not turn for
+ * longer than a query may take, or when it ends, requests that it has not taken are refused, reads as well, and writes that it has taken
+ * are answered with an unknown outcome. A thread that ended is started again.
+ */
+export class HostThread {
+  readonly #options: HostThreadOptions;
+  readonly #claims: RequestClaims;
+  readonly #memory = RequestClaims.newMemory();
+  readonly #beatMemory = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  readonly #beats = new Int32Array(this.#beatMemory);
+  readonly #placed = new Set<string>();
+  /** By token. */
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #sites = new Map<number, (sites: readonly string[]) => void>();
+  readonly #metrics = new Map<number, (metrics: readonly MetricMessage[]) => void>();
+  readonly #hungLooksMin: number;
+  #worker: Worker;
+  #opening = Promise.withResolvers<void>();
+  #isOpen = false;
+  #stops: ((what: 'sending' | 'all') => void)[] = [];
+  #nextToken = 0;
+  #faulty: FaultyPlaces | undefined;
+  #outbox: RequestMessage[] = [];
+  #transferred: Transferable[] = [];
+  #lastBeat = 0;
+  #looksWithoutBeat = 0;
+  #isStopping = false;
+  readonly #looks: NodeJS.Timeout;
+
+  constructor(options: HostThreadOptions) {
+    this.#options = options;
+    this.#claims = new RequestClaims(this.#memory);
+    this.#hungLooksMin = Math.ceil((options.config.queryTimeoutMs + 1_000) / lookMs);
+    this.#worker = this.#start();
+    this.#looks = setInterval(() => this.#look(), lookMs).unref();
+  }
+
+  /** Resolves when it runs instances. Rejects when it cannot be opened. */
+  get opened(): Promise<void> {
+    return this.#opening.promise;
+  }
+
+  get placedCount(): number {
+    return this.#placed.size;
+  }
+
+  /** How many requests it has not answered. */
+  get waitingCount(): number {
+    return this.#waiting.size;
+  }
+
+  /** Whether its event loop has not turned for longer than a query may take. */
+  get isHung(): boolean {
+    return this.#looksWithoutBeat >= this.#hungLooksMin;
+  }
+
+  /** Why data that an instance needs cannot be used as it should be. */
+  faultOf(instance: string | undefined): StorageFault | undefined {
+    if (this.isHung) return 'unavailable';
+    return this.#faulty && faultAmong(this.#faulty, instance);
+  }
+
+  /** Makes it run these instances. */
+  place(ids: readonly string[]): void {
+    for (const id of ids) this.#placed.add(id);
+    if (this.#isOpen) this.#post({ kind: 'place', ids });
+  }
+
+  async serve(route: InstanceRoute, request: InstanceRequest): Promise<Answer> {
+    if (this.isHung || this.#isStopping) throw busy();
+    if (!this.#isOpen) await this.#opening.promise;
+    const token = this.#nextToken;
+    this.#nextToken += 1;
+    this.#claims.open(token);
+    const answer = Promise.withResolvers<Answer>();
+    this.#waiting.set(token, { route, request, resolve: answer.resolve, reject: answer.reject });
+    request.signal.addEventListener('abort', () => this.#leave(token), { once: true });
+    if (this.#outbox.length === 0) setImmediate(() => this.#flush());
+    const buffer = request.bytes?.buffer;
+    const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === request.bytes?.length;
+    if (isWhole && buffer.byteLength >= handedOverBytesMin) this.#transferred.push(buffer);
+    this.#outbox.push(toRequestMessage(token, route, request));
+    return answer.promise;
+  }
+
+  logRefusal(entry: InstanceEntry, request: LoggedRequest, error: unknown): void {
+    if (request.report.isNoted || !this.#isOpen) return;
+    const message = { entry, request: toLoggedMessage(request), error: toErrorMessage(error) };
+    this.#post({ kind: 'refusal', ...message });
+  }
+
+  async frameAncestors(entry: InstanceEntry): Promise<readonly string[]> {
+    if (!this.#isOpen || this.isHung) return [];
+    const token = this.#nextToken;
+    this.#nextToken += 1;
+    const { promise, resolve } = Promise.withResolvers<readonly string[]>();
+    this.#sites.set(token, resolve);
+    this.#post({ kind: 'frameAncestors', token, entry });
+    return promise;
+  }
+
+  /** Returns what it counts; nothing while it cannot answer. */
+  async metrics(): Promise<readonly MetricMessage[]> {
+    if (!this.#isOpen || this.isHung) return [];
+    const token = this.#nextToken;
+    this.#nextToken += 1;
+    const { promise, resolve } = Promise.withResolvers<readonly MetricMessage[]>();
+    this.#metrics.set(token, resolve);
+    this.#post({ kind: 'metrics', token });
+    return promise;
+  }
+
+  /** Ends realtime connections and webhooks; see `OpenHost`. */
+  async stopSending(): Promise<void> {
+    if (this.#isOpen) await this.#stop('sending');
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    clearInterval(this.#looks);
+    if (this.#isOpen) await this.#stop('all');
+    await this.#worker.terminate();
+  }
+
+  async #stop(what: 'sending' | 'all'): Promise<void> {
+    const stopped = Promise.withResolvers<void>();
+    const timer = setTimeout(stopped.resolve, this.#options.config.stopTimeoutMs + stopMsMax);
+    this.#stops.push((ended) => {
+      if (ended === what) stopped.resolve();
+    });
+    this.#post({ kind: what === 'all' ? 'stop' : 'stopSending' });
+    await stopped.promise;
+    clearTimeout(timer);
+  }
+
+  #start(): Worker {
+    const { logger, write: _, ...settings } = this.#options;
+    const workerData: HostSettings = {
+      ...settings,
+      claims: this.#memory,
+      beats: this.#beatMemory,
+    };
+    const worker = startThread(workerUrl, { workerData, name: `host ${settings.place}` });
+    // Only host-worker.ts holds the other end.
+    worker.on('message', (message: FromHost) => this.#receive(message));
+    worker.on('error', (error) =>
+      logger.error('The thread of a host failed.', { host: settings.place, error }),
+    );
+    worker.on('exit', () => this.#restart());
+    return worker;
+  }
+
+  #restart(): void {
+    this.#isOpen = false;
+    for (const stopped of this.#stops) {
+      stopped('sending');
+      stopped('all');
+    }
+    this.#giveUpAll();
+    this.#outbox = [];
+    this.#transferred = [];
+    if (this.#isStopping) return;
+    this.#opening = Promise.withResolvers();
+    this.#opening.promise.catch(() => undefined);
+    const members = { host: this.#options.place, delayMs: restartMs };
+    this.#options.logger.warn('The thread of a host ended and is started again.', members);
+    setTimeout(() => {
+      this.#worker = this.#start();
+    }, restartMs);
+  }
+
+  #receive(message: FromHost): void {
+    switch (message.kind) {
+      case 'ready':
+        this.#isOpen = true;
+        if (this.#placed.size > 0) this.#post({ kind: 'place', ids: [...this.#placed] });
+        this.#opening.resolve();
+        return;
+      case 'failed':
+        this.#opening.reject(new Error(message.reason));
+        return;
+      case 'answers':
+        for (const answer of message.answers) this.#answer(answer);
+        return;
+      case 'form':
+        this.#readForm(message);
+        return;
+      case 'frameAncestors':
+        this.#sites.get(message.token)?.(message.sites);
+        this.#sites.delete(message.token);
+        return;
+      case 'metrics':
+        this.#metrics.get(message.token)?.(message.metrics);
+        this.#metrics.delete(message.token);
+        return;
+      case 'expose':
+        void this.#expose(message.token);
+        return;
+      case 'faults':
+        this.#faulty = message.places;
+        return;
+      case 'stopped':
+        for (const stopped of this.#stops) stopped(message.what);
+    }
+  }
+
+  #readForm({ token, bytesMax, port }: FromHost & { kind: 'form' }): void {
+    const waiting = this.#waiting.get(token);
+    if (waiting === undefined) port.close();
+    else void readFormFor(waiting.request, bytesMax, port);
+  }
+
+  async #expose(token: number): Promise<void> {
+    this.#post({ kind: 'exposition', token, exposition: await this.#options.write() });
+  }
+
+  #answer({ token, report, answer }: AnswerMessage): void {
+    const waiting = this.#waiting.get(token);
+    // It was given up, and answered.
+    if (waiting === undefined) return;
+    this.#waiting.delete(token);
+    const { address } = report;
+    Object.assign(waiting.request.report, report, { address: address === null ? null : () => address });
+    try {
+      waiting.resolve(fromAnswerMessage(answer));
+    } catch (error) {
+      // It carries the answer to a failure.
+      waiting.reject(error as Error);
+    }
+  }
+
+  #leave(token: number): void {
+    if (this.#waiting.has(token) && this.#isOpen) this.#post({ kind: 'gone', token });
+  }
+
+  #flush(): void {
+    if (this.#outbox.length === 0) return;
+    const [requests, transferred] = [this.#outbox, this.#transferred];
+    this.#outbox = [];
+    this.#transferred = [];
+    this.#post({ kind: 'requests', requests }, transferred);
+  }
+
+  /** Looks whether the thread turns. Counts looks, not time: where this thread did not turn either, nobody else is to blame. */
+  #look(): void {
+    const beat = Atomics.load(this.#beats, 0);
+    const hasTurned = beat !== this.#lastBeat || !this.#isOpen;
+    const { place: host } = this.#options;
+    this.#lastBeat = beat;
+    if (hasTurned && this.isHung)
+      this.#options.logger.warn('A host turns again.', {
+        host,
+        seconds: this.#looksWithoutBeat * (lookMs / 1_000),
+      });
+    this.#looksWithoutBeat = hasTurned ? 0 : this.#looksWithoutBeat + 1;
+    if (!this.isHung) return;
+    if (this.#looksWithoutBeat === this.#hungLooksMin)
+      this.#options.logger.error('A host does not turn: its requests are refused.', {
+        host,
+        requests: this.#waiting.size,
+      });
+    this.#giveUpAll();
+    if (this.#looksWithoutBeat * lookMs < hungMsMax) return;
+    this.#looksWithoutBeat = 0;
+    this.#options.logger.error('A host did not turn for a minute, and is ended.', {
+      host: this.#options.place,
+    });
+    void this.#worker.terminate();
+  }
+
+  #giveUpAll(): void {
+    for (const [token, { route, reject }] of this.#waiting) {
+      const isTaken = !this.#claims.giveUp(token);
+      reject(isTaken && route.method !== 'GET' ? unknownOutcome() : busy());
+    }
+    this.#waiting.clear();
+    for (const resolve of this.#sites.values()) resolve([]);
+    this.#sites.clear();
+    for (const resolve of this.#metrics.values()) resolve([]);
+    this.#metrics.clear();
+  }
+
+  #post(message: ToHost, transferred: readonly Transferable[] = []): void {
+    this.#worker.postMessage(message, transferred);
+  }
+}
+
+function unknownOutcome(): AppError {
+  return new AppError('outcome_unknown', 'It is not known whether the change was made.');
+}
+
+function toRequestMessage(token: number, route: InstanceRoute, request: InstanceRequest): RequestMessage {
+  const { entry, fullUrl, params, bytes, bodyBytes, isFormWaiting } = request;
+  const common = { entry, fullUrl, params, bytes, bodyBytes, isFormWaiting };
+  return { token, route: route.id, ...toLoggedMessage(request), ...common };
+}
+
+function toLoggedMessage({ id, method, url, headers, peer, startedMs }: LoggedRequest): LoggedMessage {
+  return { id, method, url, headers, peer, ageMs: systemClock.monotonic() - startedMs };
+}

@@ -1,0 +1,238 @@
+import type { Clock } from '../base/clock.ts';
+import { ForwardClock, systemClock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { openFilesMax } from '../base/process.ts';
+import { build } from '../base/build.ts';
+import type { Config } from '../config/config.ts';
+import { soleOwnership } from '../deliveries/delivery.ts';
+import { deliverAlone, type Delivering } from '../dispatch/delivering.ts';
+import type { DispatcherOptions } from '../dispatch/dispatcher.ts';
+import { installedSharp, type SharpPort } from '../files/load-sharp.ts';
+import { ThumbMaker } from '../files/thumb-maker.ts';
+import { Admission } from '../http/admission.ts';
+import { HostMetrics } from '../http/host/host-metrics.ts';
+import { LocalHost } from '../http/host/local-host.ts';
+import type { Services } from '../http/request-context.ts';
+import { watchCommits } from '../instances/commit-announcements.ts';
+import type { Instance } from '../instances/instance.ts';
+import { Mailer } from '../mail/mailer.ts';
+import { borrowAtOnceFrom, borrowFrom, type DataDirectory } from '../open-data-directory.ts';
+import { Realtime } from '../realtime/realtime.ts';
+import type { RealtimeNodes } from '../realtime/realtime-nodes.ts';
+import { openSender } from '../sending/sender.ts';
+import type { RunningHosts } from './running-hosts.ts';
+import { DatabaseClock } from '../storage/postgres/database-clock.ts';
+
+/** How long mails that are on their way may take once the service is to stop. */
+const mailsStopMs = 10_000;
+
+/** Parts of a host that tests replace or wrap. */
+export interface HostParts {
+  readonly clock?: Clock;
+  /** What makes thumbs. */
+  readonly sharp?: SharpPort;
+  /** Wraps the sending thread. */
+  readonly wrapSender?: (sender: DispatcherOptions['sender']) => DispatcherOptions['sender'];
+}
+
+export interface HostOptions {
+  readonly config: Config;
+  readonly parts: HostParts;
+  readonly data: DataDirectory;
+  readonly logger: Logger;
+  /** Whether an instance is run here; all are unless given. */
+  readonly isPlaced?: (instanceId: string) => boolean;
+  readonly readiness: Services['readiness'];
+  /** The metrics of the whole process; those of this host by default are a part of them. */
+  readonly metrics: Services['metrics'];
+}
+
+/** What runs instances in this thread. */
+export interface OpenHost extends RunningHosts {
+  readonly host: LocalHost;
+  readonly metrics: HostMetrics;
+  readonly realtime: Realtime;
+  /** Notes that an instance is run here from now on, so that what is due in it is done. */
+  take(instanceId: string): void;
+}
+
+/** Connects the parts of a host. */
+export async function openHost(options: HostOptions): Promise<OpenHost> {
+  const { config, parts, data, logger, readiness, metrics } = options;
+  const clock = parts.clock ?? systemClock;
+  const { policy, dev: isDevelopment } = config;
+  const mailer = new Mailer({ policy, clock, logger, isDevelopment });
+  const delivering = await createDelivering(options, mailer);
+  const thumbs = new ThumbMaker({ clock, logger, sharp: parts.sharp ?? installedSharp(logger) });
+  const { dispatcher } = delivering;
+  const realtime = createRealtime(options, dispatcher.safeEnd, clock);
+  const nodes = await joinNodes(options, delivering, realtime);
+  data.wakeUp.onWakeUp((id, what) => {
+    delivering.wake(id, what);
+    if (nodes?.isWatched(id) === true) delivering.notifyNodes(id);
+  });
+  const admission = new Admission({ trustedProxies: config.trustedProxies, instances: data.instances });
+  const ownFiles = warningOfFiles(config);
+  const { directory, instances, removals, home } = data;
+  const host = new LocalHost({
+    admission,
+    directory,
+    instances,
+    dispatcher,
+    mailer,
+    realtime,
+    thumbs,
+    removals,
+    metrics,
+    policy,
+    version: build.version,
+    readiness,
+    isOutdated: () => home.isOutdated,
+    reserve: home.reserve,
+    warnings: (instance) => warningsFor(instance, thumbs, ownFiles),
+  });
+  let announcements: { stop(): Promise<void> } | undefined;
+  return {
+    host,
+    admission,
+    realtime,
+    metrics: new HostMetrics({ data, dispatcher, realtime, logger }),
+    faultOf: (instance) => home.fault(instance),
+    take: (id) => delivering.wake(id),
+    start: async () => {
+      startData(options, realtime);
+      await delivering.start();
+      nodes?.start();
+      announcements = await watchAnnouncements(options, delivering);
+    },
+    stopSending: async () => {
+      await Promise.all([realtime.stop(), delivering.stop(config.stopTimeoutMs)]);
+    },
+    stop: async () => {
+      await nodes?.stop();
+      await announcements?.stop();
+      await mailer.stop(mailsStopMs);
+      await thumbs.stop();
+    },
+  };
+}
+
+function startData({ data, logger }: HostOptions, realtime: Realtime): void {
+  data.home.watch((error) => {
+    if (!data.home.isOutdated) return logger.error('Definitions could not be read again.', { error });
+    logger.error('This process answers no more requests.', { error });
+    // Its clients would receive no more events: they have to connect to another node.
+    void endClients(realtime, logger);
+  });
+  data.directory.watch((error) => logger.error('The directory of instances could not be read.', { error }));
+  data.instances.startSweeping();
+  data.fileSweeper.start();
+  data.removals.start();
+}
+
+async function endClients(realtime: Realtime, logger: Logger): Promise<void> {
+  try {
+    await realtime.stop();
+  } catch (error) {
+    logger.warn('Realtime connections could not be ended.', { error });
+  }
+}
+
+/** Reads on where a command has written beside this process. */
+function watchAnnouncements(
+  { data, logger }: HostOptions,
+  delivering: Delivering,
+): Promise<{ stop(): Promise<void> }> {
+  return watchCommits(
+    data.home.control,
+    (id) => {
+      delivering.wake(id);
+      wakeReaders(data, id);
+    },
+    (error) => logger.error('Reading the announcements of commands failed; retrying.', { error }),
+  );
+}
+
+function createRealtime(
+  { config, data, logger }: HostOptions,
+  safeEnd: Delivering['dispatcher']['safeEnd'],
+  clock: Clock,
+): Realtime {
+  return new Realtime({
+    clock,
+    logger,
+    borrow: borrowFrom(data),
+    instancesMax: data.instances.realtimeMax,
+    safeEnd,
+    connectionsMax: config.realtimeConnections,
+    connectionsPerAddressMax: config.realtimeConnectionsPerAddress,
+    heartbeatMs: 25_000,
+  });
+}
+
+/** Returns a warning where other nodes may not find the files of this one. */
+export function warningOfFiles({ postgres, files }: Config): string | undefined {
+  if (postgres === undefined || files.isExplicit) return undefined;
+  return 'Files of records are kept on a disk of this node: with several nodes, set --files to a folder that all share, or keep them in S3.';
+}
+
+function warningsFor(
+  { settings }: Instance,
+  thumbs: ThumbMaker,
+  ownFiles: string | undefined,
+): readonly string[] {
+  const ofFiles = settings.current.s3.enabled ? undefined : ownFiles;
+  return [thumbs.warning, ofFiles].filter((warning) => warning !== undefined);
+}
+
+async function createDelivering(
+  { config, parts, data, logger, isPlaced }: HostOptions,
+  mailer: Mailer,
+): Promise<Delivering> {
+  const clock = parts.clock ?? systemClock;
+  const sender = openSender({ policy: config.policy, clock, logger });
+  const common = {
+    sender: parts.wrapSender?.(sender) ?? sender,
+    instances: data.placedIds,
+    borrow: borrowFrom(data),
+    borrowAtOnce: borrowAtOnceFrom(data),
+    instancesMax: data.instances.deliveringMax,
+    onHint: (id: string) => wakeReaders(data, id),
+    // Each takes a socket, and connections of clients may take half of the open files.
+    webhookDays: config.webhookDays,
+    slotsMax: Math.min(config.webhookSlots, Math.floor(openFilesMax() / 4)),
+    clock,
+    logger,
+    mailer,
+    version: build.version,
+  };
+  if (config.postgres === undefined || !(data.dueClock instanceof DatabaseClock)) {
+    // A test moves the clock in `parts`, also backwards, and it stands still in between: ForwardClock would follow neither.
+    const ownership = isPlaced === undefined ? soleOwnership : { ...soleOwnership, owns: isPlaced };
+    return deliverAlone({ ...common, ownership, clock: parts.clock ?? new ForwardClock(clock) });
+  }
+  const nodes = { database: data.home.background, url: config.postgres.url, clock: data.dueClock };
+  const { deliverAmongNodes } = await import('../dispatch/nodes/deliver-among-nodes.ts');
+  return deliverAmongNodes(common, nodes);
+}
+
+/** Wakes readers of an instance's events after another process has written some. */
+function wakeReaders({ instances }: DataDirectory, id: string): void {
+  const loan = instances.borrowOpen(id);
+  loan?.instance.events.wake();
+  loan?.release();
+}
+
+/** Announces realtime clients among the nodes of one database; undefined where there are no other nodes. */
+async function joinNodes(
+  { config: { postgres }, data, logger }: HostOptions,
+  { node }: Delivering,
+  realtime: Realtime,
+): Promise<RealtimeNodes | undefined> {
+  if (postgres === undefined || node === undefined) return undefined;
+  const { RealtimeNodes: Nodes } = await import('../realtime/realtime-nodes.ts');
+  const database = data.home.background;
+  const nodes = new Nodes({ node, realtime, database, url: postgres.url, borrow: borrowFrom(data), logger });
+  realtime.setNodes(nodes);
+  return nodes;
+}

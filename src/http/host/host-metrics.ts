@@ -1,0 +1,71 @@
+import { systemClock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import { BacklogCounter } from '../../deliveries/log/backlog.ts';
+import type { Dispatcher } from '../../dispatch/dispatcher.ts';
+import { webhookMetrics } from '../../dispatch/webhook-metrics.ts';
+import type { WakeUp } from '../../events/event-log.ts';
+import type { OpenInstances } from '../../instances/open-instances.ts';
+import { type Metric, single } from '../../logs/metric.ts';
+import { storageMetrics } from '../../logs/storage-metrics.ts';
+import type { Realtime } from '../../realtime/realtime.ts';
+import type { DataHome } from '../../storage/data-home.ts';
+import { instancesMax, topOf } from '../service-metrics.ts';
+
+export interface HostMetricSources {
+  readonly data: {
+    readonly home: Pick<DataHome, 'counts' | 'health'>;
+    readonly instances: OpenInstances;
+    readonly wakeUp: WakeUp;
+  };
+  readonly dispatcher: Dispatcher;
+  readonly realtime: Realtime;
+  readonly logger: Logger;
+}
+
+/** The metrics of the instances that a host runs, which are gathered from its parts when somebody asks. */
+export class HostMetrics {
+  readonly list: readonly Metric[];
+  readonly #backlog: BacklogCounter;
+
+  constructor({ data, dispatcher, realtime, logger }: HostMetricSources) {
+    const { home, instances, wakeUp } = data;
+    this.#backlog = new BacklogCounter({
+      instances: () => dispatcher.workingInstances(),
+      borrow: (id) => instances.borrowOpen(id),
+      clock: systemClock,
+      logger,
+    });
+    this.list = [
+      ...storageMetrics(home.counts, home.health),
+      ...webhookMetrics({ dispatcher, backlog: this.#backlog, events: () => wakeUp.events }),
+      single(
+        { name: 'chancery_realtime_connections', type: 'gauge', help: 'Realtime connections.' },
+        () => realtime.connections,
+      ),
+      single(
+        {
+          name: 'chancery_realtime_messages_total',
+          type: 'counter',
+          help: 'Messages that were sent to realtime connections.',
+        },
+        () => realtime.messages,
+      ),
+      single(
+        { name: 'chancery_instances_open', type: 'gauge', help: 'Instances whose files are open.' },
+        () => instances.openCount,
+      ),
+      {
+        name: 'chancery_instance_backlog',
+        type: 'gauge',
+        help: `Deliveries that wait to be sent, of the ${instancesMax} instances with most of them.`,
+        samples: () =>
+          topOf([...this.#backlog.backlogs.values()].map(({ slug, waiting }) => [slug, waiting])),
+      },
+    ];
+  }
+
+  /** Counts what is too costly to be counted for each reading. */
+  refresh(): Promise<void> {
+    return this.#backlog.refresh();
+  }
+}
