@@ -25,6 +25,7 @@ import {
 } from './open-data-directory.ts';
 import type { DataHome, DataLock } from './storage/data-home.ts';
 import { type HostParts, openHost, type OpenHost, warningOfFiles } from './hosts/open-host.ts';
+import type { ThreadParts } from './hosts/host-pool.ts';
 import { openPool } from './hosts/open-pool.ts';
 import type { RunningHosts } from './hosts/running-hosts.ts';
 import type { StorageFault } from './storage/storage-health.ts';
@@ -41,6 +42,8 @@ const waitLogMs = 10_000;
 
 /** Parts of the service that tests replace or wrap. */
 export interface AppParts extends DataParts, HostParts {
+  /** Parts of the threads of `--host-threads`. */
+  readonly hostThreads?: ThreadParts;
   /** Ends a start that waits for older nodes. */
   readonly stopSignal?: AbortSignal;
   /** Takes the lines of the access log, in place of the standard output. */
@@ -78,7 +81,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     config.hostThreads === 0
       ? await openHost({ config, parts, data, logger, readiness, metrics: written })
       : undefined;
-  const host = local ?? (await openPool({ config, data, logger, ...written }));
+  const host = local ?? (await openPool({ config, data, logger, ...parts.hostThreads, ...written }));
   const { engine } = data.home.control;
   const metrics = new ServiceMetrics({
     directory: data.directory,

@@ -8,7 +8,10 @@ import { processEnvironmentOfThreads } from './process.ts';
  * Starts a thread of this service. `file` is its `…-worker.ts` among the sources. A package has a file of that name in JavaScript
  * beside its bundle. The executable has the code inside, as there are no files there with which a thread could begin.
  */
-export function startThread(file: URL, options: Pick<WorkerOptions, 'name' | 'workerData'>): Worker {
+export function startThread(
+  file: URL,
+  options: Pick<WorkerOptions, 'name' | 'workerData' | 'resourceLimits'>,
+): Worker {
   const script = basename(file.pathname).replace(/\.ts$/, '.js');
   const env = processEnvironmentOfThreads();
   switch (build.form) {

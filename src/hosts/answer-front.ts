@@ -8,6 +8,7 @@ import { toErrorAnswer } from '../http/error-response.ts';
 import { emptyReport, type RequestReport } from '../http/instance-request.ts';
 import type { Readiness } from '../http/request-context.ts';
 import type { InstanceRoute } from '../http/route.ts';
+import type { InstanceHost } from '../http/host/instance-host.ts';
 import { ErrorLog } from '../http/server/error-log.ts';
 import { routes } from '../http/server/routes.ts';
 import type { Metric, Sample } from '../logs/metric.ts';
@@ -40,8 +41,10 @@ export interface AnswerFrontParts {
 }
 
 interface Opened {
-  readonly host: OpenHost;
+  readonly running: OpenHost;
   readonly data: DataDirectory;
+  /** What serves requests: the host of `running`, which a test may have wrapped. */
+  readonly host: InstanceHost;
 }
 
 const routesById: ReadonlyMap<string, InstanceRoute> = new Map(
@@ -53,6 +56,7 @@ export class AnswerFront {
   readonly #port: MessagePort;
   readonly #claims: RequestClaims;
   readonly #errors: ErrorLog;
+  readonly #logger: Logger;
   readonly #memory: Ledger;
   readonly #placed = new Set<string>();
   /** By token. */
@@ -70,6 +74,7 @@ export class AnswerFront {
     this.#port = port;
     this.#claims = new RequestClaims(settings.claims);
     this.#errors = new ErrorLog(logger);
+    this.#logger = logger;
     this.#memory = new Ledger({ max: settings.memoryBytes });
   }
 
@@ -80,8 +85,9 @@ export class AnswerFront {
   /** Whether the front has placed an instance here. */
   readonly isPlaced = (instanceId: string): boolean => this.#placed.has(instanceId);
 
-  open(host: OpenHost, data: DataDirectory): void {
-    this.#opened = { host, data };
+  open(opened: Opened): void {
+    const { data } = opened;
+    this.#opened = opened;
     this.#faultsTimer = setInterval(() => this.#reportFaults(data.home.health), faultsMs);
   }
 
@@ -153,7 +159,7 @@ export class AnswerFront {
     });
     this.#running.set(token, request);
     try {
-      const answer = await this.#parts.host.host.serve(route, request);
+      const answer = await this.#parts.host.serve(route, request);
       const { message: sent, transferred } = toAnswerMessage(request, answer);
       this.#answer({ token, report: toReportMessage(request.report), answer: sent }, transferred);
     } catch (error) {
@@ -182,42 +188,59 @@ export class AnswerFront {
     const [answers, transferred] = [this.#answers, this.#transferred];
     this.#answers = [];
     this.#transferred = [];
-    this.post({ kind: 'answers', answers }, transferred);
+    try {
+      this.post({ kind: 'answers', answers }, transferred);
+    } catch (error) {
+      this.#answerFailed(answers, error);
+    }
+  }
+
+  /** One of these answers cannot be a message, which is a bug: all of them fail, as no port of theirs is left. */
+  #answerFailed(answers: readonly AnswerMessage[], error: unknown): void {
+    const failed = toErrorAnswer(error);
+    for (const { token, report } of answers) {
+      const empty = { ...report, caller: null, trace: null };
+      this.post({
+        kind: 'answers',
+        answers: [{ token, report: empty, answer: { kind: 'failed', error: failed } }],
+      });
+    }
+    this.#logger.error('Answers could not be sent to the front.', { error });
   }
 
   #logRefusal({ entry, request, error }: ToHost & { kind: 'refusal' }): void {
     const startedMs = systemClock.monotonic() - request.ageMs;
     const logged = { ...request, startedMs, report: emptyReport() };
-    this.#parts.host.host.logRefusal(entry, logged, fromErrorMessage(error));
+    this.#parts.host.logRefusal(entry, logged, fromErrorMessage(error));
   }
 
   async #answerFrameAncestors({ token, entry }: ToHost & { kind: 'frameAncestors' }): Promise<void> {
-    this.post({ kind: 'frameAncestors', token, sites: await this.#parts.host.host.frameAncestors(entry) });
+    this.post({ kind: 'sites', token, sites: await this.#parts.host.frameAncestors(entry) });
   }
 
   #place(ids: readonly string[]): void {
     for (const id of ids) {
       this.#placed.add(id);
-      this.#parts.host.take(id);
+      this.#parts.running.take(id);
     }
   }
 
   async #answerMetrics(token: number): Promise<void> {
-    const { metrics } = this.#parts.host;
+    const { metrics } = this.#parts.running;
     await metrics.refresh();
-    this.post({ kind: 'metrics', token, metrics: metrics.list.map(toMetricMessage) });
+    this.post({ kind: 'counts', token, metrics: metrics.list.map(toMetricMessage) });
   }
 
   async #stopSending(): Promise<void> {
     this.#isStopping = true;
-    await this.#parts.host.stopSending();
+    await this.#parts.running.stopSending();
     this.post({ kind: 'stopped', what: 'sending' });
   }
 
   async #stop(): Promise<void> {
-    const { host, data } = this.#parts;
+    const { running, data } = this.#parts;
     clearInterval(this.#faultsTimer);
-    await host.stop();
+    await running.stop();
     await data.stop();
     this.#errors.flush();
     this.post({ kind: 'stopped', what: 'all' });

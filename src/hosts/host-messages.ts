@@ -39,10 +39,9 @@ export type ToHost =
       readonly request: LoggedMessage;
       readonly error: ErrorMessage;
     }
-  | { readonly kind: 'frameAncestors'; readonly token: number; readonly entry: InstanceEntry }
   /** These instances are run by this host from now on. */
   | { readonly kind: 'place'; readonly ids: readonly string[] }
-  | { readonly kind: 'metrics'; readonly token: number }
+  | ({ readonly token: number } & Question)
   | { readonly kind: 'exposition'; readonly token: number; readonly exposition: Exposition }
   | { readonly kind: 'stopSending' }
   | { readonly kind: 'stop' };
@@ -52,12 +51,19 @@ export type FromHost =
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'answers'; readonly answers: readonly AnswerMessage[] }
   | { readonly kind: 'form'; readonly token: number; readonly bytesMax: number; readonly port: MessagePort }
-  | { readonly kind: 'frameAncestors'; readonly token: number; readonly sites: readonly string[] }
-  | { readonly kind: 'metrics'; readonly token: number; readonly metrics: readonly MetricMessage[] }
+  | ReplyMessage
   | { readonly kind: 'expose'; readonly token: number }
   /** Where data cannot be used as it should be; sent when that changes. */
   | { readonly kind: 'faults'; readonly places: FaultyPlaces }
   | { readonly kind: 'stopped'; readonly what: 'sending' | 'all' };
+
+/** What the front asks a host, which replies. */
+export type Question =
+  { readonly kind: 'frameAncestors'; readonly entry: InstanceEntry } | { readonly kind: 'metrics' };
+
+export type ReplyMessage =
+  | { readonly kind: 'sites'; readonly token: number; readonly sites: readonly string[] }
+  | { readonly kind: 'counts'; readonly token: number; readonly metrics: readonly MetricMessage[] };
 
 export interface LoggedMessage {
   readonly id: string;

@@ -10,9 +10,12 @@ import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Exposition } from '../logs/metrics.ts';
 import type { StorageFault } from '../storage/storage-health.ts';
 import type { MetricMessage } from './host-messages.ts';
-import { HostThread } from './host-thread.ts';
+import { HostThread, type HostThreadOptions } from './host-thread.ts';
 
-export interface HostPoolOptions {
+/** Parts of the threads that tests replace. */
+export type ThreadParts = Pick<HostThreadOptions, 'file' | 'heapMbMax'>;
+
+export interface HostPoolOptions extends ThreadParts {
   readonly config: Config;
   readonly threads: number;
   /** Of answers in memory, of all hosts together. */
@@ -40,9 +43,14 @@ export class HostPool implements InstanceHost {
     );
   }
 
-  /** Rejects when a host cannot be opened. */
+  /** Rejects when a host cannot be opened; then all are ended. */
   async opened(): Promise<void> {
-    await Promise.all(this.#threads.map((thread) => thread.opened));
+    try {
+      await Promise.all(this.#threads.map((thread) => thread.opened));
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
   }
 
   /** Places instances that have no place yet, so that what is due in them is done. */

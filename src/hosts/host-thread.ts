@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8';
 import type { Transferable, Worker } from 'node:worker_threads';
 import { systemClock } from '../base/clock.ts';
 import { AppError, busy } from '../base/errors.ts';
@@ -17,6 +18,8 @@ import {
   type HostSettings,
   type LoggedMessage,
   type MetricMessage,
+  type Question,
+  type ReplyMessage,
   type RequestMessage,
   toErrorMessage,
   type ToHost,
@@ -26,7 +29,8 @@ import { RequestClaims } from './request-claims.ts';
 
 const workerUrl = new URL('./host-worker.ts', import.meta.url);
 
-const restartMs = 200;
+const restartMsMin = 200;
+const restartMsMax = 5_000;
 /** How often the front looks whether a host turns. */
 const lookMs = 100;
 /** A host that has not turned for so long is ended, and started again. */
@@ -37,6 +41,10 @@ const handedOverBytesMin = 64 * 1024;
 
 export interface HostThreadOptions extends Omit<HostSettings, 'claims' | 'beats'> {
   readonly logger: Logger;
+  /** The file that runs in the thread, for tests that wrap parts of it. */
+  readonly file?: URL | undefined;
+  /** Of its JavaScript heap; that of the process by default. */
+  readonly heapMbMax?: number | undefined;
   /** Writes the metrics of the whole process. */
   readonly write: () => Promise<Exposition>;
 }
@@ -62,8 +70,7 @@ export class HostThread {
   readonly #placed = new Set<string>();
   /** By token. */
   readonly #waiting = new Map<number, Waiting>();
-  readonly #sites = new Map<number, (sites: readonly string[]) => void>();
-  readonly #metrics = new Map<number, (metrics: readonly MetricMessage[]) => void>();
+  readonly #questions = new Map<number, (reply: ReplyMessage | undefined) => void>();
   readonly #hungLooksMin: number;
   #worker: Worker;
   #opening = Promise.withResolvers<void>();
@@ -74,6 +81,7 @@ export class HostThread {
   #outbox: RequestMessage[] = [];
   #transferred: Transferable[] = [];
   #lastBeat = 0;
+  #restartMs = restartMsMin;
   #looksWithoutBeat = 0;
   #isStopping = false;
   readonly #looks: NodeJS.Timeout;
@@ -119,9 +127,8 @@ export class HostThread {
 
   async serve(route: InstanceRoute, request: InstanceRequest): Promise<Answer> {
     if (this.isHung || this.#isStopping) throw busy();
-    if (!this.#isOpen) await this.#opening.promise;
-    const token = this.#nextToken;
-    this.#nextToken += 1;
+    if (!this.#isOpen) await this.#untilOpen();
+    const token = this.#newToken();
     this.#claims.open(token);
     const answer = Promise.withResolvers<Answer>();
     this.#waiting.set(token, { route, request, resolve: answer.resolve, reject: answer.reject });
@@ -134,31 +141,48 @@ export class HostThread {
     return answer.promise;
   }
 
+  /** Throws unavailable when it cannot be opened. */
+  async #untilOpen(): Promise<void> {
+    try {
+      await this.#opening.promise;
+    } catch {
+      // Its reason is in the log.
+      throw busy();
+    }
+  }
+
   logRefusal(entry: InstanceEntry, request: LoggedRequest, error: unknown): void {
     if (request.report.isNoted || !this.#isOpen) return;
     const message = { entry, request: toLoggedMessage(request), error: toErrorMessage(error) };
     this.#post({ kind: 'refusal', ...message });
   }
 
+  /** Returns no sites while it cannot answer. */
   async frameAncestors(entry: InstanceEntry): Promise<readonly string[]> {
-    if (!this.#isOpen || this.isHung) return [];
-    const token = this.#nextToken;
-    this.#nextToken += 1;
-    const { promise, resolve } = Promise.withResolvers<readonly string[]>();
-    this.#sites.set(token, resolve);
-    this.#post({ kind: 'frameAncestors', token, entry });
-    return promise;
+    const reply = await this.#ask({ kind: 'frameAncestors', entry });
+    return reply?.kind === 'sites' ? reply.sites : [];
   }
 
   /** Returns what it counts; nothing while it cannot answer. */
   async metrics(): Promise<readonly MetricMessage[]> {
-    if (!this.#isOpen || this.isHung) return [];
+    const reply = await this.#ask({ kind: 'metrics' });
+    return reply?.kind === 'counts' ? reply.metrics : [];
+  }
+
+  /** Returns undefined where it cannot answer. */
+  #ask(question: Question): Promise<ReplyMessage | undefined> {
+    if (!this.#isOpen || this.isHung) return Promise.resolve(undefined);
+    const token = this.#newToken();
+    const { promise, resolve } = Promise.withResolvers<ReplyMessage | undefined>();
+    this.#questions.set(token, resolve);
+    this.#post({ token, ...question });
+    return promise;
+  }
+
+  #newToken(): number {
     const token = this.#nextToken;
     this.#nextToken += 1;
-    const { promise, resolve } = Promise.withResolvers<readonly MetricMessage[]>();
-    this.#metrics.set(token, resolve);
-    this.#post({ kind: 'metrics', token });
-    return promise;
+    return token;
   }
 
   /** Ends realtime connections and webhooks; see `OpenHost`. */
@@ -185,13 +209,18 @@ export class HostThread {
   }
 
   #start(): Worker {
-    const { logger, write: _, ...settings } = this.#options;
+    const { logger, write: _, file = workerUrl, heapMbMax = processHeapMb(), ...settings } = this.#options;
     const workerData: HostSettings = {
       ...settings,
       claims: this.#memory,
       beats: this.#beatMemory,
     };
-    const worker = startThread(workerUrl, { workerData, name: `host ${settings.place}` });
+    const worker = startThread(file, {
+      workerData,
+      name: `host ${settings.place}`,
+      // As much as the process would have for all of its instances, so that one that takes more ends this thread alone.
+      resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
+    });
     // Only host-worker.ts holds the other end.
     worker.on('message', (message: FromHost) => this.#receive(message));
     worker.on('error', (error) =>
@@ -203,6 +232,7 @@ export class HostThread {
 
   #restart(): void {
     this.#isOpen = false;
+    this.#looksWithoutBeat = 0;
     for (const stopped of this.#stops) {
       stopped('sending');
       stopped('all');
@@ -213,22 +243,30 @@ export class HostThread {
     if (this.#isStopping) return;
     this.#opening = Promise.withResolvers();
     this.#opening.promise.catch(() => undefined);
-    const members = { host: this.#options.place, delayMs: restartMs };
+    const delayMs = this.#restartMs;
+    this.#restartMs = Math.min(delayMs * 2, restartMsMax);
+    const members = { host: this.#options.place, delayMs };
     this.#options.logger.warn('The thread of a host ended and is started again.', members);
     setTimeout(() => {
-      this.#worker = this.#start();
-    }, restartMs);
+      if (!this.#isStopping) this.#worker = this.#start();
+    }, delayMs);
   }
 
   #receive(message: FromHost): void {
     switch (message.kind) {
       case 'ready':
         this.#isOpen = true;
+        this.#restartMs = restartMsMin;
         if (this.#placed.size > 0) this.#post({ kind: 'place', ids: [...this.#placed] });
         this.#opening.resolve();
         return;
       case 'failed':
+        this.#options.logger.error(`A host cannot be opened: ${message.reason}`, {
+          host: this.#options.place,
+        });
         this.#opening.reject(new Error(message.reason));
+        // What it has opened goes with the thread.
+        void this.#worker.terminate();
         return;
       case 'answers':
         for (const answer of message.answers) this.#answer(answer);
@@ -236,13 +274,10 @@ export class HostThread {
       case 'form':
         this.#readForm(message);
         return;
-      case 'frameAncestors':
-        this.#sites.get(message.token)?.(message.sites);
-        this.#sites.delete(message.token);
-        return;
-      case 'metrics':
-        this.#metrics.get(message.token)?.(message.metrics);
-        this.#metrics.delete(message.token);
+      case 'sites':
+      case 'counts':
+        this.#questions.get(message.token)?.(message);
+        this.#questions.delete(message.token);
         return;
       case 'expose':
         void this.#expose(message.token);
@@ -325,15 +360,17 @@ export class HostThread {
       reject(isTaken && route.method !== 'GET' ? unknownOutcome() : busy());
     }
     this.#waiting.clear();
-    for (const resolve of this.#sites.values()) resolve([]);
-    this.#sites.clear();
-    for (const resolve of this.#metrics.values()) resolve([]);
-    this.#metrics.clear();
+    for (const resolve of this.#questions.values()) resolve(undefined);
+    this.#questions.clear();
   }
 
   #post(message: ToHost, transferred: readonly Transferable[] = []): void {
     this.#worker.postMessage(message, transferred);
   }
+}
+
+function processHeapMb(): number {
+  return Math.floor(getHeapStatistics().heap_size_limit / 1024 ** 2);
 }
 
 function unknownOutcome(): AppError {

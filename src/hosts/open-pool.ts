@@ -5,11 +5,11 @@ import { Admission } from '../http/admission.ts';
 import { announceCommits, watchCommits } from '../instances/commit-announcements.ts';
 import type { Exposition } from '../logs/metrics.ts';
 import type { DataDirectory } from '../open-data-directory.ts';
-import { HostPool } from './host-pool.ts';
+import { HostPool, type ThreadParts } from './host-pool.ts';
 import { PoolMetrics } from './pool-metrics.ts';
 import type { RunningHosts } from './running-hosts.ts';
 
-export interface PoolOptions {
+export interface PoolOptions extends ThreadParts {
   readonly config: Config;
   readonly data: DataDirectory;
   readonly logger: Logger;
@@ -18,11 +18,10 @@ export interface PoolOptions {
 }
 
 /** Starts threads that run the instances. `data` stays open here for the directory of instances and the state of the disk. */
-export async function openPool({ config, data, logger, write }: PoolOptions): Promise<RunningHosts> {
+export async function openPool({ data, ...options }: PoolOptions): Promise<RunningHosts> {
+  const { config, logger } = options;
   const pool = new HostPool({
-    config,
-    logger,
-    write,
+    ...options,
     threads: config.hostThreads,
     memoryBytes: config.answerMemoryBytes,
     slotsMax: Math.min(config.webhookSlots, Math.floor(openFilesMax() / 4)),

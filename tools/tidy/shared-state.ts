@@ -57,7 +57,6 @@ const allowed: SharedPlaces = {
   'src/storage/sqlite/sqlite-names.ts': { tables: 'compiled', combined: 'compiled' },
   'src/endpoints/endpoint-warnings.ts': { lines: 'counts', failing: 'counts' },
   'src/hosts/host-thread.ts': { '#stops': 'ofProcess' },
-  'src/hosts/host-worker.ts': { front: 'ofProcess', beats: 'ofProcess' },
   'src/sending/sender-worker.ts': { agent: 'ofProcess', unsent: 'ofProcess' },
   'src/sending/signature.ts': { cachedKeys: 'compiled' },
 };

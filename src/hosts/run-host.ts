@@ -1,0 +1,48 @@
+import type { MessagePort } from 'node:worker_threads';
+import { createLogger } from '../base/create-logger.ts';
+import type { InstanceHost } from '../http/host/instance-host.ts';
+import { messageOf, openDataDirectory } from '../open-data-directory.ts';
+import { AnswerFront } from './answer-front.ts';
+import type { HostSettings, ToHost } from './host-messages.ts';
+import { openHost } from './open-host.ts';
+
+/** How often it shows that it turns. */
+const beatMs = 50;
+
+/** Parts of a host in a thread that tests wrap. */
+export interface HostThreadParts {
+  readonly wrapHost?: (host: InstanceHost) => InstanceHost;
+}
+
+/** Opens the data for the instances that the front places in this thread, and answers the front until it stops the thread. */
+export async function runHost(
+  port: MessagePort,
+  settings: HostSettings,
+  { wrapHost = (host) => host }: HostThreadParts = {},
+): Promise<void> {
+  const { config } = settings;
+  const logger = createLogger(config);
+  const front = new AnswerFront({ port, settings, logger });
+  const beats = new Int32Array(settings.beats);
+  setInterval(() => Atomics.add(beats, 0, 1), beatMs);
+  try {
+    const { isPlaced } = front;
+    const data = await openDataDirectory(config, { logger, isPlaced });
+    const running = await openHost({
+      config: { ...config, webhookSlots: settings.slotsMax },
+      parts: {},
+      data,
+      logger,
+      isPlaced,
+      readiness: () => front.readiness,
+      metrics: front,
+    });
+    await running.start();
+    front.open({ running, data, host: wrapHost(running.host) });
+    // Only host-thread.ts holds the other end.
+    port.on('message', (message: ToHost) => front.receive(message));
+    front.post({ kind: 'ready' });
+  } catch (error) {
+    front.post({ kind: 'failed', reason: messageOf(error) });
+  }
+}

@@ -1,0 +1,51 @@
+import type { TestContext } from 'node:test';
+import { upsertSuperuser } from '../../src/auth/superuser.ts';
+import { eventually } from '../support/eventually.ts';
+import { issueSuperuserToken } from '../support/issue-superuser-token.ts';
+import { startService, type TestAnswer, type TestRequest, type TestService } from '../support/service.ts';
+
+/** The file of a host whose requests can be made to fail by `x-fault`. */
+const faultyFile = new URL('faulty-host-worker.ts', import.meta.url);
+
+export interface HostStage extends TestService {
+  /** Makes a request as a superuser of the default instance, with a fault in the host. */
+  fault(kind: string, asked?: TestRequest & { readonly path?: string }): Promise<TestAnswer>;
+}
+
+/** A service whose instances are run by threads, with a collection `posts`. */
+export async function startHosts(
+  t: TestContext,
+  { threads = 2, heapMbMax }: { readonly threads?: number; readonly heapMbMax?: number } = {},
+): Promise<HostStage> {
+  const flags = { 'host-threads': String(threads), 'query-timeout': '1' };
+  const parts = { hostThreads: { file: faultyFile, ...(heapMbMax !== undefined && { heapMbMax }) } };
+  const service = await startService(t, { flags, parts });
+  const body = {
+    name: 'posts',
+    listRule: '',
+    viewRule: '',
+    createRule: '',
+    fields: [{ name: 'title', type: 'text' }],
+  };
+  // The superuser is made by this thread, and the host has to learn of it.
+  await eventually('the collection', async () => {
+    const { status } = await service.request('/api/collections', { method: 'POST', token: true, body });
+    return status === 200;
+  });
+  return {
+    ...service,
+    fault: (kind, { path = posts, ...asked } = {}) =>
+      service.request(path, { token: true, headers: { 'x-fault': kind }, ...asked }),
+  };
+}
+
+export const posts = '/api/collections/posts/records';
+
+/** Makes another instance, and returns the token of its superuser. */
+export async function addInstance(service: TestService, slug: string): Promise<string> {
+  await service.app.data.directory.create(slug, null);
+  return service.withInstance(slug, async (instance) => {
+    await upsertSuperuser(instance, 'owner@example.com', 'a long password');
+    return issueSuperuserToken(instance, 'owner@example.com');
+  });
+}
