@@ -54,7 +54,9 @@ export interface AppParts extends DataParts, HostParts {
 export interface App {
   readonly server: HttpServer;
   readonly data: DataDirectory;
-  /** What runs the instances in this thread; undefined where others do. */
+  /** What runs the instances. */
+  readonly hosts: RunningHosts;
+  /** The same, where it does so in this thread. */
   readonly local: OpenHost | undefined;
   /** Where it listens: `http://127.0.0.1:8090`. */
   readonly url: string;
@@ -111,6 +113,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   return {
     server,
     data,
+    hosts: host,
     local,
     url,
     metricsUrl: background.metricsUrl,

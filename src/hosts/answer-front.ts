@@ -28,6 +28,7 @@ import {
   type ToHost,
 } from './host-messages.ts';
 import { MessageRequest } from './message-request.ts';
+import { Placements } from './placements.ts';
 import type { OpenHost } from './open-host.ts';
 import { RequestClaims } from './request-claims.ts';
 
@@ -58,7 +59,8 @@ export class AnswerFront {
   readonly #errors: ErrorLog;
   readonly #logger: Logger;
   readonly #memory: Ledger;
-  readonly #placed = new Set<string>();
+  /** The instances that the front has placed here. */
+  readonly placements = new Placements();
   /** By token. */
   readonly #running = new Map<number, MessageRequest>();
   readonly #expositions = new Map<number, (exposition: Exposition) => void>();
@@ -81,9 +83,6 @@ export class AnswerFront {
   get readiness(): Readiness {
     return this.#isStopping ? 'stopping' : 'ready';
   }
-
-  /** Whether the front has placed an instance here. */
-  readonly isPlaced = (instanceId: string): boolean => this.#placed.has(instanceId);
 
   open(opened: Opened): void {
     const { data } = opened;
@@ -131,6 +130,9 @@ export class AnswerFront {
       case 'metrics':
         void this.#answerMetrics(message.token);
         return;
+      case 'leave':
+        void this.#leave(message);
+        return;
       case 'exposition':
         this.#expositions.get(message.token)?.(message.exposition);
         this.#expositions.delete(message.token);
@@ -153,6 +155,9 @@ export class AnswerFront {
     if (!this.#claims.take(token)) return;
     const route = routesById.get(message.route);
     assert(route !== undefined, 'the routes of both threads are the same');
+    const { directory } = this.#parts.data;
+    // It was made a moment ago.
+    if (directory.find(message.entry.id) === undefined) await directory.refresh();
     const request = new MessageRequest(message, {
       requestForm: (bytesMax, port) => this.post({ kind: 'form', token, bytesMax, port }, [port]),
       memory: this.#memory,
@@ -220,8 +225,23 @@ export class AnswerFront {
 
   #place(ids: readonly string[]): void {
     for (const id of ids) {
-      this.#placed.add(id);
+      this.placements.add(id);
       this.#parts.running.take(id);
+    }
+  }
+
+  /** Hands over an instance. Where that fails it stays here. */
+  async #leave({ token, id }: ToHost & { kind: 'leave' }): Promise<void> {
+    this.placements.leave(id);
+    try {
+      await this.#parts.running.handOver(id);
+      this.placements.remove(id);
+      this.post({ kind: 'left', token, hasLeft: true });
+    } catch (error) {
+      this.#logger.error('An instance could not be moved.', { instance: id, error });
+      this.placements.add(id);
+      this.#parts.running.take(id);
+      this.post({ kind: 'left', token, hasLeft: false });
     }
   }
 

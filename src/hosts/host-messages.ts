@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Caller } from '../access/caller.ts';
 import { AppError, type ErrorCode, type FieldErrors } from '../base/errors.ts';
+import type { LongTurn } from '../base/turn-meter.ts';
 import type { Trace } from '../base/trace-context.ts';
 import type { Config } from '../config/config.ts';
 import type { ErrorAnswer } from '../http/error-response.ts';
@@ -53,17 +54,22 @@ export type FromHost =
   | { readonly kind: 'form'; readonly token: number; readonly bytesMax: number; readonly port: MessagePort }
   | ReplyMessage
   | { readonly kind: 'expose'; readonly token: number }
+  | { readonly kind: 'longTurn'; readonly turn: LongTurn }
   /** Where data cannot be used as it should be; sent when that changes. */
   | { readonly kind: 'faults'; readonly places: FaultyPlaces }
   | { readonly kind: 'stopped'; readonly what: 'sending' | 'all' };
 
 /** What the front asks a host, which replies. */
 export type Question =
-  { readonly kind: 'frameAncestors'; readonly entry: InstanceEntry } | { readonly kind: 'metrics' };
+  | { readonly kind: 'frameAncestors'; readonly entry: InstanceEntry }
+  | { readonly kind: 'metrics' }
+  /** This instance is to be run elsewhere. */
+  | { readonly kind: 'leave'; readonly id: string };
 
 export type ReplyMessage =
   | { readonly kind: 'sites'; readonly token: number; readonly sites: readonly string[] }
-  | { readonly kind: 'counts'; readonly token: number; readonly metrics: readonly MetricMessage[] };
+  | { readonly kind: 'counts'; readonly token: number; readonly metrics: readonly MetricMessage[] }
+  | { readonly kind: 'left'; readonly token: number; readonly hasLeft: boolean };
 
 export interface LoggedMessage {
   readonly id: string;

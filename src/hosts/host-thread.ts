@@ -1,7 +1,7 @@
 import { getHeapStatistics } from 'node:v8';
 import type { Transferable, Worker } from 'node:worker_threads';
-import { systemClock } from '../base/clock.ts';
 import { AppError, busy } from '../base/errors.ts';
+import type { LongTurn } from '../base/turn-meter.ts';
 import type { Logger } from '../base/logger.ts';
 import { startThread } from '../base/thread.ts';
 import type { Answer } from '../http/answer.ts';
@@ -16,7 +16,6 @@ import {
   type AnswerMessage,
   type FromHost,
   type HostSettings,
-  type LoggedMessage,
   type MetricMessage,
   type Question,
   type ReplyMessage,
@@ -26,6 +25,7 @@ import {
 } from './host-messages.ts';
 import { readFormFor } from './forms.ts';
 import { RequestClaims } from './request-claims.ts';
+import { toLoggedMessage, toRequestMessage } from './request-messages.ts';
 
 const workerUrl = new URL('./host-worker.ts', import.meta.url);
 
@@ -45,6 +45,7 @@ export interface HostThreadOptions extends Omit<HostSettings, 'claims' | 'beats'
   readonly file?: URL | undefined;
   /** Of its JavaScript heap; that of the process by default. */
   readonly heapMbMax?: number | undefined;
+  readonly onLongTurn: (turn: LongTurn) => void;
   /** Writes the metrics of the whole process. */
   readonly write: () => Promise<Exposition>;
 }
@@ -157,6 +158,14 @@ export class HostThread {
     this.#post({ kind: 'refusal', ...message });
   }
 
+  /** Makes it hand over an instance. Returns false where it cannot: then it goes on to run it. */
+  async leave(id: string): Promise<boolean> {
+    const reply = await this.#ask({ kind: 'leave', id });
+    const hasLeft = reply?.kind === 'left' && reply.hasLeft;
+    if (hasLeft) this.#placed.delete(id);
+    return hasLeft;
+  }
+
   /** Returns no sites while it cannot answer. */
   async frameAncestors(entry: InstanceEntry): Promise<readonly string[]> {
     const reply = await this.#ask({ kind: 'frameAncestors', entry });
@@ -209,23 +218,25 @@ export class HostThread {
   }
 
   #start(): Worker {
-    const { logger, write: _, file = workerUrl, heapMbMax = processHeapMb(), ...settings } = this.#options;
+    const { logger, file = workerUrl, heapMbMax = processHeapMb() } = this.#options;
+    const { config, place, memoryBytes, slotsMax } = this.#options;
     const workerData: HostSettings = {
-      ...settings,
+      config,
+      place,
+      memoryBytes,
+      slotsMax,
       claims: this.#memory,
       beats: this.#beatMemory,
     };
     const worker = startThread(file, {
       workerData,
-      name: `host ${settings.place}`,
+      name: `host ${place}`,
       // As much as the process would have for all of its instances, so that one that takes more ends this thread alone.
       resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
     });
     // Only host-worker.ts holds the other end.
     worker.on('message', (message: FromHost) => this.#receive(message));
-    worker.on('error', (error) =>
-      logger.error('The thread of a host failed.', { host: settings.place, error }),
-    );
+    worker.on('error', (error) => logger.error('The thread of a host failed.', { host: place, error }));
     worker.on('exit', () => this.#restart());
     return worker;
   }
@@ -276,8 +287,12 @@ export class HostThread {
         return;
       case 'sites':
       case 'counts':
+      case 'left':
         this.#questions.get(message.token)?.(message);
         this.#questions.delete(message.token);
+        return;
+      case 'longTurn':
+        this.#options.onLongTurn(message.turn);
         return;
       case 'expose':
         void this.#expose(message.token);
@@ -375,14 +390,4 @@ function processHeapMb(): number {
 
 function unknownOutcome(): AppError {
   return new AppError('outcome_unknown', 'It is not known whether the change was made.');
-}
-
-function toRequestMessage(token: number, route: InstanceRoute, request: InstanceRequest): RequestMessage {
-  const { entry, fullUrl, params, bytes, bodyBytes, isFormWaiting } = request;
-  const common = { entry, fullUrl, params, bytes, bodyBytes, isFormWaiting };
-  return { token, route: route.id, ...toLoggedMessage(request), ...common };
-}
-
-function toLoggedMessage({ id, method, url, headers, peer, startedMs }: LoggedRequest): LoggedMessage {
-  return { id, method, url, headers, peer, ageMs: systemClock.monotonic() - startedMs };
 }

@@ -3,10 +3,11 @@ import { ForwardClock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { openFilesMax } from '../base/process.ts';
 import { build } from '../base/build.ts';
+import { type LongTurn, TurnMeter } from '../base/turn-meter.ts';
 import type { Config } from '../config/config.ts';
-import { soleOwnership } from '../deliveries/delivery.ts';
+import { type Ownership, soleOwnership } from '../deliveries/delivery.ts';
 import { deliverAlone, type Delivering } from '../dispatch/delivering.ts';
-import type { DispatcherOptions } from '../dispatch/dispatcher.ts';
+import type { Dispatcher, DispatcherOptions } from '../dispatch/dispatcher.ts';
 import { installedSharp, type SharpPort } from '../files/load-sharp.ts';
 import { ThumbMaker } from '../files/thumb-maker.ts';
 import { Admission } from '../http/admission.ts';
@@ -15,11 +16,13 @@ import { LocalHost } from '../http/host/local-host.ts';
 import type { Services } from '../http/request-context.ts';
 import { watchCommits } from '../instances/commit-announcements.ts';
 import type { Instance } from '../instances/instance.ts';
+import type { OpenInstances } from '../instances/open-instances.ts';
 import { Mailer } from '../mail/mailer.ts';
 import { borrowAtOnceFrom, borrowFrom, type DataDirectory } from '../open-data-directory.ts';
 import { Realtime } from '../realtime/realtime.ts';
 import type { RealtimeNodes } from '../realtime/realtime-nodes.ts';
 import { openSender } from '../sending/sender.ts';
+import { LongTurnLog } from './long-turns.ts';
 import type { RunningHosts } from './running-hosts.ts';
 import { DatabaseClock } from '../storage/postgres/database-clock.ts';
 
@@ -40,9 +43,11 @@ export interface HostOptions {
   readonly parts: HostParts;
   readonly data: DataDirectory;
   readonly logger: Logger;
-  /** Whether an instance is run here; all are unless given. */
-  readonly isPlaced?: (instanceId: string) => boolean;
+  /** Which instances are run here; all are unless given. */
+  readonly ownership?: Ownership;
   readonly readiness: Services['readiness'];
+  /** Called for each turn of this thread that took long. */
+  readonly onLongTurn?: (turn: LongTurn) => void;
   /** The metrics of the whole process; those of this host by default are a part of them. */
   readonly metrics: Services['metrics'];
 }
@@ -54,6 +59,11 @@ export interface OpenHost extends RunningHosts {
   readonly realtime: Realtime;
   /** Notes that an instance is run here from now on, so that what is due in it is done. */
   take(instanceId: string): void;
+  /**
+   * Hands over an instance that is run elsewhere from now on: its realtime clients are disconnected, to connect there, and webhooks that are on
+   * their way are sent again only if this thread does not settle them.
+   */
+  handOver(instanceId: string): Promise<void>;
 }
 
 /** Connects the parts of a host. */
@@ -73,9 +83,11 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
   });
   const admission = new Admission({ trustedProxies: config.trustedProxies, instances: data.instances });
   const ownFiles = warningOfFiles(config);
+  const meter = meterOf(options);
   const { directory, instances, removals, home } = data;
   const host = new LocalHost({
     admission,
+    meter,
     directory,
     instances,
     dispatcher,
@@ -96,9 +108,10 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
     host,
     admission,
     realtime,
-    metrics: new HostMetrics({ data, dispatcher, realtime, logger }),
+    metrics: new HostMetrics({ data, dispatcher, realtime, meter, logger }),
     faultOf: (instance) => home.fault(instance),
     take: (id) => delivering.wake(id),
+    handOver: (id) => handOver(id, { dispatcher, realtime, instances }),
     start: async () => {
       startData(options, realtime);
       await delivering.start();
@@ -115,6 +128,33 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
       await thumbs.stop();
     },
   };
+}
+
+interface HandOverParts {
+  readonly dispatcher: Dispatcher;
+  readonly realtime: Realtime;
+  readonly instances: OpenInstances;
+}
+
+async function handOver(id: string, { dispatcher, realtime, instances }: HandOverParts): Promise<void> {
+  await realtime.endInstance(id);
+  const postpone = await dispatcher.prepareHandOver((other) => other === id);
+  const loan = instances.borrowOpen(id);
+  // What is closed has nothing on its way.
+  if (loan === undefined) return;
+  try {
+    await loan.instance.database.write((tx) => postpone(tx));
+  } finally {
+    loan.release();
+  }
+}
+
+function meterOf({ data, logger, onLongTurn }: HostOptions): TurnMeter {
+  const log = new LongTurnLog(logger, data.directory);
+  return new TurnMeter((turn) => {
+    log.note(turn);
+    onLongTurn?.(turn);
+  });
 }
 
 function startData({ data, logger }: HostOptions, realtime: Realtime): void {
@@ -186,7 +226,7 @@ function warningsFor(
 }
 
 async function createDelivering(
-  { config, parts, data, logger, isPlaced }: HostOptions,
+  { config, parts, data, logger, ownership = soleOwnership }: HostOptions,
   mailer: Mailer,
 ): Promise<Delivering> {
   const clock = parts.clock ?? systemClock;
@@ -208,7 +248,6 @@ async function createDelivering(
   };
   if (config.postgres === undefined || !(data.dueClock instanceof DatabaseClock)) {
     // A test moves the clock in `parts`, also backwards, and it stands still in between: ForwardClock would follow neither.
-    const ownership = isPlaced === undefined ? soleOwnership : { ...soleOwnership, owns: isPlaced };
     return deliverAlone({ ...common, ownership, clock: parts.clock ?? new ForwardClock(clock) });
   }
   const nodes = { database: data.home.background, url: config.postgres.url, clock: data.dueClock };

@@ -26,14 +26,15 @@ export async function runHost(
   const beats = new Int32Array(settings.beats);
   setInterval(() => Atomics.add(beats, 0, 1), beatMs);
   try {
-    const { isPlaced } = front;
-    const data = await openDataDirectory(config, { logger, isPlaced });
+    const { placements: ownership } = front;
+    const data = await openDataDirectory(config, { logger, isPlaced: (id) => ownership.owns(id) });
     const running = await openHost({
       config: { ...config, webhookSlots: settings.slotsMax },
       parts: {},
       data,
       logger,
-      isPlaced,
+      ownership,
+      onLongTurn: (turn) => front.post({ kind: 'longTurn', turn }),
       readiness: () => front.readiness,
       metrics: front,
     });

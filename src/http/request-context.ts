@@ -13,6 +13,7 @@ import type { NetworkPolicy } from '../network/address-guard.ts';
 import { type ListQuery, parseListQuery, type QueryReader } from '../query/list-query.ts';
 import { parseFields } from '../query/projection.ts';
 import { Pauses } from '../base/pieces.ts';
+import type { TurnMeter } from '../base/turn-meter.ts';
 import { clientKey } from '../limits/rate-limiter.ts';
 import { projectTexts } from '../query/project-texts.ts';
 import { listTexts, type ListPage } from '../query/run-list.ts';
@@ -43,6 +44,8 @@ export type Readiness = 'ready' | 'stopping' | 'outdated' | StorageFault;
 export interface Services {
   /** Asked before every operation. */
   readonly admission: Admission;
+  /** Measures whom this thread works for; undefined where nobody else waits for it. */
+  readonly meter?: TurnMeter | undefined;
   readonly directory: InstanceDirectory;
   readonly instances: OpenInstances;
   readonly dispatcher: Dispatcher;

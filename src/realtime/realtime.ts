@@ -143,12 +143,15 @@ export class Realtime {
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearInterval(this.#timer);
-    for (const [id, opening] of this.#instances) {
-      const group = await opening.catch(() => undefined);
-      if (group === undefined) continue;
-      for (const client of group.clients.values()) client.end(Math.round(retryMs * (1 + randomUnit())));
-      await this.#close(id, group);
-    }
+    for (const id of this.#instances.keys()) await this.endInstance(id);
+  }
+
+  /** Ends the connections of an instance, as its clients are to connect elsewhere. */
+  async endInstance(instanceId: string): Promise<void> {
+    const group = await this.#instances.get(instanceId)?.catch(() => undefined);
+    if (group === undefined) return;
+    for (const client of group.clients.values()) client.end(Math.round(retryMs * (1 + randomUnit())));
+    await this.#close(instanceId, group);
   }
 
   async #getOrOpen(instanceId: string): Promise<InstanceClients> {

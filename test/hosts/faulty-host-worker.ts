@@ -22,6 +22,11 @@ function fault(kind: string): Promise<void> | undefined {
     }
     case 'exit':
       return process.exit(1);
+    case 'work': {
+      const endMs = performance.now() + Number(amount);
+      while (performance.now() < endMs);
+      return undefined;
+    }
     case 'uncloneable':
       return undefined;
     default:

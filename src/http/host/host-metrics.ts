@@ -1,5 +1,6 @@
 import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { TurnMeter } from '../../base/turn-meter.ts';
 import { BacklogCounter } from '../../deliveries/log/backlog.ts';
 import type { Dispatcher } from '../../dispatch/dispatcher.ts';
 import { webhookMetrics } from '../../dispatch/webhook-metrics.ts';
@@ -17,6 +18,7 @@ export interface HostMetricSources {
     readonly instances: OpenInstances;
     readonly wakeUp: WakeUp;
   };
+  readonly meter?: TurnMeter;
   readonly dispatcher: Dispatcher;
   readonly realtime: Realtime;
   readonly logger: Logger;
@@ -27,7 +29,7 @@ export class HostMetrics {
   readonly list: readonly Metric[];
   readonly #backlog: BacklogCounter;
 
-  constructor({ data, dispatcher, realtime, logger }: HostMetricSources) {
+  constructor({ data, dispatcher, realtime, meter, logger }: HostMetricSources) {
     const { home, instances, wakeUp } = data;
     this.#backlog = new BacklogCounter({
       instances: () => dispatcher.workingInstances(),
@@ -49,6 +51,14 @@ export class HostMetrics {
           help: 'Messages that were sent to realtime connections.',
         },
         () => realtime.messages,
+      ),
+      single(
+        {
+          name: 'chancery_long_turns_total',
+          type: 'counter',
+          help: 'Turns of an event loop for instances that took longer than 0.1 s.',
+        },
+        () => meter?.longTurns ?? 0,
       ),
       single(
         { name: 'chancery_instances_open', type: 'gauge', help: 'Instances whose files are open.' },

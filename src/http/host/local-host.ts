@@ -92,6 +92,8 @@ class Exchange {
   async run(route: InstanceRoute): Promise<Answer> {
     const request = this.#request;
     const instance = this.#instance;
+    const { meter } = this.#services;
+    meter?.note(instance.id, route.id);
     this.#caller = await this.#findCaller(route);
     const caller = this.#caller;
     request.report.caller = caller;
@@ -101,10 +103,12 @@ class Exchange {
     if (reachedEndpoints(caller) !== null)
       await requireReached(route, { instance, caller, id: request.params['id'] ?? '' });
     const body = await this.#readBody(route);
+    meter?.note(instance.id);
     checkFields(request.query);
     if (route.isForSuperusers === true) requireSuperuser(caller);
     if (route.isCurrent === true) await instance.refresh();
     const answer = await this.#handleOnFullDisk(route, this.#contextWith(body));
+    meter?.note(instance.id);
     const sized = await this.#withMemory(answer);
     logRequest(request, { instance, caller, addressOf: this.#addressOf, status: answer.status });
     return sized;
