@@ -93,7 +93,6 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   });
   const server = await createServer({
     host: host.host,
-    admission: host.admission,
     metrics,
     readiness,
     directory: data.directory,

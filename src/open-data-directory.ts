@@ -198,7 +198,7 @@ function checkSqlite(): void {
 
 async function openHome(
   { data, postgres, masterKey, queryTimeoutMs, upgradeCopiesMax: copiesMax }: Config,
-  { logger, upgradeWait, isPlaced }: DataParts & { readonly logger: Logger },
+  { logger, upgradeWait }: DataParts & { readonly logger: Logger },
 ): Promise<DataHome> {
   const onNotice = ({ message, members }: MigrationNotice): void => logger.warn(message, members);
   if (postgres === undefined) {
@@ -206,8 +206,7 @@ async function openHome(
     await prepareOrExplain(data);
     const upgradeCopies = { copiesMax, onCopy: (text: string) => logger.info(text) };
     const onLoss = (loss: string): void => logger.error(loss);
-    const keepsReserve = isPlaced === undefined;
-    return openSqliteHome(data, { queryTimeoutMs, onLoss, upgradeCopies, onNotice, keepsReserve });
+    return openSqliteHome(data, { queryTimeoutMs, onLoss, upgradeCopies, onNotice });
   }
   if (masterKey.text === undefined && masterKey.file === undefined) {
     throw new StartError(

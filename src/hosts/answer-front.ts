@@ -5,7 +5,7 @@ import { Histogram } from '../base/histogram.ts';
 import { Ledger } from '../base/ledger.ts';
 import type { Logger } from '../base/logger.ts';
 import { toErrorAnswer } from '../http/error-response.ts';
-import { emptyReport, type RequestReport } from '../http/instance-request.ts';
+import { emptyReport } from '../http/instance-request.ts';
 import type { Readiness } from '../http/request-context.ts';
 import type { InstanceRoute } from '../http/route.ts';
 import type { InstanceHost } from '../http/host/instance-host.ts';
@@ -14,6 +14,7 @@ import { routes } from '../http/server/routes.ts';
 import type { Metric, Sample } from '../logs/metric.ts';
 import type { Exposition } from '../logs/metrics.ts';
 import type { DataDirectory } from '../open-data-directory.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { StorageHealth } from '../storage/storage-health.ts';
 import { toAnswerMessage } from './answer-messages.ts';
 import {
@@ -64,6 +65,8 @@ export class AnswerFront {
   /** By token. */
   readonly #running = new Map<number, MessageRequest>();
   readonly #expositions = new Map<number, (exposition: Exposition) => void>();
+  /** By instance: what the front knows. */
+  readonly #trustedProxies = new Map<string, Settings['trustedProxy']>();
   #nextExposition = 0;
   #answers: AnswerMessage[] = [];
   #transferred: Transferable[] = [];
@@ -166,13 +169,13 @@ export class AnswerFront {
     try {
       const answer = await this.#parts.host.serve(route, request);
       const { message: sent, transferred } = toAnswerMessage(request, answer);
-      this.#answer({ token, report: toReportMessage(request.report), answer: sent }, transferred);
+      this.#answer({ token, report: this.#toReportMessage(request), answer: sent }, transferred);
     } catch (error) {
       const failed = toErrorAnswer(error);
       this.#errors.note(error, request, failed);
       this.#answer({
         token,
-        report: toReportMessage(request.report),
+        report: this.#toReportMessage(request),
         answer: { kind: 'failed', error: failed },
       });
     } finally {
@@ -180,6 +183,14 @@ export class AnswerFront {
       request.release();
       this.#running.delete(token);
     }
+  }
+
+  #toReportMessage({ entry, report }: MessageRequest): ReportMessage {
+    const { caller, address, trace, rateLimitHeaders, isNoted, trustedProxy } = report;
+    const isNew = trustedProxy !== null && this.#trustedProxies.get(entry.id) !== trustedProxy;
+    if (isNew) this.#trustedProxies.set(entry.id, trustedProxy);
+    const own = { address: address === null ? null : address(), trustedProxy: isNew ? trustedProxy : null };
+    return { caller, trace, rateLimitHeaders, isNoted, ...own };
   }
 
   /** Answers with all others of this turn of the event loop. */
@@ -265,16 +276,6 @@ export class AnswerFront {
     this.#errors.flush();
     this.post({ kind: 'stopped', what: 'all' });
   }
-}
-
-function toReportMessage({
-  caller,
-  address,
-  trace,
-  rateLimitHeaders,
-  isNoted,
-}: RequestReport): ReportMessage {
-  return { caller, address: address === null ? null : address(), trace, rateLimitHeaders, isNoted };
 }
 
 function toMetricMessage({ name, help, type, samples }: Metric): MetricMessage {

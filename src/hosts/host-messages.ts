@@ -9,6 +9,7 @@ import type { InstanceRequest } from '../http/instance-request.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Metric } from '../logs/metric.ts';
 import type { Exposition } from '../logs/metrics.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { FaultyPlaces } from '../storage/storage-health.ts';
 
 /*
@@ -97,6 +98,8 @@ export interface RequestMessage extends LoggedMessage {
 export interface ReportMessage {
   readonly caller: Caller | null;
   readonly address: Uint8Array | null;
+  /** Which headers of proxies the instance trusts, where that has changed. */
+  readonly trustedProxy: Settings['trustedProxy'] | null;
   readonly trace: Trace | null;
   readonly rateLimitHeaders: Readonly<Record<string, string>> | null;
   readonly isNoted: boolean;

@@ -2,8 +2,10 @@ import { assert } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
 import type { LongTurn } from '../base/turn-meter.ts';
 import type { Logger } from '../base/logger.ts';
+import type { Cidr } from '../base/ip-address.ts';
 import type { Config } from '../config/config.ts';
 import type { Answer } from '../http/answer.ts';
+import { clientAddress, type ClientTraces } from '../http/client-address.ts';
 import type { InstanceHost } from '../http/host/instance-host.ts';
 import type { LoggedRequest } from '../http/host/log-request.ts';
 import type { InstanceRequest } from '../http/instance-request.ts';
@@ -42,6 +44,7 @@ export class HostPool implements InstanceHost {
   readonly #moves = new Map<string, Promise<void>>();
   readonly #quarantine: Quarantine;
   readonly #logger: Logger;
+  readonly #proxies: readonly Cidr[];
   /** The thread for instances that are run apart; undefined while there are none. */
   #apart: HostThread | undefined;
 
@@ -52,6 +55,7 @@ export class HostPool implements InstanceHost {
     };
     const onLongTurn = (turn: LongTurn): void => this.#noteLongTurn(turn);
     this.#logger = options.logger;
+    this.#proxies = options.config.trustedProxies;
     this.#newThread = (place) => new HostThread({ ...options, ...shares, onLongTurn, place });
     this.#threads = Array.from({ length: threads }, (_, place) => this.#newThread(place));
     const noteFailure = (instance: string) => (error: unknown) =>
@@ -87,6 +91,13 @@ export class HostPool implements InstanceHost {
 
   logRefusal(entry: InstanceEntry, request: LoggedRequest, error: unknown): void {
     this.#placements.get(entry.id)?.logRefusal(entry, request, error);
+  }
+
+  addressBefore(entry: InstanceEntry | null, traces: ClientTraces): Uint8Array {
+    const host = entry === null ? undefined : this.#placements.get(entry.id);
+    const settings = entry === null ? undefined : host?.trustedProxyOf(entry.id);
+    if (settings === undefined) return traces.peer;
+    return clientAddress(traces, { proxies: this.#proxies, settings });
   }
 
   async frameAncestors(entry: InstanceEntry): Promise<readonly string[]> {

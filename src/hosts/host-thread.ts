@@ -10,6 +10,7 @@ import type { LoggedRequest } from '../http/host/log-request.ts';
 import type { InstanceRoute } from '../http/route.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Exposition } from '../logs/metrics.ts';
+import type { Settings } from '../settings/settings.ts';
 import { faultAmong, type FaultyPlaces, type StorageFault } from '../storage/storage-health.ts';
 import { fromAnswerMessage } from './message-answers.ts';
 import {
@@ -36,6 +37,8 @@ const lookMs = 100;
 /** A host that has not turned for so long is ended, and started again. */
 const hungMsMax = 60_000;
 const stopMsMax = 30_000;
+/** What the process may have. */
+const heapMb = Math.floor(getHeapStatistics().heap_size_limit / 1024 ** 2);
 /** From here on, bytes are handed over instead of copied. */
 const handedOverBytesMin = 64 * 1024;
 
@@ -77,6 +80,8 @@ export class HostThread {
   #opening = Promise.withResolvers<void>();
   #isOpen = false;
   #stops: ((what: 'sending' | 'all') => void)[] = [];
+  /** By instance: which headers of proxies it trusts. */
+  readonly #trustedProxies = new Map<string, Settings['trustedProxy']>();
   #nextToken = 0;
   #faulty: FaultyPlaces | undefined;
   #outbox: RequestMessage[] = [];
@@ -118,6 +123,11 @@ export class HostThread {
   faultOf(instance: string | undefined): StorageFault | undefined {
     if (this.isHung) return 'unavailable';
     return this.#faulty && faultAmong(this.#faulty, instance);
+  }
+
+  /** Which headers of proxies an instance trusts; undefined while that is not known here. */
+  trustedProxyOf(instanceId: string): Settings['trustedProxy'] | undefined {
+    return this.#trustedProxies.get(instanceId);
   }
 
   /** Makes it run these instances. */
@@ -218,7 +228,7 @@ export class HostThread {
   }
 
   #start(): Worker {
-    const { logger, file = workerUrl, heapMbMax = processHeapMb() } = this.#options;
+    const { logger, file = workerUrl, heapMbMax = heapMb } = this.#options;
     const { config, place, memoryBytes, slotsMax } = this.#options;
     const workerData: HostSettings = {
       config,
@@ -320,7 +330,8 @@ export class HostThread {
     // It was given up, and answered.
     if (waiting === undefined) return;
     this.#waiting.delete(token);
-    const { address } = report;
+    const { address, trustedProxy } = report;
+    if (trustedProxy !== null) this.#trustedProxies.set(waiting.request.entry.id, trustedProxy);
     Object.assign(waiting.request.report, report, { address: address === null ? null : () => address });
     try {
       waiting.resolve(fromAnswerMessage(answer));
@@ -382,10 +393,6 @@ export class HostThread {
   #post(message: ToHost, transferred: readonly Transferable[] = []): void {
     this.#worker.postMessage(message, transferred);
   }
-}
-
-function processHeapMb(): number {
-  return Math.floor(getHeapStatistics().heap_size_limit / 1024 ** 2);
 }
 
 function unknownOutcome(): AppError {

@@ -106,7 +106,6 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
   let announcements: { stop(): Promise<void> } | undefined;
   return {
     host,
-    admission,
     realtime,
     metrics: new HostMetrics({ data, dispatcher, realtime, meter, logger }),
     faultOf: (instance) => home.fault(instance),
@@ -157,7 +156,9 @@ function meterOf({ data, logger, onLongTurn }: HostOptions): TurnMeter {
   });
 }
 
-function startData({ data, logger }: HostOptions, realtime: Realtime): void {
+function startData({ data, logger, ownership }: HostOptions, realtime: Realtime): void {
+  // Of several hosts none does: the front keeps it.
+  if (ownership === undefined) data.home.reserve?.start();
   data.home.watch((error) => {
     if (!data.home.isOutdated) return logger.error('Definitions could not be read again.', { error });
     logger.error('This process answers no more requests.', { error });

@@ -1,7 +1,6 @@
 import { openFilesMax } from '../base/process.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Config } from '../config/config.ts';
-import { Admission } from '../http/admission.ts';
 import { announceCommits, watchCommits } from '../instances/commit-announcements.ts';
 import type { Exposition } from '../logs/metrics.ts';
 import type { DataDirectory } from '../open-data-directory.ts';
@@ -33,11 +32,10 @@ export async function openPool({ data, ...options }: PoolOptions): Promise<Runni
   let watch: { stop(): Promise<void> } | undefined;
   return {
     host: pool,
-    admission: new Admission({ trustedProxies: config.trustedProxies, instances: data.instances }),
     metrics,
     faultOf: (instance) => pool.faultOf(instance),
     start: async () => {
-      data.home.watch((error) => logger.error('Definitions could not be read again.', { error }));
+      data.home.reserve?.start();
       data.directory.watch((error) =>
         logger.error('The directory of instances could not be read.', { error }),
       );

@@ -1,4 +1,3 @@
-import type { Admission } from '../http/admission.ts';
 import type { InstanceHost } from '../http/host/instance-host.ts';
 import type { InstanceMetrics } from '../http/service-metrics.ts';
 import type { StorageFault } from '../storage/storage-health.ts';
@@ -6,8 +5,6 @@ import type { StorageFault } from '../storage/storage-health.ts';
 /** What runs the instances of a data directory: their requests, webhooks, realtime clients, mails and files. */
 export interface RunningHosts {
   readonly host: InstanceHost;
-  /** Finds the addresses of clients. */
-  readonly admission: Admission;
   readonly metrics: InstanceMetrics;
   /** Why data that an instance needs cannot be used as it should be; that of all instances where none is named. */
   readonly faultOf: (instance: string | undefined) => StorageFault | undefined;

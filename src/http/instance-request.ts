@@ -3,6 +3,7 @@ import type { Caller } from '../access/caller.ts';
 import type { Trace } from '../base/trace-context.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { RowMemory } from '../query/list-query.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { FilePart, FormEntry } from './parse-multipart.ts';
 
 /**
@@ -67,6 +68,8 @@ export interface RequestReport {
   caller: Caller | null;
   /** The address of the client by the settings of the instance; null until the instance is open. */
   address: (() => Uint8Array) | null;
+  /** Which headers of proxies the instance trusts; null until it is open. */
+  trustedProxy: Settings['trustedProxy'] | null;
   /** The trace of the request; null until it is first read. */
   trace: Trace | null;
   /** How many requests the client has left; null where no rule limits it. */
@@ -76,5 +79,12 @@ export interface RequestReport {
 }
 
 export function emptyReport(): RequestReport {
-  return { caller: null, address: null, trace: null, rateLimitHeaders: null, isNoted: false };
+  return {
+    caller: null,
+    address: null,
+    trustedProxy: null,
+    trace: null,
+    rateLimitHeaders: null,
+    isNoted: false,
+  };
 }

@@ -56,6 +56,8 @@ export interface DamageSearch {
 
 /** Disk space set aside for the work that frees space once the disk is full. */
 export interface Reserve {
+  /** Allocates it, and again when it was used up: for one thread of the process that owns the directory. */
+  start(): void;
   /**
    * Runs a work for an instance while the reserve is free, and restores the reserve afterwards. One work at a time. Another writer
    * waits for `whole` first, or would use it up.

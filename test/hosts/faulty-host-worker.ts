@@ -48,6 +48,7 @@ function faulty(host: InstanceHost): InstanceHost {
       return kind === 'after uncloneable' ? { ...answer, headers: uncloneable } : answer;
     },
     logRefusal: (entry, request, error) => host.logRefusal(entry, request, error),
+    addressBefore: (entry, traces) => host.addressBefore(entry, traces),
     frameAncestors: (entry) => host.frameAncestors(entry),
   };
 }

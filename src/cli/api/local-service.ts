@@ -82,7 +82,6 @@ export async function openLocalService(
   });
   const server = await createServer({
     host,
-    admission,
     metrics,
     readiness,
     directory,

@@ -1,5 +1,6 @@
 import type { InstanceEntry } from '../../instances/instance-directory.ts';
 import type { Answer } from '../answer.ts';
+import type { ClientTraces } from '../client-address.ts';
 import type { InstanceRequest } from '../instance-request.ts';
 import type { InstanceRoute } from '../route.ts';
 import type { LoggedRequest } from './log-request.ts';
@@ -13,6 +14,8 @@ export interface InstanceHost {
   serve(route: InstanceRoute, request: InstanceRequest): Promise<Answer>;
   /** Logs a request that was refused before it came to its instance, if that is open. */
   logRefusal(entry: InstanceEntry, request: LoggedRequest, error: unknown): void;
+  /** Returns the address of a client before its instance takes the request: as far as is known which headers of proxies it trusts. */
+  addressBefore(entry: InstanceEntry | null, traces: ClientTraces): Uint8Array;
   /** Returns the sites that may show the dashboard of the instance in a frame; none where its settings cannot be read. */
   frameAncestors(entry: InstanceEntry): Promise<readonly string[]>;
 }

@@ -7,6 +7,7 @@ import type { InstanceEntry } from '../../instances/instance-directory.ts';
 import { clientKey } from '../../limits/rate-limiter.ts';
 import { unavailableText } from '../../storage/engine-errors.ts';
 import { type Answer, checkFields } from '../answer.ts';
+import type { ClientTraces } from '../client-address.ts';
 import { httpLimits } from '../connections.ts';
 import { requireReached, withOwnEndpoints } from '../endpoint-keys.ts';
 import type { InstanceRequest } from '../instance-request.ts';
@@ -61,6 +62,10 @@ export class LocalHost implements InstanceHost {
     loan.release();
   }
 
+  addressBefore(entry: InstanceEntry | null, traces: ClientTraces): Uint8Array {
+    return this.#services.admission.addressBefore(entry, traces);
+  }
+
   async frameAncestors(entry: InstanceEntry): Promise<readonly string[]> {
     const loan = await this.#services.instances.borrow(entry).catch(() => undefined);
     if (loan === undefined) return [];
@@ -87,6 +92,7 @@ class Exchange {
     this.#request = request;
     this.#instance = instance;
     request.report.address = this.#addressOf;
+    request.report.trustedProxy = instance.settings.current.trustedProxy;
   }
 
   async run(route: InstanceRoute): Promise<Answer> {

@@ -45,6 +45,6 @@ async function readBytes(request: FastifyRequest, payload: IncomingMessage): Pro
 /** Where the body of a request is counted. The client's address is that of the connection until the instance is open, whose settings tell more. */
 export function bodyMemory(request: FastifyRequest): BodyMemory {
   const { server, instanceEntry, raw } = request;
-  const address = clientKey(server.admission.addressBefore(instanceEntry, tracesOf(raw)));
+  const address = clientKey(server.host.addressBefore(instanceEntry, tracesOf(raw)));
   return { bodies: server.bodies, share: { instance: instanceEntry?.id ?? '', address, signal: raw.signal } };
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Ledger } from '../../base/ledger.ts';
 import type { InstanceEntry } from '../../instances/instance-directory.ts';
-import type { Admission } from '../admission.ts';
+import type { InstanceHost } from '../host/instance-host.ts';
 import type { AnswerMemory } from '../answer-memory.ts';
 import type { RequestReport } from '../instance-request.ts';
 import type { CorsHeaders } from './cors.ts';
@@ -10,8 +10,8 @@ import type { UnfinishedBodies } from '../unfinished-bodies.ts';
 
 /** What one server shares among all of its requests: `request.server`. */
 export interface ServerParts {
-  /** Asked before every operation. */
-  readonly admission: Admission;
+  /** Runs the instances. */
+  readonly host: InstanceHost;
   readonly requestCounts: RequestCounts;
   /** The memory of the bodies and answers of all clients. */
   readonly memory: Ledger;

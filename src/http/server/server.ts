@@ -22,7 +22,6 @@ import {
   toErrorAnswer,
 } from '../error-response.ts';
 import type { AccessLog } from './access-log.ts';
-import type { Admission } from '../admission.ts';
 import {
   closeGently,
   connectionsMax,
@@ -62,8 +61,6 @@ export type HttpServer = FastifyInstance;
 
 export interface ServerOptions extends AddressOptions {
   readonly host: InstanceHost;
-  /** Finds the addresses of clients. */
-  readonly admission: Admission;
   readonly readiness: Services['readiness'];
   readonly metrics: ServiceMetrics;
   readonly origins: AllowedOrigins;
@@ -91,9 +88,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.addHook('onClose', async () => errors.flush());
   acceptBodies(app);
   const memory = new Ledger({ max: options.answerMemoryBytes ?? httpLimits.memoryBytesMax });
-  const { host, admission } = options;
+  const { host } = options;
   decorateServer(app, {
-    admission,
+    host,
     requestCounts: options.metrics.requests,
     memory,
     bodies: new UnfinishedBodies(memory),

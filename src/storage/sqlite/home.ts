@@ -34,8 +34,6 @@ export interface SqliteHomeOptions {
   readonly onLoss: (loss: string) => void;
   readonly upgradeCopies: Pick<UpgradeCopyOptions, 'copiesMax' | 'onCopy'>;
   readonly onNotice: NonNullable<MigrateOptions['onNotice']>;
-  /** Whether it allocates the reserve on the disk; false where another thread of this process does. */
-  readonly keepsReserve?: boolean;
 }
 
 /** A directory: `control.db`, and for each instance `instances/<id>/data.db` and `logs.db` beside it. */
@@ -84,7 +82,6 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
       return file.database;
     },
     watch: (onError) => {
-      if (options.keepsReserve !== false) reserve.start();
       watches = watchFiles({ database: control, mark }, opened, onError);
     },
     // No other process changes the schema: this process has locked the directory.
