@@ -8,15 +8,15 @@ import { walkNames, walkOf } from '../tools/walk/walk-of.ts';
  * delivery or wake a client depends on what else is due then, so those two have a bar for files alone.
  */
 const most: Readonly<Record<string, Bar>> = {
-  create: { files: 104, functions: 430 },
-  upload: { files: 117, functions: 520 },
-  list: { files: 56, functions: 200 },
-  'list with fields': { files: 64, functions: 230 },
-  view: { files: 48, functions: 142 },
-  update: { files: 102, functions: 425 },
-  'delete with cascade': { files: 87, functions: 340 },
-  delivery: { files: 121 },
-  'realtime event': { files: 122 },
+  create: { files: 111, functions: 460 },
+  upload: { files: 123, functions: 550 },
+  list: { files: 59, functions: 226 },
+  'list with fields': { files: 67, functions: 256 },
+  view: { files: 52, functions: 168 },
+  update: { files: 109, functions: 455 },
+  'delete with cascade': { files: 91, functions: 360 },
+  delivery: { files: 125 },
+  'realtime event': { files: 126 },
 };
 
 interface Bar {

@@ -10,4 +10,4 @@ import { runHost } from './run-host.ts';
 
 assert(parentPort !== null, 'host-worker.ts runs as a worker thread only');
 // Only host-thread.ts starts this file, with these settings.
-await runHost(parentPort, workerData as HostSettings);
+void runHost(parentPort, workerData as HostSettings);

@@ -78,6 +78,11 @@ export interface RequestReport {
   isNoted: boolean;
 }
 
+/** Returns the report of a request, which is begun here if nobody has asked for it before. */
+export function reportOf(request: { report: RequestReport | null }): RequestReport {
+  return (request.report ??= emptyReport());
+}
+
 export function emptyReport(): RequestReport {
   return {
     caller: null,

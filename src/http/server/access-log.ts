@@ -5,8 +5,8 @@ import { ipAddressText } from '../../base/ip-address.ts';
 import { toIsoTimestamp, toTimestamp } from '../../base/timestamp.ts';
 import { cutText, logLimits, maskUrl } from '../../logs/request-log.ts';
 import { peerAddress } from '../client-address.ts';
+import { reportOf } from '../instance-request.ts';
 import { traceOf } from '../rule-input.ts';
-import { reportOf } from './report-of.ts';
 
 /** Writes a line for each request, for the operator. Instances have logs of their own, for their superusers (logs/request-log.ts). */
 export class AccessLog {

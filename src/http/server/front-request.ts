@@ -2,11 +2,16 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { InstanceEntry } from '../../instances/instance-directory.ts';
 import { peerAddress } from '../client-address.ts';
-import type { FormReading, InstanceRequest, RequestReport, ReservedMemory } from '../instance-request.ts';
+import {
+  type FormReading,
+  type InstanceRequest,
+  reportOf,
+  type RequestReport,
+  type ReservedMemory,
+} from '../instance-request.ts';
 import type { FormEntry } from '../parse-multipart.ts';
 import { queryOf } from '../request.ts';
 import { readForm } from './read-form.ts';
-import { reportOf } from './report-of.ts';
 import { answerMemory } from './send-answer.ts';
 
 /** A request that came over a connection, as hosts see it. */
