@@ -26,6 +26,7 @@ const everyOption: Required<StartOptions> = {
   tlsKey: '',
   corsOrigins: [],
   stopTimeout: 1,
+  hostThreads: 0,
   queryTimeout: 1,
   webhookSlots: 16,
   webhookBodyMax: 1,

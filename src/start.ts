@@ -43,6 +43,8 @@ export interface StartOptions {
   readonly corsOrigins?: readonly string[];
   /** In seconds: how long `stop` waits for webhooks that are on their way. */
   readonly stopTimeout?: number;
+  /** On SQLite: how many threads run the instances; 0, unless given, for the one that takes requests. */
+  readonly hostThreads?: number;
   /** In seconds: how long a list or a rule may search. */
   readonly queryTimeout?: number;
   readonly webhookSlots?: number;

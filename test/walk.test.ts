@@ -10,13 +10,13 @@ import { walkNames, walkOf } from '../tools/walk/walk-of.ts';
 const most: Readonly<Record<string, Bar>> = {
   create: { files: 111, functions: 460 },
   upload: { files: 123, functions: 550 },
-  list: { files: 59, functions: 226 },
-  'list with fields': { files: 67, functions: 256 },
+  list: { files: 60, functions: 226 },
+  'list with fields': { files: 68, functions: 256 },
   view: { files: 52, functions: 168 },
   update: { files: 109, functions: 455 },
   'delete with cascade': { files: 91, functions: 360 },
-  delivery: { files: 125 },
-  'realtime event': { files: 126 },
+  delivery: { files: 128 },
+  'realtime event': { files: 129 },
 };
 
 interface Bar {

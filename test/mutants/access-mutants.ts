@@ -12,7 +12,7 @@ export const accessMutants: readonly Mutant[] = [
   },
   {
     name: 'routes for superusers are for no users',
-    file: 'src/http/server/serve-route.ts',
+    file: 'src/http/host/local-host.ts',
     from: "if (caller.kind === 'superuser' || reachedEndpoints(caller) !== null) return;",
     to: "if (caller.kind !== 'guest') return;",
     tests: ['test/api/logs.test.ts'],

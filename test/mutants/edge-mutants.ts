@@ -137,7 +137,7 @@ export const edgeMutants: readonly Mutant[] = [
   {
     name: 'flags of the server are told to its operator only',
     file: 'src/http/client-address.ts',
-    from: 'instance.slug !== defaultSlug || ',
+    from: 'slug !== defaultSlug || ',
     to: '',
     tests: ['test/api/webhook-endpoint-checks.test.ts'],
   },
@@ -252,7 +252,7 @@ export const edgeMutants: readonly Mutant[] = [
   // Logs.
   {
     name: 'tokens of URLs are not logged',
-    file: 'src/http/server/log-request.ts',
+    file: 'src/http/host/log-request.ts',
     from: 'const maskedUrl = cutText(maskUrl(url), logLimits.urlLengthMax);',
     to: 'const maskedUrl = cutText(url, logLimits.urlLengthMax);',
     tests: ['test/api/logs.test.ts'],

@@ -54,7 +54,7 @@ export const healthMutants: readonly Mutant[] = [
   },
   {
     name: 'a delete of a superuser has the reserve of a full disk',
-    file: 'src/http/server/serve-route.ts',
+    file: 'src/http/host/local-host.ts',
     from: 'if (reserve === undefined || !isFull || !mayUseReserve) throw error;',
     to: 'if (reserve === undefined || isFull || !mayUseReserve) throw error;',
     tests: ['test/faults/full-disk.test.ts'],
@@ -118,9 +118,9 @@ export const healthMutants: readonly Mutant[] = [
   },
   {
     name: 'an outdated node answers nothing',
-    file: 'src/http/server/serve-route.ts',
-    from: 'if (services.isOutdated()) throw outdated();',
-    to: 'if (!services.isOutdated) throw outdated();',
+    file: 'src/http/host/local-host.ts',
+    from: 'if (isOutdated()) throw outdated();',
+    to: 'if (!isOutdated) throw outdated();',
     tests: ['test/nodes/rolling-upgrade.test.ts'],
     engine: 'postgres',
   },
@@ -134,7 +134,7 @@ export const healthMutants: readonly Mutant[] = [
   },
   {
     name: 'an outdated node ends its realtime connections',
-    file: 'src/app.ts',
+    file: 'src/hosts/open-host.ts',
     from: 'void endClients(realtime, logger);',
     to: 'void endClients;',
     tests: ['test/nodes/rolling-upgrade.test.ts'],

@@ -21,7 +21,7 @@ export const portalMutants: readonly Mutant[] = [
   },
   {
     name: 'the routes ask what a key for some endpoints reaches',
-    file: 'src/http/server/serve-route.ts',
+    file: 'src/http/host/local-host.ts',
     from: 'if (reachedEndpoints(caller) !== null)',
     to: 'if (false)',
     tests,

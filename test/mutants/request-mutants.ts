@@ -196,7 +196,7 @@ export const requestMutants: readonly Mutant[] = [
   },
   {
     name: 'a shared cache keeps no answer to a caller',
-    file: 'src/http/answer.ts',
+    file: 'src/http/server/send-answer.ts',
     from: 'request.headers.authorization === undefined ? undefined : privateCaching',
     to: "request.headers.authorization === '' ? privateCaching : undefined",
     tests: ['test/api/attacks-tokens.test.ts'],

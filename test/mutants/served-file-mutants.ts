@@ -61,7 +61,7 @@ export const servedFileMutants: readonly Mutant[] = [
   {
     name: 'the file token of a superuser works where superusers may be',
     file: 'src/http/routes/files.ts',
-    from: "if (caller.kind === 'superuser') request.server.admission.requireSuperuserPlace(instance, request);",
+    from: "if (caller.kind === 'superuser') services.admission.requireSuperuserPlace(instance, request);",
     to: '',
     tests: ['test/api/files-protected.test.ts'],
   },
