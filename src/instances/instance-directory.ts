@@ -32,9 +32,12 @@ export class InstanceDirectory {
   readonly #home: DataHome;
   readonly #clock: Clock;
   #version = '';
-  #byId = new Map<string, InstanceEntry>();
-  #bySlug = new Map<string, InstanceEntry>();
-  #byHost = new Map<string, InstanceEntry>();
+  /** The last position that was read. */
+  #position = 0;
+  readonly #all: InstanceEntry[] = [];
+  readonly #byId = new Map<string, InstanceEntry>();
+  readonly #bySlug = new Map<string, InstanceEntry>();
+  readonly #byHost = new Map<string, InstanceEntry>();
   #watch: Poller | undefined;
 
   private constructor(home: DataHome, clock: Clock) {
@@ -75,8 +78,9 @@ export class InstanceDirectory {
     return this.#byHost.get(host);
   }
 
+  /** All instances in the order of their creation. A live view: it grows with the directory. */
   all(): readonly InstanceEntry[] {
-    return [...this.#bySlug.values()];
+    return this.#all;
   }
 
   /** Throws bad_request for a slug or host that is malformed or taken. */
@@ -111,21 +115,37 @@ export class InstanceDirectory {
     return entry;
   }
 
-  /** Reads the directory again if its version has changed. */
+  /** Reads the instances that were added since the last time. */
   async refresh(): Promise<void> {
+    const { names } = this.#database;
     const row = await this.#database.get(
-      sql`SELECT value FROM ${this.#database.names.table('$setting')} WHERE name = 'directory_version'`,
+      sql`SELECT value FROM ${names.table('$setting')} WHERE name = 'directory_version'`,
     );
     const version = String(row?.['value'] ?? '');
     if (version === this.#version) return;
-    const rows = await this.#database.all(
-      sql`SELECT id, slug, host, created FROM ${this.#database.names.table('$instance')} ORDER BY position`,
-    );
-    const entries = rows.map(toEntry);
-    this.#byId = new Map(entries.map((entry) => [entry.id, entry]));
-    this.#bySlug = new Map(entries.map((entry) => [entry.slug, entry]));
-    this.#byHost = new Map(entries.flatMap((entry) => (entry.host === null ? [] : [[entry.host, entry]])));
+    const [counts] = await this.#database.tuples(sql`SELECT count(*) FROM ${names.table('$instance')}`);
+    await this.#readBehind(this.#position);
+    // Nodes may commit in another order than that of their positions.
+    if (this.#all.length < Number(counts?.[0])) await this.#readBehind(0);
     this.#version = version;
+  }
+
+  async #readBehind(position: number): Promise<void> {
+    const rows = await this.#database.all(sql`
+      SELECT position, id, slug, host, created FROM ${this.#database.names.table('$instance')}
+      WHERE position > ${position} ORDER BY position`);
+    for (const row of rows) {
+      this.#position = Math.max(this.#position, Number(row['position']));
+      this.#add(toEntry(row));
+    }
+  }
+
+  #add(entry: InstanceEntry): void {
+    if (this.#byId.has(entry.id)) return;
+    this.#all.push(entry);
+    this.#byId.set(entry.id, entry);
+    this.#bySlug.set(entry.slug, entry);
+    if (entry.host !== null) this.#byHost.set(entry.host, entry);
   }
 
   /** Begins to look for changes by other processes. */

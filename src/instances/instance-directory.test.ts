@@ -1,0 +1,71 @@
+// Both engines: on PostgreSQL other nodes add instances at the same time.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '../base/clock.ts';
+import { sql } from '../sql/sql.ts';
+import type { DataHome } from '../storage/data-home.ts';
+import type { Row } from '../storage/database.ts';
+import { startService } from '../../test/support/service.ts';
+import { InstanceDirectory } from './instance-directory.ts';
+
+/** The home with a control database that counts the rows which it returns. */
+function countRows(home: DataHome): { readonly home: DataHome; read: number } {
+  const counted = {
+    read: 0,
+    home: Object.assign(Object.create(home), {
+      control: Object.assign(Object.create(home.control), {
+        names: home.control.names,
+        get: home.control.get.bind(home.control),
+        tuples: home.control.tuples.bind(home.control),
+        write: home.control.write.bind(home.control),
+        all: async (...statement: Parameters<typeof home.control.all>): Promise<Row[]> => {
+          const rows = await home.control.all(...statement);
+          counted.read += rows.length;
+          return rows;
+        },
+      }),
+    }),
+  };
+  return counted;
+}
+
+test('a new instance costs one row here and in every other process', async (t) => {
+  const service = await startService(t);
+  const { home } = service.app.data;
+  for (let number = 0; number < 5; number += 1) await service.app.data.directory.create(`one${number}`, null);
+  const [own, other] = [countRows(home), countRows(home)];
+  const mine = await InstanceDirectory.open(own.home, systemClock);
+  const others = await InstanceDirectory.open(other.home, systemClock);
+  assert.deepEqual([own.read, other.read], [6, 6]);
+  const entry = await mine.create('new', 'new.example.com');
+  assert.equal(own.read, 7);
+  await others.refresh();
+  await others.refresh();
+  assert.equal(other.read, 7);
+  assert.deepEqual(others.all(), mine.all());
+  for (const found of [others.find(entry.id), others.findBySlug('new'), others.findByHost('new.example.com')])
+    assert.deepEqual(found, entry);
+});
+
+test('an instance is found whose position is lower than that of one before it', async (t) => {
+  const service = await startService(t);
+  const { home, directory } = service.app.data;
+  const table = home.control.names.table('$instance');
+  const early = await directory.create('early', null);
+  const late = await directory.create('late', null);
+  const [row] = await home.control.tuples(sql`SELECT position FROM ${table} WHERE id = ${early.id}`);
+  // As a reader sees it while the first transaction is still open.
+  await home.control.write((tx) => tx.run(sql`DELETE FROM ${table} WHERE id = ${early.id}`));
+  const other = await InstanceDirectory.open(home, systemClock);
+  assert.deepEqual([other.find(early.id), other.find(late.id)], [undefined, late]);
+  const overriding = home.control.names.isConcurrent ? sql` OVERRIDING SYSTEM VALUE` : sql``;
+  await home.control.write(async (tx) => {
+    await tx.run(sql`
+      INSERT INTO ${table} (position, id, slug, created)${overriding} VALUES (${Number(row?.[0])}, ${early.id}, 'early', ${early.created})`);
+    await tx.run(
+      sql`UPDATE ${tx.names.table('$setting')} SET value = 'other' WHERE name = 'directory_version'`,
+    );
+  });
+  await other.refresh();
+  assert.deepEqual(other.find(early.id), early);
+});
