@@ -145,7 +145,9 @@ async function openOrWait(
   const { stopSignal: signal } = parts;
   try {
     return await openDataDirectory(config, {
+      role: 'server',
       ...parts,
+      role: 'server',
       upgradeWait: { maxMs, onWait, ...(signal && { signal }) },
     });
   } finally {

@@ -9,12 +9,15 @@ import { readDueInstances } from './files/file-removals.ts';
 import { readWaitingInstances, RemovalRunner } from './records/removal-runner.ts';
 import { FileSweeper } from './files/file-sweeper.ts';
 import { uploadFolderIn } from './files/instance-files.ts';
+import { DueIndex } from './instances/due-index.ts';
+import type { DueWork } from './instances/due-work.ts';
 import { InstanceDirectory, type InstanceEntry } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
 import { type Loan, OpenInstances } from './instances/open-instances.ts';
 import { reportDamage } from './instances/report-damage.ts';
 import { GuardedRequests } from './network/guarded-requests.ts';
 import { openInstance } from './open-instance.ts';
+import { type DeliveringWork, readDueTimes, startDueWork } from './start-due-work.ts';
 import { type MasterKey, openMasterKey } from './secrets/master-key.ts';
 import { PasswordHasher } from './secrets/password.ts';
 import { type DataHome, type DataLock, lockDataDirectory } from './storage/data-home.ts';
@@ -36,6 +39,9 @@ export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
+/** `server`: there is one on a data directory · `command`: may write beside it · `reader`: writes nothing, and leaves no trace. */
+type DataRole = 'server' | 'command' | 'reader';
+
 /** Parts of the data that tests replace or wrap. */
 export interface DataParts {
   readonly clock?: Clock;
@@ -44,14 +50,14 @@ export interface DataParts {
   readonly wrapDatabase?: (database: Database) => Database;
   /** Wraps the place of every instance's files. */
   readonly wrapStore?: (store: BlobStore) => BlobStore;
+  /** What this process is: by default a command, which may work beside a server. */
+  readonly role?: DataRole;
   /** How long a server waits for nodes of older versions; without it, nothing waits. */
   readonly upgradeWait?: UpgradeWait;
   /** The hasher of passwords, by default at the standard cost: most tests set a cheaper one. */
   readonly passwords?: PasswordHasher;
   /** How many instances may be open at once, for tests in which more are wanted. */
   readonly openInstancesMax?: number;
-  /** Whether an instance is run here; all are unless given. Work that nobody has asked for is done only for these. */
-  readonly isPlaced?: (instanceId: string) => boolean;
 }
 
 /** The opened data directory or database. Commands work on it too, whether or not a server is running. */
@@ -61,12 +67,16 @@ export interface DataDirectory {
   readonly dueClock: Clock;
   readonly directory: InstanceDirectory;
   readonly instances: OpenInstances;
-  /** Returns the ids of the instances that are run here. */
-  readonly placedIds: () => readonly string[];
   readonly wakeUp: WakeUp;
   /** Removes files once it is started. */
   readonly fileSweeper: FileSweeper;
   readonly removals: RemovalRunner;
+  /** How many instances this version has not opened yet, and therefore not upgraded. */
+  readonly upgradesLeft: number;
+  /** The same for the operator; undefined where there are none. */
+  readonly upgradeWarning: string | undefined;
+  /** Begins the work of a server in the background. */
+  start(delivering: DeliveringWork): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -80,12 +90,7 @@ export async function openDataDirectory(config: Config, parts: DataParts): Promi
   const { masterKey, directory } = await openControl(home, config, clock);
   const wakeUp = new WakeUp();
   const requests = new GuardedRequests({ policy: config.policy, clock });
-  const { wrapDatabase, wrapStore, passwords = new PasswordHasher(), isPlaced = () => true } = parts;
-  const placedIds = (): readonly string[] =>
-    directory
-      .all()
-      .map(({ id }) => id)
-      .filter(isPlaced);
+  const { wrapDatabase, wrapStore, passwords = new PasswordHasher() } = parts;
   const { folder } = config.files;
   const open = (entry: InstanceEntry): Promise<Instance> =>
     openInstance(entry, {
@@ -105,9 +110,22 @@ export async function openDataDirectory(config: Config, parts: DataParts): Promi
       logger,
       entries: () => directory.all(),
     });
-  const instances = new OpenInstances({ open, openMax: parts.openInstancesMax, clock, logger });
+  const isShared = config.postgres !== undefined;
+  const { role = 'command' } = parts;
+  const index =
+    isShared || role === 'reader'
+      ? undefined
+      : new DueIndex({ control: home.control, isServer: role === 'server', logger });
+  const instances = new OpenInstances({
+    open,
+    index,
+    readDue: (instance) => readDueTimes(instance, config.webhookDays),
+    openMax: parts.openInstancesMax,
+    clock,
+    logger,
+  });
   const fileSweeper = new FileSweeper({
-    instances: placedIds,
+    instances: () => (isShared ? directory.all().map(({ id }) => id) : []),
     borrow: borrowFrom({ directory, instances }),
     uploadFolderOf: (id) => uploadFolderIn(join(folder, id)),
     findDue: config.postgres && ((now) => readDueInstances(home.background, now)),
@@ -115,28 +133,54 @@ export async function openDataDirectory(config: Config, parts: DataParts): Promi
     logger,
   });
   const removals = new RemovalRunner({
-    instances: placedIds,
     borrow: borrowFrom({ directory, instances }),
     findDue: config.postgres && (() => readWaitingInstances(home.background, dueClock.now())),
     logger,
   });
   home.health.addProbe(filesPlace, () => probeFolder(folder));
   home.health.onDamage(reportDamage({ borrow: borrowFrom({ directory, instances }), logger }));
+  const data = { home, dueClock, directory, instances, wakeUp, fileSweeper, removals };
+  return withLife(data, { index, clock: dueClock, logger, stopRequests: () => requests.stop() });
+}
+
+/** Adds how the work of a server begins, and how everything ends. */
+function withLife(
+  data: Omit<DataDirectory, 'upgradesLeft' | 'upgradeWarning' | 'start' | 'stop'>,
+  {
+    index,
+    stopRequests,
+    ...parts
+  }: {
+    readonly index: DueIndex | undefined;
+    readonly clock: Clock;
+    readonly logger: Logger;
+    readonly stopRequests: () => Promise<void>;
+  },
+): DataDirectory {
+  const { home, directory, instances, fileSweeper, removals } = data;
+  let work: DueWork | undefined;
   return {
-    home,
-    dueClock,
-    directory,
-    instances,
-    placedIds,
-    wakeUp,
-    fileSweeper,
-    removals,
+    ...data,
+    get upgradesLeft() {
+      return work?.visits.upgradesLeft ?? 0;
+    },
+    get upgradeWarning() {
+      const left = work?.visits.upgradesLeft ?? 0;
+      return left === 0 ? undefined : `Instances that this version has still to upgrade: ${left}.`;
+    },
+    start: async (delivering) => {
+      instances.startSweeping();
+      fileSweeper.start();
+      removals.start();
+      if (index !== undefined) work = await startDueWork({ ...data, ...parts, index }, delivering);
+    },
     stop: async () => {
+      await work?.stop();
       await removals.stop();
       await fileSweeper.stop();
       await directory.stop();
       await instances.stop();
-      await requests.stop();
+      await stopRequests();
       await home.stop();
     },
   };
@@ -197,16 +241,15 @@ function checkSqlite(): void {
 }
 
 async function openHome(
-  { data, postgres, masterKey, queryTimeoutMs, upgradeCopiesMax: copiesMax }: Config,
+  { data, postgres, masterKey, queryTimeoutMs, upgradeCopiesMax }: Config,
   { logger, upgradeWait }: DataParts & { readonly logger: Logger },
 ): Promise<DataHome> {
   const onNotice = ({ message, members }: MigrationNotice): void => logger.warn(message, members);
   if (postgres === undefined) {
     checkSqlite();
     await prepareOrExplain(data);
-    const upgradeCopies = { copiesMax, onCopy: (text: string) => logger.info(text) };
     const onLoss = (loss: string): void => logger.error(loss);
-    return openSqliteHome(data, { queryTimeoutMs, onLoss, upgradeCopies, onNotice });
+    return openSqliteHome(data, { queryTimeoutMs, onLoss, upgradeCopiesMax, onNotice });
   }
   if (masterKey.text === undefined && masterKey.file === undefined) {
     throw new StartError(

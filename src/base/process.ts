@@ -65,6 +65,15 @@ export function codeOf(error: unknown): string {
   return typeof error.code === 'string' ? error.code : '';
 }
 
+/** Whether a process of this machine runs. */
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return codeOf(error) === 'EPERM';
+  }
+}
+
 /** Splits items into runs of at most `max` in total size, keeping their order; a single larger item is a run of its own. */
 export function partsBySize<Item>(
   items: readonly Item[],

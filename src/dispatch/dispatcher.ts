@@ -32,7 +32,7 @@ const sweepEveryMs = 5_000;
 
 export interface DispatcherOptions {
   readonly sender: Pick<Sender, 'send' | 'onResults' | 'stop' | 'handshake'>;
-  /** The ids of all instances. */
+  /** The ids of the instances that are open. Of the others, `noteDue` says when something is due. */
   readonly instances: () => Iterable<string>;
   /** Opens an instance; undefined when there is none with this id. Throws Busy where it can only be opened later. */
   readonly borrowAtOnce: (instanceId: string) => Promise<WebhookInstanceLoan | undefined>;
@@ -91,7 +91,7 @@ export class Dispatcher {
     this.#catcherAttempts = new CatcherAttempts(options.clock, (result) => finish([result]));
   }
 
-  /** Wakes all instances once: deliveries of an earlier process may be due. */
+  /** Wakes the instances that are open already. */
   start(): void {
     for (const id of this.#options.instances()) this.#scheduler.wake(id, 'all');
     this.#schedulePump();

@@ -16,6 +16,7 @@ const tidyEveryMs = 3_600_000;
 const dayMs = 86_400_000;
 
 export interface JanitorOptions {
+  /** The instances that are open. */
   readonly instances: () => Iterable<string>;
   readonly borrow: (instanceId: string) => Promise<WebhookInstanceLoan | undefined>;
   readonly owns: (instanceId: string) => boolean;
@@ -34,6 +35,11 @@ export interface Retention {
   /** How much longer events are kept that are deleted row by row: usually they are dropped before, with all events of their time. */
   readonly graceMs: number;
   /**
+   * Finds instances in which something is to be tidied, open or not; none where `visit` is called for these. Events older than `before`
+   * are not kept.
+   */
+  findUntidy(before: number): Promise<readonly string[]>;
+  /**
    * Drops parts of the log in which every event is older than this time (milliseconds since 1970). First, `giveUp` is called for
    * each instance with the position up to which it loses events.
    */
@@ -41,15 +47,20 @@ export interface Retention {
 }
 
 /** Where each instance has a log of its own, the janitor deletes rows. */
-export const rowByRow: Retention = { graceMs: 0, dropOld: () => Promise.resolve() };
+export const rowByRow: Retention = {
+  graceMs: 0,
+  findUntidy: () => Promise.resolve([]),
+  dropOld: () => Promise.resolve(),
+};
 
-/** Trims the log of events and deliveries of one instance after the other, each once an hour whether or not it is used. */
+/** Trims the log of events and deliveries of one instance after the other: of those that are open once an hour, of others when it is due. */
 export class Janitor {
   readonly #options: JanitorOptions;
   #watch: Poller | undefined;
   /** When each instance was visited, by the monotonic clock. */
   readonly #tidiedAtMs = new Map<string, number>();
-  #droppedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #noted = new Set<string>();
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
   #isStopping = false;
 
   constructor(options: JanitorOptions) {
@@ -68,28 +79,39 @@ export class Janitor {
     await this.#watch?.stop();
   }
 
-  /** Visits all instances that this process delivers for. One that cannot be read does not block the others. */
+  /** Notes that something may have to be tidied in an instance that is not open. */
+  visit(instanceId: string): void {
+    this.#noted.add(instanceId);
+  }
+
+  /** Visits the instances that this process delivers for. One that cannot be read does not block the others. */
   async tidy(): Promise<void> {
-    const { instances, owns, clock, logger } = this.#options;
-    for (const id of instances()) {
-      if (this.#isStopping) return;
-      const dueMs = (this.#tidiedAtMs.get(id) ?? Number.NEGATIVE_INFINITY) + tidyEveryMs;
-      if (!owns(id) || clock.monotonic() < dueMs) continue;
-      this.#tidiedAtMs.set(id, clock.monotonic());
-      try {
-        await this.#tidyOne(id);
-      } catch (error) {
-        logger.warn('The log of webhooks of an instance could not be trimmed.', { instance: id, error });
-      }
-    }
+    const noted = [...this.#noted];
+    this.#noted.clear();
+    for (const id of new Set([...this.#options.instances(), ...noted])) await this.#tidyIfDue(id);
+    const { clock } = this.#options;
+    if (clock.monotonic() < this.#lookedAtMs + tidyEveryMs) return;
+    for (const id of await this.#options.retention.findUntidy(this.#before)) await this.#tidyIfDue(id);
     await this.#dropOld();
+    this.#lookedAtMs = clock.monotonic();
+  }
+
+  async #tidyIfDue(id: string): Promise<void> {
+    const { owns, clock, logger } = this.#options;
+    const dueMs = (this.#tidiedAtMs.get(id) ?? Number.NEGATIVE_INFINITY) + tidyEveryMs;
+    if (this.#isStopping || !owns(id) || clock.monotonic() < dueMs) return;
+    this.#tidiedAtMs.set(id, clock.monotonic());
+    try {
+      await this.#tidyOne(id);
+    } catch (error) {
+      logger.warn('The log of webhooks of an instance could not be trimmed.', { instance: id, error });
+    }
   }
 
   async #dropOld(): Promise<void> {
-    const { retention, days, clock } = this.#options;
-    if (days === 0 || this.#isStopping || clock.monotonic() < this.#droppedAtMs + tidyEveryMs) return;
+    const { retention, days } = this.#options;
+    if (days === 0 || this.#isStopping) return;
     await retention.dropOld(this.#before, (id, trimmed) => this.#giveUp(id, trimmed));
-    this.#droppedAtMs = clock.monotonic();
   }
 
   /** Events before this time are not kept. */

@@ -13,7 +13,7 @@ import { postgresMigrations } from '../storage/migrations/postgres-migrations.ts
 import type { Database } from '../storage/database.ts';
 import type { BlobStore } from './blob-store.ts';
 import { claimUploads, noteRemovals, readDueInstances, removalTimes } from './file-removals.ts';
-import { FileSweeper } from './file-sweeper.ts';
+import { FileSweeper, readFilesDue } from './file-sweeper.ts';
 import { InstanceFiles } from './instance-files.ts';
 
 interface Stage {
@@ -42,7 +42,7 @@ async function openStage(
   const warn = (message: string): void => void warnings.push(message);
   const logger: Logger = { debug: silent, info: silent, warn, error: silent };
   const sweeper = new FileSweeper({
-    instances: () => ['one'],
+    instances: () => [],
     borrow: () =>
       Promise.resolve({ instance: { id: 'i', database, files, dueClock: clock }, release: silent }),
     uploadFolderOf: () => files.uploadFolder,
@@ -90,10 +90,11 @@ describeEngines('the sweeper of files', (open) => {
   });
 
   test('removals of another process and later ones are found', async (t) => {
-    const { clock, sweeper, note, put, stored } = await openStage(t, open);
+    const { database, clock, sweeper, note, put, stored } = await openStage(t, open);
     await put('c/r/a');
     await note(['c/r/a'], clock.now());
     sweeper.start();
+    if (database.engine === 'sqlite') sweeper.note('one', 0);
     await sweeper.sweep();
     assert.deepEqual(await stored(), []);
     await put('c/r/b');
@@ -119,6 +120,7 @@ describeEngines('the sweeper of files', (open) => {
     const keys = Array.from({ length: 2_000 }, (_, n) => `c/r/${n}`);
     await note(keys, clock.now());
     sweeper.start();
+    sweeper.note('one', 0);
     await sweeper.sweep();
     assert.deepEqual(removed.toSorted(), keys.toSorted());
   });
@@ -139,6 +141,7 @@ describeEngines('the sweeper of files', (open) => {
     for (const key of ['c/r/a', 'c/r/b']) await put(key);
     await note(['c/r/a', 'c/r/b'], clock.now());
     sweeper.start();
+    sweeper.note('one', 0);
     await sweeper.sweep();
     assert.deepEqual(await stored(), ['c/r/a']);
     assert.deepEqual(warnings, ['A file could not be removed; trying again.']);
@@ -163,13 +166,14 @@ describeEngines('the sweeper of files', (open) => {
     await assert.rejects(claim(['c/r/b']), { code: 'unavailable' });
     clock.move(removalTimes.marginMs);
     sweeper.start();
+    sweeper.note('one', 0);
     await sweeper.sweep();
     assert.deepEqual(await stored(), ['c/r/a', 'c/r/c']);
   });
 });
 
 test('files of a process that died are removed from the folder for uploads when they are old', async (t) => {
-  const { files, clock, sweeper } = await openStage(t, openSqliteFile);
+  const { database, files, clock, sweeper } = await openStage(t, openSqliteFile);
   await mkdir(files.uploadFolder, { recursive: true });
   for (const [name, ageMs] of [
     ['old', 61 * 60_000],
@@ -180,9 +184,12 @@ test('files of a process that died are removed from the folder for uploads when 
     const time = (clock.now() - ageMs) / 1_000;
     await utimes(path, time, time);
   }
+  assert.equal(await readFilesDue(database, files.uploadFolder), clock.now() - 16 * 60_000);
   sweeper.start();
+  sweeper.note('one', 0);
   await sweeper.sweep();
   assert.deepEqual(await readdir(files.uploadFolder), ['young']);
+  assert.equal(await readFilesDue(database, files.uploadFolder), clock.now() + 15 * 60_000);
   clock.move(31 * 60_000);
   await sweeper.sweep();
   assert.deepEqual(await readdir(files.uploadFolder), []);

@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { Poller } from '../base/poller.ts';
 import { codeOf } from '../base/process.ts';
+import type { Database } from '../storage/database.ts';
 import {
   dueAt,
   type FilesInstance,
@@ -23,20 +24,17 @@ const retryMs = removalTimes.marginMs - 60_000;
 /** How long an upload that came in halfway, or that nothing became of, lies around when its process has died. */
 const uploadMs = removalTimes.unclaimedMs;
 
-/** Of an instance that was not looked at yet: it may be due. */
-const unknownDue = Number.NEGATIVE_INFINITY;
+const never = Number.POSITIVE_INFINITY;
 
 export interface FileSweeperOptions {
-  readonly instances: () => Iterable<string>;
   readonly borrow: (
     instanceId: string,
   ) => Promise<{ readonly instance: FilesInstance; release(): void } | undefined>;
   /** Where an instance keeps its uploads. */
   readonly uploadFolderOf: (instanceId: string) => string;
-  /**
-   * Finds the instances in which something is due, where other nodes may have noted it. Otherwise this process knows, once it has looked at
-   * an instance.
-   */
+  /** The instances in whose folders for uploads other processes may have left files; none where `note` is called for these. */
+  readonly instances: () => Iterable<string>;
+  /** Finds the instances in which something is due, where other nodes may have noted it. */
   readonly findDue?: ((now: number) => Promise<readonly string[]>) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -53,6 +51,7 @@ export class FileSweeper {
   /** When an instance next has something to sweep (milliseconds since 1970), as far as this process knows; infinity for never. */
   readonly #nextDue = new Map<string, number>();
   #sweeping: Promise<void> | undefined;
+  #sweepingUploads: Promise<void> | undefined;
   #poller: Poller | undefined;
   #isRunning = false;
 
@@ -65,11 +64,13 @@ export class FileSweeper {
     const { logger } = this.#options;
     const onError = (error: unknown): void => logger.warn('Files could not be removed.', { error });
     this.#poller = new Poller({ intervalMs, poll: () => this.sweep(), onError });
+    this.#sweepingUploads = this.#sweepUploads();
   }
 
   async stop(): Promise<void> {
     this.#isRunning = false;
     await this.#poller?.stop();
+    await this.#sweepingUploads;
     while (this.#sweeping !== undefined) await this.#sweeping;
   }
 
@@ -77,30 +78,42 @@ export class FileSweeper {
   note(instanceId: string, due: number): void {
     if (!this.#isRunning) return;
     if (due <= this.#options.clock.now()) this.#begin(instanceId);
-    else this.#nextDue.set(instanceId, Math.min(due, this.#nextDue.get(instanceId) ?? unknownDue));
+    else this.#noteLater(instanceId, due);
   }
 
-  /** Sweeps all instances in which something may be due, and their folders for uploads. */
+  /** Sweeps all instances in which something may be due. */
   async sweep(): Promise<void> {
-    const { instances, uploadFolderOf, clock, logger } = this.#options;
-    for (const id of instances())
-      try {
-        if (this.#isRunning) await removeOldUploads(uploadFolderOf(id), clock.now());
-      } catch (error) {
-        logger.warn('Old uploads of an instance could not be removed.', { instance: id, error });
-      }
-    for (const id of await this.#findDue()) {
+    const now = this.#options.clock.now();
+    const noted = [...this.#nextDue].flatMap(([id, due]) => (due <= now ? [id] : []));
+    const ofOthers = (await this.#options.findDue?.(now)) ?? [];
+    for (const id of new Set([...noted, ...ofOthers])) {
       if (!this.#isRunning) return;
       this.#begin(id);
       await this.#sweeping;
     }
+    await this.#sweeping;
   }
 
-  async #findDue(): Promise<readonly string[]> {
-    const { instances, findDue, clock } = this.#options;
-    const now = clock.now();
-    if (findDue !== undefined) return findDue(now);
-    return [...instances()].filter((id) => (this.#nextDue.get(id) ?? unknownDue) <= now);
+  async #sweepUploads(): Promise<void> {
+    for (const id of this.#options.instances())
+      try {
+        if (this.#isRunning) this.#noteLater(id, await this.#sweepUploadsOf(id));
+      } catch (error) {
+        this.#options.logger.warn('Old uploads of an instance could not be removed.', {
+          instance: id,
+          error,
+        });
+      }
+  }
+
+  #sweepUploadsOf(id: string): Promise<number> {
+    const { uploadFolderOf, clock } = this.#options;
+    return removeOldUploads(uploadFolderOf(id), clock.now());
+  }
+
+  #noteLater(id: string, due: number): void {
+    const first = Math.min(due, this.#nextDue.get(id) ?? never);
+    if (first < never) this.#nextDue.set(id, first);
   }
 
   #begin(instanceId: string): void {
@@ -116,9 +129,9 @@ export class FileSweeper {
       // Looked at again if this fails, and whatever is noted meanwhile counts.
       this.#nextDue.delete(id);
       try {
-        const due = await this.#sweepOne(id);
-        this.#nextDue.set(id, Math.min(due, this.#nextDue.get(id) ?? Number.POSITIVE_INFINITY));
+        this.#noteLater(id, await this.#sweepOne(id));
       } catch (error) {
+        this.#noteLater(id, this.#options.clock.now());
         const members = { instance: id, error };
         this.#options.logger.warn('Files of an instance could not be removed; trying again.', members);
       }
@@ -128,12 +141,11 @@ export class FileSweeper {
 
   /** Returns when something is due next. */
   async #sweepOne(id: string): Promise<number> {
-    const never = Number.POSITIVE_INFINITY;
     const loan = await this.#options.borrow(id);
     if (loan === undefined) return never;
     try {
       while ((await this.#removeSome(id, loan.instance)) && this.#isRunning);
-      return (await readNextDue(loan.instance.database)) ?? never;
+      return Math.min((await readNextDue(loan.instance.database)) ?? never, await this.#sweepUploadsOf(id));
     } finally {
       loan.release();
     }
@@ -169,11 +181,21 @@ export class FileSweeper {
   }
 }
 
-async function removeOldUploads(folder: string, now: number): Promise<void> {
+/** Returns when the next one is old; infinity when none is left. */
+async function removeOldUploads(folder: string, now: number): Promise<number> {
+  let next = never;
   for await (const name of namesIn(folder)) {
     const path = join(folder, name);
-    if ((await modifiedMs(path)) + uploadMs <= now) await rm(path, { force: true });
+    const due = (await modifiedMs(path)) + uploadMs;
+    if (due <= now) await rm(path, { force: true });
+    else next = Math.min(next, due);
   }
+  return next;
+}
+
+/** Returns when a file of an instance that nobody uses is to be removed, in milliseconds since 1970; infinity for never. */
+export async function readFilesDue(database: Database, uploadFolder: string): Promise<number> {
+  return Math.min((await readNextDue(database)) ?? never, await removeOldUploads(uploadFolder, 0));
 }
 
 async function* namesIn(folder: string): AsyncIterable<string> {

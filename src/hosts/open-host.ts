@@ -101,7 +101,7 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
     readiness,
     isOutdated: () => home.isOutdated,
     reserve: home.reserve,
-    warnings: (instance) => warningsFor(instance, thumbs, ownFiles),
+    warnings: (instance) => warningsFor(instance, thumbs, [ownFiles, data.upgradeWarning]),
   });
   let announcements: { stop(): Promise<void> } | undefined;
   return {
@@ -114,6 +114,7 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
     start: async () => {
       startData(options, realtime);
       await delivering.start();
+      await data.start(delivering);
       nodes?.start();
       announcements = await watchAnnouncements(options, delivering);
     },
@@ -166,9 +167,6 @@ function startData({ data, logger, ownership }: HostOptions, realtime: Realtime)
     void endClients(realtime, logger);
   });
   data.directory.watch((error) => logger.error('The directory of instances could not be read.', { error }));
-  data.instances.startSweeping();
-  data.fileSweeper.start();
-  data.removals.start();
 }
 
 async function endClients(realtime: Realtime, logger: Logger): Promise<void> {
@@ -220,10 +218,10 @@ export function warningOfFiles({ postgres, files }: Config): string | undefined 
 function warningsFor(
   { settings }: Instance,
   thumbs: ThumbMaker,
-  ownFiles: string | undefined,
+  [ownFiles, upgrade]: readonly (string | undefined)[],
 ): readonly string[] {
   const ofFiles = settings.current.s3.enabled ? undefined : ownFiles;
-  return [thumbs.warning, ofFiles].filter((warning) => warning !== undefined);
+  return [thumbs.warning, ofFiles, upgrade].filter((warning) => warning !== undefined);
 }
 
 async function createDelivering(
@@ -234,7 +232,7 @@ async function createDelivering(
   const sender = openSender({ policy: config.policy, clock, logger });
   const common = {
     sender: parts.wrapSender?.(sender) ?? sender,
-    instances: data.placedIds,
+    instances: () => data.instances.openIds(),
     borrow: borrowFrom(data),
     borrowAtOnce: borrowAtOnceFrom(data),
     instancesMax: data.instances.deliveringMax,

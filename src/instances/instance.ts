@@ -18,6 +18,8 @@ import type { EndpointStore } from '../endpoints/endpoint-store.ts';
  *
  *   instance-directory   the instances, and their hosts and slugs (control.db)
  *   open-instances       the instances whose files are open now, a bounded number, each on loan while it is used
+ *   due-index            in which instances something is due, and when (control.db); due-work wakes them then
+ *   instance-visits      opens closed instances in the background, after an upgrade and once a day
  *   current-collection   a collection's current definition, which another node may have made or changed; with… and read… repeat
  *                        work on a definition that has changed meanwhile
  *   system-collections   the collections of every new instance: superusers, the companions of auth collections, users

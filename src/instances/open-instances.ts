@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { busy, stopping } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { openFilesMax } from '../base/process.ts';
+import { atOnce, type DueIndex, type DueTimes } from './due-index.ts';
 import type { InstanceEntry } from './instance-directory.ts';
 import type { Instance } from './instance.ts';
 
@@ -25,6 +26,10 @@ export interface Loan {
 
 export interface OpenInstancesOptions {
   readonly open: (entry: InstanceEntry) => Promise<Instance>;
+  /** Remembers which instances are open. Left out where the database itself can be searched for what is due. */
+  readonly index?: Pick<DueIndex, 'opened' | 'closed'> | undefined;
+  /** Reads what is due in an instance that nobody uses. */
+  readonly readDue: (instance: Instance) => Promise<DueTimes>;
   /** The number of places; by default 512, or fewer where the process may open few files. */
   readonly openMax?: number | undefined;
   readonly clock: Clock;
@@ -43,7 +48,7 @@ interface Slot {
 
 /**
  * The instances whose files are open: opened on demand, closed when idle, never more than there are places. Any instance that is not on
- * loan can be closed for another one, whatever it has to do later: the dispatcher remembers when that is, and borrows it again. When all are
+ * loan can be closed for another one, whatever it has to do later: this is remembered, here and in the index, and it is opened again then. When all are
  * on loan, the next instance waits in a queue until one is released, once for all of its requests. Deliveries and realtime clients, which
  * keep instances on loan for long, have a share of the places, so that some are left for requests.
  */
@@ -57,6 +62,7 @@ export class OpenInstances {
   #placesTaken = 0;
   readonly #waiting = new Set<PromiseWithResolvers<void>>();
   #timer: NodeJS.Timeout | undefined;
+  #onClosed: (instanceId: string, times: DueTimes) => void = () => undefined;
 
   constructor(options: OpenInstancesOptions) {
     this.#options = options;
@@ -67,6 +73,19 @@ export class OpenInstances {
     return this.#placesTaken;
   }
 
+  /** Whether an instance can be opened without closing another. */
+  get hasFreePlace(): boolean {
+    return this.#waiting.size === 0 && this.#placesTaken < this.#placesMax;
+  }
+
+  isOpen(instanceId: string): boolean {
+    return this.#slots.has(instanceId);
+  }
+
+  openIds(): readonly string[] {
+    return [...this.#slots.keys()];
+  }
+
   /** How many instances deliveries may keep on loan. */
   get deliveringMax(): number {
     return Math.max(1, Math.floor(this.#placesMax / 2));
@@ -75,6 +94,11 @@ export class OpenInstances {
   /** How many instances realtime clients may keep on loan. */
   get realtimeMax(): number {
     return Math.max(1, Math.floor(this.#placesMax / 4));
+  }
+
+  /** Sets what is called with what is due in an instance that is closed. */
+  onClosed(listener: (instanceId: string, times: DueTimes) => void): void {
+    this.#onClosed = listener;
   }
 
   /** Begins to close idle instances from time to time. */
@@ -98,6 +122,17 @@ export class OpenInstances {
     const slot = this.#slots.get(entry.id);
     if (slot === undefined ? !this.#hasPlace() : !slot.isPlaced) throw busy();
     return this.#borrow(slot ?? this.#addSlot(entry));
+  }
+
+  /** Closes an instance unless it is on loan. */
+  closeIdle(instanceId: string): void {
+    const slot = this.#slots.get(instanceId);
+    if (slot !== undefined && isIdle(slot)) this.#close(instanceId);
+  }
+
+  /** Resolves when an instance that closes is closed. */
+  async closed(instanceId: string): Promise<void> {
+    await this.#closing.get(instanceId);
   }
 
   async #borrow(slot: Slot): Promise<Loan> {
@@ -161,9 +196,13 @@ export class OpenInstances {
     await this.#takePlace();
     onPlaced();
     // The same file must not be open twice: its writer would wait for itself.
-    await this.#closing.get(entry.id);
+    await this.closed(entry.id);
+    // Nobody can write to it before both are done.
+    const noted = this.#options.index?.opened(entry.id);
     try {
-      return await this.#options.open(entry);
+      const instance = await this.#options.open(entry);
+      await noted;
+      return instance;
     } catch (error) {
       this.#releasePlace();
       throw error;
@@ -234,7 +273,7 @@ export class OpenInstances {
     const closing = Promise.resolve(slot?.opening)
       // Its borrowers have got the error of the opening.
       .catch(() => undefined)
-      .then((instance) => instance?.stop())
+      .then((instance) => instance && this.#stop(instance))
       .catch((error: unknown) => {
         this.#options.logger.error('An instance did not close cleanly.', { instance: id, error });
       })
@@ -243,6 +282,31 @@ export class OpenInstances {
         this.#admit();
       });
     this.#closing.set(id, closing);
+  }
+
+  async #stop(instance: Instance): Promise<void> {
+    const { index } = this.#options;
+    if (index === undefined) return instance.stop();
+    await index.closed(instance.id, async () => {
+      const times = await this.#readDue(instance);
+      await instance.stop();
+      return times;
+    });
+  }
+
+  async #readDue(instance: Instance): Promise<DueTimes> {
+    const { readDue, logger } = this.#options;
+    try {
+      const times = await readDue(instance);
+      this.#onClosed(instance.id, times);
+      return times;
+    } catch (error) {
+      logger.warn('What is due in an instance could not be read: the next start opens it.', {
+        instance: instance.id,
+        error,
+      });
+      return atOnce;
+    }
   }
 }
 

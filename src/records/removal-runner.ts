@@ -29,11 +29,10 @@ const turnMs = 250;
 const failuresMax = 10;
 
 export interface RemovalRunnerOptions {
-  readonly instances: () => Iterable<string>;
   readonly borrow: (
     instanceId: string,
   ) => Promise<{ readonly instance: Instance; release(): void } | undefined>;
-  /** Finds the instances with a waiting job that another node may have begun; left out where this process is the only one. */
+  /** Finds the instances with a waiting job that another node may have begun; left out where `wake` is called for these. */
   readonly findDue?: (() => Promise<readonly string[]>) | undefined;
   readonly logger: Logger;
 }
@@ -47,7 +46,6 @@ export class RemovalRunner {
   readonly #process = newId();
   readonly #waiting = new Set<string>();
   readonly #failures = new Map<string, number>();
-  #hasLooked = false;
   #running: Promise<void> | undefined;
   #poller: Poller | undefined;
   #isStopping = false;
@@ -99,18 +97,16 @@ export class RemovalRunner {
       if (next.state === 'done') return job;
     }
     await instance.database.write((tx) => releaseJob(tx, id, leaseOf(instance, holder)));
-    this.#begin(instance.id);
+    this.wake(instance.id);
     return job;
   }
 
   async #look(): Promise<void> {
-    const { instances, findDue } = this.#options;
-    if (findDue !== undefined) for (const id of await findDue()) this.#begin(id);
-    else if (!this.#hasLooked) for (const id of instances()) this.#begin(id);
-    this.#hasLooked = true;
+    for (const id of (await this.#options.findDue?.()) ?? []) this.wake(id);
   }
 
-  #begin(instanceId: string): void {
+  /** Runs the jobs of an instance that nobody works on. */
+  wake(instanceId: string): void {
     if (this.#isStopping) return;
     this.#waiting.add(instanceId);
     this.#running ??= this.#run();
@@ -125,7 +121,7 @@ export class RemovalRunner {
         if (await this.#takeTurn(id)) this.#waiting.add(id);
       } catch (error) {
         this.#options.logger.warn('A delete in steps failed; retrying.', { instance: id, error });
-        setTimeout(() => this.#begin(id), intervalMs).unref();
+        setTimeout(() => this.wake(id), intervalMs).unref();
       }
     }
     this.#running = undefined;

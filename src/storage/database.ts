@@ -245,6 +245,9 @@ export type InternalTable =
   | '$instance'
   | '$instance_setting'
   | '$log'
+  | '$due'
+  | '$command'
+  | '$upgrade'
   | '$setting';
 
 export interface Reader {

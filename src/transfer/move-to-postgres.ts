@@ -51,8 +51,12 @@ export interface MovedInstance {
 /** The database of a data directory that has a table: one for the whole service, or two for each instance. */
 type Place = 'control' | 'instance' | 'logs';
 
+/** What only a data directory needs: where instances share tables, these are searched for what is due. */
+type DirectoryTable = '$due' | '$command' | '$upgrade';
+type MovedTable = Exclude<InternalTable, DirectoryTable>;
+
 /** The internal tables, by the database that has them. `Record` keeps one that is added later from being forgotten. */
-const places: Readonly<Record<InternalTable, Place>> = {
+const places: Readonly<Record<MovedTable, Place>> = {
   $instance: 'control',
   $setting: 'control',
   $collection: 'instance',
@@ -168,9 +172,9 @@ async function copyInternal(place: Place, { source, target, report }: Copy): Pro
   }
 }
 
-function placesOf(): readonly [InternalTable, Place][] {
+function placesOf(): readonly [MovedTable, Place][] {
   // Object.entries widens the names to strings; they are those of `places`.
-  return Object.entries(places) as [InternalTable, Place][];
+  return Object.entries(places) as [MovedTable, Place][];
 }
 
 async function copyRecords({ source, target, report }: Copy, collection: Collection): Promise<number> {

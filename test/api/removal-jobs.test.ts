@@ -184,11 +184,11 @@ test('A25 a delete whose process has died goes on in the next, and meanwhile not
   assert.equal((await stage.service.request(`/api/jobs/${id}`)).status, 404);
   await stage.service.withInstance('default', async (instance) => {
     const runner = new RemovalRunner({
-      instances: () => ['default'],
       borrow: () => Promise.resolve({ instance, release: () => undefined }),
       logger: instance.logger,
     });
     runner.start();
+    runner.wake(instance.id);
     await eventually('the job is done', async () => (await readJob(instance.database, id))?.state === 'done');
     await runner.stop();
   });
@@ -247,7 +247,6 @@ test('A25 a delete that nobody waits for goes on behind its answer, and only one
   const request = { collection: 'authors', id: author, waitMs: 0 };
   await stage.service.withInstance('default', async (instance) => {
     const runner = new RemovalRunner({
-      instances: () => ['default'],
       borrow: () => Promise.resolve({ instance, release: () => undefined }),
       logger: instance.logger,
     });
@@ -275,7 +274,6 @@ test('A25 a record that has come to require another one since the check stops th
   const id = await stage.service.withInstance('default', async (instance) => {
     const input = ruleInputOfCaller(operator);
     const runner = new RemovalRunner({
-      instances: () => ['default'],
       borrow: () => Promise.resolve(undefined),
       logger: instance.logger,
     });
@@ -299,11 +297,11 @@ test('A25 a record that has come to require another one since the check stops th
   assert.equal((await stage.ask('PATCH', '/posts', { fields })).status, 200);
   await stage.service.withInstance('default', async (instance) => {
     const runner = new RemovalRunner({
-      instances: () => ['default'],
       borrow: () => Promise.resolve({ instance, release: () => undefined }),
       logger: instance.logger,
     });
     runner.start();
+    runner.wake(instance.id);
     await eventually(
       'the job has failed',
       async () => (await readJob(instance.database, id))?.state === 'failed',
@@ -338,7 +336,6 @@ test('A25 a second delete of a record that leaves in steps is refused, or finish
   await stage.service.withInstance('default', async (instance) => {
     let isFree = false;
     const runner = new RemovalRunner({
-      instances: () => ['default'],
       borrow: () => Promise.resolve(isFree ? { instance, release: () => undefined } : undefined),
       logger: instance.logger,
     });
@@ -367,6 +364,7 @@ test('A25 a second delete of a record that leaves in steps is refused, or finish
     await instance.database.write((tx) => releaseJob(tx, id, lease));
     isFree = true;
     runner.start();
+    runner.wake(instance.id);
     await eventually('the job is done', async () => (await readJob(instance.database, id))?.state === 'done');
     await runner.stop();
   });

@@ -5,6 +5,7 @@ import { auditMutants } from './audit-mutants.ts';
 import { checkMutants } from './check-mutants.ts';
 import { commandMutants } from './command-mutants.ts';
 import { deliveryMutants } from './delivery-mutants.ts';
+import { dueMutants } from './due-mutants.ts';
 import { edgeMutants } from './edge-mutants.ts';
 import { expungeMutants } from './expunge-mutants.ts';
 import { filterMutants } from './filter-mutants.ts';
@@ -67,6 +68,7 @@ export const mutants: readonly Mutant[] = [
   ...storageMutants,
   ...tableMutants,
   ...tokenMutants,
+  ...dueMutants,
   ...uploadMutants,
   ...upgradeMutants,
   ...whyMutants,

@@ -140,8 +140,8 @@ export const retentionMutants: readonly Mutant[] = [
   {
     name: 'one instance that cannot be read keeps no other from being trimmed',
     file: 'src/dispatch/janitor.ts',
-    from: '      } catch (error) {\n        logger.warn',
-    to: '      } catch (error) {\n        throw error;\n        logger.warn',
+    from: '    } catch (error) {\n      logger.warn',
+    to: '    } catch (error) {\n      throw error;\n      logger.warn',
     tests: ['test/api/webhook-retention.test.ts'],
   },
   {

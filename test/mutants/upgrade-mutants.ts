@@ -3,11 +3,18 @@ import type { Mutant } from './mutant.ts';
 /** What is kept of older data before a newer version changes it. */
 export const upgradeMutants: readonly Mutant[] = [
   {
-    name: 'all files are copied before an upgrade changes one',
+    name: 'a new version lists the instances that it has to open',
     file: 'src/storage/sqlite/home.ts',
-    from: 'await copies.copyAll();',
-    to: 'void copies;',
+    from: 'await options.copies.beginUpgrade(file.database);',
+    to: '',
     tests: ['test/process/upgrade.test.ts'],
+  },
+  {
+    name: 'an instance that could not be upgraded stays listed',
+    file: 'src/instances/instance-visits.ts',
+    from: 'if (await this.#visit(id)) upgraded.push(id);',
+    to: 'upgraded.push(id);\n        if (await this.#visit(id)) continue;',
+    tests: ['test/process/due-index.test.ts'],
   },
   {
     name: 'a file that is older is copied before it is changed, whenever it is found',
@@ -17,10 +24,10 @@ export const upgradeMutants: readonly Mutant[] = [
     tests: ['test/process/upgrade.test.ts'],
   },
   {
-    name: 'copies are not begun without room for all of them',
+    name: 'an upgrade is not begun without room for copies of all instances',
     file: 'src/storage/sqlite/upgrade-copies.ts',
-    from: 'if (bytes <= bavail * bsize) return bytes;',
-    to: 'if (bytes > 0) return bytes;',
+    from: 'if (bytes <= bavail * bsize) return;',
+    to: 'if (bytes > 0) return;',
     tests: ['src/storage/sqlite/upgrade-copies.test.ts'],
   },
   {
@@ -31,9 +38,9 @@ export const upgradeMutants: readonly Mutant[] = [
     tests: ['src/storage/sqlite/upgrade-copies.test.ts'],
   },
   {
-    name: 'the copies that were made before one fails are removed',
+    name: 'what is left of a copy that failed is removed',
     file: 'src/storage/sqlite/upgrade-copies.ts',
-    from: 'for (const { unfinished } of copies) await rm(unfinished, { force: true });',
+    from: 'await rm(unfinished, { force: true });',
     to: 'void rm;',
     tests: ['src/storage/sqlite/upgrade-copies.test.ts'],
   },

@@ -201,8 +201,8 @@ export const uploadMutants: readonly Mutant[] = [
   {
     name: 'young uploads are left alone',
     file: 'src/files/file-sweeper.ts',
-    from: '+ uploadMs <= now',
-    to: '<= now',
+    from: 'if (due <= now) await rm(path, { force: true });',
+    to: 'await rm(path, { force: true });',
     tests: sweeper,
   },
   {

@@ -153,7 +153,7 @@ async function move(
   data: string,
   { url, onProgress = () => undefined, ...options }: MoveOptions = {},
 ): Promise<readonly MovedInstance[]> {
-  const source = await openDataDirectory(readConfig({ data }, {}), {});
+  const source = await openDataDirectory(readConfig({ data }, {}), { role: 'reader' });
   atEnd(t, () => source.stop());
   const target = await openPostgresHome({ url: url ?? (await createDatabase(t)), ...options });
   atEnd(t, () => target.stop());

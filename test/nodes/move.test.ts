@@ -100,7 +100,7 @@ test('a move that does not find what it has counted fails, and leaves a database
   const data = join(temporaryFolder(t), 'data');
   await assertSucceeds(['superuser', 'upsert', superuser, password, '--data', data]);
   const url = await createDatabase(t);
-  const source = await openDataDirectory(readConfig({ data }, {}), {});
+  const source = await openDataDirectory(readConfig({ data }, {}), { role: 'reader' });
   atEnd(t, () => source.stop());
   const target = await openPostgresHome({ url, queryTimeoutMs: 1_000 });
   atEnd(t, () => target.stop());

@@ -40,7 +40,7 @@ async function move(
   try {
     const source = await openDataDirectory(
       { ...config, postgres: undefined, logLevel: 'error', auditDays: 0 },
-      {},
+      { role: 'reader' },
     );
     ends.unshift(() => source.stop());
     // Imported on demand: a server never needs it.

@@ -67,6 +67,7 @@ export function deliverAmongNodes(
   return {
     dispatcher,
     wake: (instanceId, what) => dispatcher.wake(instanceId, what),
+    tidy: (instanceId) => janitor.visit(instanceId),
     notifyNodes: (instanceId) => hints.add(instanceId),
     node: ownership.node,
     start: async () => {
@@ -75,11 +76,9 @@ export function deliverAmongNodes(
       poll.start();
       partitions.start();
       janitor.start();
-      const onHint = (id: string): void => {
-        if (ownership.owns(id)) dispatcher.wake(id);
-        parts.onHint(id);
-      };
-      running.push(listenForHints(onHint, { url, logger }), watchClock(clock, database, logger));
+      const wake = (id: string): void => (ownership.owns(id) ? dispatcher.wake(id) : undefined);
+      const listening = listenForHints([wake, parts.onHint], { url, logger });
+      running.push(listening, watchClock(clock, database, logger));
     },
     stop: async (graceMs) => {
       // First, and awaited only below: claims must stop before anything else takes time.
@@ -96,13 +95,15 @@ export function deliverAmongNodes(
 
 /** Listens to notifications of other nodes. One about an instance of another node is not forwarded. */
 function listenForHints(
-  onHint: (instanceId: string) => void,
+  listeners: readonly ((instanceId: string) => void)[],
   { url, logger }: { readonly url: string; readonly logger: Logger },
 ): { stop(): Promise<void> } {
   return listenPostgres({
     url,
     channel: 'chancery_wake',
-    onMessage: (payload) => NodeHints.idsOf(payload).forEach(onHint),
+    onMessage: (payload) => {
+      for (const id of NodeHints.idsOf(payload)) for (const listener of listeners) listener(id);
+    },
     onError: (error) =>
       logger.warn('Notifications of other nodes cannot be received; polling instead.', { error }),
   });

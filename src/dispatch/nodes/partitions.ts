@@ -103,6 +103,28 @@ export class Partitions implements Retention {
     });
   }
 
+  /**
+   * Returns the instances in which the janitor has something to do: old events, cursors behind their log, deleted endpoints, or deliveries that
+   * may wait for nothing.
+   */
+  async findUntidy(before: number): Promise<readonly string[]> {
+    const event = sql`SELECT instance_id, created FROM chancery.event`;
+    const next = sql`ORDER BY instance_id, position LIMIT 1`;
+    const rows = await this.#options.database.tuples(
+      foundByKeys(sql`
+      WITH RECURSIVE first AS (
+        (${event} ${next})
+        UNION ALL
+        SELECT next.* FROM first, LATERAL (${event} WHERE instance_id > first.instance_id ${next}) next
+      )
+      SELECT instance_id FROM first WHERE created < ${toTimestamp(before - this.graceMs)}
+      UNION SELECT instance_id FROM chancery.endpoint WHERE deleted <> '' OR "order" = 'record'
+      UNION SELECT l.instance_id FROM chancery.lane l WHERE EXISTS (
+        SELECT 1 FROM chancery.delivery d WHERE d.instance_id = l.instance_id AND d.endpoint = l.endpoint AND d.event > l.cursor)`),
+    );
+    return rows.map(([id]) => String(id));
+  }
+
   /** Whether everything in a partition is older than this, and all instances have expired their pending deliveries there. */
   async #isGivenUp(
     partition: LogPartition,

@@ -140,13 +140,23 @@ export class WorkPoll implements SafeEnd {
     const from = this.#begin(now);
     // First: events that are safe by this state are visible to later reads.
     const state = await this.#noteState();
-    const rows = isFromStart
+    // Before any position is safe, too: the log may be long, and nearly all of it settled.
+    const isWhole = isFromStart || (from === 0 && state.last > 0);
+    const rows = isWhole
       ? await database.tuples(
           foundByKeys(sql`
-          SELECT DISTINCT l.instance_id FROM chancery.lane l WHERE EXISTS (
-            SELECT 1 FROM chancery.delivery d WHERE d.instance_id = l.instance_id AND d.event > l.cursor)
+          SELECT DISTINCT l.instance_id FROM chancery.lane l
+          JOIN chancery.endpoint p ON p.instance_id = l.instance_id AND p.position = l.endpoint AND p.status = 'active' AND p.deleted = ''
+          WHERE EXISTS (
+            SELECT 1 FROM chancery.delivery d WHERE d.instance_id = l.instance_id AND d.endpoint = l.endpoint AND d.event > l.cursor
+              AND NOT EXISTS (
+                SELECT 1 FROM chancery.outcome o
+                WHERE o.instance_id = d.instance_id AND o.event = d.event AND o.endpoint = d.endpoint))
           UNION SELECT instance_id FROM chancery.replay WHERE state = 'running'
-          UNION SELECT instance_id FROM chancery.instance_setting s WHERE name = 'decided'`),
+          UNION SELECT s.instance_id FROM chancery.instance_setting s WHERE s.name = 'decided' AND (EXISTS (
+            SELECT 1 FROM chancery.event e WHERE e.instance_id = s.instance_id AND e.position > CAST(s.value AS bigint)
+          ) OR EXISTS (
+            SELECT 1 FROM chancery.lane l WHERE l.instance_id = s.instance_id AND l.decided < CAST(s.value AS bigint)))`),
         )
       : await database.tuples(sql`
           SELECT DISTINCT instance_id FROM chancery.delivery WHERE event > ${from}

@@ -16,4 +16,13 @@ export const controlMigrations: readonly Migration[] = [
       sql`CREATE TABLE "$setting" (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID`,
     ],
   },
+  {
+    name: 'work that is due',
+    statements: () => [
+      sql`CREATE TABLE "$due" (instance TEXT PRIMARY KEY, webhooks INTEGER, upkeep INTEGER) STRICT, WITHOUT ROWID`,
+      sql`CREATE TABLE "$command" (instance TEXT, command TEXT, PRIMARY KEY (instance, command)) STRICT, WITHOUT ROWID`,
+      sql`CREATE TABLE "$upgrade" (instance TEXT PRIMARY KEY) STRICT, WITHOUT ROWID`,
+    ],
+    admits: 1,
+  },
 ];

@@ -1,6 +1,7 @@
 import { access, constants, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../../base/errors.ts';
+import { sql } from '../../sql/sql.ts';
 import { Poller } from '../../base/poller.ts';
 import { codeOf, syncDirectory } from '../../base/process.ts';
 import type { DataHome, OpeningChecks } from '../data-home.ts';
@@ -32,7 +33,8 @@ export interface SqliteHomeOptions {
   readonly queryTimeoutMs: number;
   /** Called with a warning for the operator when acknowledged changes are missing. */
   readonly onLoss: (loss: string) => void;
-  readonly upgradeCopies: Pick<UpgradeCopyOptions, 'copiesMax' | 'onCopy'>;
+  /** How many copies of each file are kept that an upgrade changes. */
+  readonly upgradeCopiesMax: UpgradeCopyOptions['copiesMax'];
   readonly onNotice: NonNullable<MigrateOptions['onNotice']>;
 }
 
@@ -40,8 +42,8 @@ export interface SqliteHomeOptions {
 export async function openSqliteHome(directory: string, options: SqliteHomeOptions): Promise<DataHome> {
   const { queryTimeoutMs, onLoss, onNotice } = options;
   const steps = { control: controlMigrations.length, instance: instanceMigrations.length };
-  const copies = new UpgradeCopies(directory, { ...options.upgradeCopies, steps });
-  await copies.copyAll();
+  const copies = new UpgradeCopies(directory, { copiesMax: options.upgradeCopiesMax, steps });
+  await copies.requireRoom();
   const readers = new ReaderPool();
   const writers = new WriterThreads();
   const searched = { queryTimeoutMs, readers };
@@ -107,16 +109,19 @@ function watchFiles(
   opened: Map<string, Opened>,
   onError: (error: unknown) => void,
 ): readonly Poller[] {
+  // Of thousands of open instances, commands have a few open.
   const look = async (): Promise<void> => {
-    for (const [instanceId, { definitions, database }] of opened) {
-      if (definitions.hasEnded) opened.delete(instanceId);
-      else await definitions.refresh(database);
+    const rows = await control.database.tuples(sql`SELECT DISTINCT instance FROM "$command"`);
+    for (const [instanceId] of rows) {
+      const { definitions, database } = opened.get(String(instanceId)) ?? {};
+      if (definitions !== undefined && database !== undefined) await definitions.refresh(database);
     }
   };
   const writeMarks = async (): Promise<void> => {
     await control.mark.update(() => control.database.logState());
-    for (const file of opened.values())
-      if (!file.definitions.hasEnded) await file.mark.update(() => file.database.logState());
+    for (const [instanceId, file] of opened)
+      if (file.definitions.hasEnded) opened.delete(instanceId);
+      else await file.mark.update(() => file.database.logState());
   };
   return [
     new Poller({ intervalMs: watchIntervalMs, poll: look, onError }),
@@ -195,7 +200,7 @@ async function openControl(
   if ((await readdir(join(directory, 'instances'))).length > 0) await requireFile(path);
   const file = await openFile({ path, migrations: controlMigrations, ...options });
   try {
-    await options.copies.remember(file.database);
+    await options.copies.beginUpgrade(file.database);
     return file;
   } catch (error) {
     await file.database.stop();

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
-  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -16,6 +15,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { sql } from '../../sql/sql.ts';
 import { openSqlite } from './sqlite-database.ts';
 import { UpgradeCopies } from './upgrade-copies.ts';
 
@@ -75,16 +75,11 @@ function copiesIn(path: string): readonly string[] {
   return names.filter((name) => name.includes('-schema-') && !/-(?:wal|shm)$/.test(name)).toSorted();
 }
 
-function copiesOf(
-  { path }: Directory,
-  copiesMax = 1,
-): { readonly copies: UpgradeCopies; readonly said: string[] } {
-  const said: string[] = [];
-  const onCopy = (text: string): void => void said.push(text);
-  return { copies: new UpgradeCopies(path, { copiesMax, steps: newer, onCopy }), said };
+function copiesOf({ path }: Pick<Directory, 'path'>, copiesMax = 1): UpgradeCopies {
+  return new UpgradeCopies(path, { copiesMax, steps: newer });
 }
 
-test('all files that are older are copied before any is changed, with control.db', async (t) => {
+test('a file is copied with what is still in its log, and nothing else is changed', async (t) => {
   const directory = makeDirectory(t);
   const { instances, control } = directory;
   // Of this change the file itself knows nothing yet.
@@ -92,8 +87,13 @@ test('all files that are older are copied before any is changed, with control.db
   open.exec("INSERT INTO post VALUES ('still in the log')");
   chmodSync(instances[1], 0o600);
   const before = [control, ...instances].map((file) => readFileSync(file));
-  const { copies, said } = copiesOf(directory);
-  await copies.copyAll();
+  const copies = copiesOf(directory);
+  for (const [file, steps] of [
+    [control, 1],
+    [instances[0], 3],
+    [instances[1], 2],
+  ] as const)
+    await copies.copy(file, steps);
   assert.deepEqual(copiesIn(directory.path), [
     'control.db-schema-1',
     'instances/a/data.db-schema-3',
@@ -106,49 +106,15 @@ test('all files that are older are copied before any is changed, with control.db
   assert.deepEqual(readCopy(`${instances[0]}-schema-3`), { steps: 3, titles: ['Hello', 'still in the log'] });
   assert.deepEqual(readCopy(`${instances[1]}-schema-2`), { steps: 2, titles: ['Hello'] });
   assert.equal(statSync(`${instances[1]}-schema-2`).mode & 0o777, 0o600);
-  assert.match(
-    said.join('\n'),
-    /^The data is of an older version\. A copy of 3 files \(0\.\d MB\) is kept before they are upgraded\.$/,
-  );
   open.close();
 });
 
-test('nothing is copied of a directory that is new or current', async (t) => {
-  const empty = temporaryFolder(t);
-  const options = { copiesMax: 1, steps: newer, onCopy: () => assert.fail('nothing is to be said') };
-  await new UpgradeCopies(empty, options).copyAll();
-  const current = temporaryFolder(t);
-  makeFile(join(current, 'control.db'), newer.control);
-  makeFile(join(current, 'instances/a/data.db'), newer.instance);
-  // A later version may have been here.
-  makeFile(join(current, 'instances/b/data.db'), newer.instance + 1);
-  writeFileSync(join(current, 'instances/b/data.db-schema'), '');
-  await new UpgradeCopies(current, options).copyAll();
-  assert.deepEqual([copiesIn(empty), copiesIn(current)], [[], []]);
-});
-
-test('unreadable files do not prevent copies of the others', async (t) => {
-  const directory = makeDirectory(t);
-  const [older, garbage] = directory.instances;
-  writeFileSync(garbage, 'no database '.repeat(1_000));
-  mkdirSync(join(directory.path, 'instances/lost'));
-  const { copies } = copiesOf(directory);
-  await copies.copyAll();
-  assert.deepEqual(copiesIn(directory.path), ['control.db-schema-1', 'instances/a/data.db-schema-3']);
-  assert.ok(existsSync(older));
-  writeFileSync(directory.control, 'no database '.repeat(1_000));
-  rmSync(join(directory.path, 'control.db-schema-1'));
-  await copiesOf(directory).copies.copyAll();
-  assert.deepEqual(copiesIn(directory.path), ['instances/a/data.db-schema-3']);
-});
-
-test('a failed copy removes the others, and reports the remedy', async (t) => {
+test('a failed copy leaves nothing, and reports the remedy', async (t) => {
   const directory = makeDirectory(t);
   const [, second] = directory.instances;
-  // The last of them would have to be made in a folder that does not exist.
+  // It would have to be made in a folder that does not exist.
   symlinkSync(join(directory.path, 'no/such/folder'), `${second}-schema-2-${process.pid}.new`);
-  const { copies } = copiesOf(directory);
-  await assert.rejects(copies.copyAll(), {
+  await assert.rejects(copiesOf(directory).copy(second, 2), {
     explanation:
       `${second} is of an older version, and stays as it is, as the copy that is kept before an upgrade cannot be made: ` +
       'unable to open database file. Make room, or start with --keep-upgrade-copies 0 if you have a backup.',
@@ -156,23 +122,57 @@ test('a failed copy removes the others, and reports the remedy', async (t) => {
   assert.deepEqual(copiesIn(directory.path), []);
 });
 
-test('copies are not begun when there is no room for all of them', async (t) => {
+test('a version that finds no room for copies of all instances does not begin to upgrade them', async (t) => {
   const directory = makeDirectory(t);
   const [older] = directory.instances;
+  await copiesOf(directory).requireRoom();
   writeFileSync(`${older}-wal`, '');
   // Takes no room itself, and holds nothing that SQLite would read.
   truncateSync(`${older}-wal`, 2 ** 50);
-  const { copies, said } = copiesOf(directory);
-  await assert.rejects(copies.copyAll(), {
-    explanation: /: 1125899906\.\d MB are needed, and \d+\.\d MB are free\. Make room/,
+  const refusal = { explanation: /: 1125899906\.\d MB are needed, and \d+\.\d MB are free\. Make room/ };
+  await assert.rejects(copiesOf(directory).requireRoom(), refusal);
+  await copiesOf(directory, 0).requireRoom();
+  await copiesOf({ path: temporaryFolder(t) }).requireRoom();
+  setChecked(directory, `1 ${newer.instance - 1}`);
+  await assert.rejects(copiesOf(directory).requireRoom(), refusal);
+  // Only control.db is older.
+  setChecked(directory, `1 ${newer.instance}`);
+  await copiesOf(directory).requireRoom();
+});
+
+function setChecked({ control }: Directory, version: string): void {
+  const database = new DatabaseSync(control);
+  database.prepare(`INSERT OR REPLACE INTO "$setting" VALUES ('upgrade_checked', ?)`).run(version);
+  database.close();
+}
+
+test('a version lists all instances once, to open each', async (t) => {
+  const directory = makeDirectory(t);
+  const control = openSqlite({ path: directory.control });
+  t.after(() => control.stop());
+  await control.write(async (tx) => {
+    await tx.run(sql`CREATE TABLE "$instance" (id TEXT)`);
+    await tx.run(sql`CREATE TABLE "$upgrade" (instance TEXT PRIMARY KEY)`);
+    await tx.run(sql`INSERT INTO "$instance" VALUES ('a'), ('b')`);
   });
-  assert.deepEqual([said, copiesIn(directory.path)], [[], []]);
+  const listed = async (): Promise<readonly unknown[]> =>
+    (await control.tuples(sql`SELECT instance FROM "$upgrade" ORDER BY instance`)).flat();
+  await copiesOf(directory).beginUpgrade(control);
+  assert.deepEqual(await listed(), ['a', 'b']);
+  await control.write((tx) => tx.run(sql`DELETE FROM "$upgrade" WHERE instance = 'a'`));
+  await copiesOf(directory).beginUpgrade(control);
+  assert.deepEqual(await listed(), ['b']);
+  const later = new UpgradeCopies(directory.path, {
+    copiesMax: 1,
+    steps: { ...newer, instance: newer.instance + 1 },
+  });
+  await later.beginUpgrade(control);
+  assert.deepEqual(await listed(), ['a', 'b']);
 });
 
 test('with --keep-upgrade-copies 0 no copy is made', async (t) => {
   const directory = makeDirectory(t);
-  const { copies } = copiesOf(directory, 0);
-  await copies.copyAll();
+  const copies = copiesOf(directory, 0);
   await copies.copy(directory.instances[0], 3);
   assert.deepEqual(copiesIn(directory.path), []);
 });
@@ -188,7 +188,7 @@ test('the newest copies of a file are kept, whatever their schema', async (t) =>
   ] as const) {
     rmSync(file);
     makeFile(file, steps);
-    await copiesOf(directory, copiesMax).copies.copy(file, steps);
+    await copiesOf(directory, copiesMax).copy(file, steps);
     assert.deepEqual(
       copiesIn(directory.path),
       kept.map((number) => `instances/a/data.db-schema-${number}`),
@@ -203,7 +203,7 @@ test('what a process has left unfinished that died is removed, and nothing of on
   const parent = process.ppid;
   for (const pid of [dead, parent]) writeFileSync(`${file}-schema-3-${pid}.new`, '');
   writeFileSync(`${file}-schema-3-${dead}.new-journal`, '');
-  await copiesOf(directory).copies.copy(file, 3);
+  await copiesOf(directory).copy(file, 3);
   assert.deepEqual(copiesIn(directory.path), [
     'instances/a/data.db-schema-3',
     `instances/a/data.db-schema-3-${parent}.new`,
@@ -213,24 +213,8 @@ test('what a process has left unfinished that died is removed, and nothing of on
 test('a file that another process has upgraded meanwhile is no copy of what it was', async (t) => {
   const directory = makeDirectory(t);
   const [file] = directory.instances;
-  const { copies } = copiesOf(directory);
+  const copies = copiesOf(directory);
   // It had two steps when this process looked.
   await copies.copy(file, 2);
   assert.deepEqual(copiesIn(directory.path), []);
-});
-
-test('files are inspected once for a version, and restored ones are copied when they are opened', async (t) => {
-  const directory = makeDirectory(t);
-  const [file] = directory.instances;
-  const first = copiesOf(directory);
-  await first.copies.copyAll();
-  const control = openSqlite({ path: directory.control });
-  await first.copies.remember(control);
-  await control.stop();
-  for (const name of copiesIn(directory.path)) rmSync(join(directory.path, name));
-  const second = copiesOf(directory);
-  await second.copies.copyAll();
-  assert.deepEqual([second.said, copiesIn(directory.path)], [[], []]);
-  await second.copies.copy(file, 3);
-  assert.deepEqual(copiesIn(directory.path), ['instances/a/data.db-schema-3']);
 });

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { AppError } from '../../base/errors.ts';
-import { codeOf, syncDirectory } from '../../base/process.ts';
+import { isAlive, syncDirectory } from '../../base/process.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Database } from '../database.ts';
 import { sqliteCode, unavailableSeconds, unavailableText } from '../engine-errors.ts';
@@ -13,17 +13,15 @@ import { sqliteCode, unavailableSeconds, unavailableText } from '../engine-error
  * Copies of files as they were before a newer version changed their tables, so that an operator can go
  * back: `data.db-schema-14` beside `data.db` has the first fourteen steps of its migrations.
  *
- * A start copies all files that are older before it changes any of them, and ends when there is no room for that. Whether a file is
- * older is recorded only in the file, and there may be thousands: `control.db` records the version for which all were inspected. A file
- * that is found to be older after that, because it was put back from a backup, is copied when it is opened.
+ * A file that is older is copied when it is opened: `control.db` at the start, that of an instance when it is first used, or in turn
+ * (instances/instance-visits.ts). There may be thousands: only the file itself says whether it is older, so `control.db` records the version
+ * for which all instances are to be opened, and whether there was room for the copies is checked once.
  */
 export interface UpgradeCopyOptions {
   /** How many copies of each file are kept, the newest; with 0 none is made. */
   readonly copiesMax: number;
   /** How many steps this version knows. */
   readonly steps: { readonly control: number; readonly instance: number };
-  /** Called before copies are made, which may take a while. */
-  readonly onCopy: (text: string) => void;
 }
 
 /** A file that is older than this version, and the number of steps that it has. */
@@ -36,97 +34,69 @@ interface OlderFile {
 const pagesAtOnce = 10_000;
 const busyTimeoutMs = 5_000;
 
-/** The setting of `control.db` that holds the version for which all files were inspected. */
+/** The setting of `control.db` that holds the version for which all instances are opened once. */
 const checkedSetting = 'upgrade_checked';
 
 export class UpgradeCopies {
   readonly #directory: string;
   readonly #options: UpgradeCopyOptions;
   readonly #copied = new Set<string>();
-  #hasLooked = false;
 
   constructor(directory: string, options: UpgradeCopyOptions) {
     this.#directory = directory;
     this.#options = options;
   }
 
-  /** Copies all older files, and `control.db` with them. On failure no copy is left, and nothing was changed. Throws AppError. */
-  async copyAll(): Promise<void> {
+  /** Throws AppError when this version has not opened the instances yet, and the disk has no room for copies of them. */
+  async requireRoom(): Promise<void> {
     const control = join(this.#directory, 'control.db');
-    if (this.#options.copiesMax === 0 || !existsSync(control)) return;
-    if (readFrom(control, checkedOf) === this.#checked) return;
-    this.#hasLooked = true;
-    const older = await this.#findOlder(control);
-    if (older.length === 0) return;
-    const bytes = await this.#requireRoom(older);
-    const size = `${older.length} ${older.length === 1 ? 'file' : 'files'} (${megabytes(bytes)})`;
-    this.#options.onCopy(
-      `The data is of an older version. A copy of ${size} is kept before they are upgraded.`,
-    );
-    await this.#copyFiles(older);
-  }
-
-  /** Copies one file that is about to be changed, unless this process has done so. Throws AppError. */
-  async copy(path: string, steps: number): Promise<void> {
-    if (this.#options.copiesMax > 0 && !this.#copied.has(path)) await this.#copyFiles([{ path, steps }]);
-  }
-
-  /** Has `control.db` remember that all files were looked at. */
-  async remember(control: Database): Promise<void> {
-    if (!this.#hasLooked) return;
-    await control.write((tx) =>
-      tx.run(sql`
-        INSERT INTO ${tx.names.table('$setting')} (name, value) VALUES (${checkedSetting}, ${this.#checked})
-        ON CONFLICT (name) DO UPDATE SET value = excluded.value`),
-    );
-  }
-
-  get #checked(): string {
-    const { control, instance } = this.#options.steps;
-    return `${control} ${instance}`;
-  }
-
-  async #findOlder(control: string): Promise<readonly OlderFile[]> {
-    const { steps } = this.#options;
-    const controlSteps = readFrom(control, stepsOf) ?? 0;
-    // Without it there is no start.
-    if (controlSteps === 0) return [];
+    const { copiesMax, steps } = this.#options;
+    if (copiesMax === 0 || (readFrom(control, stepsOf) ?? 0) === 0) return;
+    const [, instanceSteps] = readFrom(control, checkedOf)?.split(' ') ?? [];
+    if (instanceSteps === String(steps.instance)) return;
     const instances = join(this.#directory, 'instances');
-    const folders = existsSync(instances) ? (await readdir(instances)).toSorted() : [];
+    const folders = existsSync(instances) ? await readdir(instances) : [];
     const files = folders.map((folder) => join(instances, folder, 'data.db'));
-    const older = files.flatMap((path) => olderFile(path, steps.instance));
-    // Its list of instances belongs to their files.
-    return older.length > 0 || controlSteps < steps.control
-      ? [{ path: control, steps: controlSteps }, ...older]
-      : [];
-  }
-
-  /** Returns how many bytes will be copied; throws when the disk has less. */
-  async #requireRoom(files: readonly OlderFile[]): Promise<number> {
-    const sizes = await Promise.all(files.flatMap(({ path }) => [sizeOf(path), sizeOf(`${path}-wal`)]));
+    const sizes = await Promise.all(files.flatMap((path) => [sizeOf(path), sizeOf(`${path}-wal`)]));
     const bytes = sizes.reduce((sum, size) => sum + size, 0);
     const { bavail, bsize } = await statfs(this.#directory);
-    if (bytes <= bavail * bsize) return bytes;
+    if (bytes <= bavail * bsize) return;
     throw refusal(
       this.#directory,
       `${megabytes(bytes)} are needed, and ${megabytes(bavail * bsize)} are free`,
     );
   }
 
-  /** Makes all copies under other names before it renames any. */
-  async #copyFiles(files: readonly OlderFile[]): Promise<void> {
-    const copies: { readonly file: OlderFile; readonly unfinished: string }[] = [];
+  /** Copies a file that is about to be changed, unless this process has done so. Throws AppError. */
+  async copy(path: string, steps: number): Promise<void> {
+    if (this.#options.copiesMax === 0 || this.#copied.has(path)) return;
+    const file = { path, steps };
+    await removeUnfinished(path);
+    const unfinished = `${copyOf(file)}-${process.pid}.new`;
     try {
-      for (const file of files) {
-        await removeUnfinished(file.path);
-        const unfinished = `${copyOf(file)}-${process.pid}.new`;
-        copies.push({ file, unfinished });
-        await copyFile(file, unfinished);
-      }
-      for (const { file, unfinished } of copies) await this.#finish(file, unfinished);
+      await copyFile(file, unfinished);
+      await this.#finish(file, unfinished);
     } finally {
-      for (const { unfinished } of copies) await rm(unfinished, { force: true });
+      await rm(unfinished, { force: true });
     }
+  }
+
+  /** Notes in `control.db`, when a version opens it for the first time, that it has opened none of the instances yet. */
+  async beginUpgrade(control: Database): Promise<void> {
+    const { names } = control;
+    const { steps } = this.#options;
+    const version = `${steps.control} ${steps.instance}`;
+    const row = await control.get(
+      sql`SELECT value FROM ${names.table('$setting')} WHERE name = ${checkedSetting}`,
+    );
+    if (row?.['value'] === version) return;
+    await control.write(async (tx) => {
+      await tx.run(sql`
+        INSERT INTO ${names.table('$upgrade')} (instance) SELECT id FROM ${names.table('$instance')} WHERE TRUE ON CONFLICT DO NOTHING`);
+      await tx.run(sql`
+        INSERT INTO ${names.table('$setting')} (name, value) VALUES (${checkedSetting}, ${version})
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
+    });
   }
 
   async #finish(file: OlderFile, unfinished: string): Promise<void> {
@@ -174,14 +144,6 @@ async function removeUnfinished(path: string): Promise<void> {
   }
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return codeOf(error) === 'EPERM';
-  }
-}
-
 /** Removes all but the newest copies of a file. */
 async function removeOld(path: string, copiesMax: number): Promise<void> {
   const names = (await copiesOf(path)).filter((name) => /-schema-\d+$/.test(name));
@@ -198,12 +160,6 @@ async function removeOld(path: string, copiesMax: number): Promise<void> {
 async function copiesOf(path: string): Promise<readonly string[]> {
   const start = `${basename(path)}-schema-`;
   return (await readdir(dirname(path))).filter((name) => name.startsWith(start));
-}
-
-/** Nothing for a file that is new, or cannot be read: opening it reports why. */
-function olderFile(path: string, currentSteps: number): readonly OlderFile[] {
-  const steps = readFrom(path, stepsOf) ?? 0;
-  return steps > 0 && steps < currentSteps ? [{ path, steps }] : [];
 }
 
 /** Returns the result of `read` on a file, opened read-only; undefined when it cannot be read. */

@@ -1,0 +1,80 @@
+import { fromTimestamp } from './base/timestamp.ts';
+import type { Clock } from './base/clock.ts';
+import type { Logger } from './base/logger.ts';
+import { readWebhooksDue } from './deliveries/read-webhooks-due.ts';
+import { type FileSweeper, readFilesDue } from './files/file-sweeper.ts';
+import type { DueIndex, DueTimes } from './instances/due-index.ts';
+import { DueWork } from './instances/due-work.ts';
+import type { Instance } from './instances/instance.ts';
+import type { InstanceDirectory } from './instances/instance-directory.ts';
+import type { OpenInstances } from './instances/open-instances.ts';
+import type { RemovalRunner } from './records/removal-runner.ts';
+import { hasJobs } from './records/removal-store.ts';
+import { limit, sql } from './sql/sql.ts';
+import type { DataHome } from './storage/data-home.ts';
+import type { Reader } from './storage/database.ts';
+
+const dayMs = 86_400_000;
+/** A log that is trimmed is left alone for so long. */
+const trimmedMs = 3_600_000;
+
+/** Returns what is due in an instance that nobody uses. `webhookDays` is how long the log of events is kept; 0 for ever. */
+export async function readDueTimes(
+  { database, files, dueClock }: Instance,
+  webhookDays: number,
+): Promise<DueTimes> {
+  const upkeep = Math.min(
+    await readFilesDue(database, files.uploadFolder),
+    (await hasJobs(database)) ? 0 : Number.POSITIVE_INFINITY,
+    Math.max(await readTrimDue(database, webhookDays), dueClock.now() + trimmedMs),
+  );
+  return {
+    webhooks: await readWebhooksDue(database),
+    upkeep: upkeep === Number.POSITIVE_INFINITY ? undefined : Math.ceil(upkeep),
+  };
+}
+
+/** Returns when the first event is too old to be kept; infinity for never. */
+async function readTrimDue(reader: Reader, webhookDays: number): Promise<number> {
+  const { names } = reader;
+  const [first] = await reader.tuples(sql`
+    SELECT created FROM ${names.table('$event')} WHERE ${names.instance.condition} ORDER BY position${limit(1)}`);
+  if (webhookDays === 0 || first === undefined) return Number.POSITIVE_INFINITY;
+  return fromTimestamp(String(first[0])) + webhookDays * dayMs;
+}
+
+/** How webhooks of instances that are not open are woken. */
+export interface DeliveringWork {
+  readonly dispatcher: { noteDue(instanceId: string, due: number): void };
+  tidy(instanceId: string): void;
+}
+
+/** Begins to wake the instances of a data directory in which something is due. */
+export async function startDueWork(
+  parts: {
+    readonly home: DataHome;
+    readonly index: DueIndex;
+    readonly directory: InstanceDirectory;
+    readonly instances: OpenInstances;
+    readonly fileSweeper: FileSweeper;
+    readonly removals: RemovalRunner;
+    readonly clock: Clock;
+    readonly logger: Logger;
+  },
+  delivering: DeliveringWork,
+): Promise<DueWork> {
+  const { home, fileSweeper, removals, instances } = parts;
+  const work = new DueWork({
+    ...parts,
+    onWebhooks: (id, due) => delivering.dispatcher.noteDue(id, due),
+    onChanged: (id) => home.refresh(id),
+    onUpkeep: (id) => {
+      fileSweeper.note(id, 0);
+      removals.wake(id);
+      delivering.tidy(id);
+    },
+  });
+  instances.onClosed((id, times) => work.noteClosed(id, times));
+  await work.start();
+  return work;
+}
