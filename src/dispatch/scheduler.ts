@@ -12,6 +12,8 @@ export class Scheduler {
   readonly #later = new Map<string, Wake>();
   /** When an instance's next delivery is due, in milliseconds since 1970. */
   readonly #nextDue = new Map<string, number>();
+  /** At or before the first of these times: before that, looks need not go through all of them. There may be thousands. */
+  #firstDue = Number.POSITIVE_INFINITY;
   /** Until when an instance that could not be read is paused, by the monotonic clock. */
   readonly #pausedUntilMs = new Map<string, number>();
 
@@ -57,7 +59,7 @@ export class Scheduler {
   /** Removes and returns the instances to look at now, each with the reason. A caller that skips one must wake it again. */
   takeWoken(): ReadonlyMap<string, Wake> {
     const now = this.#clock.now();
-    for (const [id, due] of this.#nextDue) if (due <= now) this.wake(id, 'due');
+    if (now >= this.#firstDue) for (const [id, due] of this.#nextDue) if (due <= now) this.wake(id, 'due');
     const woken = new Map(this.#woken);
     this.#woken.clear();
     for (const id of woken.keys()) {
@@ -79,6 +81,7 @@ export class Scheduler {
 
   setDue(instanceId: string, due: number): void {
     this.#nextDue.set(instanceId, due);
+    this.#firstDue = Math.min(this.#firstDue, due);
   }
 
   /** Returns whether `due` is earlier than the due time so far, and sets it then: its lane may not have read the delivery. */
@@ -90,7 +93,7 @@ export class Scheduler {
 
   /** Wakes an instance at a time, in milliseconds since 1970, for a reason that could not be served before. */
   postpone(instanceId: string, due: number, wake: Wake): void {
-    this.#nextDue.set(instanceId, due);
+    this.setDue(instanceId, due);
     raise(this.#later, instanceId, wake);
   }
 
@@ -100,13 +103,16 @@ export class Scheduler {
 
   /** Milliseconds until the first instance is due; undefined when none will be. */
   delayMs(): number | undefined {
-    if (this.#nextDue.size === 0) return undefined;
-    return Math.min(...this.#nextDue.values()) - this.#clock.now();
+    const now = this.#clock.now();
+    // It may be that of an instance that was looked at since.
+    if (this.#firstDue <= now)
+      this.#firstDue = this.#nextDue.values().reduce(earlier, Number.POSITIVE_INFINITY);
+    return this.#nextDue.size === 0 ? undefined : this.#firstDue - now;
   }
 
   /** Pauses an instance for `delayMs`, unless it is woken. */
   pause(instanceId: string, delayMs: number): void {
-    this.#nextDue.set(instanceId, this.#clock.now() + delayMs);
+    this.setDue(instanceId, this.#clock.now() + delayMs);
     this.#pausedUntilMs.set(instanceId, this.#clock.monotonic() + delayMs);
   }
 
@@ -115,6 +121,10 @@ export class Scheduler {
     this.#pausedUntilMs.delete(instanceId);
     return false;
   }
+}
+
+function earlier(one: number, other: number): number {
+  return Math.min(one, other);
 }
 
 const wakes: readonly Wake[] = ['due', 'log', 'all'];
