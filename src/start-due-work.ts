@@ -2,6 +2,7 @@ import { fromTimestamp } from './base/timestamp.ts';
 import type { Clock } from './base/clock.ts';
 import type { Logger } from './base/logger.ts';
 import { readWebhooksDue } from './deliveries/read-webhooks-due.ts';
+import type { Dispatcher } from './dispatch/dispatcher.ts';
 import { type FileSweeper, readFilesDue } from './files/file-sweeper.ts';
 import type { DueIndex, DueTimes } from './instances/due-index.ts';
 import { DueWork } from './instances/due-work.ts';
@@ -17,6 +18,8 @@ import type { Reader } from './storage/database.ts';
 const dayMs = 86_400_000;
 /** A log that is trimmed is left alone for so long. */
 const trimmedMs = 3_600_000;
+/** How soon an instance is opened again in which webhooks are due that the dispatcher does not know. */
+const unknownMs = 60_000;
 
 /** Returns what is due in an instance that nobody uses. `webhookDays` is how long the log of events is kept; 0 for ever. */
 export async function readDueTimes(
@@ -45,7 +48,7 @@ async function readTrimDue(reader: Reader, webhookDays: number): Promise<number>
 
 /** How webhooks of instances that are not open are woken. */
 export interface DeliveringWork {
-  readonly dispatcher: { noteDue(instanceId: string, due: number): void };
+  readonly dispatcher: Pick<Dispatcher, 'nextDue' | 'noteDue'>;
   tidy(instanceId: string): void;
 }
 
@@ -64,9 +67,10 @@ export async function startDueWork(
   delivering: DeliveringWork,
 ): Promise<DueWork> {
   const { home, fileSweeper, removals, instances } = parts;
+  const { dispatcher } = delivering;
   const work = new DueWork({
     ...parts,
-    onWebhooks: (id, due) => delivering.dispatcher.noteDue(id, due),
+    onWebhooks: (id, due) => dispatcher.noteDue(id, due),
     onChanged: (id) => home.refresh(id),
     onUpkeep: (id) => {
       fileSweeper.note(id, 0);
@@ -74,7 +78,12 @@ export async function startDueWork(
       delivering.tidy(id);
     },
   });
-  instances.onClosed((id, times) => work.noteClosed(id, times));
+  instances.onClosed((id, times) => {
+    work.noteClosed(id, times);
+    // The dispatcher knows better when, unless it was never told: then the data was restored, say.
+    if (times.webhooks === undefined || dispatcher.nextDue(id) !== undefined) return;
+    dispatcher.noteDue(id, Math.max(times.webhooks, parts.clock.now() + unknownMs));
+  });
   await work.start();
   return work;
 }

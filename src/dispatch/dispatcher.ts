@@ -148,7 +148,7 @@ export class Dispatcher {
     return this.#claims.prepareHandOver(isGoing);
   }
 
-  /** Returns when the next delivery of the instance is due, for the decision to close its file. */
+  /** Returns when the next delivery of the instance is due, as far as is known here. */
   nextDue(instanceId: string): number | undefined {
     return this.#scheduler.nextDue(instanceId);
   }

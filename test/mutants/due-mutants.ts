@@ -66,6 +66,13 @@ export const dueMutants: readonly Mutant[] = [
     tests: ['test/process/due-index.test.ts'],
   },
   {
+    name: 'webhooks that nobody has reported are found when an instance is closed',
+    file: 'src/start-due-work.ts',
+    from: 'dispatcher.noteDue(id, Math.max(times.webhooks, parts.clock.now() + unknownMs));',
+    to: '',
+    tests: ['test/process/due-index.test.ts'],
+  },
+  {
     name: 'a node opens only instances in which something is unsettled',
     file: 'src/dispatch/nodes/work-poll.ts',
     from: 'AND NOT EXISTS (',

@@ -10,10 +10,12 @@ import { DueIndex } from '../../src/instances/due-index.ts';
 import { InstanceVisits } from '../../src/instances/instance-visits.ts';
 import { openDataDirectory } from '../../src/open-data-directory.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
+import type { Transaction } from '../../src/storage/database.ts';
 import { atEnd } from '../support/at-end.ts';
 import { eventually } from '../support/eventually.ts';
 import { addPost, closeInstance, makeInstance, openSlugs } from '../support/instance-fleet.ts';
 import { serveMain } from '../support/main-process.ts';
+import { MovableClock } from '../support/movable-clock.ts';
 import { onSlug } from '../support/on-slug.ts';
 import { Receiver } from '../support/receiver.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -130,11 +132,7 @@ test('what no endpoint is sent now makes nothing due', async (t) => {
       }),
     );
   assert.equal(await read(), undefined);
-  await write(
-    sql`INSERT INTO "$event" (position, id, kind, collection, collection_name, record, revision, created, body)
-      VALUES (1000, 'e', 'record.create', 'c', 'posts', 'r', 1, '2026-01-01 00:00:00.000Z', x'7b7d')`,
-    sql`INSERT INTO "$delivery" (event, endpoint) SELECT 1000, position FROM "$endpoint"`,
-  );
+  await service.withInstance('one', ({ database }) => database.write(addUnsent));
   assert.equal(await read(), 0);
   for (const status of ['paused', 'disabled']) {
     await write(sql`UPDATE "$endpoint" SET status = ${status}`);
@@ -233,6 +231,28 @@ test('an instance is opened although the index cannot be written, and a warning 
     'An open instance could not be noted: after a crash, its webhooks may be sent late.',
   ]);
 });
+
+test('webhooks that the dispatcher does not know are found when their instance is closed', async (t) => {
+  const receiver = await openReceiver(t, 200);
+  const clock = new MovableClock(Date.now());
+  const service = await startService(t, { parts: { clock } });
+  await makeInstance(service, 'one', { url: receiver.url });
+  await service.withInstance('one', ({ database }) => database.write(addUnsent));
+  await closeInstance(service.app.data, 'one');
+  assert.deepEqual(openSlugs(service.app.data), ['default']);
+  clock.move(60_000);
+  // Wakes the dispatcher, whose timer runs by another clock.
+  service.app.data.wakeUp.notify(service.app.data.directory.findBySlug('default')?.id ?? '');
+  await eventually('it is sent', () => receiver.requests.length === 1);
+});
+
+/** Adds a delivery as if it had been there before: nobody is woken. */
+async function addUnsent(tx: Transaction): Promise<void> {
+  await tx.run(sql`
+    INSERT INTO "$event" (position, id, kind, collection, collection_name, record, revision, created, body)
+    VALUES (1000, 'e', 'record.create', 'c', 'posts', 'r', 1, '2026-01-01 00:00:00.000Z', x'7b7d')`);
+  await tx.run(sql`INSERT INTO "$delivery" (event, endpoint) SELECT 1000, position FROM "$endpoint"`);
+}
 
 /** Visits of the instances of a service that has stopped and is opened anew, at once. */
 async function visit(
