@@ -10,6 +10,7 @@
  *   files       served against @fastify/static, uploads against a file that is written and synced, thumbs a second
  *   slow-searches  views of an instance while another one is searched without an index, against while it is not
  *   neighbours  a quiet instance beside one that does its worst, a line for each attack; `--only TEXT` of its name, `--seconds` each
+ *   fleet       `--instances` (10000) on one node, against one: start, memory, first requests, webhooks that are due, commands
  *   webhooks    what is promised of webhooks, a line each, against its target: latency, beside endpoints that hang, …; `--only LINE`
  *   realtime    the same of realtime: idle connections, one change to thousands of clients, from commit to the first client
  *
@@ -24,6 +25,7 @@ import { deadRows } from './dead-rows.ts';
 import { deliver } from './deliver.ts';
 import { eventCost } from './event-cost.ts';
 import { files } from './files.ts';
+import { fleet } from './fleet.ts';
 import { growth } from './growth.ts';
 import { importRows } from './import.ts';
 import { latency } from './latency.ts';
@@ -67,6 +69,7 @@ const questions = new Map(
     start,
     memory,
     neighbours,
+    fleet,
     webhooks,
     realtime,
   }),
@@ -81,6 +84,7 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string', default: '3' },
     'warm-up': { type: 'string', default: '12' },
     rows: { type: 'string', default: '100000' },
+    instances: { type: 'string', default: '10000' },
     postgres: { type: 'string' },
     engine: { type: 'string', default: 'sqlite' },
     only: { type: 'string' },
@@ -93,6 +97,7 @@ const options: BenchOptions = {
   seconds: Number(values.seconds),
   warmUpSeconds: Number(values['warm-up']),
   rows: Number(values.rows),
+  instances: Number(values.instances),
   postgres: own?.url ?? values.postgres,
   only: values.only,
 };
@@ -100,9 +105,17 @@ const [asked = 'all'] = positionals;
 const chosen = asked === 'all' ? Object.keys(toCeiling) : [asked];
 // The load comes from this process: on the second processor, where the system can do that and the server is kept to the first.
 if (
-  !['deliver', 'latency', 'slow-searches', 'start', 'memory', 'neighbours', 'webhooks', 'realtime'].includes(
-    asked,
-  )
+  ![
+    'deliver',
+    'latency',
+    'slow-searches',
+    'start',
+    'memory',
+    'neighbours',
+    'fleet',
+    'webhooks',
+    'realtime',
+  ].includes(asked)
 )
   spawnSync('taskset', ['-cp', '1', String(process.pid)]);
 for (const name of chosen) {

@@ -12,7 +12,7 @@ export interface Child {
 }
 
 const stopMsMax = 20_000;
-const compileCache = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url));
+export const compileCache = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url));
 const canPin = spawnSync('taskset', ['--version']).status === 0;
 
 /** Starts `node <file> …args` and waits for a line with an http address. `core` pins it, so that load and server do not share one. */

@@ -7,6 +7,8 @@ export interface BenchOptions {
   readonly warmUpSeconds: number;
   /** Records in the collection. */
   readonly rows: number;
+  /** Instances of a fleet. */
+  readonly instances: number;
   /** A PostgreSQL server where databases may be made; undefined asks about SQLite. */
   readonly postgres: string | undefined;
   /** The one line to measure, of a question that has several; all of them where it is undefined. */
