@@ -49,29 +49,30 @@ export class DueIndex {
 
   /** Resolves when it is on disk that the instance is open here. Where that fails, a round of visits finds what is due. */
   async opened(id: string): Promise<void> {
-    const command = this.#command;
-    try {
-      await this.#options.control.write(async (tx) => {
-        if (this.#options.isServer) await setDue(tx, id, atOnce);
-        else
-          await tx.run(sql`
-            INSERT INTO ${tx.names.table('$command')} (instance, command) VALUES (${id}, ${command}) ON CONFLICT DO NOTHING`);
-      });
-    } catch (error) {
-      const message = 'An open instance could not be noted: after a crash, its webhooks may be sent late.';
-      this.#options.logger.warn(message, { instance: id, error });
-    }
+    await this.#write(id, (tx) =>
+      this.#options.isServer ? setDue(tx, id, atOnce) : beginCommand(tx, id, this.#command),
+    );
   }
 
   /** Closes an instance by `close`, which returns what is due in it then, and notes that. */
   async closed(id: string, close: () => Promise<DueTimes>): Promise<void> {
     const adoptions = this.#adoptions.get(id);
     const times = await close();
-    await this.#options.control.write(async (tx) => {
+    await this.#write(id, async (tx) => {
       if (!this.#options.isServer) await endCommand(tx, id, this.#command);
       // A command has committed something after the times were read.
       else if (this.#adoptions.get(id) === adoptions) await setDue(tx, id, times);
     });
+  }
+
+  /** On a disk that is full or read-only, instances are opened and closed all the same. */
+  async #write(id: string, work: (tx: Transaction) => Promise<void>): Promise<void> {
+    try {
+      await this.#options.control.write(work);
+    } catch (error) {
+      const message = 'What is due in an instance could not be noted: after a restart, it may be done late.';
+      this.#options.logger.warn(message, { instance: id, error });
+    }
   }
 
   /** Reads what is due in each instance. */
@@ -130,6 +131,11 @@ async function setDue(tx: Transaction, id: string, { webhooks, upkeep }: DueTime
     await tx.run(sql`
       INSERT INTO ${due} (instance, webhooks, upkeep) VALUES (${id}, ${webhooks ?? null}, ${upkeep ?? null})
       ON CONFLICT (instance) DO UPDATE SET webhooks = excluded.webhooks, upkeep = excluded.upkeep`);
+}
+
+async function beginCommand(tx: Transaction, id: string, name: string): Promise<void> {
+  await tx.run(sql`
+    INSERT INTO ${tx.names.table('$command')} (instance, command) VALUES (${id}, ${name}) ON CONFLICT DO NOTHING`);
 }
 
 /** One row is left for all commands that have had the instance open. */

@@ -45,8 +45,9 @@ export class DueWork {
   }
 
   async start(): Promise<void> {
-    const { index, onWebhooks, logger } = this.#options;
+    const { index, directory, onWebhooks, logger } = this.#options;
     for (const [id, { webhooks, upkeep }] of await index.read()) {
+      if (directory.find(id) === undefined) continue;
       if (webhooks !== undefined) onWebhooks(id, webhooks);
       if (upkeep !== undefined) this.#upkeep.set(id, upkeep);
     }

@@ -14,7 +14,7 @@ export const dueMutants: readonly Mutant[] = [
     file: 'src/instances/open-instances.ts',
     from: '      await noted;\n',
     to: '',
-    tests: ['test/process/due-index.test.ts'],
+    tests: ['src/instances/open-instances.test.ts'],
   },
   {
     name: 'a closed instance has the times at which something is due in it',

@@ -5,10 +5,15 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { readWebhooksDue } from '../../src/deliveries/read-webhooks-due.ts';
+import { updateCollection } from '../../src/definitions/change-collection.ts';
 import { noteRemovals } from '../../src/files/file-removals.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import type { Logger } from '../../src/base/logger.ts';
 import { DueIndex } from '../../src/instances/due-index.ts';
+import { DueWork } from '../../src/instances/due-work.ts';
 import { InstanceVisits } from '../../src/instances/instance-visits.ts';
-import { openDataDirectory } from '../../src/open-data-directory.ts';
+import { type DataDirectory, openDataDirectory } from '../../src/open-data-directory.ts';
+import { startDueWork } from '../../src/start-due-work.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
 import type { Transaction } from '../../src/storage/database.ts';
 import { atEnd } from '../support/at-end.ts';
@@ -205,6 +210,20 @@ test('a server does what a command beside it has left to do', async (t) => {
   assert.deepEqual(readRows(service.data, 'SELECT * FROM "$command"'), []);
 });
 
+test('a server reads definitions again that a command has changed before it ended', async (t) => {
+  const service = await startService(t);
+  await makeInstance(service, 'one');
+  const command = await openDataDirectory(await testConfig(service.data), {});
+  await onSlug(command, 'one', ({ database, collections, clock }) =>
+    updateCollection({ database, collections, now: clock.now() }, 'posts', { listRule: null }),
+  );
+  await command.stop();
+  await eventually('guests may not list', async () => {
+    const { status } = await service.request('/i/one/api/collections/posts/records');
+    return status === 403;
+  });
+});
+
 test('a reader leaves no trace of what it opens', async (t) => {
   const service = await startService(t);
   await service.stop();
@@ -214,7 +233,7 @@ test('a reader leaves no trace of what it opens', async (t) => {
   assert.deepEqual([readRows(service.data, 'SELECT * FROM "$command"'), readDue(service.data)], [[], {}]);
 });
 
-test('an instance is opened although the index cannot be written, and a warning is logged', async (t) => {
+test('an instance is opened and closed although the index cannot be written, and a warning is logged', async (t) => {
   const service = await startService(t);
   const warnings: unknown[] = [];
   const logger = {
@@ -226,24 +245,63 @@ test('an instance is opened although the index cannot be written, and a warning 
   const control = Object.assign(Object.create(service.app.data.home.control), {
     write: () => Promise.reject(new Error('full')),
   });
-  await new DueIndex({ control, isServer: true, logger }).opened('x');
-  assert.deepEqual(warnings, [
-    'An open instance could not be noted: after a crash, its webhooks may be sent late.',
-  ]);
+  const index = new DueIndex({ control, isServer: true, logger });
+  await index.opened('x');
+  let isClosed = false;
+  await index.closed('x', async () => {
+    isClosed = true;
+    return atOnce;
+  });
+  assert.ok(isClosed);
+  const warning = 'What is due in an instance could not be noted: after a restart, it may be done late.';
+  assert.deepEqual(warnings, [warning, warning]);
 });
 
-test('webhooks that the dispatcher does not know are found when their instance is closed', async (t) => {
-  const receiver = await openReceiver(t, 200);
+test('webhooks that the dispatcher does not know are noted when their instance is closed', async (t) => {
+  const service = await startService(t);
+  await makeInstance(service, 'one', { url: 'https://example.com/' });
+  await service.stop();
+  const { opened, index, logger } = await openAsServer(t, service);
+  const noted: (readonly [string, number])[] = [];
+  const known = new Map<string, number>();
+  const dispatcher = {
+    nextDue: (id: string) => known.get(id),
+    noteDue: (id: string, due: number) => void noted.push([id, due]),
+  };
   const clock = new MovableClock(Date.now());
-  const service = await startService(t, { parts: { clock } });
-  await makeInstance(service, 'one', { url: receiver.url });
-  await service.withInstance('one', ({ database }) => database.write(addUnsent));
-  await closeInstance(service.app.data, 'one');
-  assert.deepEqual(openSlugs(service.app.data), ['default']);
-  clock.move(60_000);
-  // Wakes the dispatcher, whose timer runs by another clock.
-  service.app.data.wakeUp.notify(service.app.data.directory.findBySlug('default')?.id ?? '');
-  await eventually('it is sent', () => receiver.requests.length === 1);
+  const work = await startDueWork({ ...opened, index, clock, logger }, { dispatcher, tidy: () => undefined });
+  atEnd(t, () => work.stop());
+  const id = opened.directory.findBySlug('one')?.id ?? '';
+  const later = (): readonly unknown[] => noted.filter(([, due]) => due > 0);
+  await onSlug(opened, 'one', ({ database }) => database.write(addUnsent));
+  known.set(id, 1);
+  await closeInstance(opened, 'one');
+  assert.deepEqual(later(), []);
+  known.clear();
+  await onSlug(opened, 'one', () => Promise.resolve());
+  await closeInstance(opened, 'one');
+  assert.deepEqual(later(), [[id, clock.now() + 60_000]]);
+});
+
+test('an instance that a command has left is woken', async (t) => {
+  const service = await startService(t);
+  await service.stop();
+  const { opened, index, logger } = await openAsServer(t, service);
+  await opened.home.control.write((tx) => tx.run(sql`INSERT INTO "$command" VALUES ('x', '')`));
+  const calls: string[] = [];
+  const work = new DueWork({
+    ...opened,
+    index,
+    logger,
+    onChanged: async (id) => void calls.push(`changed ${id}`),
+    onWebhooks: (id, due) => void calls.push(`webhooks ${id} ${due}`),
+    onUpkeep: (id) => void calls.push(`upkeep ${id}`),
+    clock: systemClock,
+    paces: { sweepMs: 1_000_000, roundMs: 1_000_000 },
+  });
+  await work.start();
+  await work.stop();
+  assert.deepEqual(calls, ['changed x', 'webhooks x 0', 'upkeep x']);
 });
 
 /** Adds a delivery as if it had been there before: nobody is woken. */
@@ -252,6 +310,18 @@ async function addUnsent(tx: Transaction): Promise<void> {
     INSERT INTO "$event" (position, id, kind, collection, collection_name, record, revision, created, body)
     VALUES (1000, 'e', 'record.create', 'c', 'posts', 'r', 1, '2026-01-01 00:00:00.000Z', x'7b7d')`);
   await tx.run(sql`INSERT INTO "$delivery" (event, endpoint) SELECT 1000, position FROM "$endpoint"`);
+}
+
+/** The data of a service that has stopped, as another server opens it. */
+async function openAsServer(
+  t: TestContext,
+  { data }: TestService,
+): Promise<{ readonly opened: DataDirectory; readonly index: DueIndex; readonly logger: Logger }> {
+  const silent = (): void => undefined;
+  const logger = { debug: silent, info: silent, warn: silent, error: silent };
+  const opened = await openDataDirectory(await testConfig(data), { role: 'server', logger });
+  atEnd(t, () => opened.stop());
+  return { opened, index: new DueIndex({ control: opened.home.control, isServer: true, logger }), logger };
 }
 
 /** Visits of the instances of a service that has stopped and is opened anew, at once. */
