@@ -145,9 +145,8 @@ async function openOrWait(
   const { stopSignal: signal } = parts;
   try {
     return await openDataDirectory(config, {
-      role: 'server',
+      role: config.hostThreads === 0 ? 'server' : 'command',
       ...parts,
-      role: 'server',
       upgradeWait: { maxMs, onWait, ...(signal && { signal }) },
     });
   } finally {

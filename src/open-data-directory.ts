@@ -39,8 +39,11 @@ export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
-/** `server`: there is one on a data directory · `command`: may write beside it · `reader`: writes nothing, and leaves no trace. */
-type DataRole = 'server' | 'command' | 'reader';
+/**
+ * `server`: there is one on a data directory · `host`: runs the instances that the server places in its thread · `command`: may write beside
+ * them · `reader`: writes nothing, and leaves no trace.
+ */
+type DataRole = 'server' | 'host' | 'command' | 'reader';
 
 /** Parts of the data that tests replace or wrap. */
 export interface DataParts {
@@ -52,6 +55,8 @@ export interface DataParts {
   readonly wrapStore?: (store: BlobStore) => BlobStore;
   /** What this process is: by default a command, which may work beside a server. */
   readonly role?: DataRole;
+  /** Of a host: whether an instance is placed in it. One that was moved elsewhere is noted there. */
+  readonly isPlaced?: (instanceId: string) => boolean;
   /** How long a server waits for nodes of older versions; without it, nothing waits. */
   readonly upgradeWait?: UpgradeWait;
   /** The hasher of passwords, by default at the standard cost: most tests set a cheaper one. */
@@ -115,10 +120,10 @@ export async function openDataDirectory(config: Config, parts: DataParts): Promi
   const index =
     isShared || role === 'reader'
       ? undefined
-      : new DueIndex({ control: home.control, isServer: role === 'server', logger });
+      : new DueIndex({ control: home.control, isServer: role !== 'command', logger });
   const instances = new OpenInstances({
     open,
-    index,
+    index: index && notedHere(index, parts.isPlaced),
     readDue: (instance) => readDueTimes(instance, config.webhookDays),
     openMax: parts.openInstancesMax,
     clock,
@@ -140,7 +145,26 @@ export async function openDataDirectory(config: Config, parts: DataParts): Promi
   home.health.addProbe(filesPlace, () => probeFolder(folder));
   home.health.onDamage(reportDamage({ borrow: borrowFrom({ directory, instances }), logger }));
   const data = { home, dueClock, directory, instances, wakeUp, fileSweeper, removals };
-  return withLife(data, { index, clock: dueClock, logger, stopRequests: () => requests.stop() });
+  return withLife(data, {
+    index: role === 'server' ? index : undefined,
+    clock: dueClock,
+    logger,
+    stopRequests: () => requests.stop(),
+  });
+}
+
+/** Notes nothing of an instance that is closed once it is placed elsewhere: there it is open. */
+function notedHere(
+  index: DueIndex,
+  isPlaced: (instanceId: string) => boolean = () => true,
+): Pick<DueIndex, 'opened' | 'closed'> {
+  return {
+    opened: (id) => index.opened(id),
+    closed: async (id, close) => {
+      if (isPlaced(id)) await index.closed(id, close);
+      else await close();
+    },
+  };
 }
 
 /** Adds how the work of a server begins, and how everything ends. */

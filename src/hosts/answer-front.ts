@@ -133,6 +133,9 @@ export class AnswerFront {
       case 'metrics':
         void this.#answerMetrics(message.token);
         return;
+      case 'visit':
+        void this.#visit(message);
+        return;
       case 'leave':
         void this.#leave(message);
         return;
@@ -236,9 +239,17 @@ export class AnswerFront {
 
   #place(ids: readonly string[]): void {
     for (const id of ids) {
-      this.placements.add(id);
+      if (!this.placements.owns(id)) this.placements.add(id);
       this.#parts.running.take(id);
     }
+  }
+
+  async #visit({ token, entry }: ToHost & { kind: 'visit' }): Promise<void> {
+    const loan = await this.#parts.data.instances.borrow(entry).catch((error: unknown) => {
+      this.#logger.warn('An instance could not be opened in the background.', { instance: entry.id, error });
+    });
+    loan?.release();
+    this.post({ kind: 'done', token, isDone: loan !== undefined });
   }
 
   /** Hands over an instance. Where that fails it stays here. */
@@ -247,12 +258,12 @@ export class AnswerFront {
     try {
       await this.#parts.running.handOver(id);
       this.placements.remove(id);
-      this.post({ kind: 'left', token, hasLeft: true });
+      this.post({ kind: 'done', token, isDone: true });
     } catch (error) {
       this.#logger.error('An instance could not be moved.', { instance: id, error });
       this.placements.add(id);
       this.#parts.running.take(id);
-      this.post({ kind: 'left', token, hasLeft: false });
+      this.post({ kind: 'done', token, isDone: false });
     }
   }
 

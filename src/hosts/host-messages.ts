@@ -6,6 +6,7 @@ import type { Trace } from '../base/trace-context.ts';
 import type { Config } from '../config/config.ts';
 import type { ErrorAnswer } from '../http/error-response.ts';
 import type { InstanceRequest } from '../http/instance-request.ts';
+import type { DueTimes } from '../instances/due-index.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Metric } from '../logs/metric.ts';
 import type { Exposition } from '../logs/metrics.ts';
@@ -56,6 +57,8 @@ export type FromHost =
   | ReplyMessage
   | { readonly kind: 'expose'; readonly token: number }
   | { readonly kind: 'longTurn'; readonly turn: LongTurn }
+  /** An instance was closed, with what is due in it. */
+  | { readonly kind: 'closed'; readonly id: string; readonly times: DueTimes }
   /** Where data cannot be used as it should be; sent when that changes. */
   | { readonly kind: 'faults'; readonly places: FaultyPlaces }
   | { readonly kind: 'stopped'; readonly what: 'sending' | 'all' };
@@ -65,12 +68,14 @@ export type Question =
   | { readonly kind: 'frameAncestors'; readonly entry: InstanceEntry }
   | { readonly kind: 'metrics' }
   /** This instance is to be run elsewhere. */
-  | { readonly kind: 'leave'; readonly id: string };
+  | { readonly kind: 'leave'; readonly id: string }
+  /** This instance is to be opened. */
+  | { readonly kind: 'visit'; readonly entry: InstanceEntry };
 
 export type ReplyMessage =
   | { readonly kind: 'sites'; readonly token: number; readonly sites: readonly string[] }
   | { readonly kind: 'counts'; readonly token: number; readonly metrics: readonly MetricMessage[] }
-  | { readonly kind: 'left'; readonly token: number; readonly hasLeft: boolean };
+  | { readonly kind: 'done'; readonly token: number; readonly isDone: boolean };
 
 export interface LoggedMessage {
   readonly id: string;

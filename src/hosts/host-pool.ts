@@ -1,4 +1,5 @@
 import { assert } from '../base/assert.ts';
+import { busy } from '../base/errors.ts';
 import { systemClock } from '../base/clock.ts';
 import type { LongTurn } from '../base/turn-meter.ts';
 import type { Logger } from '../base/logger.ts';
@@ -28,6 +29,7 @@ export interface HostPoolOptions extends ThreadParts {
   /** How many attempts of webhooks all hosts may have open. */
   readonly slotsMax: number;
   readonly logger: Logger;
+  readonly onClosed: HostThreadOptions['onClosed'];
   /** Writes the metrics of the whole process. */
   readonly write: () => Promise<Exposition>;
 }
@@ -77,9 +79,20 @@ export class HostPool implements InstanceHost {
     }
   }
 
-  /** Places instances that have no place yet, so that what is due in them is done. */
-  place(ids: Iterable<string>): void {
-    for (const id of ids) if (!this.#moves.has(id)) this.#hostOf(id);
+  isPlaced(instanceId: string): boolean {
+    return this.#placements.has(instanceId);
+  }
+
+  /** Has what is due in an instance done. */
+  wake(instanceId: string): void {
+    // A move wakes it where it goes.
+    if (!this.#moves.has(instanceId)) this.#hostOf(instanceId).place([instanceId]);
+  }
+
+  /** Opens an instance. Throws unavailable where it cannot be opened now. */
+  async visit(entry: InstanceEntry): Promise<void> {
+    await this.#moves.get(entry.id);
+    if (!(await this.#hostOf(entry.id).visit(entry))) throw busy();
   }
 
   async serve(route: InstanceRoute, request: InstanceRequest): Promise<Answer> {

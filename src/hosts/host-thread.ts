@@ -8,6 +8,7 @@ import type { Answer } from '../http/answer.ts';
 import type { InstanceRequest } from '../http/instance-request.ts';
 import type { LoggedRequest } from '../http/host/log-request.ts';
 import type { InstanceRoute } from '../http/route.ts';
+import type { DueTimes } from '../instances/due-index.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Exposition } from '../logs/metrics.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -25,6 +26,7 @@ import {
   type ToHost,
 } from './host-messages.ts';
 import { readFormFor } from './forms.ts';
+import { lookMs, Pulse } from './pulse.ts';
 import { RequestClaims } from './request-claims.ts';
 import { toLoggedMessage, toRequestMessage } from './request-messages.ts';
 
@@ -32,8 +34,6 @@ const workerUrl = new URL('./host-worker.ts', import.meta.url);
 
 const restartMsMin = 200;
 const restartMsMax = 5_000;
-/** How often the front looks whether a host turns. */
-const lookMs = 100;
 /** A host that has not turned for so long is ended, and started again. */
 const hungMsMax = 60_000;
 const stopMsMax = 30_000;
@@ -49,6 +49,8 @@ export interface HostThreadOptions extends Omit<HostSettings, 'claims' | 'beats'
   /** Of its JavaScript heap; that of the process by default. */
   readonly heapMbMax?: number | undefined;
   readonly onLongTurn: (turn: LongTurn) => void;
+  /** Called with what is due in an instance that was closed. */
+  readonly onClosed: (instanceId: string, times: DueTimes) => void;
   /** Writes the metrics of the whole process. */
   readonly write: () => Promise<Exposition>;
 }
@@ -69,13 +71,11 @@ export class HostThread {
   readonly #options: HostThreadOptions;
   readonly #claims: RequestClaims;
   readonly #memory = RequestClaims.newMemory();
-  readonly #beatMemory = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
-  readonly #beats = new Int32Array(this.#beatMemory);
   readonly #placed = new Set<string>();
   /** By token. */
   readonly #waiting = new Map<number, Waiting>();
   readonly #questions = new Map<number, (reply: ReplyMessage | undefined) => void>();
-  readonly #hungLooksMin: number;
+  readonly #pulse: Pulse;
   #worker: Worker;
   #opening = Promise.withResolvers<void>();
   #isOpen = false;
@@ -86,16 +86,14 @@ export class HostThread {
   #faulty: FaultyPlaces | undefined;
   #outbox: RequestMessage[] = [];
   #transferred: Transferable[] = [];
-  #lastBeat = 0;
   #restartMs = restartMsMin;
-  #looksWithoutBeat = 0;
   #isStopping = false;
   readonly #looks: NodeJS.Timeout;
 
   constructor(options: HostThreadOptions) {
     this.#options = options;
     this.#claims = new RequestClaims(this.#memory);
-    this.#hungLooksMin = Math.ceil((options.config.queryTimeoutMs + 1_000) / lookMs);
+    this.#pulse = new Pulse(options.config.queryTimeoutMs + 1_000);
     this.#worker = this.#start();
     this.#looks = setInterval(() => this.#look(), lookMs).unref();
   }
@@ -116,7 +114,7 @@ export class HostThread {
 
   /** Whether its event loop has not turned for longer than a query may take. */
   get isHung(): boolean {
-    return this.#looksWithoutBeat >= this.#hungLooksMin;
+    return this.#pulse.isStill;
   }
 
   /** Why data that an instance needs cannot be used as it should be. */
@@ -171,9 +169,15 @@ export class HostThread {
   /** Makes it hand over an instance. Returns false where it cannot: then it goes on to run it. */
   async leave(id: string): Promise<boolean> {
     const reply = await this.#ask({ kind: 'leave', id });
-    const hasLeft = reply?.kind === 'left' && reply.hasLeft;
+    const hasLeft = reply?.kind === 'done' && reply.isDone;
     if (hasLeft) this.#placed.delete(id);
     return hasLeft;
+  }
+
+  /** Opens an instance. Returns whether it could. */
+  async visit(entry: InstanceEntry): Promise<boolean> {
+    const reply = await this.#ask({ kind: 'visit', entry });
+    return reply?.kind === 'done' && reply.isDone;
   }
 
   /** Returns no sites while it cannot answer. */
@@ -236,7 +240,7 @@ export class HostThread {
       memoryBytes,
       slotsMax,
       claims: this.#memory,
-      beats: this.#beatMemory,
+      beats: this.#pulse.memory,
     };
     const worker = startThread(file, {
       workerData,
@@ -253,7 +257,7 @@ export class HostThread {
 
   #restart(): void {
     this.#isOpen = false;
-    this.#looksWithoutBeat = 0;
+    this.#pulse.reset();
     for (const stopped of this.#stops) {
       stopped('sending');
       stopped('all');
@@ -297,9 +301,12 @@ export class HostThread {
         return;
       case 'sites':
       case 'counts':
-      case 'left':
+      case 'done':
         this.#questions.get(message.token)?.(message);
         this.#questions.delete(message.token);
+        return;
+      case 'closed':
+        this.#options.onClosed(message.id, message.times);
         return;
       case 'longTurn':
         this.#options.onLongTurn(message.turn);
@@ -353,30 +360,22 @@ export class HostThread {
     this.#post({ kind: 'requests', requests }, transferred);
   }
 
-  /** Looks whether the thread turns. Counts looks, not time: where this thread did not turn either, nobody else is to blame. */
   #look(): void {
-    const beat = Atomics.load(this.#beats, 0);
-    const hasTurned = beat !== this.#lastBeat || !this.#isOpen;
-    const { place: host } = this.#options;
-    this.#lastBeat = beat;
-    if (hasTurned && this.isHung)
-      this.#options.logger.warn('A host turns again.', {
-        host,
-        seconds: this.#looksWithoutBeat * (lookMs / 1_000),
-      });
-    this.#looksWithoutBeat = hasTurned ? 0 : this.#looksWithoutBeat + 1;
+    const { place: host, logger } = this.#options;
+    // One that is being opened may take its time.
+    if (!this.#isOpen) {
+      this.#pulse.reset();
+      return;
+    }
+    const change = this.#pulse.look();
+    if (change === 'back') logger.warn('A host turns again.', { host });
+    if (change === 'stopped')
+      logger.error('A host does not turn: its requests are refused.', { host, requests: this.#waiting.size });
     if (!this.isHung) return;
-    if (this.#looksWithoutBeat === this.#hungLooksMin)
-      this.#options.logger.error('A host does not turn: its requests are refused.', {
-        host,
-        requests: this.#waiting.size,
-      });
     this.#giveUpAll();
-    if (this.#looksWithoutBeat * lookMs < hungMsMax) return;
-    this.#looksWithoutBeat = 0;
-    this.#options.logger.error('A host did not turn for a minute, and is ended.', {
-      host: this.#options.place,
-    });
+    if (this.#pulse.stillMs < hungMsMax) return;
+    this.#pulse.reset();
+    logger.error('A host did not turn for a minute, and is ended.', { host });
     void this.#worker.terminate();
   }
 

@@ -15,6 +15,7 @@ import { HostMetrics } from '../http/host/host-metrics.ts';
 import { LocalHost } from '../http/host/local-host.ts';
 import type { Services } from '../http/request-context.ts';
 import { watchCommits } from '../instances/commit-announcements.ts';
+import type { DueTimes } from '../instances/due-index.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { OpenInstances } from '../instances/open-instances.ts';
 import { Mailer } from '../mail/mailer.ts';
@@ -46,6 +47,8 @@ export interface HostOptions {
   /** Which instances are run here; all are unless given. */
   readonly ownership?: Ownership;
   readonly readiness: Services['readiness'];
+  /** Called with what is due in an instance that was closed; without it, this host itself looks after those that are closed. */
+  readonly onClosed?: (instanceId: string, times: DueTimes) => void;
   /** Called for each turn of this thread that took long. */
   readonly onLongTurn?: (turn: LongTurn) => void;
   /** The metrics of the whole process; those of this host by default are a part of them. */
@@ -109,7 +112,12 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
     realtime,
     metrics: new HostMetrics({ data, dispatcher, realtime, meter, logger }),
     faultOf: (instance) => home.fault(instance),
-    take: (id) => delivering.wake(id),
+    take: (id) => {
+      delivering.wake(id);
+      data.fileSweeper.note(id, 0);
+      removals.wake(id);
+      delivering.tidy(id);
+    },
     handOver: (id) => handOver(id, { dispatcher, realtime, instances }),
     start: async () => {
       startData(options, realtime);
@@ -157,7 +165,8 @@ function meterOf({ data, logger, onLongTurn }: HostOptions): TurnMeter {
   });
 }
 
-function startData({ data, logger, ownership }: HostOptions, realtime: Realtime): void {
+function startData({ data, logger, ownership, onClosed }: HostOptions, realtime: Realtime): void {
+  if (onClosed !== undefined) data.instances.onClosed(onClosed);
   // Of several hosts none does: the front keeps it.
   if (ownership === undefined) data.home.reserve?.start();
   data.home.watch((error) => {

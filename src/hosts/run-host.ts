@@ -27,13 +27,18 @@ export async function runHost(
   setInterval(() => Atomics.add(beats, 0, 1), beatMs);
   try {
     const { placements: ownership } = front;
-    const data = await openDataDirectory(config, { logger, isPlaced: (id) => ownership.owns(id) });
+    const data = await openDataDirectory(config, {
+      logger,
+      role: 'host',
+      isPlaced: (id) => ownership.owns(id),
+    });
     const running = await openHost({
       config: { ...config, webhookSlots: settings.slotsMax },
       parts: {},
       data,
       logger,
       ownership,
+      onClosed: (id, times) => front.post({ kind: 'closed', id, times }),
       onLongTurn: (turn) => front.post({ kind: 'longTurn', turn }),
       readiness: () => front.readiness,
       metrics: front,

@@ -2,9 +2,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { Poller } from '../base/poller.ts';
 import type { DueIndex, DueTimes } from './due-index.ts';
-import { InstanceVisits, type VisitPaces } from './instance-visits.ts';
+import { InstanceVisits, type VisitedInstances, type VisitPaces } from './instance-visits.ts';
 import type { InstanceDirectory } from './instance-directory.ts';
-import type { OpenInstances } from './open-instances.ts';
 
 /** Upkeep is in no hurry: files are removed every ten minutes, logs are trimmed every hour. */
 const upkeepIntervalMs = 30_000;
@@ -13,7 +12,7 @@ const commandIntervalMs = 1_000;
 export interface DueWorkOptions {
   readonly index: DueIndex;
   readonly directory: Pick<InstanceDirectory, 'all' | 'find'>;
-  readonly instances: OpenInstances;
+  readonly instances: VisitedInstances;
   /** Called with the time (milliseconds since 1970) at which webhooks of an instance are due. */
   readonly onWebhooks: (instanceId: string, due: number) => void;
   /** Called for an instance that a command may have changed. */

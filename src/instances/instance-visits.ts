@@ -2,8 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { DueIndex } from './due-index.ts';
-import type { InstanceDirectory } from './instance-directory.ts';
-import type { OpenInstances } from './open-instances.ts';
+import type { InstanceDirectory, InstanceEntry } from './instance-directory.ts';
 
 /** How fast instances are visited. */
 export interface VisitPaces {
@@ -17,10 +16,20 @@ const standardPaces: VisitPaces = { sweepMs: 5_000, roundMs: 24 * 3_600_000 };
 const failedMs = 1_000;
 const backOffMs = 60_000;
 
+/** The instances, wherever they are open. */
+export interface VisitedInstances {
+  isOpen(instanceId: string): boolean;
+  readonly hasFreePlace: boolean;
+  /** Opens an instance until it is released. */
+  borrow(entry: InstanceEntry): Promise<{ release(): void }>;
+  /** Closes an instance that is not in use. */
+  closeIdle(instanceId: string): void;
+}
+
 export interface InstanceVisitsOptions {
   readonly index: Pick<DueIndex, 'countUpgrades' | 'nextUpgrades' | 'noteUpgraded'>;
   readonly directory: Pick<InstanceDirectory, 'all' | 'find'>;
-  readonly instances: OpenInstances;
+  readonly instances: VisitedInstances;
   /** Called for an instance that is open: something may be due in it. */
   readonly onVisit: (instanceId: string) => void;
   readonly clock: Pick<Clock, 'monotonic'>;

@@ -12,14 +12,21 @@ export interface HostStage extends TestService {
   fault(kind: string, asked?: TestRequest & { readonly path?: string }): Promise<TestAnswer>;
 }
 
+export interface HostStageOptions {
+  readonly threads?: number;
+  readonly heapMbMax?: number;
+  /** A directory of an earlier service, which has the collection. */
+  readonly data?: string;
+}
+
 /** A service whose instances are run by threads, with a collection `posts`. */
 export async function startHosts(
   t: TestContext,
-  { threads = 2, heapMbMax }: { readonly threads?: number; readonly heapMbMax?: number } = {},
+  { threads = 2, heapMbMax, data }: HostStageOptions = {},
 ): Promise<HostStage> {
   const flags = { 'host-threads': String(threads), 'query-timeout': '1' };
   const parts = { hostThreads: { file: faultyFile, ...(heapMbMax !== undefined && { heapMbMax }) } };
-  const service = await startService(t, { flags, parts });
+  const service = await startService(t, { flags, parts, ...(data !== undefined && { data }) });
   const body = {
     name: 'posts',
     listRule: '',
@@ -29,8 +36,8 @@ export async function startHosts(
   };
   // The superuser is made by this thread, and the host has to learn of it.
   await eventually('the collection', async () => {
-    const { status } = await service.request('/api/collections', { method: 'POST', token: true, body });
-    return status === 200;
+    if (data !== undefined) return (await service.request('/api/settings', { token: true })).status === 200;
+    return (await service.request('/api/collections', { method: 'POST', token: true, body })).status === 200;
   });
   return {
     ...service,

@@ -99,6 +99,26 @@ test('webhooks of instances in different threads are sent', async (t) => {
   assert.equal(new Set(created.map(({ instance_id: id }) => id)).size, 2);
 });
 
+test('what is due when the service stops is sent by the next one, without a request to its instance', async (t) => {
+  const receiver = await Receiver.open({ mode: { kind: 'status', status: 500 } });
+  const before = await startHosts(t);
+  t.after(() => receiver.close());
+  const endpoint = { url: receiver.url, events: ['record.create'], schedule: [1, 1, 1, 1, 1, 1, 1, 1] };
+  const added = await before.request('/api/webhooks/endpoints', {
+    method: 'POST',
+    token: true,
+    body: endpoint,
+  });
+  assert.equal(added.status, 201, added.text);
+  assert.equal((await before.request(posts, { method: 'POST', body: { title: 'a' } })).status, 201);
+  await eventually('an attempt', () => receiver.requests.length > 0);
+  await before.stop();
+  receiver.mode = { kind: 'ok' };
+  const { length } = receiver.requests;
+  await startHosts(t, { data: before.data });
+  await eventually('it is sent again', () => receiver.requests.length > length);
+});
+
 test('metrics are the sum of all hosts, wherever they are asked for', async (t) => {
   const stage = await startHosts(t);
   const token = await addInstance(stage, 'shop');

@@ -48,7 +48,13 @@ export async function bundleExecutable(made: Build): Promise<Bundled> {
   const parts = await Promise.all([
     bundle({ ...common, ...esm, entryPoints: ['src/main.ts'], outfile: 'executable.mjs' }),
     ...threads.map((path) =>
-      bundle({ ...common, format: 'cjs', entryPoints: [path], outfile: scriptOf(path) }),
+      bundle({
+        ...common,
+        ...cjs,
+        define: { ...common.define, 'import.meta.url': 'urlOfBundle' },
+        entryPoints: [path],
+        outfile: scriptOf(path),
+      }),
     ),
   ]);
   return withDashboard(joinParts(parts));
@@ -74,6 +80,12 @@ const esm: BuildOptions = {
   banner: {
     js: `import { createRequire as createRequireOfBundle } from 'node:module';\nconst require = createRequireOfBundle(import.meta.url);`,
   },
+};
+
+/** Code without a file has no address; the executable stands for it. */
+const cjs: BuildOptions = {
+  format: 'cjs',
+  banner: { js: `const urlOfBundle = require('node:url').pathToFileURL(process.execPath).href;` },
 };
 
 function optionsOf(made: Build): BuildOptions {
