@@ -9,10 +9,10 @@ import { walkNames, walkOf } from '../tools/walk/walk-of.ts';
  */
 const most: Readonly<Record<string, Bar>> = {
   create: { files: 111, functions: 460 },
-  upload: { files: 123, functions: 550 },
-  list: { files: 60, functions: 226 },
+  upload: { files: 123, functions: 560 },
+  list: { files: 60, functions: 230 },
   'list with fields': { files: 68, functions: 256 },
-  view: { files: 52, functions: 168 },
+  view: { files: 53, functions: 172 },
   update: { files: 109, functions: 455 },
   'delete with cascade': { files: 91, functions: 360 },
   delivery: { files: 128 },

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
-import { getAsset } from 'node:sea';
+import { getRawAsset } from 'node:sea';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
+import { gunzipSync } from 'node:zlib';
 import { build } from './build.ts';
 import { processEnvironmentOfThreads } from './process.ts';
 
@@ -20,6 +21,11 @@ export function startThread(
     case 'package':
       return new Worker(new URL(script, file), { ...options, env });
     default:
-      return new Worker(getAsset(script, 'utf8'), { ...options, env, eval: true });
+      return new Worker(codeOf(script), { ...options, env, eval: true });
   }
+}
+
+/** Compressed, as the code of a host is nearly all of the code again. */
+function codeOf(script: string): string {
+  return gunzipSync(new Uint8Array(getRawAsset(`${script}.gz`))).toString('utf8');
 }

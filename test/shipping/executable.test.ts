@@ -26,7 +26,7 @@ const runtime =
 const here = { skip: typeof runtime === 'string' ? `no executable can be made: ${runtime}` : false };
 
 /** The size that we promise of a download. */
-const bytesMax = 165_000_000;
+const bytesMax = 160_000_000;
 
 const top = mkdtempSync(join(tmpdir(), 'chancery-executable-'));
 after(() => rmSync(top, { recursive: true }));

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { basename, sep } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { build, type BuildOptions, type OnLoadResult, type Plugin } from 'esbuild';
 import type { Build } from '../../src/base/build.ts';
 import { makeDashboard } from './dashboard.ts';
@@ -41,14 +42,14 @@ export async function bundlePackage(made: Build): Promise<Bundled> {
   return withDashboard(joinParts(parts));
 }
 
-/** Bundles the executable: `executable.mjs` has everything, and threads are CommonJS, which is what code without a file may be. */
+/** Bundles the executable: `executable.mjs` has everything, and threads are CommonJS, which is what code without a file may be, compressed. */
 export async function bundleExecutable(made: Build): Promise<Bundled> {
   // It is not compressed inside. Names stay, as they are what a report of an error says.
   const common = { ...optionsOf(made), minifyWhitespace: true, minifySyntax: true, lineLimit: 200 };
   const parts = await Promise.all([
     bundle({ ...common, ...esm, entryPoints: ['src/main.ts'], outfile: 'executable.mjs' }),
     ...threads.map((path) =>
-      bundle({
+      compressed({
         ...common,
         ...cjs,
         define: { ...common.define, 'import.meta.url': 'urlOfBundle' },
@@ -121,6 +122,11 @@ async function bundle({ plugins = [], ...options }: BuildOptions): Promise<Part>
   const [file] = outputFiles;
   if (file === undefined) throw new Error('expected esbuild to make a file');
   return { name: basename(file.path), bytes: file.contents, inputs: Object.keys(metafile?.inputs ?? {}) };
+}
+
+async function compressed(options: BuildOptions): Promise<Part> {
+  const { name, bytes, inputs } = await bundle(options);
+  return { name: `${name}.gz`, bytes: gzipSync(bytes), inputs };
 }
 
 function joinParts(parts: readonly Part[]): Bundled {
