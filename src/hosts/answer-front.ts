@@ -161,16 +161,16 @@ export class AnswerFront {
     if (!this.#claims.take(token)) return;
     const route = routesById.get(message.route);
     assert(route !== undefined, 'the routes of both threads are the same');
-    const { directory } = this.#parts.data;
-    // It was made a moment ago.
-    if (directory.find(message.entry.id) === undefined) await directory.refresh();
+    const { data, host } = this.#parts;
     const request = new MessageRequest(message, {
       requestForm: (bytesMax, port) => this.post({ kind: 'form', token, bytesMax, port }, [port]),
       memory: this.#memory,
     });
     this.#running.set(token, request);
     try {
-      const answer = await this.#parts.host.serve(route, request);
+      // It was made a moment ago.
+      if (data.directory.find(request.entry.id) === undefined) await data.directory.refresh();
+      const answer = await host.serve(route, request);
       const { message: sent, transferred } = toAnswerMessage(request, answer);
       this.#answer({ token, report: this.#toReportMessage(request), answer: sent }, transferred);
     } catch (error) {

@@ -13,7 +13,7 @@ import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Exposition } from '../logs/metrics.ts';
 import type { Settings } from '../settings/settings.ts';
 import { faultAmong, type FaultyPlaces, type StorageFault } from '../storage/storage-health.ts';
-import { fromAnswerMessage } from './message-answers.ts';
+import { closeAnswer, fromAnswerMessage } from './message-answers.ts';
 import {
   type AnswerMessage,
   type FromHost,
@@ -335,7 +335,7 @@ export class HostThread {
   #answer({ token, report, answer }: AnswerMessage): void {
     const waiting = this.#waiting.get(token);
     // It was given up, and answered.
-    if (waiting === undefined) return;
+    if (waiting === undefined) return closeAnswer(answer);
     this.#waiting.delete(token);
     const { address, trustedProxy } = report;
     if (trustedProxy !== null) this.#trustedProxies.set(waiting.request.entry.id, trustedProxy);

@@ -25,6 +25,11 @@ export function fromAnswerMessage(answer: AnswerMessage['answer']): Answer {
   }
 }
 
+/** Ends an answer that nobody waits for any more, so that its host does not wait either. */
+export function closeAnswer(answer: AnswerMessage['answer']): void {
+  if ('port' in answer) answer.port?.close();
+}
+
 function headOf({ status, headers }: Exclude<AnswerMessage['answer'], { kind: 'failed' }>): Answer {
   return { status, ...(headers !== undefined && { headers }) };
 }
