@@ -2,6 +2,7 @@ import { systemClock } from './clock.ts';
 
 /** A turn of the event loop that kept everybody else waiting. */
 export interface LongTurn {
+  /** Of the processor: a machine that is busy with other work makes every turn long. */
   readonly ms: number;
   /** The instance that most of it was for. */
   readonly instance: string;
@@ -11,7 +12,7 @@ export interface LongTurn {
   readonly route: string;
 }
 
-/** A turn that takes this long is reported. */
+/** A turn that takes so much of the processor is reported. */
 export const longTurnMs = 100;
 
 /** Instances whose last route is remembered. */
@@ -30,6 +31,7 @@ export class TurnMeter {
   readonly #shares = new Map<string, number>();
   #current: string | undefined;
   #startMs = 0;
+  #startCpu: NodeJS.CpuUsage = { user: 0, system: 0 };
   #sinceMs = 0;
   readonly #end = (): void => this.#endTurn();
 
@@ -44,6 +46,7 @@ export class TurnMeter {
     const nowMs = systemClock.monotonic();
     if (this.#current === undefined) {
       this.#startMs = nowMs;
+      this.#startCpu = process.threadCpuUsage();
       setImmediate(this.#end);
     } else this.#charge(this.#current, nowMs);
     this.#current = instance;
@@ -68,11 +71,19 @@ export class TurnMeter {
     this.#shares.clear();
   }
 
-  #report(ms: number): void {
+  #report(wallMs: number): void {
+    const cpu = process.threadCpuUsage(this.#startCpu);
+    const ms = (cpu.user + cpu.system) / 1_000;
+    if (ms <= longTurnMs) return;
     this.longTurns += 1;
     const [most] = [...this.#shares].toSorted(([, a], [, b]) => b - a);
     if (most === undefined) return;
     const [instance, instanceMs] = most;
-    this.#onLong({ ms, instance, instanceMs, route: this.#routes.get(instance) ?? '' });
+    this.#onLong({
+      ms,
+      instance,
+      instanceMs: (instanceMs / wallMs) * ms,
+      route: this.#routes.get(instance) ?? '',
+    });
   }
 }

@@ -160,7 +160,8 @@ async function handOver(id: string, { dispatcher, realtime, instances }: HandOve
 function meterOf({ data, logger, onLongTurn }: HostOptions): TurnMeter {
   const log = new LongTurnLog(logger, data.directory);
   return new TurnMeter((turn) => {
-    log.note(turn);
+    // Alone, an instance keeps nobody waiting.
+    if (data.instances.openCount > 1) log.note(turn);
     onLongTurn?.(turn);
   });
 }

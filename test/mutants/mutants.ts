@@ -6,6 +6,7 @@ import { checkMutants } from './check-mutants.ts';
 import { commandMutants } from './command-mutants.ts';
 import { deliveryMutants } from './delivery-mutants.ts';
 import { dueMutants } from './due-mutants.ts';
+import { hostMutants } from './host-mutants.ts';
 import { edgeMutants } from './edge-mutants.ts';
 import { expungeMutants } from './expunge-mutants.ts';
 import { filterMutants } from './filter-mutants.ts';
@@ -69,6 +70,7 @@ export const mutants: readonly Mutant[] = [
   ...tableMutants,
   ...tokenMutants,
   ...dueMutants,
+  ...hostMutants,
   ...uploadMutants,
   ...upgradeMutants,
   ...whyMutants,

@@ -57,7 +57,7 @@ export class HostMetrics {
         {
           name: 'chancery_long_turns_total',
           type: 'counter',
-          help: 'Turns of an event loop for instances that took longer than 0.1 s.',
+          help: 'Turns of an event loop for instances that took more than 0.1 s of the processor.',
         },
         () => meter?.longTurns ?? 0,
       ),
