@@ -52,6 +52,22 @@ export interface DeliveringWork {
   tidy(instanceId: string): void;
 }
 
+/** Wakes the upkeep of an instance: files to remove, deletes in steps, a log to trim. */
+export function wakeUpkeep(
+  id: string,
+  { fileSweeper, removals }: { readonly fileSweeper: FileSweeper; readonly removals: RemovalRunner },
+  { tidy }: Pick<DeliveringWork, 'tidy'>,
+): void {
+  fileSweeper.note(id, 0);
+  removals.wake(id);
+  tidy(id);
+}
+
+/** Returns when an instance is to be opened again for webhooks that are due at `due`, and that whoever has closed it does not know. */
+export function dueIfUnknown(due: number, now: number): number {
+  return Math.max(due, now + unknownMs);
+}
+
 /** Begins to wake the instances of a data directory in which something is due. */
 export async function startDueWork(
   parts: {
@@ -66,23 +82,19 @@ export async function startDueWork(
   },
   delivering: DeliveringWork,
 ): Promise<DueWork> {
-  const { home, fileSweeper, removals, instances } = parts;
+  const { home, instances } = parts;
   const { dispatcher } = delivering;
   const work = new DueWork({
     ...parts,
     onWebhooks: (id, due) => dispatcher.noteDue(id, due),
     onChanged: (id) => home.refresh(id),
-    onUpkeep: (id) => {
-      fileSweeper.note(id, 0);
-      removals.wake(id);
-      delivering.tidy(id);
-    },
+    onUpkeep: (id) => wakeUpkeep(id, parts, delivering),
   });
   instances.onClosed((id, times) => {
     work.noteClosed(id, times);
     // The dispatcher knows better when, unless it was never told: then the data was restored, say.
     if (times.webhooks === undefined || dispatcher.nextDue(id) !== undefined) return;
-    dispatcher.noteDue(id, Math.max(times.webhooks, parts.clock.now() + unknownMs));
+    dispatcher.noteDue(id, dueIfUnknown(times.webhooks, parts.clock.now()));
   });
   await work.start();
   return work;

@@ -2,8 +2,8 @@ import { pipeline, type Readable } from 'node:stream';
 import { MessageChannel, type Transferable } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
 import type { Answer } from '../http/answer.ts';
-import type { Connection } from '../realtime/client.ts';
 import { sendTexts } from '../http/send-texts.ts';
+import { StreamConnection } from '../http/stream-connection.ts';
 import type { AnswerMessage, HeadMessage } from './host-messages.ts';
 import type { MessageRequest } from './message-request.ts';
 import { PortWriter } from './port-streams.ts';
@@ -76,35 +76,16 @@ function pass(body: Readable, writer: PortWriter): void {
   pipeline(body, writer, () => undefined);
 }
 
-/** A realtime client, whose connection the front holds. */
-class PortConnection implements Connection {
+/** A realtime client, whose connection the front holds: what that has not taken is unsent as well. */
+class PortConnection extends StreamConnection {
   readonly #writer: PortWriter;
 
   constructor(writer: PortWriter) {
+    super(writer);
     this.#writer = writer;
   }
 
-  write(text: string): void {
-    this.#writer.write(text);
-  }
-
-  get unsentBytes(): number {
+  override get unsentBytes(): number {
     return this.#writer.unsentBytes;
-  }
-
-  drained(): Promise<void> {
-    const writer = this.#writer;
-    return new Promise((resolve) => {
-      if (!writer.writableNeedDrain) return resolve();
-      writer.once('drain', resolve).once('close', resolve);
-    });
-  }
-
-  end(): void {
-    this.#writer.end();
-  }
-
-  disconnect(): void {
-    this.#writer.destroy();
   }
 }

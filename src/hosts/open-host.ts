@@ -1,5 +1,4 @@
-import type { Clock } from '../base/clock.ts';
-import { ForwardClock, systemClock } from '../base/clock.ts';
+import { type Clock, ForwardClock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { openFilesMax } from '../base/process.ts';
 import { build } from '../base/build.ts';
@@ -22,6 +21,7 @@ import { Mailer } from '../mail/mailer.ts';
 import { borrowAtOnceFrom, borrowFrom, type DataDirectory } from '../open-data-directory.ts';
 import { Realtime } from '../realtime/realtime.ts';
 import type { RealtimeNodes } from '../realtime/realtime-nodes.ts';
+import { wakeUpkeep } from '../start-due-work.ts';
 import { openSender } from '../sending/sender.ts';
 import { LongTurnLog } from './long-turns.ts';
 import type { RunningHosts } from './running-hosts.ts';
@@ -114,9 +114,7 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
     faultOf: (instance) => home.fault(instance),
     take: (id) => {
       delivering.wake(id);
-      data.fileSweeper.note(id, 0);
-      removals.wake(id);
-      delivering.tidy(id);
+      wakeUpkeep(id, data, delivering);
     },
     handOver: (id) => handOver(id, { dispatcher, realtime, instances }),
     start: async () => {

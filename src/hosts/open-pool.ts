@@ -8,6 +8,7 @@ import { DueIndex, type DueTimes } from '../instances/due-index.ts';
 import { DueWork } from '../instances/due-work.ts';
 import type { Exposition } from '../logs/metrics.ts';
 import type { DataDirectory } from '../open-data-directory.ts';
+import { dueIfUnknown } from '../start-due-work.ts';
 import { HostPool, type ThreadParts } from './host-pool.ts';
 import { PoolMetrics } from './pool-metrics.ts';
 import type { RunningHosts } from './running-hosts.ts';
@@ -20,8 +21,6 @@ export interface PoolOptions extends ThreadParts {
   readonly write: () => Promise<Exposition>;
 }
 
-/** How soon an instance is opened again in which webhooks are due that its host has not sent. */
-const unknownMs = 60_000;
 /** The longest delay of the timer; a later time is looked at again when it ends. */
 const timerMsMax = 60_000;
 
@@ -117,8 +116,7 @@ class PoolWork {
   /** Notes what is due in an instance that its host has closed. The host knows of its webhooks, unless it ends before they are due. */
   noteClosed(id: string, times: DueTimes): void {
     this.#work.noteClosed(id, times);
-    if (times.webhooks !== undefined)
-      this.#noteDue(id, Math.max(times.webhooks, this.#clock.now() + unknownMs));
+    if (times.webhooks !== undefined) this.#noteDue(id, dueIfUnknown(times.webhooks, this.#clock.now()));
   }
 
   #noteDue(id: string, due: number): void {

@@ -68,7 +68,7 @@ export const dueMutants: readonly Mutant[] = [
   {
     name: 'webhooks that nobody has reported are found when an instance is closed',
     file: 'src/start-due-work.ts',
-    from: 'dispatcher.noteDue(id, Math.max(times.webhooks, parts.clock.now() + unknownMs));',
+    from: 'dispatcher.noteDue(id, dueIfUnknown(times.webhooks, parts.clock.now()));',
     to: '',
     tests: ['test/process/due-index.test.ts'],
   },

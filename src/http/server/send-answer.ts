@@ -2,11 +2,11 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Share } from '../../base/fair-line.ts';
 import { clientKey } from '../../limits/rate-limiter.ts';
-import type { Connection } from '../../realtime/client.ts';
 import { type Answer, standardHeaders } from '../answer.ts';
 import { AnswerMemory } from '../answer-memory.ts';
 import { sendContent } from '../send-content.ts';
 import { sendTexts } from '../send-texts.ts';
+import { StreamConnection } from '../stream-connection.ts';
 
 /** Returns the headers that every answer to this request carries. */
 export function commonHeaders(request: FastifyRequest): Readonly<Record<string, string>> {
@@ -55,7 +55,7 @@ function sendOther(request: FastifyRequest, reply: FastifyReply, answer: Answer)
   const response = reply.raw.writeHead(status, headers);
   // Sent by themselves, the headers become one text; Node would keep them for as long as the answer is open as the pieces that it was made of.
   response.flushHeaders();
-  response.on('close', open(new ResponseConnection(response)));
+  response.on('close', open(new StreamConnection(response)));
 }
 
 type SizedAnswer = Answer & { readonly byteLength: number };
@@ -106,37 +106,4 @@ function shareOf({ report, instanceEntry, raw }: FastifyRequest, client?: string
   const addressOf = report?.address ?? undefined;
   const address = client ?? (addressOf === undefined ? '' : clientKey(addressOf()));
   return { instance: instanceEntry?.id ?? '', address, signal: raw.signal };
-}
-
-/** Writes to an answer that stays open. A class, as each connection has one: an object with functions of its own takes 800 bytes more. */
-class ResponseConnection implements Connection {
-  readonly #response: ServerResponse;
-
-  constructor(response: ServerResponse) {
-    this.#response = response;
-  }
-
-  write(text: string): void {
-    this.#response.write(text);
-  }
-
-  get unsentBytes(): number {
-    return this.#response.writableLength;
-  }
-
-  drained(): Promise<void> {
-    const response = this.#response;
-    return new Promise((resolve) => {
-      if (!response.writableNeedDrain) return resolve();
-      response.once('drain', resolve).once('close', resolve);
-    });
-  }
-
-  end(): void {
-    this.#response.end();
-  }
-
-  disconnect(): void {
-    this.#response.destroy();
-  }
 }
