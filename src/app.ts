@@ -18,6 +18,7 @@ import { findPortHolder } from './network/find-port-holder.ts';
 import {
   type DataDirectory,
   type DataParts,
+  type DataRole,
   messageOf,
   openDataDirectory,
   StartError,
@@ -27,6 +28,7 @@ import type { DataHome, DataLock } from './storage/data-home.ts';
 import { type HostParts, openHost, type OpenHost, warningOfFiles } from './hosts/open-host.ts';
 import type { ThreadParts } from './hosts/host-pool.ts';
 import { openPool } from './hosts/open-pool.ts';
+import { Placements } from './hosts/placements.ts';
 import type { RunningHosts } from './hosts/running-hosts.ts';
 import type { StorageFault } from './storage/storage-health.ts';
 import type { UpgradeWait } from './storage/postgres/wait-for-nodes.ts';
@@ -42,7 +44,7 @@ const waitLogMs = 10_000;
 
 /** Parts of the service that tests replace or wrap. */
 export interface AppParts extends DataParts, HostParts {
-  /** Parts of the threads of `--host-threads`. */
+  /** Parts of the threads that run instances. */
   readonly hostThreads?: ThreadParts;
   /** Ends a start that waits for older nodes. */
   readonly stopSignal?: AbortSignal;
@@ -56,7 +58,7 @@ export interface App {
   readonly data: DataDirectory;
   /** What runs the instances. */
   readonly hosts: RunningHosts;
-  /** The same, where it does so in this thread. */
+  /** The same, where it does so in this thread alone. */
   readonly local: OpenHost | undefined;
   /** Where it listens: `http://127.0.0.1:8090`. */
   readonly url: string;
@@ -71,7 +73,9 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   if (config.tls !== undefined) requireTls(config.tls);
   const logger = parts.logger ?? createLogger(config);
   const lock = config.postgres === undefined ? await takeLock(config.data) : undefined;
-  const data = await openOrWait(config, { ...parts, logger });
+  const placements = config.hostThreads === 'auto' ? new Placements() : undefined;
+  const isPlaced = placements && ((id: string) => placements.owns(id));
+  const data = await openOrWait(config, { ...parts, logger, ...(isPlaced && { isPlaced }) });
   const ownFiles = warningOfFiles(config);
   // A single node is well with it.
   if (ownFiles !== undefined) logger.info(ownFiles);
@@ -83,7 +87,8 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     config.hostThreads === 0
       ? await openHost({ config, parts, data, logger, readiness, metrics: written })
       : undefined;
-  const host = local ?? (await openPool({ config, data, logger, ...parts.hostThreads, ...written }));
+  const own = placements && { parts, placements, readiness };
+  const host = local ?? (await openPool({ config, data, logger, own, ...parts.hostThreads, ...written }));
   const { engine } = data.home.control;
   const metrics = new ServiceMetrics({
     directory: data.directory,
@@ -145,13 +150,18 @@ async function openOrWait(
   const { stopSignal: signal } = parts;
   try {
     return await openDataDirectory(config, {
-      role: config.hostThreads === 0 ? 'server' : 'command',
+      role: roleOf(config),
       ...parts,
       upgradeWait: { maxMs, onWait, ...(signal && { signal }) },
     });
   } finally {
     await waiting.close();
   }
+}
+
+function roleOf({ hostThreads }: Config): DataRole {
+  if (hostThreads === 'auto') return 'host';
+  return hostThreads === 0 ? 'server' : 'command';
 }
 
 function readinessOf(home: DataHome, fault: StorageFault | undefined): Readiness {

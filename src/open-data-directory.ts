@@ -43,7 +43,7 @@ export class StartError extends Error {
  * `server`: there is one on a data directory · `host`: runs the instances that the server places in its thread · `command`: may write beside
  * them · `reader`: writes nothing, and leaves no trace.
  */
-type DataRole = 'server' | 'host' | 'command' | 'reader';
+export type DataRole = 'server' | 'host' | 'command' | 'reader';
 
 /** Parts of the data that tests replace or wrap. */
 export interface DataParts {

@@ -43,8 +43,11 @@ export interface StartOptions {
   readonly corsOrigins?: readonly string[];
   /** In seconds: how long `stop` waits for webhooks that are on their way. */
   readonly stopTimeout?: number;
-  /** On SQLite: how many threads run the instances; 0, unless given, for the one that takes requests. */
-  readonly hostThreads?: number;
+  /**
+   * On SQLite: how many threads run the instances; 0 for the one that takes requests. `auto`, unless given: that one until a second instance
+   * is used, then as many as there are processors.
+   */
+  readonly hostThreads?: number | 'auto';
   /** In seconds: how long a list or a rule may search. */
   readonly queryTimeout?: number;
   readonly webhookSlots?: number;

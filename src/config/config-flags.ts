@@ -112,8 +112,9 @@ export const serverFlags: readonly FlagDefinition[] = [
   {
     name: 'host-threads',
     value: 'COUNT',
-    description: 'how many threads run the instances; 0 for the one that takes requests',
-    fallback: '0',
+    description:
+      'how many threads run the instances; 0 for the one that takes requests, auto for that one until a second instance is used',
+    fallback: 'auto',
   },
   {
     name: 'query-timeout',

@@ -36,8 +36,8 @@ export interface Config {
   readonly auditDays: number;
   /** Days that events, deliveries and attempts are kept; 0 keeps them for ever. */
   readonly webhookDays: number;
-  /** How many threads run the instances; 0 for the one that takes requests. */
-  readonly hostThreads: number;
+  /** How many threads run the instances; 0 for the one that takes requests, `auto` for that one until a second instance is used. */
+  readonly hostThreads: number | 'auto';
   /** How many attempts of webhooks may be open at once. */
   readonly webhookSlots: number;
   /** Larger bodies of webhooks are sent with the id of the record alone. */
@@ -181,9 +181,12 @@ function decodeConfig(sources: Sources): Config {
 }
 
 /** Nodes on PostgreSQL are hosts themselves: there are more of them instead of threads. */
-function readHostThreads(read: ReadValue): number {
-  const threads = readInteger('host-threads', read('host-threads'), { max: hostThreadsMax });
-  if (threads > 0 && (read('postgres') ?? read('postgres-file')) !== undefined)
+function readHostThreads(read: ReadValue): number | 'auto' {
+  const text = read('host-threads');
+  const isPostgres = (read('postgres') ?? read('postgres-file')) !== undefined;
+  if (text === 'auto') return isPostgres ? 0 : 'auto';
+  const threads = readInteger('host-threads', text, { max: hostThreadsMax });
+  if (threads > 0 && isPostgres)
     throw new ConfigError('--host-threads is for SQLite: with PostgreSQL, run more nodes.');
   return threads;
 }

@@ -1,17 +1,14 @@
 import type { MessagePort, Transferable } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
-import { Histogram } from '../base/histogram.ts';
 import { Ledger } from '../base/ledger.ts';
 import type { Logger } from '../base/logger.ts';
 import { toErrorAnswer } from '../http/error-response.ts';
 import { emptyReport } from '../http/instance-request.ts';
 import type { Readiness } from '../http/request-context.ts';
 import type { InstanceRoute } from '../http/route.ts';
-import type { InstanceHost } from '../http/host/instance-host.ts';
 import { ErrorLog } from '../http/server/error-log.ts';
 import { routes } from '../http/server/routes.ts';
-import type { Metric, Sample } from '../logs/metric.ts';
 import type { Exposition } from '../logs/metrics.ts';
 import type { DataDirectory } from '../open-data-directory.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -22,15 +19,13 @@ import {
   type FromHost,
   fromErrorMessage,
   type HostSettings,
-  type MetricMessage,
   type ReportMessage,
   type RequestMessage,
-  type SampleMessage,
   type ToHost,
 } from './host-messages.ts';
 import { MessageRequest } from './message-request.ts';
 import { Placements } from './placements.ts';
-import type { OpenHost } from './open-host.ts';
+import type { PlacedHost } from './placed-host.ts';
 import { RequestClaims } from './request-claims.ts';
 
 /** How often changes of what is at fault are reported. */
@@ -43,10 +38,8 @@ export interface AnswerFrontParts {
 }
 
 interface Opened {
-  readonly running: OpenHost;
   readonly data: DataDirectory;
-  /** What serves requests: the host of `running`, which a test may have wrapped. */
-  readonly host: InstanceHost;
+  readonly host: PlacedHost;
 }
 
 const routesById: ReadonlyMap<string, InstanceRoute> = new Map(
@@ -128,7 +121,7 @@ export class AnswerFront {
         void this.#answerFrameAncestors(message);
         return;
       case 'place':
-        this.#place(message.ids);
+        this.#parts.host.place(message.ids);
         return;
       case 'metrics':
         void this.#answerMetrics(message.token);
@@ -161,15 +154,13 @@ export class AnswerFront {
     if (!this.#claims.take(token)) return;
     const route = routesById.get(message.route);
     assert(route !== undefined, 'the routes of both threads are the same');
-    const { data, host } = this.#parts;
+    const { host } = this.#parts;
     const request = new MessageRequest(message, {
       requestForm: (bytesMax, port) => this.post({ kind: 'form', token, bytesMax, port }, [port]),
       memory: this.#memory,
     });
     this.#running.set(token, request);
     try {
-      // It was made a moment ago.
-      if (data.directory.find(request.entry.id) === undefined) await data.directory.refresh();
       const answer = await host.serve(route, request);
       const { message: sent, transferred } = toAnswerMessage(request, answer);
       this.#answer({ token, report: this.#toReportMessage(request), answer: sent }, transferred);
@@ -237,64 +228,30 @@ export class AnswerFront {
     this.post({ kind: 'sites', token, sites: await this.#parts.host.frameAncestors(entry) });
   }
 
-  #place(ids: readonly string[]): void {
-    for (const id of ids) {
-      if (!this.placements.owns(id)) this.placements.add(id);
-      this.#parts.running.take(id);
-    }
-  }
-
   async #visit({ token, entry }: ToHost & { kind: 'visit' }): Promise<void> {
-    const loan = await this.#parts.data.instances.borrow(entry).catch((error: unknown) => {
-      this.#logger.warn('An instance could not be opened in the background.', { instance: entry.id, error });
-    });
-    loan?.release();
-    this.post({ kind: 'done', token, isDone: loan !== undefined });
+    this.post({ kind: 'done', token, isDone: await this.#parts.host.visit(entry) });
   }
 
-  /** Hands over an instance. Where that fails it stays here. */
   async #leave({ token, id }: ToHost & { kind: 'leave' }): Promise<void> {
-    this.placements.leave(id);
-    try {
-      await this.#parts.running.handOver(id);
-      this.placements.remove(id);
-      this.post({ kind: 'done', token, isDone: true });
-    } catch (error) {
-      this.#logger.error('An instance could not be moved.', { instance: id, error });
-      this.placements.add(id);
-      this.#parts.running.take(id);
-      this.post({ kind: 'done', token, isDone: false });
-    }
+    this.post({ kind: 'done', token, isDone: await this.#parts.host.leave(id) });
   }
 
   async #answerMetrics(token: number): Promise<void> {
-    const { metrics } = this.#parts.running;
-    await metrics.refresh();
-    this.post({ kind: 'counts', token, metrics: metrics.list.map(toMetricMessage) });
+    this.post({ kind: 'counts', token, metrics: await this.#parts.host.metrics() });
   }
 
   async #stopSending(): Promise<void> {
     this.#isStopping = true;
-    await this.#parts.running.stopSending();
+    await this.#parts.host.stopSending();
     this.post({ kind: 'stopped', what: 'sending' });
   }
 
   async #stop(): Promise<void> {
-    const { running, data } = this.#parts;
+    const { host, data } = this.#parts;
     clearInterval(this.#faultsTimer);
-    await running.stop();
+    await host.stop();
     await data.stop();
     this.#errors.flush();
     this.post({ kind: 'stopped', what: 'all' });
   }
-}
-
-function toMetricMessage({ name, help, type, samples }: Metric): MetricMessage {
-  return { name, help, type, samples: samples().map(toSampleMessage) };
-}
-
-function toSampleMessage({ labels, value }: Sample): SampleMessage {
-  if (!(value instanceof Histogram)) return { labels, value };
-  const { bounds, counts, sum } = value;
-  return { labels, value: { bounds, counts, sum } };
 }

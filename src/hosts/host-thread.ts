@@ -6,6 +6,7 @@ import type { Logger } from '../base/logger.ts';
 import { startThread } from '../base/thread.ts';
 import type { Answer } from '../http/answer.ts';
 import type { InstanceRequest } from '../http/instance-request.ts';
+import { clientAddress, type ClientTraces } from '../http/client-address.ts';
 import type { LoggedRequest } from '../http/host/log-request.ts';
 import type { InstanceRoute } from '../http/route.ts';
 import type { DueTimes } from '../instances/due-index.ts';
@@ -13,6 +14,7 @@ import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Exposition } from '../logs/metrics.ts';
 import type { Settings } from '../settings/settings.ts';
 import { faultAmong, type FaultyPlaces, type StorageFault } from '../storage/storage-health.ts';
+import type { HostMember } from './host-member.ts';
 import { closeAnswer, fromAnswerMessage } from './message-answers.ts';
 import {
   type AnswerMessage,
@@ -67,7 +69,7 @@ interface Waiting {
  * longer than a query may take, or when it ends, requests that it has not taken are refused, reads as well, and writes that it has taken
  * are answered with an unknown outcome. A thread that ended is started again.
  */
-export class HostThread {
+export class HostThread implements HostMember {
   readonly #options: HostThreadOptions;
   readonly #claims: RequestClaims;
   readonly #memory = RequestClaims.newMemory();
@@ -107,7 +109,6 @@ export class HostThread {
     return this.#placed.size;
   }
 
-  /** How many requests it has not answered. */
   get waitingCount(): number {
     return this.#waiting.size;
   }
@@ -123,12 +124,12 @@ export class HostThread {
     return this.#faulty && faultAmong(this.#faulty, instance);
   }
 
-  /** Which headers of proxies an instance trusts; undefined while that is not known here. */
-  trustedProxyOf(instanceId: string): Settings['trustedProxy'] | undefined {
-    return this.#trustedProxies.get(instanceId);
+  addressBefore(entry: InstanceEntry | null, traces: ClientTraces): Uint8Array {
+    const settings = entry === null ? undefined : this.#trustedProxies.get(entry.id);
+    if (settings === undefined) return traces.peer;
+    return clientAddress(traces, { proxies: this.#options.config.trustedProxies, settings });
   }
 
-  /** Makes it run these instances. */
   place(ids: readonly string[]): void {
     for (const id of ids) this.#placed.add(id);
     if (this.#isOpen) this.#post({ kind: 'place', ids });
@@ -166,7 +167,6 @@ export class HostThread {
     this.#post({ kind: 'refusal', ...message });
   }
 
-  /** Makes it hand over an instance. Returns false where it cannot: then it goes on to run it. */
   async leave(id: string): Promise<boolean> {
     const reply = await this.#ask({ kind: 'leave', id });
     const hasLeft = reply?.kind === 'done' && reply.isDone;
@@ -174,7 +174,6 @@ export class HostThread {
     return hasLeft;
   }
 
-  /** Opens an instance. Returns whether it could. */
   async visit(entry: InstanceEntry): Promise<boolean> {
     const reply = await this.#ask({ kind: 'visit', entry });
     return reply?.kind === 'done' && reply.isDone;
@@ -186,7 +185,6 @@ export class HostThread {
     return reply?.kind === 'sites' ? reply.sites : [];
   }
 
-  /** Returns what it counts; nothing while it cannot answer. */
   async metrics(): Promise<readonly MetricMessage[]> {
     const reply = await this.#ask({ kind: 'metrics' });
     return reply?.kind === 'counts' ? reply.metrics : [];
@@ -208,7 +206,6 @@ export class HostThread {
     return token;
   }
 
-  /** Ends realtime connections and webhooks; see `OpenHost`. */
   async stopSending(): Promise<void> {
     if (this.#isOpen) await this.#stop('sending');
   }

@@ -1,5 +1,7 @@
+import { availableParallelism } from 'node:os';
 import { ForwardClock, systemClock } from '../base/clock.ts';
 import { openFilesMax } from '../base/process.ts';
+import type { LongTurn } from '../base/turn-meter.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Config } from '../config/config.ts';
 import { Scheduler } from '../dispatch/scheduler.ts';
@@ -10,6 +12,9 @@ import type { Exposition } from '../logs/metrics.ts';
 import type { DataDirectory } from '../open-data-directory.ts';
 import { dueIfUnknown } from '../start-due-work.ts';
 import { HostPool, type ThreadParts } from './host-pool.ts';
+import { type HostOptions, type HostParts, openHost } from './open-host.ts';
+import { PlacedHost } from './placed-host.ts';
+import type { Placements } from './placements.ts';
 import { PoolMetrics } from './pool-metrics.ts';
 import type { RunningHosts } from './running-hosts.ts';
 
@@ -17,31 +22,59 @@ export interface PoolOptions extends ThreadParts {
   readonly config: Config;
   readonly data: DataDirectory;
   readonly logger: Logger;
+  /** What runs instances in this thread until a second one is used; without it, threads do so from the beginning. */
+  readonly own?: OwnHostParts | undefined;
   /** Writes the metrics of the whole process. */
   readonly write: () => Promise<Exposition>;
+}
+
+/** Of a host in this thread. */
+export interface OwnHostParts {
+  readonly parts: HostParts;
+  /** Those of `data`. */
+  readonly placements: Placements;
+  readonly readiness: HostOptions['readiness'];
 }
 
 /** The longest delay of the timer; a later time is looked at again when it ends. */
 const timerMsMax = 60_000;
 
 /**
- * Starts threads that run the instances. `data` stays open here for the directory of instances and the state of the disk; what is written by
- * it is written as by a command.
+ * Starts what runs the instances. `data` stays open here for the directory of instances and the state of the disk; what is written by it is
+ * written as by a command once threads run the instances.
  */
-export async function openPool({ data, ...options }: PoolOptions): Promise<RunningHosts> {
+export async function openPool({ data, own: ownParts, ...options }: PoolOptions): Promise<RunningHosts> {
   const { config, logger } = options;
+  const onClosed = (id: string, times: DueTimes): void => due.noteClosed(id, times);
+  const onLongTurn = (turn: LongTurn): void => pool.noteLongTurn(turn);
+  const running =
+    ownParts &&
+    (await openHost({
+      ...options,
+      ...ownParts,
+      data,
+      ownership: ownParts.placements,
+      metrics: options,
+      onClosed,
+      onLongTurn,
+    }));
+  let announcements: { stop(): Promise<void> } | undefined;
   const pool = new HostPool({
     ...options,
-    threads: config.hostThreads,
+    threads: threadsOf(config),
+    own:
+      running &&
+      ownParts &&
+      new PlacedHost({ running, host: running.host, data, logger, placements: ownParts.placements }),
     memoryBytes: config.answerMemoryBytes,
     slotsMax: Math.min(config.webhookSlots, Math.floor(openFilesMax() / 4)),
-    onClosed: (id, times) => due.noteClosed(id, times),
+    onClosed,
+    // What this thread itself writes, such as the first superuser, is to threads as what a command writes.
+    onThreads: () => (announcements = announceCommits(data.home.control, data.wakeUp)),
   });
   const due = new PoolWork(pool, data, logger);
-  await pool.opened();
+  await pool.open();
   const metrics = await PoolMetrics.open(() => pool.metrics());
-  // What this thread itself writes, such as the first superuser, is to the hosts as what a command writes.
-  const announcements = announceCommits(data.home.control, data.wakeUp);
   let watch: { stop(): Promise<void> } | undefined;
   return {
     host: pool,
@@ -49,10 +82,7 @@ export async function openPool({ data, ...options }: PoolOptions): Promise<Runni
     faultOf: (instance) => pool.faultOf(instance),
     start: async () => {
       data.home.reserve?.start();
-      data.directory.watch((error) =>
-        logger.error('The directory of instances could not be read.', { error }),
-      );
-      data.instances.startSweeping();
+      await (running ?? frontAlone(data, logger)).start();
       watch = await watchCommits(
         data.home.control,
         (id) => pool.wake(id),
@@ -66,11 +96,32 @@ export async function openPool({ data, ...options }: PoolOptions): Promise<Runni
     },
     stop: async () => {
       await watch?.stop();
-      await announcements.stop();
+      await announcements?.stop();
       await pool.stop();
     },
   };
 }
+
+/** What this thread does with the data where threads run all instances. */
+function frontAlone(data: DataDirectory, logger: Logger): Pick<RunningHosts, 'start'> {
+  return {
+    start: async () => {
+      data.directory.watch((error) =>
+        logger.error('The directory of instances could not be read.', { error }),
+      );
+      data.instances.startSweeping();
+    },
+  };
+}
+
+/** As many threads as processors: each can work at any time. On one, two still keep half of the instances from waiting for the others. */
+function threadsOf({ hostThreads }: Config): number {
+  if (hostThreads !== 'auto') return hostThreads;
+  return Math.min(Math.max(availableParallelism(), threadsMin), threadsMax);
+}
+
+const threadsMin = 2;
+const threadsMax = 8;
 
 /** Wakes instances of a pool that are not open when something is due in them. */
 class PoolWork {

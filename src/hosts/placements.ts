@@ -8,6 +8,11 @@ export class Placements implements Ownership {
   readonly #leaving = new Set<string>();
   #epoch = 0;
 
+  /** How many there are, with those that are leaving. */
+  get count(): number {
+    return this.#epochs.size;
+  }
+
   add(instanceId: string): void {
     this.#leaving.delete(instanceId);
     this.#epoch += 1;

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Quarantine } from './quarantine.ts';
 
-function open(t: TestContext): {
+function open(
+  t: TestContext,
+  isAlone = () => false,
+): {
   readonly quarantine: Quarantine;
   readonly clock: { move(ms: number): void };
   readonly moves: string[];
@@ -12,7 +15,10 @@ function open(t: TestContext): {
   const moves: string[] = [];
   const quarantine = new Quarantine({
     clock,
-    isolate: (id) => moves.push(`${id} apart`),
+    isolate: (id) => {
+      moves.push(`${id} ${isAlone() ? 'alone' : 'apart'}`);
+      return !isAlone();
+    },
     readmit: (id) => moves.push(`${id} back`),
   });
   t.after(() => quarantine.stop());
@@ -57,4 +63,15 @@ test('an instance that goes on apart from the others stays there', (t) => {
   clock.move(6 * 60_000);
   quarantine.look();
   assert.deepEqual(moves, ['a apart']);
+});
+
+test('an instance that was left where it is, as it was alone, is moved apart when it goes on beside others', (t) => {
+  let isAlone = true;
+  const { quarantine, moves } = open(t, () => isAlone);
+  for (let turn = 0; turn < 10; turn += 1) quarantine.note('a');
+  assert.deepEqual(quarantine.instances, []);
+  isAlone = false;
+  for (let turn = 0; turn < 10; turn += 1) quarantine.note('a');
+  assert.deepEqual(moves, ['a alone', 'a apart']);
+  assert.deepEqual(quarantine.instances, ['a']);
 });

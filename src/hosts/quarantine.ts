@@ -10,8 +10,8 @@ const lookMs = 5_000;
 
 /** What a pool does. */
 export interface QuarantineOptions {
-  /** Runs an instance apart. Does nothing where that would help nobody. */
-  isolate(instanceId: string): void;
+  /** Runs an instance apart. Returns false, and does nothing, where that would help nobody. */
+  isolate(instanceId: string): boolean;
   /** Runs an instance among the others again. */
   readmit(instanceId: string): void;
   readonly clock: Pick<Clock, 'monotonic'>;
@@ -47,10 +47,9 @@ export class Quarantine {
     this.#turns.set(instanceId, turns);
     if (turns.length < turnsMin) return;
     this.#turns.delete(instanceId);
-    const isApart = this.#apart.has(instanceId);
     // One that goes on stays apart for longer.
-    this.#apart.set(instanceId, nowMs + apartMs);
-    if (!isApart) this.#options.isolate(instanceId);
+    if (this.#apart.has(instanceId) || this.#options.isolate(instanceId))
+      this.#apart.set(instanceId, nowMs + apartMs);
   }
 
   stop(): void {

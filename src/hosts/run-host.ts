@@ -5,6 +5,7 @@ import { messageOf, openDataDirectory } from '../open-data-directory.ts';
 import { AnswerFront } from './answer-front.ts';
 import type { HostSettings, ToHost } from './host-messages.ts';
 import { openHost } from './open-host.ts';
+import { PlacedHost } from './placed-host.ts';
 
 /** How often it shows that it turns. */
 const beatMs = 50;
@@ -26,25 +27,26 @@ export async function runHost(
   const beats = new Int32Array(settings.beats);
   setInterval(() => Atomics.add(beats, 0, 1), beatMs);
   try {
-    const { placements: ownership } = front;
+    const { placements } = front;
     const data = await openDataDirectory(config, {
       logger,
       role: 'host',
-      isPlaced: (id) => ownership.owns(id),
+      isPlaced: (id) => placements.owns(id),
     });
     const running = await openHost({
       config: { ...config, webhookSlots: settings.slotsMax },
       parts: {},
       data,
       logger,
-      ownership,
+      ownership: placements,
       onClosed: (id, times) => front.post({ kind: 'closed', id, times }),
       onLongTurn: (turn) => front.post({ kind: 'longTurn', turn }),
       readiness: () => front.readiness,
       metrics: front,
     });
     await running.start();
-    front.open({ running, data, host: wrapHost(running.host) });
+    const host = new PlacedHost({ running, host: wrapHost(running.host), data, placements, logger });
+    front.open({ data, host });
     // Only host-thread.ts holds the other end.
     port.on('message', (message: ToHost) => front.receive(message));
     front.post({ kind: 'ready' });

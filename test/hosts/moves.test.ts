@@ -80,10 +80,10 @@ test('an instance whose turns take long is named in the log and run apart, and i
   assert.equal((await stage.request('/i/shop/api/collections', { token })).status, 200);
   for (let turn = 0; turn < 12; turn += 1) await stage.fault('after work 150');
   const pool = poolOf(stage);
-  assert.deepEqual(pool.isolated, [idOf(stage, 'default')]);
   await eventually('it is moved', () =>
     stage.log.some(({ message }) => message.startsWith('An instance is run apart')),
   );
+  assert.deepEqual(pool.isolated, [idOf(stage, 'default')]);
   assert.equal((await stage.request(posts)).status, 200);
   assert.equal((await stage.request('/i/shop/api/collections', { token })).status, 200);
   const { text } = await stage.request('/metrics', { token: true });

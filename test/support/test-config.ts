@@ -8,6 +8,9 @@ export const testEngine = process.env['CHANCERY_TEST_ENGINE'] === 'postgres' ? '
 /** True in a run of `npm run generate`: tests then write the files that they compare with otherwise. */
 export const isGenerating = process.env['CHANCERY_GENERATE'] === '1';
 
+/** Tests look into instances, whose parts they replace: they are run in the thread of the test. */
+const oneThread = { 'host-threads': '0' };
+
 /** Any key would do, as long as it is the same for the same data. */
 export const masterKey = '0056e30c23e3d6d1d258f141e4d8b44df26abf8475fec988b58013ec98633d94';
 
@@ -17,7 +20,7 @@ export async function testConfig(data: string, flags: Flags = {}): Promise<Confi
   // A machine that is slow for a moment must not time out a test's query.
   const patient = { 'query-timeout': '30' };
   return readConfig(
-    { data, port: '0', dev: true, ...patient, ...place, ...flags },
+    { data, port: '0', dev: true, ...patient, ...oneThread, ...place, ...flags },
     { CHANCERY_KEY: masterKey },
   );
 }
