@@ -24,10 +24,10 @@ export const upgradeMutants: readonly Mutant[] = [
     tests: ['test/process/upgrade.test.ts'],
   },
   {
-    name: 'an upgrade is not begun without room for copies of all instances',
+    name: 'a copy is not begun without room for it',
     file: 'src/storage/sqlite/upgrade-copies.ts',
-    from: 'if (bytes <= bavail * bsize) return;',
-    to: 'if (bytes > 0) return;',
+    from: 'await requireRoom(path);',
+    to: 'void requireRoom;',
     tests: ['src/storage/sqlite/upgrade-copies.test.ts'],
   },
   {

@@ -42,8 +42,7 @@ export interface SqliteHomeOptions {
 export async function openSqliteHome(directory: string, options: SqliteHomeOptions): Promise<DataHome> {
   const { queryTimeoutMs, onLoss, onNotice } = options;
   const steps = { control: controlMigrations.length, instance: instanceMigrations.length };
-  const copies = new UpgradeCopies(directory, { copiesMax: options.upgradeCopiesMax, steps });
-  await copies.requireRoom();
+  const copies = new UpgradeCopies({ copiesMax: options.upgradeCopiesMax, steps });
   const readers = new ReaderPool();
   const writers = new WriterThreads();
   const searched = { queryTimeoutMs, readers };

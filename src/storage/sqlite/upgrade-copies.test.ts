@@ -75,8 +75,8 @@ function copiesIn(path: string): readonly string[] {
   return names.filter((name) => name.includes('-schema-') && !/-(?:wal|shm)$/.test(name)).toSorted();
 }
 
-function copiesOf({ path }: Pick<Directory, 'path'>, copiesMax = 1): UpgradeCopies {
-  return new UpgradeCopies(path, { copiesMax, steps: newer });
+function makeCopies(copiesMax = 1): UpgradeCopies {
+  return new UpgradeCopies({ copiesMax, steps: newer });
 }
 
 test('a file is copied with what is still in its log, and nothing else is changed', async (t) => {
@@ -87,7 +87,7 @@ test('a file is copied with what is still in its log, and nothing else is change
   open.exec("INSERT INTO post VALUES ('still in the log')");
   chmodSync(instances[1], 0o600);
   const before = [control, ...instances].map((file) => readFileSync(file));
-  const copies = copiesOf(directory);
+  const copies = makeCopies();
   for (const [file, steps] of [
     [control, 1],
     [instances[0], 3],
@@ -114,7 +114,7 @@ test('a failed copy leaves nothing, and reports the remedy', async (t) => {
   const [, second] = directory.instances;
   // It would have to be made in a folder that does not exist.
   symlinkSync(join(directory.path, 'no/such/folder'), `${second}-schema-2-${process.pid}.new`);
-  await assert.rejects(copiesOf(directory).copy(second, 2), {
+  await assert.rejects(makeCopies().copy(second, 2), {
     explanation:
       `${second} is of an older version, and stays as it is, as the copy that is kept before an upgrade cannot be made: ` +
       'unable to open database file. Make room, or start with --keep-upgrade-copies 0 if you have a backup.',
@@ -122,29 +122,28 @@ test('a failed copy leaves nothing, and reports the remedy', async (t) => {
   assert.deepEqual(copiesIn(directory.path), []);
 });
 
-test('a version that finds no room for copies of all instances does not begin to upgrade them', async (t) => {
+test('a file that finds no room for its copy stays as it is, and another one is copied', async (t) => {
   const directory = makeDirectory(t);
-  const [older] = directory.instances;
-  await copiesOf(directory).requireRoom();
-  writeFileSync(`${older}-wal`, '');
+  const [large, other] = directory.instances;
+  const before = readFileSync(large);
+  writeFileSync(`${large}-wal`, '');
   // Takes no room itself, and holds nothing that SQLite would read.
-  truncateSync(`${older}-wal`, 2 ** 50);
-  const refusal = { explanation: /: 1125899906\.\d MB are needed, and \d+\.\d MB are free\. Make room/ };
-  await assert.rejects(copiesOf(directory).requireRoom(), refusal);
-  await copiesOf(directory, 0).requireRoom();
-  await copiesOf({ path: temporaryFolder(t) }).requireRoom();
-  setChecked(directory, `1 ${newer.instance - 1}`);
-  await assert.rejects(copiesOf(directory).requireRoom(), refusal);
-  // Only control.db is older.
-  setChecked(directory, `1 ${newer.instance}`);
-  await copiesOf(directory).requireRoom();
+  truncateSync(`${large}-wal`, 2 ** 50);
+  const copies = makeCopies();
+  await assert.rejects(copies.copy(large, 3), {
+    explanation:
+      /data\.db is of an older version, and stays as it is, .*: 1125899906\.\d MB are needed and 67\.1 MB beside them, and \d+\.\d MB are free\. Make room/,
+  });
+  await copies.copy(other, 2);
+  assert.deepEqual(copiesIn(directory.path), ['instances/b/data.db-schema-2']);
+  assert.deepEqual(readFileSync(large), before);
+  rmSync(`${large}-wal`);
+  await copies.copy(large, 3);
+  assert.deepEqual(copiesIn(directory.path), [
+    'instances/a/data.db-schema-3',
+    'instances/b/data.db-schema-2',
+  ]);
 });
-
-function setChecked({ control }: Directory, version: string): void {
-  const database = new DatabaseSync(control);
-  database.prepare(`INSERT OR REPLACE INTO "$setting" VALUES ('upgrade_checked', ?)`).run(version);
-  database.close();
-}
 
 test('a version lists all instances once, to open each', async (t) => {
   const directory = makeDirectory(t);
@@ -157,12 +156,12 @@ test('a version lists all instances once, to open each', async (t) => {
   });
   const listed = async (): Promise<readonly unknown[]> =>
     (await control.tuples(sql`SELECT instance FROM "$upgrade" ORDER BY instance`)).flat();
-  await copiesOf(directory).beginUpgrade(control);
+  await makeCopies().beginUpgrade(control);
   assert.deepEqual(await listed(), ['a', 'b']);
   await control.write((tx) => tx.run(sql`DELETE FROM "$upgrade" WHERE instance = 'a'`));
-  await copiesOf(directory).beginUpgrade(control);
+  await makeCopies().beginUpgrade(control);
   assert.deepEqual(await listed(), ['b']);
-  const later = new UpgradeCopies(directory.path, {
+  const later = new UpgradeCopies({
     copiesMax: 1,
     steps: { ...newer, instance: newer.instance + 1 },
   });
@@ -172,7 +171,7 @@ test('a version lists all instances once, to open each', async (t) => {
 
 test('with --keep-upgrade-copies 0 no copy is made', async (t) => {
   const directory = makeDirectory(t);
-  const copies = copiesOf(directory, 0);
+  const copies = makeCopies(0);
   await copies.copy(directory.instances[0], 3);
   assert.deepEqual(copiesIn(directory.path), []);
 });
@@ -188,7 +187,7 @@ test('the newest copies of a file are kept, whatever their schema', async (t) =>
   ] as const) {
     rmSync(file);
     makeFile(file, steps);
-    await copiesOf(directory, copiesMax).copy(file, steps);
+    await makeCopies(copiesMax).copy(file, steps);
     assert.deepEqual(
       copiesIn(directory.path),
       kept.map((number) => `instances/a/data.db-schema-${number}`),
@@ -203,7 +202,7 @@ test('what a process has left unfinished that died is removed, and nothing of on
   const parent = process.ppid;
   for (const pid of [dead, parent]) writeFileSync(`${file}-schema-3-${pid}.new`, '');
   writeFileSync(`${file}-schema-3-${dead}.new-journal`, '');
-  await copiesOf(directory).copy(file, 3);
+  await makeCopies().copy(file, 3);
   assert.deepEqual(copiesIn(directory.path), [
     'instances/a/data.db-schema-3',
     `instances/a/data.db-schema-3-${parent}.new`,
@@ -213,7 +212,7 @@ test('what a process has left unfinished that died is removed, and nothing of on
 test('a file that another process has upgraded meanwhile is no copy of what it was', async (t) => {
   const directory = makeDirectory(t);
   const [file] = directory.instances;
-  const copies = copiesOf(directory);
+  const copies = makeCopies();
   // It had two steps when this process looked.
   await copies.copy(file, 2);
   assert.deepEqual(copiesIn(directory.path), []);

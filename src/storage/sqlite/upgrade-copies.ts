@@ -15,7 +15,7 @@ import { sqliteCode, unavailableSeconds, unavailableText } from '../engine-error
  *
  * A file that is older is copied when it is opened: `control.db` at the start, that of an instance when it is first used, or in turn
  * (instances/instance-visits.ts). There may be thousands: only the file itself says whether it is older, so `control.db` records the version
- * for which all instances are to be opened, and whether there was room for the copies is checked once.
+ * for which all instances are to be opened. Each copy must find room for itself: one that finds none keeps its instance closed, and no other.
  */
 export interface UpgradeCopyOptions {
   /** How many copies of each file are kept, the newest; with 0 none is made. */
@@ -34,44 +34,27 @@ interface OlderFile {
 const pagesAtOnce = 10_000;
 const busyTimeoutMs = 5_000;
 
+/** What a copy leaves free, so that thousands of them do not fill the disk: one part of so many of a small one. */
+const spareBytesMax = 64 * 1024 ** 2;
+const spareParts = 8;
+
 /** The setting of `control.db` that holds the version for which all instances are opened once. */
 const checkedSetting = 'upgrade_checked';
 
 export class UpgradeCopies {
-  readonly #directory: string;
   readonly #options: UpgradeCopyOptions;
   readonly #copied = new Set<string>();
 
-  constructor(directory: string, options: UpgradeCopyOptions) {
-    this.#directory = directory;
+  constructor(options: UpgradeCopyOptions) {
     this.#options = options;
   }
 
-  /** Throws AppError when this version has not opened the instances yet, and the disk has no room for copies of them. */
-  async requireRoom(): Promise<void> {
-    const control = join(this.#directory, 'control.db');
-    const { copiesMax, steps } = this.#options;
-    if (copiesMax === 0 || (readFrom(control, stepsOf) ?? 0) === 0) return;
-    const [, instanceSteps] = readFrom(control, checkedOf)?.split(' ') ?? [];
-    if (instanceSteps === String(steps.instance)) return;
-    const instances = join(this.#directory, 'instances');
-    const folders = existsSync(instances) ? await readdir(instances) : [];
-    const files = folders.map((folder) => join(instances, folder, 'data.db'));
-    const sizes = await Promise.all(files.flatMap((path) => [sizeOf(path), sizeOf(`${path}-wal`)]));
-    const bytes = sizes.reduce((sum, size) => sum + size, 0);
-    const { bavail, bsize } = await statfs(this.#directory);
-    if (bytes <= bavail * bsize) return;
-    throw refusal(
-      this.#directory,
-      `${megabytes(bytes)} are needed, and ${megabytes(bavail * bsize)} are free`,
-    );
-  }
-
-  /** Copies a file that is about to be changed, unless this process has done so. Throws AppError. */
+  /** Copies a file that is about to be changed, unless this process has done so. Throws AppError, as where it finds no room. */
   async copy(path: string, steps: number): Promise<void> {
     if (this.#options.copiesMax === 0 || this.#copied.has(path)) return;
     const file = { path, steps };
     await removeUnfinished(path);
+    await requireRoom(path);
     const unfinished = `${copyOf(file)}-${process.pid}.new`;
     try {
       await copyFile(file, unfinished);
@@ -108,6 +91,19 @@ export class UpgradeCopies {
     }
     this.#copied.add(file.path);
   }
+}
+
+/** Throws AppError where a copy would take the room that other files need to grow. */
+async function requireRoom(path: string): Promise<void> {
+  const needed = (await sizeOf(path)) + (await sizeOf(`${path}-wal`));
+  const { bavail, bsize, blocks } = await statfs(dirname(path));
+  const free = bavail * bsize;
+  const spare = Math.min(spareBytesMax, Math.floor((blocks * bsize) / spareParts));
+  if (needed + spare <= free) return;
+  throw refusal(
+    path,
+    `${megabytes(needed)} are needed and ${megabytes(spare)} beside them, and ${megabytes(free)} are free`,
+  );
 }
 
 /** Throws AppError when the copy cannot be made. */
@@ -185,12 +181,6 @@ function readFrom<Value>(path: string, read: (database: DatabaseSync) => Value):
 function stepsOf(database: DatabaseSync): number {
   if (!hasTable(database, '$migration')) return 0;
   return Number(database.prepare('SELECT count(*) AS steps FROM "$migration"').get()?.['steps']);
-}
-
-function checkedOf(database: DatabaseSync): string | undefined {
-  if (!hasTable(database, '$setting')) return undefined;
-  const row = database.prepare('SELECT value FROM "$setting" WHERE name = ?').get(checkedSetting);
-  return row === undefined ? undefined : String(row['value']);
 }
 
 function hasTable(database: DatabaseSync, name: string): boolean {
