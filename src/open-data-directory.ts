@@ -76,9 +76,7 @@ export interface DataDirectory {
   /** Removes files once it is started. */
   readonly fileSweeper: FileSweeper;
   readonly removals: RemovalRunner;
-  /** How many instances this version has not opened yet, and therefore not upgraded. */
-  readonly upgradesLeft: number;
-  /** The same for the operator; undefined where there are none. */
+  /** How many instances this version has still to upgrade, for the operator; undefined where there are none. */
   readonly upgradeWarning: string | undefined;
   /** Begins the work of a server in the background. */
   start(delivering: DeliveringWork): Promise<void>;
@@ -169,7 +167,7 @@ function notedHere(
 
 /** Adds how the work of a server begins, and how everything ends. */
 function withLife(
-  data: Omit<DataDirectory, 'upgradesLeft' | 'upgradeWarning' | 'start' | 'stop'>,
+  data: Omit<DataDirectory, 'upgradeWarning' | 'start' | 'stop'>,
   {
     index,
     stopRequests,
@@ -185,11 +183,8 @@ function withLife(
   let work: DueWork | undefined;
   return {
     ...data,
-    get upgradesLeft() {
-      return work?.visits.upgradesLeft ?? 0;
-    },
     get upgradeWarning() {
-      const left = work?.visits.upgradesLeft ?? 0;
+      const left = directory.upgradesLeft;
       return left === 0 ? undefined : `Instances that this version has still to upgrade: ${left}.`;
     },
     start: async (delivering) => {

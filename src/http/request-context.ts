@@ -68,7 +68,7 @@ export interface Services {
 }
 
 /** A request as the handler of a route sees it. */
-export class ServiceContext<Parts = Pick<Services, 'readiness'>> {
+export class ServiceContext<Parts = Pick<Services, 'readiness' | 'directory'>> {
   readonly services: Parts;
   readonly query: QueryReader;
   /** The instance that the request addresses, whether or not the route is about it; undefined where it addresses none. */

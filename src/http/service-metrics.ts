@@ -88,6 +88,14 @@ export class ServiceMetrics {
         { name: 'chancery_instances', type: 'gauge', help: 'Instances that there are.' },
         () => directory.all().length,
       ),
+      single(
+        {
+          name: 'chancery_instances_to_upgrade',
+          type: 'gauge',
+          help: 'Instances that this version has not opened yet.',
+        },
+        () => directory.upgradesLeft,
+      ),
       {
         name: 'chancery_instance_requests_total',
         type: 'counter',

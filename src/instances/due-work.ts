@@ -11,7 +11,7 @@ const commandIntervalMs = 1_000;
 
 export interface DueWorkOptions {
   readonly index: DueIndex;
-  readonly directory: Pick<InstanceDirectory, 'all' | 'find'>;
+  readonly directory: Pick<InstanceDirectory, 'all' | 'find' | 'upgradesLeft'>;
   readonly instances: VisitedInstances;
   /** Called with the time (milliseconds since 1970) at which webhooks of an instance are due. */
   readonly onWebhooks: (instanceId: string, due: number) => void;

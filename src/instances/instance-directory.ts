@@ -28,6 +28,8 @@ const HOST = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[
 
 /** All instances, in memory. Kept in step with control.db, which the command line changes while a server runs. */
 export class InstanceDirectory {
+  /** How many instances this version has not opened yet, and therefore not upgraded. Known where they are visited (instance-visits.ts). */
+  upgradesLeft = 0;
   readonly #database: Database;
   readonly #home: DataHome;
   readonly #clock: Clock;

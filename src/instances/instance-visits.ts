@@ -28,7 +28,7 @@ export interface VisitedInstances {
 
 export interface InstanceVisitsOptions {
   readonly index: Pick<DueIndex, 'countUpgrades' | 'nextUpgrades' | 'noteUpgraded'>;
-  readonly directory: Pick<InstanceDirectory, 'all' | 'find'>;
+  readonly directory: Pick<InstanceDirectory, 'all' | 'find' | 'upgradesLeft'>;
   readonly instances: VisitedInstances;
   /** Called for an instance that is open: something may be due in it. */
   readonly onVisit: (instanceId: string) => void;
@@ -42,8 +42,6 @@ export interface InstanceVisitsOptions {
  * once a day each that is closed, in case the index has missed something.
  */
 export class InstanceVisits {
-  /** How many instances this version has not opened yet. */
-  upgradesLeft = 0;
   readonly #options: InstanceVisitsOptions;
   readonly #ended = new AbortController();
   #running: Promise<void> = Promise.resolve();
@@ -55,7 +53,8 @@ export class InstanceVisits {
   }
 
   async start(): Promise<void> {
-    this.upgradesLeft = await this.#options.index.countUpgrades();
+    const { directory, index } = this.#options;
+    directory.upgradesLeft = await index.countUpgrades();
     this.#running = this.#run();
   }
 
@@ -94,12 +93,12 @@ export class InstanceVisits {
   }
 
   async #upgradeAll(): Promise<void> {
-    const { index, logger, clock } = this.#options;
-    if (this.upgradesLeft === 0) return;
+    const { index, directory, logger, clock } = this.#options;
+    if (directory.upgradesLeft === 0) return;
     logger.info(
       'Instances of an older version are upgraded: each when it is first opened, and all in turn.',
       {
-        instances: this.upgradesLeft,
+        instances: directory.upgradesLeft,
       },
     );
     const startMs = clock.monotonic();
@@ -112,7 +111,7 @@ export class InstanceVisits {
         else failed += 1;
       }
       await index.noteUpgraded(upgraded);
-      this.upgradesLeft -= upgraded.length;
+      directory.upgradesLeft -= upgraded.length;
       ids = await index.nextUpgrades(ids.at(-1) ?? '');
     }
     this.#closeLast();

@@ -11,6 +11,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import type { Logger } from '../../src/base/logger.ts';
 import { DueIndex } from '../../src/instances/due-index.ts';
 import { DueWork } from '../../src/instances/due-work.ts';
+import type { InstanceDirectory } from '../../src/instances/instance-directory.ts';
 import { InstanceVisits } from '../../src/instances/instance-visits.ts';
 import { type DataDirectory, openDataDirectory } from '../../src/open-data-directory.ts';
 import { startDueWork } from '../../src/start-due-work.ts';
@@ -329,7 +330,7 @@ async function visit(
   t: TestContext,
   { data }: TestService,
 ): Promise<{
-  readonly visits: InstanceVisits;
+  readonly directory: InstanceDirectory;
   readonly visited: string[];
   readonly log: string[];
   readonly openMost: () => number;
@@ -358,7 +359,7 @@ async function visit(
     await opened.stop();
   });
   await visits.start();
-  return { visits, visited, log, openMost: () => openMost };
+  return { directory, visited, log, openMost: () => openMost };
 }
 
 const performanceClock = { monotonic: () => performance.now() };
@@ -384,11 +385,11 @@ test('an upgrade opens each instance once, and the next start tries again what i
   const file = join(service.data, 'instances', id, 'data.db');
   rmSync(`${file}-mark`, { force: true });
   truncateSync(file);
-  const { visits, visited, log } = await visit(t, service);
+  const { directory, visited, log } = await visit(t, service);
   await eventually('all were tried', () =>
     log.some((text) => text.startsWith('Some instances could not be upgraded')),
   );
   assert.deepEqual(visited.slice(0, 3).toSorted(), ['default', 'one', 'three']);
-  assert.equal(visits.upgradesLeft, 1);
+  assert.equal(directory.upgradesLeft, 1);
   assert.deepEqual(readRows(service.data, 'SELECT instance FROM "$upgrade"'), [{ instance: id }]);
 });

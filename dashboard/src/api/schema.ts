@@ -89,7 +89,7 @@ export interface Schemas {
   TestMail: { readonly email: string; readonly template: "verification" | "password-reset" | "email-change" | "otp" | "login-alert"; readonly collection?: string };
   Mail: { readonly created: string; readonly from: { readonly name: string; readonly address: string }; readonly to: string; readonly subject: string; readonly html: string; readonly result: "sent" | "kept" | "failed"; readonly reason: string };
   MailList: { readonly items: readonly (Schemas['Mail'])[]; readonly page: number; readonly perPage: number; readonly totalItems: number; readonly totalPages: number };
-  Health: { readonly code: number; readonly message: string; readonly data: { readonly reason?: "stopping" | "outdated" | "upgrade" | "disk" | "damage" | "unavailable"; readonly engine?: "sqlite" | "postgres"; readonly version?: string; readonly instanceId?: string; readonly oldestUndeliveredSeconds?: number; readonly exhaustedLastDay?: number; readonly realIP?: string; readonly possibleProxyHeader?: string; readonly warnings?: readonly (string)[] } };
+  Health: { readonly code: number; readonly message: string; readonly data: { readonly reason?: "stopping" | "outdated" | "upgrade" | "disk" | "damage" | "unavailable"; readonly upgradesLeft?: number; readonly engine?: "sqlite" | "postgres"; readonly version?: string; readonly instanceId?: string; readonly oldestUndeliveredSeconds?: number; readonly exhaustedLastDay?: number; readonly realIP?: string; readonly possibleProxyHeader?: string; readonly warnings?: readonly (string)[] } };
 }
 
 export interface Operations {

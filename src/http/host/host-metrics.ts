@@ -17,7 +17,6 @@ export interface HostMetricSources {
     readonly home: Pick<DataHome, 'counts' | 'health'>;
     readonly instances: OpenInstances;
     readonly wakeUp: WakeUp;
-    readonly upgradesLeft: number;
   };
   readonly meter?: TurnMeter;
   readonly dispatcher: Dispatcher;
@@ -64,14 +63,6 @@ export class HostMetrics {
       single(
         { name: 'chancery_instances_open', type: 'gauge', help: 'Instances whose files are open.' },
         () => instances.openCount,
-      ),
-      single(
-        {
-          name: 'chancery_instances_to_upgrade',
-          type: 'gauge',
-          help: 'Instances that this version has not opened yet.',
-        },
-        () => data.upgradesLeft,
       ),
       {
         name: 'chancery_instance_backlog',

@@ -58,7 +58,8 @@ export const healthRoutes = [
     handle: (context) => {
       const readiness = context.services.readiness(context.instanceId);
       const status = readiness === 'ready' ? 200 : 503;
-      const data = status === 200 ? {} : { reason: readiness };
+      const { upgradesLeft } = context.services.directory;
+      const data = status === 503 ? { reason: readiness } : upgradesLeft > 0 ? { upgradesLeft } : {};
       const json = JSON.stringify({ code: status, message: readinessMessages[readiness], data });
       return context.answer(json, { status, ...(status === 503 && { headers: { 'retry-after': '1' } }) });
     },
@@ -111,6 +112,12 @@ export const healthSchemas: Readonly<Record<string, Schema>> = {
           enum: ['stopping', 'outdated', 'upgrade', ...storageFaults],
           description: 'Why the service is not ready.',
         },
+        upgradesLeft: {
+          type: 'integer',
+          minimum: 1,
+          description:
+            'How many instances this version has still to upgrade; absent if there are none. They are upgraded while the service is ready.',
+        },
         engine: { enum: ['sqlite', 'postgres'] },
         version: { type: 'string' },
         instanceId: { type: 'string' },
@@ -138,6 +145,7 @@ export const healthSchemas: Readonly<Record<string, Schema>> = {
       },
       [
         'reason',
+        'upgradesLeft',
         'engine',
         'version',
         'instanceId',

@@ -10,11 +10,16 @@ import { sendAnswer } from './send-answer.ts';
 
 export interface Serving {
   readonly readiness: Services['readiness'];
+  readonly directory: Services['directory'];
   readonly host: InstanceHost;
 }
 
 /** Serves a route under all of its paths. */
-export function serveRoute(app: FastifyInstance, { readiness, host }: Serving, route: Route): void {
+export function serveRoute(
+  app: FastifyInstance,
+  { readiness, directory, host }: Serving,
+  route: Route,
+): void {
   const { method, paths } = route;
   const counts = app.requestCounts.of(route, method);
   const countsOfHead = app.requestCounts.of(route, 'HEAD');
@@ -31,7 +36,11 @@ export function serveRoute(app: FastifyInstance, { readiness, host }: Serving, r
         handler: async (request, reply) => {
           count(request);
           try {
-            const context = new ServiceContext({ readiness }, queryOf(request), request.instanceEntry?.id);
+            const context = new ServiceContext(
+              { readiness, directory },
+              queryOf(request),
+              request.instanceEntry?.id,
+            );
             sendAnswer(request, reply, await route.handle(context));
           } finally {
             request.releaseBody?.();
