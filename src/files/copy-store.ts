@@ -95,7 +95,7 @@ async function digestOf(store: BlobStore, key: string): Promise<string | undefin
   return stream && streamDigest(stream);
 }
 
-async function typeOf(path: string, key: string): Promise<string> {
+export async function typeOf(path: string, key: string): Promise<string> {
   const file = await open(path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(headBytesMax), 0, headBytesMax, 0);

@@ -78,14 +78,29 @@ export async function forgetRemovals(tx: Transaction, keys: readonly string[]): 
   );
 }
 
-/** Returns the keys of some files that are due, the first that are. */
+/** The setting of an instance until when no file of it is removed, in milliseconds since 1970. */
+const heldName = 'files_held_until';
+
+/** Keeps all files until this time, whatever is due: what an archive shows may name them. */
+export async function holdRemovals(tx: Transaction, until: number): Promise<void> {
+  const { names } = tx;
+  await tx.run(sql`
+    INSERT INTO ${names.table('$instance_setting')} (${names.instance.column}name, value)
+    VALUES (${names.instance.value}${heldName}, ${String(until)})
+    ON CONFLICT (${names.instance.column}name) DO UPDATE SET value = excluded.value`);
+}
+
+/** Returns the keys of some files that are due, the first that are; none while they are held. */
 export async function readDue(
   reader: Reader,
   { now, max }: { readonly now: number; readonly max: number },
 ): Promise<readonly string[]> {
   const { names } = reader;
   const rows = await reader.tuples(sql`
-    SELECT key FROM ${names.table('$file_removal')} WHERE ${names.instance.condition} AND due <= ${now} ORDER BY due${limit(max)}`);
+    SELECT key FROM ${names.table('$file_removal')} WHERE ${names.instance.condition} AND due <= ${now} AND NOT EXISTS (
+      SELECT 1 FROM ${names.table('$instance_setting')}
+      WHERE ${names.instance.condition} AND name = ${heldName} AND CAST(value AS bigint) > ${now})
+    ORDER BY due${limit(max)}`);
   return rows.map(([key]) => String(key));
 }
 

@@ -17,6 +17,14 @@ export interface InstanceEntry {
   readonly created: Timestamp;
 }
 
+/** Of an instance that is not made empty. */
+export interface InstanceOrigin {
+  readonly id?: string;
+  readonly created?: Timestamp;
+  /** Fills it before anybody finds it. Where this rejects, the instance is removed again. */
+  readonly fill?: (entry: InstanceEntry) => Promise<void>;
+}
+
 /** The instance that exists from the start. */
 export const defaultSlug = 'default';
 
@@ -86,7 +94,7 @@ export class InstanceDirectory {
   }
 
   /** Throws bad_request for a slug or host that is malformed or taken. */
-  async create(slug: string, host: string | null): Promise<InstanceEntry> {
+  async create(slug: string, host: string | null, from?: InstanceOrigin): Promise<InstanceEntry> {
     if (!SLUG.test(slug)) {
       throw new AppError(
         'bad_request',
@@ -99,9 +107,16 @@ export class InstanceDirectory {
         `${JSON.stringify(host)} is not a host name in lower case without a port.`,
       );
     }
-    const entry: InstanceEntry = { id: newId(), slug, host, created: toTimestamp(this.#clock.now()) };
+    const { id = newId(), created = toTimestamp(this.#clock.now()), fill } = from ?? {};
+    const entry: InstanceEntry = { id, slug, host, created };
     // The file comes before the row: a crash between them leaves an unknown file, and never a row without a file.
     const discard = await this.#home.makeInstance(entry.id);
+    try {
+      await fill?.(entry);
+    } catch (error) {
+      await discard();
+      throw error;
+    }
     try {
       await this.#database.write((tx) => insertEntry(tx, entry));
     } catch (error) {

@@ -11,7 +11,7 @@ import { type FileHandle, link, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf, syncDirectory } from '../base/process.ts';
 import { sql } from '../sql/sql.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database, Reader } from '../storage/database.ts';
 
 /** A KeyObject rather than bytes, as it reveals nothing when it is logged, printed or turned into JSON by mistake. */
 export type MasterKey = KeyObject;
@@ -166,21 +166,22 @@ export async function openMasterKey(
   control: Database,
   source: Omit<MasterKeySource, 'mayCreate'>,
 ): Promise<MasterKey> {
-  const row = await control.get(
-    sql`SELECT value FROM ${control.names.table('$setting')} WHERE name = 'key_check'`,
-  );
-  const stored = row === undefined ? undefined : String(row['value']);
+  const stored = await readKeyCheck(control);
   const masterKey = await loadMasterKey({ ...source, mayCreate: stored === undefined });
   // Another process may be setting up the same data: the first to write decides.
   await control.write((tx) =>
     tx.run(sql`
       INSERT INTO ${tx.names.table('$setting')} (name, value) VALUES ('key_check', ${keyCheckValue(masterKey)}) ON CONFLICT DO NOTHING`),
   );
-  const decided = await control.get(
-    sql`SELECT value FROM ${control.names.table('$setting')} WHERE name = 'key_check'`,
-  );
-  requireKeyCheckValue(masterKey, String(decided?.['value']));
+  requireKeyCheckValue(masterKey, String(await readKeyCheck(control)));
   return masterKey;
+}
+
+/** Returns the check value of the master key of this data; undefined where there is none yet. */
+export async function readKeyCheck(control: Reader): Promise<string | undefined> {
+  const setting = control.names.table('$setting');
+  const row = await control.get(sql`SELECT value FROM ${setting} WHERE name = 'key_check'`);
+  return row === undefined ? undefined : String(row['value']);
 }
 
 const NONCE_BYTES = 12;

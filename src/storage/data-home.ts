@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Database, Reader } from './database.ts';
 import { isBusy } from './engine-errors.ts';
+import type { InstanceSnapshot } from './snapshot.ts';
 import type { StorageCounts } from './storage-counts.ts';
 import type { StorageFault, StorageHealth } from './storage-health.ts';
 
@@ -26,6 +27,11 @@ export interface DataHome {
   openInstance(instanceId: string, memory: Memory, checks?: OpeningChecks): Promise<Database>;
   /** Opens the request log of an open instance, apart from its data: the last entries may be lost when the machine fails. */
   openLogs(instanceId: string): Promise<Database>;
+  /** Runs work that reads an instance as it is now, whatever is written meanwhile. It may take hours. */
+  readAtOneMoment<Result>(
+    instanceId: string,
+    work: (snapshot: InstanceSnapshot) => Promise<Result>,
+  ): Promise<Result>;
   /** Reads an open instance's definitions again if another process has changed them. */
   refresh(instanceId: string): Promise<void>;
   /** Begins to poll for definitions that other processes have changed, so that reads do not rest on old ones for long. */

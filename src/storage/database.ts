@@ -74,6 +74,8 @@ export interface Names {
   readonly engine: Engine;
   /** An internal table: `$event`. */
   table(name: InternalTable): Sql;
+  /** Selects the columns of an internal table but that of the instance: their names, and what they hold (`InlineKind`). */
+  columnsOf(name: InternalTable): Sql;
   /** The table of a collection, or an index to drop, by the name that the API shows. */
   collectionTable(name: string): Sql;
   /** As `collectionTable` without the schema: for CREATE INDEX and RENAME TO. */
@@ -107,6 +109,7 @@ export interface Names {
   readonly json: JsonWriter;
   readonly dialect: Dialect;
   readonly tables: TableDialect;
+  readonly positions: PositionDialect;
   /** Whether works run at the same time, those of other processes too: rows have to be locked. Otherwise they run one after the other. */
   readonly isConcurrent: boolean;
   /** Whether changed rows leave entries behind in indexes, which later searches pass over. */
@@ -125,6 +128,21 @@ export interface InstanceScope {
   /** The first column and value of an INSERT into an internal table: empty, or with a comma at the end. */
   readonly column: Sql;
   readonly value: Sql;
+}
+
+/** A table whose rows are numbered, and the column that numbers them. */
+export interface NumberedTable {
+  readonly name: string;
+  readonly table: Sql;
+  readonly column: string;
+}
+
+/** What engines write differently about the positions of rows. */
+export interface PositionDialect {
+  /** Selects the last position that was ever used, also of rows that are gone; null or no row where that is not kept. */
+  last(table: NumberedTable): Sql;
+  /** Returns statements after which no row gets a position up to this one. */
+  goOnBehind(table: NumberedTable, position: number): readonly Sql[];
 }
 
 /** What stands at the end of a SELECT to lock its rows; empty on SQLite, where works run one after the other. */
@@ -296,7 +314,7 @@ export interface Transaction extends Reader {
    * is at least one row, and all have equally many values. Not for rows that may be refused: whether the rows before a refused one
    * stay depends on the engine.
    */
-  insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void>;
+  insertRows(into: Sql, rows: readonly Tuple[]): Promise<void>;
   /**
    * Inserts a row together with those of other works, where works share a transaction. On SQLite the rows are flushed at the end, or
    * before a statement that names one of their tables; on PostgreSQL after all earlier statements.

@@ -8,11 +8,12 @@ import type { Instance } from '../instances/instance.ts';
 import type { Loan } from '../instances/open-instances.ts';
 import { identifier, sql, type Sql } from '../sql/sql.ts';
 import type { DataHome } from '../storage/data-home.ts';
-import type { Database, InternalTable, Reader, Transaction } from '../storage/database.ts';
+import type { Database, Reader, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
 import { countWaiting } from '../deliveries/log/count-waiting.ts';
 import { copyTable, type TableCopy } from './copy-table.ts';
 import { clearMoveMark, markMove } from './move-mark.ts';
+import { type Place, placesOf } from './placed-tables.ts';
 
 /**
  * The map of this folder: copies everything of a data directory into an empty PostgreSQL database, row by row, with the
@@ -47,41 +48,6 @@ export interface MovedInstance {
   /** Webhooks that are still to be sent. */
   readonly pending: number;
 }
-
-/** The database of a data directory that has a table: one for the whole service, or two for each instance. */
-type Place = 'control' | 'instance' | 'logs';
-
-/** What only a data directory needs: where instances share tables, these are searched for what is due. */
-type DirectoryTable = '$due' | '$command' | '$upgrade';
-type MovedTable = Exclude<InternalTable, DirectoryTable>;
-
-/** The internal tables, by the database that has them. `Record` keeps one that is added later from being forgotten. */
-const places: Readonly<Record<MovedTable, Place>> = {
-  $instance: 'control',
-  $setting: 'control',
-  $collection: 'instance',
-  $secret: 'instance',
-  $event: 'instance',
-  $endpoint: 'instance',
-  $delivery: 'instance',
-  $outcome: 'instance',
-  $lane: 'instance',
-  $gap: 'instance',
-  $replay: 'instance',
-  $consumer: 'instance',
-  $endpoint_hour: 'instance',
-  $attempt: 'instance',
-  $idempotency: 'instance',
-  $api_key: 'instance',
-  $audit: 'instance',
-  $setup_token: 'instance',
-  $file_removal: 'instance',
-  $job: 'instance',
-  $leaving: 'instance',
-  $catcher_request: 'instance',
-  $instance_setting: 'instance',
-  $log: 'logs',
-};
 
 /** Throws bad_request, before anything is written, for a target that is not empty. */
 export async function moveToPostgres(move: Move): Promise<readonly MovedInstance[]> {
@@ -170,11 +136,6 @@ async function copyInternal(place: Place, { source, target, report }: Copy): Pro
     const copy = { source, table, target, into, isScoped: place !== 'control' };
     await explainFailure(table, () => copyWhole({ ...copy, onRows: reportOf(report, table) }));
   }
-}
-
-function placesOf(): readonly [MovedTable, Place][] {
-  // Object.entries widens the names to strings; they are those of `places`.
-  return Object.entries(places) as [MovedTable, Place][];
 }
 
 async function copyRecords({ source, target, report }: Copy, collection: Collection): Promise<number> {

@@ -28,6 +28,8 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   pino: ['src/base/create-logger.ts'],
   commander: ['src/cli/'],
   'csv-parse': ['src/cli/'],
+  yauzl: ['src/transfer/archive/'],
+  yazl: ['src/transfer/archive/'],
   '@clack/prompts': ['src/cli/'],
   picocolors: ['src/cli/'],
   'smol-toml': ['src/config/read-config-file.ts'],

@@ -10,13 +10,14 @@ import type {
 } from '../../transfer/pocketbase/import-pocketbase.ts';
 import type { Omission } from '../../transfer/pocketbase/omissions.ts';
 import type { Instance } from '../../instances/instance.ts';
-import { addFlags, flagsOf } from '../terminal/flags.ts';
+import type { InstanceEntry } from '../../instances/instance-directory.ts';
+import { addFlags, configOf, flagsOf } from '../terminal/flags.ts';
 import { type CommandIo, print, showLine } from '../terminal/print.ts';
-import { placeOf, withInstance } from '../api/with-instance.ts';
+import { placeOf, withDataDirectory, withInstance } from '../api/with-instance.ts';
 
-/** `import pocketbase DIR` */
+/** `import pocketbase|archive` */
 export function importCommand(io: CommandIo): Command {
-  const command = new Command('import').description('import from another service');
+  const command = new Command('import').description('import an archive, or from another service');
   const pocketbase = command
     .command('pocketbase')
     .description('import a data directory of PocketBase 0.23 or newer');
@@ -53,6 +54,35 @@ export function importCommand(io: CommandIo): Command {
     );
     showLine(io, '');
     await print(io, summaryText(summary, isDryRun));
+  });
+  command.addCommand(archiveCommand(io));
+  return command;
+}
+
+/** `import archive FILE` */
+function archiveCommand(io: CommandIo): Command {
+  const command = new Command('archive').description('make an instance of an archive of `export`');
+  command.argument('<file>', 'the archive, which is not changed');
+  addFlags(command, dataFlags);
+  command.option('--as <SLUG>', 'its name in /i/SLUG/…, that in the archive unless given');
+  command.option('--host <HOST>', 'the host it answers on');
+  command.action(async (path: string) => {
+    const { as: slug, host } = flagsOf(command);
+    const config = configOf(command, io);
+    const { importArchive } = await import('../../transfer/archive/import-archive.ts');
+    const work = ({ home, directory }: DataDirectory): Promise<InstanceEntry> =>
+      importArchive(
+        { home, directory, folder: config.files.folder },
+        {
+          path,
+          slug: typeof slug === 'string' ? slug : undefined,
+          host: typeof host === 'string' ? host.toLowerCase() : null,
+          onProgress: ({ what, count }) => showLine(io, `${what}: ${count}`),
+        },
+      );
+    const instance = await withDataDirectory(config, work, 'fail');
+    showLine(io, '');
+    await print(io, `Instance ${instance.slug} imported with the id ${instance.id}.\n`);
   });
   return command;
 }

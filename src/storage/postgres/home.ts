@@ -14,6 +14,8 @@ import { countChecksumFailures } from './count-checksum-failures.ts';
 import { openPostgresPool, type PostgresPool, type PostgresPoolOptions } from './postgres-pool.ts';
 import { openPostgres } from './postgres-database.ts';
 import { migrateWithoutOlderNodes, requireNoOlderNodes, type UpgradeWait } from './wait-for-nodes.ts';
+import { postgresNames } from './postgres-names.ts';
+import { readPostgresSnapshot } from './read-postgres-snapshot.ts';
 import { postgresFault } from './postgres-errors.ts';
 
 /** The pages of the server are not searched: damage counts for so long after it was met. */
@@ -44,7 +46,7 @@ export async function openPostgresHome(
     pools.push(pool);
     const background = await openPostgresPool({ ...options, name: 'background', max: backgroundMax });
     pools.push(background);
-    return await homeOf(pool, background, how);
+    return await homeOf(pool, background, { ...how, pool: options });
   } catch (error) {
     await Promise.all(pools.map((pool) => pool.stop()));
     throw explained(error, options.url);
@@ -65,7 +67,11 @@ function explained(error: unknown, url: string): unknown {
 async function homeOf(
   pool: PostgresPool,
   backgroundPool: PostgresPool,
-  { upgradeWait = noWait, ...how }: PostgresHomeOptions,
+  {
+    upgradeWait = noWait,
+    pool: poolOptions,
+    ...how
+  }: PostgresHomeOptions & { readonly pool: PostgresPoolOptions },
 ): Promise<DataHome> {
   const counts = new StorageCounts([pool.counts, backgroundPool.counts]);
   const health = new StorageHealth({ faultOf: faultIn, probe: () => probe(background), damageMs });
@@ -82,8 +88,7 @@ async function homeOf(
     control,
     background,
     counts,
-    // Nothing to create in advance: the instance's data cannot be lost by itself, as it is in the database that lists the instance.
-    makeInstance: () => Promise.resolve(() => Promise.resolve()),
+    makeInstance: nothingToMake,
     health,
     reserve: undefined,
     openDamageSearch: () => searchByChecksums(background),
@@ -101,6 +106,8 @@ async function homeOf(
           writersMax: 1,
         }),
       ),
+    readAtOneMoment: (instanceId, work) =>
+      readPostgresSnapshot({ ...poolOptions, names: postgresNames(schemaOf(instanceId), instanceId) }, work),
     refresh: async (instanceId) => {
       const instance = opened.get(instanceId);
       if (instance !== undefined && (await instance.readVersion()) !== instance.version)
@@ -126,6 +133,11 @@ async function homeOf(
       await Promise.all([pool.stop(), backgroundPool.stop()]);
     },
   };
+}
+
+/** The instance's data cannot be lost by itself, as it is in the database that lists the instance. */
+function nothingToMake(): Promise<() => Promise<void>> {
+  return Promise.resolve(() => Promise.resolve());
 }
 
 /** Files of records are on a disk here. */
@@ -201,8 +213,14 @@ async function openInstance(opening: Opening): Promise<Database> {
   const schema = schemaOf(instanceId);
   const select = sql`SELECT version FROM chancery.instance WHERE id = ${instanceId}`;
   const readVersion = async (): Promise<number> => Number((await control.tuples(select))[0]?.[0]);
+  const onFailure = noteIn(health, instanceId);
+  const makeSchema = sql`CREATE SCHEMA IF NOT EXISTS ${identifier(schema)}`;
+  await control.write((tx) => tx.run(makeSchema), { isExclusive: true });
+  const version = await readVersion();
+  // It is being filled, and not in the directory yet: nobody else has its definitions.
+  if (Number.isNaN(version)) return openPostgres({ pool, instanceId, schema, counts, onFailure });
   const instance: Opened = {
-    version: await readVersion(),
+    version,
     changes: 0,
     readVersion,
     refresh: oneAfterAnother(async () => {
@@ -222,7 +240,6 @@ async function openInstance(opening: Opening): Promise<Database> {
     }),
   };
   const definitions = { version: select, versionInMemory: () => instance.version, refresh: instance.refresh };
-  const onFailure = noteIn(health, instanceId);
   const database = announcing(openPostgres({ pool, instanceId, schema, definitions, counts, onFailure }), {
     instanceId,
     onChange: () => {
@@ -235,8 +252,6 @@ async function openInstance(opening: Opening): Promise<Database> {
       if (opened.get(instanceId) === instance) opened.delete(instanceId);
     },
   });
-  const makeSchema = sql`CREATE SCHEMA IF NOT EXISTS ${identifier(schema)}`;
-  await control.write((tx) => tx.run(makeSchema), { isExclusive: true });
   opened.set(instanceId, instance);
   return database;
 }

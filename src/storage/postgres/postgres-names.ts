@@ -22,6 +22,10 @@ export function postgresNames(schema: string, instanceId: string): Names {
   return {
     engine: 'postgres',
     table: (name) => tables.findOrAdd(name, toTable),
+    columnsOf: (name) => sql`
+      SELECT attname, CASE format_type(atttypid, NULL) WHEN 'text' THEN 'text' WHEN 'bytea' THEN 'bytes' ELSE 'number' END
+      FROM pg_attribute WHERE attrelid = ${`chancery.${name.slice('$'.length)}`}::regclass AND attnum > 0 AND NOT attisdropped
+        AND attname <> 'instance_id' ORDER BY attnum`,
     collectionTable: (name) => tablesOfCollections.findOrAdd(name, toCollectionTable),
     bareName: (name) => bareNames.findOrAdd(name, toBareName),
     column: (name) => columns.findOrAdd(name, toColumn),
@@ -42,6 +46,14 @@ export function postgresNames(schema: string, instanceId: string): Names {
     json: postgresJson,
     dialect: postgresDialect,
     tables: tableDialect,
+    positions: {
+      last: ({ table, column }) =>
+        sql`SELECT pg_sequence_last_value(pg_get_serial_sequence(${table.text}, ${column})::regclass)`,
+      goOnBehind: ({ table, column }, position) => [
+        sql`SELECT setval(sequence, ${position + positionsAhead}) FROM (SELECT pg_get_serial_sequence(${table.text}, ${column})::regclass AS sequence) AS of_table
+          WHERE sequence IS NOT NULL AND coalesce(pg_sequence_last_value(sequence), 0) < ${position}`,
+      ],
+    },
     isConcurrent: true,
     leavesDeadRows: true,
     readPlan,
@@ -55,6 +67,9 @@ export function postgresNames(schema: string, instanceId: string): Names {
     },
   };
 }
+
+/** Others may draw positions while a sequence is set: never so many, so that it is never set back. */
+const positionsAhead = 1_000_000;
 
 /** What the tables of all collections are in {@link Sql.tables}. */
 export const collectionTables = 'collections';

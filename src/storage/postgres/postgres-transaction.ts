@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { assert, AssertionFailed } from '../../base/assert.ts';
 import type { Sql, SqlValue } from '../../sql/sql.ts';
-import type { BulkInsert, Names, PlainTuple, Row, SearchOptions, Transaction, Tuple } from '../database.ts';
+import type { BulkInsert, Names, Row, SearchOptions, Transaction, Tuple } from '../database.ts';
 import type { StatementResult, PostgresConnection } from './postgres-connection.ts';
 import { EngineFailure, QueryTimeout, SkippedStatement } from '../engine-errors.ts';
 import {
@@ -134,7 +134,7 @@ export class PostgresTransaction implements Transaction {
     return this.tuples(statement);
   }
 
-  insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void> {
+  insertRows(into: Sql, rows: readonly Tuple[]): Promise<void> {
     return this.#copy(new CopyQuery(into, rows));
   }
 

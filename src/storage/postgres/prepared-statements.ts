@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { type Connection, Query } from 'pg';
 import type { Sql } from '../../sql/sql.ts';
-import type { PlainTuple } from '../database.ts';
+import type { Tuple } from '../database.ts';
 
 /** Limits of a session, after which it is replaced: pg never forgets the name and the text of a prepared statement. */
 const namesMax = 10_000;
@@ -100,7 +100,7 @@ export class CopyQuery extends Query {
   readonly #text: string;
   readonly #lines: Buffer;
 
-  constructor(into: Sql, rows: readonly PlainTuple[]) {
+  constructor(into: Sql, rows: readonly Tuple[]) {
     const text = `COPY ${into.text} FROM STDIN`;
     super({ text });
     this.#text = text;
@@ -126,14 +126,15 @@ interface CopySender {
 }
 
 /** Writes rows in COPY's text format: a line for each row, tabs between values, special characters escaped by a backslash. */
-function toLines(rows: readonly PlainTuple[]): Buffer {
+function toLines(rows: readonly Tuple[]): Buffer {
   // Joined: repeated concatenation would leave long-lived garbage.
   const lines = rows.map((row) => row.map(toCopied).join('\t'));
   return Buffer.from(`${lines.join('\n')}\n`);
 }
 
-function toCopied(value: string | number | null): string {
+function toCopied(value: Tuple[number]): string {
   if (value === null) return String.raw`\N`;
+  if (value instanceof Uint8Array) return String.raw`\\x` + Buffer.from(value).toString('hex');
   return typeof value === 'string' ? escaped(value) : String(value);
 }
 

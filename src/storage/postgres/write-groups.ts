@@ -4,7 +4,6 @@ import type { Sql } from '../../sql/sql.ts';
 import {
   type BulkInsert,
   type Names,
-  type PlainTuple,
   type Row,
   type SearchOptions,
   type Transaction,
@@ -300,7 +299,7 @@ class SharedTransaction implements Transaction {
     return this.#statements.single(this, statement, () => this.#tx.returning(statement));
   }
 
-  insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void> {
+  insertRows(into: Sql, rows: readonly Tuple[]): Promise<void> {
     this.hasWritten = true;
     return this.#statements.single(this, into, () => this.#tx.insertRows(into, rows));
   }

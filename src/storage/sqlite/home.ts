@@ -20,6 +20,7 @@ import { ReaderPool } from './reader-pool.ts';
 import { writingRefusal } from './sqlite-connection.ts';
 import { openSqlite, type SqliteFile, type SqliteOptions } from './sqlite-database.ts';
 import { SqliteDefinitions } from './sqlite-definitions.ts';
+import { readSqliteSnapshot } from './read-sqlite-snapshot.ts';
 import { WriterThreads } from './writer-thread.ts';
 import { UpgradeCopies, type UpgradeCopyOptions } from './upgrade-copies.ts';
 
@@ -81,6 +82,11 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
       const path = join(folderOf(instanceId), 'logs.db');
       const file = await openFile({ path, ...searched, migrations: logMigrations, synchronous: 'NORMAL' });
       return file.database;
+    },
+    readAtOneMoment: async (instanceId, work) => {
+      await requireFile(dataPath(instanceId));
+      const logs = join(folderOf(instanceId), 'logs.db');
+      return readSqliteSnapshot({ data: dataPath(instanceId), logs }, work);
     },
     watch: (onError) => {
       watches = watchFiles({ database: control, mark }, opened, onError);

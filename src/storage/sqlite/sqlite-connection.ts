@@ -5,14 +5,7 @@ import { GenerationCache } from '../../base/cache.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { codeOf } from '../../base/process.ts';
 import { foldFunction, likeFunction, realTextFunction, sql, type Sql } from '../../sql/sql.ts';
-import {
-  answerBytesMax,
-  answerTooLarge,
-  bytesOfTuple,
-  type PlainTuple,
-  type Row,
-  type Tuple,
-} from '../database.ts';
+import { answerBytesMax, answerTooLarge, bytesOfTuple, type Row, type Tuple } from '../database.ts';
 import { EngineFailure, isBusy, isFailedWrite, toEngineError } from '../engine-errors.ts';
 import { Deadline, type SearchBudget } from './deadline.ts';
 import { jsonNumber } from './sqlite-names.ts';
@@ -125,6 +118,16 @@ export class SqliteConnection {
     }
   }
 
+  /** Reads row by row. The caller reads to the end, or ends the iteration. */
+  *scan({ text, values }: Sql): Generator<Tuple> {
+    try {
+      // The statement returns rows as arrays.
+      for (const row of this.#prepareTuples(text).iterate(...values)) yield row as unknown as Tuple;
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
   run(statement: Sql): number {
     try {
       const prepared = this.#prepare(statement);
@@ -137,7 +140,7 @@ export class SqliteConnection {
     }
   }
 
-  insertRows(into: Sql, rows: readonly PlainTuple[]): void {
+  insertRows(into: Sql, rows: readonly Tuple[]): void {
     const places = (rows[0] ?? []).map(() => '?').join(', ');
     try {
       const prepared = this.#prepare({ text: `INSERT INTO ${into.text} VALUES (${places})` });

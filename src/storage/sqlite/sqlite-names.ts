@@ -64,6 +64,9 @@ const sqliteJson: JsonWriter = {
 export const sqliteNames: Names = {
   engine: 'sqlite',
   table: tableOf,
+  columnsOf: (name) => sql`
+    SELECT name, CASE type WHEN 'TEXT' THEN 'text' WHEN 'BLOB' THEN 'bytes' ELSE 'number' END FROM pragma_table_info(${name})
+    ORDER BY cid`,
   collectionTable: tableOf,
   bareName: identifier,
   indexNames: sql`SELECT name FROM sqlite_schema WHERE type = 'index'`,
@@ -81,6 +84,15 @@ export const sqliteNames: Names = {
   },
   json: sqliteJson,
   dialect: sqliteDialect,
+  positions: {
+    // https://www.sqlite.org/autoinc.html
+    last: ({ name }) => sql`SELECT seq FROM sqlite_sequence WHERE name = ${name}`,
+    goOnBehind: ({ name }, position) => [
+      sql`INSERT INTO sqlite_sequence (name, seq) SELECT name, 0 FROM sqlite_schema
+        WHERE name = ${name} AND sql LIKE '%AUTOINCREMENT%' AND NOT EXISTS (SELECT 1 FROM sqlite_sequence s WHERE s.name = ${name})`,
+      sql`UPDATE sqlite_sequence SET seq = max(seq, ${position}) WHERE name = ${name}`,
+    ],
+  },
   tables: {
     hiddenColumns: () =>
       sql`"$position" INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "$revision" INTEGER NOT NULL`,

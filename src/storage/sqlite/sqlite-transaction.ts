@@ -1,13 +1,6 @@
 import { assert } from '../../base/assert.ts';
 import type { Sql } from '../../sql/sql.ts';
-import {
-  type BulkInsert,
-  type PlainTuple,
-  type Row,
-  type SearchOptions,
-  type Transaction,
-  type Tuple,
-} from '../database.ts';
+import { type BulkInsert, type Row, type SearchOptions, type Transaction, type Tuple } from '../database.ts';
 import type { BulkInserts } from '../bulk-inserts.ts';
 import { sqliteNames } from './sqlite-names.ts';
 import type { WriteSearches } from './write-searches.ts';
@@ -22,7 +15,7 @@ export interface SqliteWriter {
     options?: SearchOptions & { readonly budgetMs?: number },
   ): Tuple[] | Promise<Tuple[]>;
   run(statement: Sql): number | Promise<number>;
-  insertRows(into: Sql, rows: readonly PlainTuple[]): void | Promise<void>;
+  insertRows(into: Sql, rows: readonly Tuple[]): void | Promise<void>;
   /** Lets the event loop turn. Absent where a work is over before it does. */
   pause?(): Promise<void>;
 }
@@ -83,7 +76,7 @@ export class SqliteTransaction implements Transaction {
     return rows;
   }
 
-  async insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void> {
+  async insertRows(into: Sql, rows: readonly Tuple[]): Promise<void> {
     if (this.#bulkInserts.affects(into)) await this.flushRows();
     // Set first: a row that fails leaves the rows before it.
     this.hasWritten = true;

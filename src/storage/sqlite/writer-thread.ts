@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { busy } from '../../base/errors.ts';
 import { FairQueue } from '../../base/fair-queue.ts';
 import type { Sql } from '../../sql/sql.ts';
-import type { PlainTuple, Row, SearchOptions, Tuple } from '../database.ts';
+import type { Row, SearchOptions, Tuple } from '../database.ts';
 import { EngineFailure } from '../engine-errors.ts';
 import { AnsweringThread } from './answering-thread.ts';
 import { type ThreadFailure, toError } from './thread-failure.ts';
@@ -23,7 +23,7 @@ export type ToWriter =
   | { readonly kind: 'open'; readonly file: WrittenFile }
   | { readonly kind: 'all' | 'get' | 'tuples' | 'run'; readonly statement: Sql }
   | { readonly kind: 'search'; readonly statement: Sql; readonly options: SearchOptions | undefined }
-  | { readonly kind: 'insert'; readonly into: Sql; readonly rows: readonly PlainTuple[] }
+  | { readonly kind: 'insert'; readonly into: Sql; readonly rows: readonly Tuple[] }
   | { readonly kind: 'sync' | 'copy log' | 'close' };
 
 export type FromWriter = { readonly kind: 'done'; readonly result: unknown } | ThreadFailure;
@@ -70,7 +70,7 @@ export class WriterThread implements SqliteWriter {
     return this.#request({ kind: 'run', statement });
   }
 
-  insertRows(into: Sql, rows: readonly PlainTuple[]): Promise<void> {
+  insertRows(into: Sql, rows: readonly Tuple[]): Promise<void> {
     return this.#request({ kind: 'insert', into, rows });
   }
 

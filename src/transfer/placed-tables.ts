@@ -1,0 +1,41 @@
+import type { InternalTable } from '../storage/database.ts';
+
+/** The database of a data directory that has a table: one for the whole service, or two for each instance. */
+export type Place = 'control' | 'instance' | 'logs';
+
+/** What only a data directory needs: where instances share tables, these are searched for what is due. */
+type DirectoryTable = '$due' | '$command' | '$upgrade';
+export type MovedTable = Exclude<InternalTable, DirectoryTable>;
+
+/** The internal tables, by the database that has them. `Record` keeps one that is added later from being forgotten. */
+const places: Readonly<Record<MovedTable, Place>> = {
+  $instance: 'control',
+  $setting: 'control',
+  $collection: 'instance',
+  $secret: 'instance',
+  $event: 'instance',
+  $endpoint: 'instance',
+  $delivery: 'instance',
+  $outcome: 'instance',
+  $lane: 'instance',
+  $gap: 'instance',
+  $replay: 'instance',
+  $consumer: 'instance',
+  $endpoint_hour: 'instance',
+  $attempt: 'instance',
+  $idempotency: 'instance',
+  $api_key: 'instance',
+  $audit: 'instance',
+  $setup_token: 'instance',
+  $file_removal: 'instance',
+  $job: 'instance',
+  $leaving: 'instance',
+  $catcher_request: 'instance',
+  $instance_setting: 'instance',
+  $log: 'logs',
+};
+
+export function placesOf(): readonly [MovedTable, Place][] {
+  // Object.entries widens the names to strings; they are those of `places`.
+  return Object.entries(places) as [MovedTable, Place][];
+}
