@@ -1,3 +1,4 @@
+import { atMost } from '../base/at-most.ts';
 import type { Clock } from '../base/clock.ts';
 import { randomUnit } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
@@ -379,6 +380,7 @@ async function prepareHandOver(
   const now = clock.now();
   // A claim that was postponed before keeps its time: the row may be another node's by now, and only that time lets us settle it.
   for (const claim of claims()) claim.postponedUntil ??= now + claim.endpoint.timeoutMs + settleMs;
+  // Results that cannot be stored must not delay the hand-over of others.
   await atMost(settleMs, Promise.all(settling));
   // Every claim is postponed again, as an earlier transaction may have failed; those settled meanwhile are no longer listed.
   return (tx) =>
@@ -388,12 +390,4 @@ async function prepareHandOver(
         return postpone(tx, pending, { names, until, now, fence: ownership.fence(instance.id) });
       }),
     );
-}
-
-/** Waits for the work, but not longer than `delayMs`: results that cannot be stored must not delay the hand-over of others. */
-async function atMost(delayMs: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise((resolve) => (timer = setTimeout(resolve, delayMs)));
-  await Promise.race([work, timeout]);
-  clearTimeout(timer);
 }

@@ -81,7 +81,11 @@ export class Dispatcher {
     this.#scheduler = new Scheduler(options.clock);
     this.#slots = new Slots(options.slotsMax);
     this.#handshakes = new Handshakes({ ...options, onReached: (id) => this.wake(id) });
-    const onSettled = (instanceId: string): void => this.wake(instanceId, 'due');
+    const onSettled = (instanceId: string): void => {
+      this.wake(instanceId, 'due');
+      // One that was handed over is not woken, and is released now.
+      this.#schedulePump();
+    };
     this.#claims = new Claims({ ...options, slots: this.#slots, counts: this.counts, onSettled });
     const finish = (results: readonly AttemptResult[]): void => {
       this.#claims.finish(results);
@@ -145,6 +149,8 @@ export class Dispatcher {
 
   /** Prepares handing over instances to other nodes. No new delivery of these instances may be claimed any more. */
   prepareHandOver(isGoing: (instanceId: string) => boolean): Promise<HandOver> {
+    // Those that have nothing in flight are released.
+    this.#schedulePump();
     return this.#claims.prepareHandOver(isGoing);
   }
 

@@ -2,6 +2,7 @@ import { type Clock, ForwardClock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { openFilesMax } from '../base/process.ts';
 import { build } from '../base/build.ts';
+import { busy } from '../base/errors.ts';
 import { type LongTurn, TurnMeter } from '../base/turn-meter.ts';
 import type { Config } from '../config/config.ts';
 import { type Ownership, soleOwnership } from '../deliveries/delivery.ts';
@@ -16,7 +17,6 @@ import type { Services } from '../http/request-context.ts';
 import { watchCommits } from '../instances/commit-announcements.ts';
 import type { DueTimes } from '../instances/due-index.ts';
 import type { Instance } from '../instances/instance.ts';
-import type { OpenInstances } from '../instances/open-instances.ts';
 import { Mailer } from '../mail/mailer.ts';
 import { borrowAtOnceFrom, borrowFrom, type DataDirectory } from '../open-data-directory.ts';
 import { Realtime } from '../realtime/realtime.ts';
@@ -29,6 +29,8 @@ import { DatabaseClock } from '../storage/postgres/database-clock.ts';
 
 /** How long mails that are on their way may take once the service is to stop. */
 const mailsStopMs = 10_000;
+/** How long an instance that leaves is waited for. Requests and webhooks that take longer than this end beside those of its next host. */
+const loansMs = 50;
 
 /** Parts of a host that tests replace or wrap. */
 export interface HostParts {
@@ -60,11 +62,13 @@ export interface OpenHost extends RunningHosts {
   readonly host: LocalHost;
   readonly metrics: HostMetrics;
   readonly realtime: Realtime;
-  /** Notes that an instance is run here from now on, so that what is due in it is done. */
+  /** Notes that an instance was placed here, and what this thread may still have open of it is outdated. */
+  comeBack(instanceId: string): void;
+  /** Has what is due in an instance done that is run here. */
   take(instanceId: string): void;
   /**
-   * Hands over an instance that is run elsewhere from now on: its realtime clients are disconnected, to connect there, and webhooks that are on
-   * their way are sent again only if this thread does not settle them.
+   * Hands over an instance that is run elsewhere from now on: its realtime clients are disconnected, to connect there, webhooks that are on
+   * their way are sent again only if this thread does not settle them, and it is closed.
    */
   handOver(instanceId: string): Promise<void>;
 }
@@ -112,11 +116,12 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
     realtime,
     metrics: new HostMetrics({ data, dispatcher, realtime, meter, logger }),
     faultOf: (instance) => home.fault(instance),
+    comeBack: (id) => instances.comeBack(id),
     take: (id) => {
       delivering.wake(id);
       wakeUpkeep(id, data, delivering);
     },
-    handOver: (id) => handOver(id, { dispatcher, realtime, instances }),
+    handOver: (id) => handOver(id, { dispatcher, realtime, data }),
     start: async () => {
       startData(options, realtime);
       await delivering.start();
@@ -139,20 +144,20 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
 interface HandOverParts {
   readonly dispatcher: Dispatcher;
   readonly realtime: Realtime;
-  readonly instances: OpenInstances;
+  readonly data: DataDirectory;
 }
 
-async function handOver(id: string, { dispatcher, realtime, instances }: HandOverParts): Promise<void> {
+async function handOver(id: string, { dispatcher, realtime, data }: HandOverParts): Promise<void> {
   await realtime.endInstance(id);
   const postpone = await dispatcher.prepareHandOver((other) => other === id);
-  const loan = instances.borrowOpen(id);
   // What is closed has nothing on its way.
-  if (loan === undefined) return;
+  const loan = data.instances.isOpen(id) ? await borrowFrom(data)(id) : undefined;
   try {
-    await loan.instance.database.write((tx) => postpone(tx));
+    await loan?.instance.database.write((tx) => postpone(tx));
   } finally {
-    loan.release();
+    loan?.release();
   }
+  await data.instances.leave(id, loansMs);
 }
 
 function meterOf({ data, logger, onLongTurn }: HostOptions): TurnMeter {
@@ -201,14 +206,19 @@ function watchAnnouncements(
 }
 
 function createRealtime(
-  { config, data, logger }: HostOptions,
+  { config, data, logger, ownership }: HostOptions,
   safeEnd: Delivering['dispatcher']['safeEnd'],
   clock: Clock,
 ): Realtime {
+  const borrow = borrowFrom(data);
   return new Realtime({
     clock,
     logger,
-    borrow: borrowFrom(data),
+    borrow: async (id) => {
+      // A client that came just before its instance left would hear of nothing that is written elsewhere.
+      if (ownership?.owns(id) === false) throw busy();
+      return borrow(id);
+    },
     instancesMax: data.instances.realtimeMax,
     safeEnd,
     connectionsMax: config.realtimeConnections,

@@ -46,6 +46,10 @@ const timerMsMax = 60_000;
 export async function openPool({ data, own: ownParts, ...options }: PoolOptions): Promise<RunningHosts> {
   const { config, logger } = options;
   const onClosed = (id: string, times: DueTimes): void => due.noteClosed(id, times);
+  const onClosedHere = (id: string, times: DueTimes): void => {
+    // Of one that has left, its next host says so.
+    if (ownParts?.placements.owns(id) === true) onClosed(id, times);
+  };
   const onLongTurn = (turn: LongTurn): void => pool.noteLongTurn(turn);
   const running =
     ownParts &&
@@ -55,7 +59,7 @@ export async function openPool({ data, own: ownParts, ...options }: PoolOptions)
       data,
       ownership: ownParts.placements,
       metrics: options,
-      onClosed,
+      onClosed: onClosedHere,
       onLongTurn,
     }));
   let announcements: { stop(): Promise<void> } | undefined;

@@ -68,9 +68,14 @@ export class PlacedHost implements HostMember {
   place(ids: readonly string[]): void {
     const { placements, running } = this.#parts;
     for (const id of ids) {
-      if (!placements.owns(id)) placements.add(id);
+      if (!placements.owns(id)) this.#add(id);
       running.take(id);
     }
+  }
+
+  #add(id: string): void {
+    this.#parts.placements.add(id);
+    this.#parts.running.comeBack(id);
   }
 
   async leave(id: string): Promise<boolean> {
@@ -82,7 +87,7 @@ export class PlacedHost implements HostMember {
       return true;
     } catch (error) {
       logger.error('An instance could not be moved.', { instance: id, error });
-      placements.add(id);
+      this.#add(id);
       running.take(id);
       return false;
     }

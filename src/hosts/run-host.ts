@@ -39,7 +39,10 @@ export async function runHost(
       data,
       logger,
       ownership: placements,
-      onClosed: (id, times) => front.post({ kind: 'closed', id, times }),
+      onClosed: (id, times) => {
+        // Of one that has left, its next host says so.
+        if (placements.owns(id)) front.post({ kind: 'closed', id, times });
+      },
       onLongTurn: (turn) => front.post({ kind: 'longTurn', turn }),
       readiness: () => front.readiness,
       metrics: front,

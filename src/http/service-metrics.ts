@@ -1,3 +1,4 @@
+import { atMost } from '../base/at-most.ts';
 import type { Server } from 'node:http';
 import type { InstanceDirectory } from '../instances/instance-directory.ts';
 import { type Metric, type Sample, single } from '../logs/metric.ts';
@@ -131,11 +132,4 @@ export function topOf(values: readonly (readonly [slug: string, value: number])[
     .toSorted(([, a], [, b]) => b - a)
     .slice(0, instancesMax)
     .map(([slug, value]) => ({ labels: { slug }, value }));
-}
-
-async function atMost(delayMs: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise((resolve) => (timer = setTimeout(resolve, delayMs)));
-  await Promise.race([work, timeout]);
-  clearTimeout(timer);
 }

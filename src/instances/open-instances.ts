@@ -1,3 +1,4 @@
+import { atMost } from '../base/at-most.ts';
 import type { Clock } from '../base/clock.ts';
 import { busy, stopping } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
@@ -44,6 +45,10 @@ interface Slot {
   instance: Instance | undefined;
   loans: number;
   lastUsedMs: number;
+  /** Set once it is run elsewhere: it is closed when its last loan is released. */
+  leaving: PromiseWithResolvers<void> | undefined;
+  /** Set while its definitions may be outdated, another object each time. They are read again before it is lent. */
+  outdated: object | undefined;
 }
 
 /**
@@ -109,7 +114,8 @@ export class OpenInstances {
   /** Returns a loan if the instance is open, as it nearly always is; undefined when `borrow` would have to wait. */
   borrowOpen(instanceId: string): Loan | undefined {
     const slot = this.#slots.get(instanceId);
-    return slot?.instance === undefined ? undefined : this.#lend(slot, slot.instance);
+    if (slot?.instance === undefined || slot.outdated !== undefined) return undefined;
+    return this.#lend(slot, slot.instance);
   }
 
   /** Opens the instance if need be. Throws unavailable when there is no place for too long. */
@@ -135,10 +141,40 @@ export class OpenInstances {
     await this.#closing.get(instanceId);
   }
 
+  /**
+   * Closes an instance that is run elsewhere from now on, as soon as its last loan is released. Resolves when it is closed; after `loansMs` also
+   * while it is still on loan.
+   */
+  async leave(instanceId: string, loansMs: number): Promise<void> {
+    const slot = this.#slots.get(instanceId);
+    if (slot !== undefined && !isIdle(slot)) {
+      slot.leaving ??= Promise.withResolvers();
+      await atMost(loansMs, slot.leaving.promise);
+    } else if (slot !== undefined) this.#close(instanceId);
+    // What is closing has yet to be noted, and must not be noted after it is open elsewhere.
+    await this.closed(instanceId);
+  }
+
+  /** Notes that an instance is run here again. One that was not closed meanwhile is read again before it is lent, as it may have changed. */
+  comeBack(instanceId: string): void {
+    const slot = this.#slots.get(instanceId);
+    if (slot === undefined) return;
+    slot.leaving?.resolve();
+    slot.leaving = undefined;
+    slot.outdated = {};
+    // At once, for those who have it on loan. Where that fails, the next borrower tries again.
+    void this.#borrow(slot).then(
+      (loan) => loan.release(),
+      () => undefined,
+    );
+  }
+
   async #borrow(slot: Slot): Promise<Loan> {
     slot.loans += 1;
     try {
-      return this.#lend(slot, await slot.opening);
+      const instance = await slot.opening;
+      if (slot.outdated !== undefined) await readAgain(slot, instance);
+      return this.#lend(slot, instance);
     } finally {
       this.#giveBack(slot);
     }
@@ -168,7 +204,16 @@ export class OpenInstances {
   #giveBack(slot: Slot): void {
     slot.loans -= 1;
     slot.lastUsedMs = this.#options.clock.monotonic();
-    if (slot.loans === 0) this.#admit();
+    if (slot.loans > 0) return;
+    if (slot.leaving !== undefined) this.#closeLeaving(slot, slot.leaving);
+    this.#admit();
+  }
+
+  #closeLeaving(slot: Slot, leaving: PromiseWithResolvers<void>): void {
+    const { instance } = slot;
+    // When all stop it is closed already.
+    if (instance !== undefined && this.#slots.get(instance.id) === slot) this.#close(instance.id);
+    leaving.resolve();
   }
 
   #addSlot(entry: InstanceEntry): Slot {
@@ -179,6 +224,8 @@ export class OpenInstances {
       instance: undefined,
       loans: 0,
       lastUsedMs: this.#options.clock.monotonic(),
+      leaving: undefined,
+      outdated: undefined,
     };
     this.#slots.set(entry.id, slot);
     opening.then(
@@ -307,6 +354,15 @@ export class OpenInstances {
       });
       return atOnce;
     }
+  }
+}
+
+async function readAgain(slot: Slot, { refresh }: Instance): Promise<void> {
+  while (slot.outdated !== undefined) {
+    const { outdated } = slot;
+    await refresh();
+    // It may have left and come back in between.
+    if (slot.outdated === outdated) slot.outdated = undefined;
   }
 }
 

@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
+import { HostPool } from '../../src/hosts/host-pool.ts';
 import { eventually } from '../support/eventually.ts';
 import { issueSuperuserToken } from '../support/issue-superuser-token.ts';
 import { startService, type TestAnswer, type TestRequest, type TestService } from '../support/service.ts';
@@ -55,4 +57,16 @@ export async function addInstance(service: TestService, slug: string): Promise<s
     await upsertSuperuser(instance, 'owner@example.com', 'a long password');
     return issueSuperuserToken(instance, 'owner@example.com');
   });
+}
+
+/** What runs the instances of a service with threads, of a test that moves them. */
+export function poolOf({ app }: TestService): HostPool {
+  assert.ok(app.hosts.host instanceof HostPool);
+  return app.hosts.host;
+}
+
+export function idOf({ app }: TestService, slug: string): string {
+  const entry = app.data.directory.findBySlug(slug);
+  assert.ok(entry !== undefined);
+  return entry.id;
 }

@@ -1,25 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { HostPool } from '../../src/hosts/host-pool.ts';
 import { eventually } from '../support/eventually.ts';
 import { EventStream } from '../support/event-stream.ts';
 import { Receiver } from '../support/receiver.ts';
 import { Random } from '../faults/random.ts';
-import { addInstance, type HostStage, posts, startHosts } from './host-stage.ts';
+import { addInstance, idOf, poolOf, posts, startHosts } from './host-stage.ts';
 
 const rounds = 25;
-
-function poolOf({ app }: HostStage): HostPool {
-  assert.ok(app.hosts.host instanceof HostPool);
-  return app.hosts.host;
-}
-
-function idOf({ app }: HostStage, slug: string): string {
-  const entry = app.data.directory.findBySlug(slug);
-  assert.ok(entry !== undefined);
-  return entry.id;
-}
 
 test('an instance that is moved at random while it is written to loses and repeats nothing', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 31);
