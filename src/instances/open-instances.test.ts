@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { test } from 'node:test';
 import { systemClock } from '../base/clock.ts';
+import { eventually } from '../../test/support/eventually.ts';
 import { startService } from '../../test/support/service.ts';
-import { OpenInstances } from './open-instances.ts';
+import { filesEach, OpenInstances } from './open-instances.ts';
 
 test('nobody gets an instance before it is on disk that it is open, nor again before it is on disk what is due', async (t) => {
   const service = await startService(t);
@@ -51,3 +53,28 @@ test('nobody gets an instance before it is on disk that it is open, nor again be
   });
   assert.deepEqual(order.slice(0, 7), ['open', 'noted as open', 'lent', 'read', 'stop', 'noted', 'open']);
 });
+
+test('an instance and the log of its requests have as many files open as places are counted by', async (t) => {
+  const service = await startService(t);
+  const { id } = await service.app.data.directory.create('shop', null);
+  const count = (): number => openFiles().filter((path) => path.includes(`/instances/${id}/`)).length;
+  assert.equal(count(), 0);
+  await eventually('the log of requests is open', async () => {
+    assert.equal((await service.request('/i/shop/api/collections/none/records')).status, 404);
+    return openFiles().some((path) => path.endsWith(`/${id}/logs.db-wal`));
+  });
+  // A log may have one more, left by a connection that was closed.
+  assert.ok(count() <= filesEach && count() >= filesEach - 1, String(count()));
+});
+
+/** Of this process. */
+function openFiles(): readonly string[] {
+  return readdirSync('/proc/self/fd').flatMap((descriptor) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${descriptor}`)];
+    } catch {
+      // It was closed since it was listed.
+      return [];
+    }
+  });
+}

@@ -10,8 +10,8 @@ import type { Instance } from './instance.ts';
 /** Each open instance takes about half a megabyte, and as much again for the log of its requests. */
 const openMaxDefault = 512;
 const openMaxLeast = 16;
-/** Of an instance and the log of its requests. */
-const filesEach = 6;
+/** Of an instance and the log of its requests: two connections each, with a write-ahead log and its index. */
+export const filesEach = 11;
 const idleMs = 10 * 60_000;
 const sweepIntervalMs = 30_000;
 /** How long an instance waits for a place before its requests are rejected. */
