@@ -57,7 +57,7 @@ export class AnswerFront {
   readonly placements = new Placements();
   /** By token. */
   readonly #running = new Map<number, MessageRequest>();
-  readonly #expositions = new Map<number, (exposition: Exposition) => void>();
+  readonly #expositions = new Map<number, PromiseWithResolvers<Exposition>>();
   /** By instance: what the front knows. */
   readonly #trustedProxies = new Map<string, Settings['trustedProxy']>();
   #nextExposition = 0;
@@ -100,10 +100,10 @@ export class AnswerFront {
   write(): Promise<Exposition> {
     const token = this.#nextExposition;
     this.#nextExposition += 1;
-    const { promise, resolve } = Promise.withResolvers<Exposition>();
-    this.#expositions.set(token, resolve);
+    const exposition = Promise.withResolvers<Exposition>();
+    this.#expositions.set(token, exposition);
     this.post({ kind: 'expose', token });
-    return promise;
+    return exposition.promise;
   }
 
   receive(message: ToHost): void {
@@ -133,8 +133,7 @@ export class AnswerFront {
         void this.#leave(message);
         return;
       case 'exposition':
-        this.#expositions.get(message.token)?.(message.exposition);
-        this.#expositions.delete(message.token);
+        this.#receiveExposition(message);
         return;
       case 'stopSending':
         void this.#stopSending();
@@ -234,6 +233,13 @@ export class AnswerFront {
 
   async #leave({ token, id }: ToHost & { kind: 'leave' }): Promise<void> {
     this.post({ kind: 'done', token, isDone: await this.#parts.host.leave(id) });
+  }
+
+  #receiveExposition({ token, exposition }: ToHost & { kind: 'exposition' }): void {
+    const waiting = this.#expositions.get(token);
+    this.#expositions.delete(token);
+    if (exposition === undefined) waiting?.reject(new Error('The front could not write the metrics.'));
+    else waiting?.resolve(exposition);
   }
 
   async #answerMetrics(token: number): Promise<void> {

@@ -45,7 +45,8 @@ export type ToHost =
   /** These instances are run by this host from now on. */
   | { readonly kind: 'place'; readonly ids: readonly string[] }
   | ({ readonly token: number } & Question)
-  | { readonly kind: 'exposition'; readonly token: number; readonly exposition: Exposition }
+  /** The metrics that it asked for; undefined where they could not be written. */
+  | { readonly kind: 'exposition'; readonly token: number; readonly exposition: Exposition | undefined }
   | { readonly kind: 'stopSending' }
   | { readonly kind: 'stop' };
 

@@ -28,6 +28,7 @@ import {
   type ToHost,
 } from './host-messages.ts';
 import { readFormFor } from './forms.ts';
+import { writeOrLog } from './pool-metrics.ts';
 import { lookMs, Pulse } from './pulse.ts';
 import { RequestClaims } from './request-claims.ts';
 import { toLoggedMessage, toRequestMessage } from './request-messages.ts';
@@ -326,7 +327,7 @@ export class HostThread implements HostMember {
   }
 
   async #expose(token: number): Promise<void> {
-    this.#post({ kind: 'exposition', token, exposition: await this.#options.write() });
+    this.#post({ kind: 'exposition', token, exposition: await writeOrLog(this.#options) });
   }
 
   #answer({ token, report, answer }: AnswerMessage): void {

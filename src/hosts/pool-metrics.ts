@@ -1,6 +1,8 @@
 import { Histogram } from '../base/histogram.ts';
+import type { Logger } from '../base/logger.ts';
 import type { InstanceMetrics } from '../http/service-metrics.ts';
 import type { Metric, Sample } from '../logs/metric.ts';
+import type { Exposition } from '../logs/metrics.ts';
 import type { HistogramMessage, MetricMessage, SampleMessage } from './host-messages.ts';
 
 /** Returns what each host counts; nothing for one that cannot answer. */
@@ -63,4 +65,20 @@ function sumOfHistograms(bounds: readonly number[], histograms: readonly Histogr
     sum.sum += histogram.sum;
   }
   return sum;
+}
+
+/** Returns undefined, and says so in the log, where they cannot be written. */
+export async function writeOrLog({
+  write,
+  logger,
+}: {
+  readonly write: () => Promise<Exposition>;
+  readonly logger: Logger;
+}): Promise<Exposition | undefined> {
+  try {
+    return await write();
+  } catch (error) {
+    logger.error('Metrics could not be written.', { error });
+    return undefined;
+  }
 }

@@ -47,9 +47,37 @@ export const hostMutants: readonly Mutant[] = [
   {
     name: 'a move hands over what is on its way',
     file: 'src/hosts/open-host.ts',
-    from: 'await loan.instance.database.write((tx) => postpone(tx));',
+    from: 'await loan?.instance.database.write((tx) => postpone(tx));',
     to: 'await postpone;',
     tests: ['test/hosts/moves.test.ts'],
+  },
+  {
+    name: 'an instance that leaves a thread is closed there',
+    file: 'src/hosts/open-host.ts',
+    from: '  await data.instances.leave(id, loansMs);\n',
+    to: '',
+    tests: ['test/hosts/moved-state.test.ts'],
+  },
+  {
+    name: 'an instance that comes back to a thread is read again',
+    file: 'src/hosts/answer-front.ts',
+    from: '    this.#parts.running.comeBack(id);\n',
+    to: '',
+    tests: ['test/hosts/moved-state.test.ts'],
+  },
+  {
+    name: 'a webhook that has ended releases an instance that has left',
+    file: 'src/dispatch/dispatcher.ts',
+    from: '      this.#schedulePump();\n    };\n    this.#claims',
+    to: '    };\n    this.#claims',
+    tests: ['test/hosts/moved-state.test.ts'],
+  },
+  {
+    name: 'a host answers when the metrics of the front cannot be written',
+    file: 'src/hosts/pool-metrics.ts',
+    from: '    return undefined;\n',
+    to: '    throw error;\n',
+    tests: ['test/hosts/exposition.test.ts'],
   },
   {
     name: 'realtime clients of an instance that moves connect again',
