@@ -9,7 +9,8 @@
  *   latency     views while webhooks go out, against while none do             start, memory  against what the design allows
  *   files       served against @fastify/static, uploads against a file that is written and synced, thumbs a second
  *   slow-searches  views of an instance while another one is searched without an index, against while it is not
- *   neighbours  a quiet instance beside one that does its worst, a line for each attack; `--only TEXT` of its name, `--seconds` each
+ *   neighbours  a quiet instance beside one that does its worst, a line for each attack; `--only TEXT` of its name, `--seconds` each,
+ *               `--host-threads N` (SQLite) for a service whose instances are run by threads
  *   fleet       `--instances` (10000) on one node, against one: start, memory, first requests, webhooks that are due, commands
  *   webhooks    what is promised of webhooks, a line each, against its target: latency, beside endpoints that hang, …; `--only LINE`
  *   realtime    the same of realtime: idle connections, one change to thousands of clients, from commit to the first client
@@ -88,6 +89,7 @@ const { values, positionals } = parseArgs({
     postgres: { type: 'string' },
     engine: { type: 'string', default: 'sqlite' },
     only: { type: 'string' },
+    'host-threads': { type: 'string', default: '0' },
   },
 });
 const isOwn = values.postgres === 'own' || (values.postgres === undefined && values.engine === 'postgres');
@@ -100,6 +102,7 @@ const options: BenchOptions = {
   instances: Number(values.instances),
   postgres: own?.url ?? values.postgres,
   only: values.only,
+  hostThreads: Number(values['host-threads']),
 };
 const [asked = 'all'] = positionals;
 const chosen = asked === 'all' ? Object.keys(toCeiling) : [asked];

@@ -9,7 +9,7 @@ import { writeAttacks } from './attacks/writes.ts';
 import { type Attack, type AttackAnswers, type Attacks, runAttack, type Target } from './support/attack.ts';
 import { startChild } from './support/child.ts';
 import { fillTable } from './support/fill-table.ts';
-import type { BenchOptions } from './support/options.ts';
+import { type BenchOptions, hostThreadsOf } from './support/options.ts';
 import { percentile } from './support/percentile.ts';
 import { turnReceiver } from './support/receiver.ts';
 import { report } from './support/report.ts';
@@ -48,7 +48,8 @@ export async function neighbours(options: BenchOptions): Promise<void> {
 async function beside(name: string, attack: Attack, options: BenchOptions): Promise<void> {
   const receiver = await startChild('bench/support/receiver-server.ts', ['0', '257']);
   // All clients of an attack have one address, which would be refused most of its connections.
-  const service = await startService(undefined, options, ['--realtime-connections-per-address', '1000']);
+  const perAddress = ['--realtime-connections-per-address', '1000'];
+  const service = await startService(undefined, options, [...perAddress, ...hostThreadsOf(options)]);
   try {
     const { url, token, api, store } = service;
     await fillTable(store, 'bench', { count: options.rows, columns: sampleColumns });

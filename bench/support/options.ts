@@ -13,6 +13,8 @@ export interface BenchOptions {
   readonly postgres: string | undefined;
   /** The one line to measure, of a question that has several; all of them where it is undefined. */
   readonly only: string | undefined;
+  /** Threads that run the instances of a service on SQLite; 0 for the one that takes requests. */
+  readonly hostThreads: number;
 }
 
 /** Runs of each side before the first that counts. */
@@ -31,6 +33,11 @@ export function floorOf(
   floors: { readonly sqlite: number; readonly postgres: number },
 ): number {
   return postgres === undefined ? floors.sqlite : floors.postgres;
+}
+
+/** The arguments of `serve` for these threads. PostgreSQL has none. */
+export function hostThreadsOf({ hostThreads }: BenchOptions): readonly string[] {
+  return hostThreads === 0 ? [] : ['--host-threads', String(hostThreads)];
 }
 
 export function engineOf({ postgres }: BenchOptions): string {
