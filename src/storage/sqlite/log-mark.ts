@@ -1,11 +1,15 @@
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
+import { systemClock } from '../../base/clock.ts';
 
 /** What is in a write-ahead log: the number of its committed pages, and how many of them were copied into the file. */
 export interface WalState {
   readonly pages: number;
   readonly copied: number;
 }
+
+/** How long the file must not have been written: then no other connection is copying the log into it. */
+const settledMs = 200;
 
 /** The pages in the log, and when the file itself was last written, in nanoseconds. */
 const MARK = /^(?<pages>\d{1,15}) (?<fileTime>\d{1,25})\n$/;
@@ -43,15 +47,21 @@ export class LogMark {
 
   /** Writes the mark if it has changed. Other processes may write to file and log meanwhile. */
   async update(readLog: () => WalState | undefined): Promise<void> {
-    // Read first: if the log is copied in between, the mark counts for nothing.
+    // Read first: if the log is copied in between, the mark counts for nothing. Pages that another thread or process has just copied are
+    // noted as such only after they are synced: until then the mark would ask for pages that the log may lose without writing the file again.
     const fileTime = timeOf(this.#path);
+    if (fileTime === undefined || systemClock.now() - toMs(fileTime) < settledMs) return;
     const log = readLog();
-    if (log === undefined || log.pages <= log.copied || fileTime === undefined) return;
+    if (log === undefined || log.pages <= log.copied) return;
     const mark = `${log.pages} ${fileTime}\n`;
     if (mark === this.#written) return;
     await writeFile(markOf(this.#path), mark);
     this.#written = mark;
   }
+}
+
+function toMs(nanoseconds: string): number {
+  return Number(nanoseconds) / 1e6;
 }
 
 function markOf(path: string): string {
