@@ -12,6 +12,7 @@ import { readConfig } from '../../src/config/config.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { openSqlite } from '../../src/storage/sqlite/sqlite-database.ts';
 import { crashParts, type CrashPlan, reachFor, watchAnswers } from './crash-points.ts';
+import { moveAtRandom } from './move-at-random.ts';
 
 export interface CrashingServerOptions {
   readonly data: string;
@@ -22,15 +23,19 @@ export interface CrashingServerOptions {
   readonly isUnsynced?: boolean;
   /** Logs only errors, as receivers that fail are expected. */
   readonly isWithoutWarnings?: boolean;
+  /** The seed of moves: instances are run by three threads and moved between them all the time. Nothing is wrapped then. */
+  readonly moves?: number;
 }
 
 // Only server-process.ts starts this file, and writes these options.
 const options = JSON.parse(process.argv[2] ?? '{}') as CrashingServerOptions;
 const reach = reachFor(options.crash);
 const { wrapDatabase, ...parts } = crashParts(reach);
-const { data, postgres } = options;
+const { data, postgres, moves } = options;
 const place = postgres === undefined ? { data } : { postgres, ...(data === '' ? {} : { data }) };
-const app = await startApp(readConfig({ ...place, port: '0', dev: true }, masterKey()), {
+// What threads log comes on the standard output.
+const threads = moves === undefined ? {} : { 'host-threads': '3', 'log-level': 'error' };
+const app = await startApp(readConfig({ ...place, ...threads, port: '0', dev: true }, masterKey()), {
   ...parts,
   logger: errorLogger(),
   wrapDatabase: (database) => wrapDatabase?.(options.isUnsynced ? unsynced(database) : database) ?? database,
@@ -40,6 +45,7 @@ process.once('SIGTERM', () => void app.stop().then(() => process.exit(0)));
 // A parent that is gone must not leave it behind.
 process.stdin.resume().once('end', () => process.exit(1));
 process.stdout.write(`${app.url}\n`);
+if (moves !== undefined) moveAtRandom(app, moves);
 
 /** Nodes on one database share a key; the folder has its own. */
 function masterKey(): Readonly<Record<string, string>> {

@@ -5,8 +5,9 @@
  * as in every round with `failover`, a primary is killed and its synchronous standby promoted. With `history` nobody dies: clients
  * write and read the same few records, and all that they are told is checked, on each engine in each round.
  * With `realtime [--postgres] [--kills N]`, clients who follow the same records, may see different ones and go on behind their cursors.
- * With `webhooks [--postgres] [--kills N]`, receivers of all kinds, owners who change endpoints and deliveries, and servers that die: at
+ * With `webhooks [--postgres|--moves] [--kills N]`, receivers of all kinds, owners who change endpoints and deliveries, and servers that die: at
  * the end of each round every event has to be delivered, or to wait or be over for a reason, to each endpoint that was subscribed.
+ * With `--moves`, three threads run the instances, which are moved between them all the time.
  */
 import { parseArgs } from 'node:util';
 import { crashPoints } from './crash-points.ts';
@@ -33,6 +34,7 @@ const { values, positionals } = parseArgs({
     /** In all rounds of `webhooks` together. */
     kills: { type: 'string', default: '' },
     postgres: { type: 'boolean', default: false },
+    moves: { type: 'boolean', default: false },
   },
 });
 const killsPerRound = values.postgres ? 5 : 10;
@@ -111,16 +113,18 @@ async function mainWebhooks(): Promise<boolean> {
     const share = Math.ceil(left / (rounds - round));
     left -= share;
     console.log(`${engine}, seed ${seed + round}`);
-    const result = await ledgerRun({ engine, seed: seed + round, kills: share });
+    const how = { engine, seed: seed + round, kills: share, isMoving: values.moves } as const;
+    const result = await ledgerRun(how);
     results.push(result);
     tell(result);
   }
   const figures = addFigures(results);
-  const sum = (figure: 'kills' | 'atPoints' | 'acknowledged' | 'unknown' | 'byHand'): number =>
+  const sum = (figure: 'kills' | 'atPoints' | 'moves' | 'acknowledged' | 'unknown' | 'byHand'): number =>
     results.reduce((total, result) => total + result[figure], 0);
   const total = {
     kills: sum('kills'),
     atPoints: sum('atPoints'),
+    moves: sum('moves'),
     acknowledged: sum('acknowledged'),
     unknown: sum('unknown'),
     byHand: sum('byHand'),

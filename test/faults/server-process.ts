@@ -26,17 +26,20 @@ export class ServerProcess {
   readonly ended: Promise<ServerEnd>;
   /** What it logged as warnings and errors. */
   readonly log: string[];
+  /** What it has printed after that it listens, but for lines of the log. */
+  readonly printed: string[];
   readonly #child: ChildProcess;
 
   private constructor(
     child: ChildProcess,
-    started: Pick<ServerProcess, 'url' | 'readyMs' | 'ended' | 'log'>,
+    started: Pick<ServerProcess, 'url' | 'readyMs' | 'ended' | 'log' | 'printed'>,
   ) {
     this.#child = child;
     this.url = started.url;
     this.readyMs = started.readyMs;
     this.ended = started.ended;
     this.log = started.log;
+    this.printed = started.printed;
   }
 
   static async start(
@@ -57,9 +60,10 @@ export class ServerProcess {
     });
     const log: string[] = [];
     child.stderr.setEncoding('utf8').on('data', (text: string) => log.push(text));
-    const url = await firstLine(child);
+    const printed: string[] = [];
+    const url = await firstLine(child, (line) => void (line.startsWith('{') ? log : printed).push(line));
     if (url === undefined) throw new Error(`The server did not start: ${log.join('')}`);
-    return new ServerProcess(child, { url, readyMs: performance.now() - startedMs, ended, log });
+    return new ServerProcess(child, { url, readyMs: performance.now() - startedMs, ended, log, printed });
   }
 
   get isRunning(): boolean {
@@ -77,13 +81,21 @@ export class ServerProcess {
   }
 }
 
-async function firstLine(child: ChildProcess): Promise<string | undefined> {
+/** Returns the first line; `onLine` gets those after it. Undefined when there is none. */
+async function firstLine(child: ChildProcess, onLine: (line: string) => void): Promise<string | undefined> {
   if (child.stdout === null) return undefined;
   const timer = setTimeout(() => child.kill('SIGKILL'), startMsMax);
-  try {
-    for await (const line of createInterface({ input: child.stdout })) return line;
-    return undefined;
-  } finally {
-    clearTimeout(timer);
-  }
+  const first = Promise.withResolvers<string | undefined>();
+  let isFirst = true;
+  createInterface({ input: child.stdout })
+    .on('line', (line) => {
+      // A thread may log before the process listens.
+      if (!isFirst || line.startsWith('{')) return onLine(line);
+      isFirst = false;
+      first.resolve(line);
+    })
+    .once('close', () => first.resolve(undefined));
+  const line = await first.promise;
+  clearTimeout(timer);
+  return line;
 }

@@ -75,6 +75,7 @@ export interface StoredDelivery {
   readonly attempts: number;
   /** `pending` also without an outcome. */
   readonly status: string;
+  readonly hasOutcome: boolean;
 }
 
 export interface LedgerIndex {
@@ -99,7 +100,14 @@ function indexOf({ stored, receipts }: LedgerEvidence): LedgerIndex {
     const outcome = stored.outcomes.get(keyOf(delivery));
     const id = `${event.id}-${endpoint.id}`;
     const status = outcome?.status ?? gapStatus(stored, delivery) ?? 'pending';
-    deliveries.set(id, { id, event, endpoint, attempts: outcome?.attempts ?? 0, status });
+    deliveries.set(id, {
+      id,
+      event,
+      endpoint,
+      attempts: outcome?.attempts ?? 0,
+      status,
+      hasOutcome: outcome !== undefined,
+    });
   }
   return { deliveries, receipts: Map.groupBy(receipts, ({ delivery }) => delivery), laterOf };
 }
@@ -264,7 +272,7 @@ function settledAs(
   { endpoints, cancelled }: LedgerEvidence,
   index: LedgerIndex,
 ): 'delivered' | 'waiting' | 'exhausted' | 'cancelled' | undefined {
-  const { id, endpoint, status, attempts } = delivery;
+  const { id, endpoint, status, attempts, hasOutcome } = delivery;
   const { isSkipped = false, wishes } = endpoints.get(endpoint.receiver) ?? {};
   switch (status) {
     case 'delivered':
@@ -275,8 +283,8 @@ function settledAs(
       if (endpoint.isDeleted || isSkipped || cancelled.has(id)) return 'cancelled';
       return wishes?.coalesce === true && hasLater(delivery, index) ? 'cancelled' : undefined;
     case 'pending':
-      // What has failed for an endpoint that was deleted since is as good as cancelled; what was never sent lies in a gap.
-      if (endpoint.isDeleted) return attempts > 0 ? 'cancelled' : undefined;
+      // What has failed, or was handed over, for an endpoint that was deleted since is as good as cancelled; what was never sent lies in a gap.
+      if (endpoint.isDeleted) return hasOutcome ? 'cancelled' : undefined;
       return endpoint.status === 'active' ? undefined : 'waiting';
     default:
       return undefined;

@@ -13,14 +13,21 @@ export interface Death {
 /** The servers of a run: one on a folder, or several nodes on a database. One dies and is replaced, again and again. */
 export class DyingServers {
   readonly violations: string[] = [];
+  /** How often instances were moved between threads. */
+  moves = 0;
   readonly #place: Pick<CrashingServerOptions, 'data' | 'postgres' | 'isWithoutWarnings'>;
+  readonly #isMoving: boolean;
   readonly #random: Random;
   /** Of its own, as nobody knows how often it is asked. */
   readonly #choices: Random;
   #servers: ServerProcess[] = [];
 
-  constructor(place: { readonly data: string; readonly postgres: string | undefined }, random: Random) {
-    const { data, postgres } = place;
+  constructor(
+    place: { readonly data: string; readonly postgres: string | undefined; readonly isMoving?: boolean },
+    random: Random,
+  ) {
+    const { data, postgres, isMoving = false } = place;
+    this.#isMoving = isMoving;
     this.#place = { data, ...(postgres !== undefined && { postgres }), isWithoutWarnings: true };
     this.#random = random;
     this.#choices = new Random(random.integer(0, 2 ** 31));
@@ -39,8 +46,9 @@ export class DyingServers {
   /** Returns false if it came to the point at which it was to die before it listened, and another one was started. */
   async start(plan?: CrashPlan): Promise<boolean> {
     const crash = plan === undefined ? {} : { crash: plan };
+    const moves = this.#isMoving ? { moves: this.#random.integer(0, 2 ** 31) } : {};
     try {
-      this.#servers.push(await ServerProcess.start({ ...this.#place, ...crash }, environment));
+      this.#servers.push(await ServerProcess.start({ ...this.#place, ...crash, ...moves }, environment));
       return true;
     } catch (error) {
       if (plan === undefined) throw error;
@@ -82,6 +90,7 @@ export class DyingServers {
   }
 
   #forget(server: ServerProcess): void {
+    this.moves += server.printed.length;
     if (server.log.length > 0) this.violations.push(`a server logged: ${server.log.join('')}`);
     this.#servers = this.#servers.filter((other) => other !== server);
   }

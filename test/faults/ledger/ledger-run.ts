@@ -23,6 +23,8 @@ export interface LedgerRunOptions {
   readonly endpoints?: number;
   /** To each instance. */
   readonly writesPerSecond?: number;
+  /** Whether instances are run by threads and moved between them all the time; kills come at random times only. */
+  readonly isMoving?: boolean;
 }
 
 export interface LedgerRunResult extends LedgerFigures {
@@ -30,6 +32,8 @@ export interface LedgerRunResult extends LedgerFigures {
   readonly kills: number;
   /** Those of the kills that came at a named point. */
   readonly atPoints: number;
+  /** Of instances between threads. */
+  readonly moves: number;
   readonly acknowledged: number;
   /** Writes without an answer, whatever came of them. */
   readonly unknown: number;
@@ -105,7 +109,10 @@ class Round {
     const part = (): Random => new Random(random.integer(0, 2 ** 31));
     const addSecret = (receiver: string, secret: string): Promise<void> =>
       means.receivers.addSecret(receiver, secret);
-    const servers = new DyingServers({ data: prepared.data, postgres: means.postgres }, part());
+    const servers = new DyingServers(
+      { data: prepared.data, postgres: means.postgres, isMoving: options.isMoving === true },
+      part(),
+    );
     this.#servers = servers;
     this.#parties = prepared.instances.map((instance) => {
       const url = (): string | undefined => {
@@ -163,7 +170,8 @@ class Round {
     const hit = this.#random.integer(1, hitMax);
     const points = [...crashPoints, ...seldomCrashPoints];
     const point = points[(Math.floor(index / 2) + this.#options.seed * 5) % points.length];
-    if (index % 2 === 0 || point === undefined) return { afterMs, plan: undefined };
+    if (this.#options.isMoving === true || index % 2 === 0 || point === undefined)
+      return { afterMs, plan: undefined };
     const isSeldom = seldomCrashPoints.some((seldom) => seldom === point);
     return { afterMs: pointMsMax, plan: { point, hit: isSeldom ? 1 + (hit % 3) : hit } };
   }
@@ -218,6 +226,7 @@ class Round {
       violations,
       kills: this.#options.kills,
       atPoints: this.#atPoints,
+      moves: this.#servers.moves,
       acknowledged: count('acknowledged'),
       unknown: count('unknown'),
       byHand: byHand.reduce((sum, one) => sum + one, 0),
