@@ -33,6 +33,7 @@ export interface HostPoolOptions extends ThreadParts {
   readonly slotsMax: number;
   readonly logger: Logger;
   readonly onClosed: HostThreadOptions['onClosed'];
+  readonly onLongTurn: HostThreadOptions['onLongTurn'];
   /** Called before an instance is run by a thread for the first time. */
   readonly onThreads: () => void;
   /** Writes the metrics of the whole process. */
@@ -70,8 +71,7 @@ export class HostPool implements InstanceHost {
     this.#threadsMax = threads;
     this.#logger = options.logger;
     this.#onThreads = onThreads;
-    const onLongTurn = (turn: LongTurn): void => this.noteLongTurn(turn);
-    this.#newThread = (place) => new HostThread({ ...options, ...shares, onLongTurn, place });
+    this.#newThread = (place) => new HostThread({ ...options, ...shares, place });
     this.#quarantine = new Quarantine({
       clock: systemClock,
       isolate: (id) => this.#isolate(id),

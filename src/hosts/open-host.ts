@@ -24,6 +24,7 @@ import type { RealtimeNodes } from '../realtime/realtime-nodes.ts';
 import { wakeUpkeep } from '../start-due-work.ts';
 import { openSender } from '../sending/sender.ts';
 import { LongTurnLog } from './long-turns.ts';
+import { LongTurnRecord } from './long-turn-record.ts';
 import type { RunningHosts } from './running-hosts.ts';
 import { DatabaseClock } from '../storage/postgres/database-clock.ts';
 
@@ -90,8 +91,9 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
   });
   const admission = new Admission({ trustedProxies: config.trustedProxies, instances: data.instances });
   const ownFiles = warningOfFiles(config);
-  const meter = meterOf(options);
   const { directory, instances, removals, home } = data;
+  const record = new LongTurnRecord({ control: home.background, directory, node: delivering.node, logger });
+  const meter = meterOf(options, record);
   const host = new LocalHost({
     admission,
     meter,
@@ -127,12 +129,14 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
       await delivering.start();
       await data.start(delivering);
       nodes?.start();
+      if (options.ownership === undefined) record.start();
       announcements = await watchAnnouncements(options, delivering);
     },
     stopSending: async () => {
       await Promise.all([realtime.stop(), delivering.stop(config.stopTimeoutMs)]);
     },
     stop: async () => {
+      await record.stop();
       await nodes?.stop();
       await announcements?.stop();
       await mailer.stop(mailsStopMs);
@@ -160,12 +164,15 @@ async function handOver(id: string, { dispatcher, realtime, data }: HandOverPart
   await data.instances.leave(id, loansMs);
 }
 
-function meterOf({ data, logger, onLongTurn }: HostOptions): TurnMeter {
+/** Measures the turns of this thread. Of a host that is alone, `record` counts the long ones; of several, the front does. */
+function meterOf({ data, logger, onLongTurn }: HostOptions, record: LongTurnRecord): TurnMeter {
   const log = new LongTurnLog(logger, data.directory);
+  const note = onLongTurn ?? ((turn: LongTurn) => record.note(turn));
   return new TurnMeter((turn) => {
     // Alone, an instance keeps nobody waiting.
-    if (data.instances.openCount > 1) log.note(turn);
-    onLongTurn?.(turn);
+    if (data.instances.openCount < 2) return;
+    log.note(turn);
+    note(turn);
   });
 }
 

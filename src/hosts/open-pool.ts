@@ -12,7 +12,8 @@ import type { Exposition } from '../logs/metrics.ts';
 import type { DataDirectory } from '../open-data-directory.ts';
 import { dueIfUnknown } from '../start-due-work.ts';
 import { HostPool, type ThreadParts } from './host-pool.ts';
-import { type HostOptions, type HostParts, openHost } from './open-host.ts';
+import { type HostOptions, type HostParts, type OpenHost, openHost } from './open-host.ts';
+import { LongTurnRecord } from './long-turn-record.ts';
 import { PlacedHost } from './placed-host.ts';
 import type { Placements } from './placements.ts';
 import { PoolMetrics } from './pool-metrics.ts';
@@ -46,35 +47,29 @@ const timerMsMax = 60_000;
 export async function openPool({ data, own: ownParts, ...options }: PoolOptions): Promise<RunningHosts> {
   const { config, logger } = options;
   const onClosed = (id: string, times: DueTimes): void => due.noteClosed(id, times);
-  const onClosedHere = (id: string, times: DueTimes): void => {
-    // Of one that has left, its next host says so.
-    if (ownParts?.placements.owns(id) === true) onClosed(id, times);
+  const onLongTurn = (turn: LongTurn): void => {
+    record.note(turn);
+    pool.noteLongTurn(turn);
   };
-  const onLongTurn = (turn: LongTurn): void => pool.noteLongTurn(turn);
-  const running =
-    ownParts &&
-    (await openHost({
-      ...options,
-      ...ownParts,
-      data,
-      ownership: ownParts.placements,
-      metrics: options,
-      onClosed: onClosedHere,
-      onLongTurn,
-    }));
+  const own = ownParts && (await openOwn({ ...options, data, onClosed, onLongTurn }, ownParts));
   let announcements: { stop(): Promise<void> } | undefined;
   const pool = new HostPool({
     ...options,
     threads: threadsOf(config),
-    own:
-      running &&
-      ownParts &&
-      new PlacedHost({ running, host: running.host, data, logger, placements: ownParts.placements }),
+    own: own?.host,
     memoryBytes: config.answerMemoryBytes,
     slotsMax: Math.min(config.webhookSlots, Math.floor(openFilesMax() / 4)),
     onClosed,
+    onLongTurn,
     // What this thread itself writes, such as the first superuser, is to threads as what a command writes.
     onThreads: () => (announcements = announceCommits(data.home.control, data.wakeUp)),
+  });
+  const { directory } = data;
+  const record = new LongTurnRecord({
+    control: data.home.control,
+    directory,
+    apart: () => pool.isolated,
+    logger,
   });
   const due = new PoolWork(pool, data, logger);
   await pool.open();
@@ -86,12 +81,13 @@ export async function openPool({ data, own: ownParts, ...options }: PoolOptions)
     faultOf: (instance) => pool.faultOf(instance),
     start: async () => {
       data.home.reserve?.start();
-      await (running ?? frontAlone(data, logger)).start();
+      await (own?.running ?? frontAlone(data, logger)).start();
       watch = await watchCommits(
         data.home.control,
         (id) => pool.wake(id),
         (error) => logger.error('Reading the announcements of commands failed; retrying.', { error }),
       );
+      record.start();
       await due.start();
     },
     stopSending: async () => {
@@ -99,11 +95,36 @@ export async function openPool({ data, own: ownParts, ...options }: PoolOptions)
       await pool.stopSending();
     },
     stop: async () => {
+      await record.stop();
       await watch?.stop();
       await announcements?.stop();
       await pool.stop();
     },
   };
+}
+
+type OwnOptions = Pick<HostOptions, 'config' | 'data' | 'logger'> &
+  Required<Pick<HostOptions, 'onClosed' | 'onLongTurn'>> & {
+    readonly write: HostOptions['metrics']['write'];
+  };
+
+/** Opens the host in this thread. */
+async function openOwn(
+  { onClosed, ...options }: OwnOptions,
+  { placements, ...parts }: OwnHostParts,
+): Promise<{ readonly running: OpenHost; readonly host: PlacedHost }> {
+  const { data, logger } = options;
+  const running = await openHost({
+    ...options,
+    ...parts,
+    ownership: placements,
+    metrics: options,
+    onClosed: (id, times) => {
+      // Of one that has left, its next host says so.
+      if (placements.owns(id)) onClosed(id, times);
+    },
+  });
+  return { running, host: new PlacedHost({ running, host: running.host, data, logger, placements }) };
 }
 
 /** What this thread does with the data where threads run all instances. */

@@ -10,6 +10,7 @@ import {
   checkSpace,
   checkSync,
 } from '../doctor/check-machine.ts';
+import { readReports, reportLines } from '../../hosts/long-turn-record.ts';
 import { type Check, hasNoFailure, showChecks } from '../doctor/checks.ts';
 import { CommandError, exitCodes } from '../terminal/command-error.ts';
 import { operatorMessage } from '../terminal/exit-code.ts';
@@ -50,6 +51,17 @@ async function checkData(config: Config): Promise<readonly Check[]> {
   return [await checkSpace(data), await checkSync(data), ...checkFiles(data), ...own];
 }
 
+/** Shows which instances have kept others waiting. */
+async function checkTurns(config: Config): Promise<readonly Check[]> {
+  const name = 'long turns';
+  const reports = await withDataDirectory(config, ({ home }) => readReports(home.control), 'fail');
+  const lines = reports.flatMap(reportLines);
+  if (lines.length === 0)
+    return [{ name, state: 'ok', message: 'No instance has kept others waiting lately.' }];
+  const advice = 'Look at its request log, and limit it by rate limits: docs/operating.md, Long turns.';
+  return lines.map((message) => ({ name, state: 'warning', message, advice }));
+}
+
 async function checkPostgres(config: Config): Promise<Check> {
   const name = 'database';
   try {
@@ -83,7 +95,9 @@ async function checkInside(
       { name: 'instance', state: 'warning', message: 'It was not checked.', advice: 'See above first.' },
     ];
   try {
-    return await withApi(command, io, checkInstance);
+    const own =
+      (await findServiceUrl(command, io)) === undefined ? await checkTurns(configOf(command, io)) : [];
+    return [...(await withApi(command, io, checkInstance)), ...own];
   } catch (error) {
     return [{ name: 'instance', state: 'failure', message: operatorMessage(error) }];
   }
