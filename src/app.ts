@@ -10,6 +10,7 @@ import { createServer, type HttpServer } from './http/server/server.ts';
 import type { Readiness } from './http/request-context.ts';
 import { ServiceMetrics } from './http/service-metrics.ts';
 import { openTls, type TlsFiles, watchTls } from './http/server/tls.ts';
+import { InstanceRemovals } from './instances/instance-removals.ts';
 import { PageChecks } from './instances/page-checks.ts';
 import { startSweeping } from './limits/window-store.ts';
 import { codeOf } from './base/process.ts';
@@ -232,6 +233,13 @@ async function startBackground({
       logger,
     }),
   );
+  const { home, directory, instances } = data;
+  const { folder } = config.files;
+  const { deletedDays } = config;
+  const clock = data.dueClock;
+  const removals = new InstanceRemovals({ home, directory, instances, folder, deletedDays, clock, logger });
+  running.push(removals);
+  void removals.look();
   if (config.tls !== undefined) running.push(watchTls(server.server, config.tls, logger));
   return {
     metricsUrl: metricsServer?.url,

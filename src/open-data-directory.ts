@@ -227,14 +227,14 @@ async function openControl(
   }
 }
 
-/** Returns what borrows an instance by its id. */
+/** Returns what borrows an instance by its id, unless it is suspended or deleted: then nothing is done in it that no request waits for. */
 export function borrowFrom({
   directory,
   instances,
 }: Pick<DataDirectory, 'directory' | 'instances'>): (id: string) => Promise<Loan | undefined> {
   return async (id) => {
     const entry = directory.find(id);
-    return entry === undefined ? undefined : instances.borrow(entry);
+    return entry?.state === 'active' ? instances.borrow(entry) : undefined;
   };
 }
 
@@ -245,7 +245,7 @@ export function borrowAtOnceFrom({
 }: Pick<DataDirectory, 'directory' | 'instances'>): (id: string) => Promise<Loan | undefined> {
   return async (id) => {
     const entry = directory.find(id);
-    return entry === undefined ? undefined : instances.borrowAtOnce(entry);
+    return entry?.state === 'active' ? instances.borrowAtOnce(entry) : undefined;
   };
 }
 

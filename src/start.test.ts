@@ -37,6 +37,7 @@ const everyOption: Required<StartOptions> = {
   upgradeWait: 300,
   checkHours: 24,
   auditDays: 1,
+  deletedDays: 1,
   metricsPort: 0,
   metricsHost: '',
   metricsNames: [],

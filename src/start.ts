@@ -59,6 +59,8 @@ export interface StartOptions {
   readonly realtimeConnections?: number;
   readonly realtimeConnectionsPerAddress?: number;
   readonly auditDays?: number;
+  /** How many days a deleted instance can be restored. */
+  readonly deletedDays?: number;
   /** In seconds: how long a newer version waits for nodes on the same PostgreSQL database that its tables do not admit. */
   readonly upgradeWait?: number;
   /** How often everything that is stored is searched for damage; 0 for never. */

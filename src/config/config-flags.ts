@@ -61,6 +61,14 @@ export const dataFlags: readonly FlagDefinition[] = [
   },
 ];
 
+/** For the server, and for whoever asks when a deleted instance goes. */
+export const deletedDaysFlag: FlagDefinition = {
+  name: 'deleted-days',
+  value: 'DAYS',
+  description: 'how long a deleted instance can be restored',
+  fallback: '7',
+};
+
 /** Flags that limit the targets of connections. */
 export const outwardFlags: readonly FlagDefinition[] = [
   {
@@ -176,6 +184,7 @@ export const serverFlags: readonly FlagDefinition[] = [
     description: 'how long the audit log is kept, 0 for ever',
     fallback: '90',
   },
+  deletedDaysFlag,
   {
     name: 'metrics-port',
     value: 'PORT',

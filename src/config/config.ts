@@ -34,6 +34,8 @@ export interface Config {
   readonly upgradeCopiesMax: number;
   /** Days that audit entries are kept; 0 keeps them for ever. */
   readonly auditDays: number;
+  /** Days that deleted instances can be restored. */
+  readonly deletedDays: number;
   /** Days that events, deliveries and attempts are kept; 0 keeps them for ever. */
   readonly webhookDays: number;
   /** How many threads run the instances; 0 for the one that takes requests, `auto` for that one until a second instance is used. */
@@ -174,6 +176,7 @@ function decodeConfig(sources: Sources): Config {
     ),
     webhookDays: readInteger('webhook-days', read('webhook-days'), { max: 36_500 }),
     auditDays: readInteger('audit-days', read('audit-days'), { max: 36_500 }),
+    deletedDays: readInteger('deleted-days', read('deleted-days'), { max: 36_500 }),
     metrics: readMetrics(read),
     accessLog: readSwitch('access-log', read('access-log')),
     logLevel: readLevel(read('log-level')),

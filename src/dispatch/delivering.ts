@@ -1,3 +1,4 @@
+import type { Ownership } from '../deliveries/delivery.ts';
 import { alwaysSafe } from '../events/log-horizon.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
 import { Janitor, type JanitorOptions, rowByRow } from './janitor.ts';
@@ -23,21 +24,21 @@ export interface DeliveringParts extends Omit<DispatcherOptions, 'ownership' | '
   readonly webhookDays: number;
   /** As `borrowAtOnce`, but waits until there is room. */
   readonly borrow: JanitorOptions['borrow'];
+  /** Whether webhooks of an instance may be sent now. */
+  readonly isActive: (instanceId: string) => boolean;
   /** Called when another node has committed events. */
   readonly onHint: (instanceId: string) => void;
 }
 
 /** Delivers for all instances that are run here, and nowhere else. The start looks once for pending deliveries. */
 export function deliverAlone(parts: DeliveringParts & Pick<DispatcherOptions, 'ownership'>): Delivering {
-  const dispatcher = new Dispatcher({
-    ...parts,
-    onForeign: () => undefined,
-  });
+  const ownership = whileActive(parts.ownership, parts.isActive);
+  const dispatcher = new Dispatcher({ ...parts, ownership, onForeign: () => undefined });
   const janitor = new Janitor({
     ...parts,
     days: parts.webhookDays,
     wake: (id) => dispatcher.wake(id),
-    owns: (id) => parts.ownership.owns(id),
+    owns: (id) => ownership.owns(id),
     retention: rowByRow,
     safeEnd: alwaysSafe,
   });
@@ -55,5 +56,14 @@ export function deliverAlone(parts: DeliveringParts & Pick<DispatcherOptions, 'o
     stop: async (graceMs) => {
       await Promise.all([janitor.stop(), dispatcher.stop(graceMs)]);
     },
+  };
+}
+
+/** Of an instance that is not active nothing is claimed. What is on its way is settled as ever. */
+export function whileActive(ownership: Ownership, isActive: DeliveringParts['isActive']): Ownership {
+  return {
+    owns: (id) => isActive(id) && ownership.owns(id),
+    epochOf: (id) => ownership.epochOf(id),
+    fence: (id) => ownership.fence(id),
   };
 }

@@ -83,7 +83,7 @@ export class Dispatcher {
     this.#handshakes = new Handshakes({ ...options, onReached: (id) => this.wake(id) });
     const onSettled = (instanceId: string): void => {
       this.wake(instanceId, 'due');
-      // One that was handed over is not woken, and is released now.
+      // An instance that it owns no longer may be released now.
       this.#schedulePump();
     };
     this.#claims = new Claims({ ...options, slots: this.#slots, counts: this.counts, onSettled });
@@ -129,8 +129,9 @@ export class Dispatcher {
 
   /** Wakes an instance: by default because anything of it may have changed. */
   wake(instanceId: string, wake: Wake = 'all'): void {
-    if (!this.#options.ownership.owns(instanceId)) return this.#options.onForeign(instanceId);
-    this.#scheduler.wake(instanceId, wake);
+    if (this.#options.ownership.owns(instanceId)) this.#scheduler.wake(instanceId, wake);
+    else this.#options.onForeign(instanceId);
+    // One that it owns no longer is released once nothing of it is on its way.
     this.#schedulePump();
   }
 

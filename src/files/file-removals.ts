@@ -71,6 +71,14 @@ export async function dueAt(tx: Transaction, keys: readonly string[], due: numbe
     UPDATE ${names.table('$file_removal')} SET due = ${due} WHERE ${names.instance.condition} AND key${names.anyOf(keys)}`);
 }
 
+/** Makes all noted removals due at this time. */
+export async function allDueAt(tx: Transaction, due: number): Promise<void> {
+  const { names } = tx;
+  await tx.run(
+    sql`UPDATE ${names.table('$file_removal')} SET due = ${due} WHERE ${names.instance.condition}`,
+  );
+}
+
 export async function forgetRemovals(tx: Transaction, keys: readonly string[]): Promise<void> {
   const { names } = tx;
   await tx.run(

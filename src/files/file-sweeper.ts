@@ -1,15 +1,19 @@
 import { opendir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { busy } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { Poller } from '../base/poller.ts';
 import { codeOf } from '../base/process.ts';
+import type { Collection } from '../collections/collection.ts';
 import type { Database } from '../storage/database.ts';
 import {
+  allDueAt,
   dueAt,
   type FilesInstance,
   forgetRemovals,
   isFileKey,
+  noteLostFiles,
   readDue,
   readNextDue,
   removalTimes,
@@ -144,40 +148,62 @@ export class FileSweeper {
     const loan = await this.#options.borrow(id);
     if (loan === undefined) return never;
     try {
-      while ((await this.#removeSome(id, loan.instance)) && this.#isRunning);
+      while ((await removeSome(loan.instance, this.#options.logger)).mayHaveMore && this.#isRunning);
       return Math.min((await readNextDue(loan.instance.database)) ?? never, await this.#sweepUploadsOf(id));
     } finally {
       loan.release();
     }
   }
+}
 
-  /** Returns whether there may be more. */
-  async #removeSome(id: string, { database, files, dueClock }: FilesInstance): Promise<boolean> {
-    const now = dueClock.now();
-    const keys = await readDue(database, { now, max: togetherMax });
-    if (keys.length === 0) return false;
-    const left: string[] = [];
-    const waiting = keys.values();
-    const removeNext = async (): Promise<void> => {
-      for (const key of waiting)
-        try {
-          if (isFileKey(key)) await files.store.remove(key);
-        } catch (error) {
-          left.push(key);
-          this.#options.logger.warn('A file could not be removed; trying again.', {
-            instance: id,
-            key,
-            error,
-          });
-        }
-    };
-    await Promise.all(Array.from({ length: parallelMax }, removeNext));
-    const removed = keys.filter((key) => !left.includes(key));
-    await database.write(async (tx) => {
-      await forgetRemovals(tx, removed);
-      if (left.length > 0) await dueAt(tx, left, now + retryMs);
-    });
-    return keys.length === togetherMax;
+interface RemovedFiles {
+  /** How many could not be removed. */
+  readonly leftCount: number;
+  readonly mayHaveMore: boolean;
+}
+
+/** Removes some of the files that are due. */
+async function removeSome(
+  { id, database, files, dueClock }: FilesInstance,
+  logger: Logger,
+): Promise<RemovedFiles> {
+  const now = dueClock.now();
+  const keys = await readDue(database, { now, max: togetherMax });
+  if (keys.length === 0) return { leftCount: 0, mayHaveMore: false };
+  const left: string[] = [];
+  const waiting = keys.values();
+  const removeNext = async (): Promise<void> => {
+    for (const key of waiting)
+      try {
+        if (isFileKey(key)) await files.store.remove(key);
+      } catch (error) {
+        left.push(key);
+        logger.warn('A file could not be removed; trying again.', { instance: id, key, error });
+      }
+  };
+  await Promise.all(Array.from({ length: parallelMax }, removeNext));
+  const removed = keys.filter((key) => !left.includes(key));
+  await database.write(async (tx) => {
+    await forgetRemovals(tx, removed);
+    if (left.length > 0) await dueAt(tx, left, now + retryMs);
+  });
+  return { leftCount: left.length, mayHaveMore: keys.length === togetherMax };
+}
+
+/** Removes all files of an instance that is to go for good. Throws unavailable where one is left: then it can be repeated. */
+export async function removeAllFiles(
+  instance: FilesInstance,
+  collections: readonly Collection[],
+  logger: Logger,
+): Promise<void> {
+  const { database, dueClock } = instance;
+  for (const before of collections)
+    await database.write((tx) => noteLostFiles(tx, instance, { before, after: undefined }));
+  await database.write((tx) => allDueAt(tx, dueClock.now()));
+  for (let mayHaveMore = true; mayHaveMore;) {
+    const removed = await removeSome(instance, logger);
+    if (removed.leftCount > 0) throw busy(new Error(`${removed.leftCount} files could not be removed`));
+    mayHaveMore = removed.mayHaveMore;
   }
 }
 

@@ -89,13 +89,12 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
     delivering.wake(id, what);
     if (nodes?.isWatched(id) === true) delivering.notifyNodes(id);
   });
-  const admission = new Admission({ trustedProxies: config.trustedProxies, instances: data.instances });
   const ownFiles = warningOfFiles(config);
   const { directory, instances, removals, home } = data;
   const record = new LongTurnRecord({ control: home.background, directory, node: delivering.node, logger });
   const meter = meterOf(options, record);
   const host = new LocalHost({
-    admission,
+    admission: new Admission({ trustedProxies: config.trustedProxies, instances }),
     meter,
     directory,
     instances,
@@ -112,6 +111,11 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
     reserve: home.reserve,
     warnings: (instance) => warningsFor(instance, thumbs, [ownFiles, data.upgradeWarning]),
   });
+  const take = (id: string): void => {
+    delivering.wake(id);
+    wakeUpkeep(id, data, delivering);
+  };
+  followLife(options, { delivering, realtime, take });
   let announcements: { stop(): Promise<void> } | undefined;
   return {
     host,
@@ -119,10 +123,7 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
     metrics: new HostMetrics({ data, dispatcher, realtime, meter, logger }),
     faultOf: (instance) => home.fault(instance),
     comeBack: (id) => instances.comeBack(id),
-    take: (id) => {
-      delivering.wake(id);
-      wakeUpkeep(id, data, delivering);
-    },
+    take,
     handOver: (id) => handOver(id, { dispatcher, realtime, data }),
     start: async () => {
       startData(options, realtime);
@@ -155,13 +156,38 @@ async function handOver(id: string, { dispatcher, realtime, data }: HandOverPart
   await realtime.endInstance(id);
   const postpone = await dispatcher.prepareHandOver((other) => other === id);
   // What is closed has nothing on its way.
-  const loan = data.instances.isOpen(id) ? await borrowFrom(data)(id) : undefined;
+  const entry = data.instances.isOpen(id) ? data.directory.find(id) : undefined;
+  const loan = entry && (await data.instances.borrow(entry));
   try {
     await loan?.instance.database.write((tx) => postpone(tx));
   } finally {
     loan?.release();
   }
   await data.instances.leave(id, loansMs);
+}
+
+interface LifeParts {
+  readonly delivering: Delivering;
+  readonly realtime: Realtime;
+  readonly take: (instanceId: string) => void;
+}
+
+/** Ends what no request waits for in an instance that is suspended or deleted, and begins it again in one that is resumed or restored. */
+function followLife(
+  { config, data, logger, ownership }: HostOptions,
+  { delivering, realtime, take }: LifeParts,
+): void {
+  data.directory.onLife((id, isActive) => {
+    // Where instances share tables, their upkeep is found there.
+    if (isActive && config.postgres !== undefined) delivering.wake(id);
+    else if (isActive && ownership?.owns(id) !== false) take(id);
+    if (isActive) return;
+    delivering.wake(id);
+    data.instances.retire(id);
+    realtime.endInstance(id).catch((error: unknown) => {
+      logger.warn('Realtime connections could not be ended.', { instance: id, error });
+    });
+  });
 }
 
 /** Measures the turns of this thread. Of a host that is alone, `record` counts the long ones; of several, the front does. */
@@ -260,6 +286,7 @@ async function createDelivering(
     instances: () => data.instances.openIds(),
     borrow: borrowFrom(data),
     borrowAtOnce: borrowAtOnceFrom(data),
+    isActive: (id: string) => data.directory.isActive(id),
     instancesMax: data.instances.deliveringMax,
     onHint: (id: string) => wakeReaders(data, id),
     // Each takes a socket, and connections of clients may take half of the open files.

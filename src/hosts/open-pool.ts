@@ -158,6 +158,9 @@ class PoolWork {
 
   constructor(pool: HostPool, { home, directory }: DataDirectory, logger: Logger) {
     this.#pool = pool;
+    directory.onLife((id, isActive) => {
+      if (isActive) pool.wake(id);
+    });
     this.#work = new DueWork({
       index: new DueIndex({ control: home.control, isServer: true, logger }),
       directory,

@@ -45,8 +45,8 @@ export class PlacedHost implements HostMember {
     const { data, host } = this.#parts;
     this.#waiting += 1;
     try {
-      // It was made a moment ago.
-      if (data.directory.find(request.entry.id) === undefined) await data.directory.refresh();
+      // It was made or resumed a moment ago.
+      if (!data.directory.isActive(request.entry.id)) await data.directory.refresh();
       return await host.serve(route, request);
     } finally {
       this.#waiting -= 1;

@@ -28,7 +28,12 @@ export interface InstanceRoute<Params = object>
   /** Its forms may hold files: what it takes of one. Throws what can be refused before anything of it is read. */
   planForm?(context: FormContext<Params>): FormPlan | Promise<FormPlan>;
   handle(context: RequestContext<Params>): Answer | Promise<Answer>;
+  /** Answers while the instance is suspended. Without it, the route is refused then. */
+  handleSuspended?(context: ServiceContext): Answer | Promise<Answer>;
 }
+
+/** What clients of a suspended instance are told. */
+export const suspendedText = 'The instance is suspended.';
 
 /** What is known of a request before its body is read. */
 export type FormContext<Params = object> = Pick<RequestContext<Params>, 'instance' | 'caller' | 'params'>;

@@ -123,6 +123,15 @@ export class DueIndex {
   }
 }
 
+/** Removes what is noted of an instance that is gone. Where instances share tables, nothing is. */
+export async function forgetDue(control: Database, id: string): Promise<void> {
+  if (control.names.isConcurrent) return;
+  const tables = (['$due', '$command', '$upgrade'] as const).map((name) => control.names.table(name));
+  await control.write(async (tx) => {
+    for (const table of tables) await tx.run(sql`DELETE FROM ${table} WHERE instance = ${id}`);
+  });
+}
+
 async function setDue(tx: Transaction, id: string, { webhooks, upkeep }: DueTimes): Promise<void> {
   const due = tx.names.table('$due');
   if (webhooks === undefined && upkeep === undefined)

@@ -75,6 +75,8 @@ export class DueWork {
 
   async #lookForCommands(): Promise<void> {
     for (const id of await this.#options.index.adopt()) {
+      // A command has deleted it, or works on what is left.
+      if (this.#options.directory.find(id) === undefined) continue;
       await this.#options.onChanged(id);
       this.#wake(id);
     }

@@ -69,3 +69,77 @@ test('an instance is found whose position is lower than that of one before it', 
   await other.refresh();
   assert.deepEqual(other.find(early.id), early);
 });
+
+test('every other process sees each change of an instance by its row', async (t) => {
+  const service = await startService(t);
+  const { home, directory } = service.app.data;
+  for (let number = 0; number < 5; number += 1) await directory.create(`one${number}`, null);
+  const { id } = await directory.create('shop', 'shop.example.com');
+  const other = countRows(home);
+  const others = await InstanceDirectory.open(other.home, systemClock);
+  const heard: boolean[] = [];
+  others.onLife((changed, isActive) => {
+    if (changed === id) heard.push(isActive);
+  });
+  const changes: readonly [
+    change: () => Promise<void>,
+    slug?: string,
+    host?: string | null,
+    state?: string,
+  ][] = [
+    [() => directory.rename(id, 'store'), 'store', 'shop.example.com', 'active'],
+    [() => directory.setHost(id, 'store.example.com'), 'store', 'store.example.com', 'active'],
+    [() => directory.setHost(id, null), 'store', null, 'active'],
+    [() => directory.suspend(id), 'store', null, 'suspended'],
+    [() => directory.suspend(id), 'store', null, 'suspended'],
+    [() => directory.resume(id), 'store', null, 'active'],
+    [() => directory.delete(id)],
+    [() => directory.restore(id), 'store', null, 'active'],
+  ];
+  for (const [change, slug, host, state] of changes) {
+    const before = other.read;
+    await change();
+    await others.refresh();
+    assert.equal(other.read - before, 1);
+    const entry = others.find(id);
+    assert.deepEqual([entry?.slug, entry?.host, entry?.state], [slug, host, state]);
+    assert.deepEqual(others.all(), directory.all());
+    assert.equal(others.findBySlug('shop'), undefined);
+    assert.equal(others.findByHost('shop.example.com')?.id, host === 'shop.example.com' ? id : undefined);
+  }
+  assert.deepEqual(heard, [false, true, false, true]);
+});
+
+test('slugs that are exchanged are found', async (t) => {
+  const service = await startService(t);
+  const { home, directory } = service.app.data;
+  const [one, two] = [await directory.create('one', null), await directory.create('two', null)];
+  const other = await InstanceDirectory.open(home, systemClock);
+  await directory.rename(one.id, 'three');
+  await directory.rename(two.id, 'one');
+  await directory.rename(one.id, 'two');
+  await other.refresh();
+  assert.deepEqual([other.findBySlug('one')?.id, other.findBySlug('two')?.id], [two.id, one.id]);
+  assert.equal(other.findBySlug('three'), undefined);
+  assert.deepEqual(other.all(), directory.all());
+});
+
+test('changes of several processes at once are all seen, and each once', async (t) => {
+  const service = await startService(t);
+  const { home } = service.app.data;
+  const open = (): Promise<InstanceDirectory> => InstanceDirectory.open(home, systemClock);
+  const [one, two, reader] = [await open(), await open(), await open()];
+  const entries = await Promise.all(
+    Array.from({ length: 12 }, (_, at) => (at % 2 === 0 ? one : two).create(`new${at}`, null)),
+  );
+  await reader.refresh();
+  const changes = entries.map(({ id }, at) =>
+    at % 3 === 0 ? two.suspend(id) : one.rename(id, `other${at}`).then(() => two.delete(id)),
+  );
+  const reads = Array.from({ length: 8 }, () => reader.refresh());
+  await Promise.all([...changes, ...reads]);
+  await reader.refresh();
+  await one.refresh();
+  assert.deepEqual(reader.all(), one.all());
+  assert.equal(reader.all().length, 1 + 4);
+});

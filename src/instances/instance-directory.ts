@@ -1,21 +1,32 @@
 import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
-import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import { Poller } from '../base/poller.ts';
-import { sql } from '../sql/sql.ts';
+import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
+import { sql, type Sql } from '../sql/sql.ts';
 import type { DataHome } from '../storage/data-home.ts';
-import type { Database, Row, Transaction } from '../storage/database.ts';
+import type { Database } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
+import {
+  changeRow,
+  countServed,
+  deletedSet,
+  deleteRow,
+  type InstanceRow,
+  insertRow,
+  isServed,
+  type Labels,
+  readRows,
+  readVersion,
+  restoredSet,
+  servedStates,
+  type StoredInstance,
+  unknownInstance,
+} from './instance-rows.ts';
+import { requireHost, requireLabels, requireSlug } from './require-slug.ts';
 
-/** An instance in the directory, whether or not its file is open. */
-export interface InstanceEntry {
-  readonly id: string;
-  readonly slug: string;
-  /** The host name of this instance, in lower case and without a port; null when it is reached by its slug. */
-  readonly host: string | null;
-  readonly created: Timestamp;
-}
+/** An instance in the directory, whether or not its file is open. One that requests find is active or suspended. */
+export type InstanceEntry = Pick<StoredInstance, 'id' | 'slug' | 'host' | 'created' | 'state'>;
 
 /** Of an instance that is not made empty. */
 export interface InstanceOrigin {
@@ -28,13 +39,16 @@ export interface InstanceOrigin {
 /** The instance that exists from the start. */
 export const defaultSlug = 'default';
 
-/** How soon a server sees an instance that another process made. */
+/** How soon a process sees what another has changed. */
 const refreshIntervalMs = 250;
 
-const SLUG = /^[a-z][a-z0-9-]{1,39}$/;
-const HOST = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
+/** Called when an instance becomes active, or is suspended or deleted. */
+export type LifeListener = (instanceId: string, isActive: boolean) => void;
 
-/** All instances, in memory. Kept in step with control.db, which the command line changes while a server runs. */
+/**
+ * All instances that are not deleted, in memory. Kept in step with control.db, which other processes change meanwhile: by the rows that have
+ * changed, of which each has the number of its last change.
+ */
 export class InstanceDirectory {
   /** How many instances this version has not opened yet, and therefore not upgraded. Known where they are visited (instance-visits.ts). */
   upgradesLeft = 0;
@@ -42,12 +56,15 @@ export class InstanceDirectory {
   readonly #home: DataHome;
   readonly #clock: Clock;
   #version = '';
-  /** The last position that was read. */
+  /** The last change and the last position that were read. */
+  #change = 0;
   #position = 0;
-  readonly #all: InstanceEntry[] = [];
-  readonly #byId = new Map<string, InstanceEntry>();
+  readonly #byId = new Map<string, { readonly entry: InstanceEntry; readonly position: number }>();
   readonly #bySlug = new Map<string, InstanceEntry>();
   readonly #byHost = new Map<string, InstanceEntry>();
+  #all: readonly InstanceEntry[] | undefined;
+  readonly #listeners: LifeListener[] = [];
+  #refreshing: Promise<void> = Promise.resolve();
   #watch: Poller | undefined;
 
   private constructor(home: DataHome, clock: Clock) {
@@ -77,7 +94,7 @@ export class InstanceDirectory {
   }
 
   find(id: string): InstanceEntry | undefined {
-    return this.#byId.get(id);
+    return this.#byId.get(id)?.entry;
   }
 
   findBySlug(slug: string): InstanceEntry | undefined {
@@ -88,27 +105,31 @@ export class InstanceDirectory {
     return this.#byHost.get(host);
   }
 
-  /** All instances in the order of their creation. A live view: it grows with the directory. */
+  /** Whether an instance is neither suspended nor deleted: what is due in it is done only then. */
+  isActive(id: string): boolean {
+    return this.find(id)?.state === 'active';
+  }
+
+  /** All instances that are not deleted, in the order of their creation. */
   all(): readonly InstanceEntry[] {
+    this.#all ??= [...this.#byId.values()]
+      .toSorted((one, other) => one.position - other.position)
+      .map(({ entry }) => entry);
     return this.#all;
+  }
+
+  /** Reads all instances of any state, in the order of their creation. */
+  async list(): Promise<readonly StoredInstance[]> {
+    const rows = await readRows(this.#database, sql`TRUE`);
+    return rows.toSorted((one, other) => one.position - other.position);
   }
 
   /** Throws bad_request for a slug or host that is malformed or taken. */
   async create(slug: string, host: string | null, from?: InstanceOrigin): Promise<InstanceEntry> {
-    if (!SLUG.test(slug)) {
-      throw new AppError(
-        'bad_request',
-        'A slug has 2 to 40 characters of a-z, 0-9 and -, and begins with a letter.',
-      );
-    }
-    if (host !== null && !HOST.test(host)) {
-      throw new AppError(
-        'bad_request',
-        `${JSON.stringify(host)} is not a host name in lower case without a port.`,
-      );
-    }
+    requireSlug(slug);
+    requireHost(host);
     const { id = newId(), created = toTimestamp(this.#clock.now()), fill } = from ?? {};
-    const entry: InstanceEntry = { id, slug, host, created };
+    const entry: InstanceEntry = { id, slug, host, created, state: 'active' };
     // The file comes before the row: a crash between them leaves an unknown file, and never a row without a file.
     const discard = await this.#home.makeInstance(entry.id);
     try {
@@ -118,51 +139,190 @@ export class InstanceDirectory {
       throw error;
     }
     try {
-      await this.#database.write((tx) => insertEntry(tx, entry));
+      await this.#database.write((tx) => insertRow(tx, entry));
     } catch (error) {
       // After any other error the row may have been stored, so the file has to stay.
       if (!(error instanceof UniqueViolation)) throw error;
       await discard();
-      const conflict = error.columns.includes('host')
-        ? `The host ${host} is bound`
-        : `The slug ${slug} belongs`;
-      throw new AppError('bad_request', `${conflict} to another instance.`, { cause: error });
+      throw placeConflict(error, entry);
     }
     await this.refresh();
     return entry;
   }
 
-  /** Reads the instances that were added since the last time. */
-  async refresh(): Promise<void> {
-    const { names } = this.#database;
-    const row = await this.#database.get(
-      sql`SELECT value FROM ${names.table('$setting')} WHERE name = 'directory_version'`,
-    );
-    const version = String(row?.['value'] ?? '');
+  /** Gives an instance another slug. Throws bad_request, not_found. */
+  async rename(id: string, slug: string): Promise<void> {
+    requireSlug(slug);
+    await this.#changeServed(id, (row) => {
+      requireNotDefault(row, 'renamed');
+      return { ...row, slug };
+    });
+  }
+
+  /** Binds an instance to a host, or to none. Throws bad_request, not_found. */
+  async setHost(id: string, host: string | null): Promise<void> {
+    requireHost(host);
+    await this.#changeServed(id, (row) => ({ ...row, host }));
+  }
+
+  /** Replaces the labels of an instance, which the operator's programs read. Throws bad_request, not_found. */
+  async setLabels(id: string, labels: Labels): Promise<void> {
+    requireLabels(labels);
+    await this.#changeServed(id, (row) => ({ ...row, labels }));
+  }
+
+  /** Refuses every request to an instance, and has its webhooks wait, until it is resumed. Throws not_found. */
+  suspend(id: string): Promise<void> {
+    return this.#changeServed(id, (row) => ({ ...row, state: 'suspended' }));
+  }
+
+  /** Throws not_found. */
+  resume(id: string): Promise<void> {
+    return this.#changeServed(id, (row) => ({ ...row, state: 'active' }));
+  }
+
+  /** Deletes an instance, which can be restored until it is removed. Its slug and host are free at once. Throws bad_request, not_found. */
+  async delete(id: string): Promise<void> {
+    await this.#changeRow(id, (row, now) => {
+      requireServed(row);
+      requireNotDefault(row, 'deleted');
+      return { set: deletedSet(row, now), place: row };
+    });
+  }
+
+  /** Restores a deleted instance as it was. Throws bad_request when its slug or host is taken, or it is too late; not_found. */
+  async restore(id: string): Promise<void> {
+    await this.#changeRow(id, (row, now) => {
+      if (isServed(row.state)) throw new AppError('bad_request', `The instance ${row.slug} is not deleted.`);
+      if (row.state !== 'deleted')
+        throw new AppError('bad_request', `The instance ${row.slug} is being removed: it is too late.`);
+      return { set: restoredSet(row, now), place: row };
+    });
+  }
+
+  /** Notes how far the removal of a deleted instance is. Returns whether it is in the state `to` now: it may have been restored. */
+  async advanceRemoval(
+    id: string,
+    from: 'deleted' | 'emptying',
+    to: 'emptying' | 'removing',
+  ): Promise<boolean> {
+    let isMoved = false;
+    await this.#changeRow(id, (row, now) => {
+      isMoved = row.state === from || row.state === to;
+      return row.state === from ? { set: sql`state = ${to}, state_since = ${now}`, place: row } : undefined;
+    });
+    return isMoved;
+  }
+
+  /** Forgets an instance whose data is removed. */
+  async forget(id: string): Promise<void> {
+    await this.#database.write((tx) => deleteRow(tx, id));
+  }
+
+  async #changeServed(id: string, change: (row: InstanceRow) => InstanceRow): Promise<void> {
+    await this.#changeRow(id, (row, now) => {
+      requireServed(row);
+      const { slug, host, state, labels } = change(row);
+      const since = state === row.state ? row.stateSince : now;
+      const set = sql`slug = ${slug}, host = ${host}, state = ${state}, state_since = ${since}, labels = ${JSON.stringify(labels)}`;
+      return { set, place: { slug, host } };
+    });
+  }
+
+  async #changeRow(
+    id: string,
+    decide: (row: InstanceRow, now: Timestamp) => RowChange | undefined,
+  ): Promise<void> {
+    const now = toTimestamp(this.#clock.now());
+    let place: RowChange['place'] | undefined;
+    try {
+      await this.#database.write((tx) =>
+        changeRow(tx, id, (row) => {
+          const change = decide(row, now);
+          place = change?.place;
+          return change?.set;
+        }),
+      );
+    } catch (error) {
+      if (error instanceof UniqueViolation && place !== undefined) throw placeConflict(error, place);
+      throw error;
+    }
+    await this.refresh();
+  }
+
+  /** Reads what has changed since the last time. */
+  refresh(): Promise<void> {
+    const read = (): Promise<void> => this.#read();
+    this.#refreshing = this.#refreshing.then(read, read);
+    return this.#refreshing;
+  }
+
+  async #read(): Promise<void> {
+    const version = await readVersion(this.#database);
     if (version === this.#version) return;
-    const [counts] = await this.#database.tuples(sql`SELECT count(*) FROM ${names.table('$instance')}`);
-    await this.#readBehind(this.#position);
-    // Nodes may commit in another order than that of their positions.
-    if (this.#all.length < Number(counts?.[0])) await this.#readBehind(0);
+    const isFirst = this.#version === '';
+    if (isFirst) await this.#readAll();
+    else {
+      const rows = await readRows(
+        this.#database,
+        sql`change > ${this.#change} OR position > ${this.#position}`,
+      );
+      for (const row of rows) this.#apply(row);
+      // An older version does not number its rows, and on PostgreSQL positions may be committed in another order.
+      if (this.#byId.size !== (await countServed(this.#database))) await this.#readAll();
+    }
     this.#version = version;
   }
 
-  async #readBehind(position: number): Promise<void> {
-    const rows = await this.#database.all(sql`
-      SELECT position, id, slug, host, created FROM ${this.#database.names.table('$instance')}
-      WHERE position > ${position} ORDER BY position`);
-    for (const row of rows) {
-      this.#position = Math.max(this.#position, Number(row['position']));
-      this.#add(toEntry(row));
-    }
+  async #readAll(): Promise<void> {
+    const rows = await readRows(this.#database, sql`state${this.#database.names.anyOf(servedStates)}`);
+    const ids = new Set(rows.map(({ id }) => id));
+    for (const id of this.#byId.keys()) if (!ids.has(id)) this.#remove(id);
+    for (const row of rows) this.#apply(row);
   }
 
-  #add(entry: InstanceEntry): void {
-    if (this.#byId.has(entry.id)) return;
-    this.#all.push(entry);
-    this.#byId.set(entry.id, entry);
-    this.#bySlug.set(entry.slug, entry);
-    if (entry.host !== null) this.#byHost.set(entry.host, entry);
+  #apply(row: InstanceRow): void {
+    const { id, slug, host, created, state, position } = row;
+    this.#change = Math.max(this.#change, row.change);
+    this.#position = Math.max(this.#position, position);
+    const before = this.find(id);
+    if (before !== undefined) this.#take(before);
+    if (isServed(state)) {
+      const entry: InstanceEntry = { id, slug, host, created, state };
+      this.#byId.set(id, { entry, position });
+      this.#bySlug.set(slug, entry);
+      if (host !== null) this.#byHost.set(host, entry);
+      this.#all = undefined;
+    }
+    const isActive = state === 'active';
+    // Nothing can be due in a new one yet.
+    const isNew = before === undefined && row.stateSince === created;
+    if (isActive !== (before?.state === 'active') && !isNew) this.#notify(id, isActive);
+  }
+
+  #remove(id: string): void {
+    const before = this.find(id);
+    if (before === undefined) return;
+    this.#take(before);
+    if (before.state === 'active') this.#notify(id, false);
+  }
+
+  #take(entry: InstanceEntry): void {
+    const { id, slug, host } = entry;
+    this.#byId.delete(id);
+    // Another instance may have them already.
+    if (this.#bySlug.get(slug) === entry) this.#bySlug.delete(slug);
+    if (host !== null && this.#byHost.get(host) === entry) this.#byHost.delete(host);
+    this.#all = undefined;
+  }
+
+  #notify(id: string, isActive: boolean): void {
+    for (const listener of this.#listeners) listener(id, isActive);
+  }
+
+  /** Calls a listener from now on. */
+  onLife(listener: LifeListener): void {
+    this.#listeners.push(listener);
   }
 
   /** Begins to look for changes by other processes. */
@@ -175,21 +335,22 @@ export class InstanceDirectory {
   }
 }
 
-async function insertEntry(tx: Transaction, entry: InstanceEntry): Promise<void> {
-  await tx.run(sql`
-    INSERT INTO ${tx.names.table('$instance')} (id, slug, host, created)
-    VALUES (${entry.id}, ${entry.slug}, ${entry.host}, ${entry.created})`);
-  await tx.run(sql`
-    INSERT INTO ${tx.names.table('$setting')} (name, value) VALUES ('directory_version', ${entry.id})
-    ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
+/** What follows SET in a change of a row, and where the instance is to be found then. */
+interface RowChange {
+  readonly set: Sql;
+  readonly place: Pick<StoredInstance, 'slug' | 'host'>;
 }
 
-function toEntry(row: Row): InstanceEntry {
-  const host = row['host'];
-  return {
-    id: String(row['id']),
-    slug: String(row['slug']),
-    host: typeof host === 'string' ? host : null,
-    created: String(row['created']),
-  };
+function placeConflict(error: UniqueViolation, { slug, host }: RowChange['place']): AppError {
+  const conflict = error.columns.includes('host') ? `The host ${host} is bound` : `The slug ${slug} belongs`;
+  return new AppError('bad_request', `${conflict} to another instance.`, { cause: error });
+}
+
+function requireServed({ id, state }: InstanceRow): void {
+  if (!isServed(state)) throw unknownInstance(id);
+}
+
+function requireNotDefault({ slug }: InstanceRow, what: string): void {
+  if (slug === defaultSlug)
+    throw new AppError('bad_request', `The instance ${defaultSlug} cannot be ${what}.`);
 }

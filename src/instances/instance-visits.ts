@@ -82,8 +82,8 @@ export class InstanceVisits {
   async #visitAll(): Promise<void> {
     const { clock, directory, instances, paces: { sweepMs, roundMs } = standardPaces } = this.#options;
     const startMs = clock.monotonic();
-    for (const { id } of directory.all()) {
-      if (instances.isOpen(id)) continue;
+    for (const { id, state } of directory.all()) {
+      if (state !== 'active' || instances.isOpen(id)) continue;
       await this.#pause(sweepMs);
       // A place that requests may need is worth more.
       if (instances.hasFreePlace) await this.#visit(id);

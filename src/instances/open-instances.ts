@@ -136,6 +136,11 @@ export class OpenInstances {
     if (slot !== undefined && isIdle(slot)) this.#close(instanceId);
   }
 
+  /** Closes an instance as soon as it is not on loan. */
+  retire(instanceId: string): void {
+    void this.leave(instanceId, 0);
+  }
+
   /** Resolves when an instance that closes is closed. */
   async closed(instanceId: string): Promise<void> {
     await this.#closing.get(instanceId);

@@ -24,6 +24,8 @@ export interface DataHome {
    * is not opened. Returns a function that removes the place again if the registration fails.
    */
   makeInstance(instanceId: string): Promise<() => Promise<void>>;
+  /** Removes the data of an instance for good. Can be repeated after an interruption. */
+  removeInstance(instanceId: string): Promise<void>;
   openInstance(instanceId: string, memory: Memory, checks?: OpeningChecks): Promise<Database>;
   /** Opens the request log of an open instance, apart from its data: the last entries may be lost when the machine fails. */
   openLogs(instanceId: string): Promise<Database>;

@@ -59,6 +59,81 @@ describe('instance', () => {
     assert.equal((await run('create', `a${'-9'.repeat(19)}z`)).code, 0);
   });
 
+  test('rename, host, label, suspend, resume, delete and restore change one beside a running server', async (t) => {
+    const data = temporaryFolder(t);
+    const run = commandsOf(data);
+    const { url } = await serveInProcess(t, data);
+    const says = async (args: readonly string[], text: RegExp): Promise<void> => {
+      const { code, stdout, stderr } = await run(...args);
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, text);
+    };
+    const answers = (what: string, path: string, status: number): Promise<unknown> =>
+      eventually(what, async () => (await statusOf(`${url}${path}`)) === status);
+    await says(['create', 'acme'], /created/);
+    await answers('it is there', '/i/acme/api/collections', 401);
+    await says(['rename', 'acme', 'store'], /^Instance acme renamed to store\.\n$/);
+    await answers('it has its new slug', '/i/store/api/collections', 401);
+    assert.equal(await statusOf(`${url}/i/acme/api/health`), 404);
+    await says(['host', 'store', 'Store.Example'], /is bound to store\.example\./);
+    await says(['host', 'store', 'none'], /is bound to no host\./);
+    await says(['label', 'store', 'plan=pro', 'customer=4711'], /^plan=pro\ncustomer=4711\n$/);
+    await says(['label', 'store', 'plan='], /^customer=4711\n$/);
+    await says(['label', 'store'], /^customer=4711\n$/);
+    await says(['suspend', 'store'], /^Instance store is suspended\.\n$/);
+    await answers('it is suspended', '/i/store/api/collections', 403);
+    await says(['list'], /  store  suspended\n/);
+    await says(['resume', 'store'], /^Instance store is active\.\n$/);
+    await answers('it is active', '/i/store/api/collections', 401);
+    const asked = await run('delete', 'store');
+    assertRefused(asked, /This deletes the instance store\. There is no terminal to ask on: give --yes/, 64);
+    await says(
+      ['delete', 'store', '--yes'],
+      /^Instance store is deleted\. To restore it: chancery instance restore [a-z0-9]{15}\n$/,
+    );
+    await answers('it is gone', '/i/store/api/health', 404);
+    assert.equal((await run('list')).stdout.includes('store'), false);
+    await says(['list', '--all'], /  store  deleted, can be restored until 20\d\d-.*Z\n/);
+    await says(['restore', 'store'], /^Instance store is restored\.\n$/);
+    await answers('it is there again', '/i/store/api/health', 200);
+  });
+
+  test('changes that cannot be made are refused', async (t) => {
+    const run = commandsOf(temporaryFolder(t));
+    await run('create', 'acme', '--host', 'acme.example');
+    await run('create', 'beta');
+    await run('create', 'gone');
+    await run('delete', 'gone', '--yes');
+    await run('create', 'gone');
+    const cases: readonly (readonly [RegExp, ...string[]])[] = [
+      [/There is no instance nope/, 'rename', 'nope', 'other'],
+      [/There is no instance nope/, 'host', 'nope', 'none'],
+      [/There is no instance nope/, 'label', 'nope', 'a=b'],
+      [/There is no instance nope/, 'suspend', 'nope'],
+      [/There is no instance nope/, 'resume', 'nope'],
+      [/There is no instance nope/, 'delete', 'nope', '--yes'],
+      [/There is no deleted instance beta/, 'restore', 'beta'],
+      [/The slug gone belongs to another instance/, 'restore', 'gone'],
+      [/The slug acme belongs to another instance/, 'rename', 'beta', 'acme'],
+      [/A slug has 2 to 40 characters/, 'rename', 'beta', 'B'],
+      [/The host acme\.example is bound to another instance/, 'host', 'beta', 'acme.example'],
+      [/is not a host name/, 'host', 'beta', 'a b'],
+      [/The instance default cannot be renamed/, 'rename', 'default', 'other'],
+      [/The instance default cannot be deleted/, 'delete', 'default', '--yes'],
+      [/The name of a label has 1 to 64 characters/, 'label', 'beta', 'a b=c'],
+      [/The value of a label has at most 255 characters/, 'label', 'beta', `a=${'x'.repeat(256)}`],
+      [
+        /An instance has at most 64 labels/,
+        'label',
+        'beta',
+        ...Array.from({ length: 65 }, (_, at) => `a${at}=b`),
+      ],
+    ];
+    const ended = await Promise.all(cases.map(([, ...args]) => run(...args)));
+    for (const [index, [says]] of cases.entries()) assertRefused(ended[index]!, says);
+    assertRefused(await run('label', 'beta', 'plan'), /A label is NAME=VALUE, and "plan" is not/, 64);
+  });
+
   test('a running server notices a new instance, by its slug and by its host', async (t) => {
     const data = temporaryFolder(t);
     const run = commandsOf(data);
@@ -128,8 +203,8 @@ function postAt(url: string, host: string, body: string): Promise<number> {
   });
 }
 
-function assertRefused({ code, stdout, stderr }: CommandResult, says: RegExp): void {
+function assertRefused({ code, stdout, stderr }: CommandResult, says: RegExp, refusedCode = 65): void {
   assert.match(stderr, /^chancery: [^\n]+\n$/);
   assert.match(stderr, says);
-  assert.deepEqual({ code, stdout }, { code: 65, stdout: '' });
+  assert.deepEqual({ code, stdout }, { code: refusedCode, stdout: '' });
 }

@@ -80,11 +80,4 @@ export const dueMutants: readonly Mutant[] = [
     tests: ['test/api/due-work.test.ts'],
     engine: 'postgres',
   },
-  {
-    name: 'a new instance is read as one row',
-    file: 'src/instances/instance-directory.ts',
-    from: 'WHERE position > ${position} ORDER',
-    to: 'WHERE position > 0 * ${position} ORDER',
-    tests: ['src/instances/instance-directory.test.ts'],
-  },
 ];

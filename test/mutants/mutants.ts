@@ -13,6 +13,7 @@ import { filterMutants } from './filter-mutants.ts';
 import { healthMutants } from './health-mutants.ts';
 import { kitMutants } from './kit-mutants.ts';
 import { limitMutants } from './limit-mutants.ts';
+import { lifeMutants } from './life-mutants.ts';
 import { logMutants } from './log-mutants.ts';
 import { metricMutants } from './metric-mutants.ts';
 import type { Mutant } from './mutant.ts';
@@ -51,6 +52,7 @@ export const mutants: readonly Mutant[] = [
   ...healthMutants,
   ...kitMutants,
   ...limitMutants,
+  ...lifeMutants,
   ...logMutants,
   ...metricMutants,
   ...nameScopeMutants,

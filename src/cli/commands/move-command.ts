@@ -55,7 +55,8 @@ async function move(
     return await moveToPostgres({
       source: {
         home: source.home,
-        instances: source.directory.all(),
+        // Deleted ones as well, which can be restored afterwards.
+        instances: (await source.directory.list()).filter(({ state }) => state !== 'removing'),
         borrow: (entry) => source.instances.borrow(entry),
       },
       target,

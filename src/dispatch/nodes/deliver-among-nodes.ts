@@ -5,7 +5,7 @@ import type { Database } from '../../storage/database.ts';
 import { postgresMigrations } from '../../storage/migrations/postgres-migrations.ts';
 import type { DatabaseClock } from '../../storage/postgres/database-clock.ts';
 import { listenPostgres } from '../../storage/postgres/listen-postgres.ts';
-import type { Delivering, DeliveringParts } from '../delivering.ts';
+import { type Delivering, type DeliveringParts, whileActive } from '../delivering.ts';
 import { Dispatcher } from '../dispatcher.ts';
 import { Janitor } from '../janitor.ts';
 import { LeasedOwnership } from './leased-ownership.ts';
@@ -35,7 +35,7 @@ export function deliverAmongNodes(
     logger,
     onPending: (id, due, what) => dispatcher.noteDue(id, due, what),
   });
-  const ownership = new LeasedOwnership({
+  const leases = new LeasedOwnership({
     database,
     clock,
     logger,
@@ -44,6 +44,7 @@ export function deliverAmongNodes(
     prepareHandOver: (isGoing) => dispatcher.prepareHandOver(isGoing),
     onGain: () => poll.lookAgain(),
   });
+  const ownership = whileActive(leases, parts.isActive);
   const dispatcher = new Dispatcher({
     ...parts,
     clock,
@@ -52,7 +53,7 @@ export function deliverAmongNodes(
     onForeign: (id) => hints.add(id),
   });
   // Any name works: the node that owns its shard drops old partitions.
-  const isChosen = (): boolean => ownership.owns('partitions');
+  const isChosen = (): boolean => leases.owns('partitions');
   const partitions = new Partitions({ database, clock, logger, safeEnd: poll, isChosen });
   const janitor = new Janitor({
     ...parts,
@@ -69,10 +70,10 @@ export function deliverAmongNodes(
     wake: (instanceId, what) => dispatcher.wake(instanceId, what),
     tidy: (instanceId) => janitor.visit(instanceId),
     notifyNodes: (instanceId) => hints.add(instanceId),
-    node: ownership.node,
+    node: leases.node,
     start: async () => {
       await clock.look(database);
-      await ownership.start();
+      await leases.start();
       poll.start();
       partitions.start();
       janitor.start();
@@ -86,9 +87,9 @@ export function deliverAmongNodes(
       await Promise.all([poll.stop(), janitor.stop(), partitions.stop()]);
       for (const one of running) await one.stop();
       // Ownership ends while attempts are still in flight: those may take as long as the grace, and other nodes need not wait.
-      await Promise.all([ownership.leave(), stopped]);
+      await Promise.all([leases.leave(), stopped]);
       await hints.stop();
-      await giveUp(ownership, logger);
+      await giveUp(leases, logger);
     },
   };
 }

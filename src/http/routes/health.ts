@@ -8,7 +8,7 @@ import { jsonAnswer } from '../schemas/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { storageFaults } from '../../storage/storage-health.ts';
 import type { Readiness, RequestContext } from '../request-context.ts';
-import { route, serviceRoute } from '../route.ts';
+import { route, serviceRoute, suspendedText } from '../route.ts';
 
 const common = { method: 'GET', tag: 'health', parameters: ['Fields'] } as const;
 const healthy = schemaReference('Health');
@@ -21,7 +21,9 @@ export const healthRoutes = [
     id: 'health',
     scope: 'any',
     summary: 'Check the instance; superusers get details',
-    answers: { 200: jsonAnswer('It is.', healthy) },
+    answers: { 200: jsonAnswer('It is, or it is suspended.', healthy) },
+    handleSuspended: (context) =>
+      context.answer(JSON.stringify({ code: 200, message: suspendedText, data: { suspended: true } })),
     handle: async (context) => {
       const { services, instance, caller } = context;
       const data =
@@ -118,6 +120,10 @@ export const healthSchemas: Readonly<Record<string, Schema>> = {
           description:
             'How many instances this version has still to upgrade; absent if there are none. They are upgraded while the service is ready.',
         },
+        suspended: {
+          type: 'boolean',
+          description: 'The operator has suspended the instance: every other route answers 403.',
+        },
         engine: { enum: ['sqlite', 'postgres'] },
         version: { type: 'string' },
         instanceId: { type: 'string' },
@@ -146,6 +152,7 @@ export const healthSchemas: Readonly<Record<string, Schema>> = {
       [
         'reason',
         'upgradesLeft',
+        'suspended',
         'engine',
         'version',
         'instanceId',

@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { notFound } from '../../base/errors.ts';
+import { AppError, notFound } from '../../base/errors.ts';
+import type { Answer } from '../answer.ts';
 import type { InstanceHost } from '../host/instance-host.ts';
 import { queryOf } from '../request.ts';
 import { patternOf } from '../request-counts.ts';
 import { ServiceContext, type Services } from '../request-context.ts';
-import type { InstanceRoute, Route } from '../route.ts';
+import { type InstanceRoute, type Route, suspendedText } from '../route.ts';
 import { FrontRequest } from './front-request.ts';
 import { sendAnswer } from './send-answer.ts';
 
@@ -15,11 +16,7 @@ export interface Serving {
 }
 
 /** Serves a route under all of its paths. */
-export function serveRoute(
-  app: FastifyInstance,
-  { readiness, directory, host }: Serving,
-  route: Route,
-): void {
+export function serveRoute(app: FastifyInstance, serving: Serving, route: Route): void {
   const { method, paths } = route;
   const counts = app.requestCounts.of(route, method);
   const countsOfHead = app.requestCounts.of(route, 'HEAD');
@@ -36,11 +33,7 @@ export function serveRoute(
         handler: async (request, reply) => {
           count(request);
           try {
-            const context = new ServiceContext(
-              { readiness, directory },
-              queryOf(request),
-              request.instanceEntry?.id,
-            );
+            const context = new ServiceContext(serving, queryOf(request), request.instanceEntry?.id);
             sendAnswer(request, reply, await route.handle(context));
           } finally {
             request.releaseBody?.();
@@ -54,7 +47,7 @@ export function serveRoute(
         config: { pattern, takesBytes: route.takesBytes, takesFiles: route.planForm !== undefined },
         handler: (request, reply) => {
           count(request);
-          return serve(route, host, { request, reply });
+          return serve(route, serving, { request, reply });
         },
       });
   }
@@ -65,14 +58,28 @@ interface Exchange {
   readonly reply: FastifyReply;
 }
 
-/** Passes a request to the host of its instance, and sends what that answers. */
-async function serve(route: InstanceRoute, host: InstanceHost, { request, reply }: Exchange): Promise<void> {
+/** Passes a request to the host of its instance, and sends what that answers. A suspended instance is not asked. */
+async function serve(
+  route: InstanceRoute,
+  { host, ...services }: Serving,
+  { request, reply }: Exchange,
+): Promise<void> {
   const entry = request.instanceEntry;
   if (entry === null) throw notFound();
   try {
-    sendAnswer(request, reply, await host.serve(route, new FrontRequest(request, reply, entry)));
+    const answer =
+      entry.state === 'suspended'
+        ? answerSuspended(route, new ServiceContext(services, queryOf(request), entry.id))
+        : host.serve(route, new FrontRequest(request, reply, entry));
+    sendAnswer(request, reply, await answer);
   } finally {
     request.answerMemory?.release();
     request.releaseBody?.();
   }
+}
+
+/** Throws forbidden, whoever asks, unless the route is one that says so. */
+function answerSuspended(route: InstanceRoute, context: ServiceContext): Answer | Promise<Answer> {
+  if (route.handleSuspended === undefined) throw new AppError('forbidden', suspendedText);
+  return route.handleSuspended(context);
 }

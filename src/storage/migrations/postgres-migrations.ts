@@ -1,9 +1,8 @@
 import { sql, type Sql } from '../../sql/sql.ts';
 import type { Migration } from '../migrate.ts';
+import { laterPostgresMigrations } from './later-postgres-migrations.ts';
 import { postgresDeliveryLog } from './postgres-delivery-log.ts';
 import { postgresLogPartitions } from './postgres-log-partitions.ts';
-import { nodeSteps } from './node-steps.ts';
-import { removalJobs } from './removal-jobs.ts';
 import { storedFilters } from './stored-filters.ts';
 
 /**
@@ -395,6 +394,5 @@ export const postgresMigrations: readonly Migration[] = [
   storedFilters,
   { name: 'decisions for endpoints of accounts', statements: () => accountDecisions, admits: 1 },
   { name: 'deliveries by endpoint', statements: () => [deliveryEndpoint], admits: 1 },
-  removalJobs,
-  nodeSteps,
+  ...laterPostgresMigrations,
 ];

@@ -89,23 +89,13 @@ async function homeOf(
     background,
     counts,
     makeInstance: nothingToMake,
+    removeInstance: (instanceId) => removeInstance(control, instanceId),
     health,
     reserve: undefined,
     openDamageSearch: () => searchByChecksums(background),
     openInstance: (instanceId, memory) =>
       openInstance({ pool, control, counts, health, instanceId, memory, opened }),
-    openLogs: (instanceId) =>
-      Promise.resolve(
-        openPostgres({
-          pool,
-          instanceId,
-          schema: schemaOf(instanceId),
-          // Changes of the instance's tables do not wait for logs, nor logs for them.
-          lockName: `logs of ${instanceId}`,
-          isLossAllowed: true,
-          writersMax: 1,
-        }),
-      ),
+    openLogs: (instanceId) => Promise.resolve(openLogs(pool, instanceId)),
     readAtOneMoment: (instanceId, work) =>
       readPostgresSnapshot({ ...poolOptions, names: postgresNames(schemaOf(instanceId), instanceId) }, work),
     refresh: async (instanceId) => {
@@ -133,6 +123,18 @@ async function homeOf(
       await Promise.all([pool.stop(), backgroundPool.stop()]);
     },
   };
+}
+
+function openLogs(pool: PostgresPool, instanceId: string): Database {
+  return openPostgres({
+    pool,
+    instanceId,
+    schema: schemaOf(instanceId),
+    // Changes of the instance's tables do not wait for logs, nor logs for them.
+    lockName: `logs of ${instanceId}`,
+    isLossAllowed: true,
+    writersMax: 1,
+  });
 }
 
 /** The instance's data cannot be lost by itself, as it is in the database that lists the instance. */
@@ -183,6 +185,26 @@ async function probe(database: Database): Promise<void> {
     await tx.run(sql`CREATE TABLE ${table} AS SELECT repeat('x', 1000) FROM generate_series(1, 300)`);
     await tx.run(sql`DROP TABLE ${table}`);
   });
+}
+
+/** Rows of an instance that one transaction deletes. */
+const deletedTogetherMax = 5_000;
+
+/** Removes the schema of an instance, and its rows in all shared tables but that of the instances. */
+async function removeInstance(control: Database, instanceId: string): Promise<void> {
+  const dropSchema = sql`DROP SCHEMA IF EXISTS ${identifier(schemaOf(instanceId))} CASCADE`;
+  await control.write((tx) => tx.run(dropSchema), { isExclusive: true });
+  // Partitions are tables of their own.
+  const tables = await control.tuples(sql`
+    SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'instance_id'
+    WHERE c.relnamespace = 'chancery'::regnamespace AND c.relkind = 'r'`);
+  for (const [name] of tables) {
+    const table = sql`chancery.${identifier(String(name))}`;
+    const deleteSome = sql`
+      DELETE FROM ${table} WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM ${table} WHERE instance_id = ${instanceId} LIMIT ${deletedTogetherMax}))`;
+    while ((await control.write((tx) => tx.run(deleteSome))) === deletedTogetherMax);
+  }
 }
 
 function schemaOf(instanceId: string): string {

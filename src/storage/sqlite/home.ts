@@ -66,6 +66,7 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
     openDamageSearch: () =>
       new PageSearch((place) => (place === '' ? join(directory, 'control.db') : dataPath(place))),
     makeInstance: (instanceId) => makeInstance(folderOf(instanceId)),
+    removeInstance: (instanceId) => rm(folderOf(instanceId), { recursive: true, force: true }),
     openInstance: async (instanceId, memory, checks) => {
       const path = dataPath(instanceId);
       await requireFile(path);

@@ -1,0 +1,172 @@
+import { AppError } from '../base/errors.ts';
+import type { Timestamp } from '../base/timestamp.ts';
+import { sql, type Sql } from '../sql/sql.ts';
+import type { Reader, Row, Transaction } from '../storage/database.ts';
+
+/**
+ * The states of an instance:
+ *
+ *   active ◄──► suspended      every route is refused, webhooks wait
+ *      │            │
+ *      └► deleted ◄─┘          not found; its slug and host are free; can be restored
+ *            │
+ *         emptying             its files are being removed from S3; it cannot be restored any more
+ *            │
+ *         removing             its data is being removed; then its row goes
+ */
+export type InstanceState = 'active' | 'suspended' | 'deleted' | 'emptying' | 'removing';
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** An instance in any state, as the operator sees it. One that is deleted shows the slug and the host that it had. */
+export interface StoredInstance {
+  readonly id: string;
+  readonly slug: string;
+  /** The host name of this instance, in lower case and without a port; null when it is reached by its slug. */
+  readonly host: string | null;
+  readonly created: Timestamp;
+  readonly state: InstanceState;
+  readonly stateSince: Timestamp;
+  readonly labels: Labels;
+}
+
+/** A row of `$instance`. */
+export interface InstanceRow extends StoredInstance {
+  readonly position: number;
+  readonly change: number;
+  /** Of a deleted instance: the state that it gets back. */
+  readonly restoredState: InstanceState;
+}
+
+const rowColumns = sql`position, id, slug, host, created, state, state_since, labels, before_delete, change`;
+
+/** Whether requests find an instance in this state. */
+export function isServed(state: InstanceState): boolean {
+  return state === 'active' || state === 'suspended';
+}
+
+export const servedStates: readonly InstanceState[] = ['active', 'suspended'];
+
+/** Returns the rows that meet a condition, the last changed last. */
+export async function readRows(reader: Reader, condition: Sql): Promise<readonly InstanceRow[]> {
+  const rows = await reader.all(sql`
+    SELECT ${rowColumns} FROM ${reader.names.table('$instance')} WHERE ${condition} ORDER BY change, position`);
+  return rows.map(toRow);
+}
+
+export async function countServed(reader: Reader): Promise<number> {
+  const { names } = reader;
+  const [row] = await reader.tuples(sql`
+    SELECT count(*) FROM ${names.table('$instance')} WHERE state${names.anyOf(servedStates)}`);
+  return Number(row?.[0]);
+}
+
+/** Returns a text that differs whenever a row was added, changed or removed. */
+export async function readVersion(reader: Reader): Promise<string> {
+  const row = await reader.get(
+    sql`SELECT value FROM ${reader.names.table('$setting')} WHERE name = 'directory_version'`,
+  );
+  return String(row?.['value'] ?? '');
+}
+
+/**
+ * Returns the number of a change. It locks the counter until the commit, so that the numbers grow in the order of the commits, on
+ * several nodes too.
+ */
+async function nextChange(tx: Transaction): Promise<number> {
+  const table = tx.names.table('$setting');
+  const [row] = await tx.returning(sql`
+    INSERT INTO ${table} AS counter (name, value) VALUES ('directory_change', '1')
+    ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(counter.value AS bigint) + 1 AS text) RETURNING value`);
+  const change = Number(row?.[0]);
+  await tx.run(sql`
+    INSERT INTO ${table} (name, value) VALUES ('directory_version', ${`change ${change}`})
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
+  return change;
+}
+
+export async function insertRow(
+  tx: Transaction,
+  { id, slug, host, created }: Pick<StoredInstance, 'id' | 'slug' | 'host' | 'created'>,
+): Promise<void> {
+  const change = await nextChange(tx);
+  await tx.run(sql`
+    INSERT INTO ${tx.names.table('$instance')} (id, slug, host, created, state_since, change)
+    VALUES (${id}, ${slug}, ${host}, ${created}, ${created}, ${change})`);
+}
+
+/** Changes a row as `decide` says, which returns what follows SET, or nothing. Throws not_found, and what `decide` throws. */
+export async function changeRow(
+  tx: Transaction,
+  id: string,
+  decide: (row: InstanceRow) => Sql | undefined,
+): Promise<void> {
+  const change = await nextChange(tx);
+  const [row] = await readRows(tx, sql`id = ${id}`);
+  if (row === undefined) throw unknownInstance(id);
+  const set = decide(row);
+  if (set === undefined) return;
+  await tx.run(sql`
+    UPDATE ${tx.names.table('$instance')} SET ${set}, change = ${change} WHERE id = ${id}`);
+}
+
+/** What follows SET for an instance that is deleted: another can have its slug and host at once. */
+export function deletedSet({ id, slug, host, state }: InstanceRow, now: Timestamp): Sql {
+  const before = JSON.stringify({ slug, host, state });
+  return sql`slug = ${`~${id}`}, host = NULL, before_delete = ${before}, state = 'deleted', state_since = ${now}`;
+}
+
+/** What follows SET for an instance that is restored. */
+export function restoredSet({ slug, host, restoredState }: InstanceRow, now: Timestamp): Sql {
+  return sql`slug = ${slug}, host = ${host}, before_delete = '', state = ${restoredState}, state_since = ${now}`;
+}
+
+/** Removes a row, and what is noted of work in the instance. */
+export async function deleteRow(tx: Transaction, id: string): Promise<void> {
+  await nextChange(tx);
+  await tx.run(
+    sql`DELETE FROM ${tx.names.table('$instance')} WHERE id = ${id} AND state = ${'removing' satisfies InstanceState}`,
+  );
+}
+
+export function unknownInstance(name: string): AppError {
+  return new AppError('not_found', `There is no instance ${name}.`);
+}
+
+function toRow(row: Row): InstanceRow {
+  const before = String(row['before_delete']);
+  const stored = before === '' ? toPlace(row) : { ...toPlace(row), ...toPlace(parseObject(before)) };
+  const created = String(row['created']);
+  return {
+    ...stored,
+    id: String(row['id']),
+    created,
+    // Only this file writes it.
+    state: String(row['state']) as InstanceState,
+    // A row of an older version has no time.
+    stateSince: String(row['state_since']) || created,
+    // Only the directory writes them.
+    labels: parseObject(String(row['labels'])) as Labels,
+    restoredState: stored.state,
+    position: Number(row['position']),
+    change: Number(row['change']),
+  };
+}
+
+function toPlace(row: Readonly<Record<string, unknown>>): {
+  readonly slug: string;
+  readonly host: string | null;
+  readonly state: InstanceState;
+} {
+  const { slug, host, state } = row;
+  return {
+    slug: String(slug),
+    host: typeof host === 'string' ? host : null,
+    state: state === 'suspended' ? 'suspended' : 'active',
+  };
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> {
+  // This file has written it.
+  return JSON.parse(text) as Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,7 @@
+import type { Migration } from '../migrate.ts';
+import { instanceLife } from './instance-life.ts';
+import { nodeSteps } from './node-steps.ts';
+import { removalJobs } from './removal-jobs.ts';
+
+/** The last steps of the schema `chancery`; a new one goes to the end. */
+export const laterPostgresMigrations: readonly Migration[] = [removalJobs, nodeSteps, instanceLife];
