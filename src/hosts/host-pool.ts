@@ -107,7 +107,7 @@ export class HostPool implements InstanceHost {
       this.#threads = [];
       return;
     }
-    this.#logger.info('Threads run the instances from now on, as there are several.', {
+    this.#logger.debug('Threads run the instances from now on, as there are several.', {
       threads: this.#threadsMax,
     });
     while (own.placedCount > 0 && !this.#isStopping) {
