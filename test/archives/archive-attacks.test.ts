@@ -5,8 +5,9 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { test, type TestContext } from 'node:test';
 import { ZipFile } from 'yazl';
+import { ask } from '../support/postgres.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { type DataPlace, makePlace, randomKey, readParts } from './archive-stage.ts';
+import { type DataPlace, type Engine, makePlace, randomKey, readParts } from './archive-stage.ts';
 
 interface Stage {
   readonly place: DataPlace;
@@ -15,13 +16,13 @@ interface Stage {
   readonly folder: string;
 }
 
-async function open(t: TestContext, key?: string): Promise<Stage> {
+async function open(t: TestContext, key?: string, engine: Engine = 'sqlite'): Promise<Stage> {
   const folder = temporaryFolder(t);
   const source = await makePlace(t, 'sqlite');
   await source.run('superuser', 'upsert', 'ann@example.com', 'a long password');
   const file = join(folder, 'whole.chancery');
   await source.run('export', 'default', file);
-  const place = await makePlace(t, 'sqlite', key);
+  const place = await makePlace(t, engine, key);
   await place.run('instance', 'create', 'other');
   return { place, file, folder };
 }
@@ -177,4 +178,21 @@ test('an archive that is larger than it says is refused', async (t) => {
   bytes.writeUInt32LE(0xff_ff_ff_f0, at + 24);
   writeFileSync(path, bytes);
   await assertRefused(stage, path, /The archive (?:needs \d+ MiB on the disk|cannot be used)/);
+});
+
+test('nothing is left on PostgreSQL of an archive whose last part is altered', async (t) => {
+  const stage = await open(t, undefined, 'postgres');
+  const url = String(stage.place.flags['postgres']);
+  const count = async (): Promise<unknown> =>
+    ask(
+      url,
+      `SELECT (SELECT count(*) FROM chancery.collection) AS collections, (SELECT count(*) FROM chancery.secret) AS secrets,
+        (SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'i\\_%') AS schemas`,
+    );
+  const before = await count();
+  const path = await changed(stage, edit('records/_superusers.ndjson', 'ann@', 'eve@'));
+  const { code, stderr } = await stage.place.try('import', 'archive', path, '--as', 'restored');
+  assert.equal(code, 65);
+  assert.match(stderr, /was altered/);
+  assert.deepEqual(await count(), before);
 });

@@ -88,7 +88,8 @@ async function homeOf(
     control,
     background,
     counts,
-    makeInstance: nothingToMake,
+    // Nothing to create in advance: the data cannot be lost by itself, as it is in the database that lists the instance.
+    makeInstance: (instanceId) => Promise.resolve(() => removeInstance(control, instanceId)),
     removeInstance: (instanceId) => removeInstance(control, instanceId),
     health,
     reserve: undefined,
@@ -135,11 +136,6 @@ function openLogs(pool: PostgresPool, instanceId: string): Database {
     isLossAllowed: true,
     writersMax: 1,
   });
-}
-
-/** The instance's data cannot be lost by itself, as it is in the database that lists the instance. */
-function nothingToMake(): Promise<() => Promise<void>> {
-  return Promise.resolve(() => Promise.resolve());
 }
 
 /** Files of records are on a disk here. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { statfs } from 'node:fs/promises';
+import { rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../../base/errors.ts';
 import { InstanceFiles } from '../../files/instance-files.ts';
@@ -77,6 +77,9 @@ export async function importArchive(
           uploadFolder,
           ...(onProgress && { onProgress }),
         });
+      } catch (error) {
+        await rm(join(folder, id, 'storage'), { recursive: true, force: true });
+        throw error;
       } finally {
         await logs.stop();
         await database.stop();
