@@ -1,6 +1,6 @@
-import type { Ownership } from '../deliveries/delivery.ts';
 import { alwaysSafe } from '../events/log-horizon.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
+import { whileActive } from './loans.ts';
 import { Janitor, type JanitorOptions, rowByRow } from './janitor.ts';
 
 /** The delivering side of a server: the dispatcher, and how it is woken. */
@@ -56,14 +56,5 @@ export function deliverAlone(parts: DeliveringParts & Pick<DispatcherOptions, 'o
     stop: async (graceMs) => {
       await Promise.all([janitor.stop(), dispatcher.stop(graceMs)]);
     },
-  };
-}
-
-/** Of an instance that is not active nothing is claimed. What is on its way is settled as ever. */
-export function whileActive(ownership: Ownership, isActive: DeliveringParts['isActive']): Ownership {
-  return {
-    owns: (id) => isActive(id) && ownership.owns(id),
-    epochOf: (id) => ownership.epochOf(id),
-    fence: (id) => ownership.fence(id),
   };
 }

@@ -145,3 +145,12 @@ export async function readTurns(
 function placeOf(endpointId: string, event: number): string {
   return `${endpointId} ${event}`;
 }
+
+/** Of an instance that is not active nothing is claimed. What is on its way is settled as ever. */
+export function whileActive(ownership: Ownership, isActive: (instanceId: string) => boolean): Ownership {
+  return {
+    owns: (id) => isActive(id) && ownership.owns(id),
+    epochOf: (id) => ownership.epochOf(id),
+    fence: (id) => ownership.fence(id),
+  };
+}

@@ -15,7 +15,7 @@ export const lifeMutants: readonly Mutant[] = [
   },
   {
     name: 'webhooks of a suspended instance wait',
-    file: 'src/dispatch/delivering.ts',
+    file: 'src/dispatch/loans.ts',
     from: 'owns: (id) => isActive(id) && ownership.owns(id),',
     to: 'owns: (id) => (isActive(id) || true) && ownership.owns(id),',
     tests: [life],

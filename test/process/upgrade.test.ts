@@ -19,7 +19,7 @@ import { masterKey } from '../support/test-config.ts';
 const environment = { CHANCERY_KEY: masterKey };
 /** How many steps the migrations of an older version have. */
 const olderSteps = instanceMigrations.indexOf(instanceDeliveryLog);
-const controlSteps = controlMigrations.length - 1;
+const controlSteps = controlMigrations.findIndex(({ name }) => name === 'work that is due');
 const copyNames = [`control.db-schema-${controlSteps}`, `data.db-schema-${olderSteps}`];
 
 /** The data directory of an older version, with a record, and the folder of its instance. */
@@ -39,7 +39,9 @@ async function makeOlder(t: TestContext): Promise<{ readonly data: string; reado
   // Older versions do not know it, and the copies that this version keeps do not have it.
   const control = new DatabaseSync(join(service.data, 'control.db'));
   control.exec(`DELETE FROM "$setting" WHERE name = 'upgrade_checked'; DELETE FROM "$migration" WHERE number > ${controlSteps};
-    DROP TABLE "$due"; DROP TABLE "$command"; DROP TABLE "$upgrade"`);
+    DROP TABLE "$due"; DROP TABLE "$command"; DROP TABLE "$upgrade"; DROP INDEX "$instance_change"`);
+  for (const column of ['state', 'state_since', 'labels', 'shown_id', 'key', 'before_delete', 'change'])
+    control.exec(`ALTER TABLE "$instance" DROP COLUMN ${column}`);
   control.close();
   const [instance = ''] = readdirSync(join(service.data, 'instances'));
   return { data: service.data, folder: join(service.data, 'instances', instance) };
