@@ -28,14 +28,6 @@ import { requireHost, requireLabels, requireSlug } from './require-slug.ts';
 /** An instance in the directory, whether or not its file is open. One that requests find is active or suspended. */
 export type InstanceEntry = Pick<StoredInstance, 'id' | 'slug' | 'host' | 'created' | 'state'>;
 
-/** Of an instance that is not made empty. */
-export interface InstanceOrigin {
-  readonly id?: string;
-  readonly created?: Timestamp;
-  /** Fills it before anybody finds it. Where this rejects, the instance is removed again. */
-  readonly fill?: (entry: InstanceEntry) => Promise<void>;
-}
-
 /** The instance that exists from the start. */
 export const defaultSlug = 'default';
 
@@ -125,19 +117,13 @@ export class InstanceDirectory {
   }
 
   /** Throws bad_request for a slug or host that is malformed or taken. */
-  async create(slug: string, host: string | null, from?: InstanceOrigin): Promise<InstanceEntry> {
+  async create(slug: string, host: string | null): Promise<InstanceEntry> {
     requireSlug(slug);
     requireHost(host);
-    const { id = newId(), created = toTimestamp(this.#clock.now()), fill } = from ?? {};
-    const entry: InstanceEntry = { id, slug, host, created, state: 'active' };
+    const created = toTimestamp(this.#clock.now());
+    const entry: InstanceEntry = { id: newId(), slug, host, created, state: 'active' };
     // The file comes before the row: a crash between them leaves an unknown file, and never a row without a file.
     const discard = await this.#home.makeInstance(entry.id);
-    try {
-      await fill?.(entry);
-    } catch (error) {
-      await discard();
-      throw error;
-    }
     try {
       await this.#database.write((tx) => insertRow(tx, entry));
     } catch (error) {
@@ -203,7 +189,7 @@ export class InstanceDirectory {
   /** Notes how far the removal of a deleted instance is. Returns whether it is in the state `to` now: it may have been restored. */
   async advanceRemoval(
     id: string,
-    from: 'deleted' | 'emptying',
+    from: 'deleted' | 'emptying' | 'filling',
     to: 'emptying' | 'removing',
   ): Promise<boolean> {
     let isMoved = false;
@@ -341,7 +327,11 @@ interface RowChange {
   readonly place: Pick<StoredInstance, 'slug' | 'host'>;
 }
 
-function placeConflict(error: UniqueViolation, { slug, host }: RowChange['place']): AppError {
+/** Returns the error for a slug or a host that another instance has. */
+export function placeConflict(
+  error: UniqueViolation,
+  { slug, host }: { readonly slug: string; readonly host: string | null },
+): AppError {
   const conflict = error.columns.includes('host') ? `The host ${host} is bound` : `The slug ${slug} belongs`;
   return new AppError('bad_request', `${conflict} to another instance.`, { cause: error });
 }

@@ -91,6 +91,7 @@ test('a deleted instance is kept for its days, and then removed with all that it
   const { service, clock, id, log, remove } = stage;
   const { directory } = service.app.data;
   await directory.delete(id);
+  await eventually('it is closed', () => !service.app.data.instances.isOpen(id));
   clock.move(7 * dayMs - 1);
   await remove();
   await directory.restore(id);

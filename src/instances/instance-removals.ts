@@ -64,7 +64,9 @@ export class InstanceRemovals {
     const { directory, instances, deletedDays, clock, logger } = this.#options;
     for (const one of await directory.list()) {
       if (this.#isStopping) return;
-      const isBegun = one.state === 'emptying' || one.state === 'removing';
+      // Whoever fills an instance renews the time of its state.
+      const isAbandoned = one.state === 'filling' && fromTimestamp(one.stateSince) + dayMs <= clock.now();
+      const isBegun = one.state === 'emptying' || one.state === 'removing' || isAbandoned;
       const isDue = one.state === 'deleted' && removalDue(one, deletedDays) <= clock.now();
       if (!isBegun && !isDue) continue;
       // Something that was begun before has not ended.
@@ -85,7 +87,9 @@ export class InstanceRemovals {
   async #remove(one: StoredInstance): Promise<void> {
     const { directory, home, folder, logger } = this.#options;
     const { id, slug } = one;
-    if (one.state !== 'removing') {
+    if (one.state === 'filling') {
+      if (!(await directory.advanceRemoval(id, 'filling', 'removing'))) return;
+    } else if (one.state !== 'removing') {
       if (!(await directory.advanceRemoval(id, 'deleted', 'emptying'))) return;
       await this.#removeRemoteFiles(one);
       await directory.advanceRemoval(id, 'emptying', 'removing');

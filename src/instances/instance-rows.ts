@@ -13,8 +13,10 @@ import type { Reader, Row, Transaction } from '../storage/database.ts';
  *         emptying             its files are being removed from S3; it cannot be restored any more
  *            │
  *         removing             its data is being removed; then its row goes
+ *
+ *   filling ──► active         an archive is being imported into it; not found
  */
-export type InstanceState = 'active' | 'suspended' | 'deleted' | 'emptying' | 'removing';
+export type InstanceState = 'active' | 'suspended' | 'deleted' | 'emptying' | 'removing' | 'filling';
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -95,6 +97,24 @@ export async function insertRow(
     VALUES (${id}, ${slug}, ${host}, ${created}, ${created}, ${change})`);
 }
 
+/** Inserts the row of an instance that is being filled, which gets its slug and host at the end. */
+export async function insertFilling(
+  tx: Transaction,
+  { id, slug, host, created }: Pick<StoredInstance, 'id' | 'slug' | 'host' | 'created'>,
+  now: Timestamp,
+): Promise<void> {
+  await insertRow(tx, { id, slug: hiddenSlug(id), host: null, created });
+  const before = JSON.stringify({ slug, host, state: 'active' });
+  await tx.run(sql`
+    UPDATE ${tx.names.table('$instance')} SET state = ${'filling' satisfies InstanceState}, state_since = ${now}, before_delete = ${before}
+    WHERE id = ${id}`);
+}
+
+/** A slug that nobody can choose, for an instance that nobody is to find. */
+function hiddenSlug(id: string): string {
+  return `~${id}`;
+}
+
 /** Changes a row as `decide` says, which returns what follows SET, or nothing. Throws not_found, and what `decide` throws. */
 export async function changeRow(
   tx: Transaction,
@@ -113,7 +133,7 @@ export async function changeRow(
 /** What follows SET for an instance that is deleted: another can have its slug and host at once. */
 export function deletedSet({ id, slug, host, state }: InstanceRow, now: Timestamp): Sql {
   const before = JSON.stringify({ slug, host, state });
-  return sql`slug = ${`~${id}`}, host = NULL, before_delete = ${before}, state = 'deleted', state_since = ${now}`;
+  return sql`slug = ${hiddenSlug(id)}, host = NULL, before_delete = ${before}, state = 'deleted', state_since = ${now}`;
 }
 
 /** What follows SET for an instance that is restored. */
@@ -122,11 +142,13 @@ export function restoredSet({ slug, host, restoredState }: InstanceRow, now: Tim
 }
 
 /** Removes a row, and what is noted of work in the instance. */
-export async function deleteRow(tx: Transaction, id: string): Promise<void> {
+export async function deleteRow(
+  tx: Transaction,
+  id: string,
+  state: 'removing' | 'filling' = 'removing',
+): Promise<void> {
   await nextChange(tx);
-  await tx.run(
-    sql`DELETE FROM ${tx.names.table('$instance')} WHERE id = ${id} AND state = ${'removing' satisfies InstanceState}`,
-  );
+  await tx.run(sql`DELETE FROM ${tx.names.table('$instance')} WHERE id = ${id} AND state = ${state}`);
 }
 
 export function unknownInstance(name: string): AppError {

@@ -6,6 +6,11 @@ import { pipeline } from 'node:stream/promises';
 import { test, type TestContext } from 'node:test';
 import { ZipFile } from 'yazl';
 import { ask } from '../support/postgres.ts';
+import { toTimestamp } from '../../src/base/timestamp.ts';
+import { createFilled } from '../../src/instances/create-filled.ts';
+import { changeRow } from '../../src/instances/instance-rows.ts';
+import { sql } from '../../src/sql/sql.ts';
+import { Archive } from '../../src/transfer/archive/read-archive.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type DataPlace, type Engine, makePlace, randomKey, readParts } from './archive-stage.ts';
 
@@ -196,3 +201,45 @@ test('nothing is left on PostgreSQL of an archive whose last part is altered', a
   assert.match(stderr, /was altered/);
   assert.deepEqual(await count(), before);
 });
+
+for (const engine of ['sqlite', 'postgres'] as const)
+  test(`an import on ${engine} that was killed is removed by the next attempt, and one that runs is not`, async (t) => {
+    const { place, file } = await open(t, undefined, engine);
+    const { manifest } = await Archive.open(file).then((archive) => {
+      archive.close();
+      return archive;
+    });
+    const { id, created } = manifest.instance;
+    const data = await place.open(t);
+    const { home, directory } = data;
+    const clock = { now: () => Date.now() - 60_000, monotonic: () => 0 };
+    const running = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const filling = createFilled(
+      { home, directory, clock },
+      {
+        id,
+        slug: 'restored',
+        host: null,
+        created,
+        fill: () => (begun.resolve(), running.promise),
+        discard: () => Promise.resolve(),
+      },
+    );
+    await begun.promise;
+    assert.doesNotMatch(await place.run('instance', 'list'), /restored/);
+    assert.match(await place.run('instance', 'list', '--all'), /restored {2}being imported/);
+    const beside = await place.try('import', 'archive', file, '--as', 'restored');
+    assert.equal(beside.code, 65);
+    assert.match(beside.stderr, /is running, or has ended a moment ago/);
+    clock.now = () => Date.now() - 3_600_000;
+    await home.control.write((tx) => changeRow(tx, id, () => sql`state_since = ${toTimestamp(clock.now())}`));
+    assert.match(
+      await place.run('import', 'archive', file, '--as', 'restored'),
+      /Instance restored imported/,
+    );
+    running.resolve();
+    await assert.rejects(filling, /Another process has taken over this import/);
+    assert.match(await place.run('instance', 'list'), /restored/);
+    assert.match(await place.run('export', 'restored', `${file}.again`), /1 records/);
+  });

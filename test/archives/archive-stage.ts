@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test';
 import { buffer } from 'node:stream/consumers';
 import { openPromise } from 'yauzl';
 import { type App, startApp } from '../../src/app.ts';
+import { type DataDirectory, openDataDirectory } from '../../src/open-data-directory.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { atEnd } from '../support/at-end.ts';
 import { logInto } from '../support/log-into.ts';
@@ -25,6 +26,8 @@ export interface DataPlace {
   run(...args: readonly string[]): Promise<string>;
   /** Runs a command on it. */
   try(...args: readonly string[]): Promise<CommandResult>;
+  /** Opens it as a command does. */
+  open(t: TestContext): Promise<DataDirectory>;
   serve(t: TestContext): Promise<Pick<App, 'url' | 'stop'>>;
 }
 
@@ -49,6 +52,11 @@ export async function makePlace(t: TestContext, engine: Engine, key = masterKey)
       const { code, stdout, stderr } = await attempt(...given);
       assert.deepEqual([code, stderr], [0, ''], stdout);
       return stdout;
+    },
+    open: async (test) => {
+      const opened = await openDataDirectory(readConfig({ ...flags, 'log-level': 'error' }, environment), {});
+      atEnd(test, () => opened.stop());
+      return opened;
     },
     serve: async (test) => {
       const config = readConfig({ ...flags, port: '0', dev: true, 'host-threads': '0' }, environment);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { systemClock } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import type { DataDirectory } from '../../open-data-directory.ts';
 import { dataFlags } from '../../config/config-flags.ts';
@@ -72,7 +73,7 @@ function archiveCommand(io: CommandIo): Command {
     const { importArchive } = await import('../../transfer/archive/import-archive.ts');
     const work = ({ home, directory }: DataDirectory): Promise<InstanceEntry> =>
       importArchive(
-        { home, directory, folder: config.files.folder },
+        { home, directory, folder: config.files.folder, clock: systemClock },
         {
           path,
           slug: typeof slug === 'string' ? slug : undefined,

@@ -64,7 +64,7 @@ async function createInstance(
 function addList(parent: Command, io: CommandIo): void {
   const command = parent.command('list').description('show all instances');
   addFlags(command, [...dataFlags, deletedDaysFlag]);
-  command.option('--all', 'also deleted ones that can be restored');
+  command.option('--all', 'also those that are deleted, or being imported');
   command.action(async () => {
     const config = configOf(command, io);
     const all = await withDataDirectory(config, ({ directory }) => directory.list(), 'fail');
@@ -76,7 +76,14 @@ function addList(parent: Command, io: CommandIo): void {
 function lineOf(one: StoredInstance, deletedDays: number): string {
   const { id, slug, host, state } = one;
   const goes = `deleted, can be restored until ${toTimestamp(removalDue(one, deletedDays))}`;
-  const words = { active: null, suspended: 'suspended', deleted: goes, emptying: removing, removing };
+  const words = {
+    active: null,
+    suspended: 'suspended',
+    deleted: goes,
+    emptying: removing,
+    removing,
+    filling: 'being imported',
+  };
   return [id, slug, host, words[state]].filter((part) => part !== null).join('  ');
 }
 

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
 import { rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
 import { AppError } from '../../base/errors.ts';
 import { InstanceFiles } from '../../files/instance-files.ts';
+import { createFilled } from '../../instances/create-filled.ts';
 import type { InstanceDirectory, InstanceEntry } from '../../instances/instance-directory.ts';
 import { readKeyCheck } from '../../secrets/master-key.ts';
 import type { DataHome, Memory } from '../../storage/data-home.ts';
@@ -15,13 +17,14 @@ export interface ArchiveImport {
   /** That of the archive unless given. */
   readonly slug: string | undefined;
   readonly host: string | null;
-  readonly onProgress?: EmptyInstance['onProgress'];
+  readonly onProgress?: EmptyInstance['onProgress'] | undefined;
 }
 
 /** Where an archive is imported. */
 export interface ImportTarget {
   readonly home: DataHome;
   readonly directory: InstanceDirectory;
+  readonly clock: Clock;
   /** The folder with a folder for the files of each instance. */
   readonly folder: string;
 }
@@ -53,7 +56,7 @@ const noMemory: Memory = { read: () => Promise.resolve(() => undefined) };
  * bad_request for an archive that cannot be used here.
  */
 export async function importArchive(
-  { home, directory, folder }: ImportTarget,
+  { home, directory, folder, clock }: ImportTarget,
   { path, slug, host, onProgress }: ArchiveImport,
 ): Promise<InstanceEntry> {
   const archive = await Archive.open(path);
@@ -63,34 +66,41 @@ export async function importArchive(
       throw refusedArchive(
         'its secrets are sealed with another master key. Start with the master key of the service that made it.',
       );
-    if (directory.find(instance.id) !== undefined)
-      throw new AppError('bad_request', 'The instance of the archive is still there: its id is taken.');
     await requireRoom(folder, archive.bytes);
-    const fill = async ({ id }: InstanceEntry): Promise<void> => {
-      const [database, logs] = [await home.openInstance(id, noMemory), await home.openLogs(id)];
-      try {
-        const { disk: store, uploadFolder } = new InstanceFiles({ folder: join(folder, id) });
-        await fillInstance(archive, {
-          database,
-          logs,
-          store,
-          uploadFolder,
-          ...(onProgress && { onProgress }),
-        });
-      } catch (error) {
-        await rm(join(folder, id, 'storage'), { recursive: true, force: true });
-        throw error;
-      } finally {
-        await logs.stop();
-        await database.stop();
-      }
-    };
-    return await directory.create(slug ?? instance.slug, host, {
-      id: instance.id,
-      created: instance.created,
-      fill,
-    });
+    const { id, created } = instance;
+    const files = new InstanceFiles({ folder: join(folder, id) });
+    return await createFilled(
+      { home, directory, clock },
+      {
+        id,
+        created,
+        slug: slug ?? instance.slug,
+        host,
+        fill: () => fill(archive, { home, id, files, onProgress }),
+        discard: () => rm(join(folder, id, 'storage'), { recursive: true, force: true }),
+      },
+    );
   } finally {
     archive.close();
+  }
+}
+
+async function fill(
+  archive: Archive,
+  {
+    home,
+    id,
+    files,
+    onProgress,
+  }: Pick<ImportTarget, 'home'> &
+    Pick<ArchiveImport, 'onProgress'> & { readonly id: string; readonly files: InstanceFiles },
+): Promise<void> {
+  const [database, logs] = [await home.openInstance(id, noMemory), await home.openLogs(id)];
+  const { disk: store, uploadFolder } = files;
+  try {
+    await fillInstance(archive, { database, logs, store, uploadFolder, ...(onProgress && { onProgress }) });
+  } finally {
+    await logs.stop();
+    await database.stop();
   }
 }

@@ -1,0 +1,167 @@
+import type { Clock } from '../base/clock.ts';
+import { AppError } from '../base/errors.ts';
+import { fromTimestamp, type Timestamp, toTimestamp } from '../base/timestamp.ts';
+import { sql, type Sql } from '../sql/sql.ts';
+import type { DataHome } from '../storage/data-home.ts';
+import type { Database } from '../storage/database.ts';
+import { UniqueViolation } from '../storage/engine-errors.ts';
+import { type InstanceDirectory, type InstanceEntry, placeConflict } from './instance-directory.ts';
+import {
+  changeRow,
+  deleteRow,
+  insertFilling,
+  type InstanceRow,
+  readRows,
+  restoredSet,
+} from './instance-rows.ts';
+import { requireHost, requireSlug } from './require-slug.ts';
+
+/** An instance that is made of something, and not empty. */
+export interface FilledInstance {
+  readonly id: string;
+  readonly slug: string;
+  readonly host: string | null;
+  readonly created: Timestamp;
+  /** Fills its data, which is made and empty. */
+  readonly fill: () => Promise<void>;
+  /** Removes what `fill` has put elsewhere. */
+  readonly discard: () => Promise<void>;
+}
+
+export interface FillingParts {
+  readonly home: Pick<DataHome, 'control' | 'makeInstance' | 'removeInstance'>;
+  readonly directory: InstanceDirectory;
+  readonly clock: Clock;
+}
+
+/** The process that fills an instance says so this often; without it for `abandonedMs`, another may begin again. */
+const renewMs = 20_000;
+const abandonedMs = 120_000;
+
+/**
+ * Makes an instance that nobody finds before it is filled. Where that fails, nothing of it is left; where the process ends meanwhile, the next
+ * attempt or the daily round removes it. Throws bad_request for an id, slug or host that is not free, and what `fill` throws.
+ */
+export async function createFilled(parts: FillingParts, instance: FilledInstance): Promise<InstanceEntry> {
+  const { home, directory } = parts;
+  const { id, slug, host } = instance;
+  requireSlug(slug);
+  requireHost(host);
+  if (directory.findBySlug(slug) !== undefined)
+    throw new AppError('bad_request', `The slug ${slug} belongs to another instance.`);
+  const reservation = await Reservation.make(parts, instance);
+  try {
+    await instance.discard();
+    await home.removeInstance(id);
+    await home.makeInstance(id);
+    await instance.fill();
+    await reservation.show();
+  } catch (error) {
+    if (await reservation.giveUp()) {
+      await instance.discard();
+      await home.removeInstance(id);
+      await home.control.write((tx) => deleteRow(tx, id));
+    }
+    throw error instanceof UniqueViolation ? placeConflict(error, instance) : error;
+  } finally {
+    reservation.end();
+  }
+  await directory.refresh();
+  const entry = directory.find(id);
+  if (entry === undefined) throw new AppError('not_found', `The instance ${slug} was deleted meanwhile.`);
+  return entry;
+}
+
+/** The row of an instance that this process fills. The time of its state is renewed, and shows whose it is. */
+class Reservation {
+  readonly #control: Database;
+  readonly #clock: Clock;
+  readonly #id: string;
+  readonly #timer: NodeJS.Timeout;
+  #since: Timestamp;
+  #renewing: Promise<void> = Promise.resolve();
+
+  private constructor({ home, clock }: FillingParts, id: string, since: Timestamp) {
+    this.#control = home.control;
+    this.#clock = clock;
+    this.#id = id;
+    this.#since = since;
+    this.#timer = setInterval(() => {
+      // Where the database is away, the next one may succeed.
+      this.#renewing = this.#renew().catch(() => undefined);
+    }, renewMs);
+  }
+
+  /** Reserves the id for this process. Throws bad_request. */
+  static async make(parts: FillingParts, instance: FilledInstance): Promise<Reservation> {
+    const { id } = instance;
+    const now = parts.clock.now();
+    await parts.home.control.write(async (tx) => {
+      const [row] = await readRows(tx, sql`id = ${id}`);
+      if (row !== undefined) {
+        requireAbandoned(row, now);
+        await deleteRow(tx, id, 'filling');
+      }
+      await insertFilling(tx, instance, toTimestamp(now));
+    });
+    return new Reservation(parts, id, toTimestamp(now));
+  }
+
+  /** Gives the instance its slug and host. Throws conflict when another process has begun again. */
+  show(): Promise<void> {
+    return this.#change((row) => restoredSet(row, toTimestamp(this.#clock.now())));
+  }
+
+  /** Lets nobody begin again, so that what is there can be removed. Returns false where another process has begun already. */
+  async giveUp(): Promise<boolean> {
+    try {
+      await this.#change(() => sql`state = ${'removing' satisfies InstanceRow['state']}`);
+      return true;
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'conflict') return false;
+      throw error;
+    }
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #renew(): Promise<void> {
+    const since = toTimestamp(this.#clock.now());
+    await this.#write(() => sql`state_since = ${since}`);
+    this.#since = since;
+  }
+
+  async #change(set: (row: InstanceRow) => Sql): Promise<void> {
+    this.end();
+    await this.#renewing;
+    await this.#write(set);
+  }
+
+  #write(set: (row: InstanceRow) => Sql): Promise<void> {
+    return this.#control.write((tx) =>
+      changeRow(tx, this.#id, (row) => {
+        if (row.state !== 'filling' || row.stateSince !== this.#since)
+          throw new AppError('conflict', 'Another process has taken over this import.');
+        return set(row);
+      }),
+    );
+  }
+}
+
+/** Throws bad_request for a row that is not what an import has left that ended. */
+function requireAbandoned({ slug, state, stateSince }: InstanceRow, now: number): void {
+  if (state === 'active' || state === 'suspended')
+    throw new AppError('bad_request', `The instance is still there as ${slug}: its id is not free.`);
+  if (state !== 'filling')
+    throw new AppError(
+      'bad_request',
+      `The instance ${slug} was deleted, and its id is not free until it is removed: restore it instead.`,
+    );
+  if (fromTimestamp(stateSince) + abandonedMs > now)
+    throw new AppError(
+      'bad_request',
+      'An import of this instance is running, or has ended a moment ago: wait two minutes.',
+    );
+}
