@@ -73,6 +73,7 @@ export interface DataDirectory {
   readonly directory: InstanceDirectory;
   readonly instances: OpenInstances;
   readonly wakeUp: WakeUp;
+  readonly masterKey: MasterKey;
   /** Removes files once it is started. */
   readonly fileSweeper: FileSweeper;
   readonly removals: RemovalRunner;
@@ -142,7 +143,7 @@ export async function openDataDirectory(config: Config, parts: DataParts): Promi
   });
   home.health.addProbe(filesPlace, () => probeFolder(folder));
   home.health.onDamage(reportDamage({ borrow: borrowFrom({ directory, instances }), logger }));
-  const data = { home, dueClock, directory, instances, wakeUp, fileSweeper, removals };
+  const data = { home, dueClock, directory, instances, wakeUp, masterKey, fileSweeper, removals };
   return withLife(data, {
     index: role === 'server' ? index : undefined,
     clock: dueClock,

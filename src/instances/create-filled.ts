@@ -22,6 +22,8 @@ export interface FilledInstance {
   readonly slug: string;
   readonly host: string | null;
   readonly created: Timestamp;
+  /** See `StoredInstance`. */
+  readonly key: string;
   /** Fills its data, which is made and empty. */
   readonly fill: () => Promise<void>;
   /** Removes what `fill` has put elsewhere. */

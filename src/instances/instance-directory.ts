@@ -26,7 +26,7 @@ import {
 import { requireHost, requireLabels, requireSlug } from './require-slug.ts';
 
 /** An instance in the directory, whether or not its file is open. One that requests find is active or suspended. */
-export type InstanceEntry = Pick<StoredInstance, 'id' | 'slug' | 'host' | 'created' | 'state'>;
+export type InstanceEntry = Pick<StoredInstance, 'id' | 'slug' | 'host' | 'created' | 'state' | 'key'>;
 
 /** The instance that exists from the start. */
 export const defaultSlug = 'default';
@@ -121,7 +121,7 @@ export class InstanceDirectory {
     requireSlug(slug);
     requireHost(host);
     const created = toTimestamp(this.#clock.now());
-    const entry: InstanceEntry = { id: newId(), slug, host, created, state: 'active' };
+    const entry: InstanceEntry = { id: newId(), slug, host, created, state: 'active', key: '' };
     // The file comes before the row: a crash between them leaves an unknown file, and never a row without a file.
     const discard = await this.#home.makeInstance(entry.id);
     try {
@@ -268,13 +268,13 @@ export class InstanceDirectory {
   }
 
   #apply(row: InstanceRow): void {
-    const { id, slug, host, created, state, position } = row;
+    const { id, slug, host, created, state, key, position } = row;
     this.#change = Math.max(this.#change, row.change);
     this.#position = Math.max(this.#position, position);
     const before = this.find(id);
     if (before !== undefined) this.#take(before);
     if (isServed(state)) {
-      const entry: InstanceEntry = { id, slug, host, created, state };
+      const entry: InstanceEntry = { id, slug, host, created, state, key };
       this.#byId.set(id, { entry, position });
       this.#bySlug.set(slug, entry);
       if (host !== null) this.#byHost.set(host, entry);

@@ -30,6 +30,8 @@ export interface StoredInstance {
   readonly state: InstanceState;
   readonly stateSince: Timestamp;
   readonly labels: Labels;
+  /** What it seals with, sealed by the master key; empty where that is derived from its id. */
+  readonly key: string;
 }
 
 /** A row of `$instance`. */
@@ -40,7 +42,7 @@ export interface InstanceRow extends StoredInstance {
   readonly restoredState: InstanceState;
 }
 
-const rowColumns = sql`position, id, slug, host, created, state, state_since, labels, before_delete, change`;
+const rowColumns = sql`position, id, slug, host, created, state, state_since, labels, key, before_delete, change`;
 
 /** Whether requests find an instance in this state. */
 export function isServed(state: InstanceState): boolean {
@@ -100,13 +102,13 @@ export async function insertRow(
 /** Inserts the row of an instance that is being filled, which gets its slug and host at the end. */
 export async function insertFilling(
   tx: Transaction,
-  { id, slug, host, created }: Pick<StoredInstance, 'id' | 'slug' | 'host' | 'created'>,
+  { id, slug, host, created, key }: Pick<StoredInstance, 'id' | 'slug' | 'host' | 'created' | 'key'>,
   now: Timestamp,
 ): Promise<void> {
   await insertRow(tx, { id, slug: hiddenSlug(id), host: null, created });
   const before = JSON.stringify({ slug, host, state: 'active' });
   await tx.run(sql`
-    UPDATE ${tx.names.table('$instance')} SET state = ${'filling' satisfies InstanceState}, state_since = ${now}, before_delete = ${before}
+    UPDATE ${tx.names.table('$instance')} SET state = ${'filling' satisfies InstanceState}, state_since = ${now}, before_delete = ${before}, key = ${key}
     WHERE id = ${id}`);
 }
 
@@ -169,6 +171,7 @@ function toRow(row: Row): InstanceRow {
     stateSince: String(row['state_since']) || created,
     // Only the directory writes them.
     labels: parseObject(String(row['labels'])) as Labels,
+    key: String(row['key']),
     restoredState: stored.state,
     position: Number(row['position']),
     change: Number(row['change']),

@@ -1,7 +1,8 @@
 import { AppError } from '../base/errors.ts';
 import type { TokenKind } from '../collections/collection.ts';
 import { type MasterKey, SecretError } from '../secrets/master-key.ts';
-import { sealerFor, type SealPlace } from '../secrets/seal.ts';
+import { openKeys } from '../secrets/locked-keys.ts';
+import { deriveKeys, type InstanceKeys, sealerOf, type SealPlace } from '../secrets/seal.ts';
 import { sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
 import type { InstanceEntry } from './instance-directory.ts';
@@ -34,7 +35,7 @@ export async function requireOwnSecrets(
   const [collection, name, sealed] = row.map(String);
   // Only token secrets belong to a collection rather than to a record.
   const place = tokenSecretPlace(String(collection), name as TokenKind);
-  const isOf = ({ id }: InstanceEntry): boolean => opens(masterKey, id, { sealed: String(sealed), place });
+  const isOf = (one: InstanceEntry): boolean => opens(masterKey, one, { sealed: String(sealed), place });
   if (isOf(entry)) return;
   const owner = entries.slice(0, triedMax).find(isOf);
   const whose = owner === undefined ? 'to another instance' : `to the instance ${owner.slug} (${owner.id})`;
@@ -44,13 +45,18 @@ export async function requireOwnSecrets(
   throw new AppError('unavailable', 'The service is not available, try again later.', { cause });
 }
 
+/** Returns what an instance seals with. Throws SecretError where the master key is not the one that its keys were sealed with. */
+export function keysOf(masterKey: MasterKey, { id, key }: Pick<InstanceEntry, 'id' | 'key'>): InstanceKeys {
+  return key === '' ? deriveKeys(masterKey, id) : openKeys(masterKey, id, key);
+}
+
 function opens(
   masterKey: MasterKey,
-  instanceId: string,
+  entry: Pick<InstanceEntry, 'id' | 'key'>,
   { sealed, place }: { readonly sealed: string; readonly place: SealPlace },
 ): boolean {
   try {
-    sealerFor(masterKey, instanceId).open(sealed, place);
+    sealerOf(keysOf(masterKey, entry)).open(sealed, place);
     return true;
   } catch (error) {
     if (error instanceof SecretError) return false;

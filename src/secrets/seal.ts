@@ -26,6 +26,8 @@ export interface Sealer {
   open(sealed: string, place: SealPlace): string;
   /** HMAC-SHA256 of a text as base64url: distinguishes texts, and cannot be used to test a guess without the key. */
   fingerprint(text: string): string;
+  /** What it seals with. */
+  readonly keys: InstanceKeys;
 }
 
 const ALGORITHM = 'aes-256-gcm';
@@ -34,14 +36,29 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-export function sealerFor(masterKey: MasterKey, instanceId: string): Sealer {
+/** The keys of an instance. */
+export interface InstanceKeys {
+  /** The id for which they were derived. An instance that was imported may have another master key now. */
+  readonly id: string;
+  readonly seal: KeyObject;
+  readonly fingerprint: KeyObject;
+}
+
+export function deriveKeys(masterKey: MasterKey, instanceId: string): InstanceKeys {
   assert(!instanceId.includes('|'), 'an instance id holds no |');
   const derive = (purpose: string): KeyObject =>
     createSecretKey(
       Buffer.from(hkdfSync('sha256', masterKey, '', `chancery ${purpose} v1|${instanceId}`, KEY_BYTES)),
     );
-  const key = derive('seal');
-  const fingerprintKey = derive('fingerprint');
+  return { id: instanceId, seal: derive('seal'), fingerprint: derive('fingerprint') };
+}
+
+export function sealerFor(masterKey: MasterKey, instanceId: string): Sealer {
+  return sealerOf(deriveKeys(masterKey, instanceId));
+}
+
+export function sealerOf(keys: InstanceKeys): Sealer {
+  const { id: instanceId, seal: key, fingerprint: fingerprintKey } = keys;
 
   function seal(plain: string, place: SealPlace): string {
     assert(plain.isWellFormed(), 'a sealed text must survive UTF-8');
@@ -75,7 +92,7 @@ export function sealerFor(masterKey: MasterKey, instanceId: string): Sealer {
   const fingerprint = (text: string): string =>
     createHmac('sha256', fingerprintKey).update(text).digest('base64url');
 
-  return { seal, open, fingerprint };
+  return { seal, open, fingerprint, keys };
 }
 
 interface SealedParts {

@@ -220,6 +220,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
       {
         id,
         slug: 'restored',
+        key: '',
         host: null,
         created,
         fill: () => (begun.resolve(), running.promise),

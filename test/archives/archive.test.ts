@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import PocketBase from 'pocketbase';
@@ -6,7 +7,7 @@ import { Random } from '../faults/random.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { type Engine, makePlace, readParts } from './archive-stage.ts';
+import { type Engine, makePlace, randomKey, readParts } from './archive-stage.ts';
 import { fillWorld } from './archive-world.ts';
 
 const password = 'correct horse battery';
@@ -51,6 +52,50 @@ async function roundTrip(t: TestContext, from: Engine, to: Engine): Promise<void
   assert.deepEqual(await look(after.url, '/i/restored', pb.authStore.token), seen);
   await assertGoesOn(pb, { url: `${after.url}/i/restored`, endpoint, receiver });
 }
+
+test('an archive with a passphrase is opened by a service with another master key, and by nobody without it', async (t) => {
+  const folder = temporaryFolder(t);
+  const source = await makePlace(t, 'sqlite');
+  await source.run('superuser', 'upsert', superuser, password);
+  const before = await source.serve(t);
+  const pb = new PocketBase(before.url);
+  await pb.collection('_superusers').authWithPassword(superuser, password);
+  await fillWorld(pb, new Random(7), 'http://127.0.0.1:9/hook');
+  const feed = await pb.send<{ nextCursor: string }>('/api/webhooks/feed?limit=3', {});
+  await before.stop();
+  const [phrase, other] = [join(folder, 'phrase'), join(folder, 'other')];
+  writeFileSync(phrase, 'a long passphrase\n');
+  writeFileSync(other, 'another long passphrase');
+  const file = join(folder, 'one.chancery');
+  await source.run('export', 'default', file, '--passphrase-file', phrase);
+  const target = await makePlace(t, 'sqlite', randomKey());
+  await target.run('instance', 'create', 'other');
+  const run = (...args: readonly string[]): ReturnType<typeof target.try> =>
+    target.try('import', 'archive', file, '--as', 'restored', ...args);
+  assert.match((await run()).stderr, /it needs the passphrase/);
+  assert.match((await run('--passphrase-file', other)).stderr, /the passphrase is another one/);
+  writeFileSync(other, 'short');
+  assert.match((await run('--passphrase-file', other)).stderr, /at least 12 characters/);
+  assert.equal((await run('--passphrase-file', phrase)).code, 0);
+  const after = await target.serve(t);
+  pb.baseURL = `${after.url}/i/restored`;
+  // The token, the cursor and the secrets of the source are still good.
+  assert.equal((await pb.collection('_superusers').getList()).totalItems, 1);
+  await pb.send(`/api/webhooks/feed?cursor=${encodeURIComponent(feed.nextCursor)}`, {});
+  const [endpoint] = (await pb.send<{ items: { id: string }[] }>('/api/webhooks/endpoints', {})).items;
+  const secret = await pb.send<{ secret: string }>(`/api/webhooks/endpoints/${endpoint?.id}/secret`, {});
+  assert.match(secret.secret, /^whsec_/);
+  await after.stop();
+  // Its own archives are sealed with the master key that it has now.
+  const again = join(folder, 'two.chancery');
+  await target.run('export', 'restored', again);
+  const third = await makePlace(t, 'sqlite', target.key);
+  await third.run('instance', 'create', 'other');
+  await third.run('import', 'archive', again, '--as', 'restored');
+  const last = await third.serve(t);
+  pb.baseURL = `${last.url}/i/restored`;
+  assert.equal((await pb.collection('_superusers').getList()).totalItems, 1);
+});
 
 async function assertSameParts(one: string, other: string): Promise<void> {
   const [first, second] = [await readParts(one), await readParts(other)];

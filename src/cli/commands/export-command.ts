@@ -11,6 +11,7 @@ import type { Manifest } from '../../transfer/archive/archive-format.ts';
 import { exitCodes, CommandError } from '../terminal/command-error.ts';
 import { addFlags, configOf } from '../terminal/flags.ts';
 import { type CommandIo, print, showLine } from '../terminal/print.ts';
+import { addPassphraseFlag, readPassphrase } from '../terminal/read-passphrase.ts';
 import { withInstance } from '../api/with-instance.ts';
 
 /** `export SLUG FILE` */
@@ -19,6 +20,7 @@ export function exportCommand(io: CommandIo): Command {
   command.argument('<slug>', 'the instance, which may be in use');
   command.argument('<file>', 'the archive, which must not exist: shop.chancery');
   addFlags(command, dataFlags);
+  addPassphraseFlag(command, 'a file with a passphrase that opens the secrets, in place of the master key');
   command.action(async (slug: string, file: string) => {
     const manifest = await exportTo(command, io, { slug, file });
     showLine(io, '');
@@ -36,6 +38,7 @@ async function exportTo(
   // Imported on demand: a server never needs it.
   const { exportInstance } = await import('../../transfer/archive/export-instance.ts');
   const place = { config: configOf(command, io), slug };
+  const passphrase = await readPassphrase(command);
   const partial = `${file}.partial`;
   const target = await open(partial, 'wx', 0o600).catch((error: unknown) => {
     throw new CommandError(exitCodes.io, `${partial} cannot be written: ${messageOf(error)}.`, {
@@ -53,6 +56,7 @@ async function exportTo(
           entry,
           home,
           clock: systemClock,
+          passphrase,
           version: build.version,
           to: target.createWriteStream({ flush: true }),
           onProgress: ({ what, count }) => showLine(io, `${what}: ${count}`),
@@ -77,7 +81,10 @@ function summaryText(file: string, { counts, created, key }: Manifest): string {
     `Exported to ${file}, as of ${created}:`,
     `${collections} collections, ${records} records, ${files} files, ${events} events.`,
   ];
-  if (key.kind === 'master')
-    lines.push('Its secrets are sealed with the master key, which is not in it: keep that elsewhere.');
+  lines.push(
+    key.kind === 'master'
+      ? 'Its secrets are sealed with the master key, which is not in it: keep that elsewhere.'
+      : 'Its secrets are sealed with the passphrase, which is not in it.',
+  );
   return `${lines.join('\n')}\n`;
 }

@@ -14,6 +14,7 @@ import type { Instance } from '../../instances/instance.ts';
 import type { InstanceEntry } from '../../instances/instance-directory.ts';
 import { addFlags, configOf, flagsOf } from '../terminal/flags.ts';
 import { type CommandIo, print, showLine } from '../terminal/print.ts';
+import { addPassphraseFlag, readPassphrase } from '../terminal/read-passphrase.ts';
 import { placeOf, withDataDirectory, withInstance } from '../api/with-instance.ts';
 
 /** `import pocketbase|archive` */
@@ -67,15 +68,18 @@ function archiveCommand(io: CommandIo): Command {
   addFlags(command, dataFlags);
   command.option('--as <SLUG>', 'its name in /i/SLUG/…, that in the archive unless given');
   command.option('--host <HOST>', 'the host it answers on');
+  addPassphraseFlag(command, 'a file with the passphrase that it was exported with');
   command.action(async (path: string) => {
     const { as: slug, host } = flagsOf(command);
     const config = configOf(command, io);
     const { importArchive } = await import('../../transfer/archive/import-archive.ts');
-    const work = ({ home, directory }: DataDirectory): Promise<InstanceEntry> =>
+    const passphrase = await readPassphrase(command);
+    const work = ({ home, directory, masterKey }: DataDirectory): Promise<InstanceEntry> =>
       importArchive(
-        { home, directory, folder: config.files.folder, clock: systemClock },
+        { home, directory, masterKey, folder: config.files.folder, clock: systemClock },
         {
           path,
+          passphrase,
           slug: typeof slug === 'string' ? slug : undefined,
           host: typeof host === 'string' ? host.toLowerCase() : null,
           onProgress: ({ what, count }) => showLine(io, `${what}: ${count}`),

@@ -1,5 +1,6 @@
 import { AppError } from '../../base/errors.ts';
 import { BytesDigest } from '../../secrets/digest.ts';
+import type { LockedKeys } from '../../secrets/locked-keys.ts';
 import type { InlineKind } from '../../storage/database.ts';
 
 /**
@@ -45,10 +46,13 @@ export interface ArchiveCounts {
   readonly bytes: number;
 }
 
-/** What opens the sealed values: the master key with this check value, or a passphrase, from which a key is derived that opens `sealed`. */
+/**
+ * What opens the sealed values: keys that the master key with this check value opens, or from which they are derived where `sealed` is empty;
+ * or keys that a passphrase opens.
+ */
 export type ArchivedKey =
-  | { readonly kind: 'master'; readonly check: string }
-  | { readonly kind: 'passphrase'; readonly salt: string; readonly sealed: string };
+  | { readonly kind: 'master'; readonly check: string; readonly sealed: string }
+  | ({ readonly kind: 'passphrase' } & LockedKeys);
 
 interface PartBase {
   readonly name: string;

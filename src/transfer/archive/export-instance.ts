@@ -5,7 +5,8 @@ import type { InstanceEntry } from '../../instances/instance-directory.ts';
 import type { Instance } from '../../instances/instance.ts';
 import { readKeyCheck } from '../../secrets/master-key.ts';
 import type { DataHome } from '../../storage/data-home.ts';
-import type { Manifest } from './archive-format.ts';
+import { lockKeys } from '../../secrets/locked-keys.ts';
+import type { ArchivedKey, Manifest } from './archive-format.ts';
 import { type ArchiveSource, writeArchive } from './write-archive.ts';
 
 export interface InstanceExport extends Pick<ArchiveSource, 'entry' | 'version' | 'onProgress'> {
@@ -13,6 +14,8 @@ export interface InstanceExport extends Pick<ArchiveSource, 'entry' | 'version' 
   readonly entry: InstanceEntry;
   readonly home: DataHome;
   readonly clock: Clock;
+  /** Opens the secrets in the archive, in place of the master key. */
+  readonly passphrase?: string | undefined;
   /** Takes the archive, and is ended. */
   readonly to: Writable;
 }
@@ -26,6 +29,7 @@ export async function exportInstance({
   instance,
   home,
   clock,
+  passphrase,
   to,
   ...about
 }: InstanceExport): Promise<Manifest> {
@@ -35,7 +39,10 @@ export async function exportInstance({
   await hold(dueClock.now() + holdMs);
   const renewal = setInterval(() => void hold(dueClock.now() + holdMs).catch(() => undefined), renewMs);
   try {
-    const key = { kind: 'master', check: (await readKeyCheck(home.control)) ?? '' } as const;
+    const key: ArchivedKey =
+      passphrase === undefined
+        ? { kind: 'master', check: (await readKeyCheck(home.control)) ?? '', sealed: about.entry.key }
+        : { kind: 'passphrase', ...(await lockKeys(instance.sealer.keys, passphrase)) };
     return await home.readAtOneMoment(id, (snapshot) =>
       writeArchive({ ...about, snapshot, key, nowMs: clock.now(), store: files.store }, to),
     );

@@ -6,9 +6,11 @@ import { AppError } from '../../base/errors.ts';
 import { InstanceFiles } from '../../files/instance-files.ts';
 import { createFilled } from '../../instances/create-filled.ts';
 import type { InstanceDirectory, InstanceEntry } from '../../instances/instance-directory.ts';
-import { readKeyCheck } from '../../secrets/master-key.ts';
+import { areSameKeys, sealKeys, unlockKeys } from '../../secrets/locked-keys.ts';
+import { type MasterKey, readKeyCheck, SecretError } from '../../secrets/master-key.ts';
 import type { DataHome, Memory } from '../../storage/data-home.ts';
-import { refusedArchive } from './archive-format.ts';
+import { type ArchivedKey, refusedArchive } from './archive-format.ts';
+import { deriveKeys } from '../../secrets/seal.ts';
 import { type EmptyInstance, fillInstance } from './fill-instance.ts';
 import { Archive } from './read-archive.ts';
 
@@ -17,6 +19,7 @@ export interface ArchiveImport {
   /** That of the archive unless given. */
   readonly slug: string | undefined;
   readonly host: string | null;
+  readonly passphrase?: string | undefined;
   readonly onProgress?: EmptyInstance['onProgress'] | undefined;
 }
 
@@ -24,6 +27,7 @@ export interface ArchiveImport {
 export interface ImportTarget {
   readonly home: DataHome;
   readonly directory: InstanceDirectory;
+  readonly masterKey: MasterKey;
   readonly clock: Clock;
   /** The folder with a folder for the files of each instance. */
   readonly folder: string;
@@ -56,16 +60,13 @@ const noMemory: Memory = { read: () => Promise.resolve(() => undefined) };
  * bad_request for an archive that cannot be used here.
  */
 export async function importArchive(
-  { home, directory, folder, clock }: ImportTarget,
-  { path, slug, host, onProgress }: ArchiveImport,
+  { home, directory, masterKey, folder, clock }: ImportTarget,
+  { path, slug, host, passphrase, onProgress }: ArchiveImport,
 ): Promise<InstanceEntry> {
   const archive = await Archive.open(path);
   try {
     const { instance, key } = archive.manifest;
-    if (key.kind === 'master' && key.check !== (await readKeyCheck(home.control)))
-      throw refusedArchive(
-        'its secrets are sealed with another master key. Start with the master key of the service that made it.',
-      );
+    const sealedKey = await keyFor(instance.id, key, { home, masterKey, passphrase });
     await requireRoom(folder, archive.bytes);
     const { id, created } = instance;
     const files = new InstanceFiles({ folder: join(folder, id) });
@@ -74,6 +75,7 @@ export async function importArchive(
       {
         id,
         created,
+        key: sealedKey,
         slug: slug ?? instance.slug,
         host,
         fill: () => fill(archive, { home, id, files, onProgress }),
@@ -102,5 +104,31 @@ async function fill(
   } finally {
     await logs.stop();
     await database.stop();
+  }
+}
+
+/** Returns the key of the instance as it is stored here. Throws bad_request where nothing given opens its secrets. */
+async function keyFor(
+  id: string,
+  key: ArchivedKey,
+  {
+    home,
+    masterKey,
+    passphrase,
+  }: Pick<ImportTarget, 'home' | 'masterKey'> & Pick<ArchiveImport, 'passphrase'>,
+): Promise<string> {
+  if (key.kind === 'master') {
+    if (key.check === (await readKeyCheck(home.control))) return key.sealed;
+    throw refusedArchive(
+      'its secrets are sealed with another master key. Start with the master key of the service that made it, or export it with a passphrase.',
+    );
+  }
+  if (passphrase === undefined) throw refusedArchive('it needs the passphrase that it was exported with.');
+  try {
+    const keys = await unlockKeys(key, passphrase);
+    return areSameKeys(keys, deriveKeys(masterKey, id)) ? '' : sealKeys(masterKey, id, keys);
+  } catch (error) {
+    if (error instanceof SecretError) throw refusedArchive('the passphrase is another one.', error);
+    throw error;
   }
 }

@@ -148,7 +148,10 @@ function toManifest(value: unknown): Manifest {
   const { instance, key, counts, created, parts } = value;
   const isWhole =
     isJsonObject(instance) && isJsonObject(key) && isJsonObject(counts) && isText(created) && isText(parts);
-  if (!isWhole || ![instance['id'], instance['slug'], instance['created'], key['kind']].every(isText))
+  if (
+    !isWhole ||
+    ![instance['id'], instance['slug'], instance['created'], key['kind'], key['sealed']].every(isText)
+  )
     throw refusedArchive('its manifest is not whole.');
   // Its members were checked, but for counts and names that are only shown.
   return value as unknown as Manifest;
