@@ -33,8 +33,8 @@ const reach = reachFor(options.crash);
 const { wrapDatabase, ...parts } = crashParts(reach);
 const { data, postgres, moves } = options;
 const place = postgres === undefined ? { data } : { postgres, ...(data === '' ? {} : { data }) };
-// What threads log comes on the standard output.
-const threads = moves === undefined ? {} : { 'host-threads': '3', 'log-level': 'error' };
+// What is wrapped is in this thread. What threads log comes on the standard output.
+const threads = moves === undefined ? { 'host-threads': '0' } : { 'host-threads': '3', 'log-level': 'error' };
 const app = await startApp(readConfig({ ...place, ...threads, port: '0', dev: true }, masterKey()), {
   ...parts,
   logger: errorLogger(),
