@@ -18,7 +18,7 @@ import type { GuardedRequests } from './network/guarded-requests.ts';
 import { backfillRecords } from './records/backfill-records.ts';
 import type { MasterKey } from './secrets/master-key.ts';
 import type { PasswordHasher } from './secrets/password.ts';
-import { keysOf } from './instances/require-own-secrets.ts';
+import { storedKeys } from './instances/require-own-secrets.ts';
 import { sealerOf } from './secrets/seal.ts';
 import { SettingsStore } from './settings/settings-store.ts';
 import type { DataHome, Memory } from './storage/data-home.ts';
@@ -54,7 +54,7 @@ export interface InstanceParts {
 /** Puts the parts of one instance together, and caches the definitions and settings that requests need. On failure nothing stays open. */
 export async function openInstance(entry: InstanceEntry, options: InstanceParts): Promise<Instance> {
   const { home, wrapDatabase, masterKey, clock, dueClock, wakeUp, auditDays, bodyBytesMax, logger } = options;
-  const sealer = sealerOf(keysOf(masterKey, entry));
+  const sealer = sealerOf(storedKeys(masterKey, entry));
   const collections = new CollectionStore();
   const settings = new SettingsStore(sealer);
   const endpoints = new EndpointStore(sealer);

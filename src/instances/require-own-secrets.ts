@@ -46,7 +46,10 @@ export async function requireOwnSecrets(
 }
 
 /** Returns what an instance seals with. Throws SecretError where the master key is not the one that its keys were sealed with. */
-export function keysOf(masterKey: MasterKey, { id, key }: Pick<InstanceEntry, 'id' | 'key'>): InstanceKeys {
+export function storedKeys(
+  masterKey: MasterKey,
+  { id, key }: Pick<InstanceEntry, 'id' | 'key'>,
+): InstanceKeys {
   return key === '' ? deriveKeys(masterKey, id) : openKeys(masterKey, id, key);
 }
 
@@ -56,7 +59,7 @@ function opens(
   { sealed, place }: { readonly sealed: string; readonly place: SealPlace },
 ): boolean {
   try {
-    sealerOf(keysOf(masterKey, entry)).open(sealed, place);
+    sealerOf(storedKeys(masterKey, entry)).open(sealed, place);
     return true;
   } catch (error) {
     if (error instanceof SecretError) return false;

@@ -97,6 +97,73 @@ test('an archive with a passphrase is opened by a service with another master ke
   assert.equal((await pb.collection('_superusers').getList()).totalItems, 1);
 });
 
+for (const engine of ['sqlite', 'postgres'] as const)
+  test(`a clone on ${engine} is another instance with the same content, and sends nothing`, async (t) => {
+    const receiver = await Receiver.open();
+    t.after(() => receiver.close());
+    const place = await makePlace(t, engine);
+    await place.run('superuser', 'upsert', superuser, password);
+    const app = await place.serve(t);
+    const pb = new PocketBase(app.url);
+    await pb.collection('_superusers').authWithPassword(superuser, password);
+    const { endpoint } = await fillWorld(pb, new Random(7), receiver.url);
+    await pb.send(`/api/webhooks/endpoints/${endpoint}/resume`, { method: 'POST' });
+    const { totalItems } = await pb.collection('notes').getList(1, 1);
+    assert.match(
+      await place.run('instance', 'clone', 'default', 'copy'),
+      /Instance copy cloned from default, with the id [a-z0-9]{15}\. Its endpoints are paused\.\n$/,
+    );
+    const copy = new PocketBase(`${app.url}/i/copy`);
+    await eventually(
+      'the copy is found',
+      async () => (await fetch(`${copy.baseURL}/api/health`)).status === 200,
+    );
+    await copy.collection('_superusers').authWithPassword(superuser, password);
+    assert.equal((await copy.collection('notes').getList(1, 1)).totalItems, totalItems);
+    const [paused] = (
+      await copy.send<{ items: { status: string; statusReason: string }[] }>('/api/webhooks/endpoints', {})
+    ).items;
+    assert.deepEqual(
+      [paused?.status, paused?.statusReason],
+      ['paused', 'The instance is a copy of another one.'],
+    );
+    await copy.collection('notes').create({ serial: 2_000, title: 'only here' });
+    await pb.collection('notes').create({ serial: 2_001, title: 'only there' });
+    assert.equal((await copy.collection('notes').getList(1, 1)).totalItems, totalItems + 1);
+    await eventually('the source has sent', () =>
+      receiver.requests.some(({ body }) => Buffer.from(body).includes('only there')),
+    );
+    assert.ok(receiver.requests.every(({ body }) => !Buffer.from(body).includes('only here')));
+    const again = await place.try('instance', 'clone', 'default', 'copy');
+    assert.equal(again.code, 65);
+    assert.match(again.stderr, /The slug copy belongs to another instance/);
+  });
+
+test('an archive of an instance with its files in S3 is refused before anything is there', async (t) => {
+  const folder = temporaryFolder(t);
+  const place = await makePlace(t, 'sqlite');
+  await place.run('superuser', 'upsert', superuser, password);
+  const app = await place.serve(t);
+  const pb = new PocketBase(app.url);
+  await pb.collection('_superusers').authWithPassword(superuser, password);
+  const s3 = {
+    enabled: true,
+    bucket: 'bucket',
+    region: 'us-east-1',
+    endpoint: 'http://127.0.0.1:9',
+    accessKey: 'access',
+    secret: 'quiet secret',
+    forcePathStyle: true,
+  };
+  await pb.settings.update({ s3 });
+  const file = join(folder, 'one.chancery');
+  await place.run('export', 'default', file);
+  const { code, stderr } = await place.try('import', 'archive', file, '--copy', '--as', 'copy');
+  assert.equal(code, 65);
+  assert.match(stderr, /keeps its files in S3/);
+  assert.doesNotMatch(await place.run('instance', 'list', '--all'), /copy/);
+});
+
 async function assertSameParts(one: string, other: string): Promise<void> {
   const [first, second] = [await readParts(one), await readParts(other)];
   // Lines are written now and then: there may have been none.

@@ -12,7 +12,7 @@ import type {
 import type { Omission } from '../../transfer/pocketbase/omissions.ts';
 import type { Instance } from '../../instances/instance.ts';
 import type { InstanceEntry } from '../../instances/instance-directory.ts';
-import { addFlags, configOf, flagsOf } from '../terminal/flags.ts';
+import { addFlags, configOf, flagsOf, isSet } from '../terminal/flags.ts';
 import { type CommandIo, print, showLine } from '../terminal/print.ts';
 import { addPassphraseFlag, readPassphrase } from '../terminal/read-passphrase.ts';
 import { placeOf, withDataDirectory, withInstance } from '../api/with-instance.ts';
@@ -68,6 +68,7 @@ function archiveCommand(io: CommandIo): Command {
   addFlags(command, dataFlags);
   command.option('--as <SLUG>', 'its name in /i/SLUG/…, that in the archive unless given');
   command.option('--host <HOST>', 'the host it answers on');
+  command.option('--copy', 'make another instance beside the one that it is of, with paused endpoints');
   addPassphraseFlag(command, 'a file with the passphrase that it was exported with');
   command.action(async (path: string) => {
     const { as: slug, host } = flagsOf(command);
@@ -80,6 +81,7 @@ function archiveCommand(io: CommandIo): Command {
         {
           path,
           passphrase,
+          isCopy: isSet(command, 'copy'),
           slug: typeof slug === 'string' ? slug : undefined,
           host: typeof host === 'string' ? host.toLowerCase() : null,
           onProgress: ({ what, count }) => showLine(io, `${what}: ${count}`),

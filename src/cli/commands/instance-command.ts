@@ -17,14 +17,16 @@ import type { DataDirectory } from '../../open-data-directory.ts';
 import { confirm } from '../terminal/confirm.ts';
 import { addFlags, configOf, flagsOf, isSet } from '../terminal/flags.ts';
 import { type CommandIo, print } from '../terminal/print.ts';
+import { cloneCommand } from './clone-command.ts';
 import { onInstance, withDataDirectory } from '../api/with-instance.ts';
 
-/** `instance create|list|rename|host|label|suspend|resume|delete|restore` */
+/** `instance create|clone|list|rename|host|label|suspend|resume|delete|restore` */
 export function instanceCommand(io: CommandIo): Command {
   const command = new Command('instance').description(
     'manage instances, each with its own records, superusers and endpoints',
   );
   addCreate(command, io);
+  command.addCommand(cloneCommand(io));
   addList(command, io);
   addRename(command, io);
   addHost(command, io);

@@ -23,6 +23,8 @@ export interface EmptyInstance {
   readonly store: BlobStore;
   /** A folder of the local disk for files on their way to the store. */
   readonly uploadFolder: string;
+  /** Throws where what the internal tables have cannot be used. Called before anything else is written. */
+  readonly requireTables: () => Promise<void>;
   readonly onProgress?: (progress: { readonly what: string; readonly count: number }) => void;
 }
 
@@ -60,7 +62,8 @@ class Filling {
   }
 
   async #addRecords(part: ArchivedRows, pieces: AsyncIterable<readonly Tuple[]>): Promise<void> {
-    const { database } = this.#instance;
+    const { database, requireTables } = this.#instance;
+    if (this.#collections === undefined) await requireTables();
     this.#collections ??= await CollectionStore.load(database);
     const collection = this.#collections.find(part.table);
     if (collection?.name !== part.table) throw refusedArchive(`there is no collection ${part.table}.`);
