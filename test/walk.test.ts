@@ -8,15 +8,15 @@ import { walkNames, walkOf } from '../tools/walk/walk-of.ts';
  * delivery or wake a client depends on what else is due then, so those two have a bar for files alone.
  */
 const most: Readonly<Record<string, Bar>> = {
-  create: { files: 111, functions: 460 },
-  upload: { files: 123, functions: 560 },
-  list: { files: 60, functions: 230 },
-  'list with fields': { files: 68, functions: 256 },
-  view: { files: 53, functions: 172 },
-  update: { files: 109, functions: 455 },
-  'delete with cascade': { files: 91, functions: 360 },
+  create: { files: 113, functions: 466 },
+  upload: { files: 125, functions: 566 },
+  list: { files: 62, functions: 235 },
+  'list with fields': { files: 70, functions: 262 },
+  view: { files: 55, functions: 176 },
+  update: { files: 111, functions: 461 },
+  'delete with cascade': { files: 93, functions: 370 },
   delivery: { files: 128 },
-  'realtime event': { files: 129 },
+  'realtime event': { files: 131 },
 };
 
 interface Bar {

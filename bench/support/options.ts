@@ -37,7 +37,7 @@ export function floorOf(
 
 /** The arguments of `serve` for these threads. PostgreSQL has none. */
 export function hostThreadsOf({ hostThreads }: BenchOptions): readonly string[] {
-  return hostThreads === 0 ? [] : ['--host-threads', String(hostThreads)];
+  return ['--host-threads', String(hostThreads)];
 }
 
 export function engineOf({ postgres }: BenchOptions): string {

@@ -60,7 +60,7 @@ export const hostMutants: readonly Mutant[] = [
   },
   {
     name: 'an instance that comes back to a thread is read again',
-    file: 'src/hosts/answer-front.ts',
+    file: 'src/hosts/placed-host.ts',
     from: '    this.#parts.running.comeBack(id);\n',
     to: '',
     tests: ['test/hosts/moved-state.test.ts'],
