@@ -132,11 +132,11 @@ interface AddedColumn {
   readonly column: Sql;
 }
 
-/** Returns what finds the columns that a migration adds to API keys and nodes, which stay. */
+/** Returns what finds the columns that a migration adds to API keys, nodes and instances, which stay. */
 function columnsOfOthers(engine: Engine): (migration: Migration) => readonly AddedColumn[] {
   return ({ statements }) =>
     statements(engine).flatMap(({ text }) => {
-      const [, name] = /^ALTER TABLE (?:chancery\.)?"?(\$?(?:api_key|node))\b/.exec(text) ?? [];
+      const [, name] = /^ALTER TABLE (?:chancery\.)?"?(\$?(?:api_key|node|instance))\b/.exec(text) ?? [];
       if (name === undefined) return [];
       const table = engine === 'sqlite' ? identifier(name) : sql`chancery.${identifier(name)}`;
       return [...text.matchAll(/ADD COLUMN (\w+)/g)].map(([, column = '']) => ({
