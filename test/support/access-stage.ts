@@ -205,7 +205,8 @@ export class AccessStage {
         sql`* FROM ${names.table('$event')} WHERE ${names.instance.condition} ORDER BY id`,
         sql`* FROM ${names.table('$idempotency')} WHERE ${names.instance.condition} ORDER BY id`,
         sql`* FROM ${names.table('$secret')} WHERE ${names.instance.condition} ORDER BY collection, record, name`,
-        sql`* FROM ${names.table('$instance_setting')} WHERE ${names.instance.condition} ORDER BY name`,
+        // Up to where the log is decided for accounts is noted a moment after the events.
+        sql`* FROM ${names.table('$instance_setting')} WHERE ${names.instance.condition} AND name <> 'decided' ORDER BY name`,
         // Only these columns: the state of a delivery and the last use of a key change with time.
         sql`event, endpoint FROM ${names.table('$delivery')} WHERE ${names.instance.condition} ORDER BY event, endpoint`,
         sql`id, digest, scopes FROM ${names.table('$api_key')} WHERE ${names.instance.condition} ORDER BY id`,
