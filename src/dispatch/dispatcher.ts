@@ -81,11 +81,7 @@ export class Dispatcher {
     this.#scheduler = new Scheduler(options.clock);
     this.#slots = new Slots(options.slotsMax);
     this.#handshakes = new Handshakes({ ...options, onReached: (id) => this.wake(id) });
-    const onSettled = (instanceId: string): void => {
-      this.wake(instanceId, 'due');
-      // An instance that it owns no longer may be released now.
-      this.#schedulePump();
-    };
+    const onSettled = (instanceId: string): void => this.wake(instanceId, 'due');
     this.#claims = new Claims({ ...options, slots: this.#slots, counts: this.counts, onSettled });
     const finish = (results: readonly AttemptResult[]): void => {
       this.#claims.finish(results);

@@ -68,8 +68,8 @@ export const hostMutants: readonly Mutant[] = [
   {
     name: 'a webhook that has ended releases an instance that has left',
     file: 'src/dispatch/dispatcher.ts',
-    from: '      this.#schedulePump();\n    };\n    this.#claims',
-    to: '    };\n    this.#claims',
+    from: '    else this.#options.onForeign(instanceId);\n',
+    to: '    else return this.#options.onForeign(instanceId);\n',
     tests: ['test/hosts/moved-state.test.ts'],
   },
   {
