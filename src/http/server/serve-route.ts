@@ -59,18 +59,14 @@ interface Exchange {
 }
 
 /** Passes a request to the host of its instance, and sends what that answers. A suspended instance is not asked. */
-async function serve(
-  route: InstanceRoute,
-  { host, ...services }: Serving,
-  { request, reply }: Exchange,
-): Promise<void> {
+async function serve(route: InstanceRoute, serving: Serving, { request, reply }: Exchange): Promise<void> {
   const entry = request.instanceEntry;
   if (entry === null) throw notFound();
   try {
     const answer =
       entry.state === 'suspended'
-        ? answerSuspended(route, new ServiceContext(services, queryOf(request), entry.id))
-        : host.serve(route, new FrontRequest(request, reply, entry));
+        ? answerSuspended(route, new ServiceContext(serving, queryOf(request), entry.id))
+        : serving.host.serve(route, new FrontRequest(request, reply, entry));
     sendAnswer(request, reply, await answer);
   } finally {
     request.answerMemory?.release();
