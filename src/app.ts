@@ -13,6 +13,9 @@ import { openTls, type TlsFiles, watchTls } from './http/server/tls.ts';
 import { InstanceRemovals } from './instances/instance-removals.ts';
 import { PageChecks } from './instances/page-checks.ts';
 import { startSweeping } from './limits/window-store.ts';
+import { JobRunner } from './jobs/job-runner.ts';
+import { JobStore } from './backups/job-store.ts';
+import { ScheduleStore } from './backups/schedule-store.ts';
 import { codeOf } from './base/process.ts';
 import { nodeTls } from './network/open-socket.ts';
 import { findPortHolder } from './network/find-port-holder.ts';
@@ -239,6 +242,7 @@ async function startBackground({
   const clock = data.dueClock;
   const removals = new InstanceRemovals({ home, directory, instances, folder, deletedDays, clock, logger });
   running.push(removals);
+  running.push(await startBackups({ data, config, logger }));
   void removals.look();
   if (config.tls !== undefined) running.push(watchTls(server.server, config.tls, logger));
   return {
@@ -247,6 +251,18 @@ async function startBackground({
       for (const one of running) await one.stop();
     },
   };
+}
+
+async function startBackups({
+  data,
+  config,
+  logger,
+}: Pick<Running, 'data' | 'config' | 'logger'>): Promise<JobRunner> {
+  const { home, dueClock: clock } = data;
+  const schedules = new ScheduleStore(home.background);
+  await schedules.set('', config.backups.schedule?.cron ?? '', clock.now());
+  const jobs = new JobStore(home.background, clock);
+  return new JobRunner({ jobs, schedules, data, config, clock, logger });
 }
 
 interface Background {

@@ -74,6 +74,8 @@ export interface DataDirectory {
   readonly instances: OpenInstances;
   readonly wakeUp: WakeUp;
   readonly masterKey: MasterKey;
+  /** The way to S3. */
+  readonly requests: GuardedRequests;
   /** Removes files once it is started. */
   readonly fileSweeper: FileSweeper;
   readonly removals: RemovalRunner;
@@ -143,12 +145,11 @@ export async function openDataDirectory(config: Config, parts: DataParts): Promi
   });
   home.health.addProbe(filesPlace, () => probeFolder(folder));
   home.health.onDamage(reportDamage({ borrow: borrowFrom({ directory, instances }), logger }));
-  const data = { home, dueClock, directory, instances, wakeUp, masterKey, fileSweeper, removals };
+  const data = { home, dueClock, directory, instances, wakeUp, masterKey, requests, fileSweeper, removals };
   return withLife(data, {
     index: role === 'server' ? index : undefined,
     clock: dueClock,
     logger,
-    stopRequests: () => requests.stop(),
   });
 }
 
@@ -171,16 +172,14 @@ function withLife(
   data: Omit<DataDirectory, 'upgradeWarning' | 'start' | 'stop'>,
   {
     index,
-    stopRequests,
     ...parts
   }: {
     readonly index: DueIndex | undefined;
     readonly clock: Clock;
     readonly logger: Logger;
-    readonly stopRequests: () => Promise<void>;
   },
 ): DataDirectory {
-  const { home, directory, instances, fileSweeper, removals } = data;
+  const { home, directory, instances, requests, fileSweeper, removals } = data;
   let work: DueWork | undefined;
   return {
     ...data,
@@ -200,7 +199,7 @@ function withLife(
       await fileSweeper.stop();
       await directory.stop();
       await instances.stop();
-      await stopRequests();
+      await requests.stop();
       await home.stop();
     },
   };

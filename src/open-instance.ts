@@ -9,6 +9,13 @@ import { EventLog, type WakeUp } from './events/event-log.ts';
 import { InstanceFiles, type InstanceFilesOptions } from './files/instance-files.ts';
 import type { InstanceEntry } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
+import { readRows } from './instances/instance-rows.ts';
+import {
+  beingReplaced,
+  isMarkedReplaced,
+  requireNotReplaced,
+  unmarkReplaced,
+} from './instances/replacement-mark.ts';
 import { requireOwnSecrets } from './instances/require-own-secrets.ts';
 import { ensureSystemCollections } from './instances/system-collections.ts';
 import { listUnreadableTimes } from './instances/unreadable-times.ts';
@@ -21,6 +28,7 @@ import type { PasswordHasher } from './secrets/password.ts';
 import { storedKeys } from './instances/require-own-secrets.ts';
 import { sealerOf } from './secrets/seal.ts';
 import { SettingsStore } from './settings/settings-store.ts';
+import { sql } from './sql/sql.ts';
 import type { DataHome, Memory } from './storage/data-home.ts';
 import type { Database } from './storage/database.ts';
 import { filesPlace } from './storage/storage-health.ts';
@@ -58,7 +66,14 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
   const collections = new CollectionStore();
   const settings = new SettingsStore(sealer);
   const endpoints = new EndpointStore(sealer);
-  const memory = memoryOf({ collections, settings, endpoints }, () => wakeUp.notify(entry.id));
+  const opening = { isSettled: false };
+  const memory = memoryOf(
+    { collections, settings, endpoints },
+    {
+      opening,
+      wake: () => wakeUp.notify(entry.id),
+    },
+  );
   let hasLoss = false;
   const plain = await home.openInstance(entry.id, memory, {
     onLoss: (loss) => {
@@ -69,21 +84,16 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
   });
   const database = wrapDatabase?.(plain) ?? plain;
   try {
+    await settleMark(database, entry, home.control);
+    opening.isSettled = true;
     await ensureSystemCollections({ database, sealer, now: toTimestamp(clock.now()) });
     await collections.reload(database);
     await ensureFoldedIndexes(database, collections.all());
     await settings.reload(database);
-    const events = new EventLog({
-      instanceId: entry.id,
-      listener: (tx, events) => fanOut(tx, events, endpoints),
-      listenerTables: ['$delivery'],
-      address: (tx, event, change) =>
-        addressEvent(tx, event, { change, endpoints, settings, collections, clock }),
-      wakeUp: () => wakeUp.noteEvent(entry.id),
-    });
+    const events = eventLogOf(entry, { collections, settings, endpoints }, options);
     const refresh = (): Promise<void> => home.refresh(entry.id);
     const logs = new RequestLog({ open: () => home.openLogs(entry.id), settings, clock, logger });
-    const { id, slug } = entry;
+    const { id, shownId, slug } = entry;
     const audit = new AuditLog({ id, database, clock, auditDays, logger });
     await listUnreadableTimes({ id, database, collections, endpoints, audit, clock, logger });
     const windows = database.names.isConcurrent
@@ -92,6 +102,7 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
     if (hasLoss) audit.note('operator', { action: 'instance.loss' });
     return {
       id,
+      shownId,
       slug,
       database,
       collections,
@@ -119,6 +130,29 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
   }
 }
 
+function eventLogOf(
+  { id, shownId }: InstanceEntry,
+  { collections, settings, endpoints }: Remembered,
+  { clock, wakeUp }: InstanceParts,
+): EventLog {
+  return new EventLog({
+    instanceId: shownId,
+    listener: (tx, events) => fanOut(tx, events, endpoints),
+    listenerTables: ['$delivery'],
+    address: (tx, event, change) =>
+      addressEvent(tx, event, { change, endpoints, settings, collections, clock }),
+    wakeUp: () => wakeUp.noteEvent(id),
+  });
+}
+
+/** Removes the mark of data that was replaced once, and is an instance of its own now. Throws unavailable while it is being replaced. */
+async function settleMark(database: Database, { id }: InstanceEntry, control: Database): Promise<void> {
+  if (!(await isMarkedReplaced(database))) return;
+  const [row] = await readRows(control, sql`id = ${id}`);
+  if (row === undefined || row.state === 'replacing' || row.state === 'deleted') throw beingReplaced();
+  await unmarkReplaced(database);
+}
+
 async function stopInstance({
   audit,
   logs,
@@ -139,9 +173,16 @@ function filesOf(id: string, settings: SettingsStore, options: InstanceParts): I
 
 type Remembered = Pick<Instance, 'collections' | 'settings' | 'endpoints'>;
 
-function memoryOf({ collections, settings, endpoints }: Remembered, wake: () => void): Memory {
+interface Remembering {
+  /** Settled once it is known that no backup is taking the place of the instance. */
+  readonly opening: { readonly isSettled: boolean };
+  readonly wake: () => void;
+}
+
+function memoryOf({ collections, settings, endpoints }: Remembered, { opening, wake }: Remembering): Memory {
   return {
     read: async (reader) => {
+      if (opening.isSettled) await requireNotReplaced(reader);
       const rememberCollections = await collections.read(reader);
       const read = await settings.read(reader);
       const rememberEndpoints = await endpoints.read(reader);

@@ -1,7 +1,8 @@
 import { startApp, type App } from './app.ts';
 import { listSuperusers, upsertSuperuser } from './auth/superuser.ts';
 import { dataFlags, serverFlags } from './config/config-flags.ts';
-import { ConfigError, type Flags, readConfig } from './config/config.ts';
+import { ConfigError } from './config/config-error.ts';
+import { type Flags, readConfig } from './config/config.ts';
 import { defaultSlug } from './instances/instance-directory.ts';
 
 /**
@@ -61,6 +62,19 @@ export interface StartOptions {
   readonly auditDays?: number;
   /** How many days a deleted instance can be restored. */
   readonly deletedDays?: number;
+  /** A folder for the backups that superusers make, in place of `backups` in the data directory. */
+  readonly backups?: string;
+  /** Backs up all instances into this folder, or `s3://bucket/prefix`, whenever `backupCron` says, in UTC. */
+  readonly backupTo?: string;
+  readonly backupCron?: string;
+  /** How many of these backups are kept for each instance; 7 unless given. */
+  readonly backupKeep?: number;
+  /** The account of S3 for places that are named `s3://bucket/prefix`. */
+  readonly backupS3Endpoint?: string;
+  readonly backupS3Region?: string;
+  readonly backupS3AccessKey?: string;
+  readonly backupS3SecretFile?: string;
+  readonly backupS3PathStyle?: boolean;
   /** In seconds: how long a newer version waits for nodes on the same PostgreSQL database that its tables do not admit. */
   readonly upgradeWait?: number;
   /** How often everything that is stored is searched for damage; 0 for never. */

@@ -15,6 +15,8 @@ const unlisted: Readonly<Record<string, string>> = {
   'parameters Step': 'the dashboard sends it, and chooses by the span',
   'schemas AuditEntry action': 'shown as it is named',
   'schemas AuditEntry outcome': 'only a refusal is marked',
+  'schemas BackupJob kind': 'shown as it is',
+  'schemas BackupJob state': 'shown as it is',
   'schemas BatchRequest requests method': 'the dashboard sends it, through the SDK',
   'schemas Endpoint onExhausted': 'a switch',
   'schemas EndpointCreate status': 'sent to pause and to resume',

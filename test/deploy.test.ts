@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { readMetricRows } from './support/metric-rows.ts';
 
-const folder = fileURLToPath(new URL('../deploy/', import.meta.url));
+const folder = fileURLToPath(new URL('../deploy', import.meta.url));
 const alertsPath = join(folder, 'alerts.yml');
 const rows = readMetricRows();
 

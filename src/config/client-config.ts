@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import { ConfigError } from './config-error.ts';
 import {
-  ConfigError,
   type ConfigFile,
   type Environment,
   environmentOf,

@@ -31,6 +31,14 @@ export const keyOption: FlagDefinition = {
   isSecret: true,
 };
 
+/** The secret of the account for backups in S3. It has no flag, for the same reason. */
+const backupSecretOption: FlagDefinition = {
+  name: 'backup-s3-secret',
+  value: 'SECRET',
+  description: 'the secret of the account for backups in S3',
+  isSecret: true,
+};
+
 /** Flags that every command takes, because every command opens the same data. */
 export const dataFlags: readonly FlagDefinition[] = [
   { name: 'data', value: 'DIR', description: 'the data directory', fallback: 'data' },
@@ -47,6 +55,11 @@ export const dataFlags: readonly FlagDefinition[] = [
     description:
       'keep files of records here, in a folder that all nodes share, and not in the data directory',
   },
+  {
+    name: 'backups',
+    value: 'DIR',
+    description: 'keep the backups that superusers make here, and not in `backups` of the data directory',
+  },
   { name: 'allow-unsafe-postgres', description: 'accept a server that may lose acknowledged writes' },
   {
     name: 'key-file',
@@ -59,6 +72,19 @@ export const dataFlags: readonly FlagDefinition[] = [
     description: 'how many copies of each file are kept as it was before an upgrade',
     fallback: '1',
   },
+];
+
+/** The account in S3 of places for backups that are named `s3://bucket/prefix`. */
+export const backupAccountFlags: readonly FlagDefinition[] = [
+  { name: 'backup-s3-endpoint', value: 'URL', description: 'the S3 service of s3:// places for backups' },
+  { name: 'backup-s3-region', value: 'REGION', description: 'its region', fallback: 'us-east-1' },
+  { name: 'backup-s3-access-key', value: 'KEY', description: 'the access key of its account' },
+  {
+    name: 'backup-s3-secret-file',
+    value: 'FILE',
+    description: 'file with the secret of that account (or CHANCERY_BACKUP_S3_SECRET: the secret itself)',
+  },
+  { name: 'backup-s3-path-style', description: 'name its buckets in paths, and not in hosts' },
 ];
 
 /** For the server, and for whoever asks when a deleted instance goes. */
@@ -186,6 +212,19 @@ export const serverFlags: readonly FlagDefinition[] = [
   },
   deletedDaysFlag,
   {
+    name: 'backup-to',
+    value: 'PLACE',
+    description: 'back up all instances into this folder, or s3://bucket/prefix, on a schedule',
+  },
+  { name: 'backup-cron', value: 'CRON', description: 'when, in UTC, as "0 3 * * *"' },
+  {
+    name: 'backup-keep',
+    value: 'COUNT',
+    description: 'how many of these backups are kept for each instance',
+    fallback: '7',
+  },
+  ...backupAccountFlags,
+  {
     name: 'metrics-port',
     value: 'PORT',
     description: 'serve metrics for Prometheus on this port, 0 for a free one, to whoever reaches it',
@@ -237,6 +276,7 @@ export const clientFlags: readonly FlagDefinition[] = [
 export const allOptions: readonly FlagDefinition[] = [
   ...dataFlags,
   keyOption,
+  backupSecretOption,
   ...serverFlags,
   ...clientFlags,
 ];

@@ -2,6 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unreachable } from '../base/assert.ts';
 import { type Cidr, parseCidr } from '../base/ip-address.ts';
+import { type BackupConfig, readBackups } from './backup-config.ts';
+import { ConfigError } from './config-error.ts';
+import { listOf, readHours, readInteger, readSeconds, readSwitch } from './read-values.ts';
 import { allOptions, configFlag, type FlagDefinition, variableOf } from './config-flags.ts';
 import { nearestName } from '../fields/field-error.ts';
 import { loopbackRanges, type NetworkPolicy } from '../network/address-guard.ts';
@@ -49,6 +52,7 @@ export interface Config {
   readonly realtimeConnectionsPerAddress: number;
   /** Of bodies and answers in memory, of all clients together. */
   readonly answerMemoryBytes: number;
+  readonly backups: BackupConfig;
   /** Where metrics are served besides the API; undefined for nowhere. 0 selects a free port. */
   readonly metrics:
     { readonly host: string; readonly port: number; readonly names: readonly string[] } | undefined;
@@ -61,11 +65,6 @@ const hostThreadsMax = 64;
 
 /** With fewer, the shares of instances and endpoints would be of less than one attempt. */
 const webhookSlotsMin = 16;
-
-/** A flag or environment variable is wrong. The message is one line for the operator. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-}
 
 /** The options of the command line, by name; switches are true. */
 export type Flags = Readonly<Record<string, string | boolean | undefined>>;
@@ -177,6 +176,7 @@ function decodeConfig(sources: Sources): Config {
     webhookDays: readInteger('webhook-days', read('webhook-days'), { max: 36_500 }),
     auditDays: readInteger('audit-days', read('audit-days'), { max: 36_500 }),
     deletedDays: readInteger('deleted-days', read('deleted-days'), { max: 36_500 }),
+    backups: readBackups(read, readSecret(sources, 'backup-s3-secret')),
     metrics: readMetrics(read),
     accessLog: readSwitch('access-log', read('access-log')),
     logLevel: readLevel(read('log-level')),
@@ -245,39 +245,6 @@ function isList(name: string): boolean {
 
 function definitionOf(name: string): FlagDefinition | undefined {
   return allOptions.find((flag) => flag.name === name);
-}
-
-/** Reads seconds with up to three decimals, above 0. */
-function readSeconds(name: string, text: string | undefined, max: number): number {
-  const seconds = /^\d{1,6}(?:\.\d{1,3})?$/.test(text ?? '') ? Number(text) : 0;
-  if (seconds > 0 && seconds <= max) return seconds;
-  throw new ConfigError(`--${name} takes seconds, up to ${max}, not ${JSON.stringify(text)}.`);
-}
-
-/** Reads hours with up to four decimals, 0 included. */
-function readHours(name: string, text: string | undefined, max: number): number {
-  const hours = /^\d{1,6}(?:\.\d{1,4})?$/.test(text ?? '') ? Number(text) : Number.NaN;
-  if (hours <= max) return hours;
-  throw new ConfigError(`--${name} takes hours, from 0 to ${max}, not ${JSON.stringify(text)}.`);
-}
-
-function readSwitch(name: string, text: string | undefined): boolean {
-  if (text === undefined || text === 'false' || text === '0') return false;
-  if (text === 'true' || text === '1') return true;
-  throw new ConfigError(`--${name} is on or off: expected true or false, not ${JSON.stringify(text)}.`);
-}
-
-interface Range {
-  readonly min?: number;
-  readonly max: number;
-}
-
-function readInteger(name: string, text: string | undefined, { min = 0, max }: Range): number {
-  const value = /^\d{1,6}$/.test(text ?? '') ? Number(text) : Number.NaN;
-  if (value >= min && value <= max) return value;
-  throw new ConfigError(
-    `--${name} must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}.`,
-  );
 }
 
 function readPolicy(dev: boolean, networks: string | undefined): NetworkPolicy {
@@ -388,11 +355,4 @@ function readLevel(text = ''): Config['logLevel'] {
   throw new ConfigError(
     `--log-level must be debug, info, warn or error, not ${JSON.stringify(text)}${hint || '.'}`,
   );
-}
-
-function listOf(text: string | undefined): readonly string[] {
-  return (text ?? '')
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
 }

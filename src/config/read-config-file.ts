@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import { codeOf } from '../base/process.ts';
 import { allOptions, type FlagDefinition } from './config-flags.ts';
-import { ConfigError, type ConfigFile, configPath, type Sources } from './config.ts';
+import { ConfigError } from './config-error.ts';
+import { type ConfigFile, configPath, type Sources } from './config.ts';
 import { nearestName } from '../fields/field-error.ts';
 
 const fileName = 'chancery.toml';

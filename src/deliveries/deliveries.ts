@@ -73,7 +73,7 @@ export interface PendingQuery {
   readonly keys: readonly DeliveryKey[];
   /** By the number of the endpoint. */
   readonly policyOf: (endpoint: number) => SendPolicy;
-  readonly instance: Pick<WebhookInstance, 'id' | 'bodyBytesMax'>;
+  readonly instance: Pick<WebhookInstance, 'shownId' | 'bodyBytesMax'>;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
@@ -154,7 +154,7 @@ async function toPending(
   const body = isThin
     ? thinBody(
         { ...subject, ...origin, ...(kind === 'test' && { kind: kindOfBody(await whole()) }) },
-        instance.id,
+        instance.shownId,
       )
     : await whole();
   const { maxAgeSeconds } = policyOf(key.endpoint);

@@ -357,7 +357,7 @@ export class Dispatcher {
     const { clock, version } = this.#options;
     return toAttemptRequest(attemptContent(pending), {
       endpoint,
-      instanceId: instance.id,
+      instanceId: instance.shownId,
       nowMs: clock.now(),
       version,
     });

@@ -10,8 +10,9 @@ import type { BackfillRecords } from './backfill-records.ts';
 
 /** The parts of an instance that webhooks use. The instance itself is in a later room. */
 export interface WebhookInstance {
-  /** In every webhook as `instance_id`. */
   readonly id: string;
+  /** See `Instance`. */
+  readonly shownId: string;
   readonly slug: string;
   readonly database: Database;
   readonly collections: CollectionStore;

@@ -50,6 +50,7 @@ const MESSAGES = {
   validation_invalid_cron: 'Must be a valid cron expression.',
   validation_conflicting_rate_limit_rule:
     'Another rule has this label and an audience that includes this one.',
+  validation_backup_name_exists: 'There is a backup with this name.',
   validation_invalid_regex: 'Invalid regular expression: {problem}.',
   validation_invalid_autogenerate_pattern: 'Invalid autogenerate pattern: {problem}.',
   validation_invalid_autogenerate_pattern_value:

@@ -58,7 +58,7 @@ export interface ListedBlob {
 
 /** Reads bytes of a file into memory; undefined when there is no such file. */
 export async function readBytes(
-  store: BlobStore,
+  store: Pick<BlobStore, 'read'>,
   key: string,
   range?: ByteRange,
 ): Promise<Buffer | undefined> {

@@ -89,7 +89,15 @@ export class S3Store implements BlobStore {
       if (/^[^/]+\/[^/]+\/[^/]+$/.test(blob.key) && !blob.key.endsWith('.attrs')) yield blob;
   }
 
-  async *#listAll(prefix: string): AsyncIterable<ListedBlob> {
+  /** Lists the files of a folder but not those of folders in it; of the bucket itself for an empty name. */
+  async *listFolder(folder: string): AsyncIterable<ListedBlob & Pick<BlobState, 'modifiedMs'>> {
+    yield* this.#listAll(folder === '' ? '' : `${folder}/`, { delimiter: '/' });
+  }
+
+  async *#listAll(
+    prefix: string,
+    query: Readonly<Record<string, string>> = {},
+  ): AsyncIterable<ListedBlob & Pick<BlobState, 'modifiedMs'>> {
     let continued = '';
     do {
       const xml = await this.#client.sendForText({
@@ -99,6 +107,7 @@ export class S3Store implements BlobStore {
           // Otherwise names may have characters that XML cannot contain.
           'encoding-type': 'url',
           prefix,
+          ...query,
           ...(continued !== '' && { 'continuation-token': continued }),
         },
       });
@@ -109,6 +118,7 @@ export class S3Store implements BlobStore {
         yield {
           key: isEncoded ? decodeURIComponent(key.replaceAll('+', ' ')) : key,
           size: Number(one.get('Size')),
+          modifiedMs: Date.parse(one.get('LastModified') ?? '') || 0,
         };
       }
       continued = page?.get('IsTruncated') === 'true' ? (page.get('NextContinuationToken') ?? '') : '';

@@ -26,6 +26,7 @@ import { openSender } from '../sending/sender.ts';
 import { LongTurnLog } from './long-turns.ts';
 import { LongTurnRecord } from './long-turn-record.ts';
 import type { RunningHosts } from './running-hosts.ts';
+import { backupsOf } from '../jobs/backups-of.ts';
 import { DatabaseClock } from '../storage/postgres/database-clock.ts';
 
 /** How long mails that are on their way may take once the service is to stop. */
@@ -89,7 +90,6 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
     delivering.wake(id, what);
     if (nodes?.isWatched(id) === true) delivering.notifyNodes(id);
   });
-  const ownFiles = warningOfFiles(config);
   const { directory, instances, removals, home } = data;
   const record = new LongTurnRecord({ control: home.background, directory, node: delivering.node, logger });
   const meter = meterOf(options, record);
@@ -103,13 +103,14 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
     realtime,
     thumbs,
     removals,
+    backups: backupsOf(data, config),
     metrics,
     policy,
     version: build.version,
     readiness,
     isOutdated: () => home.isOutdated,
     reserve: home.reserve,
-    warnings: (instance) => warningsFor(instance, thumbs, [ownFiles, data.upgradeWarning]),
+    warnings: (instance) => warningsFor(instance, thumbs, [warningOfFiles(config), data.upgradeWarning]),
   });
   const take = (id: string): void => {
     delivering.wake(id);

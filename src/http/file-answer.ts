@@ -13,7 +13,7 @@ import type { Content } from './send-content.ts';
 
 /** A file that is there, and how it is to be sent. */
 export interface FileToSend {
-  readonly store: BlobStore;
+  readonly store: Pick<BlobStore, 'read'>;
   readonly key: string;
   readonly state: BlobState;
   /** What a client may call it. */
@@ -106,7 +106,7 @@ async function readKind({ store, key, state, name }: FileToSend): Promise<Kind> 
 }
 
 /** Opens a file. Throws not_found when it has just been removed. */
-async function open(store: BlobStore, key: string, range?: ByteRange): Promise<Readable> {
+async function open(store: Pick<BlobStore, 'read'>, key: string, range?: ByteRange): Promise<Readable> {
   const stream = await store.read(key, range);
   if (stream === undefined) throw notFound();
   return stream;

@@ -29,6 +29,7 @@ import type { RemovalRunner } from '../records/removal-runner.ts';
 import type { Realtime } from '../realtime/realtime.ts';
 import type { Reserve } from '../storage/data-home.ts';
 import type { Transaction, WriteOptions } from '../storage/database.ts';
+import type { InstanceBackups } from '../backups/instance-backups.ts';
 import type { StorageFault } from '../storage/storage-health.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Admission } from './admission.ts';
@@ -53,6 +54,7 @@ export interface Services {
   readonly realtime: Realtime;
   readonly thumbs: ThumbMaker;
   readonly removals: RemovalRunner;
+  readonly backups: InstanceBackups;
   readonly metrics: { write(): Promise<Exposition> };
   readonly policy: NetworkPolicy;
   readonly version: string;

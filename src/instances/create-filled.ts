@@ -10,20 +10,18 @@ import {
   changeRow,
   deleteRow,
   insertFilling,
+  type UnshownInstance,
   type InstanceRow,
   readRows,
+  replaceRow,
   restoredSet,
 } from './instance-rows.ts';
 import { requireHost, requireSlug } from './require-slug.ts';
 
 /** An instance that is made of something, and not empty. */
-export interface FilledInstance {
-  readonly id: string;
-  readonly slug: string;
-  readonly host: string | null;
-  readonly created: Timestamp;
-  /** See `StoredInstance`. */
-  readonly key: string;
+export interface FilledInstance extends Omit<UnshownInstance, 'labels'> {
+  /** The instance whose place it takes, with its slug and host, once `fill` has called `beginReplacing`. */
+  readonly replaced?: string | undefined;
   /** Fills its data, which is made and empty. */
   readonly fill: () => Promise<void>;
   /** Removes what `fill` has put elsewhere. */
@@ -49,7 +47,7 @@ export async function createFilled(parts: FillingParts, instance: FilledInstance
   const { id, slug, host } = instance;
   requireSlug(slug);
   requireHost(host);
-  if (directory.findBySlug(slug) !== undefined)
+  if (instance.replaced === undefined && directory.findBySlug(slug) !== undefined)
     throw new AppError('bad_request', `The slug ${slug} belongs to another instance.`);
   const reservation = await Reservation.make(parts, instance);
   try {
@@ -57,7 +55,7 @@ export async function createFilled(parts: FillingParts, instance: FilledInstance
     await home.removeInstance(id);
     await home.makeInstance(id);
     await instance.fill();
-    await reservation.show();
+    await reservation.show(instance.replaced);
   } catch (error) {
     if (await reservation.giveUp()) {
       await instance.discard();
@@ -109,9 +107,14 @@ class Reservation {
     return new Reservation(parts, id, toTimestamp(now));
   }
 
-  /** Gives the instance its slug and host. Throws conflict when another process has begun again. */
-  show(): Promise<void> {
-    return this.#change((row) => restoredSet(row, toTimestamp(this.#clock.now())));
+  /** Gives the instance its slug and host, or those of the one that it replaces. Throws conflict when another process has begun again. */
+  async show(replaced: string | undefined): Promise<void> {
+    const now = toTimestamp(this.#clock.now());
+    if (replaced === undefined) return this.#change((row) => restoredSet(row, now));
+    await this.#rest();
+    await this.#control.write((tx) =>
+      replaceRow(tx, { id: this.#id, replaced }, { now, requireFilled: (row) => this.#requireOwn(row) }),
+    );
   }
 
   /** Lets nobody begin again, so that what is there can be removed. Returns false where another process has begun already. */
@@ -136,19 +139,27 @@ class Reservation {
   }
 
   async #change(set: (row: InstanceRow) => Sql): Promise<void> {
+    await this.#rest();
+    await this.#write(set);
+  }
+
+  async #rest(): Promise<void> {
     this.end();
     await this.#renewing;
-    await this.#write(set);
   }
 
   #write(set: (row: InstanceRow) => Sql): Promise<void> {
     return this.#control.write((tx) =>
       changeRow(tx, this.#id, (row) => {
-        if (row.state !== 'filling' || row.stateSince !== this.#since)
-          throw new AppError('conflict', 'Another process has taken over this import.');
+        this.#requireOwn(row);
         return set(row);
       }),
     );
+  }
+
+  #requireOwn({ state, stateSince }: InstanceRow): void {
+    if (state !== 'filling' || stateSince !== this.#since)
+      throw new AppError('conflict', 'Another process has taken over this import.');
   }
 }
 

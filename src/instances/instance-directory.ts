@@ -18,6 +18,7 @@ import {
   type Labels,
   readRows,
   readVersion,
+  replacingSet,
   restoredSet,
   servedStates,
   type StoredInstance,
@@ -26,7 +27,10 @@ import {
 import { requireHost, requireLabels, requireSlug } from './require-slug.ts';
 
 /** An instance in the directory, whether or not its file is open. One that requests find is active or suspended. */
-export type InstanceEntry = Pick<StoredInstance, 'id' | 'slug' | 'host' | 'created' | 'state' | 'key'>;
+export type InstanceEntry = Pick<
+  StoredInstance,
+  'id' | 'shownId' | 'slug' | 'host' | 'created' | 'state' | 'key'
+>;
 
 /** The instance that exists from the start. */
 export const defaultSlug = 'default';
@@ -89,6 +93,13 @@ export class InstanceDirectory {
     return this.#byId.get(id)?.entry;
   }
 
+  /** Finds an instance by what it is known by. */
+  findShown(shownId: string): InstanceEntry | undefined {
+    const entry = this.find(shownId);
+    // Only one that a restored backup has replaced is known by something else.
+    return entry?.shownId === shownId ? entry : this.all().find((one) => one.shownId === shownId);
+  }
+
   findBySlug(slug: string): InstanceEntry | undefined {
     return this.#bySlug.get(slug);
   }
@@ -111,7 +122,7 @@ export class InstanceDirectory {
   }
 
   /** Reads all instances of any state, in the order of their creation. */
-  async list(): Promise<readonly StoredInstance[]> {
+  async list(): Promise<readonly InstanceRow[]> {
     const rows = await readRows(this.#database, sql`TRUE`);
     return rows.toSorted((one, other) => one.position - other.position);
   }
@@ -121,7 +132,8 @@ export class InstanceDirectory {
     requireSlug(slug);
     requireHost(host);
     const created = toTimestamp(this.#clock.now());
-    const entry: InstanceEntry = { id: newId(), slug, host, created, state: 'active', key: '' };
+    const id = newId();
+    const entry: InstanceEntry = { id, shownId: id, slug, host, created, state: 'active', key: '' };
     // The file comes before the row: a crash between them leaves an unknown file, and never a row without a file.
     const discard = await this.#home.makeInstance(entry.id);
     try {
@@ -184,6 +196,26 @@ export class InstanceDirectory {
         throw new AppError('bad_request', `The instance ${row.slug} is being removed: it is too late.`);
       return { set: restoredSet(row, now), place: row };
     });
+  }
+
+  /**
+   * Has every request to an instance come again, until a backup has taken its place (createFilled) or `endReplacing` is called. Throws
+   * bad_request, not_found.
+   */
+  async beginReplacing(id: string): Promise<void> {
+    await this.#changeRow(id, (row, now) => {
+      requireServed(row);
+      if (row.state === 'suspended')
+        throw new AppError('bad_request', `The instance ${row.slug} is suspended: resume it first.`);
+      return { set: replacingSet(row, now), place: row };
+    });
+  }
+
+  /** Serves an instance again that was not replaced after all. */
+  async endReplacing(id: string): Promise<void> {
+    await this.#changeRow(id, (row, now) =>
+      row.state === 'replacing' ? { set: restoredSet(row, now), place: row } : undefined,
+    );
   }
 
   /** Notes how far the removal of a deleted instance is. Returns whether it is in the state `to` now: it may have been restored. */
@@ -268,13 +300,13 @@ export class InstanceDirectory {
   }
 
   #apply(row: InstanceRow): void {
-    const { id, slug, host, created, state, key, position } = row;
+    const { id, shownId, slug, host, created, state, key, position } = row;
     this.#change = Math.max(this.#change, row.change);
     this.#position = Math.max(this.#position, position);
     const before = this.find(id);
     if (before !== undefined) this.#take(before);
     if (isServed(state)) {
-      const entry: InstanceEntry = { id, slug, host, created, state, key };
+      const entry: InstanceEntry = { id, shownId, slug, host, created, state, key };
       this.#byId.set(id, { entry, position });
       this.#bySlug.set(slug, entry);
       if (host !== null) this.#byHost.set(host, entry);
@@ -336,8 +368,10 @@ export function placeConflict(
   return new AppError('bad_request', `${conflict} to another instance.`, { cause: error });
 }
 
-function requireServed({ id, state }: InstanceRow): void {
+function requireServed({ id, slug, state }: InstanceRow): void {
   if (!isServed(state)) throw unknownInstance(id);
+  if (state === 'replacing')
+    throw new AppError('conflict', `A backup is taking the place of the instance ${slug}: try again.`);
 }
 
 function requireNotDefault({ slug }: InstanceRow, what: string): void {

@@ -9,7 +9,7 @@ import { removeAllFiles } from '../files/file-sweeper.ts';
 import type { DataHome } from '../storage/data-home.ts';
 import { forgetDue } from './due-index.ts';
 import type { InstanceDirectory } from './instance-directory.ts';
-import type { StoredInstance } from './instance-rows.ts';
+import type { InstanceRow, StoredInstance } from './instance-rows.ts';
 import type { OpenInstances } from './open-instances.ts';
 
 const intervalMs = 3_600_000;
@@ -30,8 +30,12 @@ export interface InstanceRemovalsOptions {
 }
 
 /** Returns when a deleted instance can no longer be restored, in milliseconds since 1970. */
-export function removalDue({ stateSince }: Pick<StoredInstance, 'stateSince'>, deletedDays: number): number {
-  return fromTimestamp(stateSince) + Math.max(deletedDays * dayMs, graceMsMin);
+export function removalDue(
+  { stateSince, isReplaced }: Pick<InstanceRow, 'stateSince' | 'isReplaced'>,
+  deletedDays: number,
+): number {
+  const daysMin = isReplaced ? 1 : 0;
+  return fromTimestamp(stateSince) + Math.max(deletedDays * dayMs, daysMin * dayMs, graceMsMin);
 }
 
 /**
@@ -84,14 +88,15 @@ export class InstanceRemovals {
     }
   }
 
-  async #remove(one: StoredInstance): Promise<void> {
+  async #remove(one: InstanceRow): Promise<void> {
     const { directory, home, folder, logger } = this.#options;
     const { id, slug } = one;
     if (one.state === 'filling') {
       if (!(await directory.advanceRemoval(id, 'filling', 'removing'))) return;
     } else if (one.state !== 'removing') {
       if (!(await directory.advanceRemoval(id, 'deleted', 'emptying'))) return;
-      await this.#removeRemoteFiles(one);
+      // Its successor may keep files in the same bucket.
+      if (!one.isReplaced) await this.#removeRemoteFiles(one);
       await directory.advanceRemoval(id, 'emptying', 'removing');
     }
     await home.removeInstance(id);

@@ -1,4 +1,6 @@
+import { assert } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
 import type { Timestamp } from '../base/timestamp.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Reader, Row, Transaction } from '../storage/database.ts';
@@ -15,14 +17,20 @@ import type { Reader, Row, Transaction } from '../storage/database.ts';
  *         removing             its data is being removed; then its row goes
  *
  *   filling ──► active         an archive is being imported into it; not found
+ *
+ *   active ──► replacing ──► deleted     a backup that was imported beside it takes its place: every request is told to come again
  */
-export type InstanceState = 'active' | 'suspended' | 'deleted' | 'emptying' | 'removing' | 'filling';
+export type InstanceState =
+  'active' | 'suspended' | 'deleted' | 'emptying' | 'removing' | 'filling' | 'replacing';
 
 export type Labels = Readonly<Record<string, string>>;
 
 /** An instance in any state, as the operator sees it. One that is deleted shows the slug and the host that it had. */
 export interface StoredInstance {
+  /** What its data is stored under. */
   readonly id: string;
+  /** What it is known by: another one than `id` once a backup was restored in its place. */
+  readonly shownId: string;
   readonly slug: string;
   /** The host name of this instance, in lower case and without a port; null when it is reached by its slug. */
   readonly host: string | null;
@@ -40,16 +48,18 @@ export interface InstanceRow extends StoredInstance {
   readonly change: number;
   /** Of a deleted instance: the state that it gets back. */
   readonly restoredState: InstanceState;
+  /** Of a deleted instance: whether it is one that a restored backup has replaced. */
+  readonly isReplaced: boolean;
 }
 
-const rowColumns = sql`position, id, slug, host, created, state, state_since, labels, key, before_delete, change`;
+const rowColumns = sql`position, id, shown_id, slug, host, created, state, state_since, labels, key, before_delete, change`;
 
 /** Whether requests find an instance in this state. */
 export function isServed(state: InstanceState): boolean {
-  return state === 'active' || state === 'suspended';
+  return servedStates.includes(state);
 }
 
-export const servedStates: readonly InstanceState[] = ['active', 'suspended'];
+export const servedStates: readonly InstanceState[] = ['active', 'suspended', 'replacing'];
 
 /** Returns the rows that meet a condition, the last changed last. */
 export async function readRows(reader: Reader, condition: Sql): Promise<readonly InstanceRow[]> {
@@ -99,16 +109,22 @@ export async function insertRow(
     VALUES (${id}, ${slug}, ${host}, ${created}, ${created}, ${change})`);
 }
 
+/** What is known of an instance before it is shown. */
+export type UnshownInstance = Pick<
+  StoredInstance,
+  'id' | 'shownId' | 'slug' | 'host' | 'created' | 'key' | 'labels'
+>;
+
 /** Inserts the row of an instance that is being filled, which gets its slug and host at the end. */
 export async function insertFilling(
   tx: Transaction,
-  { id, slug, host, created, key }: Pick<StoredInstance, 'id' | 'slug' | 'host' | 'created' | 'key'>,
+  { id, shownId, slug, host, created, key }: Omit<UnshownInstance, 'labels'>,
   now: Timestamp,
 ): Promise<void> {
   await insertRow(tx, { id, slug: hiddenSlug(id), host: null, created });
   const before = JSON.stringify({ slug, host, state: 'active' });
   await tx.run(sql`
-    UPDATE ${tx.names.table('$instance')} SET state = ${'filling' satisfies InstanceState}, state_since = ${now}, before_delete = ${before}, key = ${key}
+    UPDATE ${tx.names.table('$instance')} SET state = ${'filling' satisfies InstanceState}, state_since = ${now}, before_delete = ${before}, key = ${key}, shown_id = ${shownId}
     WHERE id = ${id}`);
 }
 
@@ -143,6 +159,44 @@ export function restoredSet({ slug, host, restoredState }: InstanceRow, now: Tim
   return sql`slug = ${slug}, host = ${host}, before_delete = '', state = ${restoredState}, state_since = ${now}`;
 }
 
+/** What follows SET for an instance that a backup is about to replace. */
+export function replacingSet({ slug, host, state }: InstanceRow, now: Timestamp): Sql {
+  const before = JSON.stringify({ slug, host, state });
+  return sql`state = ${'replacing' satisfies InstanceState}, before_delete = ${before}, state_since = ${now}`;
+}
+
+/**
+ * Puts an instance that was filled into the place of another, in one transaction. The replaced one becomes a deleted one, with a slug of its
+ * own, which can be restored as a suspended one beside its successor. `requireFilled` throws where the filled one is not the caller's.
+ */
+export async function replaceRow(
+  tx: Transaction,
+  { id, replaced }: { readonly id: string; readonly replaced: string },
+  { now, requireFilled }: { readonly now: Timestamp; readonly requireFilled: (row: InstanceRow) => void },
+): Promise<void> {
+  let before: InstanceRow | undefined;
+  await changeRow(tx, replaced, (row) => {
+    if (row.state !== 'replacing') throw new AppError('conflict', 'The instance was changed meanwhile.');
+    before = row;
+    const place = { slug: replacedSlug(row.slug, now), host: null, state: 'suspended', isReplaced: true };
+    return sql`slug = ${hiddenSlug(row.id)}, host = NULL, shown_id = ${newId()}, before_delete = ${JSON.stringify(place)},
+      state = 'deleted', state_since = ${now}`;
+  });
+  await changeRow(tx, id, (row) => {
+    requireFilled(row);
+    assert(before !== undefined, 'the replaced instance has a row');
+    const { slug, host, labels, shownId, created } = before;
+    return sql`slug = ${slug}, host = ${host}, shown_id = ${shownId}, labels = ${JSON.stringify(labels)}, created = ${created},
+      before_delete = '', state = 'active', state_since = ${now}`;
+  });
+}
+
+/** The slug under which an instance is kept that was replaced at a time: `shop-20261128-103000`. */
+function replacedSlug(slug: string, now: Timestamp): string {
+  const [date = '', time = ''] = now.slice(0, 19).split(' ');
+  return `${slug.slice(0, 24)}-${date.replaceAll('-', '')}-${time.replaceAll(':', '')}`;
+}
+
 /** Removes a row, and what is noted of work in the instance. */
 export async function deleteRow(
   tx: Transaction,
@@ -160,10 +214,12 @@ export function unknownInstance(name: string): AppError {
 function toRow(row: Row): InstanceRow {
   const before = String(row['before_delete']);
   const stored = before === '' ? toPlace(row) : { ...toPlace(row), ...toPlace(parseObject(before)) };
-  const created = String(row['created']);
+  const [id, created] = [String(row['id']), String(row['created'])];
   return {
     ...stored,
-    id: String(row['id']),
+    id,
+    // Only one that took the place of another has one.
+    shownId: String(row['shown_id']) || id,
     created,
     // Only this file writes it.
     state: String(row['state']) as InstanceState,
@@ -173,6 +229,7 @@ function toRow(row: Row): InstanceRow {
     labels: parseObject(String(row['labels'])) as Labels,
     key: String(row['key']),
     restoredState: stored.state,
+    isReplaced: before !== '' && parseObject(before)['isReplaced'] === true,
     position: Number(row['position']),
     change: Number(row['change']),
   };

@@ -25,8 +25,10 @@ import type { EndpointStore } from '../endpoints/endpoint-store.ts';
  *   system-collections   the collections of every new instance: superusers, the companions of auth collections, users
  */
 export interface Instance {
-  /** 15 characters of `[a-z0-9]`; in every webhook as `instance_id`. */
+  /** 15 characters of `[a-z0-9]`: what its data is stored under. A restored backup gets another one. */
   readonly id: string;
+  /** What it is known by, in every webhook as `instance_id`. A restored backup keeps it. */
+  readonly shownId: string;
   readonly slug: string;
   readonly database: Database;
   readonly collections: CollectionStore;

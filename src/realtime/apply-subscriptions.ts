@@ -1,5 +1,6 @@
 import type { Caller } from '../access/caller.ts';
 import { AppError, type FieldError } from '../base/errors.ts';
+import { findLostEvents } from '../events/lost-events.ts';
 import { readTrimmed } from '../events/trimmed.ts';
 import { fieldError } from '../fields/field-error.ts';
 import type { Instance } from '../instances/instance.ts';
@@ -137,7 +138,8 @@ async function catchUp(
 ): Promise<void> {
   try {
     const trimmed = await readTrimmed(instance.database);
-    if (subscription.position < trimmed.position)
+    const lost = await findLostEvents(instance.database, subscription.position);
+    if (subscription.position < trimmed.position || lost !== undefined)
       channel.sendResync(subscription, Math.max(trimmed.position, await channel.begin()));
     await channel.join(subscription);
   } catch (error) {

@@ -1,3 +1,4 @@
+import { isCron } from '../base/cron.ts';
 import { AppError } from '../base/errors.ts';
 import { addressBytes, parseCidr } from '../base/ip-address.ts';
 import { ProblemList } from '../collections/member-reader.ts';
@@ -214,38 +215,4 @@ export function isConflicting(one: RateLimitRule, other: RateLimitRule): boolean
     one.label === other.label &&
     (one.audience === other.audience || one.audience === '' || other.audience === '')
   );
-}
-
-/** Minute, hour, day of the month, month, day of the week. */
-const ranges = [
-  [0, 59],
-  [0, 23],
-  [1, 31],
-  [1, 12],
-  [0, 6],
-] as const;
-
-const MACRO = /^@(?:yearly|annually|monthly|weekly|daily|midnight|hourly)$/;
-/** `*`, a number or a range, with a step or without. */
-const PART = /^(?:\*|(\d{1,2})(?:-(\d{1,2}))?)(?:\/(\d{1,2}))?$/;
-
-/** True for a cron expression: `0 3 * * 1-5`, `@daily`. */
-function isCron(text: string): boolean {
-  if (MACRO.test(text)) return true;
-  const segments = text.split(' ');
-  return (
-    segments.length === ranges.length &&
-    ranges.every(([min, max], index) =>
-      (segments[index] ?? '').split(',').every((part) => isPart(part, min, max)),
-    )
-  );
-}
-
-function isPart(part: string, min: number, max: number): boolean {
-  const match = PART.exec(part);
-  if (match === null) return false;
-  const from = Number(match[1] ?? min);
-  const to = Number(match[2] ?? match[1] ?? max);
-  const step = Number(match[3] ?? 1);
-  return from >= min && to <= max && from <= to && step >= 1 && step <= max;
 }

@@ -89,6 +89,9 @@ export interface Memory {
   readonly read: (reader: Database) => Promise<() => void>;
 }
 
+/** Nothing is remembered of an instance that nobody uses. */
+export const noMemory: Memory = { read: () => Promise.resolve(() => undefined) };
+
 /** Held for as long as a server owns a data directory. The operating system releases it when the process dies, however it dies. */
 export interface DataLock {
   release(): void;

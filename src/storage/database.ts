@@ -266,7 +266,9 @@ export type InternalTable =
   | '$due'
   | '$command'
   | '$upgrade'
-  | '$setting';
+  | '$setting'
+  | '$transfer'
+  | '$backup_schedule';
 
 export interface Reader {
   readonly names: Names;

@@ -11,6 +11,8 @@ export type MovedTable = Exclude<InternalTable, DirectoryTable>;
 const places: Readonly<Record<MovedTable, Place>> = {
   $instance: 'control',
   $setting: 'control',
+  $transfer: 'control',
+  $backup_schedule: 'control',
   $collection: 'instance',
   $secret: 'instance',
   $event: 'instance',

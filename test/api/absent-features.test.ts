@@ -11,9 +11,6 @@ const absent: readonly (readonly [path: string, sentence: string])[] = [
   ['/api/settings/apple/generate-client-secret', oauth2],
   ['/api/crons', 'Scheduled jobs are not available yet.'],
   ['/api/crons/__pbLogsCleanup__', 'Scheduled jobs are not available yet.'],
-  ['/api/backups', 'Backups are not available yet.'],
-  ['/api/backups/upload', 'Backups are not available yet.'],
-  ['/api/backups/a.zip/restore', 'Backups are not available yet.'],
   ['/api/sql', 'The SQL console is not offered: superusers of an instance have no access to its engine.'],
   ['/_/extensions.js', 'Extensions of the dashboard are not offered.'],
   ['/_/extensions/one/main.js', 'Extensions of the dashboard are not offered.'],
@@ -37,7 +34,7 @@ test('a path of the reference whose feature is missing says so with a 404, whate
 
 test('paths beside those, and those of an unknown instance, are just not found', async (t) => {
   const service = await startService(t);
-  const beside = ['/api/realtimes', '/api/realtime/', '/api/files', '/api/files/', '/api/backups/', '/_a'];
+  const beside = ['/api/realtimes', '/api/realtime/', '/api/files', '/api/files/', '/_a'];
   const unknown = absent.map(([path]) => `/i/nowhere${path}`);
   for (const path of [...beside, ...unknown, '/api/collections/auth-with-oauth2/x', '/api/sql/x']) {
     const { status, json } = await service.request(path);
@@ -48,7 +45,7 @@ test('paths beside those, and those of an unknown instance, are just not found',
 
 test('the SDK is told which feature is missing', async (t) => {
   const pb = await superuserSdk(await startService(t));
-  const refused = await refusalOf(pb.backups.upload({ file: new Blob(['a']) }));
-  assert.deepEqual([refused.status, refused.message], [404, 'Backups are not available yet.']);
+  const refused = await refusalOf(pb.crons.getFullList());
+  assert.deepEqual([refused.status, refused.message], [404, 'Scheduled jobs are not available yet.']);
   assert.equal((await refusalOf(pb.sql.run('SELECT 1'))).status, 404);
 });

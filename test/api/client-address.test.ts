@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
-import { ConfigError, readConfig } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/config/config-error.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { eventually } from '../support/eventually.ts';
 import { RawConnection, rawRequest } from '../support/raw-http.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';

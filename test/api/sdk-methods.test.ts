@@ -134,16 +134,8 @@ const services: Readonly<Record<string, Coverage>> = {
   },
   backups: {
     of: (pb) => pb.backups,
-    file: '',
-    others: {
-      getFullList: notServed('backups', (pb) => pb.backups.getFullList()),
-      create: notServed('backups', (pb) => pb.backups.create('a.zip')),
-      upload: notServed('backups', (pb) => pb.backups.upload({ file: new Blob(['a']) })),
-      delete: notServed('backups', (pb) => pb.backups.delete('a.zip')),
-      restore: notServed('backups', (pb) => pb.backups.restore('a.zip')),
-      getDownloadUrl: oldName,
-      getDownloadURL: noRequest,
-    },
+    file: 'backups.test.ts',
+    others: { getDownloadUrl: oldName },
   },
   crons: {
     of: (pb) => pb.crons,

@@ -219,6 +219,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
       { home, directory, clock },
       {
         id,
+        shownId: id,
         slug: 'restored',
         key: '',
         host: null,

@@ -5,7 +5,7 @@ import type { Mutant } from './mutant.ts';
 import { mutants } from './mutants.ts';
 import { MutantTree } from './run-mutants.ts';
 
-const root = new URL('../../', import.meta.url);
+const root = new URL('../..', import.meta.url);
 
 describe('mutants', () => {
   test('are at least thirty, each with a name of its own and a text that stands once in its file', () => {

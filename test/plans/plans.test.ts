@@ -94,7 +94,7 @@ const keys = [
 const query = (policy: SendPolicy): PendingQuery => ({
   keys,
   policyOf: () => policy,
-  instance: { id: 'i', bodyBytesMax: 256 * 1024 },
+  instance: { shownId: 'x', bodyBytesMax: 256 * 1024 },
   now: 1,
 });
 

@@ -39,7 +39,8 @@ async function makeOlder(t: TestContext): Promise<{ readonly data: string; reado
   // Older versions do not know it, and the copies that this version keeps do not have it.
   const control = new DatabaseSync(join(service.data, 'control.db'));
   control.exec(`DELETE FROM "$setting" WHERE name = 'upgrade_checked'; DELETE FROM "$migration" WHERE number > ${controlSteps};
-    DROP TABLE "$due"; DROP TABLE "$command"; DROP TABLE "$upgrade"; DROP INDEX "$instance_change"`);
+    DROP TABLE "$due"; DROP TABLE "$command"; DROP TABLE "$upgrade"; DROP INDEX "$instance_change";
+    DROP TABLE "$transfer"; DROP TABLE "$backup_schedule"`);
   for (const column of ['state', 'state_since', 'labels', 'shown_id', 'key', 'before_delete', 'change'])
     control.exec(`ALTER TABLE "$instance" DROP COLUMN ${column}`);
   control.close();

@@ -1,4 +1,5 @@
 import { newId } from '../../src/base/ids.ts';
+import { backupAccessCases } from './backup-access-cases.ts';
 import type { AccessStage } from './access-stage.ts';
 import { webhookAccessCases } from './webhook-access-cases.ts';
 
@@ -35,6 +36,7 @@ export const accessCases: readonly AccessCase[] = [
   ...authCases(),
   ...webhookAccessCases(),
   ...settingsCases(),
+  ...backupAccessCases(),
   ...keyCases(),
   ...openCases(),
   ...realtimeCases(),

@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { TestContext } from 'node:test';
@@ -79,6 +81,16 @@ export class AccessStage {
     stage.#tokens.set('superuserElsewhere', away);
     await stage.#makeKeys();
     return stage;
+  }
+
+  /** Stores a backup that is no archive, and returns its name: nobody can restore it. */
+  async backup(): Promise<string> {
+    const name = `${this.fresh()}.zip`;
+    const id = await this.service.withInstance('default', async ({ shownId }) => Promise.resolve(shownId));
+    const folder = join(this.service.data, 'backups', id);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, name), 'no archive');
+    return name;
   }
 
   /** Returns an unused name, which is also a valid id. */

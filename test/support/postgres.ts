@@ -309,7 +309,7 @@ function findBinaries(): string {
   return join(realpathSync(join(packages, platform)), 'native', 'bin');
 }
 
-const repository = fileURLToPath(new URL('../../', import.meta.url));
+const repository = fileURLToPath(new URL('../..', import.meta.url));
 
 interface LibraryLink {
   readonly source: string;

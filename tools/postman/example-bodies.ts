@@ -46,6 +46,7 @@ export const exampleBodies: Readonly<Record<string, object>> = {
   replayEndpoint: { scope: 'failed', since: '2026-11-20 09:00:00.000Z', dryRun: true },
   backfillEndpoint: { collection: 'posts', filter: 'views > 0', dryRun: true },
   putConsumer: { since: '2026-11-20 09:00:00.000Z' },
+  createBackup: { name: 'before-the-import.zip' },
   createApiKey: { name: 'The warehouse', scopes: ['records:read'], collections: ['posts'] },
   updateSettings: { meta: { appName: 'Acme' } },
   testS3: { filesystem: 'storage' },

@@ -14,6 +14,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   pg: ['src/storage/'],
   'node:crypto': ['src/secrets/', 'src/sending/signature.ts', 'src/base/ids.ts'],
   bcryptjs: ['src/secrets/'],
+  croner: ['src/base/cron.ts'],
   nodemailer: ['src/mail/'],
   htmlparser2: ['src/base/html-text.ts', 'src/files/xml-elements.ts'],
   re2js: ['src/fields/'],
@@ -34,6 +35,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   picocolors: ['src/cli/'],
   'smol-toml': ['src/config/read-config-file.ts'],
   'node:worker_threads': [
+    'src/jobs/',
     'src/base/thread.ts',
     'src/hosts/',
     'src/sending/',

@@ -9,6 +9,11 @@ export interface Schemas {
   RecordList: ({ readonly items: readonly (Schemas['Record'])[]; readonly page: number; readonly perPage: number; readonly totalItems: number; readonly totalPages: number }) | ({ readonly items: readonly (Schemas['Record'])[]; readonly perPage: number; readonly nextCursor: string | null });
   RecordForm: ({ readonly '@jsonPayload'?: string } & { readonly [name: string]: unknown });
   RecordBody: { readonly [name: string]: unknown };
+  Backup: { readonly key: string; readonly size: number; readonly modified: string };
+  CreateBackup: { readonly name: string };
+  UploadBackup: { readonly file: string };
+  BackupJob: { readonly kind: "backup" | "restore" | "verify"; readonly backup: string; readonly byOperator: boolean; readonly state: "waiting" | "running" | "done" | "failed"; readonly requested: string; readonly started: string; readonly ended: string; readonly bytes: number; readonly message: string };
+  BackupStatus: { readonly running: (Schemas['BackupJob']) | (null); readonly lastBackup: (Schemas['BackupJob']) | (null); readonly lastVerification: (Schemas['BackupJob']) | (null); readonly failure: (Schemas['BackupJob']) | (null); readonly cron: string; readonly next: string };
   BatchRequest: { readonly requests: readonly ({ readonly method: "POST" | "PUT" | "PATCH" | "DELETE"; readonly url: string; readonly headers?: { readonly [name: string]: string }; readonly body?: Schemas['RecordBody'] })[] };
   BatchForm: ({ readonly '@jsonPayload': string } & { readonly [name: string]: unknown });
   BatchAnswer: readonly ({ readonly body: (Schemas['Record']) | (null); readonly status: 200 | 201 | 204 })[];
@@ -74,7 +79,7 @@ export interface Schemas {
   ApiKeyWithKey: { readonly id: string; readonly name: string; readonly scopes: readonly ("records:read" | "records:write" | "webhooks:read" | "webhooks:write" | "collections:read" | "collections:write" | "metrics" | "admin")[]; readonly collections: readonly (string)[] | null; readonly endpoints: readonly (string)[] | null; readonly expires: string; readonly created: string; readonly lastUsed: string; readonly key: string };
   ApiKeyList: { readonly items: readonly (Schemas['ApiKey'])[]; readonly page: number; readonly perPage: number; readonly totalItems: number; readonly totalPages: number };
   ApiKeyCreate: { readonly name: string; readonly scopes: readonly ("records:read" | "records:write" | "webhooks:read" | "webhooks:write" | "collections:read" | "collections:write" | "metrics" | "admin")[]; readonly collections?: readonly (string)[] | null; readonly endpoints?: readonly (string)[] | null; readonly expires?: string };
-  AuditEntry: { readonly id: string; readonly created: string; readonly until: string; readonly count: number; readonly action: "sign-in" | "impersonate" | "setup" | "import" | "instance.create" | "instance.loss" | "instance.damage" | "instance.rename" | "instance.host" | "instance.label" | "instance.suspend" | "instance.resume" | "instance.delete" | "instance.restore" | "superuser.create" | "superuser.update" | "superuser.delete" | "account.update" | "key.create" | "key.delete" | "key.use" | "collection.create" | "collection.update" | "collection.delete" | "collection.truncate" | "collection.secrets" | "settings.update" | "endpoint.create" | "endpoint.update" | "endpoint.delete" | "endpoint.rotate" | "endpoint.secret" | "endpoint.replay" | "endpoint.backfill" | "delivery.retry" | "delivery.cancel" | "replay.cancel" | "event.expunge" | "filter.rewrite" | "filter.unreadable"; readonly outcome: "done" | "refused"; readonly actor: "guest" | "user" | "superuser" | "key" | "operator"; readonly actorId: string; readonly address: string; readonly requestId: string; readonly collection: string; readonly target: string; readonly details: { readonly [name: string]: unknown } };
+  AuditEntry: { readonly id: string; readonly created: string; readonly until: string; readonly count: number; readonly action: "sign-in" | "impersonate" | "setup" | "import" | "instance.create" | "instance.loss" | "instance.damage" | "instance.rename" | "instance.host" | "instance.label" | "instance.suspend" | "instance.resume" | "instance.delete" | "instance.restore" | "backup.create" | "backup.delete" | "backup.restore" | "backup.upload" | "superuser.create" | "superuser.update" | "superuser.delete" | "account.update" | "key.create" | "key.delete" | "key.use" | "collection.create" | "collection.update" | "collection.delete" | "collection.truncate" | "collection.secrets" | "settings.update" | "endpoint.create" | "endpoint.update" | "endpoint.delete" | "endpoint.rotate" | "endpoint.secret" | "endpoint.replay" | "endpoint.backfill" | "delivery.retry" | "delivery.cancel" | "replay.cancel" | "event.expunge" | "filter.rewrite" | "filter.unreadable"; readonly outcome: "done" | "refused"; readonly actor: "guest" | "user" | "superuser" | "key" | "operator"; readonly actorId: string; readonly address: string; readonly requestId: string; readonly collection: string; readonly target: string; readonly details: { readonly [name: string]: unknown } };
   AuditList: { readonly items: readonly (Schemas['AuditEntry'])[]; readonly page: number; readonly perPage: number; readonly totalItems: number; readonly totalPages: number };
   PublicSettings: { readonly appName: string; readonly accentColor: string };
   TestS3: { readonly filesystem?: "storage" | "backups" };
@@ -89,7 +94,7 @@ export interface Schemas {
   TestMail: { readonly email: string; readonly template: "verification" | "password-reset" | "email-change" | "otp" | "login-alert"; readonly collection?: string };
   Mail: { readonly created: string; readonly from: { readonly name: string; readonly address: string }; readonly to: string; readonly subject: string; readonly html: string; readonly result: "sent" | "kept" | "failed"; readonly reason: string };
   MailList: { readonly items: readonly (Schemas['Mail'])[]; readonly page: number; readonly perPage: number; readonly totalItems: number; readonly totalPages: number };
-  Health: { readonly code: number; readonly message: string; readonly data: { readonly reason?: "stopping" | "outdated" | "upgrade" | "disk" | "damage" | "unavailable"; readonly upgradesLeft?: number; readonly suspended?: boolean; readonly engine?: "sqlite" | "postgres"; readonly version?: string; readonly instanceId?: string; readonly oldestUndeliveredSeconds?: number; readonly exhaustedLastDay?: number; readonly realIP?: string; readonly possibleProxyHeader?: string; readonly warnings?: readonly (string)[] } };
+  Health: { readonly code: number; readonly message: string; readonly data: { readonly reason?: "stopping" | "outdated" | "upgrade" | "disk" | "damage" | "unavailable"; readonly upgradesLeft?: number; readonly suspended?: boolean; readonly engine?: "sqlite" | "postgres"; readonly version?: string; readonly instanceId?: string; readonly oldestUndeliveredSeconds?: number; readonly exhaustedLastDay?: number; readonly canBackup?: boolean; readonly backup?: { readonly last: string; readonly bytes: number; readonly seconds: number; readonly verified: string; readonly failure: string }; readonly realIP?: string; readonly possibleProxyHeader?: string; readonly warnings?: readonly (string)[] } };
 }
 
 export interface Operations {
@@ -178,6 +183,14 @@ export interface Operations {
   'GET /api/settings': { query: { fields?: string }; body: undefined; answer: Schemas['Settings'] };
   'PATCH /api/settings': { query: { fields?: string }; body: { readonly [name: string]: unknown }; answer: Schemas['Settings'] };
   'POST /api/settings/test/s3': { query: Record<never, never>; body: Schemas['TestS3']; answer: undefined };
+  'GET /api/backups': { query: { fields?: string }; body: undefined; answer: readonly (Schemas['Backup'])[] };
+  'POST /api/backups': { query: Record<never, never>; body: Schemas['CreateBackup']; answer: undefined };
+  'GET /api/backups/status': { query: { fields?: string }; body: undefined; answer: Schemas['BackupStatus'] };
+  'POST /api/backups/upload': { query: Record<never, never>; body: Schemas['UploadBackup']; answer: undefined };
+  'GET /api/backups/{key}': { query: { token?: string }; body: undefined; answer: undefined };
+  'DELETE /api/backups/{key}': { query: Record<never, never>; body: undefined; answer: undefined };
+  'POST /api/backups/{key}/restore': { query: Record<never, never>; body: undefined; answer: undefined };
+  'POST /api/backups/{key}/verify': { query: Record<never, never>; body: undefined; answer: undefined };
   'GET /api/logs': { query: { page?: number; perPage?: number; sort?: string; filter?: string; skipTotal?: boolean; fields?: string }; body: undefined; answer: Schemas['LogList'] };
   'DELETE /api/logs': { query: Record<never, never>; body: undefined; answer: undefined };
   'GET /api/logs/stats': { query: { filter?: string; fields?: string }; body: undefined; answer: readonly (Schemas['LogCount'])[] };

@@ -13,6 +13,7 @@ import type { Readiness } from '../../http/request-context.ts';
 import { createServer } from '../../http/server/server.ts';
 import { ServiceMetrics } from '../../http/service-metrics.ts';
 import { announceCommits } from '../../instances/commit-announcements.ts';
+import { backupsOf } from '../../jobs/backups-of.ts';
 import { Mailer } from '../../mail/mailer.ts';
 import { borrowAtOnceFrom, borrowFrom, type DataDirectory } from '../../open-data-directory.ts';
 import { Realtime } from '../../realtime/realtime.ts';
@@ -71,6 +72,7 @@ export async function openLocalService(
     realtime,
     thumbs,
     removals: data.removals,
+    backups: backupsOf(data, config),
     metrics,
     policy,
     version,

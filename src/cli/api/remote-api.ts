@@ -1,4 +1,4 @@
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { type Api, apiOver, type ReceivedAnswer, type SentRequest, Unreachable } from './api.ts';
 
 export interface RemotePlace {

@@ -3,7 +3,7 @@ import { version } from '../../app.ts';
 import { isJsonObject } from '../../base/json.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { ClientConfig } from '../../config/client-config.ts';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { clientFlags, dataFlags } from '../../config/config-flags.ts';
 import { defaultSlug } from '../../instances/instance-directory.ts';
 import { superusersId } from '../../instances/system-collections.ts';

@@ -60,14 +60,14 @@ async function cloneIn(
       exportInstance({
         ...common,
         instance,
-        entry,
+        masterKey,
         version: build.version,
         to: createWriteStream(path, { mode: 0o600 }),
       }),
     );
     return await importArchive(
-      { ...common, directory, masterKey, folder: config.files.folder },
-      { path, slug: copy, host: null, isCopy: true, onProgress },
+      { data, clock: systemClock, folder: config.files.folder },
+      { path, slug: copy, host: null, as: 'copy', onProgress },
     );
   } finally {
     await rm(folder, { recursive: true, force: true });

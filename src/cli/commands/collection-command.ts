@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
 import { isJsonObject, type JsonObject, withoutByteOrderMark } from '../../base/json.ts';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { type Api, itemsOf, objectOf } from '../api/api.ts';
 import { CommandError, exitCodes } from '../terminal/command-error.ts';
 import { confirm } from '../terminal/confirm.ts';

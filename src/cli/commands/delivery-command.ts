@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { JsonObject } from '../../base/json.ts';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { printText } from '../../filters/scan.ts';
 import { deliveryStatuses } from '../../deliveries/delivery.ts';
 import { type Api, ApiRefusal, itemsOf, objectOf } from '../api/api.ts';

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { outwardFlags } from '../../config/config-flags.ts';
 import { backlogs } from '../../deliveries/endpoints/change-endpoint.ts';
 import { type Api, itemsOf, objectOf } from '../api/api.ts';

@@ -48,20 +48,17 @@ async function exportTo(
   try {
     const manifest = await withInstance(
       place,
-      (instance, { home, directory }) => {
-        const entry = directory.find(instance.id);
-        if (entry === undefined) throw new Error('the instance was found by its slug');
-        return exportInstance({
+      (instance, { home, masterKey }) =>
+        exportInstance({
           instance,
-          entry,
           home,
+          masterKey,
           clock: systemClock,
           passphrase,
           version: build.version,
           to: target.createWriteStream({ flush: true }),
           onProgress: ({ what, count }) => showLine(io, `${what}: ${count}`),
-        });
-      },
+        }),
       'fail',
     );
     await rename(partial, file);

@@ -75,13 +75,13 @@ function archiveCommand(io: CommandIo): Command {
     const config = configOf(command, io);
     const { importArchive } = await import('../../transfer/archive/import-archive.ts');
     const passphrase = await readPassphrase(command);
-    const work = ({ home, directory, masterKey }: DataDirectory): Promise<InstanceEntry> =>
+    const work = (data: DataDirectory): Promise<InstanceEntry> =>
       importArchive(
-        { home, directory, masterKey, folder: config.files.folder, clock: systemClock },
+        { data, folder: config.files.folder, clock: systemClock },
         {
           path,
           passphrase,
-          isCopy: isSet(command, 'copy'),
+          as: isSet(command, 'copy') ? 'copy' : 'moved',
           slug: typeof slug === 'string' ? slug : undefined,
           host: typeof host === 'string' ? host.toLowerCase() : null,
           onProgress: ({ what, count }) => showLine(io, `${what}: ${count}`),

@@ -3,12 +3,13 @@ import { AppError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { toTimestamp } from '../../base/timestamp.ts';
 import { dataFlags, deletedDaysFlag } from '../../config/config-flags.ts';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import type { InstanceDirectory, InstanceEntry } from '../../instances/instance-directory.ts';
 import { removalDue } from '../../instances/instance-removals.ts';
 import {
   isServed,
   type Labels,
+  type InstanceRow,
   type StoredInstance,
   unknownInstance,
 } from '../../instances/instance-rows.ts';
@@ -75,7 +76,7 @@ function addList(parent: Command, io: CommandIo): void {
   });
 }
 
-function lineOf(one: StoredInstance, deletedDays: number): string {
+function lineOf(one: InstanceRow, deletedDays: number): string {
   const { id, slug, host, state } = one;
   const goes = `deleted, can be restored until ${toTimestamp(removalDue(one, deletedDays))}`;
   const words = {
@@ -85,6 +86,7 @@ function lineOf(one: StoredInstance, deletedDays: number): string {
     emptying: removing,
     removing,
     filling: 'being imported',
+    replacing: 'being replaced by a backup',
   };
   return [id, slug, host, words[state]].filter((part) => part !== null).join('  ');
 }

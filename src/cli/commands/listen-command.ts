@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { printable } from '../../base/printable.ts';
 import { fromTimestamp } from '../../base/timestamp.ts';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { recordEventKinds } from '../../events/event.ts';
 import { readDate } from '../../base/read-date.ts';
 import { nearestName } from '../../fields/field-error.ts';

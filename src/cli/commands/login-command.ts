@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
 import { version } from '../../app.ts';
 import type { ClientConfig } from '../../config/client-config.ts';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { clientFlags } from '../../config/config-flags.ts';
 import { decodeToken } from '../../secrets/token.ts';
 import { type Api, ApiRefusal, objectOf, Unreachable } from '../api/api.ts';

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { dataFlags } from '../../config/config-flags.ts';
 import { listNodes, shardCount } from '../../dispatch/nodes/leased-ownership.ts';
 import { readReports, reportLines } from '../../hosts/long-turn-record.ts';

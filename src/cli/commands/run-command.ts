@@ -27,6 +27,7 @@ const commands: Readonly<Record<string, () => MakeCommand | Promise<MakeCommand>
   logout: async () => (await import('./login-command.ts')).logoutCommand,
   config: async () => (await import('./config-command.ts')).configCommand,
   nodes: async () => (await import('./nodes-command.ts')).nodesCommand,
+  backup: async () => (await import('./backup-command.ts')).backupCommand,
   export: async () => (await import('./export-command.ts')).exportCommand,
   import: async () => (await import('./import-command.ts')).importCommand,
   move: async () => (await import('./move-command.ts')).moveCommand,

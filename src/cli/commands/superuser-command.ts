@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
 import { deleteSuperuser, listSuperusers, upsertSuperuser } from '../../auth/superuser.ts';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { dataFlags } from '../../config/config-flags.ts';
 import type { Instance } from '../../instances/instance.ts';
 import { addFlags } from '../terminal/flags.ts';

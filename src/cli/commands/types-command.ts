@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { Command, Option } from 'commander';
 import { codeOf } from '../../base/process.ts';
 import { printableLines } from '../../base/printable.ts';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { readCollections } from './collection-command.ts';
 import { CommandError, exitCodes } from '../terminal/command-error.ts';
 import { isSet, textOf } from '../terminal/flags.ts';

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { isJsonObject } from '../../base/json.ts';
 import { fromTimestamp } from '../../base/timestamp.ts';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { readDate } from '../../base/read-date.ts';
 import { hasNoFailure, showChecks } from '../doctor/checks.ts';
 import { CommandError, exitCodes } from '../terminal/command-error.ts';

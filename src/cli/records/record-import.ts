@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { Command, Option } from 'commander';
 import { printable } from '../../base/printable.ts';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { ApiRefusal, refusedValues } from '../api/api.ts';
 import { CommandError, exitCodes } from '../terminal/command-error.ts';
 import { isSet, textOf } from '../terminal/flags.ts';

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { CommandError, exitCodes } from '../terminal/command-error.ts';
 import { cellOfText, textOfCell } from './csv.ts';
 import type { CommandIo } from '../terminal/print.ts';

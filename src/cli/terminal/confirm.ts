@@ -1,4 +1,4 @@
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { askLine } from './ask.ts';
 import { CommandError, exitCodes } from './command-error.ts';
 import type { CommandIo } from './print.ts';

@@ -1,6 +1,6 @@
 import { printable } from '../../base/printable.ts';
 import { AppError, type ErrorCode } from '../../base/errors.ts';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { S3Failure } from '../../files/s3-client.ts';
 import { StartError } from '../../open-data-directory.ts';
 import { SecretError } from '../../secrets/master-key.ts';

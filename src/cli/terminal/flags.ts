@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import { type ClientConfig, readClient } from '../../config/client-config.ts';
-import { type Config, ConfigError, type Flags, readConfig, type Sources } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
+import { type Config, type Flags, readConfig, type Sources } from '../../config/config.ts';
 import { readConfigFile } from '../../config/read-config-file.ts';
 import { configFlag, variableOf, type FlagDefinition } from '../../config/config-flags.ts';
 import type { CommandIo } from './print.ts';

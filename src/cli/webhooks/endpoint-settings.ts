@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { flagsOf, numberOf, textOf } from '../terminal/flags.ts';
 import type { CommandIo } from '../terminal/print.ts';
 

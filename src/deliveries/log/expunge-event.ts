@@ -23,7 +23,7 @@ export interface ExpungedRecord {
  * Throws not_found.
  */
 export async function expungeEvent(
-  { database, dueClock, id: instanceId }: Pick<WebhookInstance, 'database' | 'dueClock' | 'id'>,
+  { database, dueClock, shownId }: Pick<WebhookInstance, 'database' | 'dueClock' | 'shownId'>,
   id: string,
   onExpunge: (tx: Transaction, expunged: ExpungedRecord) => Promise<void>,
 ): Promise<void> {
@@ -41,7 +41,7 @@ export async function expungeEvent(
     if (expunged !== undefined) return;
     const eventKind = kind === 'test' ? kindOfBody(await readBody(tx, position)) : kind;
     const about = { kind: eventKind ?? '', collectionName: collectionName ?? '', record: record ?? '' };
-    const body = thinBody({ ...about, created: created ?? '' }, instanceId);
+    const body = thinBody({ ...about, created: created ?? '' }, shownId);
     const now = dueClock.now();
     await tx.run(sql`
       UPDATE ${names.table('$event')} SET body = ${body}, hidden = NULL, context = NULL, expunged = ${toTimestamp(now)}

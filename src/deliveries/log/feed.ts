@@ -4,6 +4,7 @@ import { type EventContext, readContext } from '../../events/event-context.ts';
 import { recordEventKinds, type RecordEventKind } from '../../events/event.ts';
 import { findTime } from '../../events/find-event.ts';
 import type { SafeEnd } from '../../events/log-horizon.ts';
+import { findLostEvents, lostText } from '../../events/lost-events.ts';
 import { readTrimmed } from '../../events/trimmed.ts';
 import { parameterError } from '../../query/list-parameters.ts';
 import type { QueryReader } from '../../query/list-query.ts';
@@ -166,8 +167,10 @@ async function beginOf(instance: WebhookInstance, { cursor, since, consumer }: F
     cursor === undefined
       ? await consumerPosition(instance.database, consumer ?? '')
       : feedPosition(instance, cursor);
-  if (position >= trimmed.position) return position;
-  throw parameterError(consumer === undefined ? 'cursor' : 'consumer', notKept(trimmed.time));
+  const lost = await findLostEvents(instance.database, position);
+  if (position >= trimmed.position && lost === undefined) return position;
+  const reason = lost === undefined ? notKept(trimmed.time) : lostText(lost);
+  throw parameterError(consumer === undefined ? 'cursor' : 'consumer', reason);
 }
 
 /** Returns the place of the log at a time, in milliseconds since 1970. Throws bad_request when it was trimmed. */
@@ -237,7 +240,7 @@ async function signerOf(
   const messageOf = ({ position, body, context, ...event }: FeedRow): Promise<PastMessage | undefined> => {
     if (endpoint.owner !== '') return pastMessage(instance, endpoint.owner, position);
     const isThin = body.length > instance.bodyBytesMax;
-    return Promise.resolve({ body: isThin ? thinBody(event, instance.id) : body, isThin, context });
+    return Promise.resolve({ body: isThin ? thinBody(event, instance.shownId) : body, isThin, context });
   };
   return async (row) => {
     const message = await messageOf(row);
@@ -247,7 +250,7 @@ async function signerOf(
     const content = { ...event, ...message, eventId: id, attempt: 1, traceparent: '', tracestate: '' };
     const request = toAttemptRequest(
       { ...content, deliveryId: deliveryId(id, endpointId) },
-      { endpoint, instanceId: instance.id, nowMs: instance.clock.now(), version },
+      { endpoint, instanceId: instance.shownId, nowMs: instance.clock.now(), version },
     );
     const flat = requestHeaders(request, Math.floor(instance.clock.now() / 1_000));
     // No other member shows an account more than its body.

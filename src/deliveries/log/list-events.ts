@@ -121,7 +121,7 @@ export async function readEvent(
   }
   const isThin = body.length > instance.bodyBytesMax;
   const sent = isThin
-    ? thinBody({ ...view, kind: sentKind(view, body), collectionName: view.collection }, instance.id)
+    ? thinBody({ ...view, kind: sentKind(view, body), collectionName: view.collection }, instance.shownId)
     : body;
   const message = { body: sent, isThin, context: readContext(row.at(contextColumn)) };
   return { ...view, body: isBound ? await bodyOfReached(instance, message, view) : toJson(body) };

@@ -44,7 +44,7 @@ export interface PastMessage {
 
 type PastInstance = Pick<
   WebhookInstance,
-  'id' | 'database' | 'collections' | 'records' | 'clock' | 'bodyBytesMax'
+  'shownId' | 'database' | 'collections' | 'records' | 'clock' | 'bodyBytesMax'
 >;
 
 /** Returns what an account gets of the event at this position; undefined where that is nothing. Throws the errors of the rule's statement. */
@@ -80,12 +80,12 @@ export async function pastMessage(
       now,
     },
   );
-  if (telling === 'id') return { body: thinBody(event, instance.id), isThin: false, context: undefined };
+  if (telling === 'id') return { body: thinBody(event, instance.shownId), isThin: false, context: undefined };
   if (telling !== 'present' || present === undefined) return undefined;
-  const body = Buffer.from(payloadOf({ ...event, dataJson: present.about.dataJson }, instance.id));
+  const body = Buffer.from(payloadOf({ ...event, dataJson: present.about.dataJson }, instance.shownId));
   const isThin = body.length > instance.bodyBytesMax;
   return {
-    body: isThin ? thinBody(event, instance.id) : body,
+    body: isThin ? thinBody(event, instance.shownId) : body,
     isThin,
     context: visibleContext(event, collection),
   };

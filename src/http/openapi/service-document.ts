@@ -1,6 +1,7 @@
 import { accountSchemas } from '../routes/accounts.ts';
 import { auditSchemas } from '../routes/audit.ts';
 import { authSchemas } from '../routes/auth.ts';
+import { backupSchemas } from '../routes/backups.ts';
 import { batchSchemas } from '../routes/batch.ts';
 import { collectionSchemas } from '../routes/collection-schemas.ts';
 import { deliverySchemas } from '../routes/deliveries.ts';
@@ -56,6 +57,7 @@ export function serviceDocument(version: string, routes: readonly Route[]): Open
       { name: 'keys', description: 'API keys for programs. For superusers.' },
       { name: 'audit', description: 'The audit log. For superusers.' },
       { name: 'settings', description: 'Settings of the instance. For superusers.' },
+      { name: 'backups', description: 'Backups of the instance. For superusers.' },
       { name: 'logs', description: 'The request log. For superusers.' },
       { name: 'health', description: 'Health checks and probes.' },
       { name: 'description', description: 'This document.' },
@@ -83,6 +85,7 @@ export function serviceDocument(version: string, routes: readonly Route[]): Open
 const schemas = {
   ...errorSchemas,
   ...recordSchemas,
+  ...backupSchemas,
   ...batchSchemas,
   ...fileSchemas,
   ...collectionSchemas,

@@ -106,8 +106,8 @@ export const eventRoutes = [
       const selection = name === null ? instance.collections.all() : [instance.collections.get(name)];
       const collections = withinLimit(selection);
       const omitted = selection.length - collections.length;
-      const items = eventTypesOf(collections, instance.id);
-      const ofEndpoints = name === null ? operationalTypes(instance.id) : [];
+      const items = eventTypesOf(collections, instance.shownId);
+      const ofEndpoints = name === null ? operationalTypes(instance.shownId) : [];
       return context.answer(JSON.stringify({ items: [...items, ...ofEndpoints], omitted }));
     },
   }),

@@ -30,6 +30,7 @@ export const healthRoutes = [
         caller.kind === 'superuser' && hasScope(caller, 'admin')
           ? {
               ...(await detail(instance, services.version)),
+              ...(await backupDetail(context)),
               ...origin(context),
               warnings: services.warnings(instance),
             }
@@ -85,9 +86,26 @@ function origin({ request, address }: RequestContext): object {
   };
 }
 
+/** Whether a backup can be made now, and what is known of the last ones. */
+async function backupDetail({ services, instance }: RequestContext): Promise<object> {
+  const { open, lastBackup, lastVerification, failure } = await services.backups.status(instance);
+  const ended = lastBackup?.ended ?? '';
+  const started = lastBackup?.started ?? '';
+  return {
+    canBackup: open === undefined,
+    backup: {
+      last: ended,
+      bytes: lastBackup?.bytes ?? 0,
+      seconds: ended === '' ? 0 : Math.round((fromTimestamp(ended) - fromTimestamp(started)) / 1_000),
+      verified: lastVerification?.ended ?? '',
+      failure: failure?.message ?? '',
+    },
+  };
+}
+
 const dayMs = 24 * 60 * 60_000;
 
-async function detail({ database, id, dueClock }: Instance, version: string): Promise<object> {
+async function detail({ database, shownId, dueClock }: Instance, version: string): Promise<object> {
   // The clock by which deliveries are settled.
   const now = dueClock.now();
   const [oldest, exhaustedLastDay] = await Promise.all([
@@ -98,7 +116,7 @@ async function detail({ database, id, dueClock }: Instance, version: string): Pr
   return {
     engine: database.engine,
     version,
-    instanceId: id,
+    instanceId: shownId,
     oldestUndeliveredSeconds: Math.floor(ageMs / 1000),
     exhaustedLastDay,
   };
@@ -138,6 +156,14 @@ export const healthSchemas: Readonly<Record<string, Schema>> = {
           maximum: exhaustedCountMax,
           description: `The deliveries that were exhausted in the last 24 hours; ${exhaustedCountMax} means as many or more.`,
         },
+        canBackup: { type: 'boolean', description: 'Whether no backup or restore of the instance runs.' },
+        backup: objectSchema({
+          last: { type: 'string', description: 'When the last backup was made; empty for none.' },
+          bytes: { type: 'integer', minimum: 0, description: 'Its size.' },
+          seconds: { type: 'integer', minimum: 0, description: 'How long it took.' },
+          verified: { type: 'string', description: 'When a backup was last verified; empty for never.' },
+          failure: { type: 'string', description: 'Why the last job failed; empty unless it did.' },
+        }),
         realIP: { type: 'string', description: 'The address of this client, as the service sees it.' },
         possibleProxyHeader: {
           type: 'string',
@@ -158,6 +184,8 @@ export const healthSchemas: Readonly<Record<string, Schema>> = {
         'instanceId',
         'oldestUndeliveredSeconds',
         'exhaustedLastDay',
+        'canBackup',
+        'backup',
         'realIP',
         'possibleProxyHeader',
         'warnings',

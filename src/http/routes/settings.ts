@@ -61,9 +61,9 @@ export const settingsRoutes = [
         const entry = { action: 'settings.update', details: { changed } } as const;
         await instance.audit.append(tx, input, entry);
       };
-      return context.answer(
-        settingsToJson(await changeSettings({ database, settings, onChange }, context.body, from)),
-      );
+      const changed = await changeSettings({ database, settings, onChange }, context.body, from);
+      await services.backups.reschedule(instance);
+      return context.answer(settingsToJson(changed));
     },
   }),
   route({

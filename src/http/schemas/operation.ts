@@ -282,6 +282,7 @@ export const parameters: Readonly<Record<string, Schema>> = {
     description: 'Only events of this collection: its name or id.',
     schema: { type: 'string' },
   }),
+  BackupKey: inPath('key', 'Name of a backup.'),
   ApiKeyId: inPath('id', 'Id of an API key.'),
   LogId: inPath('id', 'Id of an entry of the log.'),
   Page: inQuery('page', {

@@ -2,6 +2,7 @@ import type { Route } from '../route.ts';
 import { accountRoutes } from '../routes/accounts.ts';
 import { auditRoutes } from '../routes/audit.ts';
 import { authRoutes } from '../routes/auth.ts';
+import { backupRoutes } from '../routes/backups.ts';
 import { batchRoutes } from '../routes/batch.ts';
 import { catcherRoutes } from '../routes/catchers.ts';
 import { collectionRoutes } from '../routes/collections.ts';
@@ -46,6 +47,7 @@ export const routes: readonly Route[] = [
   ...keyRoutes,
   ...auditRoutes,
   ...settingsRoutes,
+  ...backupRoutes,
   ...logRoutes,
   ...metricsRoutes,
   ...ruleRoutes,

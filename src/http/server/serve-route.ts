@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, notFound } from '../../base/errors.ts';
 import type { Answer } from '../answer.ts';
 import type { InstanceHost } from '../host/instance-host.ts';
+import { beingReplaced } from '../../instances/replacement-mark.ts';
 import { queryOf } from '../request.ts';
 import { patternOf } from '../request-counts.ts';
 import { ServiceContext, type Services } from '../request-context.ts';
@@ -63,6 +64,7 @@ async function serve(route: InstanceRoute, serving: Serving, { request, reply }:
   const entry = request.instanceEntry;
   if (entry === null) throw notFound();
   try {
+    if (entry.state === 'replacing') throw beingReplaced();
     const answer =
       entry.state === 'suspended'
         ? answerSuspended(route, new ServiceContext(serving, queryOf(request), entry.id))

@@ -1,5 +1,6 @@
 import { sql } from '../../sql/sql.ts';
 import type { Migration } from '../migrate.ts';
+import { backupJobs } from './backup-jobs.ts';
 import { instanceLife } from './instance-life.ts';
 
 /** The schema of `control.db`: which instances there are, and what belongs to the whole service. */
@@ -27,4 +28,5 @@ export const controlMigrations: readonly Migration[] = [
     admits: 1,
   },
   instanceLife,
+  backupJobs,
 ];

@@ -1,7 +1,13 @@
 import type { Migration } from '../migrate.ts';
+import { backupJobs } from './backup-jobs.ts';
 import { instanceLife } from './instance-life.ts';
 import { nodeSteps } from './node-steps.ts';
 import { removalJobs } from './removal-jobs.ts';
 
 /** The last steps of the schema `chancery`; a new one goes to the end. */
-export const laterPostgresMigrations: readonly Migration[] = [removalJobs, nodeSteps, instanceLife];
+export const laterPostgresMigrations: readonly Migration[] = [
+  removalJobs,
+  nodeSteps,
+  instanceLife,
+  backupJobs,
+];

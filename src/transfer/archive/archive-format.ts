@@ -1,5 +1,6 @@
 import { AppError } from '../../base/errors.ts';
 import { BytesDigest } from '../../secrets/digest.ts';
+import type { Labels } from '../../instances/instance-rows.ts';
 import type { LockedKeys } from '../../secrets/locked-keys.ts';
 import type { InlineKind } from '../../storage/database.ts';
 
@@ -27,14 +28,24 @@ export interface Manifest {
   readonly created: string;
   readonly instance: {
     readonly id: string;
+    readonly shownId: string;
     readonly slug: string;
     readonly host: string | null;
     readonly created: string;
+    readonly labels: Labels;
   };
   readonly key: ArchivedKey;
   readonly counts: ArchiveCounts;
   /** SHA-256 of `parts.ndjson`, in hex. */
   readonly parts: string;
+  /** Proves that the service with this master key made the archive: over the members before it. */
+  readonly mac: string;
+}
+
+/** Returns what `mac` is computed over. */
+export function signedText(manifest: Manifest): string {
+  const { mac: _, ...members } = manifest;
+  return JSON.stringify(members);
 }
 
 export interface ArchiveCounts {

@@ -1,18 +1,20 @@
 import type { Writable } from 'node:stream';
 import type { Clock } from '../../base/clock.ts';
 import { holdRemovals } from '../../files/file-removals.ts';
-import type { InstanceEntry } from '../../instances/instance-directory.ts';
+import { readRows, unknownInstance } from '../../instances/instance-rows.ts';
 import type { Instance } from '../../instances/instance.ts';
-import { readKeyCheck } from '../../secrets/master-key.ts';
+import { type MasterKey, readKeyCheck } from '../../secrets/master-key.ts';
+import { archiveMac } from '../../secrets/archive-mac.ts';
+import { sql } from '../../sql/sql.ts';
 import type { DataHome } from '../../storage/data-home.ts';
 import { lockKeys } from '../../secrets/locked-keys.ts';
 import type { ArchivedKey, Manifest } from './archive-format.ts';
 import { type ArchiveSource, writeArchive } from './write-archive.ts';
 
-export interface InstanceExport extends Pick<ArchiveSource, 'entry' | 'version' | 'onProgress'> {
+export interface InstanceExport extends Pick<ArchiveSource, 'version' | 'onProgress'> {
   readonly instance: Instance;
-  readonly entry: InstanceEntry;
   readonly home: DataHome;
+  readonly masterKey: MasterKey;
   readonly clock: Clock;
   /** Opens the secrets in the archive, in place of the master key. */
   readonly passphrase?: string | undefined;
@@ -28,12 +30,14 @@ const renewMs = 60_000;
 export async function exportInstance({
   instance,
   home,
+  masterKey,
   clock,
   passphrase,
   to,
-  ...about
+  ...how
 }: InstanceExport): Promise<Manifest> {
   const { database, files, dueClock, id } = instance;
+  const about = await readAbout(home, id);
   const hold = (until: number): Promise<void> => database.write((tx) => holdRemovals(tx, until));
   // Before the moment that the archive shows: what that names is not removed any more.
   await hold(dueClock.now() + holdMs);
@@ -41,13 +45,36 @@ export async function exportInstance({
   try {
     const key: ArchivedKey =
       passphrase === undefined
-        ? { kind: 'master', check: (await readKeyCheck(home.control)) ?? '', sealed: about.entry.key }
+        ? { kind: 'master', check: (await readKeyCheck(home.control)) ?? '', sealed: about.key }
         : { kind: 'passphrase', ...(await lockKeys(instance.sealer.keys, passphrase)) };
     return await home.readAtOneMoment(id, (snapshot) =>
-      writeArchive({ ...about, snapshot, key, nowMs: clock.now(), store: files.store }, to),
+      writeArchive(
+        {
+          ...how,
+          about: about.instance,
+          snapshot,
+          key,
+          nowMs: clock.now(),
+          store: files.store,
+          macOf: (text) => archiveMac(masterKey, text),
+        },
+        to,
+      ),
     );
   } finally {
     clearInterval(renewal);
     await hold(0);
   }
+}
+
+interface About {
+  readonly instance: Manifest['instance'];
+  readonly key: string;
+}
+
+async function readAbout({ control }: DataHome, instanceId: string): Promise<About> {
+  const [row] = await readRows(control, sql`id = ${instanceId}`);
+  if (row === undefined) throw unknownInstance(instanceId);
+  const { id, shownId, slug, host, created, labels, key } = row;
+  return { instance: { id, shownId, slug, host, created, labels }, key };
 }

@@ -12,7 +12,7 @@ import { typeOf } from '../../files/copy-store.ts';
 import { identifier, joinSql, type Sql, sql } from '../../sql/sql.ts';
 import type { Database, InternalTable, NumberedTable, Tuple } from '../../storage/database.ts';
 import { placesOf } from '../placed-tables.ts';
-import { type ArchivedFile, refusedArchive, type ArchivedRows } from './archive-format.ts';
+import { type ArchivedFile, type Part, refusedArchive, type ArchivedRows } from './archive-format.ts';
 import type { Archive } from './read-archive.ts';
 import { columnsOfRecords, readColumns } from './write-archive.ts';
 
@@ -20,11 +20,15 @@ export interface EmptyInstance {
   /** Just made: its tables are empty. */
   readonly database: Database;
   readonly logs: Database;
-  readonly store: BlobStore;
+  /**
+   * Returns where files are put, by the settings that are in the internal tables now. Throws where these cannot be used. Called before
+   * anything else is written.
+   */
+  readonly openStore: () => Promise<BlobStore>;
   /** A folder of the local disk for files on their way to the store. */
   readonly uploadFolder: string;
-  /** Throws where what the internal tables have cannot be used. Called before anything else is written. */
-  readonly requireTables: () => Promise<void>;
+  /** Called with each part that was read, and is whole. */
+  readonly onPart?: (part: Part) => void;
   readonly onProgress?: (progress: { readonly what: string; readonly count: number }) => void;
 }
 
@@ -34,12 +38,14 @@ export async function fillInstance(archive: Archive, instance: EmptyInstance): P
   await archive.read({
     rows: (part, pieces) => filling.addRows(part, pieces),
     file: (part, content) => filling.addFile(part, content),
+    whole: (part) => instance.onPart?.(part),
   });
 }
 
 class Filling {
   readonly #instance: EmptyInstance;
   #collections: CollectionStore | undefined;
+  #store: BlobStore | undefined;
   #files = 0;
 
   constructor(instance: EmptyInstance) {
@@ -62,8 +68,8 @@ class Filling {
   }
 
   async #addRecords(part: ArchivedRows, pieces: AsyncIterable<readonly Tuple[]>): Promise<void> {
-    const { database, requireTables } = this.#instance;
-    if (this.#collections === undefined) await requireTables();
+    const { database, openStore } = this.#instance;
+    this.#store ??= await openStore();
     this.#collections ??= await CollectionStore.load(database);
     const collection = this.#collections.find(part.table);
     if (collection?.name !== part.table) throw refusedArchive(`there is no collection ${part.table}.`);
@@ -99,13 +105,14 @@ class Filling {
   }
 
   async addFile({ key, bytes, modified }: ArchivedFile, content: AsyncIterable<Buffer>): Promise<void> {
-    const { store, uploadFolder, onProgress } = this.#instance;
+    const { uploadFolder, onProgress } = this.#instance;
+    if (this.#store === undefined) throw refusedArchive('it has files and no records.');
     const path = join(uploadFolder, `${newId()}.upload`);
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     try {
       await pipeline(Readable.from(content), createWriteStream(path, { flags: 'wx', mode: 0o600 }));
       await utimes(path, modified / 1_000, modified / 1_000);
-      await store.put(key, { path, size: bytes, type: await typeOf(path, key) });
+      await this.#store.put(key, { path, size: bytes, type: await typeOf(path, key) });
     } finally {
       await rm(path, { force: true });
     }

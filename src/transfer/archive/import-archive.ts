@@ -5,20 +5,24 @@ import type { Clock } from '../../base/clock.ts';
 import { AppError } from '../../base/errors.ts';
 import { newId } from '../../base/ids.ts';
 import { toTimestamp } from '../../base/timestamp.ts';
+import type { BlobStore } from '../../files/blob-store.ts';
 import { InstanceFiles } from '../../files/instance-files.ts';
 import { createFilled } from '../../instances/create-filled.ts';
-import type { InstanceDirectory, InstanceEntry } from '../../instances/instance-directory.ts';
+import type { InstanceEntry } from '../../instances/instance-directory.ts';
 import { storedKeys } from '../../instances/require-own-secrets.ts';
 import { areSameKeys, sealKeys, unlockKeys } from '../../secrets/locked-keys.ts';
+import type { GuardedRequests } from '../../network/guarded-requests.ts';
 import { type MasterKey, readKeyCheck, SecretError } from '../../secrets/master-key.ts';
 import { deriveKeys, type InstanceKeys, sealerOf } from '../../secrets/seal.ts';
 import { SettingsStore } from '../../settings/settings-store.ts';
 import { sql } from '../../sql/sql.ts';
-import type { DataHome, Memory } from '../../storage/data-home.ts';
 import type { Database } from '../../storage/database.ts';
 import { type Manifest, refusedArchive } from './archive-format.ts';
 import { type EmptyInstance, fillInstance } from './fill-instance.ts';
 import { Archive } from './read-archive.ts';
+import { goOnBehindLost } from './take-over.ts';
+import { type InstanceDirectoryHome, leavePlace, takePlace } from './take-place.ts';
+import { noMemory } from '../../storage/data-home.ts';
 
 export interface ArchiveImport {
   readonly path: string;
@@ -26,16 +30,26 @@ export interface ArchiveImport {
   readonly slug: string | undefined;
   readonly host: string | null;
   readonly passphrase?: string | undefined;
-  /** Makes another instance, beside the one that the archive is of: with an id of its own, and with endpoints that are paused. */
-  readonly isCopy?: boolean | undefined;
+  /** What the archive is to this service. */
+  readonly as: ArchiveUse;
+  /** Throws where the archive is not the one that is expected. Called before anything is written. */
+  readonly requireManifest?: ((manifest: Manifest) => void) | undefined;
   readonly onProgress?: EmptyInstance['onProgress'] | undefined;
 }
 
+/**
+ * `moved`: the instance itself, which was exported where it is not used any more · `copy`: another instance beside it, with an id of its own, and
+ * with endpoints that are paused · `backup`: the instance as it was, where what came later is lost · a `replaced` one: the same, and the backup takes
+ * the place of that instance.
+ */
+export type ArchiveUse = 'moved' | 'copy' | 'backup' | { readonly replaced: InstanceEntry };
+
 /** Where an archive is imported. */
 export interface ImportTarget {
-  readonly home: DataHome;
-  readonly directory: InstanceDirectory;
-  readonly masterKey: MasterKey;
+  readonly data: InstanceDirectoryHome & {
+    readonly masterKey: MasterKey;
+    readonly requests: GuardedRequests;
+  };
   readonly clock: Clock;
   /** The folder with a folder for the files of each instance. */
   readonly folder: string;
@@ -60,35 +74,41 @@ function nearestFolder(path: string): string {
   return existsSync(path) ? path : nearestFolder(dirname(path));
 }
 
-/** Nothing is remembered of an instance that nobody has opened. */
-const noMemory: Memory = { read: () => Promise.resolve(() => undefined) };
-
 /**
- * Makes an instance of an archive, with the id that it had unless it is to be a copy. Nobody finds it before it is whole, and nothing is left of one that fails. Throws
- * bad_request for an archive that cannot be used here.
+ * Makes an instance of an archive, with the id that it had unless it is to be another one. Nobody finds it before it is whole, and nothing is
+ * left of one that fails. Throws bad_request for an archive that cannot be used here.
  */
 export async function importArchive(
-  { home, directory, masterKey, folder, clock }: ImportTarget,
-  { path, slug, host, passphrase, isCopy = false, onProgress }: ArchiveImport,
+  target: ImportTarget,
+  { path, slug, host, passphrase, as, requireManifest, onProgress }: ArchiveImport,
 ): Promise<InstanceEntry> {
+  const { data, folder, clock } = target;
+  const { home, directory, masterKey } = data;
   const archive = await Archive.open(path);
   try {
+    requireManifest?.(archive.manifest);
     const { instance } = archive.manifest;
     const keys = await keysOf(archive.manifest, { home, masterKey, passphrase });
     await requireRoom(folder, archive.bytes);
-    const id = isCopy ? newId() : instance.id;
-    const files = new InstanceFiles({ folder: join(folder, id) });
+    const isSame = as === 'moved' || as === 'backup';
+    const id = isSame ? instance.id : newId();
     const isDerived = areSameKeys(keys, deriveKeys(masterKey, id));
+    const replaced = typeof as === 'object' ? as.replaced : undefined;
     return await createFilled(
       { home, directory, clock },
       {
         id,
-        created: isCopy ? toTimestamp(clock.now()) : instance.created,
+        shownId: isSame ? instance.shownId : id,
+        created: as === 'copy' ? toTimestamp(clock.now()) : instance.created,
         key: isDerived ? '' : sealKeys(masterKey, id, keys),
         slug: slug ?? instance.slug,
         host,
-        fill: () => fill(archive, { home, id, files, keys, isCopy, onProgress }),
-        discard: () => rm(join(folder, id, 'storage'), { recursive: true, force: true }),
+        replaced: replaced?.id,
+        fill: () => fill(target, { archive, id, keys, as, onProgress }),
+        discard: async () => {
+          await rm(join(folder, id, 'storage'), { recursive: true, force: true });
+          if (replaced !== undefined) await leavePlace(data, replaced.id);
+        },
       },
     );
   } finally {
@@ -96,38 +116,48 @@ export async function importArchive(
   }
 }
 
-interface Filling extends Pick<ImportTarget, 'home'>, Pick<ArchiveImport, 'isCopy' | 'onProgress'> {
+interface Filling extends Pick<ArchiveImport, 'as' | 'onProgress'> {
+  readonly archive: Archive;
   readonly id: string;
-  readonly files: InstanceFiles;
   readonly keys: InstanceKeys;
 }
 
-async function fill(archive: Archive, { home, id, files, keys, isCopy, onProgress }: Filling): Promise<void> {
+async function fill(
+  { data, folder, clock }: ImportTarget,
+  { archive, id, keys, as, onProgress }: Filling,
+): Promise<void> {
+  const { home, requests } = data;
   const [database, logs] = [await home.openInstance(id, noMemory), await home.openLogs(id)];
-  const { disk: store, uploadFolder } = files;
-  const requireTables = (): Promise<void> => requireOwnFiles(database, keys);
+  const settings = new SettingsStore(sealerOf(keys));
+  const files = new InstanceFiles({ folder: join(folder, id), remote: { settings, requests, clock } });
+  const openStore = async (): Promise<BlobStore> => {
+    settings.remember(await settings.read(database));
+    if (as === 'copy') requireFilesOnDisk(settings);
+    return files.store;
+  };
+  const now = toTimestamp(clock.now());
   try {
     await fillInstance(archive, {
       database,
       logs,
-      store,
-      uploadFolder,
-      requireTables,
+      openStore,
+      uploadFolder: files.uploadFolder,
       ...(onProgress && { onProgress }),
     });
-    if (isCopy === true) await pauseEndpoints(database);
+    if (as === 'copy') await pauseEndpoints(database);
+    else if (as === 'backup') await goOnBehindLost(database, now);
+    else if (as !== 'moved') await takePlace(data, { replaced: as.replaced.id, database, now });
   } finally {
     await logs.stop();
     await database.stop();
   }
 }
 
-/** Files are written to the disk: a bucket is another service's, or another instance's. */
-async function requireOwnFiles(database: Database, keys: InstanceKeys): Promise<void> {
-  const { s3 } = await new SettingsStore(sealerOf(keys)).read(database);
-  if (!s3.enabled) return;
+/** Two instances that keep their files in one bucket would remove each other's. */
+function requireFilesOnDisk({ current }: SettingsStore): void {
+  if (!current.s3.enabled) return;
   throw refusedArchive(
-    'the instance keeps its files in S3, where an import cannot write yet. Bring them to the disk first (chancery files copy), then export again.',
+    'the instance keeps its files in S3, and a copy would share its bucket. Bring them to the disk first (chancery files copy), then export again.',
   );
 }
 
@@ -149,7 +179,7 @@ async function keysOf(
     home,
     masterKey,
     passphrase,
-  }: Pick<ImportTarget, 'home' | 'masterKey'> & Pick<ArchiveImport, 'passphrase'>,
+  }: Pick<ImportTarget['data'], 'home' | 'masterKey'> & Pick<ArchiveImport, 'passphrase'>,
 ): Promise<InstanceKeys> {
   if (key.kind === 'master' && key.check !== (await readKeyCheck(home.control)))
     throw refusedArchive(

@@ -23,6 +23,8 @@ export interface ArchiveTaker {
   /** Takes the rows of a part, piece by piece. */
   readonly rows: (part: ArchivedRows, pieces: AsyncIterable<readonly Tuple[]>) => Promise<void>;
   readonly file: (part: ArchivedFile, content: AsyncIterable<Buffer>) => Promise<void>;
+  /** Called after a part was taken, when its digest was found to be right. */
+  readonly whole: (part: Part) => void;
 }
 
 /** An archive that is open to be read. Everything that it throws is a bad_request for an archive that is damaged or of another version. */
@@ -77,6 +79,7 @@ export class Archive {
     await this.#checked(part.name, part, (content) =>
       part.kind === 'file' ? taker.file(part, content) : takeRows(part, content, taker),
     );
+    taker.whole(part);
   }
 
   async #checked(

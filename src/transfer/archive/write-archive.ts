@@ -6,7 +6,6 @@ import { CollectionStore } from '../../collections/collection-store.ts';
 import { fieldColumn } from '../../fields/field.ts';
 import type { BlobStore } from '../../files/blob-store.ts';
 import { fileKey, fileNames } from '../../files/file-removals.ts';
-import type { InstanceEntry } from '../../instances/instance-directory.ts';
 import { identifier, joinSql, type Sql, sql } from '../../sql/sql.ts';
 import type { InlineKind, InternalTable } from '../../storage/database.ts';
 import { instanceMigrations } from '../../storage/migrations/instance-migrations.ts';
@@ -22,6 +21,7 @@ import {
   type Part,
   partsName,
   recordsPart,
+  signedText,
   type ArchivedRows,
   tablePart,
 } from './archive-format.ts';
@@ -29,13 +29,17 @@ import { type ArchivedColumns, rowLine } from './archive-rows.ts';
 import { ZipWriter } from './zip-writer.ts';
 
 export interface ArchiveSource {
-  readonly entry: InstanceEntry;
+  readonly about: Manifest['instance'];
   readonly snapshot: InstanceSnapshot;
   readonly store: Pick<BlobStore, 'find' | 'read'>;
   readonly key: ArchivedKey;
   readonly version: string;
   /** The moment of the snapshot, in milliseconds since 1970. */
   readonly nowMs: number;
+  /** Returns the MAC of a text by the master key. */
+  readonly macOf: (text: string) => string;
+  /** Called with each part that was written. */
+  readonly onPart?: (part: Part) => void;
   /** Called with what is being written. */
   readonly onProgress?: (progress: ArchiveProgress) => void;
 }
@@ -164,6 +168,7 @@ class Writing {
 
   #note(part: Part): void {
     this.#parts.push(part);
+    this.#source.onPart?.(part);
     this.#add('bytes', part.bytes);
   }
 
@@ -172,19 +177,20 @@ class Writing {
   }
 
   async #finish(): Promise<Manifest> {
-    const { entry, key, version, nowMs } = this.#source;
+    const { about: instance, key, version, nowMs, macOf } = this.#source;
     const { sha256 } = await this.#zip.add(partsName, linesOfParts(this.#parts));
-    const { id, slug, host, created } = entry;
-    const manifest: Manifest = {
+    const unsigned: Manifest = {
       format: archiveFormat,
       version,
       layout,
       created: toTimestamp(nowMs),
-      instance: { id, slug, host, created },
+      instance,
       key,
       counts: this.#counts,
       parts: sha256,
+      mac: '',
     };
+    const manifest = { ...unsigned, mac: macOf(signedText(unsigned)) };
     await this.#zip.add(manifestName, once(`${JSON.stringify(manifest, undefined, 2)}\n`));
     await this.#zip.end();
     return manifest;

@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError, notFound } from '../base/errors.ts';
+import type { Instance } from '../instances/instance.ts';
+import { alreadyStarted, JobStore, type NewTransfer, type TransferJob } from './job-store.ts';
+import { type Schedule, ScheduleStore } from './schedule-store.ts';
+import type { Database } from '../storage/database.ts';
+import type { BackupPlace } from './backup-place.ts';
+import { openOwnPlace, type PlaceParts } from './open-backup-place.ts';
+
+/** What is known of the backups of an instance. */
+export interface BackupStatus {
+  /** The job that waits or runs. */
+  readonly open: TransferJob | undefined;
+  readonly lastBackup: TransferJob | undefined;
+  readonly lastVerification: TransferJob | undefined;
+  /** The last job, where that failed. */
+  readonly failure: TransferJob | undefined;
+  readonly schedule: Schedule | undefined;
+}
+
+const lookMs = 100;
+
+/** The backups of instances, as their superusers make and restore them. Another thread does so. */
+export class InstanceBackups {
+  readonly #jobs: JobStore;
+  readonly #schedules: ScheduleStore;
+  readonly #parts: PlaceParts;
+
+  constructor(control: Database, parts: PlaceParts) {
+    this.#jobs = new JobStore(control, parts.clock);
+    this.#schedules = new ScheduleStore(control);
+    this.#parts = parts;
+  }
+
+  placeOf(instance: Instance): BackupPlace {
+    return openOwnPlace(instance, this.#parts);
+  }
+
+  /**
+   * Has a job done, and resolves when it is over; or when the caller goes away, which does not end it. Throws bad_request for what it fails
+   * for, and when the instance has another job.
+   */
+  async run(job: NewTransfer, { signal }: { readonly signal: AbortSignal }): Promise<void> {
+    const { id } = await this.#jobs.add(job);
+    while (!signal.aborted) {
+      await sleep(lookMs);
+      const now = await this.#jobs.find(id);
+      if (now === undefined || now.state === 'done') return;
+      if (now.state === 'failed') throw new AppError('bad_request', now.message);
+    }
+  }
+
+  /** Throws bad_request while the instance has a job. */
+  async requireFree({ shownId }: Instance): Promise<void> {
+    const open = await this.#jobs.findOpen(shownId);
+    if (open !== undefined) throw alreadyStarted();
+  }
+
+  /** Throws not_found. */
+  async requireBackup(instance: Instance, name: string): Promise<void> {
+    if ((await this.placeOf(instance).find(name)) === undefined) throw notFound();
+  }
+
+  async status({ shownId }: Pick<Instance, 'shownId'>): Promise<BackupStatus> {
+    const jobs = await this.#jobs.list(shownId);
+    const over = jobs.filter(({ ended }) => ended !== '');
+    const lastOf = (kind: TransferJob['kind']): TransferJob | undefined =>
+      over.find((job) => job.kind === kind && job.state === 'done');
+    return {
+      open: jobs.find(({ ended }) => ended === ''),
+      lastBackup: lastOf('backup'),
+      lastVerification: lastOf('verify'),
+      failure: over[0]?.state === 'failed' ? over[0] : undefined,
+      schedule: await this.#schedules.find(shownId),
+    };
+  }
+
+  /** Follows a change of the settings. */
+  async reschedule({ shownId, settings, dueClock }: Instance): Promise<void> {
+    await this.#schedules.set(shownId, settings.current.backups.cron, dueClock.now());
+  }
+}

@@ -1,0 +1,226 @@
+import type { Clock } from '../base/clock.ts';
+import { AppError, busy } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
+import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
+import { limit, sql, type Sql } from '../sql/sql.ts';
+import type { Database, Row } from '../storage/database.ts';
+import { UniqueViolation } from '../storage/engine-errors.ts';
+
+/**
+ * Backups, restores and verifications, as rows of the shared data. Whoever asks for one adds it; the job runner of any process
+ * takes it up, and holds it by a lease. What was ended by a crash is marked as failed when its lease is over.
+ *
+ *   waiting ──► running ──► done │ failed
+ */
+export interface TransferJob {
+  readonly id: string;
+  /** The instance, by what it is known by (`shownId`): a restore does not change it. */
+  readonly instance: string;
+  readonly kind: TransferKind;
+  /** The name of the backup. */
+  readonly backup: string;
+  /** Where it is: empty for the place that the settings of the instance name; otherwise a folder, or `s3://bucket/prefix`. */
+  readonly place: string;
+  /** Whether a schedule asked for it: old ones are then removed. */
+  readonly isAuto: boolean;
+  readonly state: TransferState;
+  readonly requested: Timestamp;
+  /** Empty before it begins. */
+  readonly started: Timestamp;
+  /** Empty before it ends. */
+  readonly ended: Timestamp;
+  /** The size of the backup; 0 before it is known. */
+  readonly bytes: number;
+  /** Why it failed, in words. */
+  readonly message: string;
+}
+
+export type TransferKind = 'backup' | 'restore' | 'verify';
+export type TransferState = 'waiting' | 'running' | 'done' | 'failed';
+
+export type NewTransfer = Pick<TransferJob, 'instance' | 'kind' | 'backup' | 'place' | 'isAuto'>;
+
+/** How long a job is held without a renewal. */
+export const leaseMs = 30_000;
+/** How many jobs that are over are kept for each instance, besides its last backup. */
+const keptMax = 20;
+/** How many jobs of all instances wait at most: each is a request that somebody waits for. */
+const waitingMax = 10_000;
+
+const columns = sql`id, instance, kind, backup, place, is_auto, state, requested, started, ended, bytes, message`;
+const isOpen = sql`state IN ('waiting', 'running')`;
+
+/** Only its own file writes the table. */
+export class JobStore {
+  readonly #database: Database;
+  readonly #clock: Pick<Clock, 'now'>;
+
+  constructor(database: Database, clock: Pick<Clock, 'now'>) {
+    this.#database = database;
+    this.#clock = clock;
+  }
+
+  /** Adds a job. Throws bad_request when the instance has one that is not over. */
+  async add(job: NewTransfer): Promise<TransferJob> {
+    const added = await this.#insert(job, '');
+    if (added === undefined) throw alreadyStarted();
+    return added;
+  }
+
+  /** As `add`, but does nothing where the instance has one: it is tried again at the next time of its schedule. */
+  async addUnlessBusy(job: NewTransfer): Promise<TransferJob | undefined> {
+    return this.#insert(job, '');
+  }
+
+  /** Adds a job that the caller runs itself, and holds. Throws bad_request when the instance has one that is not over. */
+  async begin(job: NewTransfer, holder: string): Promise<TransferJob> {
+    const begun = await this.#insert(job, holder);
+    if (begun === undefined) throw alreadyStarted();
+    return begun;
+  }
+
+  async #insert(job: NewTransfer, holder: string): Promise<TransferJob | undefined> {
+    const { instance, kind, backup, place, isAuto } = job;
+    const now = this.#clock.now();
+    const requested = toTimestamp(now);
+    const id = newId();
+    const [state, started] = holder === '' ? ['waiting', ''] : ['running', requested];
+    const heldUntil = holder === '' ? 0 : now + leaseMs;
+    try {
+      await this.#database.write(async (tx) => {
+        const table = tx.names.table('$transfer');
+        const [row] = await tx.tuples(sql`SELECT count(*) FROM ${table} WHERE state = 'waiting'`);
+        if (Number(row?.[0]) >= waitingMax) throw busy();
+        await tx.run(sql`
+          INSERT INTO ${table} (id, instance, kind, backup, place, is_auto, state, holder, held_until, requested, started, ended, bytes, message)
+          VALUES (${id}, ${instance}, ${kind}, ${backup}, ${place}, ${isAuto ? 1 : 0}, ${state ?? ''}, ${holder}, ${heldUntil},
+            ${requested}, ${started ?? ''}, '', 0, '')`);
+      });
+    } catch (error) {
+      if (error instanceof UniqueViolation) return undefined;
+      throw error;
+    }
+    return this.find(id);
+  }
+
+  async find(id: string): Promise<TransferJob | undefined> {
+    const [job] = await this.#read(sql`id = ${id}`, 1);
+    return job;
+  }
+
+  /** Returns the jobs of an instance, the newest first. */
+  list(instance: string): Promise<readonly TransferJob[]> {
+    return this.#read(sql`instance = ${instance}`, keptMax + 2);
+  }
+
+  /** Returns the job of an instance that is not over, if there is one. */
+  async findOpen(instance: string): Promise<TransferJob | undefined> {
+    const [job] = await this.#read(sql`instance = ${instance} AND ${isOpen}`, 1);
+    return job;
+  }
+
+  /** Returns the last job of each instance and kind that ended in a state. */
+  async lastEnded(state: 'done' | 'failed'): Promise<readonly TransferJob[]> {
+    const table = this.#database.names.table('$transfer');
+    return this.#read(
+      sql`position IN (SELECT max(position) FROM ${table} WHERE state = ${state} GROUP BY instance, kind)`,
+    );
+  }
+
+  /** Whether a job waits, runs, or a schedule is due. */
+  async hasWork(): Promise<boolean> {
+    const { names } = this.#database;
+    const rows = await this.#database.tuples(sql`
+      SELECT 1 FROM ${names.table('$transfer')} WHERE ${isOpen} UNION ALL
+      SELECT 1 FROM ${names.table('$backup_schedule')} WHERE due <= ${this.#clock.now()}`);
+    return rows.length > 0;
+  }
+
+  /** Takes the job that has waited longest; undefined where none waits. */
+  async claim(holder: string): Promise<TransferJob | undefined> {
+    const now = this.#clock.now();
+    const id = await this.#database.write(async (tx) => {
+      const table = tx.names.table('$transfer');
+      const [row] = await tx.tuples(sql`
+        SELECT id FROM ${table} WHERE state = 'waiting' ORDER BY position${limit(1)}${tx.names.locks.skipLocked}`);
+      if (row === undefined) return undefined;
+      const oldest = String(row[0]);
+      await tx.run(sql`
+        UPDATE ${table} SET state = 'running', holder = ${holder}, held_until = ${now + leaseMs}, started = ${toTimestamp(now)}
+        WHERE id = ${oldest}`);
+      return oldest;
+    });
+    return id === undefined ? undefined : this.find(id);
+  }
+
+  /** Holds a job for longer. Returns whether it is still the holder's. */
+  async renew(id: string, holder: string): Promise<boolean> {
+    const until = this.#clock.now() + leaseMs;
+    const count = await this.#database.write((tx) =>
+      tx.run(sql`
+        UPDATE ${tx.names.table('$transfer')} SET held_until = ${until}
+        WHERE id = ${id} AND holder = ${holder} AND state = 'running'`),
+    );
+    return count > 0;
+  }
+
+  /** Notes how a job has ended, and forgets the oldest ones of its instance. */
+  async end(
+    { id, instance }: Pick<TransferJob, 'id' | 'instance'>,
+    outcome: Pick<TransferJob, 'state' | 'bytes' | 'message'>,
+  ): Promise<void> {
+    const now = toTimestamp(this.#clock.now());
+    const { state, bytes, message } = outcome;
+    await this.#database.write(async (tx) => {
+      const table = tx.names.table('$transfer');
+      await tx.run(sql`
+        UPDATE ${table} SET state = ${state}, bytes = ${bytes}, message = ${message}, ended = ${now}
+        WHERE id = ${id} AND state = 'running'`);
+      await tx.run(sql`
+        DELETE FROM ${table} WHERE instance = ${instance} AND state IN ('done', 'failed')
+          AND position NOT IN (SELECT position FROM ${table} WHERE instance = ${instance} ORDER BY position DESC${limit(keptMax)})
+          AND position NOT IN (SELECT max(position) FROM ${table} WHERE instance = ${instance} AND state = 'done' GROUP BY kind)`);
+    });
+  }
+
+  /** Returns the jobs whose holders have ended without a word. */
+  readAbandoned(): Promise<readonly TransferJob[]> {
+    return this.#read(sql`state = 'running' AND held_until < ${this.#clock.now()}`);
+  }
+
+  async #read(condition: Sql, max = waitingMax): Promise<readonly TransferJob[]> {
+    const table = this.#database.names.table('$transfer');
+    const rows = await this.#database.all(
+      sql`SELECT ${columns} FROM ${table} WHERE ${condition} ORDER BY position DESC${limit(max)}`,
+    );
+    return rows.map(toJob);
+  }
+}
+
+/** Returns what whoever asks for another job is told. */
+export function alreadyStarted(): AppError {
+  return new AppError(
+    'bad_request',
+    'Try again later - another backup/restore process has already been started.',
+  );
+}
+
+function toJob(row: Row): TransferJob {
+  const text = (name: string): string => String(row[name]);
+  return {
+    id: text('id'),
+    instance: text('instance'),
+    // Only this file writes them.
+    kind: text('kind') as TransferKind,
+    backup: text('backup'),
+    place: text('place'),
+    isAuto: row['is_auto'] === 1,
+    // As `kind`.
+    state: text('state') as TransferState,
+    requested: text('requested'),
+    started: text('started'),
+    ended: text('ended'),
+    bytes: Number(row['bytes']),
+    message: text('message'),
+  };
+}

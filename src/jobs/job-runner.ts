@@ -1,0 +1,115 @@
+import { nextRun } from '../base/cron.ts';
+import type { Clock } from '../base/clock.ts';
+import { AppError } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
+import type { Logger } from '../base/logger.ts';
+import { Poller } from '../base/poller.ts';
+import type { Config } from '../config/config.ts';
+import type { DataDirectory } from '../open-data-directory.ts';
+import { backupName } from '../backups/backup-names.ts';
+import { undoJob } from './undo-job.ts';
+import { type JobStore, leaseMs, type TransferJob } from '../backups/job-store.ts';
+import type { ScheduleStore } from '../backups/schedule-store.ts';
+import { TransferThread } from './transfer-thread.ts';
+
+const pollMs = 500;
+const renewMs = leaseMs / 5;
+/** How many jobs a process runs at once. Each reads an instance as fast as the disk does. */
+const runningMax = 2;
+
+export interface JobRunnerOptions {
+  readonly jobs: JobStore;
+  readonly schedules: ScheduleStore;
+  readonly data: Pick<DataDirectory, 'home' | 'directory'>;
+  readonly config: Config;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly logger: Logger;
+}
+
+/** Takes up backups and restores that anybody has asked for, and those whose time has come. Of several nodes each takes some. */
+export class JobRunner {
+  readonly #options: JobRunnerOptions;
+  readonly #holder = newId();
+  readonly #thread: TransferThread;
+  readonly #running = new Set<Promise<void>>();
+  readonly #poller: Poller;
+  #isStopping = false;
+
+  constructor(options: JobRunnerOptions) {
+    this.#options = options;
+    this.#thread = new TransferThread(options.config);
+    this.#poller = new Poller({
+      intervalMs: pollMs,
+      poll: () => this.#poll(),
+      onError: (error) => options.logger.warn('Looking for backups to make failed; retrying.', { error }),
+    });
+  }
+
+  /** Stops taking up jobs. One that runs is marked as failed, and leaves nothing behind: its holder is gone. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#poller.stop();
+    await this.#thread.stop();
+    await Promise.all(this.#running);
+  }
+
+  async #poll(): Promise<void> {
+    const { jobs } = this.#options;
+    if (!(await jobs.hasWork())) return;
+    for (const job of await jobs.readAbandoned()) await this.#giveUp(job);
+    await this.#addScheduled();
+    while (!this.#isStopping && this.#running.size < runningMax) {
+      const job = await jobs.claim(this.#holder);
+      if (job === undefined) return;
+      const run = this.#run(job).finally(() => this.#running.delete(run));
+      this.#running.add(run);
+    }
+  }
+
+  async #run(job: TransferJob): Promise<void> {
+    const { jobs, logger } = this.#options;
+    const renewal = setInterval(() => void jobs.renew(job.id, this.#holder).catch(() => undefined), renewMs);
+    try {
+      const { bytes } = await this.#thread.run(job);
+      await jobs.end(job, { state: 'done', bytes, message: '' });
+    } catch (error) {
+      const message = error instanceof AppError ? error.message : 'It failed: see the log of the service.';
+      logger.warn('A backup or a restore failed.', { instance: job.instance, kind: job.kind, error });
+      await this.#fail(job, message);
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  async #fail(job: TransferJob, message: string): Promise<void> {
+    const { jobs, logger } = this.#options;
+    try {
+      await undoJob(this.#options.data, job);
+      await jobs.end(job, { state: 'failed', bytes: 0, message });
+    } catch (error) {
+      // Its lease ends, and the next look gives it up.
+      logger.warn('How a backup or a restore has ended could not be noted.', { job: job.id, error });
+    }
+  }
+
+  #giveUp(job: TransferJob): Promise<void> {
+    this.#options.logger.warn('A backup or a restore was cut off.', { job: job.id, instance: job.instance });
+    return this.#fail(job, 'The process that ran it has ended.');
+  }
+
+  async #addScheduled(): Promise<void> {
+    const { jobs, schedules, data, config, clock } = this.#options;
+    const now = clock.now();
+    for (const { instance, cron, due } of await schedules.readDue(now)) {
+      // Whoever moves it on is the one that adds its backups.
+      if (!(await schedules.move({ instance, due }, nextRun(cron, now)))) continue;
+      const ofAll = data.directory.all().filter(({ state }) => state === 'active');
+      const entries = instance === '' ? ofAll : ofAll.filter(({ shownId }) => shownId === instance);
+      const place = instance === '' ? (config.backups.schedule?.place ?? '') : '';
+      for (const { shownId, slug } of entries) {
+        const backup = backupName(slug, now, { isAuto: true });
+        await jobs.addUnlessBusy({ instance: shownId, kind: 'backup', backup, place, isAuto: true });
+      }
+    }
+  }
+}

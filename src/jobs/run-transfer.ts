@@ -1,0 +1,188 @@
+import { createWriteStream } from 'node:fs';
+import { mkdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { build } from '../base/build.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { AppError } from '../base/errors.ts';
+import type { Config } from '../config/config.ts';
+import type { InstanceEntry } from '../instances/instance-directory.ts';
+import type { Instance } from '../instances/instance.ts';
+import type { DataDirectory } from '../open-data-directory.ts';
+import { isArchiveMac } from '../secrets/archive-mac.ts';
+import { type Manifest, refusedArchive, signedText } from '../transfer/archive/archive-format.ts';
+import { exportInstance } from '../transfer/archive/export-instance.ts';
+import { importArchive } from '../transfer/archive/import-archive.ts';
+import { autoPrefix } from '../backups/backup-names.ts';
+import type { BackupPlace } from '../backups/backup-place.ts';
+import { openNamedPlace, openOwnPlace } from '../backups/open-backup-place.ts';
+import { verifyArchive } from '../transfer/archive/verify-archive.ts';
+import type { TransferJob } from '../backups/job-store.ts';
+
+export interface TransferParts {
+  readonly data: DataDirectory;
+  readonly config: Config;
+  readonly clock?: Clock;
+  /** Opens the secrets of a backup, in place of the master key. */
+  readonly passphrase?: string | undefined;
+  readonly onProgress?: (progress: { readonly what: string; readonly count: number }) => void;
+}
+
+export interface TransferResult {
+  /** The size of the backup. */
+  readonly bytes: number;
+}
+
+/**
+ * Makes, restores or verifies a backup. Not for the thread of a server: it takes processor time for as long as the instance is large.
+ * Throws bad_request for what cannot be done, and leaves nothing behind.
+ */
+export async function runTransfer(parts: TransferParts, job: TransferJob): Promise<TransferResult> {
+  const { data } = parts;
+  await data.directory.refresh();
+  const entry = data.directory.findShown(job.instance);
+  if (entry === undefined) throw new AppError('not_found', 'The instance was deleted.');
+  if (job.kind === 'backup') return backUp(parts, job, entry);
+  const place = await onInstance(data, entry, async (instance) => placeOf(parts, job, instance));
+  return withLocal(parts, { place, job }, async (path) => {
+    if (job.kind === 'verify') await verify(parts, path);
+    else await restore(parts, { job, entry, path });
+    return { bytes: (await stat(path)).size };
+  });
+}
+
+async function backUp(parts: TransferParts, job: TransferJob, entry: InstanceEntry): Promise<TransferResult> {
+  const { data, clock = systemClock, passphrase, onProgress } = parts;
+  const { home, masterKey } = data;
+  return onInstance(data, entry, async (instance) => {
+    const place = placeOf(parts, job, instance);
+    if ((await place.find(job.backup)) !== undefined)
+      throw new AppError('bad_request', `There is a backup ${job.backup} already.`);
+    return withPartial(parts, job, async (path) => {
+      const to = createWriteStream(path, { flags: 'wx', mode: 0o600 });
+      const common = { instance, home, masterKey, clock, passphrase, version: build.version };
+      await exportInstance({ ...common, to, ...(onProgress && { onProgress }) });
+      const { size: bytes } = await stat(path);
+      await place.put(job.backup, path);
+      const keep =
+        job.place === ''
+          ? instance.settings.current.backups.cronMaxKeep
+          : parts.config.backups.schedule?.keep;
+      if (job.isAuto && keep !== undefined) await removeOld(place, keep);
+      return { bytes };
+    });
+  });
+}
+
+/** Removes the oldest of the backups that a schedule has made. */
+async function removeOld(place: BackupPlace, keep: number): Promise<void> {
+  const old = (await place.list()).filter(({ name }) => name.startsWith(autoPrefix));
+  for (const { name } of old.slice(keep)) await place.remove(name);
+}
+
+interface Restoring {
+  readonly job: TransferJob;
+  readonly entry: InstanceEntry;
+  readonly path: string;
+}
+
+async function restore(
+  { data, config, clock = systemClock, passphrase, onProgress }: TransferParts,
+  { job, entry, path }: Restoring,
+): Promise<void> {
+  const { folder } = config.files;
+  const restored = await importArchive(
+    { data, folder, clock },
+    {
+      path,
+      slug: entry.slug,
+      host: null,
+      passphrase,
+      as: { replaced: entry },
+      requireManifest: (manifest) => requireOwnManifest(data, manifest, job),
+      onProgress,
+    },
+  );
+  await onInstance(data, restored, ({ audit, database }) =>
+    database.write((tx) =>
+      audit.append(tx, 'operator', { action: 'backup.restore', details: { backup: job.backup } }),
+    ),
+  );
+}
+
+/**
+ * Throws bad_request where the archive is of another instance, or was not made by a service with this master key. Superusers may upload
+ * files: what is restored has not passed the checks that a request passes, so nobody else's hands may have made it.
+ */
+function requireOwnManifest({ masterKey }: DataDirectory, manifest: Manifest, job: TransferJob): void {
+  if (manifest.instance.shownId !== job.instance)
+    throw refusedArchive('it is of another instance. The operator can import it beside this one.');
+  if (job.place !== '' || isArchiveMac(masterKey, signedText(manifest), manifest.mac)) return;
+  throw refusedArchive('it was not made by this service, or was altered.');
+}
+
+async function verify({ data }: TransferParts, path: string): Promise<void> {
+  const manifest = await verifyArchive(path);
+  const isOurs = isArchiveMac(data.masterKey, signedText(manifest), manifest.mac);
+  if (!isOurs) throw refusedArchive('it was not made by a service with this master key.');
+}
+
+function placeOf(
+  { config, data, clock = systemClock }: TransferParts,
+  { place }: TransferJob,
+  instance: Instance,
+): BackupPlace {
+  const parts = { places: config.backups, requests: data.requests, clock };
+  return place === '' ? openOwnPlace(instance, parts) : openNamedPlace(place, instance.shownId, parts);
+}
+
+/** Brings a backup to the local disk for as long as it is needed. */
+async function withLocal<Result>(
+  parts: TransferParts,
+  { place, job }: { readonly place: BackupPlace; readonly job: TransferJob },
+  work: (path: string) => Promise<Result>,
+): Promise<Result> {
+  const content = await place.read(job.backup);
+  if (content === undefined) throw new AppError('not_found', `There is no backup ${job.backup}.`);
+  return withPartial(parts, job, async (path) => {
+    await pipeline(content, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
+    return work(path);
+  });
+}
+
+/** A file that is not whole, beside the folders with backups. It goes when the work is over. */
+async function withPartial<Result>(
+  { config }: TransferParts,
+  { id }: TransferJob,
+  work: (path: string) => Promise<Result>,
+): Promise<Result> {
+  const folder = join(config.backups.folder, partialFolder);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, id);
+  try {
+    return await work(path);
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+/** No instance has such an id. */
+const partialFolder = '.partial';
+
+async function onInstance<Result>(
+  { instances }: DataDirectory,
+  entry: InstanceEntry,
+  work: (instance: Instance) => Promise<Result>,
+): Promise<Result> {
+  const loan = await instances.borrow(entry);
+  try {
+    // Another process may have changed its settings.
+    await loan.instance.refresh();
+    return await work(loan.instance);
+  } finally {
+    loan.release();
+    // Where it is deleted or replaced, nothing is to keep it open.
+    instances.retire(entry.id);
+    await instances.closed(entry.id);
+  }
+}

@@ -1,0 +1,28 @@
+import type { MessagePort } from 'node:worker_threads';
+import { createLogger } from '../base/create-logger.ts';
+import { AppError } from '../base/errors.ts';
+import { type DataDirectory, messageOf, openDataDirectory } from '../open-data-directory.ts';
+import { runTransfer } from './run-transfer.ts';
+import type { TransferAnswer, TransferRequest, TransferSettings } from './transfer-thread.ts';
+
+/** Runs what the thread of backups is asked for, until that is ended. */
+export function runTransfers(port: MessagePort, { config }: TransferSettings): void {
+  const logger = createLogger({ ...config, logLevel: 'error' });
+  let opening: Promise<DataDirectory> | undefined;
+  const run = async ({ job }: TransferRequest): Promise<TransferAnswer> => {
+    try {
+      // Only the server deletes old audit entries.
+      opening ??= openDataDirectory({ ...config, auditDays: 0 }, { logger });
+      const result = await runTransfer({ data: await opening, config }, job);
+      return { id: job.id, kind: 'done', result };
+    } catch (error) {
+      const code = error instanceof AppError ? error.code : undefined;
+      if (code === undefined) logger.error('A backup or a restore failed.', { job: job.id, error });
+      return { id: job.id, kind: 'failed', code, message: messageOf(error) };
+    }
+  };
+  // Only transfer-thread.ts holds the other end.
+  port.on('message', (request: TransferRequest) => {
+    void run(request).then((answer) => port.postMessage(answer));
+  });
+}

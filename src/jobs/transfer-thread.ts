@@ -1,0 +1,108 @@
+import type { Worker } from 'node:worker_threads';
+import { assert } from '../base/assert.ts';
+import { AppError, type ErrorCode } from '../base/errors.ts';
+import { startThread } from '../base/thread.ts';
+import type { Config } from '../config/config.ts';
+import type { TransferJob } from '../backups/job-store.ts';
+import type { TransferResult } from './run-transfer.ts';
+
+/** How long the thread stays when it has nothing to do: it takes tens of megabytes. */
+const idleMs = 30_000;
+
+/** What the thread begins with. */
+export interface TransferSettings {
+  readonly kind: 'transfers';
+  readonly config: Config;
+}
+
+export interface TransferRequest {
+  readonly job: TransferJob;
+}
+
+export type TransferAnswer =
+  | { readonly id: string; readonly kind: 'done'; readonly result: TransferResult }
+  | {
+      readonly id: string;
+      readonly kind: 'failed';
+      /** Undefined for what is no fault of whoever asked. */
+      readonly code: ErrorCode | undefined;
+      readonly message: string;
+    };
+
+/**
+ * A thread that makes and restores backups, which takes as long as instances are large: it works on the data as a command does beside a
+ * server. It is started for the first job, and ends when there are none.
+ */
+export class TransferThread {
+  readonly #config: Config;
+  readonly #waiting = new Map<string, PromiseWithResolvers<TransferResult>>();
+  #worker: Worker | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(config: Config) {
+    this.#config = config;
+  }
+
+  /** Runs a job. Throws AppError for what is to be told to whoever asked for it. */
+  async run(job: TransferJob): Promise<TransferResult> {
+    clearTimeout(this.#timer);
+    this.#worker ??= this.#start();
+    const waiting = Promise.withResolvers<TransferResult>();
+    this.#waiting.set(job.id, waiting);
+    this.#post({ job });
+    try {
+      return await waiting.promise;
+    } finally {
+      this.#waiting.delete(job.id);
+      if (this.#waiting.size === 0) this.#timer = setTimeout(() => void this.stop(), idleMs).unref();
+    }
+  }
+
+  /** Ends the thread. What it was about is left as a crash would leave it: the next start cleans up. */
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer);
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
+    this.#failAll(new Error('the thread of backups was stopped'));
+  }
+
+  #post(request: TransferRequest): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A thread has no origin.
+    this.#worker?.postMessage(request);
+  }
+
+  #start(): Worker {
+    const workerData: TransferSettings = { kind: 'transfers', config: this.#config };
+    // The code of a host has all that it needs.
+    const worker = startThread(new URL('../hosts/host-worker.ts', import.meta.url), {
+      workerData,
+      name: 'backups',
+    });
+    // Only run-transfers.ts holds the other end.
+    worker.on('message', (answer: TransferAnswer) => this.#receive(answer));
+    worker.on('error', (error: Error) => this.#end(worker, error));
+    worker.on('exit', () => this.#end(worker, new Error('the thread of backups ended')));
+    worker.unref();
+    return worker;
+  }
+
+  #receive(answer: TransferAnswer): void {
+    const waiting = this.#waiting.get(answer.id);
+    assert(waiting !== undefined, 'the thread answers what it was asked');
+    if (answer.kind === 'done') return waiting.resolve(answer.result);
+    const { code, message } = answer;
+    waiting.reject(code === undefined ? new Error(message) : new AppError(code, message));
+  }
+
+  #end(worker: Worker, error: Error): void {
+    if (this.#worker !== worker) return;
+    this.#worker = undefined;
+    this.#failAll(error);
+  }
+
+  #failAll(error: Error): void {
+    for (const waiting of this.#waiting.values()) waiting.reject(error);
+    this.#waiting.clear();
+  }
+}
