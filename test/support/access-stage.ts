@@ -1,16 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import { keyScopes, operator } from '../../src/access/caller.ts';
 import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
-import { insertJob } from '../../src/records/removal-store.ts';
-import { sql, type Sql } from '../../src/sql/sql.ts';
 import { makeKey } from './make-key.ts';
 import { putFile } from './put-file.ts';
 import { startService, type TestAnswer, type TestService } from './service.ts';
+import { storedRows } from './stored-rows.ts';
 
 /** Callers, in the order of the columns of spec/access.json. */
 export const roles = [
@@ -121,22 +119,15 @@ export class AccessStage {
     return (await this.make('/api/collections/notes/records', { title: 'a note', owner: this.userId })).id;
   }
 
-  /** A delete in steps, by the operator, that nobody works on. */
+  /** A delete in steps, by the operator, that is done: one that is not would go on during another case, and change what that compares. */
   async job(): Promise<string> {
-    const record = await this.note();
-    return this.service.withInstance('default', (instance) =>
-      instance.database.write((tx) =>
-        insertJob(
-          tx,
-          { instance, input: ruleInputOfCaller(operator) },
-          {
-            collection: instance.collections.get('notes'),
-            record,
-            lease: { holder: '', until: Number.MAX_SAFE_INTEGER },
-          },
-        ),
-      ),
-    );
+    const id = await this.note();
+    const request = { collection: 'notes', id, waitMs: Number.POSITIVE_INFINITY };
+    return this.service.withInstance('default', async (instance) => {
+      const job = await this.service.app.data.removals.remove(instance, ruleInputOfCaller(operator), request);
+      assert.equal(job.state, 'done');
+      return job.id;
+    });
   }
 
   /** Returns the path of a file of a note of the user, in its field `cover`, or `letter`, which is protected. */
@@ -207,32 +198,9 @@ export class AccessStage {
     return page.json.items[0].id;
   }
 
-  /** Returns a digest of all that the instance stores, except for what its own timers change. */
-  state(): Promise<string> {
-    return this.service.withInstance('default', async ({ database, collections }) => {
-      const { names } = database;
-      const tables: readonly Sql[] = [
-        sql`* FROM ${names.table('$collection')} WHERE ${names.instance.condition} ORDER BY id`,
-        sql`* FROM ${names.table('$endpoint')} WHERE ${names.instance.condition} ORDER BY id`,
-        sql`* FROM ${names.table('$event')} WHERE ${names.instance.condition} ORDER BY id`,
-        sql`* FROM ${names.table('$idempotency')} WHERE ${names.instance.condition} ORDER BY id`,
-        sql`* FROM ${names.table('$secret')} WHERE ${names.instance.condition} ORDER BY collection, record, name`,
-        // Up to where the log is decided for accounts is noted a moment after the events.
-        sql`* FROM ${names.table('$instance_setting')} WHERE ${names.instance.condition} AND name <> 'decided' ORDER BY name`,
-        // Only these columns: the state of a delivery and the last use of a key change with time.
-        sql`event, endpoint FROM ${names.table('$delivery')} WHERE ${names.instance.condition} ORDER BY event, endpoint`,
-        sql`id, digest, scopes FROM ${names.table('$api_key')} WHERE ${names.instance.condition} ORDER BY id`,
-        sql`* FROM ${names.table('$setup_token')} WHERE ${names.instance.condition} ORDER BY digest`,
-        ...['notes', 'users', '_superusers'].map(
-          (name) => sql`* FROM ${names.collectionTable(collections.get(name).name)} ORDER BY id`,
-        ),
-      ];
-      const hash = createHash('sha256');
-      for (const table of tables)
-        for (const row of await database.all(sql`SELECT ${table}`))
-          for (const [name, value] of Object.entries(row)) hash.update(name).update(bytesOf(value));
-      return hash.digest('hex');
-    });
+  /** Returns all rows that the instance stores, except for what its own timers change. */
+  rows(): ReturnType<typeof storedRows> {
+    return this.service.withInstance('default', storedRows);
   }
 
   async #makeKeys(): Promise<void> {
@@ -265,12 +233,6 @@ export class AccessStage {
     assert.equal(answer.status, 200, answer.text);
     return answer.json.token;
   }
-}
-
-/** Returns bytes unchanged, since JSON would write each byte as a member; other values as text. */
-function bytesOf(value: unknown): Uint8Array | string {
-  if (value instanceof Uint8Array) return value;
-  return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
 }
 
 const usersDefinition = {
