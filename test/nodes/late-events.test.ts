@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import type { App } from '../../src/app.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { WorkPoll } from '../../src/dispatch/nodes/work-poll.ts';
@@ -9,6 +9,7 @@ import { eventually } from '../support/eventually.ts';
 import { FaultyDatabase } from '../support/faulty-database.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { ask } from '../support/postgres.ts';
+import { beginElsewhere } from './begin-elsewhere.ts';
 import { NodeGroup, posts } from './node-group.ts';
 
 // What several writers mean for those who read the log: an event may appear behind later ones, and others wait for none of that.
@@ -31,16 +32,6 @@ async function openNode(t: TestContext, clock?: MovableClock): Promise<Stage> {
 
 async function post({ group, node }: Stage, count: number): Promise<void> {
   await Promise.all(Array.from({ length: count }, () => group.get(node, `POST ${records}`, { title: 'x' })));
-}
-
-/** Returns a session of another program, in a transaction that has an id. */
-async function beginElsewhere(t: TestContext, url: string): Promise<Client> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  t.after(() => client.end());
-  await client.query('BEGIN');
-  await client.query('SELECT pg_current_xact_id()');
-  return client;
 }
 
 const lateId = 'lateevent00000000000';
@@ -87,6 +78,7 @@ function startPoll(t: TestContext, { node }: Stage, onPending: (id: string) => v
   const looks = (): number => database.texts.filter((text) => text.includes('event_position_seq')).length;
   return {
     poll,
+    database,
     /** Resolves after so many more looks: a node that polls at the same pace has looked about as often. */
     looked: async (count: number): Promise<void> => {
       const from = looks();
@@ -164,6 +156,24 @@ test('a look for work takes nothing for safe that a transaction may still bring,
   await eventually('it is found', () => found.length > 0);
   assert.deepEqual(new Set(found), new Set([id]));
   await eventually('all is safe', async () => poll.safePosition === (await lastPosition(stage)));
+});
+
+test('a look for work reports what becomes safe while it reads', async (t) => {
+  const stage = await openNode(t);
+  const found: string[] = [];
+  const { poll, database } = startPoll(t, stage, (instanceId) => found.push(instanceId));
+  await post(stage, 1);
+  await eventually('all is safe', async () => poll.safePosition === (await lastPosition(stage)));
+  const release = database.holdReads('SELECT DISTINCT instance_id');
+  t.after(release);
+  await eventually('a look has read deliveries', () => database.heldCount > 0);
+  await post(stage, 1);
+  while (poll.safePosition < (await lastPosition(stage))) await poll.nextSafe(100);
+  found.length = 0;
+  release();
+  await eventually('the second is found', () => found.length > 0);
+  // Before the node closes its connections: it polls often by now.
+  await poll.stop();
 });
 
 test('a node goes on where another has stopped, and sends nothing twice', async (t) => {

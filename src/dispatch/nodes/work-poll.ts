@@ -140,6 +140,8 @@ export class WorkPoll implements SafeEnd {
     const from = this.#begin(now);
     // First: events that are safe by this state are visible to later reads.
     const state = await this.#noteState();
+    // It may move on during the reads below, over events that these do not see.
+    const safe = this.#safe.value;
     // Before any position is safe, too: the log may be long, and nearly all of it settled.
     const isWhole = isFromStart || (from === 0 && state.last > 0);
     const rows = isWhole
@@ -163,7 +165,7 @@ export class WorkPoll implements SafeEnd {
           UNION SELECT s.instance_id FROM chancery.instance_setting s WHERE s.name = 'decided' AND EXISTS (
             SELECT 1 FROM chancery.event e WHERE e.instance_id = s.instance_id AND e.position > ${from})`);
     this.#last = state.last;
-    if (from === this.#sure) this.#sure = this.#safe.value;
+    if (from === this.#sure) this.#sure = safe;
     for (const [instanceId] of rows) onPending(String(instanceId), now, isFromStart ? 'all' : 'log');
   }
 
