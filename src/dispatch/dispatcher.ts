@@ -248,11 +248,10 @@ export class Dispatcher {
     // One time for the whole look: a delivery that becomes due between two readings would be in neither.
     const now = this.#options.clock.now();
     const { ownership } = this.#options;
-    const safe = this.safeEnd.safePosition;
     for (const lanes of this.#loans.allLanes()) {
       const { id } = lanes;
       const decisions = this.#decisionPort(id);
-      const look = { now, safe, epoch: ownership.epochOf(id), decisions };
+      const look = { now, epoch: ownership.epochOf(id), decisions };
       if (ownership.owns(id)) await this.#orPause(lanes, () => lanes.refill(look));
       else lanes.pause();
     }

@@ -21,7 +21,7 @@ test('a look reads some of many lanes, and the next looks read the others', asyn
       isOver: () => false,
       onStep: () => undefined,
     };
-    const look = { now: instance.dueClock.now(), safe: Number.MAX_SAFE_INTEGER, epoch: '', decisions };
+    const look = { now: instance.dueClock.now(), epoch: '', decisions };
     // Nothing is to be sent, but lanes are still to be read.
     const busy: boolean[] = [];
     for (let looks = 0; looks < 2; looks += 1) {

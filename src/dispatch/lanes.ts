@@ -28,12 +28,10 @@ import {
 } from '../deliveries/lane-store.ts';
 import { type Candidate, type Slots, SlotTime, type Turn } from './slots.ts';
 
-/** The time of a look, and its guarantees. */
+/** The time of a look, and what it depends on. */
 export interface LookContext {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** No event at or before this position can appear any more. */
-  readonly safe: number;
   /** When it differs from the last one, another node may have changed the lanes. */
   readonly epoch: string;
   readonly decisions: DecisionPort;
@@ -127,7 +125,7 @@ export class InstanceLanes {
   }
 
   /** Updates the lanes to the current endpoints, and reads due deliveries for lanes that have room and nothing read ahead. */
-  async refill({ now, safe, epoch, decisions }: LookContext): Promise<void> {
+  async refill({ now, epoch, decisions }: LookContext): Promise<void> {
     const { endpoints, database } = this.instance;
     const all = await endpoints.all(database);
     await this.#follow(all, epoch);
@@ -148,7 +146,7 @@ export class InstanceLanes {
     const replaying = await this.#replays.advance(this.instance, all, now);
     if (replaying.size > 0) this.noteDue(replaying);
     const decidedFor = (number: number): number => this.#decisions.decidedFor(number);
-    await readLanesAhead(database, this.#awake, { now, safe, decidedFor });
+    await readLanesAhead(database, this.#awake, { now, safeEnd: decisions.safeEnd, decidedFor });
   }
 
   all(): Iterable<EndpointLane> {

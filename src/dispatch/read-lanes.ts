@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { SafeEnd } from '../events/log-horizon.ts';
 import type { Reader } from '../storage/database.ts';
 import { type EndpointLane, isReadable } from './endpoint-lane.ts';
 import type { Look } from './lane-source.ts';
@@ -10,7 +11,8 @@ const rowsOfLookMax = 8_192;
 const rowsOfTurnMax = 2_048;
 const rowsOfStatement = 64;
 
-interface LanesLook extends Pick<Look, 'now' | 'safe'> {
+interface LanesLook extends Pick<Look, 'now'> {
+  readonly safeEnd: Pick<SafeEnd, 'safePosition'>;
   /** Returns the position up to which events are decided for an endpoint of an account, by its number. */
   readonly decidedFor: (endpoint: number) => number;
 }
@@ -42,13 +44,16 @@ export async function readLanesAhead(
 async function readAhead(
   reader: Reader,
   state: EndpointLane,
-  { now, safe, decidedFor }: LanesLook,
+  { now, safeEnd, decidedFor }: LanesLook,
 ): Promise<number> {
   const { number, order, owner } = state.endpoint;
-  const decided = owner === '' ? undefined : decidedFor(number);
-  const look = { endpoint: number, now, safe, decided, order };
   let rows = 0;
-  for (let reads = 0; reads < readsMax && isReadable(state, now); reads += 1)
+  for (let reads = 0; reads < readsMax && isReadable(state, now); reads += 1) {
+    // What wakes the lane during a read may be safe only now. A strict order reads nothing beyond, and would not be woken for it again.
+    const safe = safeEnd.safePosition;
+    const decided = owner === '' ? undefined : decidedFor(number);
+    const look = { endpoint: number, now, safe, decided, order };
     rows += rowsOfStatement + (await state.source.read(reader, look));
+  }
   return rows;
 }

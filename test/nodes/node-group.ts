@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { type App, startApp } from '../../src/app.ts';
+import { type App, type AppParts, startApp } from '../../src/app.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { onInstance } from '../../src/cli/api/with-instance.ts';
@@ -68,8 +68,9 @@ export class NodeGroup {
   }
 
   /** A node; `postgres` may lead to the database by another way. */
-  async start(postgres = this.postgres, more: Flags = {}): Promise<App> {
-    const parts = { logger: logInto(this.log), ...(this.#clock && { clock: this.#clock }) };
+  async start(postgres = this.postgres, more: Flags = {}, stands: AppParts = {}): Promise<App> {
+    const clock = this.#clock && { clock: this.#clock };
+    const parts = { ...stands, logger: logInto(this.log), ...clock };
     const flags = { data: temporaryFolder(this.#t), port: '0', dev: true, postgres, ...more };
     const app = await startApp(readConfig(flags, { CHANCERY_KEY: testKey }), parts);
     let stopping: Promise<void> | undefined;
