@@ -143,3 +143,14 @@ test('changes of several processes at once are all seen, and each once', async (
   assert.deepEqual(reader.all(), one.all());
   assert.equal(reader.all().length, 1 + 4);
 });
+
+test('a new instance is announced to every process but the one that has created it', async (t) => {
+  const { home, directory } = (await startService(t)).app.data;
+  const other = await InstanceDirectory.open(home, systemClock);
+  const heard: string[] = [];
+  directory.onLife((id) => heard.push(`here ${id}`));
+  other.onLife((id) => heard.push(`there ${id}`));
+  const { id } = await directory.create('shop', null);
+  await other.refresh();
+  assert.deepEqual(heard, [`there ${id}`]);
+});

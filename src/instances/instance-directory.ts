@@ -61,6 +61,8 @@ export class InstanceDirectory {
   #all: readonly InstanceEntry[] | undefined;
   readonly #listeners: LifeListener[] = [];
   #refreshing: Promise<void> = Promise.resolve();
+  /** Instances that this process is creating: nothing can be due in them yet. */
+  readonly #creating = new Set<string>();
   #watch: Poller | undefined;
 
   private constructor(home: DataHome, clock: Clock) {
@@ -136,15 +138,18 @@ export class InstanceDirectory {
     const entry: InstanceEntry = { id, shownId: id, slug, host, created, state: 'active', key: '' };
     // The file comes before the row: a crash between them leaves an unknown file, and never a row without a file.
     const discard = await this.#home.makeInstance(entry.id);
+    this.#creating.add(entry.id);
     try {
       await this.#database.write((tx) => insertRow(tx, entry));
+      await this.refresh();
     } catch (error) {
       // After any other error the row may have been stored, so the file has to stay.
       if (!(error instanceof UniqueViolation)) throw error;
       await discard();
       throw placeConflict(error, entry);
+    } finally {
+      this.#creating.delete(entry.id);
     }
-    await this.refresh();
     return entry;
   }
 
@@ -313,9 +318,8 @@ export class InstanceDirectory {
       this.#all = undefined;
     }
     const isActive = state === 'active';
-    // Nothing can be due in a new one yet.
-    const isNew = before === undefined && row.stateSince === created;
-    if (isActive !== (before?.state === 'active') && !isNew) this.#notify(id, isActive);
+    // Of one that another process has created, wake-ups may have come before its row was read: they were of no use then.
+    if (isActive !== (before?.state === 'active') && !this.#creating.has(id)) this.#notify(id, isActive);
   }
 
   #remove(id: string): void {

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
 import { EventStream } from '../support/event-stream.ts';
+import { ask } from '../support/postgres.ts';
 import { NodeGroup } from './node-group.ts';
+import { startPoll } from './start-poll.ts';
 
 const posts = '/i/shop/api/collections/posts/records';
 
@@ -50,4 +52,26 @@ test('every node sees within a second that an instance is suspended, renamed, de
   await two.data.directory.rename(other?.id ?? '', 'other');
   await directory.restore(id);
   await seen(200, '/i/store/api/collections/posts/records');
+});
+
+test('a node that hears of events before it knows their new instance delivers them', async (t) => {
+  const group = await NodeGroup.open(t);
+  const [one, two] = [await group.start(), await group.start()];
+  await group.divided(one, 2);
+  // As if its next look at the directory took long.
+  await two.data.directory.stop();
+  const slugs = Array.from({ length: 8 }, (_, index) => `shop${index}`);
+  for (const slug of slugs) {
+    await group.makeInstance(one, slug);
+    await group.get(one, `POST /i/${slug}/api/collections/posts/records`, {});
+  }
+  const paths = (): ReadonlySet<string> => new Set(group.receiver.requests.map(({ path }) => path));
+  const { poll, looked } = startPoll(t, two);
+  const [row] = await ask(group.postgres, 'SELECT max(position) AS last FROM chancery.event');
+  await eventually('all is safe', () => poll.safePosition >= Number(row?.['last']));
+  await looked(3);
+  await poll.stop();
+  assert.ok(paths().size < slugs.length, 'each node has some of eight');
+  await two.data.directory.refresh();
+  await eventually('all are sent', () => paths().size === slugs.length);
 });

@@ -2,15 +2,13 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Client } from 'pg';
 import type { App } from '../../src/app.ts';
-import { systemClock } from '../../src/base/clock.ts';
-import { WorkPoll } from '../../src/dispatch/nodes/work-poll.ts';
 import { storedDeliveries } from '../support/delivery-rows.ts';
 import { eventually } from '../support/eventually.ts';
-import { FaultyDatabase } from '../support/faulty-database.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { ask } from '../support/postgres.ts';
 import { beginElsewhere } from './begin-elsewhere.ts';
 import { NodeGroup, posts } from './node-group.ts';
+import { startPoll } from './start-poll.ts';
 
 // What several writers mean for those who read the log: an event may appear behind later ones, and others wait for none of that.
 
@@ -68,29 +66,6 @@ async function assertToldOnce({ group }: Stage, count: number): Promise<void> {
   assert.equal(new Set(arrived).size, count);
 }
 
-/** Another node's look for work, of which the looks are counted. */
-function startPoll(t: TestContext, { node }: Stage, onPending: (id: string) => void = () => undefined) {
-  const database = new FaultyDatabase(node.data.home.background);
-  const logger = { debug: fail, info: fail, warn: fail, error: fail };
-  const poll = new WorkPoll({ database, clock: systemClock, logger, onPending });
-  t.after(() => poll.stop());
-  poll.start();
-  const looks = (): number => database.texts.filter((text) => text.includes('event_position_seq')).length;
-  return {
-    poll,
-    database,
-    /** Resolves after so many more looks: a node that polls at the same pace has looked about as often. */
-    looked: async (count: number): Promise<void> => {
-      const from = looks();
-      await eventually(`${count} looks`, () => looks() >= from + count);
-    },
-  };
-}
-
-function fail(message: string): void {
-  assert.fail(message);
-}
-
 test('a transaction that stays open delays no delivery and loses none, however many there are meanwhile', async (t) => {
   const stage = await openNode(t);
   await beginElsewhere(t, stage.group.postgres);
@@ -103,7 +78,7 @@ test('a transaction that stays open delays no delivery and loses none, however m
 
 test('an event whose transaction commits after later ones is delivered, though nobody tells of it', async (t) => {
   const stage = await openNode(t);
-  const { looked } = startPoll(t, stage);
+  const { looked } = startPoll(t, stage.node);
   await post(stage, 3);
   await assertToldOnce(stage, 3);
   const other = await beginElsewhere(t, stage.group.postgres);
@@ -141,7 +116,7 @@ test('a look for work takes nothing for safe that a transaction may still bring,
   const stage = await openNode(t);
   const [{ id } = {}] = stage.node.data.directory.all();
   const found: string[] = [];
-  const { poll, looked } = startPoll(t, stage, (instanceId) => found.push(instanceId));
+  const { poll, looked } = startPoll(t, stage.node, (instanceId) => found.push(instanceId));
   await post(stage, 3);
   await eventually('all is safe', async () => poll.safePosition === (await lastPosition(stage)));
   const safe = poll.safePosition;
@@ -161,7 +136,7 @@ test('a look for work takes nothing for safe that a transaction may still bring,
 test('a look for work reports what becomes safe while it reads', async (t) => {
   const stage = await openNode(t);
   const found: string[] = [];
-  const { poll, database } = startPoll(t, stage, (instanceId) => found.push(instanceId));
+  const { poll, database } = startPoll(t, stage.node, (instanceId) => found.push(instanceId));
   await post(stage, 1);
   await eventually('all is safe', async () => poll.safePosition === (await lastPosition(stage)));
   const release = database.holdReads('SELECT DISTINCT instance_id');
