@@ -43,3 +43,30 @@ test('a look reads some of many lanes, and the next looks read the others', asyn
     assert.equal(lanes.hasUnread(look.now), false);
   });
 });
+
+test('an instance that was paused looks for events of accounts, as nobody reports again what was found meanwhile', async (t) => {
+  const wrapSender = (real: SenderPort): SenderPort => new HeldSender(real);
+  const service = await startWebhookService(t, { parts: { wrapSender } });
+  const password = 'correct horse';
+  const body = { email: 'mia@example.com', password, passwordConfirm: password };
+  const { id } = await service.call('POST', '/api/collections/users/records', { body });
+  await service.addEndpoint({ owner: `users/${id}` });
+  await service.withInstance('default', async (instance) => {
+    const lanes = new InstanceLanes(instance.id);
+    lanes.lend(instance);
+    let steps = 0;
+    const onStep = (): void => void (steps += 1);
+    const decisions = { safeEnd: alwaysSafe, isOver: () => false, onStep };
+    const look = async (): Promise<number> => {
+      const before = steps;
+      await lanes.refill({ now: instance.dueClock.now(), epoch: '', decisions });
+      await lanes.decided();
+      return steps - before;
+    };
+    lanes.note('due');
+    assert.equal(await look(), 0);
+    lanes.pause();
+    lanes.note('due');
+    assert.equal(await look(), 1);
+  });
+});

@@ -95,7 +95,8 @@ export class InstanceLanes {
 
   /** Makes lanes read again that may have something due. */
   note(wake: Wake): void {
-    if (wake !== 'due') this.#decisions.noteChange();
+    // What was reported during a pause was dropped.
+    if (wake !== 'due' || this.#isPaused) this.#decisions.noteChange();
     if (this.#isPaused) {
       this.#isPaused = false;
       for (const state of this.#lanes.values()) this.#wake(state);
