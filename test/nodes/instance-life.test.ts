@@ -66,11 +66,10 @@ test('a node that hears of events before it knows their new instance delivers th
     await group.get(one, `POST /i/${slug}/api/collections/posts/records`, {});
   }
   const paths = (): ReadonlySet<string> => new Set(group.receiver.requests.map(({ path }) => path));
-  const { poll, looked } = startPoll(t, two);
+  await using look = startPoll(two);
   const [row] = await ask(group.postgres, 'SELECT max(position) AS last FROM chancery.event');
-  await eventually('all is safe', () => poll.safePosition >= Number(row?.['last']));
-  await looked(3);
-  await poll.stop();
+  await eventually('all is safe', () => look.poll.safePosition >= Number(row?.['last']));
+  await look.looked(3);
   assert.ok(paths().size < slugs.length, 'each node has some of eight');
   await two.data.directory.refresh();
   await eventually('all are sent', () => paths().size === slugs.length);

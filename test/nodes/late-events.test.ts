@@ -78,7 +78,8 @@ test('a transaction that stays open delays no delivery and loses none, however m
 
 test('an event whose transaction commits after later ones is delivered, though nobody tells of it', async (t) => {
   const stage = await openNode(t);
-  const { looked } = startPoll(t, stage.node);
+  await using look = startPoll(stage.node);
+  const { looked } = look;
   await post(stage, 3);
   await assertToldOnce(stage, 3);
   const other = await beginElsewhere(t, stage.group.postgres);
@@ -116,7 +117,8 @@ test('a look for work takes nothing for safe that a transaction may still bring,
   const stage = await openNode(t);
   const [{ id } = {}] = stage.node.data.directory.all();
   const found: string[] = [];
-  const { poll, looked } = startPoll(t, stage.node, (instanceId) => found.push(instanceId));
+  await using look = startPoll(stage.node, (instanceId) => found.push(instanceId));
+  const { poll, looked } = look;
   await post(stage, 3);
   await eventually('all is safe', async () => poll.safePosition === (await lastPosition(stage)));
   const safe = poll.safePosition;
@@ -136,19 +138,19 @@ test('a look for work takes nothing for safe that a transaction may still bring,
 test('a look for work reports what becomes safe while it reads', async (t) => {
   const stage = await openNode(t);
   const found: string[] = [];
-  const { poll, database } = startPoll(t, stage.node, (instanceId) => found.push(instanceId));
+  await using look = startPoll(stage.node, (instanceId) => found.push(instanceId));
+  const { poll, database } = look;
   await post(stage, 1);
   await eventually('all is safe', async () => poll.safePosition === (await lastPosition(stage)));
   const release = database.holdReads('SELECT DISTINCT instance_id');
-  t.after(release);
+  // A poll that is held would not stop.
+  using _held = { [Symbol.dispose]: release };
   await eventually('a look has read deliveries', () => database.heldCount > 0);
   await post(stage, 1);
   while (poll.safePosition < (await lastPosition(stage))) await poll.nextSafe(100);
   found.length = 0;
   release();
   await eventually('the second is found', () => found.length > 0);
-  // Before the node closes its connections: it polls often by now.
-  await poll.stop();
 });
 
 test('a node goes on where another has stopped, and sends nothing twice', async (t) => {
