@@ -296,4 +296,27 @@ export const deliveryMutants: readonly Mutant[] = [
     to: '',
     tests: ['src/dispatch/dispatcher.test.ts'],
   },
+  {
+    name: 'each read of a lane goes up to what is safe by then',
+    file: 'src/dispatch/read-lanes.ts',
+    from: '  for (let reads = 0;',
+    to: '  safeEnd = { safePosition: safeEnd.safePosition };\n  for (let reads = 0;',
+    tests: ['test/nodes/strict-order.test.ts'],
+    engine: 'postgres',
+  },
+  {
+    name: 'what becomes safe during a poll is left to the next one',
+    file: 'src/dispatch/nodes/work-poll.ts',
+    from: 'this.#sure = safe;',
+    to: 'this.#sure = this.#safe.value;',
+    tests: ['test/nodes/late-events.test.ts'],
+    engine: 'postgres',
+  },
+  {
+    name: 'events of accounts are looked for after a pause',
+    file: 'src/dispatch/lanes.ts',
+    from: "if (wake !== 'due' || this.#isPaused) this",
+    to: "if (wake !== 'due') this",
+    tests: ['src/dispatch/lanes.test.ts'],
+  },
 ];

@@ -49,6 +49,20 @@ export const lifeMutants: readonly Mutant[] = [
     tests: [directory],
   },
   {
+    name: 'what is due in a new instance of another process is looked at',
+    file: 'src/instances/instance-directory.ts',
+    from: '!this.#creating.has(id)',
+    to: 'before !== undefined',
+    tests: [directory],
+  },
+  {
+    name: 'a process that creates an instance does not open it',
+    file: 'src/instances/instance-directory.ts',
+    from: ' && !this.#creating.has(id)',
+    to: '',
+    tests: [directory],
+  },
+  {
     name: 'an instance whose removal has begun cannot be restored',
     file: 'src/instances/instance-directory.ts',
     from: "if (row.state !== 'deleted')",
