@@ -13,6 +13,7 @@ import { openTls, type TlsFiles, watchTls } from './http/server/tls.ts';
 import { InstanceRemovals } from './instances/instance-removals.ts';
 import { PageChecks } from './instances/page-checks.ts';
 import { startSweeping } from './limits/window-store.ts';
+import { BackupMetrics } from './jobs/backup-metrics.ts';
 import { JobRunner } from './jobs/job-runner.ts';
 import { JobStore } from './backups/job-store.ts';
 import { ScheduleStore } from './backups/schedule-store.ts';
@@ -99,6 +100,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     engine,
     version,
     ofInstances: host.metrics,
+    ofBackups: new BackupMetrics(data),
   });
   const server = await createServer({
     host: host.host,

@@ -46,6 +46,8 @@ export const leaseMs = 30_000;
 const keptMax = 20;
 /** How many jobs of all instances wait at most: each is a request that somebody waits for. */
 const waitingMax = 10_000;
+/** More than there are for all instances. */
+const jobsMax = 1_000_000;
 
 const columns = sql`id, instance, kind, backup, place, is_auto, state, requested, started, ended, bytes, message`;
 const isOpen = sql`state IN ('waiting', 'running')`;
@@ -119,11 +121,12 @@ export class JobStore {
     return job;
   }
 
-  /** Returns the last job of each instance and kind that ended in a state. */
-  async lastEnded(state: 'done' | 'failed'): Promise<readonly TransferJob[]> {
+  /** Returns the last job of each instance and kind that is over, the newest first: of all, or of those that are done. */
+  lastEnded(state: 'done' | 'any'): Promise<readonly TransferJob[]> {
     const table = this.#database.names.table('$transfer');
+    const isMeant = state === 'done' ? sql`state = 'done'` : sql`state IN ('done', 'failed')`;
     return this.#read(
-      sql`position IN (SELECT max(position) FROM ${table} WHERE state = ${state} GROUP BY instance, kind)`,
+      sql`position IN (SELECT max(position) FROM ${table} WHERE ${isMeant} GROUP BY instance, kind)`,
     );
   }
 
@@ -188,7 +191,7 @@ export class JobStore {
     return this.#read(sql`state = 'running' AND held_until < ${this.#clock.now()}`);
   }
 
-  async #read(condition: Sql, max = waitingMax): Promise<readonly TransferJob[]> {
+  async #read(condition: Sql, max = jobsMax): Promise<readonly TransferJob[]> {
     const table = this.#database.names.table('$transfer');
     const rows = await this.#database.all(
       sql`SELECT ${columns} FROM ${table} WHERE ${condition} ORDER BY position DESC${limit(max)}`,

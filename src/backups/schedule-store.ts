@@ -44,6 +44,12 @@ export class ScheduleStore {
     return row && toSchedule(row);
   }
 
+  async list(): Promise<readonly Schedule[]> {
+    const table = this.#database.names.table('$backup_schedule');
+    const rows = await this.#database.tuples(sql`SELECT instance, cron, due FROM ${table} ORDER BY instance`);
+    return rows.map(toSchedule);
+  }
+
   async readDue(now: number): Promise<readonly Schedule[]> {
     const table = this.#database.names.table('$backup_schedule');
     const rows = await this.#database.tuples(

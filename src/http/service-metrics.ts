@@ -22,6 +22,8 @@ export interface MetricSources {
   readonly directory: InstanceDirectory;
   readonly engine: string;
   readonly ofInstances: InstanceMetrics;
+  /** Left out by a command. */
+  readonly ofBackups?: InstanceMetrics;
   readonly version: string;
 }
 
@@ -50,7 +52,14 @@ export class ServiceMetrics {
 
   async write(): Promise<Exposition> {
     const metrics = await this.#opened();
-    await atMost(countingMs, Promise.all([this.#sources.ofInstances.refresh(), this.#countConnections()]));
+    await atMost(
+      countingMs,
+      Promise.all([
+        this.#sources.ofInstances.refresh(),
+        this.#sources.ofBackups?.refresh(),
+        this.#countConnections(),
+      ]),
+    );
     return metrics.write();
   }
 
@@ -70,7 +79,7 @@ export class ServiceMetrics {
   }
 
   #list(): readonly Metric[] {
-    const { directory, engine, version, ofInstances } = this.#sources;
+    const { directory, engine, version, ofInstances, ofBackups } = this.#sources;
     const labels = { version, engine };
     return [
       {
@@ -85,6 +94,7 @@ export class ServiceMetrics {
         () => this.#connections,
       ),
       ...ofInstances.list,
+      ...(ofBackups?.list ?? []),
       single(
         { name: 'chancery_instances', type: 'gauge', help: 'Instances that there are.' },
         () => directory.all().length,

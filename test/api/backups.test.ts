@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import PocketBase from 'pocketbase';
 import { eventually } from '../support/eventually.ts';
+import { MovableClock } from '../support/movable-clock.ts';
 import { refusalOf, superuserSdk } from '../support/sdk.ts';
 import { startWebhookService } from '../support/webhook-service.ts';
 
@@ -156,4 +157,29 @@ test('names with paths, files that are no archives and archives of others are re
   assert.equal(refused.status, 400);
   assert.match(refused.response['message'], /^The archive cannot be used/);
   await service.addPost('still there');
+});
+
+test('a schedule makes backups, keeps the newest of them, and shows how old the last one is', async (t) => {
+  const clock = new MovableClock();
+  const service = await startWebhookService(t, { parts: { clock } });
+  const backups = { cron: '0 3 * * *', cronMaxKeep: 2 };
+  await service.call('PATCH', '/api/settings', { body: { backups } });
+  await service.call('POST', '/api/backups', { body: { name: 'by-hand.zip' }, status: 204 });
+  const seen = new Set<string>();
+  for (let day = 1; day <= 3; day += 1) {
+    clock.move(86_400_000);
+    await service.signIn();
+    await eventually(`the backup of day ${day} is made`, async () => {
+      const status = await service.call('GET', '/api/backups/status');
+      seen.add(status.lastBackup.backup);
+      return status.running === null && seen.size === day + 1;
+    });
+  }
+  const names = (await service.call('GET', '/api/backups')).map(({ key }: { key: string }) => key);
+  assert.equal(names.length, 3);
+  assert.ok(names.includes('by-hand.zip'));
+  assert.deepEqual(names.filter((name: string) => name.startsWith('@auto_default_')).length, 2);
+  const { text } = await service.request('/metrics', { token: true });
+  assert.match(text, /^chancery_backups_overdue 0$/m);
+  assert.match(text, /^chancery_instance_backup_age_seconds\{slug="default"\} \d+$/m);
 });
