@@ -14,5 +14,5 @@ test('every request of docs/records.md is answered as the page says', async (t) 
     { name: 'posts', ...rules, fields: [{ name: 'title', type: 'text' }, author] },
   ])
     await service.request('/api/collections', { method: 'POST', token: true, body });
-  await askPage(service, page);
+  await askPage(service, page, new Map([['{token}', service.superuser.token]]));
 });

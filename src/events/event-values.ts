@@ -20,11 +20,8 @@ export interface EventValues {
 }
 
 /** Returns the values that a field of today's definition would have stored; zero where the event has no value of it. */
-export function eventValues({ fields }: Collection, { body, hidden }: EventState): EventValues {
-  const members = new Map([
-    ...Object.entries(dataOf(body)),
-    ...Object.entries(objectOf(hidden === null || hidden === undefined ? {} : JSON.parse(hidden))),
-  ]);
+export function eventValues({ fields }: Collection, state: EventState): EventValues {
+  const members = eventMembers(state);
   let isWhole = true;
   const values = fields.map((field): StoredValue => {
     // A secret has no column, and is in no event.
@@ -36,6 +33,14 @@ export function eventValues({ fields }: Collection, { body, hidden }: EventState
     return type.zero(field.options);
   });
   return { values, isWhole };
+}
+
+/** Returns the values in an event as JSON by the names that their fields had, hidden ones included. */
+export function eventMembers({ body, hidden }: EventState): ReadonlyMap<string, unknown> {
+  return new Map([
+    ...Object.entries(dataOf(body)),
+    ...Object.entries(objectOf(hidden === null || hidden === undefined ? {} : JSON.parse(hidden))),
+  ]);
 }
 
 function dataOf(body: Uint8Array): JsonObject {

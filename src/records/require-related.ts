@@ -47,13 +47,18 @@ export async function requireRelated(scope: WriteScope, related: RelatedValues):
   refuseProblems(problems);
 }
 
-async function exist(
+async function exist(scope: WriteScope, relation: RelationField, ids: readonly string[]): Promise<boolean> {
+  return (await lockRelated(scope, relation, ids)).length === new Set(ids).size;
+}
+
+/** Returns which of these records exist that a relation may name, and locks them until the transaction ends. */
+export async function lockRelated(
   { instance, tx }: WriteScope,
   { options }: RelationField,
   ids: readonly string[],
-): Promise<boolean> {
+): Promise<readonly string[]> {
   const target = instance.collections.find(options.collectionId);
-  if (target === undefined) return false;
+  if (target === undefined) return [];
   const { table } = recordTable(target).statements(tx.names);
   // The text is the same for any number of ids.
   // A record that is being deleted in steps can no longer be referred to.
@@ -64,5 +69,5 @@ async function exist(
   const locking = sql`${statement}${tx.names.locks.forReference}`;
   const lock = (): Promise<Tuple[]> => tx.tuples(locking);
   const locked = await lockAll(tx, await lock(), { lock, look: () => tx.tuples(statement), isWhole });
-  return isWhole(locked);
+  return locked.map(([id]) => String(id));
 }

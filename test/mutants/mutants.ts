@@ -25,6 +25,7 @@ import { realtimeMutants } from './realtime-mutants.ts';
 import { recordTestMutants } from './record-test-mutants.ts';
 import { requestMutants } from './request-mutants.ts';
 import { retentionMutants } from './retention-mutants.ts';
+import { revertMutants } from './revert-mutants.ts';
 import { endpointImportMutants } from './endpoint-import-mutants.ts';
 import { endpointMutants } from './endpoint-mutants.ts';
 import { servedFileMutants } from './served-file-mutants.ts';
@@ -65,6 +66,7 @@ export const mutants: readonly Mutant[] = [
   ...recordTestMutants,
   ...requestMutants,
   ...retentionMutants,
+  ...revertMutants,
   ...servedFileMutants,
   ...shippingMutants,
   ...searchMutants,

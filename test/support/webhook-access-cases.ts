@@ -1,7 +1,7 @@
 import type { AccessCase } from './access-cases.ts';
 import type { AccessStage } from './access-stage.ts';
 
-/** The routes of webhooks. */
+/** The routes of webhooks and of the log of events. */
 export function webhookAccessCases(): readonly AccessCase[] {
   const endpoints = '/api/webhooks/endpoints';
   const deliveries = '/api/webhooks/deliveries';
@@ -19,6 +19,7 @@ export function webhookAccessCases(): readonly AccessCase[] {
     request: async (stage) => ({ path: `${deliveries}/${await stage.delivery()}${action}` }),
   });
   return [
+    ...historyCases(),
     { route: `GET ${endpoints}`, of: '', request: () => ({ path: endpoints }) },
     {
       route: `POST ${endpoints}`,
@@ -142,4 +143,25 @@ function eventCases(): readonly AccessCase[] {
 
 function statsCases(): readonly AccessCase[] {
   return [];
+}
+
+function historyCases(): readonly AccessCase[] {
+  const notes = '/api/collections/notes/records';
+  const of = 'a note of the user';
+  return [
+    {
+      route: 'GET /api/collections/{collection}/records/{id}/history',
+      of,
+      request: async (stage) => ({ path: `${notes}/${await stage.note()}/history` }),
+    },
+    {
+      route: 'POST /api/collections/{collection}/records/{id}/revert',
+      of,
+      request: async (stage) => {
+        const note = `${notes}/${await stage.note()}`;
+        await stage.make(note, { title: 'changed' }, 'PATCH');
+        return { path: `${note}/revert`, body: { to: 1 } };
+      },
+    },
+  ];
 }

@@ -16,6 +16,7 @@ import { healthSchemas } from '../routes/health.ts';
 import { keySchemas } from '../routes/keys.ts';
 import { logSchemas } from '../routes/logs.ts';
 import { mailSchemas } from '../routes/mail.ts';
+import { recordHistorySchemas } from '../routes/record-history.ts';
 import { recordSchemas } from '../routes/records.ts';
 import { jobSchemas } from '../routes/jobs.ts';
 import { replaySchemas } from '../routes/replays.ts';
@@ -86,6 +87,7 @@ const schemas = {
   ...errorSchemas,
   ...recordSchemas,
   ...backupSchemas,
+  ...recordHistorySchemas,
   ...batchSchemas,
   ...fileSchemas,
   ...collectionSchemas,

@@ -21,6 +21,7 @@ import { logRoutes } from '../routes/logs.ts';
 import { mailRoutes } from '../routes/mail.ts';
 import { metricsRoutes } from '../routes/metrics.ts';
 import { realtimeRoutes } from '../routes/realtime.ts';
+import { recordHistoryRoutes } from '../routes/record-history.ts';
 import { recordRoutes } from '../routes/records.ts';
 import { replayRoutes } from '../routes/replays.ts';
 import { ruleRoutes } from '../routes/rules.ts';
@@ -29,6 +30,7 @@ import { settingsRoutes } from '../routes/settings.ts';
 /** Every route of the service, in the order in which they are described to clients. */
 export const routes: readonly Route[] = [
   ...recordRoutes,
+  ...recordHistoryRoutes,
   ...batchRoutes,
   ...jobRoutes,
   ...fileRoutes,
