@@ -49,6 +49,50 @@ describePlaces('record', (start) => {
     );
   });
 
+  test('the past of a record is shown, and it is reverted and undeleted', async (t) => {
+    const { run } = await start(t);
+    const { id } = jsonOf(await run(['record', 'create', 'posts', 'title=one', 'pages=1', '--json']));
+    await run(['record', 'update', 'posts', id, 'title=two', 'pages=2']);
+    const history = ['record', 'history', 'posts', id, '--fields', 'title'];
+    const rows = (await run(history)).stdout.trimEnd().split('\n');
+    assert.deepEqual(
+      rows.map((row) => row.split('\t').slice(1, 4)),
+      [
+        ['2', 'record.update', 'two'],
+        ['1', 'record.create', 'one'],
+      ],
+    );
+    assert.equal((await run([...history, '--limit', '1'])).stdout.split('\n').length, 2);
+    const revert = ['record', 'revert', 'posts', id, '--to', '1'];
+    const unseen = await run([...revert, '--if-revision', '1']);
+    assert.deepEqual([unseen.code, unseen.stderr], [65, 'chancery: The record has changed.\n']);
+    const reverted = await run([...revert, '--if-revision', '2', 'pages=7']);
+    assert.match(
+      reverted.stdout,
+      new RegExp(`^Record ${id} of posts reverted, as it was in revision 1 of .*Z\\.\n$`),
+    );
+    const list = ['record', 'list', 'posts', '--fields', 'title,pages'];
+    assert.equal((await run(list)).stdout, 'one\t7\n');
+    assert.match((await run([...revert, 'pages=7'])).stdout, /already\.\n$/);
+    await run(['record', 'delete', 'posts', id, '--yes']);
+    const undeleted = jsonOf(await run([...revert, '--json']));
+    assert.equal(undeleted['action'], 'created');
+    assert.equal((await run(list)).stdout, 'one\t1\n');
+    const refused = await run(['record', 'revert', 'posts', id, '--to', 'yesterday']);
+    assert.deepEqual(
+      [refused.code, refused.stderr.slice(0, 44)],
+      [65, 'chancery: Failed to revert record. (to: Expe'],
+    );
+    const unknown = await run(['record', 'history', 'posts', 'nothing']);
+    assert.deepEqual(
+      [unknown.code, unknown.stderr],
+      [
+        65,
+        'chancery: There is no record nothing in a collection posts, and the event log has nothing of one.\n',
+      ],
+    );
+  });
+
   test('a terminal gets tables as wide as it is, and is asked before something is deleted', async (t) => {
     const { run } = await start(t);
     const title = `A long ${'title '.repeat(20)}`;

@@ -155,6 +155,10 @@ function refusalOf(path: string, { status, retryAfterSeconds }: ReceivedAnswer, 
 
 /** What a path names, where the answer does not: it must not tell guests what exists. */
 const subjects: readonly (readonly [pattern: RegExp, of: (...names: readonly string[]) => string])[] = [
+  [
+    /^\/api\/collections\/([^/]+)\/records\/([^/]+)\/(?:history|revert)$/,
+    (name, id) => `record ${id} in a collection ${name}, and the event log has nothing of one`,
+  ],
   [/^\/api\/collections\/([^/]+)\/records\/([^/]+)$/, (name, id) => `record ${id} in a collection ${name}`],
   [/^\/api\/collections\/([^/]+)(?:\/records|\/truncate)?$/, (name) => `collection ${name}`],
   [/^\/api\/webhooks\/endpoints\/([^/]+)/, (id) => `endpoint ${id}`],

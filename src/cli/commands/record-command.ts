@@ -4,12 +4,13 @@ import { confirm } from '../terminal/confirm.ts';
 import { isSet, numberOf, textOf } from '../terminal/flags.ts';
 import { type CommandIo, print } from '../terminal/print.ts';
 import { recordExport } from '../records/record-export.ts';
+import { recordHistory, recordRevert } from '../records/record-history.ts';
 import { recordImport } from '../records/record-import.ts';
 import { readValues } from '../records/record-values.ts';
 import { showItem, showList } from '../terminal/show.ts';
 import { addApiFlags, withApi } from '../api/with-api.ts';
 
-/** `record create|get|list|update|delete|import|export` */
+/** `record create|get|list|update|delete|history|revert|import|export` */
 export function recordCommand(io: CommandIo): Command {
   const command = new Command('record').description('manage the records of a collection');
   addCreate(command, io);
@@ -17,6 +18,8 @@ export function recordCommand(io: CommandIo): Command {
   addList(command, io);
   addUpdate(command, io);
   addDelete(command, io);
+  command.addCommand(recordHistory(io));
+  command.addCommand(recordRevert(io));
   command.addCommand(recordImport(io));
   command.addCommand(recordExport(io));
   return command;
