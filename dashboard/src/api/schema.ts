@@ -14,6 +14,10 @@ export interface Schemas {
   UploadBackup: { readonly file: string };
   BackupJob: { readonly kind: "backup" | "restore" | "verify"; readonly backup: string; readonly byOperator: boolean; readonly state: "waiting" | "running" | "done" | "failed"; readonly requested: string; readonly started: string; readonly ended: string; readonly bytes: number; readonly message: string };
   BackupStatus: { readonly running: (Schemas['BackupJob']) | (null); readonly lastBackup: (Schemas['BackupJob']) | (null); readonly lastVerification: (Schemas['BackupJob']) | (null); readonly failure: (Schemas['BackupJob']) | (null); readonly cron: string; readonly next: string };
+  RecordHistory: { readonly items: readonly (Schemas['RecordVersion'])[]; readonly perPage: number; readonly nextCursor: string | null; readonly revision: number; readonly trimmed: string };
+  RecordVersion: { readonly id: string; readonly kind: "record.create" | "record.update" | "record.delete"; readonly revision: number; readonly created: string; readonly actor: string; readonly changed: readonly (string)[]; readonly expunged: string; readonly data: { readonly [name: string]: unknown } | null };
+  RevertBody: { readonly to: string | number; readonly values?: { readonly [name: string]: unknown } };
+  RevertedRecord: { readonly action: "created" | "updated" | "unchanged"; readonly from: { readonly event: string; readonly kind: "record.create" | "record.update" | "record.delete"; readonly revision: number; readonly created: string }; readonly notRestored: readonly ({ readonly field: string; readonly reason: "unknown_field" | "not_in_event" | "secret" | "set_by_service" | "other_type" | "invalid" | "file_gone" | "relation_gone"; readonly message: string; readonly values?: readonly (string)[] })[]; readonly released: readonly ({ readonly collection: string; readonly record: string; readonly kind: "record.update" | "record.delete"; readonly event: string; readonly revision: number })[]; readonly record: Schemas['Record'] };
   BatchRequest: { readonly requests: readonly ({ readonly method: "POST" | "PUT" | "PATCH" | "DELETE"; readonly url: string; readonly headers?: { readonly [name: string]: string }; readonly body?: Schemas['RecordBody'] })[] };
   BatchForm: ({ readonly '@jsonPayload': string } & { readonly [name: string]: unknown });
   BatchAnswer: readonly ({ readonly body: (Schemas['Record']) | (null); readonly status: 200 | 201 | 204 })[];
@@ -108,6 +112,8 @@ export interface Operations {
   'GET /api/records/{collection}/{id}': { query: { expand?: string; fields?: string }; body: undefined; answer: Schemas['Record'] };
   'PATCH /api/records/{collection}/{id}': { query: { expand?: string; fields?: string }; body: Schemas['RecordBody']; answer: Schemas['Record'] };
   'DELETE /api/records/{collection}/{id}': { query: Record<never, never>; body: undefined; answer: undefined };
+  'GET /api/collections/{collection}/records/{id}/history': { query: { perPage?: number; cursor?: string; fields?: string }; body: undefined; answer: Schemas['RecordHistory'] };
+  'POST /api/collections/{collection}/records/{id}/revert': { query: Record<never, never>; body: Schemas['RevertBody']; answer: Schemas['RevertedRecord'] };
   'POST /api/batch': { query: { fields?: string }; body: Schemas['BatchRequest']; answer: Schemas['BatchAnswer'] };
   'GET /api/jobs/{id}': { query: { fields?: string }; body: undefined; answer: Schemas['Job'] };
   'GET /api/files/{collection}/{record}/{name}': { query: { thumb?: string; token?: string; download?: string }; body: undefined; answer: undefined };
