@@ -47,6 +47,23 @@ test('a new instance costs one row here and in every other process', async (t) =
     assert.deepEqual(found, entry);
 });
 
+test('quotas are part of an entry in every process, and stay when an instance is suspended, deleted and restored', async (t) => {
+  const service = await startService(t);
+  const { home, directory } = service.app.data;
+  const { id } = await directory.create('acme', null);
+  const other = await InstanceDirectory.open(home, systemClock);
+  assert.deepEqual(other.find(id)?.quotas, {});
+  await directory.setQuotas(id, { records: 5 });
+  await other.refresh();
+  assert.deepEqual([directory.find(id)?.quotas, other.find(id)?.quotas], [{ records: 5 }, { records: 5 }]);
+  await other.suspend(id);
+  await other.delete(id);
+  await assert.rejects(() => other.setQuotas(id, {}), { code: 'not_found' });
+  await other.restore(id);
+  assert.deepEqual(other.find(id)?.quotas, { records: 5 });
+  await assert.rejects(() => other.setQuotas(id, { records: -1 }), { code: 'bad_request' });
+});
+
 test('an instance is found whose position is lower than that of one before it', async (t) => {
   const service = await startService(t);
   const { home, directory } = service.app.data;

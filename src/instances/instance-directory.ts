@@ -24,12 +24,13 @@ import {
   type StoredInstance,
   unknownInstance,
 } from './instance-rows.ts';
+import { type Quotas, requireQuotas } from './quotas.ts';
 import { requireHost, requireLabels, requireSlug } from './require-slug.ts';
 
 /** An instance in the directory, whether or not its file is open. One that requests find is active or suspended. */
 export type InstanceEntry = Pick<
   StoredInstance,
-  'id' | 'shownId' | 'slug' | 'host' | 'created' | 'state' | 'key'
+  'id' | 'shownId' | 'slug' | 'host' | 'created' | 'state' | 'quotas' | 'key'
 >;
 
 /** The instance that exists from the start. */
@@ -135,7 +136,16 @@ export class InstanceDirectory {
     requireHost(host);
     const created = toTimestamp(this.#clock.now());
     const id = newId();
-    const entry: InstanceEntry = { id, shownId: id, slug, host, created, state: 'active', key: '' };
+    const entry: InstanceEntry = {
+      id,
+      shownId: id,
+      slug,
+      host,
+      created,
+      state: 'active',
+      quotas: {},
+      key: '',
+    };
     // The file comes before the row: a crash between them leaves an unknown file, and never a row without a file.
     const discard = await this.#home.makeInstance(entry.id);
     this.#creating.add(entry.id);
@@ -172,6 +182,12 @@ export class InstanceDirectory {
   async setLabels(id: string, labels: Labels): Promise<void> {
     requireLabels(labels);
     await this.#changeServed(id, (row) => ({ ...row, labels }));
+  }
+
+  /** Replaces the quotas of an instance. Throws bad_request, not_found. */
+  async setQuotas(id: string, quotas: Quotas): Promise<void> {
+    const checked = requireQuotas(quotas);
+    await this.#changeServed(id, (row) => ({ ...row, quotas: checked }));
   }
 
   /** Refuses every request to an instance, and has its webhooks wait, until it is resumed. Throws not_found. */
@@ -245,9 +261,10 @@ export class InstanceDirectory {
   async #changeServed(id: string, change: (row: InstanceRow) => InstanceRow): Promise<void> {
     await this.#changeRow(id, (row, now) => {
       requireServed(row);
-      const { slug, host, state, labels } = change(row);
+      const { slug, host, state, labels, quotas } = change(row);
       const since = state === row.state ? row.stateSince : now;
-      const set = sql`slug = ${slug}, host = ${host}, state = ${state}, state_since = ${since}, labels = ${JSON.stringify(labels)}`;
+      const set = sql`slug = ${slug}, host = ${host}, state = ${state}, state_since = ${since},
+        labels = ${JSON.stringify(labels)}, quotas = ${JSON.stringify(quotas)}`;
       return { set, place: { slug, host } };
     });
   }
@@ -305,13 +322,13 @@ export class InstanceDirectory {
   }
 
   #apply(row: InstanceRow): void {
-    const { id, shownId, slug, host, created, state, key, position } = row;
+    const { id, shownId, slug, host, created, state, quotas, key, position } = row;
     this.#change = Math.max(this.#change, row.change);
     this.#position = Math.max(this.#position, position);
     const before = this.find(id);
     if (before !== undefined) this.#take(before);
     if (isServed(state)) {
-      const entry: InstanceEntry = { id, shownId, slug, host, created, state, key };
+      const entry: InstanceEntry = { id, shownId, slug, host, created, state, quotas, key };
       this.#byId.set(id, { entry, position });
       this.#bySlug.set(slug, entry);
       if (host !== null) this.#byHost.set(host, entry);

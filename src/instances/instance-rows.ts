@@ -4,6 +4,7 @@ import { newId } from '../base/ids.ts';
 import type { Timestamp } from '../base/timestamp.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Reader, Row, Transaction } from '../storage/database.ts';
+import type { Quotas } from './quotas.ts';
 
 /**
  * The states of an instance:
@@ -38,6 +39,7 @@ export interface StoredInstance {
   readonly state: InstanceState;
   readonly stateSince: Timestamp;
   readonly labels: Labels;
+  readonly quotas: Quotas;
   /** What it seals with, sealed by the master key; empty where that is derived from its id. */
   readonly key: string;
 }
@@ -52,7 +54,7 @@ export interface InstanceRow extends StoredInstance {
   readonly isReplaced: boolean;
 }
 
-const rowColumns = sql`position, id, shown_id, slug, host, created, state, state_since, labels, key, before_delete, change`;
+const rowColumns = sql`position, id, shown_id, slug, host, created, state, state_since, labels, quotas, key, before_delete, change`;
 
 /** Whether requests find an instance in this state. */
 export function isServed(state: InstanceState): boolean {
@@ -185,8 +187,8 @@ export async function replaceRow(
   await changeRow(tx, id, (row) => {
     requireFilled(row);
     assert(before !== undefined, 'the replaced instance has a row');
-    const { slug, host, labels, shownId, created } = before;
-    return sql`slug = ${slug}, host = ${host}, shown_id = ${shownId}, labels = ${JSON.stringify(labels)}, created = ${created},
+    const { slug, host, labels, quotas, shownId, created } = before;
+    return sql`slug = ${slug}, host = ${host}, shown_id = ${shownId}, labels = ${JSON.stringify(labels)}, quotas = ${JSON.stringify(quotas)}, created = ${created},
       before_delete = '', state = 'active', state_since = ${now}`;
   });
 }
@@ -227,6 +229,7 @@ function toRow(row: Row): InstanceRow {
     stateSince: String(row['state_since']) || created,
     // Only the directory writes them.
     labels: parseObject(String(row['labels'])) as Labels,
+    quotas: parseObject(String(row['quotas'])),
     key: String(row['key']),
     restoredState: stored.state,
     isReplaced: before !== '' && parseObject(before)['isReplaced'] === true,

@@ -37,6 +37,7 @@ export const auditActions = [
   'instance.rename',
   'instance.host',
   'instance.label',
+  'instance.quota',
   'instance.suspend',
   'instance.resume',
   'instance.delete',

@@ -98,6 +98,35 @@ describe('instance', () => {
     await answers('it is there again', '/i/store/api/health', 200);
   });
 
+  test('quota sets, shows and removes quotas beside a running server', async (t) => {
+    const data = temporaryFolder(t);
+    const run = commandsOf(data);
+    await serveInProcess(t, data);
+    await run('create', 'acme');
+    const says = async (args: readonly string[], text: string): Promise<void> => {
+      const { code, stdout, stderr } = await run('quota', 'acme', ...args);
+      assert.deepEqual([code, stdout, stderr], [0, text, '']);
+    };
+    await says([], '');
+    await says(['records=100', 'fileBytes=5GiB'], 'records=100\nfileBytes=5368709120\n');
+    await says(['records=', 'endpoints=0'], 'fileBytes=5368709120\nendpoints=0\n');
+    await says([], 'fileBytes=5368709120\nendpoints=0\n');
+    await says(['--none', 'records=7'], 'records=7\n');
+    await says(['--none'], '');
+    const unchanged = [
+      ['quota', 'nope', 'records=1'],
+      ['quota', 'acme', 'recordz=1'],
+      ['quota', 'acme', 'concurrentRequests=0'],
+    ];
+    const refused = await Promise.all(unchanged.map((args) => run(...args)));
+    assertRefused(refused[0]!, /There is no instance nope/);
+    assertRefused(refused[1]!, /recordz.*Did you mean records/);
+    assertRefused(refused[2]!, /concurrentRequests.*Must be greater or equal than 1/);
+    for (const text of ['records', 'records=-1', 'records=1.5', 'records=5GB', '=5'])
+      assertRefused(await run('quota', 'acme', text), /A quota is NAME=NUMBER/, 64);
+    await says([], '');
+  });
+
   test('changes that cannot be made are refused', async (t) => {
     const run = commandsOf(temporaryFolder(t));
     await run('create', 'acme', '--host', 'acme.example');

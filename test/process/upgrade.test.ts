@@ -41,7 +41,16 @@ async function makeOlder(t: TestContext): Promise<{ readonly data: string; reado
   control.exec(`DELETE FROM "$setting" WHERE name = 'upgrade_checked'; DELETE FROM "$migration" WHERE number > ${controlSteps};
     DROP TABLE "$due"; DROP TABLE "$command"; DROP TABLE "$upgrade"; DROP INDEX "$instance_change";
     DROP TABLE "$transfer"; DROP TABLE "$backup_schedule"`);
-  for (const column of ['state', 'state_since', 'labels', 'shown_id', 'key', 'before_delete', 'change'])
+  for (const column of [
+    'state',
+    'state_since',
+    'labels',
+    'shown_id',
+    'key',
+    'before_delete',
+    'change',
+    'quotas',
+  ])
     control.exec(`ALTER TABLE "$instance" DROP COLUMN ${column}`);
   control.close();
   const [instance = ''] = readdirSync(join(service.data, 'instances'));

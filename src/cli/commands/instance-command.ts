@@ -19,9 +19,10 @@ import { confirm } from '../terminal/confirm.ts';
 import { addFlags, configOf, flagsOf, isSet } from '../terminal/flags.ts';
 import { type CommandIo, print } from '../terminal/print.ts';
 import { cloneCommand } from './clone-command.ts';
+import { quotaCommand } from './quota-command.ts';
 import { onInstance, withDataDirectory } from '../api/with-instance.ts';
 
-/** `instance create|clone|list|rename|host|label|suspend|resume|delete|restore` */
+/** `instance create|clone|list|rename|host|label|quota|suspend|resume|delete|restore` */
 export function instanceCommand(io: CommandIo): Command {
   const command = new Command('instance').description(
     'manage instances, each with its own records, superusers and endpoints',
@@ -32,6 +33,7 @@ export function instanceCommand(io: CommandIo): Command {
   addRename(command, io);
   addHost(command, io);
   addLabel(command, io);
+  command.addCommand(quotaCommand(io));
   addSuspend(command, io);
   addResume(command, io);
   addDelete(command, io);

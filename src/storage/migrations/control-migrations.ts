@@ -2,6 +2,7 @@ import { sql } from '../../sql/sql.ts';
 import type { Migration } from '../migrate.ts';
 import { backupJobs } from './backup-jobs.ts';
 import { instanceLife } from './instance-life.ts';
+import { instanceQuotas } from './instance-quotas.ts';
 
 /** The schema of `control.db`: which instances there are, and what belongs to the whole service. */
 export const controlMigrations: readonly Migration[] = [
@@ -28,5 +29,6 @@ export const controlMigrations: readonly Migration[] = [
     admits: 1,
   },
   instanceLife,
+  instanceQuotas,
   backupJobs,
 ];

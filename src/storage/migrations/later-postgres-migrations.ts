@@ -1,6 +1,7 @@
 import type { Migration } from '../migrate.ts';
 import { backupJobs } from './backup-jobs.ts';
 import { instanceLife } from './instance-life.ts';
+import { instanceQuotas } from './instance-quotas.ts';
 import { nodeSteps } from './node-steps.ts';
 import { removalJobs } from './removal-jobs.ts';
 
@@ -9,5 +10,6 @@ export const laterPostgresMigrations: readonly Migration[] = [
   removalJobs,
   nodeSteps,
   instanceLife,
+  instanceQuotas,
   backupJobs,
 ];
