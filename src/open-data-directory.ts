@@ -9,6 +9,7 @@ import { readDueInstances } from './files/file-removals.ts';
 import { readWaitingInstances, RemovalRunner } from './records/removal-runner.ts';
 import { FileSweeper } from './files/file-sweeper.ts';
 import { uploadFolderIn } from './files/instance-files.ts';
+import { applyingQuotas } from './instances/apply-quotas.ts';
 import { DueIndex } from './instances/due-index.ts';
 import type { DueWork } from './instances/due-work.ts';
 import { InstanceDirectory, type InstanceEntry } from './instances/instance-directory.ts';
@@ -115,6 +116,7 @@ export async function openDataDirectory(config: Config, parts: DataParts): Promi
       bodyBytesMax: config.webhookBodyBytesMax,
       logger,
       entries: () => directory.all(),
+      quotasOf: (id) => directory.quotasOf(id),
     });
   const isShared = config.postgres !== undefined;
   const { role = 'command' } = parts;
@@ -130,6 +132,7 @@ export async function openDataDirectory(config: Config, parts: DataParts): Promi
     clock,
     logger,
   });
+  directory.onQuotas(applyingQuotas({ directory, instances, logger }));
   const fileSweeper = new FileSweeper({
     instances: () => (isShared ? directory.all().map(({ id }) => id) : []),
     borrow: borrowFrom({ directory, instances }),

@@ -7,7 +7,7 @@ import { CollectionStore } from './collections/collection-store.ts';
 import { ensureFoldedIndexes } from './collections/tables.ts';
 import { EventLog, type WakeUp } from './events/event-log.ts';
 import { InstanceFiles, type InstanceFilesOptions } from './files/instance-files.ts';
-import type { InstanceEntry } from './instances/instance-directory.ts';
+import type { InstanceEntry, StoredQuotas } from './instances/instance-directory.ts';
 import type { Instance } from './instances/instance.ts';
 import { readRows } from './instances/instance-rows.ts';
 import {
@@ -16,6 +16,8 @@ import {
   requireNotReplaced,
   unmarkReplaced,
 } from './instances/replacement-mark.ts';
+import { applyQuotas } from './instances/apply-quotas.ts';
+import type { Quotas } from './instances/quotas.ts';
 import { requireOwnSecrets } from './instances/require-own-secrets.ts';
 import { ensureSystemCollections } from './instances/system-collections.ts';
 import { listUnreadableTimes } from './instances/unreadable-times.ts';
@@ -57,6 +59,7 @@ export interface InstanceParts {
   readonly logger: Logger;
   /** All instances. */
   readonly entries: () => readonly InstanceEntry[];
+  readonly quotasOf: (instanceId: string) => StoredQuotas;
 }
 
 /** Puts the parts of one instance together, and caches the definitions and settings that requests need. On failure nothing stays open. */
@@ -90,6 +93,8 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
     await collections.reload(database);
     await ensureFoldedIndexes(database, collections.all());
     await settings.reload(database);
+    const quotas = (): Quotas => options.quotasOf(entry.id).quotas;
+    await applyQuotas({ database, collections }, options.quotasOf(entry.id));
     const events = eventLogOf(entry, { collections, settings, endpoints }, options);
     const refresh = (): Promise<void> => home.refresh(entry.id);
     const logs = new RequestLog({ open: () => home.openLogs(entry.id), settings, clock, logger });
@@ -121,6 +126,7 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
       dueClock,
       auditDays,
       bodyBytesMax,
+      quotas,
       logger,
       stop: () => stopInstance({ audit, logs, database }),
     };

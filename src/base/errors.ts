@@ -16,7 +16,8 @@ export type ErrorCode =
   | 'too_many_requests'
   | 'outcome_unknown'
   | 'unavailable'
-  | 'storage_full';
+  | 'storage_full'
+  | 'quota_full';
 
 /** One refused value, as the `data` of an error answer holds it. */
 export interface FieldError {
@@ -73,6 +74,19 @@ export function notFound(): AppError {
 /** Another change has meanwhile altered what this request rests on. */
 export function conflicting(): AppError {
   return new AppError('conflict', 'The request conflicts with another change.');
+}
+
+/** A change would exceed what the operator lets the instance use. The status is 400, or 507 where it is about `bytes`. */
+export class QuotaExceeded extends AppError {
+  constructor(
+    name: string,
+    { isOfBytes = false, cause }: { readonly isOfBytes?: boolean; readonly cause?: unknown } = {},
+  ) {
+    const message = `The instance has reached its quota ${name}.`;
+    const details = { quota: { code: 'quota_exceeded', message, params: { name } } };
+    super(isOfBytes ? 'quota_full' : 'bad_request', message, { details, cause });
+    this.name = 'QuotaExceeded';
+  }
 }
 
 /** The refusal of too frequent requests; the client may try again after `retryAfter` seconds. */

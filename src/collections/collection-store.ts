@@ -14,6 +14,7 @@ import { withAccountFields } from './decode-fields.ts';
 import { withAccountIndexes } from './decode-indexes.ts';
 import { type IndexDefinition, indexToText, parseIndex } from './index-definition.ts';
 import { alterTables, type TableChange } from './alter-tables.ts';
+import { countRecords, uncountRecords } from './table-quotas.ts';
 import { createTable, dropTable, type Fill } from './tables.ts';
 
 /** Collections by name in any case, or by id. */
@@ -97,11 +98,13 @@ export class CollectionStore {
   /** Applies several changes at once, because names may pass from one collection to another. */
   async apply(tx: Transaction, changes: CollectionChanges, fill?: Fill): Promise<void> {
     const { removed = [], changed = [], created = [] } = changes;
+    for (const collection of removed) await uncountRecords(tx, collection);
     for (const collection of removed) await remove(tx, collection);
     await updateDefinitions(tx, changed);
     await alterTables(tx, changed);
     for (const change of changed) await deleteLostValues(tx, change);
     for (const collection of created) await insert(tx, collection, fill);
+    await countRecords(tx, { created, changed: changed.map(({ after }) => after) });
     tx.afterCommit(() => {
       for (const { id } of removed) this.#byId.delete(id);
       for (const { name } of [...removed, ...changed.map(({ before }) => before)]) {

@@ -1,4 +1,4 @@
-import { AppError } from '../base/errors.ts';
+import { AppError, QuotaExceeded } from '../base/errors.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
 import { type Endpoint, endpointsMax } from './endpoint.ts';
 
@@ -12,7 +12,7 @@ type Owned = Pick<Endpoint, 'owner'>;
 
 /** Throws bad_request where a change would make more endpoints than there can be. A change that adds none is allowed, however many there are. */
 export function refuseTooMany(
-  { settings }: Pick<WebhookInstance, 'settings'>,
+  { settings, quotas }: Pick<WebhookInstance, 'settings' | 'quotas'>,
   { before, after }: { readonly before: readonly Owned[]; readonly after: readonly Owned[] },
   failed: string,
 ): void {
@@ -21,6 +21,9 @@ export function refuseTooMany(
   const refuse = (what: string): never => {
     throw new AppError('bad_request', `${failed} ${what}`);
   };
+  const { endpoints: quota } = quotas();
+  if (quota !== undefined && after.length > quota && after.length > before.length)
+    throw new QuotaExceeded('endpoints');
   if (has.unowned > endpointsMax && has.unowned > had.unowned)
     refuse(`There can be at most ${endpointsMax} endpoints.`);
   for (const [owner, count] of has.owners)

@@ -25,6 +25,8 @@ export interface WebhookInstance {
   readonly sealer: Sealer;
   /** Larger bodies stay in the log, and requests have only the id of the record. */
   readonly bodyBytesMax: number;
+  /** What the operator lets it use. */
+  readonly quotas: () => { readonly endpoints?: number };
   readonly clock: Clock;
   /** The clock for times that nodes compare, such as due times. */
   readonly dueClock: Clock;

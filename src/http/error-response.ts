@@ -25,6 +25,7 @@ const statusOf: Readonly<Record<ErrorCode, number>> = {
   outcome_unknown: 500,
   unavailable: 503,
   storage_full: 507,
+  quota_full: 507,
 };
 
 const NOTHING_TOLD = 'Something went wrong while processing your request.';
@@ -55,7 +56,12 @@ export function toErrorAnswer(error: unknown): ErrorAnswer {
   if (error instanceof AppError) {
     const status = statusOf[error.code];
     const body = errorBody(status, error.message, error.details);
-    return { status, body, retryAfter: error.retryAfter, isOurs: status >= 500 };
+    return {
+      status,
+      body,
+      retryAfter: error.retryAfter,
+      isOurs: status >= 500 && error.code !== 'quota_full',
+    };
   }
   const framework = frameworkError(error);
   if (framework !== undefined) return toErrorAnswer(framework);

@@ -33,11 +33,24 @@ export type InstanceEntry = Pick<
   'id' | 'shownId' | 'slug' | 'host' | 'created' | 'state' | 'quotas' | 'key'
 >;
 
+/** Quotas, with a number that grows with each change of them. */
+export interface StoredQuotas {
+  readonly quotas: Quotas;
+  readonly version: number;
+}
+
+interface DirectoryRow extends Pick<InstanceRow, 'position' | 'change'> {
+  readonly entry: InstanceEntry;
+}
+
 /** The instance that exists from the start. */
 export const defaultSlug = 'default';
 
 /** How soon a process sees what another has changed. */
 const refreshIntervalMs = 250;
+
+/** Called with the id of an instance whose quotas have changed. */
+type QuotaListener = (instanceId: string) => void;
 
 /** Called when an instance becomes active, or is suspended or deleted. */
 export type LifeListener = (instanceId: string, isActive: boolean) => void;
@@ -56,11 +69,12 @@ export class InstanceDirectory {
   /** The last change and the last position that were read. */
   #change = 0;
   #position = 0;
-  readonly #byId = new Map<string, { readonly entry: InstanceEntry; readonly position: number }>();
+  readonly #byId = new Map<string, DirectoryRow>();
   readonly #bySlug = new Map<string, InstanceEntry>();
   readonly #byHost = new Map<string, InstanceEntry>();
   #all: readonly InstanceEntry[] | undefined;
   readonly #listeners: LifeListener[] = [];
+  #onQuotas: QuotaListener = () => undefined;
   #refreshing: Promise<void> = Promise.resolve();
   /** Instances that this process is creating: nothing can be due in them yet. */
   readonly #creating = new Set<string>();
@@ -101,6 +115,11 @@ export class InstanceDirectory {
     const entry = this.find(shownId);
     // Only one that a restored backup has replaced is known by something else.
     return entry?.shownId === shownId ? entry : this.all().find((one) => one.shownId === shownId);
+  }
+
+  quotasOf(id: string): StoredQuotas {
+    const row = this.#byId.get(id);
+    return { quotas: row?.entry.quotas ?? {}, version: row?.change ?? 0 };
   }
 
   findBySlug(slug: string): InstanceEntry | undefined {
@@ -329,11 +348,12 @@ export class InstanceDirectory {
     if (before !== undefined) this.#take(before);
     if (isServed(state)) {
       const entry: InstanceEntry = { id, shownId, slug, host, created, state, quotas, key };
-      this.#byId.set(id, { entry, position });
+      this.#byId.set(id, { entry, position, change: row.change });
       this.#bySlug.set(slug, entry);
       if (host !== null) this.#byHost.set(host, entry);
       this.#all = undefined;
     }
+    if (before !== undefined && JSON.stringify(before.quotas) !== JSON.stringify(quotas)) this.#onQuotas(id);
     const isActive = state === 'active';
     // Of one that another process has created, wake-ups may have come before its row was read: they were of no use then.
     if (isActive !== (before?.state === 'active') && !this.#creating.has(id)) this.#notify(id, isActive);
@@ -353,6 +373,11 @@ export class InstanceDirectory {
     if (this.#bySlug.get(slug) === entry) this.#bySlug.delete(slug);
     if (host !== null && this.#byHost.get(host) === entry) this.#byHost.delete(host);
     this.#all = undefined;
+  }
+
+  /** Sets what is called when the quotas of an instance change. */
+  onQuotas(listener: QuotaListener): void {
+    this.#onQuotas = listener;
   }
 
   #notify(id: string, isActive: boolean): void {

@@ -12,6 +12,7 @@ import type { SettingsStore } from '../settings/settings-store.ts';
 import type { Database } from '../storage/database.ts';
 import type { BackfillRecords } from '../endpoints/backfill-records.ts';
 import type { EndpointStore } from '../endpoints/endpoint-store.ts';
+import type { Quotas } from './quotas.ts';
 
 /**
  * One instance: its records, superusers, endpoints and secrets, reachable through this object's `database` and no other way.
@@ -56,6 +57,8 @@ export interface Instance {
   readonly auditDays: number;
   /** The size of a webhook's body above which only the id of the record is sent. */
   readonly bodyBytesMax: number;
+  /** What the operator lets it use, as this process knows it. */
+  readonly quotas: () => Quotas;
   /** Reports to the operator what clients must not see. */
   readonly logger: Logger;
   /** Writes what is pending, and closes the database. */

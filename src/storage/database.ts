@@ -175,6 +175,11 @@ export interface TableDialect {
   addedKeys(collectionId: string): Sql | undefined;
   /** Undefined where one ALTER TABLE changes all columns of a table: elsewhere a table is rebuilt for what would take many. */
   readonly rebuilding: TableRebuilding | undefined;
+  /** The statements that count the rows of a table in `$quota` from now on, and those that end it, by the id of the collection. */
+  readonly rowCounting: {
+    make(table: Sql, collectionId: string): readonly Sql[];
+    drop(table: Sql, collectionId: string): readonly Sql[];
+  };
   /** Returns the keys of an index, some of which the engine may have to shorten or leave out. */
   indexKeys(keys: readonly IndexKey[], isUnique: boolean): readonly Sql[];
   /** Returns the part of a long text that an index holds, with its length in code points; undefined where it holds the whole text. */
@@ -262,6 +267,7 @@ export type InternalTable =
   | '$catcher_request'
   | '$instance'
   | '$instance_setting'
+  | '$quota'
   | '$log'
   | '$due'
   | '$command'

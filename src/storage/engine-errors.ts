@@ -1,4 +1,4 @@
-import { AppError, Busy, busy } from '../base/errors.ts';
+import { AppError, Busy, busy, QuotaExceeded } from '../base/errors.ts';
 import { codeOf } from '../base/process.ts';
 import { answerTooLarge } from './database.ts';
 import type { StorageFault } from './storage-health.ts';
@@ -103,6 +103,8 @@ const IOERR_SHMSIZE = 4874;
 /** Extended codes of the two constraints that a client's value can break. */
 const CONSTRAINT_PRIMARYKEY = 1555;
 const CONSTRAINT_UNIQUE = 2067;
+/** Extended code: a trigger refused a row. All triggers are those of the quota of records. */
+const CONSTRAINT_TRIGGER = 1811;
 
 /** Translates an error of node:sqlite. An error that it does not know is returned as it is, because it is a bug of ours. */
 export function toEngineError(error: unknown): unknown {
@@ -127,6 +129,7 @@ export function toEngineError(error: unknown): unknown {
     case NOTADB:
       return new EngineFailure(error);
     case CONSTRAINT:
+      if (code === CONSTRAINT_TRIGGER) return new QuotaExceeded('records', { cause: error });
       return code === CONSTRAINT_UNIQUE || code === CONSTRAINT_PRIMARYKEY ? toUniqueViolation(error) : error;
     default:
       return error;

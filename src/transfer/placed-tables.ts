@@ -5,7 +5,9 @@ export type Place = 'control' | 'instance' | 'logs';
 
 /** What only a data directory needs: where instances share tables, these are searched for what is due. */
 type DirectoryTable = '$due' | '$command' | '$upgrade';
-export type MovedTable = Exclude<InternalTable, DirectoryTable>;
+/** What is counted again where an instance is opened. */
+type CountTable = '$quota';
+export type MovedTable = Exclude<InternalTable, DirectoryTable | CountTable>;
 
 /** The internal tables, by the database that has them. `Record` keeps one that is added later from being forgotten. */
 const places: Readonly<Record<MovedTable, Place>> = {

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { dataFlags } from '../../config/config-flags.ts';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { unknownInstance } from '../../instances/instance-rows.ts';
 import { type Quotas, requireQuotas } from '../../instances/quotas.ts';
 import type { DataDirectory } from '../../open-data-directory.ts';

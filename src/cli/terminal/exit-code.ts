@@ -54,6 +54,7 @@ const codesOfErrors: Readonly<Record<ErrorCode, number>> = {
   outcome_unknown: exitCodes.unavailable,
   unavailable: exitCodes.unavailable,
   storage_full: exitCodes.io,
+  quota_full: exitCodes.refused,
 };
 
 /** Returns the code that a command ends with when it has failed by this error. */

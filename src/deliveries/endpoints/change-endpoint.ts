@@ -38,7 +38,7 @@ type Body = Readonly<Record<string, unknown>>;
 /** The parts of an instance that a change of endpoints needs, and a listener for the change. */
 export interface EndpointSaving extends Pick<
   WebhookInstance,
-  'database' | 'endpoints' | 'clock' | 'dueClock' | 'collections' | 'sealer' | 'settings'
+  'database' | 'endpoints' | 'clock' | 'dueClock' | 'collections' | 'sealer' | 'settings' | 'quotas'
 > {
   /** Who makes the change; absent for the service itself, which may make any. */
   readonly caller?: Caller;

@@ -243,10 +243,11 @@ function warningsOf(
 
 /** Audits each change in its transaction. Only names of members are recorded, as headers and the query of a URL may be secret. */
 export function savingOf({ instance, request, address, caller, input }: RequestContext): EndpointSaving {
-  const { database, endpoints, clock, dueClock, collections, sealer, settings } = instance;
+  const { database, endpoints, clock, dueClock, collections, sealer, settings, quotas } = instance;
   return {
     database,
     settings,
+    quotas,
     sealer,
     endpoints,
     clock,

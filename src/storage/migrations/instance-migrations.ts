@@ -1,6 +1,7 @@
 import { sql } from '../../sql/sql.ts';
 import type { Migration } from '../migrate.ts';
 import { instanceDeliveryLog } from './instance-delivery-log.ts';
+import { quotaRooms } from './quota-rooms.ts';
 import { removalJobs } from './removal-jobs.ts';
 import { storedFilters } from './stored-filters.ts';
 
@@ -300,4 +301,5 @@ export const instanceMigrations: readonly Migration[] = [
   { name: 'decisions for endpoints of accounts', statements: () => accountDecisions, admits: 1 },
   { name: 'deliveries by endpoint', statements: () => [deliveryEndpoint], admits: 1 },
   removalJobs,
+  quotaRooms,
 ];

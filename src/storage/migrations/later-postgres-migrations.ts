@@ -3,6 +3,7 @@ import { backupJobs } from './backup-jobs.ts';
 import { instanceLife } from './instance-life.ts';
 import { instanceQuotas } from './instance-quotas.ts';
 import { nodeSteps } from './node-steps.ts';
+import { quotaRooms } from './quota-rooms.ts';
 import { removalJobs } from './removal-jobs.ts';
 
 /** The last steps of the schema `chancery`; a new one goes to the end. */
@@ -11,5 +12,6 @@ export const laterPostgresMigrations: readonly Migration[] = [
   nodeSteps,
   instanceLife,
   instanceQuotas,
+  quotaRooms,
   backupJobs,
 ];

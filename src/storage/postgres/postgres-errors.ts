@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { AppError, busy } from '../../base/errors.ts';
+import { AppError, busy, QuotaExceeded } from '../../base/errors.ts';
 import {
   Collision,
   EngineFailure,
@@ -23,6 +23,7 @@ export function toPostgresError(error: unknown): Error {
   const state = error.code ?? '';
   if (state === UNIQUE_VIOLATION) return toUniqueViolation(error);
   if (state === DISK_FULL) return storageFull(error);
+  if (state === QUOTA_OF_RECORDS) return new QuotaExceeded('records', { cause: error });
   if (damagedStates.has(state))
     return new AppError('unavailable', unavailableText, { cause: error, retryAfter: unavailableSeconds });
   if (state === QUERY_CANCELED) return new QueryTimeout(error);
@@ -103,6 +104,8 @@ export function toCommitError(error: unknown): unknown {
 }
 
 const UNIQUE_VIOLATION = '23505';
+/** Raised by our function count_records (migrations/quota-rooms.ts). */
+const QUOTA_OF_RECORDS = 'CQ001';
 const INTEGRITY_CLASS = '23';
 const SERIALIZATION_FAILURE = '40001';
 const DEADLOCK_DETECTED = '40P01';

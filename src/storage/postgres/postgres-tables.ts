@@ -14,6 +14,18 @@ export function postgresTables(bareName: Names['bareName']): TableDialect {
     addedKeys: (collectionId) =>
       sql`ADD CONSTRAINT ${bareName(`$position_${collectionId}`)} PRIMARY KEY ("$position"), ADD CONSTRAINT ${bareName(`$id_${collectionId}`)} UNIQUE (id)`,
     rebuilding: undefined,
+    rowCounting: {
+      make: (table) => [
+        sql`CREATE TRIGGER "$quota_add" AFTER INSERT ON ${table} REFERENCING NEW TABLE AS changed
+          FOR EACH STATEMENT EXECUTE FUNCTION chancery.count_records()`,
+        sql`CREATE TRIGGER "$quota_delete" AFTER DELETE ON ${table} REFERENCING OLD TABLE AS changed
+          FOR EACH STATEMENT EXECUTE FUNCTION chancery.count_records()`,
+      ],
+      drop: (table) => [
+        sql`DROP TRIGGER IF EXISTS "$quota_add" ON ${table}`,
+        sql`DROP TRIGGER IF EXISTS "$quota_delete" ON ${table}`,
+      ],
+    },
     indexKeys: (keys, isUnique) => (isUnique ? uniqueKeys(keys) : plainKeys(keys)),
     indexedPart: (text) => ({ sql: prefixOf(text), length: prefixLength }),
   };

@@ -103,6 +103,19 @@ export const sqliteNames: Names = {
       // The last position of each table (https://www.sqlite.org/autoinc.html).
       movePositions: (from, to) => sql`UPDATE sqlite_sequence SET name = ${to} WHERE name = ${from}`,
     },
+    rowCounting: {
+      make: (table, id) => [
+        sql`CREATE TRIGGER ${addsTrigger(id)} AFTER INSERT ON ${table} BEGIN
+          UPDATE "$quota" SET room = room - 1 WHERE name = 'records';
+          SELECT RAISE(ABORT, 'quota of records') FROM "$quota" WHERE name = 'records' AND room < 0;
+        END`,
+        sql`CREATE TRIGGER ${deletesTrigger(id)} AFTER DELETE ON ${table} BEGIN
+          UPDATE "$quota" SET room = room + 1 WHERE name = 'records';
+        END`,
+      ],
+      drop: (_table, id) =>
+        [addsTrigger(id), deletesTrigger(id)].map((name) => sql`DROP TRIGGER IF EXISTS ${name}`),
+    },
     indexKeys: (keys) => keys.map((key) => sql`${key.sql}${key.order}`),
     indexedPart: () => undefined,
   },
@@ -111,6 +124,14 @@ export const sqliteNames: Names = {
   readPlan,
   locks: { forUpdate: none, forDelete: none, forReference: none, skipLocked: none },
 };
+
+function addsTrigger(collectionId: string): Sql {
+  return identifier(`$quota_add_${collectionId}`);
+}
+
+function deletesTrigger(collectionId: string): Sql {
+  return identifier(`$quota_delete_${collectionId}`);
+}
 
 function isAny(values: readonly (string | number)[]): Sql {
   return sql` IN (SELECT value FROM json_each(${JSON.stringify(values)}))`;
