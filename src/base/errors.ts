@@ -76,15 +76,18 @@ export function conflicting(): AppError {
   return new AppError('conflict', 'The request conflicts with another change.');
 }
 
-/** A change would exceed what the operator lets the instance use. The status is 400, or 507 where it is about `bytes`. */
+interface QuotaOptions extends Pick<AppErrorOptions, 'cause' | 'retryAfter'> {
+  readonly code?: Extract<ErrorCode, 'bad_request' | 'quota_full' | 'too_many_requests'>;
+}
+
+/** The request would exceed what the operator lets the instance use. */
 export class QuotaExceeded extends AppError {
-  constructor(
-    name: string,
-    { isOfBytes = false, cause }: { readonly isOfBytes?: boolean; readonly cause?: unknown } = {},
-  ) {
+  constructor(name: string, { code = 'bad_request', ...options }: QuotaOptions = {}) {
     const message = `The instance has reached its quota ${name}.`;
-    const details = { quota: { code: 'quota_exceeded', message, params: { name } } };
-    super(isOfBytes ? 'quota_full' : 'bad_request', message, { details, cause });
+    super(code, message, {
+      ...options,
+      details: { quota: { code: 'quota_exceeded', message, params: { name } } },
+    });
     this.name = 'QuotaExceeded';
   }
 }

@@ -3,8 +3,8 @@ import { FairLine, type LineLimits, type Share } from './fair-line.ts';
 
 export interface QueueLimits extends LineLimits {
   readonly runningMax: number;
-  /** As many as may run when it is left out. */
-  readonly runningOfInstanceMax?: number;
+  /** As many as may run when it is left out; of each instance where it is a function. */
+  readonly runningOfInstanceMax?: number | ((instance: string) => number);
   /** For as long as it takes when it is left out. */
   readonly waitMsMax?: number;
 }
@@ -78,7 +78,9 @@ export class FairQueue {
 
   #isReady(instance: string): boolean {
     const { runningMax, runningOfInstanceMax = runningMax } = this.#limits;
-    return this.#runningCount < runningMax && (this.#running.get(instance) ?? 0) < runningOfInstanceMax;
+    const ofInstanceMax =
+      typeof runningOfInstanceMax === 'number' ? runningOfInstanceMax : runningOfInstanceMax(instance);
+    return this.#runningCount < runningMax && (this.#running.get(instance) ?? 0) < ofInstanceMax;
   }
 
   #run<Result>(instance: string, work: () => Promise<Result>): Promise<Result> {

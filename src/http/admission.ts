@@ -1,11 +1,15 @@
-import { AppError, tooManyRequests } from '../base/errors.ts';
+import { systemClock } from '../base/clock.ts';
+import { AppError, QuotaExceeded, tooManyRequests } from '../base/errors.ts';
 import type { Cidr } from '../base/ip-address.ts';
 import { superusersName } from '../collections/collection.ts';
 import type { InstanceEntry } from '../instances/instance-directory.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { OpenInstances } from '../instances/open-instances.ts';
 import { MailRequestGuard } from '../limits/mail-request-guard.ts';
-import { type Quota, RateLimiter, rateLimitHeaders } from '../limits/rate-limiter.ts';
+import { clientKey, type Quota, RateLimiter, rateLimitHeaders } from '../limits/rate-limiter.ts';
+import { DataRoom } from '../limits/data-room.ts';
+import { InstanceRates } from '../limits/instance-rates.ts';
+import { RequestTurns } from '../limits/request-turns.ts';
 import { SignInGuard } from '../limits/sign-in-guard.ts';
 import { type Caller, guest } from '../access/caller.ts';
 import { isInRanges, type Settings } from '../settings/settings.ts';
@@ -43,6 +47,9 @@ export class Admission {
   readonly #limiter = new RateLimiter();
   readonly #signIns = new SignInGuard();
   readonly #mails = new MailRequestGuard();
+  readonly #rates = new InstanceRates();
+  readonly #dataRoom = new DataRoom(systemClock);
+  readonly #turns = new RequestTurns(systemClock);
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -63,6 +70,42 @@ export class Admission {
   /** As {@link addressOf}, but under these settings instead of those in force. */
   addressUnder({ trustedProxy: settings }: Settings, request: ClientTraces): Uint8Array {
     return clientAddress(request, { proxies: this.#options.trustedProxies, settings });
+  }
+
+  /** Counts a request against the quotas of its instance. Throws too_many_requests. A promise only where there are such quotas. */
+  admitInstance(instance: Instance, request: InstanceRequest): Promise<void> | undefined {
+    const { requestsPerSecond, writesPerSecond } = request.entry.quotas;
+    if (requestsPerSecond === undefined && writesPerSecond === undefined) return undefined;
+    return this.#admitRates(instance, request);
+  }
+
+  async #admitRates(instance: Instance, request: InstanceRequest): Promise<void> {
+    const isWrite = request.method !== 'GET' && request.method !== 'HEAD';
+    for (const name of ['requestsPerSecond', 'writesPerSecond'] as const) {
+      const max = request.entry.quotas[name];
+      if (max === undefined || (name === 'writesPerSecond' && !isWrite)) continue;
+      const quota = await this.#rates.count(instance, name, max);
+      request.report.rateLimitHeaders = rateLimitHeaders(quota);
+      if (quota.isExceeded)
+        throw new QuotaExceeded(name, { code: 'too_many_requests', retryAfter: quota.resetSeconds });
+    }
+  }
+
+  /** Throws QuotaExceeded where a write finds no room in the data of its instance, as far as that is known before it. */
+  async requireDataRoom(instance: Instance, request: InstanceRequest): Promise<void> {
+    const { entry, method, bodyBytes } = request;
+    const { dataBytes } = entry.quotas;
+    if (dataBytes !== undefined && method !== 'DELETE')
+      await this.#dataRoom.admit(instance, dataBytes, bodyBytes);
+  }
+
+  /** Runs the operation of a request when it is the turn of its instance. Throws unavailable. */
+  inTurn<Result>(instance: Instance, request: InstanceRequest, work: () => Promise<Result>): Promise<Result> {
+    const { concurrentRequests } = request.entry.quotas;
+    if (this.#turns.isFree(instance.id, concurrentRequests)) return work();
+    const { signal } = request;
+    const share = { instance: instance.id, address: clientKey(this.addressOf(instance, request)), signal };
+    return this.#turns.run(share, concurrentRequests, work);
   }
 
   /** Throws forbidden, too_many_requests. Returns a promise only where the count is shared with other nodes. */

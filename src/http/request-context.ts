@@ -14,6 +14,7 @@ import { type ListQuery, parseListQuery, type QueryReader } from '../query/list-
 import { parseFields } from '../query/projection.ts';
 import { Pauses } from '../base/pieces.ts';
 import type { TurnMeter } from '../base/turn-meter.ts';
+import { requireRoom } from '../limits/data-room.ts';
 import { clientKey } from '../limits/rate-limiter.ts';
 import { projectTexts } from '../query/project-texts.ts';
 import { listTexts, type ListPage } from '../query/run-list.ts';
@@ -180,12 +181,25 @@ export class RequestContext<Params = object> extends ServiceContext<Services> {
    * Runs a write, whose answer is sent once it is synced. A write that was answered before under the same Idempotency-Key is not run
    * again. Files of the request are in their places before it runs.
    */
-  async write(work: WriteWork, options: WriteOptions = {}): Promise<Answer> {
+  async write(unlimited: WriteWork, options: WriteOptions = {}): Promise<Answer> {
+    const isLimited = this.request.entry.quotas.dataBytes !== undefined;
+    if (isLimited) await this.services.admission.requireDataRoom(this.instance, this.request);
+    const work = isLimited ? this.#withinRoom(unlimited) : unlimited;
     const uploads = this.#uploads;
     if (uploads?.hasPlaces === true) return this.#writeWithFiles(work, uploads, options);
     const key = this.request.headers['idempotency-key'];
     if (key === undefined) return this.instance.database.write(work, options);
     return (await this.#writeOnce(work, this.#idempotent(key), options)).answer;
+  }
+
+  /** Returns the work, which is refused where the data is too large after it. Deletes are what makes room. */
+  #withinRoom(work: WriteWork): WriteWork {
+    return async (tx) => {
+      const answer = await work(tx);
+      const { dataBytes } = this.request.entry.quotas;
+      if (dataBytes !== undefined && this.request.method !== 'DELETE') await requireRoom(tx, dataBytes);
+      return answer;
+    };
   }
 
   /** As {@link write}, for a work that inserts rows and changes none: it may share a transaction with others. */

@@ -1,5 +1,5 @@
 import type { Caller } from '../access/caller.ts';
-import { AppError } from '../base/errors.ts';
+import { AppError, QuotaExceeded } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 
 export interface ConnectionLimits {
@@ -28,6 +28,7 @@ export class ConnectionCounts {
   readonly #limits: ConnectionLimits;
   readonly #log: (message: string) => void;
   readonly #nowMs: () => number;
+  readonly #quota: () => number | undefined;
   readonly #counts = new Map<string, number>();
   readonly #addresses = new Map<string, number>();
   #total = 0;
@@ -39,16 +40,26 @@ export class ConnectionCounts {
       logger,
       instance,
       nowMs,
-    }: { readonly logger: Logger; readonly instance: string; readonly nowMs: () => number },
+      quota = () => undefined,
+    }: {
+      readonly logger: Logger;
+      readonly instance: string;
+      readonly nowMs: () => number;
+      /** What the operator lets the instance have. */
+      readonly quota?: () => number | undefined;
+    },
   ) {
     this.#limits = limits;
     this.#log = (message) => logger.warn(message, { instance });
     this.#nowMs = nowMs;
+    this.#quota = quota;
   }
 
   /** Throws too_many_requests where another connection from the address is one too many. */
   requireQuota(address: string): void {
     const { connectionsMax, connectionsPerAddressMax } = this.#limits;
+    if (this.#total >= (this.#quota() ?? Number.POSITIVE_INFINITY))
+      throw new QuotaExceeded('realtimeConnections', { code: 'too_many_requests', retryAfter: 5 });
     if (this.#total >= connectionsMax) this.#refuse('the instance');
     if (this.#of(address) >= connectionsPerAddressMax) this.#refuse('one address');
   }

@@ -181,7 +181,12 @@ export class Realtime {
       });
     const channel = new Channel({ instance: loan.instance, safeEnd, onError });
     const nowMs = (): number => this.#options.clock.monotonic();
-    const counts = new ConnectionCounts(this.#options, { logger, instance: instanceId, nowMs });
+    const counts = new ConnectionCounts(this.#options, {
+      logger,
+      instance: instanceId,
+      nowMs,
+      quota: () => loan.instance.quotas().realtimeConnections,
+    });
     return { loan, channel, clients: new Map(), counts, textLength: 0, isOver: false };
   }
 

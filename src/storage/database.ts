@@ -84,6 +84,8 @@ export interface Names {
   column(name: string): Sql;
   /** Selects the names of all indexes on tables of collections, as the engine has them. */
   readonly indexNames: Sql;
+  /** Selects the bytes that the data of the instance takes. */
+  readonly dataBytes: Sql;
   readonly instance: InstanceScope;
   /** The position of the row that this transaction inserted last. Not for works that share a transaction: it may be another's row. */
   readonly lastPosition: Sql;

@@ -2,9 +2,17 @@
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import type { Quotas } from '../../src/instances/quotas.ts';
+import { readDataBytes } from '../../src/limits/data-room.ts';
 import { readRecordQuota } from '../../src/collections/table-quotas.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService, type TestAnswer, type TestService } from '../support/service.ts';
+import { EventStream } from '../support/event-stream.ts';
+import { MovableClock } from '../support/movable-clock.ts';
+import {
+  startService,
+  type TestAnswer,
+  type TestService,
+  type TestServiceOptions,
+} from '../support/service.ts';
 
 const open = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
 const fields = [{ name: 'title', type: 'text' }];
@@ -18,8 +26,8 @@ interface Stage {
   readonly counted: () => Promise<number | undefined>;
 }
 
-async function setUp(t: TestContext): Promise<Stage> {
-  const service = await startService(t);
+async function setUp(t: TestContext, options: TestServiceOptions = {}): Promise<Stage> {
+  const service = await startService(t, options);
   const ask: Stage['ask'] = (what, body) => {
     const [method = '', path = ''] = what.split(' ');
     return service.request(path, { method, token: true, body });
@@ -204,4 +212,75 @@ test('the quota of endpoints is of all of them', async (t) => {
   );
   assert.equal((await ask(`DELETE /api/webhooks/endpoints/${first.json.id}`)).status, 204);
   assert.equal((await ask('POST /api/webhooks/endpoints', { url })).status, 201);
+});
+
+test('requests and writes a second are counted for all clients together, and the headers show the quota', async (t) => {
+  const clock = new MovableClock();
+  const stage = await setUp(t, { parts: { clock } });
+  const { ask, service } = stage;
+  await stage.limit({ records: 100, requestsPerSecond: 3, writesPerSecond: 1 });
+  const answers: TestAnswer[] = [];
+  for (let index = 0; index < 11; index += 1) answers.push(await ask('POST /api/records/posts', {}));
+  const [first, last] = [answers[0]!, answers[10]!];
+  assert.equal(first.headers.get('ratelimit-policy'), '"writesPerSecond";q=10;w=10');
+  assert.equal(first.headers.get('ratelimit'), '"writesPerSecond";r=9;t=10');
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [...Array.from({ length: 10 }, () => 201), 429],
+  );
+  assert.equal(last.headers.get('retry-after'), '10');
+  assert.deepEqual(last.json.data.quota.params, { name: 'writesPerSecond' });
+  const reads: TestAnswer[] = [];
+  for (let index = 0; index < 20; index += 1) reads.push(await service.request('/api/records/posts'));
+  assert.deepEqual(
+    reads.map(({ status }) => status),
+    [...Array.from({ length: 19 }, () => 200), 429],
+  );
+  assert.deepEqual(reads.at(-1)?.json.data.quota.params, { name: 'requestsPerSecond' });
+  clock.move(10_000);
+  assert.equal((await ask('POST /api/records/posts', {})).status, 201);
+});
+
+test('the quota of realtime connections refuses one more, and a place is free again when one is closed', async (t) => {
+  const stage = await setUp(t);
+  const { service } = stage;
+  await stage.limit({ records: 100, realtimeConnections: 2 });
+  const streams = [await EventStream.open(t, service.url), await EventStream.open(t, service.url)];
+  const refused = await service.request('/api/realtime');
+  assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '5']);
+  assert.deepEqual(refused.json.data.quota.params, { name: 'realtimeConnections' });
+  streams[0]?.close();
+  await eventually('a free place', async () => {
+    const { status } = await service.request('/api/realtime', { method: 'HEAD' });
+    return status !== 429;
+  });
+});
+
+test('the quota of bytes refuses what adds to the data with 507, and deletes go on', async (t) => {
+  const stage = await setUp(t);
+  const { ask, service } = stage;
+  const [first] = await create(stage, 1);
+  const bytes = await service.withInstance('default', ({ database }) => readDataBytes(database));
+  await stage.limit({ records: 100_000, dataBytes: bytes + 400_000 });
+  const title = 'x'.repeat(4_000);
+  const requests = Array.from({ length: 50 }, () => ({
+    method: 'POST',
+    url: '/api/records/posts',
+    body: { title },
+  }));
+  let refused: TestAnswer | undefined;
+  for (let count = 0; count < 20 && refused === undefined; count += 1) {
+    const batch = await ask('POST /api/batch', { requests });
+    if (batch.status !== 200) refused = batch;
+  }
+  assert.equal(refused?.status, 507);
+  assert.deepEqual(refused?.json.data.quota.params, { name: 'dataBytes' });
+  assert.equal((await ask(`DELETE /api/records/posts/${first?.json.id}`)).status, 204);
+  assert.equal((await ask('GET /api/health')).status, 200);
+  assert.equal(
+    service.log.some(({ level }) => level === 'error'),
+    false,
+  );
+  await stage.limit({ records: 100_000 });
+  assert.equal((await ask('POST /api/batch', { requests })).status, 200);
 });

@@ -100,10 +100,13 @@ class Exchange {
     const instance = this.#instance;
     const { meter } = this.#services;
     meter?.note(instance.id, route.id);
+    const { admission, isForOperator } = this.#services;
+    const counted = isForOperator === true ? undefined : admission.admitInstance(instance, request);
+    if (counted !== undefined) await counted;
     this.#caller = await this.#findCaller(route);
     const caller = this.#caller;
     request.report.caller = caller;
-    const admitted = this.#services.admission.admit(route, { instance, caller, request });
+    const admitted = admission.admit(route, { instance, caller, request });
     if (admitted !== undefined) await admitted;
     requireScope(caller, route);
     if (reachedEndpoints(caller) !== null)
@@ -113,7 +116,9 @@ class Exchange {
     checkFields(request.query);
     if (route.isForSuperusers === true) requireSuperuser(caller);
     if (route.isCurrent === true) await instance.refresh();
-    const answer = await this.#handleOnFullDisk(route, this.#contextWith(body));
+    const answer = await admission.inTurn(instance, request, () =>
+      this.#handleOnFullDisk(route, this.#contextWith(body)),
+    );
     meter?.note(instance.id);
     const sized = await this.#withMemory(answer);
     logRequest(request, { instance, caller, addressOf: this.#addressOf, status: answer.status });

@@ -30,6 +30,7 @@ export function postgresNames(schema: string, instanceId: string): Names {
     bareName: (name) => bareNames.findOrAdd(name, toBareName),
     column: (name) => columns.findOrAdd(name, toColumn),
     indexNames: sql`SELECT indexname FROM pg_indexes WHERE schemaname = ${schema}`,
+    dataBytes: sql`SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class WHERE relkind = 'r' AND relnamespace = ${schema}::regnamespace`,
     instance: {
       condition: sql`instance_id = ${instanceId}`,
       conditionOf: (alias) => sql`${identifier(alias)}.instance_id = ${instanceId}`,

@@ -71,6 +71,7 @@ export const sqliteNames: Names = {
   bareName: identifier,
   indexNames: sql`SELECT name FROM sqlite_schema WHERE type = 'index'`,
   column: identifier,
+  dataBytes: sql`SELECT (page_count - freelist_count) * page_size FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()`,
   instance: { condition: everything, conditionOf: () => everything, column: none, value: none },
   lastPosition,
   insertWithDependents: sqliteInsertWith,
