@@ -1,20 +1,28 @@
 import { type KeyScope, keyScopes, type Superuser } from '../access/caller.ts';
-import { AppError, type FieldError, type FieldErrors, notFound } from '../base/errors.ts';
-import { newId } from '../base/ids.ts';
+import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
 import { type JsonObject, ownMember } from '../base/json.ts';
-import { fromTimestamp, type Timestamp, toTimestamp } from '../base/timestamp.ts';
+import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import type { CollectionFinder } from '../collections/collection-store.ts';
-import { readDate } from '../base/read-date.ts';
-import { fieldError, invalidValue, unknownMembers } from '../fields/field-error.ts';
+import { invalidValue, unknownMembers } from '../fields/field-error.ts';
 import type { DecodedValue } from '../fields/field-type.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Actor } from '../logs/audit-entry.ts';
 import type { ListQuery } from '../query/list-query.ts';
-import { column, columnResolver, type ListedTable, tableSource } from '../query/list-source.ts';
-import { type ListResult, runList } from '../query/run-list.ts';
-import { digest, newSecretText } from '../secrets/digest.ts';
+import type { ListResult } from '../query/run-list.ts';
 import { lookupByKey, sql } from '../sql/sql.ts';
-import type { Transaction, Tuple } from '../storage/database.ts';
+import {
+  decodeKeyExpires,
+  decodeKeyName,
+  decodeKeyScopes,
+  deleteKey,
+  insertKey,
+  keyColumns,
+  keyLimits,
+  type KeyRow,
+  listKeyRows,
+  newKey,
+  toKeyRow,
+} from './key-rows.ts';
 
 /**
  * The credentials of a program, in place of a sign-in. The key itself is `ck_`, the id and 43 random characters; only its digest is stored,
@@ -36,33 +44,27 @@ interface ApiKey {
 }
 
 export const apiKeyLimits = {
-  /** Keys of one instance. */
-  keysMax: 1_000,
-  nameLengthMax: 255,
+  ...keyLimits,
   collectionsMax: 200,
   endpointsMax: 100,
 } as const;
 
-/** The columns of `$api_key` in the order that {@link toApiKey} expects. */
-export const apiKeyColumns = sql`id, name, scopes, collections, endpoints, expires, created, last_used`;
-
-export function toApiKey(row: Tuple): ApiKey {
-  const [id, name, scopes, collections, endpoints, expires, created, lastUsed] = row;
+export function toApiKey({ scopes, collections, endpoints, ...row }: KeyRow): ApiKey {
   // Written by createApiKey, which checked it.
-  const storedScopes = JSON.parse(String(scopes)) as readonly string[];
+  const storedScopes = JSON.parse(scopes) as readonly string[];
   // As above.
-  const bound = JSON.parse(String(endpoints)) as readonly string[] | null;
+  const bound = JSON.parse(endpoints) as readonly string[] | null;
   return {
-    id: String(id),
-    name: String(name),
+    id: row.id,
+    name: row.name,
     // Scopes that a newer version has added grant nothing here.
     scopes: keyScopes.filter((scope) => storedScopes.includes(storedScope(scope, bound))),
     // As above.
-    collections: JSON.parse(String(collections)) as readonly string[] | null,
+    collections: JSON.parse(collections) as readonly string[] | null,
     endpoints: bound,
-    expires: String(expires),
-    created: String(created),
-    lastUsed: String(lastUsed),
+    expires: row.expires,
+    created: row.created,
+    lastUsed: row.lastUsed,
   };
 }
 
@@ -87,30 +89,23 @@ export async function createApiKey(instance: Instance, body: JsonObject, actor: 
   const now = instance.clock.now();
   const endpoints = await instance.endpoints.stored(instance.database);
   const settings = decodeApiKey(body, { collections: instance.collections, endpoints, now });
-  const apiKey = { id: newId(), ...settings, created: toTimestamp(now), lastUsed: '' };
-  const key = `ck_${apiKey.id}${newSecretText()}`;
+  const { id, key } = newKey('ck_');
+  const apiKey = { id, ...settings, created: toTimestamp(now), lastUsed: '' };
   await instance.database.write(async (tx) => {
-    const table = tx.names.table('$api_key');
-    const row = await tx.get(sql`SELECT count(*) AS keys FROM ${table} WHERE ${tx.names.instance.condition}`);
-    if (Number(row?.['keys']) >= apiKeyLimits.keysMax) {
-      const message = `Failed to create API key. There can be at most ${apiKeyLimits.keysMax} keys.`;
-      throw new AppError('bad_request', message);
-    }
-    await insert(tx, apiKey, digest(key));
+    await insertKey(tx, toRow(apiKey), key);
     const entry = { action: 'key.create', target: apiKey.id, details: { ...settings } } as const;
     await instance.audit.append(tx, actor, entry);
   });
   return { apiKey, key };
 }
 
-async function insert(tx: Transaction, apiKey: ApiKey, digested: string): Promise<void> {
-  const { id, name, collections, endpoints, expires, created, lastUsed } = apiKey;
-  const scopes = apiKey.scopes.map((scope) => storedScope(scope, endpoints));
-  await tx.run(sql`
-    INSERT INTO ${tx.names.table('$api_key')}
-      (${tx.names.instance.column}id, name, digest, scopes, collections, endpoints, expires, created, last_used)
-    VALUES (${tx.names.instance.value}${id}, ${name}, ${digested}, ${JSON.stringify(scopes)},
-      ${JSON.stringify(collections)}, ${JSON.stringify(endpoints)}, ${expires}, ${created}, ${lastUsed})`);
+function toRow({ scopes, collections, endpoints, ...rest }: ApiKey): KeyRow {
+  return {
+    ...rest,
+    scopes: JSON.stringify(scopes.map((scope) => storedScope(scope, endpoints))),
+    collections: JSON.stringify(collections),
+    endpoints: JSON.stringify(endpoints),
+  };
 }
 
 /** The members of a key that its owner sets. */
@@ -150,11 +145,11 @@ function decodeApiKey(body: JsonObject, context: DecodeApiKeyContext): ApiKeySet
     return fallback;
   }
   const settings = {
-    name: member('name', decodeName, ''),
-    scopes: member('scopes', decodeScopes, []),
+    name: member('name', decodeKeyName, ''),
+    scopes: member('scopes', (value) => decodeKeyScopes(value, keyScopes), []),
     collections: member('collections', (value) => decodeCollections(value, context), null),
     endpoints: member('endpoints', (value) => decodeEndpoints(value, context), null),
-    expires: member('expires', (value) => decodeExpires(value, context), ''),
+    expires: member('expires', (value) => decodeKeyExpires(value, context.now), ''),
   };
   // A key that may change definitions or add endpoints can read everything: a list of collections would only seem to bind it.
   const isUnbound = settings.scopes.some((scope) => !scope.startsWith('records:'));
@@ -171,21 +166,6 @@ function decodeApiKey(body: JsonObject, context: DecodeApiKeyContext): ApiKeySet
   if (Object.keys(errors).length > 0)
     throw new AppError('bad_request', 'Failed to create API key.', { details: errors });
   return settings;
-}
-
-function decodeName(value: unknown): DecodedValue<string> {
-  if (value === null || value === '') return { error: fieldError('validation_required') };
-  if (typeof value === 'string' && value.length <= apiKeyLimits.nameLengthMax) return { value };
-  return { error: invalidValue(`Must be text of at most ${apiKeyLimits.nameLengthMax} characters.`) };
-}
-
-function decodeScopes(value: unknown): DecodedValue<readonly KeyScope[]> {
-  if (value === null) return { error: fieldError('validation_required') };
-  const names: readonly unknown[] = Array.isArray(value) ? value : [];
-  const scopes = keyScopes.filter((scope) => names.includes(scope));
-  if (scopes.length > 0 && names.every((item) => scopes.some((scope) => scope === item)))
-    return { value: scopes };
-  return { error: invalidValue(`Must be one or more of ${keyScopes.join(', ')}.`) };
 }
 
 /** Decodes names or ids to ids. Null means every collection; an empty list is refused, as it must not mean the same. */
@@ -230,23 +210,10 @@ function decodeEndpoints(
   return { value: [...ids] };
 }
 
-function decodeExpires(value: unknown, { now }: DecodeApiKeyContext): DecodedValue<Timestamp> {
-  if (value === null || value === '') return { value: '' };
-  const expires = typeof value === 'string' ? readDate(value) : undefined;
-  if (expires === undefined || expires === '') return { error: invalidValue('Must be a date.') };
-  return fromTimestamp(expires) > now
-    ? { value: expires }
-    : { error: invalidValue('Must be in the future.') };
-}
-
 /** Revokes an API key and audits that: once this resolves, every node refuses the key. Throws not_found. */
 export async function deleteApiKey(instance: Instance, id: string, actor: Actor): Promise<void> {
   await instance.database.write(async (tx) => {
-    const { names } = tx;
-    const deleted = await tx.run(
-      sql`DELETE FROM ${names.table('$api_key')} WHERE ${names.instance.condition} AND id = ${id}`,
-    );
-    if (deleted === 0) throw notFound();
+    await deleteKey(tx, id);
     await instance.audit.append(tx, actor, { action: 'key.delete', target: id });
   });
 }
@@ -259,26 +226,15 @@ export async function getOwnApiKey({ database }: Instance, { id, key }: Superuse
       ? []
       : await database.tuples(
           lookupByKey(
-            sql`SELECT ${apiKeyColumns} FROM ${names.table('$api_key')} WHERE ${names.instance.condition} AND id = ${id}`,
+            sql`SELECT ${keyColumns} FROM ${names.table('$api_key')} WHERE ${names.instance.condition} AND id = ${id}`,
           ),
         );
   if (row === undefined) throw new AppError('forbidden', 'The request was made without an API key.');
-  return toApiKey(row);
+  return toApiKey(toKeyRow(row));
 }
-
-const resolve = columnResolver({
-  id: column('text', sql`id`),
-  name: column('text', sql`name`),
-  expires: column('date', sql`expires`),
-  created: column('date', sql`created`),
-  lastUsed: column('date', sql`last_used`),
-});
-
-const keys: ListedTable = { name: '$api_key', columns: apiKeyColumns, resolve };
 
 /** Returns a page of keys, without the secret part, by default in the order in which they were made. */
 export async function listApiKeys(instance: Instance, query: ListQuery): Promise<ListResult<ApiKey>> {
-  const { database } = instance;
-  const page = await runList(database, query, tableSource(database, keys, instance.clock.now()));
+  const page = await listKeyRows(instance, query);
   return { ...page, items: page.items.map(toApiKey) };
 }

@@ -1,5 +1,5 @@
 /*
- * Authenticates callers. This file does it for a request, by an API key (api-keys.ts, caller-of-key.ts) or by the token of an account
+ * Authenticates callers. This file does it for a request, by an API key (api-keys.ts, key-rows.ts) or by the token of an account
  * (tokens.ts), which ends when its record gets another token key. The rest of the folder issues tokens:
  *
  * - sign-in.ts and one-time-password.ts find the account; finish-sign-in.ts is the rest of both: the collection's rule,
@@ -20,7 +20,9 @@ import { AppError } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { callerOf } from '../instances/token-secrets.ts';
-import { callerOfKey, isApiKey } from './caller-of-key.ts';
+import { existingEndpoints } from '../endpoints/endpoint-reach.ts';
+import { toApiKey } from './api-keys.ts';
+import { findKey } from './key-rows.ts';
 import { verifyRecordToken } from './tokens.ts';
 
 /**
@@ -49,4 +51,25 @@ export function tokenRequired(): AppError {
 /** The error of a caller that is not an account of this collection. */
 export function accountRequired({ name }: Collection): AppError {
   return new AppError('forbidden', `The request requires auth record from ${name} collection.`);
+}
+
+/**
+ * True for an API key, of an instance (`ck_`) or of the operator (`co_`); a token never begins like one, as it is JSON in base64, whose first
+ * letters are `ey`.
+ */
+function isApiKey(text: string): boolean {
+  return text.startsWith('ck_') || text.startsWith('co_');
+}
+
+/**
+ * Returns the caller that a key stands for. Throws unauthorized for a key that is wrong, expired or revoked, and for one of the operator: a
+ * program must get an error, not go on as a guest.
+ */
+async function callerOfKey(instance: Instance, text: string): Promise<Caller> {
+  const row = await findKey(instance, 'ck_', text);
+  if (row === undefined)
+    throw new AppError('unauthorized', 'The API key is not valid, has expired or was revoked.');
+  const { id, scopes, collections, endpoints: bound } = toApiKey(row);
+  const endpoints = bound && (await existingEndpoints(instance.database, bound));
+  return { kind: 'superuser', id, key: { scopes, collections, endpoints } };
 }

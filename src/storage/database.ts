@@ -274,6 +274,7 @@ export type InternalTable =
   | '$due'
   | '$command'
   | '$upgrade'
+  | '$operator_event'
   | '$setting'
   | '$transfer'
   | '$backup_schedule';

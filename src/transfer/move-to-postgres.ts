@@ -13,7 +13,7 @@ import { UniqueViolation } from '../storage/engine-errors.ts';
 import { countWaiting } from '../deliveries/log/count-waiting.ts';
 import { copyTable, type TableCopy } from './copy-table.ts';
 import { clearMoveMark, markMove } from './move-mark.ts';
-import { type Place, placesOf } from './placed-tables.ts';
+import { operatorPlaces, type Place, placesOf } from './placed-tables.ts';
 
 /**
  * The map of this folder: copies everything of a data directory into an empty PostgreSQL database, row by row, with the
@@ -131,9 +131,10 @@ interface Copy {
 async function copyInternal(place: Place, { source, target, report }: Copy): Promise<void> {
   const { names } = target;
   for (const [table, its] of placesOf()) {
-    if (its !== place) continue;
+    const isOfOperator = place === 'control' && operatorPlaces.includes(table);
+    if (its !== place && !isOfOperator) continue;
     const into = names.table(table);
-    const copy = { source, table, target, into, isScoped: place !== 'control' };
+    const copy = { source, table, target, into, isScoped: place !== 'control' || isOfOperator };
     await explainFailure(table, () => copyWhole({ ...copy, onRows: reportOf(report, table) }));
   }
 }

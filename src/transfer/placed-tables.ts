@@ -15,6 +15,7 @@ const places: Readonly<Record<MovedTable, Place>> = {
   $setting: 'control',
   $transfer: 'control',
   $backup_schedule: 'control',
+  $operator_event: 'control',
   $collection: 'instance',
   $secret: 'instance',
   $event: 'instance',
@@ -43,3 +44,6 @@ export function placesOf(): readonly [MovedTable, Place][] {
   // Object.entries widens the names to strings; they are those of `places`.
   return Object.entries(places) as [MovedTable, Place][];
 }
+
+/** The tables of instances that the operator has rows in as well. */
+export const operatorPlaces: readonly MovedTable[] = ['$idempotency', '$api_key', '$audit'];

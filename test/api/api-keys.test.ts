@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import PocketBase from 'pocketbase';
-import { noteKeyUse } from '../../src/auth/caller-of-key.ts';
+import { noteKeyUse } from '../../src/auth/key-rows.ts';
 import { sql } from '../../src/sql/sql.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { eventually } from '../support/eventually.ts';

@@ -343,16 +343,16 @@ export const accessMutants: readonly Mutant[] = [
   },
   {
     name: 'an API key ends',
-    file: 'src/auth/caller-of-key.ts',
-    from: "if (expires !== '' && fromTimestamp(expires) <= clock.now()) throw refusal();",
-    to: 'void [expires, fromTimestamp, clock];',
+    file: 'src/auth/key-rows.ts',
+    from: "if (row.expires !== '' && fromTimestamp(row.expires) <= clock.now()) return undefined;",
+    to: 'void [row.expires, fromTimestamp, clock];',
     tests: ['test/api/api-keys.test.ts'],
   },
   {
     name: 'an API key is all of its text',
-    file: 'src/auth/caller-of-key.ts',
-    from: 'if (row === undefined || !isDigestOf(String(row.at(-1)), text)) throw refusal();',
-    to: 'if (row === undefined || isDigestOf === undefined) throw refusal();',
+    file: 'src/auth/key-rows.ts',
+    from: 'if (tuple === undefined || !isDigestOf(String(tuple.at(-1)), text)) return undefined;',
+    to: 'if (tuple === undefined || isDigestOf === undefined) return undefined;',
     tests: ['test/api/api-keys.test.ts'],
   },
   {

@@ -3,6 +3,7 @@ import type { Migration } from '../migrate.ts';
 import { backupJobs } from './backup-jobs.ts';
 import { instanceLife } from './instance-life.ts';
 import { instanceQuotas } from './instance-quotas.ts';
+import { operatorTables } from './operator-tables.ts';
 
 /** The schema of `control.db`: which instances there are, and what belongs to the whole service. */
 export const controlMigrations: readonly Migration[] = [
@@ -31,4 +32,5 @@ export const controlMigrations: readonly Migration[] = [
   instanceLife,
   instanceQuotas,
   backupJobs,
+  operatorTables,
 ];

@@ -1,4 +1,4 @@
-import { sql } from '../../sql/sql.ts';
+import { sql, type Sql } from '../../sql/sql.ts';
 import type { Migration } from '../migrate.ts';
 import { instanceDeliveryLog } from './instance-delivery-log.ts';
 import { quotaRooms } from './quota-rooms.ts';
@@ -251,6 +251,17 @@ const accountDecisions = [
   // What lies before was decided by the writes themselves.
   sql`INSERT INTO "$instance_setting" (name, value) SELECT 'decided', CAST(coalesce((SELECT max(position) FROM "$event"), 0) AS TEXT)
     WHERE EXISTS (SELECT 1 FROM "$endpoint" WHERE owner <> '' AND deleted = '')`,
+];
+
+/** The tables that hold keys, the audit log and answers under idempotency keys, as they are now: control.db has them too. */
+export const ownTables: readonly Sql[] = [
+  idempotency,
+  idempotencyExpires,
+  apiKey,
+  apiKeyEndpoints,
+  audit,
+  auditCreated,
+  auditTallied,
 ];
 
 /**

@@ -4,6 +4,7 @@ import { instanceLife } from './instance-life.ts';
 import { instanceQuotas } from './instance-quotas.ts';
 import { nodeSteps } from './node-steps.ts';
 import { quotaRooms } from './quota-rooms.ts';
+import { operatorTables } from './operator-tables.ts';
 import { removalJobs } from './removal-jobs.ts';
 
 /** The last steps of the schema `chancery`; a new one goes to the end. */
@@ -14,4 +15,5 @@ export const laterPostgresMigrations: readonly Migration[] = [
   instanceQuotas,
   quotaRooms,
   backupJobs,
+  operatorTables,
 ];
