@@ -5,7 +5,7 @@ import { sql, type Sql } from '../sql/sql.ts';
 import type { DataHome } from '../storage/data-home.ts';
 import type { Database } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
-import { type InstanceDirectory, type InstanceEntry, placeConflict } from './instance-directory.ts';
+import type { InstanceDirectory, InstanceEntry } from './instance-directory.ts';
 import {
   changeRow,
   deleteRow,
@@ -16,7 +16,7 @@ import {
   replaceRow,
   restoredSet,
 } from './instance-rows.ts';
-import { requireHost, requireSlug } from './require-slug.ts';
+import { invalidMember, placeConflict, requireHost, requireSlug } from './require-slug.ts';
 
 /** An instance that is made of something, and not empty. */
 export interface FilledInstance extends Omit<UnshownInstance, 'labels'> {
@@ -48,7 +48,7 @@ export async function createFilled(parts: FillingParts, instance: FilledInstance
   requireSlug(slug);
   requireHost(host);
   if (instance.replaced === undefined && directory.findBySlug(slug) !== undefined)
-    throw new AppError('bad_request', `The slug ${slug} belongs to another instance.`);
+    throw invalidMember('slug', `The slug ${slug} belongs to another instance.`);
   const reservation = await Reservation.make(parts, instance);
   try {
     await instance.discard();

@@ -5,8 +5,15 @@ import { Poller } from '../base/poller.ts';
 import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { DataHome } from '../storage/data-home.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
+import {
+  appendOperatorEvent,
+  changeEvents,
+  createdEvent,
+  eventOf,
+  type NewOperatorEvent,
+} from './operator-events.ts';
 import {
   changeRow,
   countServed,
@@ -24,8 +31,8 @@ import {
   type StoredInstance,
   unknownInstance,
 } from './instance-rows.ts';
+import { placeConflict, requireHost, requireLabels, requireSlug } from './require-slug.ts';
 import { type Quotas, requireQuotas } from './quotas.ts';
-import { requireHost, requireLabels, requireSlug } from './require-slug.ts';
 
 /** An instance in the directory, whether or not its file is open. One that requests find is active or suspended. */
 export type InstanceEntry = Pick<
@@ -51,6 +58,16 @@ const refreshIntervalMs = 250;
 
 /** Called with the id of an instance whose quotas have changed. */
 type QuotaListener = (instanceId: string) => void;
+
+/** What else is written in the transaction of a change. */
+export type Alongside = (tx: Transaction) => Promise<void>;
+
+/** The members of an instance that the operator changes; those that are left out stay. */
+export interface InstanceChange {
+  readonly slug?: string | undefined;
+  readonly host?: string | null | undefined;
+  readonly labels?: Labels | undefined;
+}
 
 /** Called when an instance becomes active, or is suspended or deleted. */
 export type LifeListener = (instanceId: string, isActive: boolean) => void;
@@ -169,7 +186,10 @@ export class InstanceDirectory {
     const discard = await this.#home.makeInstance(entry.id);
     this.#creating.add(entry.id);
     try {
-      await this.#database.write((tx) => insertRow(tx, entry));
+      await this.#database.write(async (tx) => {
+        await insertRow(tx, entry);
+        await appendOperatorEvent(tx, createdEvent(entry), created);
+      });
       await this.refresh();
     } catch (error) {
       // After any other error the row may have been stored, so the file has to stay.
@@ -183,59 +203,73 @@ export class InstanceDirectory {
   }
 
   /** Gives an instance another slug. Throws bad_request, not_found. */
-  async rename(id: string, slug: string): Promise<void> {
-    requireSlug(slug);
-    await this.#changeServed(id, (row) => {
-      requireNotDefault(row, 'renamed');
-      return { ...row, slug };
-    });
+  rename(id: string, slug: string): Promise<void> {
+    return this.change(id, { slug });
   }
 
   /** Binds an instance to a host, or to none. Throws bad_request, not_found. */
-  async setHost(id: string, host: string | null): Promise<void> {
-    requireHost(host);
-    await this.#changeServed(id, (row) => ({ ...row, host }));
+  setHost(id: string, host: string | null): Promise<void> {
+    return this.change(id, { host });
   }
 
   /** Replaces the labels of an instance, which the operator's programs read. Throws bad_request, not_found. */
-  async setLabels(id: string, labels: Labels): Promise<void> {
-    requireLabels(labels);
-    await this.#changeServed(id, (row) => ({ ...row, labels }));
+  setLabels(id: string, labels: Labels): Promise<void> {
+    return this.change(id, { labels });
+  }
+
+  /** Changes slug, host and labels together. Throws bad_request, not_found. */
+  async change(id: string, change: InstanceChange, alongside?: Alongside): Promise<void> {
+    const { slug, host, labels } = change;
+    if (slug !== undefined) requireSlug(slug);
+    if (host !== undefined) requireHost(host);
+    if (labels !== undefined) requireLabels(labels);
+    const changed = (row: InstanceRow): InstanceRow => {
+      if (slug !== undefined && slug !== row.slug) requireNotDefault(row, 'renamed');
+      return {
+        ...row,
+        slug: slug ?? row.slug,
+        host: host === undefined ? row.host : host,
+        labels: labels ?? row.labels,
+      };
+    };
+    await this.#changeServed(id, changed, alongside);
   }
 
   /** Replaces the quotas of an instance. Throws bad_request, not_found. */
   async setQuotas(id: string, quotas: Quotas): Promise<void> {
     const checked = requireQuotas(quotas);
-    await this.#changeServed(id, (row) => ({ ...row, quotas: checked }));
+    await this.#changeServed(id, (row) => ({ ...row, quotas: checked }), undefined);
   }
 
   /** Refuses every request to an instance, and has its webhooks wait, until it is resumed. Throws not_found. */
-  suspend(id: string): Promise<void> {
-    return this.#changeServed(id, (row) => ({ ...row, state: 'suspended' }));
+  suspend(id: string, alongside?: Alongside): Promise<void> {
+    return this.#changeServed(id, (row) => ({ ...row, state: 'suspended' }), alongside);
   }
 
   /** Throws not_found. */
-  resume(id: string): Promise<void> {
-    return this.#changeServed(id, (row) => ({ ...row, state: 'active' }));
+  resume(id: string, alongside?: Alongside): Promise<void> {
+    return this.#changeServed(id, (row) => ({ ...row, state: 'active' }), alongside);
   }
 
   /** Deletes an instance, which can be restored until it is removed. Its slug and host are free at once. Throws bad_request, not_found. */
-  async delete(id: string): Promise<void> {
-    await this.#changeRow(id, (row, now) => {
+  async delete(id: string, alongside?: Alongside): Promise<void> {
+    const decide: Decide = (row, now) => {
       requireServed(row);
       requireNotDefault(row, 'deleted');
-      return { set: deletedSet(row, now), place: row };
-    });
+      return { set: deletedSet(row, now), place: row, events: [eventOf('instance.deleted', row)] };
+    };
+    await this.#changeRow(id, decide, alongside);
   }
 
   /** Restores a deleted instance as it was. Throws bad_request when its slug or host is taken, or it is too late; not_found. */
-  async restore(id: string): Promise<void> {
-    await this.#changeRow(id, (row, now) => {
+  async restore(id: string, alongside?: Alongside): Promise<void> {
+    const decide: Decide = (row, now) => {
       if (isServed(row.state)) throw new AppError('bad_request', `The instance ${row.slug} is not deleted.`);
       if (row.state !== 'deleted')
         throw new AppError('bad_request', `The instance ${row.slug} is being removed: it is too late.`);
-      return { set: restoredSet(row, now), place: row };
-    });
+      return { set: restoredSet(row, now), place: row, events: [eventOf('instance.restored', row)] };
+    };
+    await this.#changeRow(id, decide, alongside);
   }
 
   /**
@@ -247,14 +281,14 @@ export class InstanceDirectory {
       requireServed(row);
       if (row.state === 'suspended')
         throw new AppError('bad_request', `The instance ${row.slug} is suspended: resume it first.`);
-      return { set: replacingSet(row, now), place: row };
+      return { set: replacingSet(row, now), place: row, events: [] };
     });
   }
 
   /** Serves an instance again that was not replaced after all. */
   async endReplacing(id: string): Promise<void> {
     await this.#changeRow(id, (row, now) =>
-      row.state === 'replacing' ? { set: restoredSet(row, now), place: row } : undefined,
+      row.state === 'replacing' ? { set: restoredSet(row, now), place: row, events: [] } : undefined,
     );
   }
 
@@ -267,41 +301,58 @@ export class InstanceDirectory {
     let isMoved = false;
     await this.#changeRow(id, (row, now) => {
       isMoved = row.state === from || row.state === to;
-      return row.state === from ? { set: sql`state = ${to}, state_since = ${now}`, place: row } : undefined;
+      const set = sql`state = ${to}, state_since = ${now}`;
+      return row.state === from ? { set, place: row, events: [] } : undefined;
     });
     return isMoved;
   }
 
   /** Forgets an instance whose data is removed. */
-  async forget(id: string): Promise<void> {
-    await this.#database.write((tx) => deleteRow(tx, id));
-  }
-
-  async #changeServed(id: string, change: (row: InstanceRow) => InstanceRow): Promise<void> {
-    await this.#changeRow(id, (row, now) => {
-      requireServed(row);
-      const { slug, host, state, labels, quotas } = change(row);
-      const since = state === row.state ? row.stateSince : now;
-      const set = sql`slug = ${slug}, host = ${host}, state = ${state}, state_since = ${since},
-        labels = ${JSON.stringify(labels)}, quotas = ${JSON.stringify(quotas)}`;
-      return { set, place: { slug, host } };
+  async forget({ id, slug, state }: StoredInstance): Promise<void> {
+    await this.#database.write(async (tx) => {
+      await deleteRow(tx, id);
+      // Nobody has known one that was never filled.
+      if (state !== 'filling')
+        await appendOperatorEvent(
+          tx,
+          eventOf('instance.removed', { id, slug }),
+          toTimestamp(this.#clock.now()),
+        );
     });
   }
 
-  async #changeRow(
+  async #changeServed(
     id: string,
-    decide: (row: InstanceRow, now: Timestamp) => RowChange | undefined,
+    change: (row: InstanceRow) => InstanceRow,
+    alongside: Alongside | undefined,
   ): Promise<void> {
+    const decide: Decide = (row, now) => {
+      requireServed(row);
+      const changed = change(row);
+      const { slug, host, state, labels, quotas } = changed;
+      const since = state === row.state ? row.stateSince : now;
+      const set = sql`slug = ${slug}, host = ${host}, state = ${state}, state_since = ${since},
+        labels = ${JSON.stringify(labels)}, quotas = ${JSON.stringify(quotas)}`;
+      return { set, place: { slug, host }, events: changeEvents(row, changed) };
+    };
+    await this.#changeRow(id, decide, alongside);
+  }
+
+  async #changeRow(id: string, decide: Decide, alongside?: Alongside): Promise<void> {
     const now = toTimestamp(this.#clock.now());
     let place: RowChange['place'] | undefined;
     try {
-      await this.#database.write((tx) =>
-        changeRow(tx, id, (row) => {
+      await this.#database.write(async (tx) => {
+        let events: RowChange['events'] = [];
+        await changeRow(tx, id, (row) => {
           const change = decide(row, now);
           place = change?.place;
+          events = change?.events ?? [];
           return change?.set;
-        }),
-      );
+        });
+        for (const event of events) await appendOperatorEvent(tx, event, now);
+        await alongside?.(tx);
+      });
     } catch (error) {
       if (error instanceof UniqueViolation && place !== undefined) throw placeConflict(error, place);
       throw error;
@@ -399,20 +450,14 @@ export class InstanceDirectory {
   }
 }
 
-/** What follows SET in a change of a row, and where the instance is to be found then. */
+/** What follows SET in a change of a row, where the instance is to be found then, and what the operator's programs are told. */
 interface RowChange {
   readonly set: Sql;
   readonly place: Pick<StoredInstance, 'slug' | 'host'>;
+  readonly events: readonly NewOperatorEvent[];
 }
 
-/** Returns the error for a slug or a host that another instance has. */
-export function placeConflict(
-  error: UniqueViolation,
-  { slug, host }: { readonly slug: string; readonly host: string | null },
-): AppError {
-  const conflict = error.columns.includes('host') ? `The host ${host} is bound` : `The slug ${slug} belongs`;
-  return new AppError('bad_request', `${conflict} to another instance.`, { cause: error });
-}
+type Decide = (row: InstanceRow, now: Timestamp) => RowChange | undefined;
 
 function requireServed({ id, slug, state }: InstanceRow): void {
   if (!isServed(state)) throw unknownInstance(id);

@@ -102,7 +102,7 @@ export class InstanceRemovals {
     await home.removeInstance(id);
     await rm(join(folder, id), { recursive: true, force: true });
     await forgetDue(home.control, id);
-    await directory.forget(id);
+    await directory.forget(one);
     logger.info('A deleted instance was removed with its data.', { instance: id, slug });
   }
 

@@ -85,18 +85,22 @@ export async function readVersion(reader: Reader): Promise<string> {
   return String(row?.['value'] ?? '');
 }
 
-/**
- * Returns the number of a change. It locks the counter until the commit, so that the numbers grow in the order of the commits, on
- * several nodes too.
- */
-async function nextChange(tx: Transaction): Promise<number> {
-  const table = tx.names.table('$setting');
+/** Returns the next number of a counter, which stays locked until the commit: numbers grow in the order of the commits, on several nodes too. */
+export async function nextCount(
+  tx: Transaction,
+  counter: 'directory_change' | 'operator_position',
+): Promise<number> {
   const [row] = await tx.returning(sql`
-    INSERT INTO ${table} AS counter (name, value) VALUES ('directory_change', '1')
+    INSERT INTO ${tx.names.table('$setting')} AS counter (name, value) VALUES (${counter}, '1')
     ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(counter.value AS bigint) + 1 AS text) RETURNING value`);
-  const change = Number(row?.[0]);
+  return Number(row?.[0]);
+}
+
+/** Returns the number of a change. */
+async function nextChange(tx: Transaction): Promise<number> {
+  const change = await nextCount(tx, 'directory_change');
   await tx.run(sql`
-    INSERT INTO ${table} (name, value) VALUES ('directory_version', ${`change ${change}`})
+    INSERT INTO ${tx.names.table('$setting')} (name, value) VALUES ('directory_version', ${`change ${change}`})
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
   return change;
 }

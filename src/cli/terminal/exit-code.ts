@@ -23,6 +23,7 @@ function details(error: AppError): string {
   const [first] = Object.entries(error.details);
   if (first === undefined) return '';
   const [name, { message }] = first;
+  if (message === error.message) return '';
   return typeof message === 'string' ? ` (${name}: ${message})` : ` (${name})`;
 }
 
