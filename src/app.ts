@@ -11,6 +11,7 @@ import type { Readiness } from './http/request-context.ts';
 import { ServiceMetrics } from './http/service-metrics.ts';
 import { openTls, type TlsFiles, watchTls } from './http/server/tls.ts';
 import { InstanceRemovals } from './instances/instance-removals.ts';
+import { openOperatorControl, type OperatorControl } from './operator/operator-control.ts';
 import { PageChecks } from './instances/page-checks.ts';
 import { startSweeping } from './limits/window-store.ts';
 import { BackupMetrics } from './jobs/backup-metrics.ts';
@@ -102,11 +103,16 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     ofInstances: host.metrics,
     ofBackups: new BackupMetrics(data),
   });
+  const { auditDays, deletedDays } = config;
+  const { home, directory, masterKey } = data;
+  const clock = parts.clock ?? systemClock;
+  const operator = openOperatorControl({ home, directory, masterKey, clock, auditDays, deletedDays, logger });
   const server = await createServer({
     host: host.host,
+    operator,
     metrics,
     readiness,
-    directory: data.directory,
+    directory,
     strictHosts: config.strictHosts,
     answerMemoryBytes: config.answerMemoryBytes,
     origins: config.corsOrigins,
@@ -114,7 +120,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     tls: config.tls,
     accessLog: config.accessLog ? new AccessLog(parts.writeAccess ?? writeSoon) : undefined,
   });
-  const running = { server, host, metrics, data, lock, config, logger };
+  const running = { server, host, operator, metrics, data, lock, config, logger };
   const url = await listen(running);
   const background = await startBackground(running).catch(async (error: unknown) => {
     await stopApp(running);
@@ -197,6 +203,7 @@ function readOrExplain(files: TlsFiles): ReturnType<typeof openTls> {
 interface Running {
   readonly server: HttpServer;
   readonly host: RunningHosts;
+  readonly operator: OperatorControl;
   readonly metrics: ServiceMetrics;
   readonly data: DataDirectory;
   readonly lock: DataLock | undefined;
@@ -288,7 +295,7 @@ async function openMetrics(
 }
 
 /** Stops in reverse order of the start: requests and attempts, then mails, then the files. */
-async function stopApp({ server, host, data, lock }: Running): Promise<void> {
+async function stopApp({ server, host, operator, data, lock }: Running): Promise<void> {
   const cutOff = setTimeout(() => server.server.closeAllConnections(), requestsStopMs);
   // Closes connections that become idle only now: each would keep the server open until its keep-alive time-out.
   const idle = setInterval(() => server.server.closeIdleConnections(), idleCloseMs);
@@ -297,6 +304,7 @@ async function stopApp({ server, host, data, lock }: Running): Promise<void> {
   clearTimeout(cutOff);
   clearInterval(idle);
   await host.stop();
+  await operator.audit.settle();
   await data.stop();
   lock?.release();
 }

@@ -29,6 +29,8 @@ const unlisted: Readonly<Record<string, string>> = {
   'schemas Job state': 'no screen shows jobs',
   'schemas Mail result': 'shown as it is named',
   'schemas RecordVersion kind': 'kinds of events are listed, and this is any of them',
+  'schemas ManagedInstance state': 'the dashboard is of one instance',
+  'schemas OperatorEvent kind': 'the dashboard is of one instance',
   'schemas Replay scope': 'what was asked for, which is listed',
   'schemas RevertedRecord action': 'no screen reverts records',
   'schemas RevertedRecord notRestored reason': 'no screen reverts records',

@@ -6,9 +6,8 @@ import type { Logger } from '../base/logger.ts';
 import { toErrorAnswer } from '../http/error-response.ts';
 import { emptyReport } from '../http/instance-request.ts';
 import type { Readiness } from '../http/request-context.ts';
-import type { InstanceRoute } from '../http/route.ts';
 import { ErrorLog } from '../http/server/error-log.ts';
-import { routes } from '../http/server/routes.ts';
+import { instanceRoutes } from '../http/server/routes.ts';
 import type { Exposition } from '../logs/metrics.ts';
 import type { DataDirectory } from '../open-data-directory.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -41,10 +40,6 @@ interface Opened {
   readonly data: DataDirectory;
   readonly host: PlacedHost;
 }
-
-const routesById: ReadonlyMap<string, InstanceRoute> = new Map(
-  routes.filter((route) => route.kind === 'instance').map((route) => [route.id, route]),
-);
 
 /** Takes the messages of the front, runs what they ask for, and answers. */
 export class AnswerFront {
@@ -151,7 +146,7 @@ export class AnswerFront {
   async #serve(message: RequestMessage): Promise<void> {
     const { token } = message;
     if (!this.#claims.take(token)) return;
-    const route = routesById.get(message.route);
+    const route = instanceRoutes.get(message.route);
     assert(route !== undefined, 'the routes of both threads are the same');
     const { host } = this.#parts;
     const request = new MessageRequest(message, {

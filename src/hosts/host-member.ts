@@ -4,7 +4,7 @@ import type { StorageFault } from '../storage/storage-health.ts';
 import type { MetricMessage } from './host-messages.ts';
 
 /** One of the hosts of a pool. It runs the instances that the pool places in it. */
-export interface HostMember extends InstanceHost {
+export interface HostMember extends Omit<InstanceHost, 'release'> {
   /** How many instances it runs. */
   readonly placedCount: number;
   /** How many requests it has not answered. */

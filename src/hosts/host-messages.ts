@@ -92,6 +92,7 @@ export interface RequestMessage extends LoggedMessage {
   readonly token: number;
   /** The id of its operation. */
   readonly route: string;
+  readonly isOperator: boolean;
   readonly entry: InstanceEntry;
   readonly fullUrl: string;
   readonly params: Readonly<Record<string, string>>;

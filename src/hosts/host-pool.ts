@@ -140,6 +140,14 @@ export class HostPool implements InstanceHost {
     return this.#hostOf(id).serve(route, request);
   }
 
+  async release(instanceId: string): Promise<void> {
+    await this.#moves.get(instanceId);
+    const host = this.#placements.get(instanceId);
+    if (host === undefined) return;
+    if (!(await host.leave(instanceId))) throw busy();
+    this.#placements.delete(instanceId);
+  }
+
   logRefusal(entry: InstanceEntry, request: LoggedRequest, error: unknown): void {
     this.#placements.get(entry.id)?.logRefusal(entry, request, error);
   }

@@ -20,6 +20,7 @@ export interface RequestWays {
 export class MessageRequest implements InstanceRequest {
   readonly id: string;
   readonly entry: InstanceEntry;
+  readonly isOperator: boolean;
   readonly method: string;
   readonly url: string;
   readonly fullUrl: string;
@@ -42,6 +43,7 @@ export class MessageRequest implements InstanceRequest {
     this.#ways = ways;
     this.id = message.id;
     this.entry = message.entry;
+    this.isOperator = message.isOperator;
     this.method = message.method;
     this.url = url;
     this.fullUrl = message.fullUrl;

@@ -10,8 +10,8 @@ export function toRequestMessage(
   route: InstanceRoute,
   request: InstanceRequest,
 ): RequestMessage {
-  const { entry, fullUrl, params, bytes, bodyBytes, isFormWaiting } = request;
-  const common = { entry, fullUrl, params, bytes, bodyBytes, isFormWaiting };
+  const { entry, isOperator, fullUrl, params, bytes, bodyBytes, isFormWaiting } = request;
+  const common = { entry, isOperator, fullUrl, params, bytes, bodyBytes, isFormWaiting };
   return { token, route: route.id, ...toLoggedMessage(request), ...common };
 }
 

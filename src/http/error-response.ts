@@ -28,6 +28,13 @@ const statusOf: Readonly<Record<ErrorCode, number>> = {
   quota_full: 507,
 };
 
+/** Returns the code of an error that a host has answered with this status; undefined for one that it does not tell of. */
+export function codeOfStatus(status: number): ErrorCode | undefined {
+  if (status === 500) return undefined;
+  // The keys are those of the record.
+  return (Object.keys(statusOf) as ErrorCode[]).find((code) => statusOf[code] === status);
+}
+
 const NOTHING_TOLD = 'Something went wrong while processing your request.';
 
 export interface ErrorAnswer {

@@ -14,6 +14,8 @@ export interface InstanceRequest {
   /** Identifies the request in logs and in its answer. */
   readonly id: string;
   readonly entry: InstanceEntry;
+  /** Whether the operator makes it: only a front can say so, of a request that no client has sent. */
+  readonly isOperator: boolean;
   readonly method: string;
   /** Path and query, without the prefix that names the instance. */
   readonly url: string;

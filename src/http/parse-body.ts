@@ -20,7 +20,10 @@ export interface BodyValues extends FormValues {
  * Returns the body of a request as the route takes it: JSON or a form as a value, decoded strictly, or the bytes themselves; undefined where
  * there is none. Throws bad_request, unsupported_media_type.
  */
-export async function parseBody(route: BodyValues, request: InstanceRequest): Promise<unknown> {
+export async function parseBody(
+  route: BodyValues,
+  request: Pick<InstanceRequest, 'bytes' | 'headers' | 'query'>,
+): Promise<unknown> {
   const { bytes, headers } = request;
   if (bytes === undefined || route.takesBytes === true) return bytes;
   const type = headers['content-type'] ?? '';

@@ -93,6 +93,25 @@ export class ServiceContext<Parts = Pick<Services, 'readiness' | 'directory'>> {
     const toAnswer = (text: string): Answer => ({ status, json: text, ...(headers && { headers }) });
     return typeof body === 'string' ? toAnswer(body) : body.then(toAnswer);
   }
+
+  /** Answers a page of a list; `fields` of the query may ask for some members of its items. */
+  async answerList<Item>(
+    { items, ...page }: ListPage & { readonly items: readonly Item[] },
+    toJson: (item: Item) => string = JSON.stringify,
+    headers?: Answer['headers'],
+  ): Promise<Answer> {
+    const pauses = new Pauses();
+    const texts: string[] = [];
+    for (const item of items) {
+      const text = toJson(item);
+      texts.push(text);
+      const pause = pauses.after(text.length);
+      if (pause !== undefined) await pause;
+    }
+    const fields = parseFields(this.query.get('fields') ?? '');
+    const projections = fields === undefined ? texts : await projectTexts(texts, fields, pauses);
+    return { status: 200, texts: listTexts(page, projections), ...(headers && { headers }) };
+  }
 }
 
 /** What is known of a request to an instance once it is admitted. */
@@ -151,25 +170,6 @@ export class RequestContext<Params = object> extends ServiceContext<Services> {
   /** The query as that of a list. Throws bad_request. */
   get listQuery(): ListQuery {
     return { ...parseListQuery(this.query), memory: this.memory };
-  }
-
-  /** Answers a page of a list; `fields` of the query may ask for some members of its items. */
-  async answerList<Item>(
-    { items, ...page }: ListPage & { readonly items: readonly Item[] },
-    toJson: (item: Item) => string = JSON.stringify,
-    headers?: Answer['headers'],
-  ): Promise<Answer> {
-    const pauses = new Pauses();
-    const texts: string[] = [];
-    for (const item of items) {
-      const text = toJson(item);
-      texts.push(text);
-      const pause = pauses.after(text.length);
-      if (pause !== undefined) await pause;
-    }
-    const fields = parseFields(this.query.get('fields') ?? '');
-    const projections = fields === undefined ? texts : await projectTexts(texts, fields, pauses);
-    return { status: 200, texts: listTexts(page, projections), ...(headers && { headers }) };
   }
 
   /** The memory of the answer, for rows that are read for it. */

@@ -113,6 +113,11 @@ export function withoutInstancePrefix(request: IncomingMessage, options: Address
   return rest;
 }
 
+/** Whether the path names an instance by its slug. */
+export function hasInstancePrefix(request: IncomingMessage): boolean {
+  return slugs.has(request);
+}
+
 /** Returns the instance that a request's host or path addresses, or undefined. */
 export function findAddressed(request: IncomingMessage, options: AddressOptions): InstanceEntry | undefined {
   const bound = findBound(request, options);

@@ -1,9 +1,11 @@
 import type { KeyScope } from '../access/caller.ts';
+import type { OperatorScope } from '../operator/operator-keys.ts';
 import type { Answer } from './answer.ts';
 import type { EndpointKeyUse } from './endpoint-keys.ts';
 import type { OperationParts } from './schemas/operation.ts';
 import type { BodyValues } from './parse-body.ts';
 import type { LabelledRoute } from './rate-limit-labels.ts';
+import type { OperatorContext } from './operator-context.ts';
 import type { FormPlan } from './receive-form.ts';
 import type { RequestContext, ServiceContext } from './request-context.ts';
 
@@ -12,7 +14,7 @@ import type { RequestContext, ServiceContext } from './request-context.ts';
  * follow the registration (serve-route.ts), the methods of a path that is known (405), the scopes of API keys, the labels of rate
  * limits (rate-limit-labels.ts), and the description of the service (openapi/).
  */
-export type Route = InstanceRoute | ServiceRoute;
+export type Route = InstanceRoute | ServiceRoute | OperatorRoute;
 
 export interface InstanceRoute<Params = object>
   extends Address, BodyValues, Omit<LabelledRoute, 'paths'>, Omit<OperationParts, 'isOutsideInstances'> {
@@ -43,6 +45,19 @@ export interface ServiceRoute extends Address, Omit<OperationParts, 'isForSuperu
   readonly kind: 'service';
   readonly isOutsideInstances: true;
   handle(context: ServiceContext): Answer | Promise<Answer>;
+}
+
+/**
+ * A route of the operator, who stands above the instances: served by the front on every host, but never below `/i/…`, for operator keys alone.
+ * Without any such key it is not there.
+ */
+export interface OperatorRoute<Params = object>
+  extends Address, BodyValues, Omit<OperationParts, 'isForSuperusers' | 'isOutsideInstances'> {
+  readonly kind: 'operator';
+  readonly isForOperator: true;
+  /** The scope that lets a key use it. */
+  readonly scope: OperatorScope;
+  handle(context: OperatorContext<Params>): Answer | Promise<Answer>;
 }
 
 interface Address {
@@ -82,3 +97,19 @@ type ServiceParts = Omit<ServiceRoute, 'kind' | 'paths' | 'isOutsideInstances'> 
 export function serviceRoute({ path, ...rest }: ServiceParts): ServiceRoute {
   return { ...rest, kind: 'service', paths: [path], isOutsideInstances: true };
 }
+
+type OperatorParts<Path extends string> = Omit<
+  OperatorRoute<Params<Path>>,
+  'kind' | 'paths' | 'isForOperator'
+> & { readonly path: Path };
+
+/** Makes a route of the operator; its path is given without `/api/operator`. */
+export function operatorRoute<const Path extends string>({
+  path,
+  handle,
+  ...rest
+}: OperatorParts<Path>): OperatorRoute {
+  return { ...rest, kind: 'operator', paths: [`${operatorPrefix}${path}`], isForOperator: true, handle };
+}
+
+export const operatorPrefix = '/api/operator';

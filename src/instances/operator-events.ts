@@ -29,7 +29,7 @@ export interface NewOperatorEvent {
 }
 
 /** How many events are kept; the oldest beyond it are deleted. */
-export const operatorEventsMax = 100_000;
+const operatorEventsMax = 100_000;
 
 /**
  * Appends an event in the transaction of what it is about. Its number comes from a counter that stays locked until the commit, so numbers grow

@@ -76,8 +76,8 @@ export const auditActions = [
 
 export type AuditAction = (typeof auditActions)[number];
 
-/** Who acted: a caller, or the operator, which is anyone with the command line. */
-export type Actor = Pick<RuleInput, 'caller' | 'origin'> | 'operator';
+/** Who acted: a caller, the operator, which is anyone with the command line, or an operator key as it is written. */
+export type Actor = Pick<RuleInput, 'caller' | 'origin'> | WrittenActor | 'operator';
 
 export const actorKinds = ['guest', 'user', 'superuser', 'key', 'operator'] as const;
 
@@ -91,6 +91,7 @@ export interface WrittenActor {
 
 export function writtenActor(actor: Actor): WrittenActor {
   if (actor === 'operator') return { kind: 'operator', id: '', address: '', requestId: '' };
+  if (!('caller' in actor)) return actor;
   const { caller } = actor;
   if (caller.kind === 'superuser' && caller.isOperator === true) return writtenActor('operator');
   const origin = actor.origin?.() ?? { address: '', requestId: '' };

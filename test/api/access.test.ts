@@ -91,6 +91,8 @@ describe('what everybody may ask for', () => {
       ['wideKey', 1, 3, false, true],
       ['adminKey', 1, 3, true, true],
       ['revokedKey', undefined, undefined, false, false],
+      ['operatorKey', undefined, undefined, false, false],
+      ['operatorReader', undefined, undefined, false, false],
     ]);
   });
 });

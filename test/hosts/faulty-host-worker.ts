@@ -52,6 +52,7 @@ function faulty(host: InstanceHost): InstanceHost {
     },
     logRefusal: (entry, request, error) => host.logRefusal(entry, request, error),
     addressBefore: (entry, traces) => host.addressBefore(entry, traces),
+    release: (id) => host.release(id),
     frameAncestors: (entry) => host.frameAncestors(entry),
   };
 }

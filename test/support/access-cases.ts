@@ -1,6 +1,7 @@
 import { newId } from '../../src/base/ids.ts';
 import { backupAccessCases } from './backup-access-cases.ts';
 import type { AccessStage } from './access-stage.ts';
+import { operatorAccessCases } from './operator-access-cases.ts';
 import { webhookAccessCases } from './webhook-access-cases.ts';
 
 /** One request for a route, which every role makes. */
@@ -41,6 +42,7 @@ export const accessCases: readonly AccessCase[] = [
   ...openCases(),
   ...realtimeCases(),
   ...mailCases(),
+  ...operatorAccessCases(),
 ];
 
 function recordCases(route: string): readonly AccessCase[] {

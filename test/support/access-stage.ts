@@ -5,7 +5,9 @@ import type { TestContext } from 'node:test';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import { keyScopes, operator } from '../../src/access/caller.ts';
 import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
+import { sql } from '../../src/sql/sql.ts';
 import { makeKey } from './make-key.ts';
+import { makeOperatorKey } from './operator-stage.ts';
 import { putFile } from './put-file.ts';
 import { startService, type TestAnswer, type TestService } from './service.ts';
 import { storedRows } from './stored-rows.ts';
@@ -32,6 +34,10 @@ export const roles = [
   'wideKey',
   'adminKey',
   'revokedKey',
+  /** An operator key with the scope `admin`. */
+  'operatorKey',
+  /** An operator key that reads instances. */
+  'operatorReader',
 ] as const;
 
 export type Role = (typeof roles)[number];
@@ -113,6 +119,15 @@ export class AccessStage {
   /** Makes a request as the superuser, to create the target of a case. */
   async make(path: string, body: object = {}, method = 'POST'): Promise<TestAnswer['json']> {
     return this.#callerOf('', this.service.superuser.token)(method, path, body);
+  }
+
+  /** Makes an instance, suspended or deleted where that is asked for, and returns its slug. */
+  async instance(state: 'active' | 'suspended' | 'deleted' = 'active'): Promise<string> {
+    const { directory } = this.service.app.data;
+    const { id, slug } = await directory.create(this.fresh(), null);
+    if (state === 'suspended') await directory.suspend(id);
+    if (state === 'deleted') await directory.delete(id);
+    return slug;
   }
 
   async note(): Promise<string> {
@@ -198,9 +213,15 @@ export class AccessStage {
     return page.json.items[0].id;
   }
 
-  /** Returns all rows that the instance stores, except for what its own timers change. */
-  rows(): ReturnType<typeof storedRows> {
-    return this.service.withInstance('default', storedRows);
+  /** Returns all rows that the instance and the directory store, except for what their own timers change. */
+  async rows(): ReturnType<typeof storedRows> {
+    const { control } = this.service.app.data.home;
+    const table = control.names.table('$instance');
+    const instances = await control.all(sql`SELECT id, slug, host, state, labels FROM ${table} ORDER BY id`);
+    return {
+      ...(await this.service.withInstance('default', storedRows)),
+      ...Object.fromEntries(instances.map((row) => [`$instance ${String(row['id'])}`, row])),
+    };
   }
 
   async #makeKeys(): Promise<void> {
@@ -214,6 +235,8 @@ export class AccessStage {
     this.#tokens.set('wideKey', (await makeKey(this.service, few)).key);
     this.#tokens.set('adminKey', (await makeKey(this.service, ['admin'])).key);
     this.#tokens.set('revokedKey', revoked);
+    this.#tokens.set('operatorKey', (await makeOperatorKey(this.service)).key);
+    this.#tokens.set('operatorReader', (await makeOperatorKey(this.service, ['instances:read'])).key);
   }
 
   #callerOf(

@@ -16,6 +16,8 @@ export interface InstanceHost {
   logRefusal(entry: InstanceEntry, request: LoggedRequest, error: unknown): void;
   /** Returns the address of a client before its instance takes the request: as far as is known which headers of proxies it trusts. */
   addressBefore(entry: InstanceEntry | null, traces: ClientTraces): Uint8Array;
+  /** Closes an instance that nobody is to use any more, because it is not kept. Throws unavailable where it cannot be closed. */
+  release(instanceId: string): Promise<void>;
   /** Returns the sites that may show the dashboard of the instance in a frame; none where its settings cannot be read. */
   frameAncestors(entry: InstanceEntry): Promise<readonly string[]>;
 }

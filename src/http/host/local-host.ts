@@ -66,6 +66,12 @@ export class LocalHost implements InstanceHost {
     return this.#services.admission.addressBefore(entry, traces);
   }
 
+  async release(instanceId: string): Promise<void> {
+    const { instances } = this.#services;
+    instances.retire(instanceId);
+    await instances.closed(instanceId);
+  }
+
   async frameAncestors(entry: InstanceEntry): Promise<readonly string[]> {
     const loan = await this.#services.instances.borrow(entry).catch(() => undefined);
     if (loan === undefined) return [];
@@ -142,7 +148,7 @@ class Exchange {
   }
 
   async #findCaller(route: InstanceRoute): Promise<Caller> {
-    if (this.#services.isForOperator === true) return operator;
+    if (this.#services.isForOperator === true || this.#request.isOperator) return operator;
     const { authorization } = this.#request.headers;
     if (authorization === undefined) return guest;
     return withOwnEndpoints(route, this.#instance, await this.#authenticate(authorization));

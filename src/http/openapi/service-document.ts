@@ -17,6 +17,8 @@ import { keySchemas } from '../routes/keys.ts';
 import { logSchemas } from '../routes/logs.ts';
 import { mailSchemas } from '../routes/mail.ts';
 import { recordHistorySchemas } from '../routes/record-history.ts';
+import { operatorInstanceSchemas } from '../routes/operator/instances.ts';
+import { operatorFeedSchemas } from '../routes/operator/feed.ts';
 import { recordSchemas } from '../routes/records.ts';
 import { jobSchemas } from '../routes/jobs.ts';
 import { replaySchemas } from '../routes/replays.ts';
@@ -24,7 +26,8 @@ import { ruleSchemas } from '../routes/rules.ts';
 import { settingsSchemas } from '../routes/settings.ts';
 import { fillPath } from '../path-patterns.ts';
 import type { Route } from '../route.ts';
-import { errorSchemas, headers, operation, parameters, refusalResponses } from '../schemas/operation.ts';
+import { errorSchemas, headers, operation, parameters } from '../schemas/operation.ts';
+import { refusalResponses } from '../schemas/refusals.ts';
 import type { OpenApiDocument, PathItem, Paths } from '../schemas/schema.ts';
 
 const description = `A record service: collections of records with rules, and signed webhooks of every change.
@@ -61,6 +64,10 @@ export function serviceDocument(version: string, routes: readonly Route[]): Open
       { name: 'backups', description: 'Backups of the instance. For superusers.' },
       { name: 'logs', description: 'The request log. For superusers.' },
       { name: 'health', description: 'Health checks and probes.' },
+      {
+        name: 'operator',
+        description: 'Instances, for the programs of the operator. Never below `/i/{instance}`.',
+      },
       { name: 'description', description: 'This document.' },
     ],
     paths: pathsOf(routes),
@@ -73,6 +80,11 @@ export function serviceDocument(version: string, routes: readonly Route[]): Open
           description:
             'The token of a sign-in, or an API key (`ck_…`), with or without `Bearer` before it. A token that is not valid counts as none, ' +
             'a key that is not valid is refused with a 401.',
+        },
+        operatorKey: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An operator key (`co_…`). It is no credential for instances.',
         },
       },
       parameters,
@@ -109,6 +121,8 @@ const schemas = {
   ...ruleSchemas,
   ...mailSchemas,
   ...healthSchemas,
+  ...operatorInstanceSchemas,
+  ...operatorFeedSchemas,
 };
 
 /** Describes routes by their paths. Ids must be unique: that of an alias has an ending. */

@@ -1,4 +1,5 @@
 import { listLimits } from '../../query/list-parameters.ts';
+import { refusal, refusalsOf, type RefusalStatus } from './refusals.ts';
 import { objectSchema, type Operation, reference, type Schema, schemaReference } from './schema.ts';
 
 export interface OperationParts {
@@ -20,21 +21,11 @@ export interface OperationParts {
   /** Further refusals than those that every operation has. */
   readonly refusals?: readonly RefusalStatus[];
   readonly isForSuperusers?: boolean;
+  /** It is for operator keys alone. */
+  readonly isForOperator?: boolean;
   /** It is about the process: nobody is signed in, and nothing is limited. */
   readonly isOutsideInstances?: boolean;
 }
-
-/**
- * Refusals of every operation on an instance: malformed request, invalid API key, superuser from an address that the settings do not
- * allow, unknown instance, rate limit, fault of the service, service busy or unavailable.
- */
-const refusedAnywhere = [400, 401, 403, 404, 429, 500, 503] as const;
-
-/** Refusals of operations that are about no instance. */
-const refusedOutside = [400, 500] as const;
-
-/** Further refusals of operations that take a body. */
-const refusedWithBody = [413, 415] as const;
 
 const anyForm: Schema = { type: 'object' };
 
@@ -50,18 +41,19 @@ function bodyContent(body: Schema, form: Schema): Schema {
 /** Describes one operation, and adds everything that all operations have in common. */
 export function operation(parts: OperationParts): Operation {
   const { id, tag, summary, description, parameters = [], body, isForSuperusers = false } = parts;
-  const statuses = new Set<RefusalStatus>([
-    ...(parts.isOutsideInstances === true ? refusedOutside : refusedAnywhere),
-    ...(body === undefined ? [] : refusedWithBody),
-    ...(parts.refusals ?? []),
-  ]);
+  const statuses = refusalsOf(parts);
   const refusals = [...statuses].map((status) => [status, refusal(status)] as const);
   return {
     operationId: id,
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
-    security: isForSuperusers ? [{ token: [] }] : [{}, { token: [] }],
+    security:
+      parts.isForOperator === true
+        ? [{ operatorKey: [] }]
+        : isForSuperusers
+          ? [{ token: [] }]
+          : [{}, { token: [] }],
     ...(parameters.length === 0
       ? {}
       : { parameters: parameters.map((name) => reference('parameters', name)) }),
@@ -100,58 +92,6 @@ export function emptyAnswer(description: string, headers: Readonly<Record<string
 function toHeaders(headers: Readonly<Record<string, string>>): Schema {
   const all = { ...headers, 'X-Request-Id': 'RequestId' };
   return Object.fromEntries(Object.entries(all).map(([name, part]) => [name, reference('headers', part)]));
-}
-
-/** The statuses of refusals, and when they are given. */
-const reasons = {
-  400: ['BadRequest', 'The request is invalid; `data` has the errors by member.'],
-  401: ['Unauthorized', 'The request needs a valid token, or its API key is not valid.'],
-  403: ['Forbidden', 'The caller may not do this.'],
-  404: ['NotFound', 'It does not exist, or the caller may not see it; the answer is the same.'],
-  409: ['Conflict', 'The request conflicts with another change, or with the current state.'],
-  412: ['PreconditionFailed', 'The record has changed: its revision is none of those in `If-Match`.'],
-  413: ['PayloadTooLarge', 'The body is larger than 32 MiB, or a form with files than its fields allow.'],
-  415: ['UnsupportedMediaType', 'The body is no JSON in UTF-8, or it is compressed.'],
-  416: ['RangeNotSatisfiable', 'The file has none of the bytes of `Range`.'],
-  422: ['Unprocessable', 'The idempotency key was used with another request.'],
-  429: [
-    'TooManyRequests',
-    'The client exceeds a rate limit of the instance, or sent too many wrong passwords.',
-  ],
-  500: ['InternalError', 'An internal error. The outcome of a write is unknown.'],
-  503: ['Unavailable', 'Not done: the service is busy, a search took too long, or the service is stopping.'],
-  507: ['StorageFull', 'Not done: the storage is full.'],
-} as const;
-
-type RefusalStatus = keyof typeof reasons;
-
-/** What a refusal of this status looks like, as a reference. */
-function refusal(status: RefusalStatus): Schema {
-  return reference('responses', reasons[status][0]);
-}
-
-/** Every refusal that is referred to, by name. */
-export const refusalResponses: Readonly<Record<string, Schema>> = Object.fromEntries(
-  Object.entries(reasons).map(([status, [name, description]]) => [
-    name,
-    response(Number(status), description),
-  ]),
-);
-
-function response(status: number, description: string): Schema {
-  return {
-    description,
-    headers: { 'X-Request-Id': reference('headers', 'RequestId'), ...headersOf(status) },
-    content: { 'application/json': { schema: schemaReference('Error') } },
-  };
-}
-
-function headersOf(status: number): Schema {
-  const retry = { 'Retry-After': reference('headers', 'RetryAfter') };
-  if (status === 503 || status === 507) return retry;
-  if (status !== 429) return {};
-  const policy = reference('headers', 'RateLimitPolicy');
-  return { ...retry, RateLimit: reference('headers', 'RateLimit'), 'RateLimit-Policy': policy };
 }
 
 /** The headers of answers that mean something to clients. */
@@ -283,6 +223,11 @@ export const parameters: Readonly<Record<string, Schema>> = {
     schema: { type: 'string' },
   }),
   BackupKey: inPath('key', 'Name of a backup.'),
+  ManagedInstance: inPath('instance', 'Slug or id of an instance.'),
+  OperatorCursor: inQuery('cursor', {
+    description: 'The `nextCursor` of the previous answer; empty for the oldest event.',
+    schema: { type: 'string' },
+  }),
   ApiKeyId: inPath('id', 'Id of an API key.'),
   LogId: inPath('id', 'Id of an entry of the log.'),
   Page: inQuery('page', {

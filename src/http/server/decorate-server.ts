@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Ledger } from '../../base/ledger.ts';
 import type { InstanceEntry } from '../../instances/instance-directory.ts';
 import type { InstanceHost } from '../host/instance-host.ts';
+import type { OperatorCaller } from '../../operator/operator-keys.ts';
 import type { AnswerMemory } from '../answer-memory.ts';
 import type { RequestReport } from '../instance-request.ts';
 import type { CorsHeaders } from './cors.ts';
@@ -24,6 +25,8 @@ export interface RequestMembers {
   startedMs: number;
   /** The instance that the host or the path addresses; null when they address none. */
   instanceEntry: InstanceEntry | null;
+  /** Who sends a request to a route of the operator; null until that is known. */
+  operatorCaller: OperatorCaller | null;
   /** What the host of the instance knows of the request; null until something is to be known. */
   report: RequestReport | null;
 
@@ -67,6 +70,7 @@ declare module 'fastify' {
 const initialMembers: RequestMembers = {
   startedMs: 0,
   instanceEntry: null,
+  operatorCaller: null,
   report: null,
   bodyBytes: 0,
   isFormWaiting: false,

@@ -17,6 +17,7 @@ import { answerMemory } from './send-answer.ts';
 /** A request that came over a connection, as hosts see it. */
 export class FrontRequest implements InstanceRequest {
   readonly entry: InstanceEntry;
+  readonly isOperator = false;
   readonly report: RequestReport;
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;

@@ -1,4 +1,4 @@
-import type { Route } from '../route.ts';
+import type { InstanceRoute, Route } from '../route.ts';
 import { accountRoutes } from '../routes/accounts.ts';
 import { auditRoutes } from '../routes/audit.ts';
 import { authRoutes } from '../routes/auth.ts';
@@ -24,6 +24,8 @@ import { realtimeRoutes } from '../routes/realtime.ts';
 import { recordHistoryRoutes } from '../routes/record-history.ts';
 import { recordRoutes } from '../routes/records.ts';
 import { replayRoutes } from '../routes/replays.ts';
+import { operatorFeedRoutes } from '../routes/operator/feed.ts';
+import { operatorInstanceRoutes } from '../routes/operator/instances.ts';
 import { ruleRoutes } from '../routes/rules.ts';
 import { settingsRoutes } from '../routes/settings.ts';
 
@@ -55,5 +57,12 @@ export const routes: readonly Route[] = [
   ...ruleRoutes,
   ...mailRoutes,
   ...healthRoutes,
+  ...operatorInstanceRoutes,
+  ...operatorFeedRoutes,
   descriptionRoute(() => routes),
 ];
+
+/** The routes of instances, by the ids of their operations. */
+export const instanceRoutes: ReadonlyMap<string, InstanceRoute> = new Map(
+  routes.filter((route) => route.kind === 'instance').map((route) => [route.id, route]),
+);

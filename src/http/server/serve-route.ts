@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, notFound } from '../../base/errors.ts';
+import type { OperatorControl } from '../../operator/operator-control.ts';
 import type { Answer } from '../answer.ts';
 import type { InstanceHost } from '../host/instance-host.ts';
 import { beingReplaced } from '../../instances/replacement-mark.ts';
@@ -8,16 +9,22 @@ import { patternOf } from '../request-counts.ts';
 import { ServiceContext, type Services } from '../request-context.ts';
 import { type InstanceRoute, type Route, suspendedText } from '../route.ts';
 import { FrontRequest } from './front-request.ts';
+import { serveOperatorRoute } from './serve-operator.ts';
 import { sendAnswer } from './send-answer.ts';
 
 export interface Serving {
   readonly readiness: Services['readiness'];
   readonly directory: Services['directory'];
   readonly host: InstanceHost;
+  readonly operator?: OperatorControl | undefined;
 }
 
 /** Serves a route under all of its paths. */
 export function serveRoute(app: FastifyInstance, serving: Serving, route: Route): void {
+  if (route.kind === 'operator') {
+    serveOperatorRoute(app, serving, route);
+    return;
+  }
   const { method, paths } = route;
   const counts = app.requestCounts.of(route, method);
   const countsOfHead = app.requestCounts.of(route, 'HEAD');

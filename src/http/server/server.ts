@@ -48,9 +48,11 @@ import {
   parseQueryString,
   withoutInstancePrefix,
 } from '../request.ts';
+import type { OperatorControl } from '../../operator/operator-control.ts';
 import type { Services } from '../request-context.ts';
 import type { ServiceMetrics } from '../service-metrics.ts';
 import { routes } from './routes.ts';
+import { shownMethods } from './serve-operator.ts';
 import { serveRoute } from './serve-route.ts';
 import { commonHeaders } from './send-answer.ts';
 import { openTls, type TlsFiles } from './tls.ts';
@@ -61,6 +63,8 @@ export type HttpServer = FastifyInstance;
 
 export interface ServerOptions extends AddressOptions {
   readonly host: InstanceHost;
+  /** Undefined where the routes of the operator are not served. */
+  readonly operator?: OperatorControl | undefined;
   readonly readiness: Services['readiness'];
   readonly metrics: ServiceMetrics;
   readonly origins: AllowedOrigins;
@@ -104,8 +108,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     logRefusal(host, request, { reply, error });
     return answerError(error, request, { reply, errors });
   });
-  app.setNotFoundHandler((request, reply) => {
-    const refused = refusalOfUnknown(request, methodsOf);
+  app.setNotFoundHandler(async (request, reply) => {
+    const refused = await refusalOfUnknown(request, methodsOf, options.operator);
     logRefusal(host, request, { reply, error: refused.error });
     return answerUnknown(request, reply, refused);
   });
@@ -272,13 +276,14 @@ interface UnknownRefusal {
   readonly methods: readonly string[] | undefined;
 }
 
-function refusalOfUnknown(
+async function refusalOfUnknown(
   request: FastifyRequest,
   methodsOf: ReturnType<typeof methodFinder>,
-): UnknownRefusal {
+  operator: OperatorControl | undefined,
+): Promise<UnknownRefusal> {
   const path = (request.raw.url ?? '').split('?', 1)[0] ?? '';
   if (request.instanceEntry === null) return { error: notFound(), methods: undefined };
-  const methods = methodsOf(path);
+  const methods = await shownMethods(request, operator, methodsOf(path));
   if (methods !== undefined)
     return { error: new AppError('method_not_allowed', 'Method not allowed.'), methods };
   const absent = findAbsentFeature(path);

@@ -1,0 +1,101 @@
+import { Command } from 'commander';
+import { systemClock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import { dataFlags } from '../../config/config-flags.ts';
+import type { DataDirectory } from '../../open-data-directory.ts';
+import {
+  createOperatorKey,
+  listOperatorKeys,
+  operatorScopes,
+  revokeOperatorKey,
+} from '../../operator/operator-keys.ts';
+import { type OperatorControl, openOperatorControl } from '../../operator/operator-control.ts';
+import { parseListQuery } from '../../query/list-query.ts';
+import { withDataDirectory } from '../api/with-instance.ts';
+import { addFlags, configOf, flagsOf } from '../terminal/flags.ts';
+import { type CommandIo, note, print } from '../terminal/print.ts';
+
+/** `operator key create|list|revoke` */
+export function operatorCommand(io: CommandIo): Command {
+  const command = new Command('operator').description('manage what the programs of the operator need');
+  const key = command.command('key').description('manage the keys of the operator API, /api/operator/…');
+  addCreate(key, io);
+  addList(key, io);
+  addRevoke(key, io);
+  return command;
+}
+
+function addCreate(parent: Command, io: CommandIo): void {
+  const command = parent
+    .command('create')
+    .description('create a key, and print it once; the first one turns the operator API on');
+  command.argument('<name>', 'what it is for');
+  command.option('--scopes <SCOPES>', `some of ${operatorScopes.join(',')}`, 'admin');
+  command.option('--expires <DATE>', 'when it ends; never unless given');
+  addFlags(command, dataFlags);
+  command.action(async (name: string) => {
+    const { scopes, expires } = flagsOf(command);
+    const body = {
+      name,
+      scopes: String(scopes)
+        .split(',')
+        .map((scope) => scope.trim()),
+      ...(expires !== undefined && { expires }),
+    };
+    const { operatorKey, key } = await withOperator(command, io, (operator) =>
+      createOperatorKey(operator, body, 'operator'),
+    );
+    note(io, `The key ${operatorKey.id} is shown only now:\n`);
+    await print(io, `${key}\n`);
+  });
+}
+
+function addList(parent: Command, io: CommandIo): void {
+  const command = parent.command('list').description('show all keys, without the keys themselves');
+  addFlags(command, dataFlags);
+  command.action(async () => {
+    const query = parseListQuery(new URLSearchParams({ perPage: '1000', skipTotal: 'true' }));
+    const { items } = await withOperator(command, io, (operator) => listOperatorKeys(operator, query));
+    const lines = items.map(({ id, name, scopes, expires, lastUsed }) => {
+      const end = expires === '' ? 'never expires' : `expires ${expires}`;
+      const use = lastUsed === '' ? 'never used' : `used ${lastUsed}`;
+      return `${[id, name, scopes.join(','), end, use].join('  ')}\n`;
+    });
+    await print(io, lines.join(''));
+  });
+}
+
+function addRevoke(parent: Command, io: CommandIo): void {
+  const command = parent.command('revoke').description('revoke a key, at once and on every node');
+  command.argument('<id>');
+  addFlags(command, dataFlags);
+  command.action(async (id: string) => {
+    await withOperator(command, io, (operator) => revokeOperatorKey(operator, id, 'operator'));
+    await print(io, `Key ${id} revoked.\n`);
+  });
+}
+
+function withOperator<Result>(
+  command: Command,
+  io: CommandIo,
+  work: (operator: OperatorControl) => Promise<Result>,
+): Promise<Result> {
+  const config = configOf(command, io);
+  const onData = ({ home, directory, masterKey }: DataDirectory): Promise<Result> =>
+    // Only the server deletes old audit entries.
+    work(
+      openOperatorControl({
+        home,
+        directory,
+        masterKey,
+        clock: systemClock,
+        auditDays: 0,
+        deletedDays: config.deletedDays,
+        logger: silent,
+      }),
+    );
+  return withDataDirectory(config, onData, 'fail');
+}
+
+const nothing = (): void => undefined;
+const silent: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };

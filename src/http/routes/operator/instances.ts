@@ -1,0 +1,139 @@
+import {
+  changeLife,
+  changeManaged,
+  findManaged,
+  listManaged,
+  type ManagedInstance,
+} from '../../../operator/managed-instances.ts';
+import type { Answer } from '../../answer.ts';
+import type { OperatorContext } from '../../operator-context.ts';
+import { operatorRoute } from '../../route.ts';
+import { jsonAnswer, listParameters } from '../../schemas/operation.ts';
+import { listSchema, objectSchema, type Schema, schemaReference } from '../../schemas/schema.ts';
+
+const common = { tag: 'operator' } as const;
+const onOne = {
+  ...common,
+  path: '/instances/:instance',
+  parameters: ['ManagedInstance', 'Fields'],
+  answers: { 200: jsonAnswer('The instance.', schemaReference('ManagedInstance')) },
+} as const;
+const step = { ...onOne, method: 'POST', scope: 'instances:write', refusals: [409, 413, 415, 507] } as const;
+
+/** Instances, for the programs of the operator. */
+export const operatorInstanceRoutes = [
+  operatorRoute({
+    ...common,
+    method: 'GET',
+    path: '/instances',
+    id: 'listInstances',
+    scope: 'instances:read',
+    summary: 'List the instances, deleted ones included',
+    description:
+      'Filter and sort by `id`, `slug`, `host`, `state`, `stateSince`, `created` and `labels.NAME`.',
+    parameters: listParameters,
+    answers: { 200: jsonAnswer('The instances.', schemaReference('ManagedInstanceList')) },
+    handle: async (context) =>
+      context.answerList(await listManaged(context.operator, context.listQuery), (one) =>
+        toJson(context, one),
+      ),
+  }),
+  operatorRoute({
+    ...onOne,
+    method: 'GET',
+    id: 'getInstance',
+    scope: 'instances:read',
+    summary: 'Get an instance',
+    handle: async (context) => answer(context, await findManaged(context.operator, context.params.instance)),
+  }),
+  operatorRoute({
+    ...onOne,
+    method: 'PATCH',
+    id: 'changeInstance',
+    scope: 'instances:write',
+    summary: 'Change slug, host or labels of an instance',
+    body: schemaReference('ManagedInstanceChange'),
+    refusals: [409, 507],
+    handle: async (context) => {
+      const { operator, params, body, actor } = context;
+      return answer(context, await changeManaged(operator, { name: params.instance, body, actor }));
+    },
+  }),
+  operatorRoute({
+    ...onOne,
+    method: 'DELETE',
+    id: 'deleteInstance',
+    scope: 'instances:write',
+    summary: 'Delete an instance; it can be restored for some days',
+    refusals: [409, 413, 415, 507],
+    handle: (context) => takeStep(context, 'delete'),
+  }),
+  operatorRoute({
+    ...step,
+    path: '/instances/:instance/suspend',
+    id: 'suspendInstance',
+    summary: 'Refuse all requests to an instance, and make its webhooks wait',
+    handle: (context) => takeStep(context, 'suspend'),
+  }),
+  operatorRoute({
+    ...step,
+    path: '/instances/:instance/resume',
+    id: 'resumeInstance',
+    summary: 'End the suspension of an instance',
+    handle: (context) => takeStep(context, 'resume'),
+  }),
+  operatorRoute({
+    ...step,
+    path: '/instances/:instance/restore',
+    id: 'restoreInstance',
+    summary: 'Restore a deleted instance as it was',
+    handle: (context) => takeStep(context, 'restore'),
+  }),
+];
+
+type OnInstance = OperatorContext<{ readonly instance: string }>;
+
+async function takeStep(context: OnInstance, name: Parameters<typeof changeLife>[1]): Promise<Answer> {
+  const { operator, params, actor } = context;
+  return answer(context, await changeLife(operator, name, { name: params.instance, actor }));
+}
+
+function answer(context: OperatorContext<unknown>, instance: ManagedInstance): Answer | Promise<Answer> {
+  return context.answer(toJson(context, instance));
+}
+
+function toJson(context: OperatorContext<unknown>, instance: ManagedInstance): string {
+  return JSON.stringify({ ...instance, url: context.baseUrl(instance) });
+}
+
+const text: Schema = { type: 'string' };
+const labels: Schema = {
+  type: 'object',
+  additionalProperties: { type: 'string', maxLength: 255 },
+  description: 'At most 64 texts by name, for programs of the operator.',
+};
+const settable: Readonly<Record<string, Schema>> = {
+  slug: {
+    type: 'string',
+    description: 'Its name in `/i/{slug}/…`: 2 to 40 characters of `a-z`, `0-9` and `-`.',
+  },
+  host: { type: ['string', 'null'], description: 'The host that it answers on; null for `/i/{slug}` alone.' },
+  labels,
+};
+
+export const operatorInstanceSchemas: Readonly<Record<string, Schema>> = {
+  ManagedInstance: objectSchema({
+    id: text,
+    ...settable,
+    state: { enum: ['active', 'suspended', 'deleted'] },
+    stateSince: text,
+    created: text,
+    restorableUntil: {
+      type: 'string',
+      description: 'Until when it can be restored; empty unless it is deleted.',
+    },
+    url: { type: 'string', description: 'The URL before the paths of its API.' },
+  }),
+  ManagedInstanceList: listSchema(schemaReference('ManagedInstance')),
+  ManagedInstanceChange: objectSchema(settable, ['slug', 'host', 'labels']),
+};

@@ -1,0 +1,63 @@
+import { text } from 'node:stream/consumers';
+import { assert } from '../../base/assert.ts';
+import { AppError, type ErrorEnvelope } from '../../base/errors.ts';
+import type { Ledger } from '../../base/ledger.ts';
+import type { InstanceEntry } from '../../instances/instance-directory.ts';
+import type { InstanceCall, InstanceCalls } from '../../operator/instance-calls.ts';
+import type { Answer } from '../answer.ts';
+import { codeOfStatus, FailedAnswer } from '../error-response.ts';
+import type { InstanceHost } from '../host/instance-host.ts';
+import type { InstanceRoute } from '../route.ts';
+import { InternalRequest } from './internal-request.ts';
+import type { OperatorRequest } from '../operator-context.ts';
+
+export interface HostCallsParts {
+  readonly host: InstanceHost;
+  readonly routes: ReadonlyMap<string, InstanceRoute>;
+  readonly cause: OperatorRequest;
+  readonly ledger: Ledger;
+}
+
+/** Sends the operator's requests to the hosts of instances. */
+export class HostCalls implements InstanceCalls {
+  readonly #parts: HostCallsParts;
+
+  constructor(parts: HostCallsParts) {
+    this.#parts = parts;
+  }
+
+  async call(entry: InstanceEntry, call: InstanceCall): Promise<unknown> {
+    const { host, routes, cause, ledger } = this.#parts;
+    const route = routes.get(call.operation);
+    assert(route !== undefined, 'the operator calls operations that there are');
+    const request = new InternalRequest(route, call, { entry, cause, ledger });
+    try {
+      const json = await textOf(await host.serve(route, request));
+      return json === '' ? undefined : JSON.parse(json);
+    } catch (error) {
+      throw error instanceof FailedAnswer ? toAppError(error) : error;
+    } finally {
+      request.release();
+    }
+  }
+
+  release(entry: InstanceEntry): Promise<void> {
+    return this.#parts.host.release(entry.id);
+  }
+}
+
+async function textOf({ json, texts, content }: Answer): Promise<string> {
+  if (content?.body === undefined) return json ?? texts?.join('') ?? '';
+  const { body } = content;
+  return body instanceof Uint8Array ? Buffer.from(body).toString() : text(body);
+}
+
+/** Returns the error that a host in another thread has answered with. */
+function toAppError({ answer }: FailedAnswer): unknown {
+  const code = codeOfStatus(answer.status);
+  if (code === undefined) return new FailedAnswer(answer);
+  // Every error has this body (error-response.ts).
+  const { message, data } = JSON.parse(answer.body) as ErrorEnvelope;
+  const { retryAfter } = answer;
+  return new AppError(code, message, { details: data, ...(retryAfter !== undefined && { retryAfter }) });
+}

@@ -1,0 +1,82 @@
+import { AssertionFailed } from '../../base/assert.ts';
+import { systemClock } from '../../base/clock.ts';
+import { newId } from '../../base/ids.ts';
+import type { Ledger } from '../../base/ledger.ts';
+import type { InstanceEntry } from '../../instances/instance-directory.ts';
+import type { InstanceCall } from '../../operator/instance-calls.ts';
+import { AnswerMemory } from '../answer-memory.ts';
+import { emptyReport, type InstanceRequest, type ReservedMemory } from '../instance-request.ts';
+import { fillPath } from '../path-patterns.ts';
+import type { InstanceRoute } from '../route.ts';
+import type { OperatorRequest } from '../operator-context.ts';
+
+/** A request to an instance that the front itself makes for the operator. */
+export class InternalRequest implements InstanceRequest {
+  readonly id = newId();
+  readonly isOperator = true;
+  readonly entry: InstanceEntry;
+  readonly method: string;
+  readonly url: string;
+  readonly fullUrl: string;
+  readonly headers: InstanceRequest['headers'];
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly peer: Uint8Array;
+  readonly startedMs = systemClock.monotonic();
+  readonly signal: AbortSignal;
+  readonly bytes: Buffer | undefined;
+  readonly isFormWaiting = false;
+  readonly report = emptyReport();
+  readonly #ledger: Ledger;
+  #memory: AnswerMemory | undefined;
+
+  constructor(
+    route: InstanceRoute,
+    { params = {}, query = {}, body }: InstanceCall,
+    { entry, cause, ledger }: InternalRequestParts,
+  ) {
+    this.entry = entry;
+    this.method = route.method;
+    this.query = new URLSearchParams(query);
+    const path = fillPath(route.paths[0] ?? '', (name) => encodeURIComponent(params[name] ?? ''));
+    this.url = this.query.size === 0 ? path : `${path}?${this.query.toString()}`;
+    this.fullUrl = `${cause.origin}/i/${entry.slug}${this.url}`;
+    this.headers = body === undefined ? {} : { 'content-type': 'application/json' };
+    this.params = params;
+    this.peer = cause.peer;
+    // Not that of the client: what it has begun is ended or undone.
+    this.signal = new AbortController().signal;
+    this.bytes = body && Buffer.from(JSON.stringify(body));
+    this.#ledger = ledger;
+  }
+
+  get isGone(): boolean {
+    return false;
+  }
+
+  get bodyBytes(): number {
+    return this.bytes?.length ?? 0;
+  }
+
+  memoryFor(client: string): ReservedMemory {
+    const share = { instance: this.entry.id, address: client, signal: this.signal };
+    return (this.#memory ??= new AnswerMemory(this.#ledger, share));
+  }
+
+  readForm(): Promise<never> {
+    return Promise.reject(new AssertionFailed('no body of an internal request is a form'));
+  }
+
+  /** Releases the memory of the answer. */
+  release(): void {
+    this.#memory?.release();
+  }
+}
+
+export interface InternalRequestParts {
+  readonly entry: InstanceEntry;
+  /** The request of the operator that it is made for. */
+  readonly cause: OperatorRequest;
+  /** The memory of all answers. */
+  readonly ledger: Ledger;
+}

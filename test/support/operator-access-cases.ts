@@ -1,0 +1,44 @@
+import type { AccessCase } from './access-cases.ts';
+
+const instances = '/api/operator/instances';
+
+/** Cases for the routes of the operator. */
+export function operatorAccessCases(): readonly AccessCase[] {
+  return [
+    ...['events', 'audit', 'nodes', 'instances'].map((name) => {
+      const path = `/api/operator/${name}`;
+      return { route: `GET ${path}`, of: '', request: () => ({ path }) };
+    }),
+    {
+      route: `GET ${instances}/{instance}`,
+      of: '',
+      request: async (stage) => ({ path: `${instances}/${await stage.instance()}` }),
+    },
+    {
+      route: `PATCH ${instances}/{instance}`,
+      of: '',
+      request: async (stage) => ({
+        path: `${instances}/${await stage.instance()}`,
+        body: { labels: { plan: 'pro' } },
+      }),
+    },
+    {
+      route: `DELETE ${instances}/{instance}`,
+      of: '',
+      request: async (stage) => ({ path: `${instances}/${await stage.instance()}` }),
+    },
+    ...(
+      [
+        ['suspend', 'active'],
+        ['resume', 'suspended'],
+        ['restore', 'deleted'],
+      ] as const
+    ).map(([step, state]) => ({
+      route: `POST ${instances}/{instance}/${step}`,
+      of: '',
+      request: async (stage: Parameters<AccessCase['request']>[0]) => ({
+        path: `${instances}/${await stage.instance(state)}/${step}`,
+      }),
+    })),
+  ];
+}
