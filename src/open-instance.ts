@@ -83,7 +83,7 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
       hasLoss = true;
       logger.error(loss, { instance: entry.id });
     },
-    requireOwn: (reader) => requireOwnSecrets(reader, { masterKey, entry, entries: options.entries() }),
+    requireOwn: (reader) => requireOwnSecrets(reader, { masterKey, entry, entries: options.entries }),
   });
   const database = wrapDatabase?.(plain) ?? plain;
   try {

@@ -3,8 +3,9 @@ import { AppError } from '../base/errors.ts';
 import { fromTimestamp, type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { DataHome } from '../storage/data-home.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
+import { forgetDue } from './due-index.ts';
 import type { InstanceDirectory, InstanceEntry } from './instance-directory.ts';
 import {
   changeRow,
@@ -12,20 +13,27 @@ import {
   insertFilling,
   type UnshownInstance,
   type InstanceRow,
+  type Labels,
   readRows,
   replaceRow,
   restoredSet,
 } from './instance-rows.ts';
-import { invalidMember, placeConflict, requireHost, requireSlug } from './require-slug.ts';
+import { appendOperatorEvent, createdEvent } from './operator-events.ts';
+import { invalidMember, placeConflict, requireHost, requireLabels, requireSlug } from './require-slug.ts';
 
 /** An instance that is made of something, and not empty. */
 export interface FilledInstance extends Omit<UnshownInstance, 'labels'> {
-  /** The instance whose place it takes, with its slug and host, once `fill` has called `beginReplacing`. */
+  readonly labels?: Labels | undefined;
+  /** Whether its id is new, so that nothing can be left of an earlier attempt. */
+  readonly isNew?: boolean;
+  /** The instance whose place it takes, with its slug and host, once `populate` has called `beginReplacing`. */
   readonly replaced?: string | undefined;
-  /** Fills its data, which is made and empty. */
-  readonly fill: () => Promise<void>;
-  /** Removes what `fill` has put elsewhere. */
-  readonly discard: () => Promise<void>;
+  /** Fills its data, which is made and empty. The entry is that of the instance once it is there. */
+  readonly populate: (entry: InstanceEntry) => Promise<void>;
+  /** Removes what `populate` has put elsewhere. */
+  readonly discard: (entry: InstanceEntry) => Promise<void>;
+  /** What else is written in the transaction that shows the instance, before it is shown; where it throws, the instance is not kept. */
+  readonly alongside?: (tx: Transaction, shownAt: Timestamp) => Promise<void>;
 }
 
 export interface FillingParts {
@@ -40,26 +48,32 @@ const abandonedMs = 120_000;
 
 /**
  * Makes an instance that nobody finds before it is filled. Where that fails, nothing of it is left; where the process ends meanwhile, the next
- * attempt or the daily round removes it. Throws bad_request for an id, slug or host that is not free, and what `fill` throws.
+ * attempt or the daily round removes it. Throws bad_request for an id, slug or host that is not free, and what `populate` throws.
  */
 export async function createFilled(parts: FillingParts, instance: FilledInstance): Promise<InstanceEntry> {
   const { home, directory } = parts;
-  const { id, slug, host } = instance;
+  const { id, slug, host, created, key } = instance;
   requireSlug(slug);
   requireHost(host);
+  requireLabels(instance.labels ?? {});
   if (instance.replaced === undefined && directory.findBySlug(slug) !== undefined)
     throw invalidMember('slug', `The slug ${slug} belongs to another instance.`);
   const reservation = await Reservation.make(parts, instance);
+  const { shownId } = instance;
+  const entry: InstanceEntry = { id, shownId, slug, host, created, key, quotas: {}, state: 'active' };
   try {
-    await instance.discard();
-    await home.removeInstance(id);
+    if (instance.isNew !== true) {
+      await instance.discard(entry);
+      await home.removeInstance(id);
+    }
     await home.makeInstance(id);
-    await instance.fill();
-    await reservation.show(instance.replaced);
+    await instance.populate(entry);
+    await reservation.show(instance);
   } catch (error) {
     if (await reservation.giveUp()) {
-      await instance.discard();
+      await instance.discard(entry);
       await home.removeInstance(id);
+      await forgetDue(home.control, id);
       await home.control.write((tx) => deleteRow(tx, id));
     }
     throw error instanceof UniqueViolation ? placeConflict(error, instance) : error;
@@ -67,9 +81,9 @@ export async function createFilled(parts: FillingParts, instance: FilledInstance
     reservation.end();
   }
   await directory.refresh();
-  const entry = directory.find(id);
-  if (entry === undefined) throw new AppError('not_found', `The instance ${slug} was deleted meanwhile.`);
-  return entry;
+  const current = directory.find(id);
+  if (current === undefined) throw new AppError('not_found', `The instance ${slug} was deleted meanwhile.`);
+  return current;
 }
 
 /** The row of an instance that this process fills. The time of its state is renewed, and shows whose it is. */
@@ -108,13 +122,19 @@ class Reservation {
   }
 
   /** Gives the instance its slug and host, or those of the one that it replaces. Throws conflict when another process has begun again. */
-  async show(replaced: string | undefined): Promise<void> {
+  async show({ replaced, alongside }: Pick<FilledInstance, 'replaced' | 'alongside'>): Promise<void> {
+    this.end();
+    await this.#renewing;
     const now = toTimestamp(this.#clock.now());
-    if (replaced === undefined) return this.#change((row) => restoredSet(row, now));
-    await this.#rest();
-    await this.#control.write((tx) =>
-      replaceRow(tx, { id: this.#id, replaced }, { now, requireFilled: (row) => this.#requireOwn(row) }),
-    );
+    const id = this.#id;
+    await this.#control.write(async (tx) => {
+      await alongside?.(tx, now);
+      if (replaced !== undefined)
+        return replaceRow(tx, { id, replaced }, { now, requireFilled: (row) => this.#requireOwn(row) });
+      await this.#set(tx, (row) => restoredSet(row, now));
+      const [row] = await readRows(tx, sql`id = ${id}`);
+      if (row !== undefined) await appendOperatorEvent(tx, createdEvent(row), now);
+    });
   }
 
   /** Lets nobody begin again, so that what is there can be removed. Returns false where another process has begun already. */
@@ -149,12 +169,14 @@ class Reservation {
   }
 
   #write(set: (row: InstanceRow) => Sql): Promise<void> {
-    return this.#control.write((tx) =>
-      changeRow(tx, this.#id, (row) => {
-        this.#requireOwn(row);
-        return set(row);
-      }),
-    );
+    return this.#control.write((tx) => this.#set(tx, set));
+  }
+
+  #set(tx: Transaction, set: (row: InstanceRow) => Sql): Promise<void> {
+    return changeRow(tx, this.#id, (row) => {
+      this.#requireOwn(row);
+      return set(row);
+    });
   }
 
   #requireOwn({ state, stateSince }: InstanceRow): void {

@@ -124,13 +124,22 @@ export type UnshownInstance = Pick<
 /** Inserts the row of an instance that is being filled, which gets its slug and host at the end. */
 export async function insertFilling(
   tx: Transaction,
-  { id, shownId, slug, host, created, key }: Omit<UnshownInstance, 'labels'>,
+  {
+    id,
+    shownId,
+    slug,
+    host,
+    created,
+    key,
+    labels = {},
+  }: Omit<UnshownInstance, 'labels'> & { readonly labels?: Labels | undefined },
   now: Timestamp,
 ): Promise<void> {
   await insertRow(tx, { id, slug: hiddenSlug(id), host: null, created });
   const before = JSON.stringify({ slug, host, state: 'active' });
   await tx.run(sql`
-    UPDATE ${tx.names.table('$instance')} SET state = ${'filling' satisfies InstanceState}, state_since = ${now}, before_delete = ${before}, key = ${key}, shown_id = ${shownId}
+    UPDATE ${tx.names.table('$instance')} SET state = ${'filling' satisfies InstanceState}, state_since = ${now}, before_delete = ${before}, key = ${key},
+      shown_id = ${shownId}, labels = ${JSON.stringify(labels)}
     WHERE id = ${id}`);
 }
 

@@ -15,8 +15,8 @@ export interface OwnershipCheck {
   readonly masterKey: MasterKey;
   /** The instance whose data this should be. */
   readonly entry: InstanceEntry;
-  /** All instances. */
-  readonly entries: readonly InstanceEntry[];
+  /** Returns all instances: only where the owner has to be looked for, as there may be many. */
+  readonly entries: () => readonly InstanceEntry[];
 }
 
 /**
@@ -37,7 +37,7 @@ export async function requireOwnSecrets(
   const place = tokenSecretPlace(String(collection), name as TokenKind);
   const isOf = (one: InstanceEntry): boolean => opens(masterKey, one, { sealed: String(sealed), place });
   if (isOf(entry)) return;
-  const owner = entries.slice(0, triedMax).find(isOf);
+  const owner = entries().slice(0, triedMax).find(isOf);
   const whose = owner === undefined ? 'to another instance' : `to the instance ${owner.slug} (${owner.id})`;
   const cause = new Error(
     `it belongs ${whose} and not to ${entry.slug} (${entry.id}): put each file back into its own folder`,

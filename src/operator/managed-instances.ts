@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import { fieldError, unknownMembers } from '../fields/field-error.ts';
 import type { Operand, Resolve } from '../filters/operand.ts';
-import type { Alongside, InstanceChange } from '../instances/instance-directory.ts';
+import type { Alongside, InstanceChange, InstanceEntry } from '../instances/instance-directory.ts';
 import { removalDue } from '../instances/instance-removals.ts';
 import { type InstanceRow, type Labels, readRows, unknownInstance } from '../instances/instance-rows.ts';
 import type { Actor, AuditAction } from '../logs/audit-entry.ts';
@@ -59,10 +59,21 @@ export async function findManaged(
 }
 
 /** As {@link findManaged}, without deleted ones. */
-async function findServed(operator: OperatorControl, name: string): Promise<ManagedInstance> {
+export async function findServed(operator: OperatorControl, name: string): Promise<ManagedInstance> {
   const managed = await findManaged(operator, name);
   if (managed.state === 'deleted') throw unknownInstance(name);
   return managed;
+}
+
+/** Returns the entry of an instance, which another process may have made a moment ago. Throws not_found. */
+export async function entryOf(
+  { directory }: OperatorControl,
+  { id, slug }: ManagedInstance,
+): Promise<InstanceEntry> {
+  if (directory.find(id) === undefined) await directory.refresh();
+  const entry = directory.find(id);
+  if (entry === undefined) throw unknownInstance(slug);
+  return entry;
 }
 
 const id: Operand = column('text', sql`id`);
@@ -112,7 +123,7 @@ const changedMembers = ['slug', 'host', 'labels'] as const;
 const answerMembers = ['id', 'state', 'stateSince', 'created', 'restorableUntil', 'url'] as const;
 
 /** Decodes slug, host and labels; those that are absent are left out. Adds what is wrong to `problems`. */
-function decodePlace(body: JsonObject, problems: Record<string, FieldErrors[string]>): InstanceChange {
+export function decodePlace(body: JsonObject, problems: Record<string, FieldErrors[string]>): InstanceChange {
   const { slug, host, labels } = body;
   const change: { slug?: string; host?: string | null; labels?: Labels } = {};
   const wrongType = fieldError('validation_unsupported_value_type');

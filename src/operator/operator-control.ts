@@ -27,6 +27,8 @@ export interface OperatorControl extends KeyOwner {
   readonly sealer: Sealer;
   /** How long a deleted instance can be restored. */
   readonly deletedDays: number;
+  /** The instances that this process is making, by slug: of those that ask for one slug, one makes it at a time. */
+  readonly creations: Map<string, Promise<void>>;
 }
 
 export interface OperatorParts extends Pick<OperatorControl, 'home' | 'directory' | 'clock' | 'deletedDays'> {
@@ -51,6 +53,7 @@ export function openOperatorControl({
     ...parts,
     database,
     audit: new AuditLog({ id: '', database, clock, auditDays, logger }),
+    creations: new Map(),
     feed: new OperatorFeed({ database, clock }),
     sealer: sealerFor(masterKey, sealedFor),
   };

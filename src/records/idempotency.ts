@@ -128,9 +128,12 @@ export interface IdempotentRequest {
   readonly content: string;
 }
 
+/** A caller of an instance, or an operator key. */
+export type IdempotentCaller = Caller | { readonly kind: 'operatorKey'; readonly id: string };
+
 export interface RequestParts {
   readonly sealer: Sealer;
-  readonly caller: Caller;
+  readonly caller: IdempotentCaller;
   readonly method: string;
   readonly path: string;
   readonly query: string;
@@ -154,10 +157,12 @@ export function idempotentRequest(key: string, parts: RequestParts): IdempotentR
 }
 
 /** Identifies the caller. All guests count as one, because nothing distinguishes them. */
-function callerText(caller: Caller): string {
+function callerText(caller: IdempotentCaller): string {
   switch (caller.kind) {
     case 'guest':
       return 'guest';
+    case 'operatorKey':
+      return `operator key ${caller.id}`;
     case 'user':
       return `user ${caller.collectionId} ${caller.id}`;
     case 'superuser':

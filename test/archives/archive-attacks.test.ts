@@ -224,7 +224,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
         key: '',
         host: null,
         created,
-        fill: () => (begun.resolve(), running.promise),
+        populate: () => (begun.resolve(), running.promise),
         discard: () => Promise.resolve(),
       },
     );

@@ -18,9 +18,9 @@ const lengthMin = 8;
 /** Characters kept of all answers: a test of huge bodies must not keep all of them. */
 const toldLengthMax = 50_000_000;
 
-/** The requests whose answers show the secret of an endpoint: its creation, an import, its rotation, and the route for the secret. */
+/** The requests whose answers show the secret of an endpoint: its creation, an import, its rotation, the route for the secret, and the creation of its instance. */
 const showsEndpointSecret =
-  /^(?:POST \S*\/api\/webhooks\/endpoints(?:\/[^/]+\/secret\/rotate)?|PUT \S*\/api\/webhooks\/endpoints\/import|GET \S*\/api\/webhooks\/endpoints\/[^/]+\/secret)(?:\?|$)/;
+  /^(?:POST \S*\/api\/webhooks\/endpoints(?:\/[^/]+\/secret\/rotate)?|POST \S*\/api\/operator\/instances|PUT \S*\/api\/webhooks\/endpoints\/import|GET \S*\/api\/webhooks\/endpoints\/[^/]+\/secret)(?:\?|$)/;
 const anEndpointSecret = 'the secret of an endpoint';
 /** The one request whose answer shows an API key. */
 const showsKey = /^POST \S*\/api\/keys$/;

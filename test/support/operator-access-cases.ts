@@ -10,6 +10,11 @@ export function operatorAccessCases(): readonly AccessCase[] {
       return { route: `GET ${path}`, of: '', request: () => ({ path }) };
     }),
     {
+      route: `POST ${instances}`,
+      of: '',
+      request: (stage) => ({ path: instances, body: { slug: stage.fresh() } }),
+    },
+    {
       route: `GET ${instances}/{instance}`,
       of: '',
       request: async (stage) => ({ path: `${instances}/${await stage.instance()}` }),

@@ -103,8 +103,10 @@ export async function importArchive(
         key: isDerived ? '' : sealKeys(masterKey, id, keys),
         slug: slug ?? instance.slug,
         host,
+        labels: as === 'copy' ? {} : instance.labels,
+        isNew: !isSame,
         replaced: replaced?.id,
-        fill: () => fill(target, { archive, id, keys, as, onProgress }),
+        populate: () => fill(target, { archive, id, keys, as, onProgress }),
         discard: async () => {
           await rm(join(folder, id, 'storage'), { recursive: true, force: true });
           if (replaced !== undefined) await leavePlace(data, replaced.id);

@@ -150,10 +150,23 @@ function toManifest(value: unknown): Manifest {
     );
   const { instance, key, counts, created, parts } = value;
   const isWhole =
-    isJsonObject(instance) && isJsonObject(key) && isJsonObject(counts) && isText(created) && isText(parts);
+    isJsonObject(instance) &&
+    isJsonObject(instance['labels']) &&
+    isJsonObject(key) &&
+    isJsonObject(counts) &&
+    isText(created) &&
+    isText(parts);
   if (
     !isWhole ||
-    ![instance['id'], instance['slug'], instance['created'], key['kind'], key['sealed']].every(isText)
+    ![
+      instance['id'],
+      instance['shownId'],
+      value['mac'],
+      instance['slug'],
+      instance['created'],
+      key['kind'],
+      key['sealed'],
+    ].every(isText)
   )
     throw refusedArchive('its manifest is not whole.');
   // Its members were checked, but for counts and names that are only shown.

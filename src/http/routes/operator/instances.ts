@@ -5,7 +5,9 @@ import {
   listManaged,
   type ManagedInstance,
 } from '../../../operator/managed-instances.ts';
-import type { Answer } from '../../answer.ts';
+import { type CreatedInstance, createInstance } from '../../../operator/create-instance.ts';
+import { idempotentRequest } from '../../../records/idempotency.ts';
+import { type Answer, notStored } from '../../answer.ts';
 import type { OperatorContext } from '../../operator-context.ts';
 import { operatorRoute } from '../../route.ts';
 import { jsonAnswer, listParameters } from '../../schemas/operation.ts';
@@ -37,6 +39,25 @@ export const operatorInstanceRoutes = [
       context.answerList(await listManaged(context.operator, context.listQuery), (one) =>
         toJson(context, one),
       ),
+  }),
+  operatorRoute({
+    ...common,
+    method: 'POST',
+    path: '/instances',
+    id: 'createInstance',
+    scope: 'instances:write',
+    summary: 'Create an instance with all that it begins with',
+    description:
+      'Nobody finds it before it is whole; where a member is refused, nothing of it is left. Only this answer has the secrets of the endpoints.',
+    parameters: ['IdempotencyKey', 'Fields'],
+    body: schemaReference('ManagedInstanceCreate'),
+    answers: {
+      201: jsonAnswer('The instance.', schemaReference('CreatedInstance'), {
+        'Idempotent-Replayed': 'Replayed',
+      }),
+    },
+    refusals: [409, 422, 507],
+    handle: create,
   }),
   operatorRoute({
     ...onOne,
@@ -91,6 +112,22 @@ export const operatorInstanceRoutes = [
   }),
 ];
 
+async function create(context: OperatorContext<unknown>): Promise<Answer> {
+  const { operator, request, caller, body, actor, calls } = context;
+  const key = request.headers['idempotency-key'];
+  const { method, url } = request;
+  const [path = '', ...query] = url.split('?');
+  const parts = { method, path, query: query.join('?'), ifMatch: undefined, body, sealer: operator.sealer };
+  const idempotent =
+    key === undefined
+      ? undefined
+      : idempotentRequest(String(key), { ...parts, caller: { kind: 'operatorKey', id: caller.id } });
+  const present = (instance: CreatedInstance): string => toJson(context, instance);
+  const { json, isReplayed } = await createInstance(operator, { body, actor, calls, idempotent, present });
+  const headers = { ...notStored, ...(isReplayed && { 'idempotent-replayed': 'true' }) };
+  return context.answer(json, { status: 201, headers });
+}
+
 type OnInstance = OperatorContext<{ readonly instance: string }>;
 
 async function takeStep(context: OnInstance, name: Parameters<typeof changeLife>[1]): Promise<Answer> {
@@ -121,19 +158,45 @@ const settable: Readonly<Record<string, Schema>> = {
   labels,
 };
 
+const anything: Schema = { type: 'object', additionalProperties: true };
+
+const members: Readonly<Record<string, Schema>> = {
+  id: text,
+  ...settable,
+  state: { enum: ['active', 'suspended', 'deleted'] },
+  stateSince: text,
+  created: text,
+  restorableUntil: {
+    type: 'string',
+    description: 'Until when it can be restored; empty unless it is deleted.',
+  },
+  url: { type: 'string', description: 'The URL before the paths of its API.' },
+};
+
 export const operatorInstanceSchemas: Readonly<Record<string, Schema>> = {
-  ManagedInstance: objectSchema({
-    id: text,
-    ...settable,
-    state: { enum: ['active', 'suspended', 'deleted'] },
-    stateSince: text,
-    created: text,
-    restorableUntil: {
-      type: 'string',
-      description: 'Until when it can be restored; empty unless it is deleted.',
-    },
-    url: { type: 'string', description: 'The URL before the paths of its API.' },
-  }),
+  ManagedInstance: objectSchema(members),
   ManagedInstanceList: listSchema(schemaReference('ManagedInstance')),
   ManagedInstanceChange: objectSchema(settable, ['slug', 'host', 'labels']),
+  CreatedInstance: objectSchema({
+    ...members,
+    endpoints: {
+      type: 'array',
+      items: objectSchema({
+        id: text,
+        url: text,
+        secret: { type: 'string', description: 'What its webhooks are signed with.' },
+      }),
+    },
+  }),
+  ManagedInstanceCreate: objectSchema(
+    {
+      ...settable,
+      template: { type: 'string', description: 'Slug or id of an instance whose collections it gets.' },
+      collections: { type: 'array', items: anything, description: 'Definitions, as an import takes them.' },
+      settings: { ...anything, description: 'Settings, as `PATCH /api/settings` takes them.' },
+      superuser: objectSchema({ email: text, password: text }),
+      endpoints: { type: 'array', items: schemaReference('EndpointCreate') },
+    },
+    ['host', 'labels', 'template', 'collections', 'settings', 'superuser', 'endpoints'],
+  ),
 };
