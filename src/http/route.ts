@@ -34,9 +34,6 @@ export interface InstanceRoute<Params = object>
   handleSuspended?(context: ServiceContext): Answer | Promise<Answer>;
 }
 
-/** What clients of a suspended instance are told. */
-export const suspendedText = 'The instance is suspended.';
-
 /** What is known of a request before its body is read. */
 export type FormContext<Params = object> = Pick<RequestContext<Params>, 'instance' | 'caller' | 'params'>;
 

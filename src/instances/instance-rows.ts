@@ -61,6 +61,9 @@ export function isServed(state: InstanceState): boolean {
   return servedStates.includes(state);
 }
 
+/** What clients of a suspended instance are told. */
+export const suspendedText = 'The instance is suspended.';
+
 export const servedStates: readonly InstanceState[] = ['active', 'suspended', 'replacing'];
 
 /** Returns the rows that meet a condition, the last changed last. */

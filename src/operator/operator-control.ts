@@ -14,6 +14,7 @@ import { OperatorFeed } from './operator-feed.ts';
  *   operator-keys       the credentials of the operator's programs; their scopes
  *   managed-instances   instances as those programs see them: find, list, change, suspend, delete, restore
  *   create-instance     an instance with all that it begins with, in one call
+ *   issue-key           an API key of an instance, for its programs
  *   operator-feed       what became of instances, for programs that follow it
  *
  * What happens inside an instance goes through `InstanceCalls`: requests to the ordinary routes, in the host that runs it.

@@ -160,6 +160,27 @@ describe('a creation under an idempotency key', () => {
   });
 });
 
+for (const hostThreads of threadCounts)
+  test(`an API key is issued by the routes of the instance, with --host-threads ${hostThreads}`, async (t) => {
+    const { service, call, create } = await startStage(t, hostThreads);
+    const { json: acme } = await create(201, { slug: 'acme', collections });
+    const body = { name: 'app', scopes: ['records:read'] };
+    const { json, headers } = await call(201, `POST /instances/${acme.id}/keys`, { body });
+    assert.equal(headers.get('cache-control'), 'no-store');
+    const own = await service.request('/i/acme/api/keys/current', { token: json.key });
+    assert.equal(own.json.name, 'app');
+    const refused = await call(400, 'POST /instances/acme/keys', { body: { name: '', scopes: ['all'] } });
+    assert.deepEqual(Object.keys(refused.json.data), ['name', 'scopes']);
+    await call(404, 'POST /instances/none/keys', { body });
+    await call(200, 'POST /instances/acme/suspend');
+    await call(403, 'POST /instances/acme/keys', { body });
+    await call(200, 'POST /instances/acme/resume');
+    const { key: writer } = await makeOperatorKey(service, ['instances:write']);
+    await operatorCaller(service, writer)(403, 'POST /instances/acme/keys', { body });
+    const filter = encodeURIComponent(`target = '${acme.id}' && action = 'key.create'`);
+    assert.equal((await call(200, `GET /audit?filter=${filter}`)).json.items[0].details.key, json.id);
+  });
+
 test('of a hundred creations of one slug at once one succeeds, and nothing is left of the others', async (t) => {
   const { service, call } = await startStage(t);
   const { key: token } = await makeOperatorKey(service);

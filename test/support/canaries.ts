@@ -23,7 +23,7 @@ const showsEndpointSecret =
   /^(?:POST \S*\/api\/webhooks\/endpoints(?:\/[^/]+\/secret\/rotate)?|POST \S*\/api\/operator\/instances|PUT \S*\/api\/webhooks\/endpoints\/import|GET \S*\/api\/webhooks\/endpoints\/[^/]+\/secret)(?:\?|$)/;
 const anEndpointSecret = 'the secret of an endpoint';
 /** The one request whose answer shows an API key. */
-const showsKey = /^POST \S*\/api\/keys$/;
+const showsKey = /^POST \S*\/(?:api\/keys|api\/operator\/instances\/[^/]+\/keys)$/;
 const anApiKey = 'an API key';
 /** Matches the stored hash of any password. */
 const passwordHash = /\$argon2id?\$|\$2[aby]\$\d\d\$/;

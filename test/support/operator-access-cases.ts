@@ -32,6 +32,14 @@ export function operatorAccessCases(): readonly AccessCase[] {
       of: '',
       request: async (stage) => ({ path: `${instances}/${await stage.instance()}` }),
     },
+    {
+      route: `POST ${instances}/{instance}/keys`,
+      of: '',
+      request: async (stage) => ({
+        path: `${instances}/${await stage.instance()}/keys`,
+        body: { name: 'app', scopes: ['records:read'] },
+      }),
+    },
     ...(
       [
         ['suspend', 'active'],

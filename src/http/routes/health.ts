@@ -8,7 +8,8 @@ import { jsonAnswer } from '../schemas/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { storageFaults } from '../../storage/storage-health.ts';
 import type { Readiness, RequestContext } from '../request-context.ts';
-import { route, serviceRoute, suspendedText } from '../route.ts';
+import { suspendedText } from '../../instances/instance-rows.ts';
+import { route, serviceRoute } from '../route.ts';
 
 const common = { method: 'GET', tag: 'health', parameters: ['Fields'] } as const;
 const healthy = schemaReference('Health');

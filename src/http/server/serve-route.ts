@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, notFound } from '../../base/errors.ts';
+import { suspendedText } from '../../instances/instance-rows.ts';
 import type { OperatorControl } from '../../operator/operator-control.ts';
 import type { Answer } from '../answer.ts';
 import type { InstanceHost } from '../host/instance-host.ts';
@@ -7,7 +8,7 @@ import { beingReplaced } from '../../instances/replacement-mark.ts';
 import { queryOf } from '../request.ts';
 import { patternOf } from '../request-counts.ts';
 import { ServiceContext, type Services } from '../request-context.ts';
-import { type InstanceRoute, type Route, suspendedText } from '../route.ts';
+import type { InstanceRoute, Route } from '../route.ts';
 import { FrontRequest } from './front-request.ts';
 import { serveOperatorRoute } from './serve-operator.ts';
 import { sendAnswer } from './send-answer.ts';

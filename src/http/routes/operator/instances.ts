@@ -7,6 +7,7 @@ import {
 } from '../../../operator/managed-instances.ts';
 import { type CreatedInstance, createInstance } from '../../../operator/create-instance.ts';
 import { idempotentRequest } from '../../../records/idempotency.ts';
+import { issueKey } from '../../../operator/issue-key.ts';
 import { type Answer, notStored } from '../../answer.ts';
 import type { OperatorContext } from '../../operator-context.ts';
 import { operatorRoute } from '../../route.ts';
@@ -109,6 +110,22 @@ export const operatorInstanceRoutes = [
     id: 'restoreInstance',
     summary: 'Restore a deleted instance as it was',
     handle: (context) => takeStep(context, 'restore'),
+  }),
+  operatorRoute({
+    ...onOne,
+    method: 'POST',
+    path: '/instances/:instance/keys',
+    id: 'issueInstanceKey',
+    scope: 'keys:write',
+    summary: 'Create an API key of an instance; only this answer returns the key',
+    body: schemaReference('ApiKeyCreate'),
+    answers: { 201: jsonAnswer('The key.', schemaReference('ApiKeyWithKey')) },
+    refusals: [409, 507],
+    handle: async (context) => {
+      const { operator, params, body, actor, calls } = context;
+      const key = await issueKey(operator, { name: params.instance, body, actor, calls });
+      return context.answer(JSON.stringify(key), { status: 201, headers: notStored });
+    },
   }),
 ];
 
