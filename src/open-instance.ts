@@ -7,9 +7,9 @@ import { CollectionStore } from './collections/collection-store.ts';
 import { ensureFoldedIndexes } from './collections/tables.ts';
 import { EventLog, type WakeUp } from './events/event-log.ts';
 import { InstanceFiles, type InstanceFilesOptions } from './files/instance-files.ts';
-import type { InstanceEntry, StoredQuotas } from './instances/instance-directory.ts';
+import type { StoredQuotas } from './instances/instance-index.ts';
 import type { Instance } from './instances/instance.ts';
-import { readRows } from './instances/instance-rows.ts';
+import { readRows, type InstanceEntry } from './instances/instance-rows.ts';
 import {
   beingReplaced,
   isMarkedReplaced,
@@ -72,10 +72,7 @@ export async function openInstance(entry: InstanceEntry, options: InstanceParts)
   const opening = { isSettled: false };
   const memory = memoryOf(
     { collections, settings, endpoints },
-    {
-      opening,
-      wake: () => wakeUp.notify(entry.id),
-    },
+    { opening, wake: () => wakeUp.notify(entry.id) },
   );
   let hasLoss = false;
   const plain = await home.openInstance(entry.id, memory, {

@@ -1,5 +1,5 @@
 import type { InstanceHost } from '../http/host/instance-host.ts';
-import type { InstanceEntry } from '../instances/instance-directory.ts';
+import type { InstanceEntry } from '../instances/instance-rows.ts';
 import type { StorageFault } from '../storage/storage-health.ts';
 import type { MetricMessage } from './host-messages.ts';
 

@@ -7,7 +7,7 @@ import type { Config } from '../config/config.ts';
 import type { ErrorAnswer } from '../http/error-response.ts';
 import type { InstanceRequest } from '../http/instance-request.ts';
 import type { DueTimes } from '../instances/due-index.ts';
-import type { InstanceEntry } from '../instances/instance-directory.ts';
+import type { InstanceEntry } from '../instances/instance-rows.ts';
 import type { Metric } from '../logs/metric.ts';
 import type { Exposition } from '../logs/metrics.ts';
 import type { Settings } from '../settings/settings.ts';

@@ -11,7 +11,7 @@ import type { InstanceHost } from '../http/host/instance-host.ts';
 import type { LoggedRequest } from '../http/host/log-request.ts';
 import type { InstanceRequest } from '../http/instance-request.ts';
 import type { InstanceRoute } from '../http/route.ts';
-import type { InstanceEntry } from '../instances/instance-directory.ts';
+import type { InstanceEntry } from '../instances/instance-rows.ts';
 import type { Exposition } from '../logs/metrics.ts';
 import type { StorageFault } from '../storage/storage-health.ts';
 import type { HostMember } from './host-member.ts';

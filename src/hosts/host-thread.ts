@@ -10,7 +10,7 @@ import { clientAddress, type ClientTraces } from '../http/client-address.ts';
 import type { LoggedRequest } from '../http/host/log-request.ts';
 import type { InstanceRoute } from '../http/route.ts';
 import type { DueTimes } from '../instances/due-index.ts';
-import type { InstanceEntry } from '../instances/instance-directory.ts';
+import type { InstanceEntry } from '../instances/instance-rows.ts';
 import type { Exposition } from '../logs/metrics.ts';
 import type { Settings } from '../settings/settings.ts';
 import { faultAmong, type FaultyPlaces, type StorageFault } from '../storage/storage-health.ts';

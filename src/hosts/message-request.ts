@@ -4,7 +4,7 @@ import type { Ledger } from '../base/ledger.ts';
 import { AnswerMemory } from '../http/answer-memory.ts';
 import { emptyReport, type FormReading, type InstanceRequest } from '../http/instance-request.ts';
 import type { FormEntry } from '../http/parse-multipart.ts';
-import type { InstanceEntry } from '../instances/instance-directory.ts';
+import type { InstanceEntry } from '../instances/instance-rows.ts';
 import { type FromForm, fromErrorMessage, type RequestMessage, type ToForm } from './host-messages.ts';
 import { PortReader } from './port-streams.ts';
 

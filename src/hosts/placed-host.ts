@@ -6,7 +6,7 @@ import type { InstanceHost } from '../http/host/instance-host.ts';
 import type { LoggedRequest } from '../http/host/log-request.ts';
 import type { InstanceRequest } from '../http/instance-request.ts';
 import type { InstanceRoute } from '../http/route.ts';
-import type { InstanceEntry } from '../instances/instance-directory.ts';
+import type { InstanceEntry } from '../instances/instance-rows.ts';
 import type { Metric, Sample } from '../logs/metric.ts';
 import type { DataDirectory } from '../open-data-directory.ts';
 import type { StorageFault } from '../storage/storage-health.ts';

@@ -2,7 +2,7 @@ import { systemClock } from '../base/clock.ts';
 import { AppError, QuotaExceeded, tooManyRequests } from '../base/errors.ts';
 import type { Cidr } from '../base/ip-address.ts';
 import { superusersName } from '../collections/collection.ts';
-import type { InstanceEntry } from '../instances/instance-directory.ts';
+import type { InstanceEntry } from '../instances/instance-rows.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { OpenInstances } from '../instances/open-instances.ts';
 import { MailRequestGuard } from '../limits/mail-request-guard.ts';

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Caller } from '../access/caller.ts';
 import type { Trace } from '../base/trace-context.ts';
-import type { InstanceEntry } from '../instances/instance-directory.ts';
+import type { InstanceEntry } from '../instances/instance-rows.ts';
 import type { RowMemory } from '../query/list-query.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { FilePart, FormEntry } from './parse-multipart.ts';

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../base/errors.ts';
-import { defaultSlug, type InstanceDirectory, type InstanceEntry } from '../instances/instance-directory.ts';
+import { defaultSlug, type InstanceDirectory } from '../instances/instance-directory.ts';
+import type { InstanceEntry } from '../instances/instance-rows.ts';
 
 const headerLinesMax = 100;
 

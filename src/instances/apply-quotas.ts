@@ -1,6 +1,7 @@
 import type { Logger } from '../base/logger.ts';
 import { setTableQuotas } from '../collections/table-quotas.ts';
-import type { InstanceDirectory, StoredQuotas } from './instance-directory.ts';
+import type { InstanceDirectory } from './instance-directory.ts';
+import type { StoredQuotas } from './instance-index.ts';
 import type { Instance } from './instance.ts';
 import type { OpenInstances } from './open-instances.ts';
 

@@ -6,7 +6,7 @@ import type { DataHome } from '../storage/data-home.ts';
 import type { Database, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
 import { forgetDue } from './due-index.ts';
-import type { InstanceDirectory, InstanceEntry } from './instance-directory.ts';
+import type { InstanceDirectory } from './instance-directory.ts';
 import {
   changeRow,
   deleteRow,
@@ -17,6 +17,7 @@ import {
   readRows,
   replaceRow,
   restoredSet,
+  type InstanceEntry,
 } from './instance-rows.ts';
 import { appendOperatorEvent, createdEvent } from './operator-events.ts';
 import { invalidMember, placeConflict, requireHost, requireLabels, requireSlug } from './require-slug.ts';

@@ -14,11 +14,13 @@ import {
   eventOf,
   type NewOperatorEvent,
 } from './operator-events.ts';
+import { InstanceIndex, type LifeListener, type QuotaListener, type StoredQuotas } from './instance-index.ts';
 import {
   changeRow,
   countServed,
   deletedSet,
   deleteRow,
+  type InstanceEntry,
   type InstanceRow,
   insertRow,
   isServed,
@@ -34,30 +36,11 @@ import {
 import { placeConflict, requireHost, requireLabels, requireSlug } from './require-slug.ts';
 import { type Quotas, requireQuotas } from './quotas.ts';
 
-/** An instance in the directory, whether or not its file is open. One that requests find is active or suspended. */
-export type InstanceEntry = Pick<
-  StoredInstance,
-  'id' | 'shownId' | 'slug' | 'host' | 'created' | 'state' | 'quotas' | 'key'
->;
-
-/** Quotas, with a number that grows with each change of them. */
-export interface StoredQuotas {
-  readonly quotas: Quotas;
-  readonly version: number;
-}
-
-interface DirectoryRow extends Pick<InstanceRow, 'position' | 'change'> {
-  readonly entry: InstanceEntry;
-}
-
 /** The instance that exists from the start. */
 export const defaultSlug = 'default';
 
 /** How soon a process sees what another has changed. */
 const refreshIntervalMs = 250;
-
-/** Called with the id of an instance whose quotas have changed. */
-type QuotaListener = (instanceId: string) => void;
 
 /** What else is written in the transaction of a change. */
 export type Alongside = (tx: Transaction) => Promise<void>;
@@ -68,9 +51,6 @@ export interface InstanceChange {
   readonly host?: string | null | undefined;
   readonly labels?: Labels | undefined;
 }
-
-/** Called when an instance becomes active, or is suspended or deleted. */
-export type LifeListener = (instanceId: string, isActive: boolean) => void;
 
 /**
  * All instances that are not deleted, in memory. Kept in step with control.db, which other processes change meanwhile: by the rows that have
@@ -83,15 +63,7 @@ export class InstanceDirectory {
   readonly #home: DataHome;
   readonly #clock: Clock;
   #version = '';
-  /** The last change and the last position that were read. */
-  #change = 0;
-  #position = 0;
-  readonly #byId = new Map<string, DirectoryRow>();
-  readonly #bySlug = new Map<string, InstanceEntry>();
-  readonly #byHost = new Map<string, InstanceEntry>();
-  #all: readonly InstanceEntry[] | undefined;
-  readonly #listeners: LifeListener[] = [];
-  #onQuotas: QuotaListener = () => undefined;
+  readonly #index = new InstanceIndex();
   #refreshing: Promise<void> = Promise.resolve();
   /** Instances that this process is creating: nothing can be due in them yet. */
   readonly #creating = new Set<string>();
@@ -107,7 +79,7 @@ export class InstanceDirectory {
   static async open(home: DataHome, clock: Clock): Promise<InstanceDirectory> {
     const directory = new InstanceDirectory(home, clock);
     await directory.refresh();
-    if (!directory.#bySlug.has(defaultSlug)) {
+    if (directory.findBySlug(defaultSlug) === undefined) {
       await directory.#createDefault();
     }
     return directory;
@@ -119,32 +91,29 @@ export class InstanceDirectory {
     } catch (error) {
       // Another process that opens the same new directory may have been first.
       await this.refresh();
-      if (!this.#bySlug.has(defaultSlug)) throw error;
+      if (this.findBySlug(defaultSlug) === undefined) throw error;
     }
   }
 
   find(id: string): InstanceEntry | undefined {
-    return this.#byId.get(id)?.entry;
+    return this.#index.find(id);
   }
 
   /** Finds an instance by what it is known by. */
   findShown(shownId: string): InstanceEntry | undefined {
-    const entry = this.find(shownId);
-    // Only one that a restored backup has replaced is known by something else.
-    return entry?.shownId === shownId ? entry : this.all().find((one) => one.shownId === shownId);
-  }
-
-  quotasOf(id: string): StoredQuotas {
-    const row = this.#byId.get(id);
-    return { quotas: row?.entry.quotas ?? {}, version: row?.change ?? 0 };
+    return this.#index.findShown(shownId);
   }
 
   findBySlug(slug: string): InstanceEntry | undefined {
-    return this.#bySlug.get(slug);
+    return this.#index.findBySlug(slug);
   }
 
   findByHost(host: string): InstanceEntry | undefined {
-    return this.#byHost.get(host);
+    return this.#index.findByHost(host);
+  }
+
+  quotasOf(id: string): StoredQuotas {
+    return this.#index.quotasOf(id);
   }
 
   /** Whether an instance is neither suspended nor deleted: what is due in it is done only then. */
@@ -154,10 +123,7 @@ export class InstanceDirectory {
 
   /** All instances that are not deleted, in the order of their creation. */
   all(): readonly InstanceEntry[] {
-    this.#all ??= [...this.#byId.values()]
-      .toSorted((one, other) => one.position - other.position)
-      .map(({ entry }) => entry);
-    return this.#all;
+    return this.#index.all();
   }
 
   /** Reads all instances of any state, in the order of their creation. */
@@ -237,8 +203,7 @@ export class InstanceDirectory {
 
   /** Replaces the quotas of an instance. Throws bad_request, not_found. */
   async setQuotas(id: string, quotas: Quotas): Promise<void> {
-    const checked = requireQuotas(quotas);
-    await this.#changeServed(id, (row) => ({ ...row, quotas: checked }), undefined);
+    await this.#changeServed(id, (row) => ({ ...row, quotas: requireQuotas(quotas) }), undefined);
   }
 
   /** Refuses every request to an instance, and has its webhooks wait, until it is resumed. Throws not_found. */
@@ -370,74 +335,38 @@ export class InstanceDirectory {
   async #read(): Promise<void> {
     const version = await readVersion(this.#database);
     if (version === this.#version) return;
-    const isFirst = this.#version === '';
-    if (isFirst) await this.#readAll();
+    if (this.#version === '') await this.#readAll();
     else {
       const rows = await readRows(
         this.#database,
-        sql`change > ${this.#change} OR position > ${this.#position}`,
+        sql`change > ${this.#index.change} OR position > ${this.#index.position}`,
       );
       for (const row of rows) this.#apply(row);
       // An older version does not number its rows, and on PostgreSQL positions may be committed in another order.
-      if (this.#byId.size !== (await countServed(this.#database))) await this.#readAll();
+      if (this.#index.size !== (await countServed(this.#database))) await this.#readAll();
     }
     this.#version = version;
   }
 
   async #readAll(): Promise<void> {
     const rows = await readRows(this.#database, sql`state${this.#database.names.anyOf(servedStates)}`);
-    const ids = new Set(rows.map(({ id }) => id));
-    for (const id of this.#byId.keys()) if (!ids.has(id)) this.#remove(id);
+    this.#index.keepOnly(new Set(rows.map(({ id }) => id)));
     for (const row of rows) this.#apply(row);
   }
 
   #apply(row: InstanceRow): void {
-    const { id, shownId, slug, host, created, state, quotas, key, position } = row;
-    this.#change = Math.max(this.#change, row.change);
-    this.#position = Math.max(this.#position, position);
-    const before = this.find(id);
-    if (before !== undefined) this.#take(before);
-    if (isServed(state)) {
-      const entry: InstanceEntry = { id, shownId, slug, host, created, state, quotas, key };
-      this.#byId.set(id, { entry, position, change: row.change });
-      this.#bySlug.set(slug, entry);
-      if (host !== null) this.#byHost.set(host, entry);
-      this.#all = undefined;
-    }
-    if (before !== undefined && JSON.stringify(before.quotas) !== JSON.stringify(quotas)) this.#onQuotas(id);
-    const isActive = state === 'active';
     // Of one that another process has created, wake-ups may have come before its row was read: they were of no use then.
-    if (isActive !== (before?.state === 'active') && !this.#creating.has(id)) this.#notify(id, isActive);
-  }
-
-  #remove(id: string): void {
-    const before = this.find(id);
-    if (before === undefined) return;
-    this.#take(before);
-    if (before.state === 'active') this.#notify(id, false);
-  }
-
-  #take(entry: InstanceEntry): void {
-    const { id, slug, host } = entry;
-    this.#byId.delete(id);
-    // Another instance may have them already.
-    if (this.#bySlug.get(slug) === entry) this.#bySlug.delete(slug);
-    if (host !== null && this.#byHost.get(host) === entry) this.#byHost.delete(host);
-    this.#all = undefined;
+    this.#index.apply(row, { isSilent: this.#creating.has(row.id) });
   }
 
   /** Sets what is called when the quotas of an instance change. */
   onQuotas(listener: QuotaListener): void {
-    this.#onQuotas = listener;
-  }
-
-  #notify(id: string, isActive: boolean): void {
-    for (const listener of this.#listeners) listener(id, isActive);
+    this.#index.onQuotas = listener;
   }
 
   /** Calls a listener from now on. */
   onLife(listener: LifeListener): void {
-    this.#listeners.push(listener);
+    this.#index.lifeListeners.push(listener);
   }
 
   /** Begins to look for changes by other processes. */

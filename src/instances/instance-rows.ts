@@ -44,6 +44,12 @@ export interface StoredInstance {
   readonly key: string;
 }
 
+/** An instance in the directory, whether or not its file is open. One that requests find is active, suspended or replacing. */
+export type InstanceEntry = Pick<
+  StoredInstance,
+  'id' | 'shownId' | 'slug' | 'host' | 'created' | 'state' | 'quotas' | 'key'
+>;
+
 /** A row of `$instance`. */
 export interface InstanceRow extends StoredInstance {
   readonly position: number;

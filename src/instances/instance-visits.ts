@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { DueIndex } from './due-index.ts';
-import type { InstanceDirectory, InstanceEntry } from './instance-directory.ts';
+import type { InstanceDirectory } from './instance-directory.ts';
+import type { InstanceEntry } from './instance-rows.ts';
 
 /** How fast instances are visited. */
 export interface VisitPaces {

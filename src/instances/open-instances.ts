@@ -4,7 +4,7 @@ import { busy, stopping } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { openFilesMax } from '../base/process.ts';
 import { atOnce, type DueIndex, type DueTimes } from './due-index.ts';
-import type { InstanceEntry } from './instance-directory.ts';
+import type { InstanceEntry } from './instance-rows.ts';
 import type { Instance } from './instance.ts';
 
 /** Each open instance takes about half a megabyte, and as much again for the log of its requests. */

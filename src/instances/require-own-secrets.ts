@@ -5,7 +5,7 @@ import { openKeys } from '../secrets/locked-keys.ts';
 import { deriveKeys, type InstanceKeys, sealerOf, type SealPlace } from '../secrets/seal.ts';
 import { sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
-import type { InstanceEntry } from './instance-directory.ts';
+import type { InstanceEntry } from './instance-rows.ts';
 import { tokenSecretPlace } from './token-secrets.ts';
 
 /** How many instances are tried as the owner of misplaced data: each takes 10 µs, and each request to such an instance does it again. */

@@ -5,7 +5,7 @@ import { fromTimestamp } from '../base/timestamp.ts';
 import type { InstanceMetrics } from '../http/service-metrics.ts';
 import { instancesMax } from '../http/service-metrics.ts';
 import { type Metric, single } from '../logs/metric.ts';
-import type { InstanceEntry } from '../instances/instance-directory.ts';
+import type { InstanceEntry } from '../instances/instance-rows.ts';
 import type { DataDirectory } from '../open-data-directory.ts';
 
 interface Ages {

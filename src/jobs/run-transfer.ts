@@ -6,7 +6,7 @@ import { build } from '../base/build.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import type { Config } from '../config/config.ts';
-import type { InstanceEntry } from '../instances/instance-directory.ts';
+import type { InstanceEntry } from '../instances/instance-rows.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { DataDirectory } from '../open-data-directory.ts';
 import { isArchiveMac } from '../secrets/archive-mac.ts';

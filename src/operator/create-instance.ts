@@ -4,7 +4,8 @@ import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import { fieldError, invalidValue, unknownMembers } from '../fields/field-error.ts';
 import { createFilled } from '../instances/create-filled.ts';
-import type { InstanceChange, InstanceEntry } from '../instances/instance-directory.ts';
+import type { InstanceChange } from '../instances/instance-directory.ts';
+import type { InstanceEntry } from '../instances/instance-rows.ts';
 import type { WrittenActor } from '../logs/audit-entry.ts';
 import type { SealPlace } from '../secrets/seal.ts';
 import { findAnswer, type IdempotentRequest, runOnce, type StoredAnswer } from '../records/idempotency.ts';
@@ -145,7 +146,7 @@ async function make(
     labels,
     key: '',
     shownId: id,
-      isNew: true,
+    isNew: true,
     populate: async (entry) => {
       endpoints = await fill(operator, calls, { entry, draft });
     },

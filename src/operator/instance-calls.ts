@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json.ts';
-import type { InstanceEntry } from '../instances/instance-directory.ts';
+import type { InstanceEntry } from '../instances/instance-rows.ts';
 
 /** A request to a route of an instance, which is the operator's. */
 export interface InstanceCall {

@@ -3,9 +3,15 @@ import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import { fieldError, unknownMembers } from '../fields/field-error.ts';
 import type { Operand, Resolve } from '../filters/operand.ts';
-import type { Alongside, InstanceChange, InstanceEntry } from '../instances/instance-directory.ts';
+import type { Alongside, InstanceChange } from '../instances/instance-directory.ts';
 import { removalDue } from '../instances/instance-removals.ts';
-import { type InstanceRow, type Labels, readRows, unknownInstance } from '../instances/instance-rows.ts';
+import {
+  type InstanceRow,
+  type Labels,
+  readRows,
+  unknownInstance,
+  type InstanceEntry,
+} from '../instances/instance-rows.ts';
 import type { Actor, AuditAction } from '../logs/audit-entry.ts';
 import type { ListQuery } from '../query/list-query.ts';
 import { column, columnResolver } from '../query/list-source.ts';

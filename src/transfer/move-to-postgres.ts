@@ -3,7 +3,7 @@ import { AppError } from '../base/errors.ts';
 import { codeOf } from '../base/process.ts';
 import type { Collection } from '../collections/collection.ts';
 import { createTable } from '../collections/tables.ts';
-import type { InstanceEntry } from '../instances/instance-directory.ts';
+import type { InstanceEntry } from '../instances/instance-rows.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Loan } from '../instances/open-instances.ts';
 import { identifier, sql, type Sql } from '../sql/sql.ts';

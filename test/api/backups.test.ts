@@ -175,10 +175,11 @@ test('a schedule makes backups, keeps the newest of them, and shows how old the 
       return status.running === null && seen.size === day + 1;
     });
   }
-  const names = (await service.call('GET', '/api/backups')).map(({ key }: { key: string }) => key);
+  const list: readonly { readonly key: string }[] = await service.call('GET', '/api/backups');
+  const names = list.map(({ key }) => key);
   assert.equal(names.length, 3);
   assert.ok(names.includes('by-hand.zip'));
-  assert.deepEqual(names.filter((name: string) => name.startsWith('@auto_default_')).length, 2);
+  assert.deepEqual(names.filter((name) => name.startsWith('@auto_default_')).length, 2);
   const { text } = await service.request('/metrics', { token: true });
   assert.match(text, /^chancery_backups_overdue 0$/m);
   assert.match(text, /^chancery_instance_backup_age_seconds\{slug="default"\} \d+$/m);

@@ -9,7 +9,7 @@ import { requirePlace } from '../../config/backup-config.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { backupAccountFlags, dataFlags } from '../../config/config-flags.ts';
 import type { Config } from '../../config/config.ts';
-import type { InstanceEntry } from '../../instances/instance-directory.ts';
+import type { InstanceEntry } from '../../instances/instance-rows.ts';
 import { backupsOf } from '../../jobs/backups-of.ts';
 import type { DataDirectory } from '../../open-data-directory.ts';
 import { onInstance, withDataDirectory } from '../api/with-instance.ts';

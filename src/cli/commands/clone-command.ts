@@ -8,7 +8,7 @@ import { systemClock } from '../../base/clock.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Config } from '../../config/config.ts';
 import { dataFlags } from '../../config/config-flags.ts';
-import type { InstanceEntry } from '../../instances/instance-directory.ts';
+import type { InstanceEntry } from '../../instances/instance-rows.ts';
 import type { DataDirectory } from '../../open-data-directory.ts';
 import { addFlags, configOf } from '../terminal/flags.ts';
 import { type CommandIo, print, showLine } from '../terminal/print.ts';

@@ -11,7 +11,7 @@ import type {
 } from '../../transfer/pocketbase/import-pocketbase.ts';
 import type { Omission } from '../../transfer/pocketbase/omissions.ts';
 import type { Instance } from '../../instances/instance.ts';
-import type { InstanceEntry } from '../../instances/instance-directory.ts';
+import type { InstanceEntry } from '../../instances/instance-rows.ts';
 import { addFlags, configOf, flagsOf, isSet } from '../terminal/flags.ts';
 import { type CommandIo, print, showLine } from '../terminal/print.ts';
 import { addPassphraseFlag, readPassphrase } from '../terminal/read-passphrase.ts';

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../base/json.ts';
 import { toTimestamp } from '../../base/timestamp.ts';
 import { dataFlags, deletedDaysFlag } from '../../config/config-flags.ts';
 import { ConfigError } from '../../config/config-error.ts';
-import type { InstanceDirectory, InstanceEntry } from '../../instances/instance-directory.ts';
+import type { InstanceDirectory } from '../../instances/instance-directory.ts';
 import { removalDue } from '../../instances/instance-removals.ts';
 import {
   isServed,
@@ -12,6 +12,7 @@ import {
   type InstanceRow,
   type StoredInstance,
   unknownInstance,
+  type InstanceEntry,
 } from '../../instances/instance-rows.ts';
 import type { AuditAction } from '../../logs/audit-entry.ts';
 import type { DataDirectory } from '../../open-data-directory.ts';

@@ -1,4 +1,4 @@
-import type { InstanceEntry } from '../../instances/instance-directory.ts';
+import type { InstanceEntry } from '../../instances/instance-rows.ts';
 import type { Answer } from '../answer.ts';
 import type { ClientTraces } from '../client-address.ts';
 import type { InstanceRequest } from '../instance-request.ts';

@@ -3,7 +3,7 @@ import { authenticate, tokenRequired } from '../../auth/authenticate.ts';
 import { AppError } from '../../base/errors.ts';
 import { Uploads } from '../../files/uploads.ts';
 import type { Instance } from '../../instances/instance.ts';
-import type { InstanceEntry } from '../../instances/instance-directory.ts';
+import type { InstanceEntry } from '../../instances/instance-rows.ts';
 import { clientKey } from '../../limits/rate-limiter.ts';
 import { unavailableText } from '../../storage/engine-errors.ts';
 import { type Answer, checkFields } from '../answer.ts';

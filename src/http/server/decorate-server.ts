@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Ledger } from '../../base/ledger.ts';
-import type { InstanceEntry } from '../../instances/instance-directory.ts';
+import type { InstanceEntry } from '../../instances/instance-rows.ts';
 import type { InstanceHost } from '../host/instance-host.ts';
 import type { OperatorCaller } from '../../operator/operator-keys.ts';
 import type { AnswerMemory } from '../answer-memory.ts';

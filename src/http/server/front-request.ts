@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { InstanceEntry } from '../../instances/instance-directory.ts';
+import type { InstanceEntry } from '../../instances/instance-rows.ts';
 import { peerAddress } from '../client-address.ts';
 import {
   type FormReading,

@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers';
 import { assert } from '../../base/assert.ts';
 import { AppError, type ErrorEnvelope } from '../../base/errors.ts';
 import type { Ledger } from '../../base/ledger.ts';
-import type { InstanceEntry } from '../../instances/instance-directory.ts';
+import type { InstanceEntry } from '../../instances/instance-rows.ts';
 import type { InstanceCall, InstanceCalls } from '../../operator/instance-calls.ts';
 import type { Answer } from '../answer.ts';
 import { codeOfStatus, FailedAnswer } from '../error-response.ts';

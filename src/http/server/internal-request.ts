@@ -2,7 +2,7 @@ import { AssertionFailed } from '../../base/assert.ts';
 import { systemClock } from '../../base/clock.ts';
 import { newId } from '../../base/ids.ts';
 import type { Ledger } from '../../base/ledger.ts';
-import type { InstanceEntry } from '../../instances/instance-directory.ts';
+import type { InstanceEntry } from '../../instances/instance-rows.ts';
 import type { InstanceCall } from '../../operator/instance-calls.ts';
 import { AnswerMemory } from '../answer-memory.ts';
 import { emptyReport, type InstanceRequest, type ReservedMemory } from '../instance-request.ts';

@@ -8,7 +8,7 @@ import { toTimestamp } from '../../base/timestamp.ts';
 import type { BlobStore } from '../../files/blob-store.ts';
 import { InstanceFiles } from '../../files/instance-files.ts';
 import { createFilled } from '../../instances/create-filled.ts';
-import type { InstanceEntry } from '../../instances/instance-directory.ts';
+import type { InstanceEntry } from '../../instances/instance-rows.ts';
 import { storedKeys } from '../../instances/require-own-secrets.ts';
 import { areSameKeys, sealKeys, unlockKeys } from '../../secrets/locked-keys.ts';
 import type { GuardedRequests } from '../../network/guarded-requests.ts';
