@@ -121,7 +121,7 @@ const changes: readonly (readonly [
   [
     'a newer version',
     edit('manifest.json', /"layout": "[^"]+"/, '"layout": "999 more"'),
-    /tables differ from those of this version/,
+    /which is newer than this version/,
   ],
 ];
 

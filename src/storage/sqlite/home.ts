@@ -37,11 +37,13 @@ export interface SqliteHomeOptions {
   /** How many copies of each file are kept that an upgrade changes. */
   readonly upgradeCopiesMax: UpgradeCopyOptions['copiesMax'];
   readonly onNotice: NonNullable<MigrateOptions['onNotice']>;
+  /** The steps of the tables of instances: those of this version unless given. */
+  readonly instanceSteps?: readonly Migration[];
 }
 
 /** A directory: `control.db`, and for each instance `instances/<id>/data.db` and `logs.db` beside it. */
 export async function openSqliteHome(directory: string, options: SqliteHomeOptions): Promise<DataHome> {
-  const { queryTimeoutMs, onLoss, onNotice } = options;
+  const { queryTimeoutMs, onLoss, onNotice, instanceSteps: migrations = instanceMigrations } = options;
   const steps = { control: controlMigrations.length, instance: instanceMigrations.length };
   const copies = new UpgradeCopies({ copiesMax: options.upgradeCopiesMax, steps });
   const readers = new ReaderPool();
@@ -65,7 +67,7 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
     reserve,
     openDamageSearch: () =>
       new PageSearch((place) => (place === '' ? join(directory, 'control.db') : dataPath(place))),
-    makeInstance: (instanceId) => makeInstance(folderOf(instanceId)),
+    makeInstance: (instanceId) => makeInstance(folderOf(instanceId), migrations),
     removeInstance: (instanceId) => rm(folderOf(instanceId), { recursive: true, force: true }),
     openInstance: async (instanceId, memory, checks) => {
       const path = dataPath(instanceId);
@@ -74,7 +76,7 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
       const ofInstance = ({ message, members }: MigrationNotice): void =>
         onNotice({ message, members: { instance: instanceId, ...members } });
       const how = { ...altered, ...watching(health, instanceId), definitions, checks };
-      const file = await openFile({ path, ...how, onNotice: ofInstance, migrations: instanceMigrations });
+      const file = await openFile({ path, ...how, onNotice: ofInstance, migrations });
       opened.set(instanceId, { ...file, definitions });
       return file.database;
     },
@@ -152,9 +154,9 @@ function watching(
   };
 }
 
-async function makeInstance(folder: string): Promise<() => Promise<void>> {
+async function makeInstance(folder: string, migrations: readonly Migration[]): Promise<() => Promise<void>> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const { database } = await openFile({ path: join(folder, 'data.db'), migrations: instanceMigrations });
+  const { database } = await openFile({ path: join(folder, 'data.db'), migrations });
   await database.stop();
   await syncDirectory(dirname(folder));
   return () => rm(folder, { recursive: true });

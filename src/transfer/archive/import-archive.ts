@@ -19,7 +19,8 @@ import { sql } from '../../sql/sql.ts';
 import type { Database } from '../../storage/database.ts';
 import { type Manifest, refusedArchive } from './archive-format.ts';
 import { type EmptyInstance, fillInstance } from './fill-instance.ts';
-import { Archive } from './read-archive.ts';
+import type { Archive } from './read-archive.ts';
+import { openUpgraded } from './open-upgraded.ts';
 import { goOnBehindLost } from './take-over.ts';
 import { type InstanceDirectoryHome, leavePlace, takePlace } from './take-place.ts';
 import { noMemory } from '../../storage/data-home.ts';
@@ -84,12 +85,13 @@ export async function importArchive(
 ): Promise<InstanceEntry> {
   const { data, folder, clock } = target;
   const { home, directory, masterKey } = data;
-  const archive = await Archive.open(path);
+  const { archive, close } = await openUpgraded(path, async (original) => {
+    requireManifest?.(original.manifest);
+    await requireRoom(folder, original.bytes);
+  });
   try {
-    requireManifest?.(archive.manifest);
     const { instance } = archive.manifest;
     const keys = await keysOf(archive.manifest, { home, masterKey, passphrase });
-    await requireRoom(folder, archive.bytes);
     const isSame = as === 'moved' || as === 'backup';
     const id = isSame ? instance.id : newId();
     const isDerived = areSameKeys(keys, deriveKeys(masterKey, id));
@@ -114,7 +116,7 @@ export async function importArchive(
       },
     );
   } finally {
-    archive.close();
+    await close();
   }
 }
 

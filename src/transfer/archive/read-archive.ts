@@ -13,7 +13,8 @@ import {
 } from './archive-format.ts';
 import { linesOf, parseRow } from './archive-rows.ts';
 import type { Tuple } from '../../storage/database.ts';
-import { layout } from './write-archive.ts';
+import type { Migration } from '../../storage/migrate.ts';
+import { layout, stepsOf } from './write-archive.ts';
 import { ZipReader } from './zip-reader.ts';
 
 const manifestBytesMax = 1024 * 1024;
@@ -48,6 +49,16 @@ export class Archive {
       zip.close();
       throw error;
     }
+  }
+
+  /** Whether its tables are of an older version. */
+  get isOlder(): boolean {
+    return this.manifest.layout !== layout;
+  }
+
+  /** The steps of its tables. */
+  get steps(): readonly Migration[] {
+    return stepsOf(this.manifest.layout) ?? [];
   }
 
   /** What it takes on the disk when it is read, about, in bytes. */
@@ -144,10 +155,8 @@ function toManifest(value: unknown): Manifest {
   const of = `it was made by Chancery ${String(value['version'])}`;
   if (value['format'] !== archiveFormat)
     throw refusedArchive(`${of} in a format that this version does not know.`);
-  if (value['layout'] !== layout)
-    throw refusedArchive(
-      `${of}, whose tables differ from those of this version. Use that version, then upgrade.`,
-    );
+  if (stepsOf(String(value['layout'])) === undefined)
+    throw refusedArchive(`${of}, which is newer than this version, or another branch of it: use that one.`);
   const { instance, key, counts, created, parts } = value;
   const isWhole =
     isJsonObject(instance) &&

@@ -8,6 +8,7 @@ import type { BlobStore } from '../../files/blob-store.ts';
 import { fileKey, fileNames } from '../../files/file-removals.ts';
 import { identifier, joinSql, type Sql, sql } from '../../sql/sql.ts';
 import type { InlineKind, InternalTable } from '../../storage/database.ts';
+import type { Migration } from '../../storage/migrate.ts';
 import { instanceMigrations } from '../../storage/migrations/instance-migrations.ts';
 import type { InstanceSnapshot, Snapshot } from '../../storage/snapshot.ts';
 import { placesOf } from '../placed-tables.ts';
@@ -52,7 +53,17 @@ export interface ArchiveProgress {
 }
 
 /** The steps of the schema that rows have, by their names: another version may have others. */
-export const layout = `${instanceMigrations.length} ${instanceMigrations.at(-1)?.name}`;
+export const layout = layoutOf(instanceMigrations);
+
+function layoutOf(steps: readonly Migration[]): string {
+  return `${steps.length} ${steps.at(-1)?.name}`;
+}
+
+/** Returns the steps that a layout names; undefined for one that this version does not know. */
+export function stepsOf(named: string): readonly Migration[] | undefined {
+  const steps = instanceMigrations.slice(0, Number.parseInt(named, 10) || 0);
+  return steps.length > 0 && layoutOf(steps) === named ? steps : undefined;
+}
 
 /** Writes an archive, and ends `to`. What takes memory is a piece of rows, and the name of each file. Rejects, and destroys `to`, on failure. */
 export async function writeArchive(source: ArchiveSource, to: Writable): Promise<Manifest> {
