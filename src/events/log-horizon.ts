@@ -1,5 +1,6 @@
-import { sql } from '../sql/sql.ts';
+import { foundByKeys, sql } from '../sql/sql.ts';
 import type { Reader } from '../storage/database.ts';
+import { readTrimmed } from './trimmed.ts';
 
 /** How far the log can be read by a reader that remembers where it was. */
 export interface SafeEnd {
@@ -79,4 +80,17 @@ export async function readLogState(
     xmin: BigInt(String(xmin)),
     xid: typeof xid === 'string' ? BigInt(xid) : undefined,
   };
+}
+
+/**
+ * Whether a position is later than any that the log has drawn: its event was lost when the data was restored to an earlier time. Later
+ * events would get positions before it, and a reader that goes on there would miss them.
+ */
+export async function isAhead(reader: Reader, position: number): Promise<boolean> {
+  const { names } = reader;
+  if (names.isConcurrent) return position > (await readLogState(reader, { needsId: false })).last;
+  const [row] = await reader.tuples(
+    foundByKeys(sql`SELECT max(position) FROM ${names.table('$event')} WHERE ${names.instance.condition}`),
+  );
+  return position > Math.max(Number(row?.[0] ?? 0), (await readTrimmed(reader)).position);
 }

@@ -1,6 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import { AppError, type FieldError } from '../base/errors.ts';
 import { findLostEvents } from '../events/lost-events.ts';
+import { isAhead } from '../events/log-horizon.ts';
 import { readTrimmed } from '../events/trimmed.ts';
 import { fieldError } from '../fields/field-error.ts';
 import type { Instance } from '../instances/instance.ts';
@@ -138,8 +139,9 @@ async function catchUp(
 ): Promise<void> {
   try {
     const trimmed = await readTrimmed(instance.database);
-    const lost = await findLostEvents(instance.database, subscription.position);
-    if (subscription.position < trimmed.position || lost !== undefined)
+    const { position } = subscription;
+    const isLost = (await findLostEvents(instance.database, position)) !== undefined;
+    if (position < trimmed.position || isLost || (await isAhead(instance.database, position)))
       channel.sendResync(subscription, Math.max(trimmed.position, await channel.begin()));
     await channel.join(subscription);
   } catch (error) {

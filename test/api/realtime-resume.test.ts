@@ -5,6 +5,7 @@ import { Accounts } from '../support/accounts.ts';
 import type { EventStream } from '../support/event-stream.ts';
 import { posts, RealtimeStage, withOptions } from '../support/realtime-stage.ts';
 import { noteTrimmed } from '../../src/events/trimmed.ts';
+import { sealPosition } from '../../src/secrets/seal-position.ts';
 import { sql } from '../../src/sql/sql.ts';
 
 /** A subscription to all posts that goes on behind a cursor. */
@@ -110,6 +111,18 @@ test('what is not kept any more is told by one message, and then what comes', as
   const next = await stage.subscribed(behind(data.cursor));
   await next.received(1);
   assert.deepEqual(next.told, ['create third']);
+});
+
+test('a cursor of changes that a restore has lost is told by one message, and then what comes', async (t) => {
+  const { stage } = await openWithCursor(t);
+  const lost = await stage.service.withInstance('default', ({ sealer }) =>
+    Promise.resolve(sealPosition(sealer, 10_000)),
+  );
+  const away = await stage.subscribed(behind(lost));
+  await away.received(1);
+  await stage.create('next');
+  await away.received(2);
+  assert.deepEqual(away.told, ['resync', 'create next']);
 });
 
 test('changes from before the fields of today are told as far as the records are as they were then', async (t) => {

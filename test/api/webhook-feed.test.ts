@@ -3,7 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import type { KeyScope } from '../../src/access/caller.ts';
+import { noteTrimmed } from '../../src/events/trimmed.ts';
+import { sealPosition } from '../../src/secrets/seal-position.ts';
 import { makeKey } from '../support/make-key.ts';
+import { testEngine } from '../support/test-config.ts';
 import { startWebhookService, type WebhookService } from '../support/webhook-service.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -177,4 +180,27 @@ test('what makes no sense of the feed is refused by name, as is a cursor of anot
     assert.deepEqual(Object.keys(refused.data), [name]);
   }
   await service.call('PUT', '/api/webhooks/consumers/no%20name', { status: 400 });
+});
+
+test('a cursor of events that a restore has lost is refused, as later events would come before it', async (t) => {
+  const service = await startWebhookService(t);
+  await service.addPost('first');
+  const { nextCursor } = await readTitles(service, '', 1);
+  assert.deepEqual((await read(service, `cursor=${nextCursor}`)).items, []);
+  // Further than a sequence of PostgreSQL is ahead after a recovery.
+  const lost = await service.withInstance('default', ({ sealer }) =>
+    Promise.resolve(sealPosition(sealer, 10_000)),
+  );
+  const message = 'The cursor is ahead of the log, which was restored to an earlier time.';
+  const refused = await service.call('GET', `/api/webhooks/feed?cursor=${encodeURIComponent(lost)}`, {
+    status: 400,
+  });
+  assert.equal(refused.data.cursor.message, message);
+  await service.call('PUT', '/api/webhooks/consumers/reader', { body: { cursor: lost }, status: 400 });
+  if (testEngine === 'postgres') return;
+  // The log has drawn this position, and keeps none of its events.
+  await service.withInstance('default', ({ database }) =>
+    database.write((tx) => noteTrimmed(tx, { position: 10_000, time: '2026-11-20 09:35:20.114Z' })),
+  );
+  assert.deepEqual((await read(service, `cursor=${encodeURIComponent(lost)}`)).items, []);
 });

@@ -195,8 +195,8 @@ export const realtimeMutants: readonly Mutant[] = [
   {
     name: 'what is not kept of the log is told to be missing',
     file: 'src/realtime/apply-subscriptions.ts',
-    from: 'if (subscription.position < trimmed.position)',
-    to: 'if (subscription.position < 0)',
+    from: 'if (position < trimmed.position ||',
+    to: 'if (position < 0 ||',
     tests: resume,
   },
   {

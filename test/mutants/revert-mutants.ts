@@ -112,4 +112,18 @@ export const revertMutants: readonly Mutant[] = [
     to: '',
     tests: references,
   },
+  {
+    name: 'the feed refuses a cursor of events that a restore has lost',
+    file: 'src/deliveries/log/feed.ts',
+    from: 'if (await isAhead(database, position))',
+    to: 'if (false)',
+    tests: ['test/api/webhook-feed.test.ts'],
+  },
+  {
+    name: 'realtime reports a cursor of changes that a restore has lost',
+    file: 'src/realtime/apply-subscriptions.ts',
+    from: ' || (await isAhead(instance.database, position))',
+    to: '',
+    tests: ['test/api/realtime-resume.test.ts'],
+  },
 ];

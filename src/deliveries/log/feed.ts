@@ -3,7 +3,7 @@ import { type Timestamp, toTimestamp } from '../../base/timestamp.ts';
 import { type EventContext, readContext } from '../../events/event-context.ts';
 import { recordEventKinds, type RecordEventKind } from '../../events/event.ts';
 import { findTime } from '../../events/find-event.ts';
-import type { SafeEnd } from '../../events/log-horizon.ts';
+import { isAhead, type SafeEnd } from '../../events/log-horizon.ts';
 import { findLostEvents, lostText } from '../../events/lost-events.ts';
 import { readTrimmed } from '../../events/trimmed.ts';
 import { parameterError } from '../../query/list-parameters.ts';
@@ -166,7 +166,7 @@ async function beginOf(instance: WebhookInstance, { cursor, since, consumer }: F
   const position =
     cursor === undefined
       ? await consumerPosition(instance.database, consumer ?? '')
-      : feedPosition(instance, cursor);
+      : await feedPosition(instance, cursor);
   const lost = await findLostEvents(instance.database, position);
   if (position >= trimmed.position && lost === undefined) return position;
   const reason = lost === undefined ? notKept(trimmed.time) : lostText(lost);
@@ -187,11 +187,16 @@ export function notKept(time: Timestamp): string {
   return `Events up to ${time} are not kept any more.`;
 }
 
-/** Returns the position of a cursor. Throws bad_request for one of another instance. */
-export function feedPosition({ sealer }: Pick<WebhookInstance, 'sealer'>, cursor: string): number {
+/** Returns the position of a cursor. Throws bad_request for one of another instance, or of events that a restore has lost. */
+export async function feedPosition(
+  { sealer, database }: Pick<WebhookInstance, 'sealer' | 'database'>,
+  cursor: string,
+): Promise<number> {
   const position = openPosition(sealer, cursor);
   if (position === undefined)
     throw parameterError('cursor', 'Expected a cursor of the feed of this instance.');
+  if (await isAhead(database, position))
+    throw parameterError('cursor', 'The cursor is ahead of the log, which was restored to an earlier time.');
   return position;
 }
 
