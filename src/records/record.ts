@@ -17,6 +17,8 @@ import { type RecordTable, recordTable } from './record-table.ts';
  *   create-, update-, upsert-, delete-record   change one record, in two parts (record-write.ts). delete-record also handles the
  *                                              records that refer to it; save-record writes the row, note-change its event
  *   batch                                      several changes, all or none; truncate-collection deletes all records of one
+ *   record-history, revert-record              the past of a record from the event log, and its return: restored-values says what of
+ *                                              it the definition can store, released-records what its delete has changed
  *   idempotency                                a write under a key runs once; a repetition gets the same answer
  *   check-rule, find-record, test-rule         check a rule for a stored record or for values
  *   read-record, list-records                  answer with JSON that the engine writes and that answer-cache keeps, or that
