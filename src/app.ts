@@ -1,3 +1,5 @@
+import { rollUpUsage } from './logs/add-usage.ts';
+import { UsageRecord } from './logs/usage-record.ts';
 import { build } from './base/build.ts';
 import { systemClock } from './base/clock.ts';
 import { createLogger, writeSoon } from './base/create-logger.ts';
@@ -120,7 +122,14 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     tls: config.tls,
     accessLog: config.accessLog ? new AccessLog(parts.writeAccess ?? writeSoon) : undefined,
   });
-  const running = { server, host, operator, metrics, data, lock, config, logger };
+  const usage = new UsageRecord({
+    control: data.home.background,
+    clock: data.dueClock,
+    logger,
+    sources: [() => metrics.requests.instances],
+    rollUp: (nowMs) => rollUpUsage(data.home.control, nowMs),
+  });
+  const running = { server, host, operator, metrics, usage, data, lock, config, logger };
   const url = await listen(running);
   const background = await startBackground(running).catch(async (error: unknown) => {
     await stopApp(running);
@@ -205,6 +214,7 @@ interface Running {
   readonly host: RunningHosts;
   readonly operator: OperatorControl;
   readonly metrics: ServiceMetrics;
+  readonly usage: UsageRecord;
   readonly data: DataDirectory;
   readonly lock: DataLock | undefined;
   readonly config: Config;
@@ -226,6 +236,7 @@ async function listen(running: Running): Promise<string> {
 async function startBackground({
   data,
   host,
+  usage,
   server,
   metrics,
   config,
@@ -233,6 +244,7 @@ async function startBackground({
 }: Running): Promise<Background> {
   const metricsServer = await openMetrics(config, metrics, logger);
   await host.start();
+  usage.start();
   const running: { stop(): Promise<void> | void }[] = metricsServer === undefined ? [] : [metricsServer];
   if (config.postgres !== undefined)
     running.push(await startSweeping({ database: data.home.background, clock: data.dueClock, logger }));
@@ -295,7 +307,7 @@ async function openMetrics(
 }
 
 /** Stops in reverse order of the start: requests and attempts, then mails, then the files. */
-async function stopApp({ server, host, operator, data, lock }: Running): Promise<void> {
+async function stopApp({ server, host, operator, usage, data, lock }: Running): Promise<void> {
   const cutOff = setTimeout(() => server.server.closeAllConnections(), requestsStopMs);
   // Closes connections that become idle only now: each would keep the server open until its keep-alive time-out.
   const idle = setInterval(() => server.server.closeIdleConnections(), idleCloseMs);
@@ -305,6 +317,7 @@ async function stopApp({ server, host, operator, data, lock }: Running): Promise
   clearInterval(idle);
   await host.stop();
   await operator.audit.settle();
+  await usage.stop();
   await data.stop();
   lock?.release();
 }

@@ -8,14 +8,14 @@ import { walkNames, walkOf } from '../tools/walk/walk-of.ts';
  * delivery or wake a client depends on what else is due then, so those two have a bar for files alone.
  */
 const most: Readonly<Record<string, Bar>> = {
-  create: { files: 113, functions: 466 },
-  upload: { files: 125, functions: 566 },
-  list: { files: 63, functions: 235 },
-  'list with fields': { files: 71, functions: 262 },
-  view: { files: 56, functions: 176 },
-  update: { files: 112, functions: 461 },
-  'delete with cascade': { files: 93, functions: 370 },
-  delivery: { files: 128 },
+  create: { files: 114, functions: 470 },
+  upload: { files: 126, functions: 568 },
+  list: { files: 63, functions: 239 },
+  'list with fields': { files: 71, functions: 267 },
+  view: { files: 56, functions: 178 },
+  update: { files: 112, functions: 465 },
+  'delete with cascade': { files: 94, functions: 373 },
+  delivery: { files: 131 },
   'realtime event': { files: 131 },
 };
 

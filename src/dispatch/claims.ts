@@ -23,7 +23,7 @@ import type { InstanceLanes } from './lanes.ts';
 import { abortedResult, type AttemptResult } from '../sending/attempt-result.ts';
 import { settle, type Settlement } from './settle.ts';
 import type { DeliverySlot, Slots } from './slots.ts';
-import type { StopReason, WebhookCounts } from './webhook-counts.ts';
+import { noteDelivered, type StopReason, type WebhookCounts } from './webhook-counts.ts';
 
 /** The delay after results could not be stored; failing receivers have their own schedule. */
 const backOffMs = 1_000;
@@ -72,6 +72,7 @@ export class Claims {
       if (claim === undefined) continue;
       const { lanes, endpoint, pending, test } = claim;
       this.#options.counts.noteAttempt(pending, result);
+      if (result.isSuccess && test === undefined) noteDelivered(this.#options.counts, lanes.instance.id);
       noteOutcome(lanes.instance, endpoint, { event: pending.eventId, result });
       const context = { now: this.#options.clock.now(), random: randomUnit() };
       if (test === undefined) claim.laneChange = lanes.endAttempt(endpoint.id, result, context);

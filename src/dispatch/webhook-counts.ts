@@ -18,6 +18,8 @@ export class WebhookCounts {
   readonly firstByteSeconds = new Histogram(secondsBounds);
   /** From the event to the end of the response that delivers it. */
   readonly deliverySeconds = new Histogram(deliveryBounds);
+  /** How many deliveries of each instance were delivered. */
+  readonly deliveriesOf = new Map<string, { deliveries: number }>();
   /** Exhausted deliveries. */
   exhausted = 0;
   /** Stalled lanes that the sweep woke. */
@@ -38,6 +40,13 @@ export class WebhookCounts {
       this.firstByteSeconds.noteMs(Math.max(0, waitedMs + (dnsMs ?? 0) + (connectMs ?? 0) + (tlsMs ?? 0)));
     if (isSuccess) this.deliverySeconds.noteMs(Math.max(0, waitedMs + (totalMs ?? 0)));
   }
+}
+
+/** Counts a delivery that was delivered. */
+export function noteDelivered({ deliveriesOf }: WebhookCounts, instanceId: string): void {
+  const counts = deliveriesOf.get(instanceId);
+  if (counts === undefined) deliveriesOf.set(instanceId, { deliveries: 1 });
+  else counts.deliveries += 1;
 }
 
 function countsOf<Name extends string>(names: readonly Name[]): Record<Name, number> {

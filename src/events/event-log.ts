@@ -140,8 +140,9 @@ function makeInsert(names: Names): Sql {
  */
 export class WakeUp {
   #listener: ((instanceId: string, what: 'log' | 'all') => void) | undefined;
-  /** How many events this process has committed. */
+  /** How many events this process has committed, in all and of each instance. */
   events = 0;
+  readonly eventsOf = new Map<string, { events: number }>();
 
   /** `listener` learns whether events were committed, or something related to them may have changed. */
   onWakeUp(listener: (instanceId: string, what: 'log' | 'all') => void): void {
@@ -151,6 +152,9 @@ export class WakeUp {
   /** Called for each event that was committed. */
   noteEvent(instanceId: string): void {
     this.events += 1;
+    const counts = this.eventsOf.get(instanceId);
+    if (counts === undefined) this.eventsOf.set(instanceId, { events: 1 });
+    else counts.events += 1;
     this.#listener?.(instanceId, 'log');
   }
 

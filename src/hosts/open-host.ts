@@ -1,3 +1,5 @@
+import { measuringInstances } from '../instances/measure-instances.ts';
+import { UsageRecord } from '../logs/usage-record.ts';
 import { type Clock, ForwardClock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { openFilesMax } from '../base/process.ts';
@@ -117,6 +119,7 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
     wakeUpkeep(id, data, delivering);
   };
   followLife(options, { delivering, realtime, take });
+  const usage = usageOf(data, { dispatcher, realtime, logger });
   let announcements: { stop(): Promise<void> } | undefined;
   return {
     host,
@@ -132,19 +135,37 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
       await data.start(delivering);
       nodes?.start();
       if (options.ownership === undefined) record.start();
+      usage.start();
       announcements = await watchAnnouncements(options, delivering);
     },
     stopSending: async () => {
       await Promise.all([realtime.stop(), delivering.stop(config.stopTimeoutMs)]);
     },
     stop: async () => {
-      await record.stop();
-      await nodes?.stop();
-      await announcements?.stop();
+      for (const part of [usage, record, nodes, announcements]) await part?.stop();
       await mailer.stop(mailsStopMs);
       await thumbs.stop();
     },
   };
+}
+
+/** Records what the instances use that run here; the front records their requests. */
+function usageOf(
+  { home, dueClock: clock, wakeUp, instances }: DataDirectory,
+  {
+    dispatcher,
+    realtime,
+    logger,
+  }: { readonly dispatcher: Dispatcher; readonly realtime: Realtime; readonly logger: Logger },
+): UsageRecord {
+  return new UsageRecord({
+    control: home.background,
+    clock,
+    logger,
+    sources: [() => wakeUp.eventsOf, () => dispatcher.counts.deliveriesOf],
+    connections: () => realtime.connectionsOf(),
+    measure: measuringInstances(instances, logger),
+  });
 }
 
 interface HandOverParts {

@@ -13,11 +13,15 @@ export interface RouteCounts {
 
 export interface InstanceCounts {
   requests: number;
+  /** Those that have changed something, or may have. */
+  writes: number;
   sentBytes: number;
 }
 
 /** The methods that are told apart; a client may write any other. */
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+const readMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
  * Counts requests when their answers are sent. Only plain numbers change, in objects that are there already: a request costs a look-up of its
@@ -50,8 +54,10 @@ export class RequestCounts {
     const { instanceEntry } = request;
     if (instanceEntry === null) return;
     let counts = this.instances.get(instanceEntry.id);
-    if (counts === undefined) this.instances.set(instanceEntry.id, (counts = { requests: 0, sentBytes: 0 }));
+    if (counts === undefined)
+      this.instances.set(instanceEntry.id, (counts = { requests: 0, writes: 0, sentBytes: 0 }));
     counts.requests += 1;
+    if (status < 400 && !readMethods.has(request.method)) counts.writes += 1;
     counts.sentBytes += bytes;
   }
 

@@ -35,6 +35,7 @@ export class Realtime {
   readonly #instances = new Map<string, Promise<InstanceClients>>();
   readonly #timer: NodeJS.Timeout;
   readonly #counts: ClientCounts = { connections: 0, messages: 0 };
+  readonly #connectionsOf = new Map<string, number>();
   #nodes: OtherNodes | undefined;
   #part = 0;
   #isStopping = false;
@@ -67,6 +68,7 @@ export class Realtime {
     });
     group.clients.set(client.id, client);
     this.#counts.connections += 1;
+    this.#connectionsOf.set(group.loan.instance.id, group.clients.size);
     client.send('PB_CONNECT', JSON.stringify({ clientId: client.id }));
     // A stop, or the last client to disconnect, came in between.
     if (group.isOver) client.end();
@@ -77,6 +79,8 @@ export class Realtime {
     client.noteClosed();
     if (!group.clients.delete(client.id)) return;
     this.#counts.connections -= 1;
+    if (group.clients.size === 0) this.#connectionsOf.delete(instanceId);
+    else this.#connectionsOf.set(instanceId, group.clients.size);
     for (const subscription of client.subscriptions.values()) group.channel.remove(subscription);
     group.textLength -= lengthOf([...client.subscriptions.keys()]);
     group.counts.remove(client.quotaEntry);
@@ -132,6 +136,11 @@ export class Realtime {
   /** How many clients are connected now. */
   get connections(): number {
     return this.#counts.connections;
+  }
+
+  /** How many clients of each instance are connected now. */
+  connectionsOf(): ReadonlyMap<string, number> {
+    return this.#connectionsOf;
   }
 
   /** How many messages were sent to clients. */

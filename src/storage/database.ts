@@ -270,6 +270,7 @@ export type InternalTable =
   | '$instance'
   | '$instance_setting'
   | '$quota'
+  | '$usage'
   | '$log'
   | '$due'
   | '$command'

@@ -16,6 +16,7 @@ const places: Readonly<Record<MovedTable, Place>> = {
   $transfer: 'control',
   $backup_schedule: 'control',
   $operator_event: 'control',
+  $usage: 'control',
   $collection: 'instance',
   $secret: 'instance',
   $event: 'instance',

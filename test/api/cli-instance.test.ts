@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { describe, test } from 'node:test';
 import PocketBase from 'pocketbase';
+import { readConfig } from '../../src/config/config.ts';
+import { addUsage } from '../../src/logs/add-usage.ts';
+import { openDataDirectory } from '../../src/open-data-directory.ts';
 import { eventually } from '../support/eventually.ts';
 import { runInProcess, type CommandResult } from '../support/run-in-process.ts';
 import { serveInProcess } from '../support/serve-in-process.ts';
@@ -125,6 +128,47 @@ describe('instance', () => {
     for (const text of ['records', 'records=-1', 'records=1.5', 'records=5GB', '=5'])
       assertRefused(await run('quota', 'acme', text), /A quota is NAME=NUMBER/, 64);
     await says([], '');
+  });
+
+  test('usage shows what one instance has used, or those that have used most', async (t) => {
+    const data = temporaryFolder(t);
+    const run = commandsOf(data);
+    await run('create', 'acme');
+    const opened = await openDataDirectory(readConfig({ data, 'log-level': 'error' }, {}), {});
+    const id = opened.directory.findBySlug('acme')?.id ?? '';
+    await addUsage(
+      opened.home.control,
+      new Map([[id, { requests: 2, sentBytes: 50, dataBytes: 8_192 }]]),
+      Date.now(),
+    );
+    await opened.stop();
+    const usage = async (...args: readonly string[]): Promise<string> => {
+      const { code, stdout, stderr } = await run('usage', ...args);
+      assert.deepEqual([code, stderr], [0, '']);
+      return stdout;
+    };
+    const today = new Date().toISOString().slice(0, 10);
+    const header =
+      'requests  writes  events  deliveries  sentBytes  realtimeConnections  records  dataBytes\n';
+    const zeros = '0           0         50                    0                8192';
+    assert.equal(
+      await usage('acme'),
+      `time              ${header}${today} 00:00         2       0       ${zeros}\n`,
+    );
+    assert.match(await usage('acme', '--step', 'hour'), /:00 +2 +0 /);
+    assert.equal(await usage('--top', '5'), `instance  ${header}acme             2       0       ${zeros}\n`);
+    // One line, of this shape.
+    const line = JSON.parse(await usage(id, '--json', '--from', today)) as { requests: number };
+    assert.equal(line.requests, 2);
+    assert.equal(await usage('acme', '--to', '2020-01-01T10:30'), 'Nothing was used in that time.\n');
+    assertRefused(await run('usage', 'nope'), /There is no instance nope/);
+    for (const args of [
+      [],
+      ['default', '--top', '1'],
+      ['default', '--step', 'week'],
+      ['default', '--from', 'x'],
+    ])
+      assert.equal((await run('usage', ...args)).code, 64);
   });
 
   test('changes that cannot be made are refused', async (t) => {

@@ -39,7 +39,7 @@ async function makeOlder(t: TestContext): Promise<{ readonly data: string; reado
   // Older versions do not know it, and the copies that this version keeps do not have it.
   const control = new DatabaseSync(join(service.data, 'control.db'));
   control.exec(`DELETE FROM "$setting" WHERE name = 'upgrade_checked'; DELETE FROM "$migration" WHERE number > ${controlSteps};
-    DROP TABLE "$due"; DROP TABLE "$command"; DROP TABLE "$upgrade"; DROP INDEX "$instance_change";
+    DROP TABLE "$due"; DROP TABLE "$command"; DROP TABLE "$upgrade"; DROP TABLE "$usage"; DROP INDEX "$instance_change";
     DROP TABLE "$transfer"; DROP TABLE "$backup_schedule";
     DROP TABLE "$api_key"; DROP TABLE "$audit"; DROP TABLE "$idempotency"; DROP TABLE "$operator_event"`);
   for (const column of [

@@ -21,9 +21,10 @@ import { addFlags, configOf, flagsOf, isSet } from '../terminal/flags.ts';
 import { type CommandIo, print } from '../terminal/print.ts';
 import { cloneCommand } from './clone-command.ts';
 import { quotaCommand } from './quota-command.ts';
+import { usageCommand } from './usage-command.ts';
 import { onInstance, withDataDirectory } from '../api/with-instance.ts';
 
-/** `instance create|clone|list|rename|host|label|quota|suspend|resume|delete|restore` */
+/** `instance create|clone|list|rename|host|label|quota|usage|suspend|resume|delete|restore` */
 export function instanceCommand(io: CommandIo): Command {
   const command = new Command('instance').description(
     'manage instances, each with its own records, superusers and endpoints',
@@ -35,6 +36,7 @@ export function instanceCommand(io: CommandIo): Command {
   addHost(command, io);
   addLabel(command, io);
   command.addCommand(quotaCommand(io));
+  command.addCommand(usageCommand(io));
   addSuspend(command, io);
   addResume(command, io);
   addDelete(command, io);

@@ -4,6 +4,7 @@ import { backupJobs } from './backup-jobs.ts';
 import { instanceLife } from './instance-life.ts';
 import { instanceQuotas } from './instance-quotas.ts';
 import { operatorTables } from './operator-tables.ts';
+import { usageTable } from './usage-table.ts';
 
 /** The schema of `control.db`: which instances there are, and what belongs to the whole service. */
 export const controlMigrations: readonly Migration[] = [
@@ -33,4 +34,5 @@ export const controlMigrations: readonly Migration[] = [
   instanceQuotas,
   backupJobs,
   operatorTables,
+  usageTable,
 ];

@@ -1,0 +1,76 @@
+import { identifier, literal, sql, type Sql } from '../sql/sql.ts';
+import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
+import type { Reader, Tuple } from '../storage/database.ts';
+import { addedUp, usageGauges, usageLimits, type UsageSum, usageSums } from './add-usage.ts';
+
+export type UsageStep = 'hour' | 'day';
+
+/** What one instance has used in an hour or a day. A gauge that was not measured then is null. */
+export interface Usage {
+  readonly instance: string;
+  /** The beginning of the hour or day, in UTC. */
+  readonly at: Timestamp;
+  readonly requests: number;
+  readonly writes: number;
+  readonly events: number;
+  readonly deliveries: number;
+  readonly sentBytes: number;
+  readonly realtimeConnections: number;
+  readonly records: number | null;
+  readonly dataBytes: number | null;
+}
+
+export interface UsageQuery {
+  /** The id of one instance; all of them when it is left out. */
+  readonly instance?: string | undefined;
+  /** Milliseconds since 1970: from the hour or day of this time to before the other time. */
+  readonly from: number;
+  readonly to: number;
+  readonly step: UsageStep;
+}
+
+/** The most that is read at once. */
+const rowsMax = 10_000;
+
+/** Reads what instances have used, by hours or days, the oldest first. Hours are known for 35 days, days for 25 months. */
+export async function readUsage(control: Reader, query: UsageQuery): Promise<readonly Usage[]> {
+  const { step } = query;
+  const stepMs = step === 'hour' ? usageLimits.hourMs : usageLimits.dayMs;
+  const rows = await control.tuples(sql`
+    SELECT instance, at - at % ${literal(stepMs)} AS began, ${addedUp} FROM ${control.names.table('$usage')}
+    WHERE ${conditionOf(query, stepMs)}${step === 'hour' ? sql` AND step = 'hour'` : sql``}
+    GROUP BY instance, at - at % ${literal(stepMs)} ORDER BY began, instance LIMIT ${rowsMax}`);
+  return rows.map(toUsage);
+}
+
+/** Reads the instances that have used most of something, those first, each with all that it used in that time. */
+export async function readTopUsage(
+  control: Reader,
+  { from, to }: Pick<UsageQuery, 'from' | 'to'>,
+  { by, max }: { readonly by: UsageSum; readonly max: number },
+): Promise<readonly Usage[]> {
+  const { hourMs } = usageLimits;
+  const rows = await control.tuples(sql`
+    SELECT instance, min(at), ${addedUp} FROM ${control.names.table('$usage')}
+    WHERE ${conditionOf({ from, to }, hourMs)} GROUP BY instance
+    ORDER BY sum(${identifier(usageSums[by])}) DESC, instance LIMIT ${max}`);
+  return rows.map(toUsage);
+}
+
+function conditionOf(
+  { instance, from, to }: Pick<UsageQuery, 'instance' | 'from' | 'to'>,
+  stepMs: number,
+): Sql {
+  const ofInstance = instance === undefined ? sql`` : sql` AND instance = ${instance}`;
+  return sql`step IN ('hour', 'day') AND at >= ${from - (from % stepMs)} AND at < ${to}${ofInstance}`;
+}
+
+function toUsage([instance, at, ...values]: Tuple): Usage {
+  const names = [...Object.keys(usageSums), ...Object.keys(usageGauges)];
+  const members = names.map((name, index) => {
+    const value = values[index];
+    return [name, value === null || value === undefined ? null : Number(value)];
+  });
+  // The names are those of both lists, and only gauges can be null.
+  return { instance: String(instance), at: toTimestamp(Number(at)), ...Object.fromEntries(members) } as Usage;
+}
