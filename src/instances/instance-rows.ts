@@ -213,6 +213,8 @@ export async function replaceRow(
     return sql`slug = ${slug}, host = ${host}, shown_id = ${shownId}, labels = ${JSON.stringify(labels)}, quotas = ${JSON.stringify(quotas)}, created = ${created},
       before_delete = '', state = 'active', state_since = ${now}`;
   });
+  // What was used goes on being the instance's.
+  await tx.run(sql`UPDATE ${tx.names.table('$usage')} SET instance = ${id} WHERE instance = ${replaced}`);
 }
 
 /** The slug under which an instance is kept that was replaced at a time: `shop-20261128-103000`. */

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { systemClock } from '../../base/clock.ts';
 import { dataFlags } from '../../config/config-flags.ts';
-import { ConfigError } from '../../config/config.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { type StoredInstance, unknownInstance } from '../../instances/instance-rows.ts';
 import { usageLimits } from '../../logs/add-usage.ts';
 import { readTopUsage, readUsage, type Usage, type UsageStep } from '../../logs/read-usage.ts';
