@@ -260,8 +260,18 @@ async function startBackground({
   const { home, directory, instances } = data;
   const { folder } = config.files;
   const { deletedDays } = config;
+  const backups = config.backups.folder;
   const clock = data.dueClock;
-  const removals = new InstanceRemovals({ home, directory, instances, folder, deletedDays, clock, logger });
+  const removals = new InstanceRemovals({
+    home,
+    directory,
+    instances,
+    folder,
+    backups,
+    deletedDays,
+    clock,
+    logger,
+  });
   running.push(removals);
   running.push(await startBackups({ data, config, logger }));
   void removals.look();

@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { AppError, busy } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
+import { appendOperatorEvent } from '../instances/operator-events.ts';
 import { limit, sql, type Sql } from '../sql/sql.ts';
 import type { Database, Row } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
@@ -48,6 +49,12 @@ const keptMax = 20;
 const waitingMax = 10_000;
 /** More than there are for all instances. */
 const jobsMax = 1_000_000;
+
+const eventKinds = {
+  backup: 'backup.created',
+  restore: 'backup.restored',
+  verify: 'backup.verified',
+} as const;
 
 const columns = sql`id, instance, kind, backup, place, is_auto, state, requested, started, ended, bytes, message`;
 const isOpen = sql`state IN ('waiting', 'running')`;
@@ -169,16 +176,19 @@ export class JobStore {
 
   /** Notes how a job has ended, and forgets the oldest ones of its instance. */
   async end(
-    { id, instance }: Pick<TransferJob, 'id' | 'instance'>,
+    { id, instance, kind, backup }: Pick<TransferJob, 'id' | 'instance' | 'kind' | 'backup'>,
     outcome: Pick<TransferJob, 'state' | 'bytes' | 'message'>,
   ): Promise<void> {
     const now = toTimestamp(this.#clock.now());
     const { state, bytes, message } = outcome;
     await this.#database.write(async (tx) => {
       const table = tx.names.table('$transfer');
-      await tx.run(sql`
+      const count = await tx.run(sql`
         UPDATE ${table} SET state = ${state}, bytes = ${bytes}, message = ${message}, ended = ${now}
         WHERE id = ${id} AND state = 'running'`);
+      const happened = state === 'done' ? eventKinds[kind] : 'backup.failed';
+      const data = { backup, bytes, ...(message !== '' && { message }) };
+      if (count > 0) await appendOperatorEvent(tx, { kind: happened, instance, data }, now);
       await tx.run(sql`
         DELETE FROM ${table} WHERE instance = ${instance} AND state IN ('done', 'failed')
           AND position NOT IN (SELECT position FROM ${table} WHERE instance = ${instance} ORDER BY position DESC${limit(keptMax)})

@@ -18,6 +18,7 @@ import { InstanceIndex, type LifeListener, type QuotaListener, type StoredQuotas
 import {
   changeRow,
   countServed,
+  deleteBackupRows,
   deletedSet,
   deleteRow,
   type InstanceEntry,
@@ -273,16 +274,14 @@ export class InstanceDirectory {
   }
 
   /** Forgets an instance whose data is removed. */
-  async forget({ id, slug, state }: StoredInstance): Promise<void> {
+  async forget({ id, shownId, slug, state }: StoredInstance): Promise<void> {
     await this.#database.write(async (tx) => {
       await deleteRow(tx, id);
       // Nobody has known one that was never filled.
-      if (state !== 'filling')
-        await appendOperatorEvent(
-          tx,
-          eventOf('instance.removed', { id, slug }),
-          toTimestamp(this.#clock.now()),
-        );
+      if (state === 'filling') return;
+      await deleteBackupRows(tx, shownId);
+      const event = eventOf('instance.removed', { shownId, slug });
+      await appendOperatorEvent(tx, event, toTimestamp(this.#clock.now()));
     });
   }
 

@@ -1,6 +1,6 @@
 // Both engines: the data of an instance is a folder, or a schema and rows of shared tables.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { eventually } from '../../test/support/eventually.ts';
@@ -37,13 +37,16 @@ async function startShop(t: TestContext, { isFixed = true } = {}): Promise<Stage
   const { data } = service.app;
   const folder = join(service.data, 'instances');
   const log: string[] = [];
-  const parts = { ...data, folder, deletedDays: 7, clock, logger: logInto(log) };
+  const backups = join(service.data, 'backups');
+  const parts = { ...data, folder, backups, deletedDays: 7, clock, logger: logInto(log) };
   const remove = async (home = data.home): Promise<void> => {
     const removals = new InstanceRemovals({ ...parts, home });
     await removals.look();
     await removals.stop();
   };
-  return { service, clock, log, id: data.directory.findBySlug('shop')?.id ?? '', folder, remove };
+  const id = data.directory.findBySlug('shop')?.id ?? '';
+  mkdirSync(join(backups, id), { recursive: true });
+  return { service, clock, log, id, folder, remove };
 }
 
 /** How many rows of the instance there are in all tables that instances share. */
@@ -71,6 +74,7 @@ async function assertGone(stage: Stage): Promise<void> {
     false,
   );
   assert.equal(existsSync(join(folder, id)), false);
+  assert.equal(existsSync(join(service.data, 'backups', id)), false);
   assert.equal(await countRows(stage), 0);
   if (home.control.engine === 'sqlite')
     for (const name of ['$due', '$command', '$upgrade'] as const) {

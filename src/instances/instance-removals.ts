@@ -23,6 +23,8 @@ export interface InstanceRemovalsOptions {
   readonly home: Pick<DataHome, 'control' | 'removeInstance'>;
   /** The folder with a folder for the files of each instance, by its id. */
   readonly folder: string;
+  /** The folder with a folder for the backups of each instance, by what it is known by. */
+  readonly backups: string;
   /** How long a deleted instance can be restored. */
   readonly deletedDays: number;
   readonly clock: Pick<Clock, 'now'>;
@@ -89,8 +91,8 @@ export class InstanceRemovals {
   }
 
   async #remove(one: InstanceRow): Promise<void> {
-    const { directory, home, folder, logger } = this.#options;
-    const { id, slug } = one;
+    const { directory, home, folder, backups, logger } = this.#options;
+    const { id, shownId, slug } = one;
     if (one.state === 'filling') {
       if (!(await directory.advanceRemoval(id, 'filling', 'removing'))) return;
     } else if (one.state !== 'removing') {
@@ -101,6 +103,8 @@ export class InstanceRemovals {
     }
     await home.removeInstance(id);
     await rm(join(folder, id), { recursive: true, force: true });
+    // One that was replaced has left them to its successor, and is known by something else since.
+    if (one.state !== 'filling') await rm(join(backups, shownId), { recursive: true, force: true });
     await forgetDue(home.control, id);
     await directory.forget(one);
     logger.info('A deleted instance was removed with its data.', { instance: id, slug });

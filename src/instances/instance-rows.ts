@@ -223,6 +223,12 @@ function replacedSlug(slug: string, now: Timestamp): string {
   return `${slug.slice(0, 24)}-${date.replaceAll('-', '')}-${time.replaceAll(':', '')}`;
 }
 
+/** Forgets the jobs and the schedule of backups of an instance that is removed. */
+export async function deleteBackupRows(tx: Transaction, shownId: string): Promise<void> {
+  for (const table of ['$transfer', '$backup_schedule'] as const)
+    await tx.run(sql`DELETE FROM ${tx.names.table(table)} WHERE instance = ${shownId}`);
+}
+
 /** Removes a row, and what is noted of work in the instance. */
 export async function deleteRow(
   tx: Transaction,

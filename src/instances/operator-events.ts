@@ -16,6 +16,10 @@ export const operatorEventKinds = [
   'instance.deleted',
   'instance.restored',
   'instance.removed',
+  'backup.created',
+  'backup.restored',
+  'backup.verified',
+  'backup.failed',
 ] as const;
 
 export type OperatorEventKind = (typeof operatorEventKinds)[number];
@@ -23,7 +27,7 @@ export type OperatorEventKind = (typeof operatorEventKinds)[number];
 /** An event before it has a place in the log. */
 export interface NewOperatorEvent {
   readonly kind: OperatorEventKind;
-  /** The id of the instance. */
+  /** What the instance is known by (`shownId`). */
   readonly instance: string;
   readonly data: JsonObject;
 }
@@ -49,18 +53,18 @@ export async function appendOperatorEvent(
   await tx.run(sql`DELETE FROM ${table} WHERE position <= ${position - operatorEventsMax}`);
 }
 
-type Place = Pick<StoredInstance, 'id' | 'slug'>;
+type Place = Pick<StoredInstance, 'shownId' | 'slug'>;
 
-export function eventOf(kind: OperatorEventKind, { id, slug }: Place): NewOperatorEvent {
-  return { kind, instance: id, data: { slug } };
+export function eventOf(kind: OperatorEventKind, { shownId, slug }: Place): NewOperatorEvent {
+  return { kind, instance: shownId, data: { slug } };
 }
 
 export function createdEvent({
-  id,
+  shownId,
   slug,
   host,
-}: Pick<StoredInstance, 'id' | 'slug' | 'host'>): NewOperatorEvent {
-  return { kind: 'instance.created', instance: id, data: { slug, host } };
+}: Pick<StoredInstance, 'shownId' | 'slug' | 'host'>): NewOperatorEvent {
+  return { kind: 'instance.created', instance: shownId, data: { slug, host } };
 }
 
 /** Returns the events of a change; none where nothing has changed. */
@@ -68,9 +72,9 @@ export function changeEvents(before: StoredInstance, after: StoredInstance): rea
   const { slug, host, labels } = after;
   const events: NewOperatorEvent[] = [];
   if (slug !== before.slug)
-    events.push({ kind: 'instance.renamed', instance: after.id, data: { slug, before: before.slug } });
+    events.push({ kind: 'instance.renamed', instance: after.shownId, data: { slug, before: before.slug } });
   if (host !== before.host || !isDeepStrictEqual(labels, before.labels))
-    events.push({ kind: 'instance.updated', instance: after.id, data: { slug, host, labels } });
+    events.push({ kind: 'instance.updated', instance: after.shownId, data: { slug, host, labels } });
   if (after.state !== before.state)
     events.push(eventOf(after.state === 'suspended' ? 'instance.suspended' : 'instance.resumed', after));
   return events;

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { nextRun } from '../base/cron.ts';
 import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
@@ -6,7 +7,7 @@ import type { Logger } from '../base/logger.ts';
 import { Poller } from '../base/poller.ts';
 import type { Config } from '../config/config.ts';
 import type { DataDirectory } from '../open-data-directory.ts';
-import { backupName } from '../backups/backup-names.ts';
+import { backupName, partialPath } from '../backups/backup-names.ts';
 import { undoJob } from './undo-job.ts';
 import { type JobStore, leaseMs, type TransferJob } from '../backups/job-store.ts';
 import type { ScheduleStore } from '../backups/schedule-store.ts';
@@ -92,9 +93,10 @@ export class JobRunner {
     }
   }
 
-  #giveUp(job: TransferJob): Promise<void> {
+  async #giveUp(job: TransferJob): Promise<void> {
     this.#options.logger.warn('A backup or a restore was cut off.', { job: job.id, instance: job.instance });
-    return this.#fail(job, 'The process that ran it has ended.');
+    await rm(partialPath(this.#options.config.backups.folder, job), { force: true });
+    await this.#fail(job, 'The process that ran it has ended.');
   }
 
   async #addScheduled(): Promise<void> {

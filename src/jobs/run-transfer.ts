@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import { mkdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { build } from '../base/build.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -13,7 +13,7 @@ import { isArchiveMac } from '../secrets/archive-mac.ts';
 import { type Manifest, refusedArchive, signedText } from '../transfer/archive/archive-format.ts';
 import { exportInstance } from '../transfer/archive/export-instance.ts';
 import { importArchive } from '../transfer/archive/import-archive.ts';
-import { autoPrefix } from '../backups/backup-names.ts';
+import { autoPrefix, partialPath } from '../backups/backup-names.ts';
 import type { BackupPlace } from '../backups/backup-place.ts';
 import { openNamedPlace, openOwnPlace } from '../backups/open-backup-place.ts';
 import { verifyArchive } from '../transfer/archive/verify-archive.ts';
@@ -150,24 +150,20 @@ async function withLocal<Result>(
   });
 }
 
-/** A file that is not whole, beside the folders with backups. It goes when the work is over. */
+/** A file that is not whole. It goes when the work is over. */
 async function withPartial<Result>(
   { config }: TransferParts,
-  { id }: TransferJob,
+  job: TransferJob,
   work: (path: string) => Promise<Result>,
 ): Promise<Result> {
-  const folder = join(config.backups.folder, partialFolder);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const path = join(folder, id);
+  const path = partialPath(config.backups.folder, job);
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   try {
     return await work(path);
   } finally {
     await rm(path, { force: true });
   }
 }
-
-/** No instance has such an id. */
-const partialFolder = '.partial';
 
 async function onInstance<Result>(
   { instances }: DataDirectory,
