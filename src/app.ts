@@ -105,10 +105,23 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     ofInstances: host.metrics,
     ofBackups: new BackupMetrics(data),
   });
-  const { auditDays, deletedDays } = config;
+  const {
+    auditDays,
+    deletedDays,
+    backups: { folder: backupFolder },
+  } = config;
   const { home, directory, masterKey } = data;
   const clock = parts.clock ?? systemClock;
-  const operator = openOperatorControl({ home, directory, masterKey, clock, auditDays, deletedDays, logger });
+  const operator = openOperatorControl({
+    home,
+    directory,
+    masterKey,
+    clock,
+    auditDays,
+    deletedDays,
+    backupFolder,
+    logger,
+  });
   const server = await createServer({
     host: host.host,
     operator,

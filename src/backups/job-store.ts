@@ -36,7 +36,8 @@ export interface TransferJob {
   readonly message: string;
 }
 
-export type TransferKind = 'backup' | 'restore' | 'verify';
+/** `export`: an archive that is no backup · `clone`: a copy, whose slug is the name of the backup. */
+export type TransferKind = 'backup' | 'restore' | 'verify' | 'export' | 'clone';
 export type TransferState = 'waiting' | 'running' | 'done' | 'failed';
 
 export type NewTransfer = Pick<TransferJob, 'instance' | 'kind' | 'backup' | 'place' | 'isAuto'>;
@@ -50,10 +51,13 @@ const waitingMax = 10_000;
 /** More than there are for all instances. */
 const jobsMax = 1_000_000;
 
+/** What the operator's programs are told. */
 const eventKinds = {
   backup: 'backup.created',
   restore: 'backup.restored',
   verify: 'backup.verified',
+  export: undefined,
+  clone: undefined,
 } as const;
 
 const columns = sql`id, instance, kind, backup, place, is_auto, state, requested, started, ended, bytes, message`;
@@ -186,9 +190,11 @@ export class JobStore {
       const count = await tx.run(sql`
         UPDATE ${table} SET state = ${state}, bytes = ${bytes}, message = ${message}, ended = ${now}
         WHERE id = ${id} AND state = 'running'`);
-      const happened = state === 'done' ? eventKinds[kind] : 'backup.failed';
+      const onDone = eventKinds[kind];
+      const happened = state === 'done' || onDone === undefined ? onDone : 'backup.failed';
       const data = { backup, bytes, ...(message !== '' && { message }) };
-      if (count > 0) await appendOperatorEvent(tx, { kind: happened, instance, data }, now);
+      if (count > 0 && happened !== undefined)
+        await appendOperatorEvent(tx, { kind: happened, instance, data }, now);
       await tx.run(sql`
         DELETE FROM ${table} WHERE instance = ${instance} AND state IN ('done', 'failed')
           AND position NOT IN (SELECT position FROM ${table} WHERE instance = ${instance} ORDER BY position DESC${limit(keptMax)})

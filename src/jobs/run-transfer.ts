@@ -42,7 +42,8 @@ export async function runTransfer(parts: TransferParts, job: TransferJob): Promi
   await data.directory.refresh();
   const entry = data.directory.findShown(job.instance);
   if (entry === undefined) throw new AppError('not_found', 'The instance was deleted.');
-  if (job.kind === 'backup') return backUp(parts, job, entry);
+  if (job.kind === 'backup' || job.kind === 'export') return backUp(parts, job, entry);
+  if (job.kind === 'clone') return clone(parts, job, entry);
   const place = await onInstance(data, entry, async (instance) => placeOf(parts, job, instance));
   return withLocal(parts, { place, job }, async (path) => {
     if (job.kind === 'verify') await verify(parts, path);
@@ -71,6 +72,22 @@ async function backUp(parts: TransferParts, job: TransferJob, entry: InstanceEnt
       if (job.isAuto && keep !== undefined) await removeOld(place, keep);
       return { bytes };
     });
+  });
+}
+
+/** The copy goes through an archive, which is removed at the end. */
+async function clone(parts: TransferParts, job: TransferJob, entry: InstanceEntry): Promise<TransferResult> {
+  const { data, config, clock = systemClock, onProgress } = parts;
+  const { home, masterKey } = data;
+  return withPartial(parts, job, async (path) => {
+    await onInstance(data, entry, (instance) => {
+      const to = createWriteStream(path, { flags: 'wx', mode: 0o600 });
+      const common = { instance, home, masterKey, clock, version: build.version, to };
+      return exportInstance({ ...common, ...(onProgress && { onProgress }) });
+    });
+    const target = { data, folder: config.files.folder, clock };
+    await importArchive(target, { path, slug: job.backup, host: null, as: 'copy', onProgress });
+    return { bytes: (await stat(path)).size };
   });
 }
 

@@ -42,6 +42,7 @@ export const auditActions = [
   'instance.resume',
   'instance.delete',
   'instance.restore',
+  'instance.clone',
   'backup.create',
   'backup.delete',
   'backup.restore',

@@ -16,10 +16,13 @@ import type { Actor, AuditAction } from '../logs/audit-entry.ts';
 import type { ListQuery } from '../query/list-query.ts';
 import { column, columnResolver } from '../query/list-source.ts';
 import { type ListResult, runList } from '../query/run-list.ts';
-import { sql } from '../sql/sql.ts';
+import { sql, type Sql } from '../sql/sql.ts';
 import type { OperatorControl } from './operator-control.ts';
 
-const shownStates = ['active', 'suspended', 'deleted'] as const;
+/** Only the row of one that has replaced another has it. */
+const shownIdOfRow = sql`CASE WHEN shown_id = '' THEN id ELSE shown_id END`;
+
+const shownStates = ['active', 'suspended', 'replacing', 'deleted'] as const;
 
 /** An instance as the operator's programs see it. */
 export interface ManagedInstance {
@@ -36,7 +39,7 @@ export interface ManagedInstance {
 
 /** One that is being made or removed is not shown. */
 function toManaged(row: InstanceRow, deletedDays: number): ManagedInstance | undefined {
-  const { id, slug, host, stateSince, created, labels } = row;
+  const { shownId: id, slug, host, stateSince, created, labels } = row;
   const state = shownStates.find((name) => name === row.state);
   if (state === undefined) return undefined;
   const restorableUntil = state === 'deleted' ? toTimestamp(removalDue(row, deletedDays)) : '';
@@ -51,7 +54,7 @@ export async function findManaged(
   { database, deletedDays }: OperatorControl,
   name: string,
 ): Promise<ManagedInstance> {
-  const rows = await readRows(database, sql`slug = ${name} OR id = ${name}`);
+  const rows = await readRows(database, sql`slug = ${name} OR ${isKnownAs(name)}`);
   const row = rows.find(({ slug, state }) => slug === name && state !== 'filling') ?? rows[0];
   const managed = row && toManaged(row, deletedDays);
   if (managed !== undefined) return managed;
@@ -60,8 +63,19 @@ export async function findManaged(
   const before = only && toManaged(only, deletedDays);
   if (before === undefined) throw unknownInstance(name);
   if (others.length === 0) return before;
-  const ids = deleted.map(({ id }) => id).join(', ');
+  const ids = deleted.map(({ shownId }) => shownId).join(', ');
   throw new AppError('bad_request', `Several deleted instances had the slug ${name}: give one of ${ids}.`);
+}
+
+/** Holds for the instance that is known by this id. */
+function isKnownAs(shownId: string): Sql {
+  return sql`${shownIdOfRow} = ${shownId}`;
+}
+
+/** Returns the id that the data of an instance is stored under. */
+async function storedId({ database }: OperatorControl, { id: shownId }: ManagedInstance): Promise<string> {
+  const [row] = await readRows(database, isKnownAs(shownId));
+  return row?.id ?? shownId;
 }
 
 /** As {@link findManaged}, without deleted ones. */
@@ -76,13 +90,13 @@ export async function entryOf(
   { directory }: OperatorControl,
   { id, slug }: ManagedInstance,
 ): Promise<InstanceEntry> {
-  if (directory.find(id) === undefined) await directory.refresh();
-  const entry = directory.find(id);
+  if (directory.findShown(id) === undefined) await directory.refresh();
+  const entry = directory.findShown(id);
   if (entry === undefined) throw unknownInstance(slug);
   return entry;
 }
 
-const id: Operand = column('text', sql`id`);
+const id: Operand = column('text', shownIdOfRow);
 
 const resolveColumn = columnResolver({
   id,
@@ -164,7 +178,7 @@ export async function changeManaged(
   if (slug !== before.slug) entries.push(['instance.rename', { before: before.slug, slug }]);
   if (host !== before.host) entries.push(['instance.host', { host }]);
   if (labels !== undefined) entries.push(['instance.label', { labels }]);
-  await operator.directory.change(before.id, change, async (tx) => {
+  await operator.directory.change(await storedId(operator, before), change, async (tx) => {
     for (const [action, entryDetails] of entries)
       await operator.audit.append(tx, actor, { action, target: before.id, details: entryDetails });
   });
@@ -184,9 +198,10 @@ export async function changeLife(
   step: keyof typeof lifeActions,
   { name, actor }: { readonly name: string; readonly actor: Actor },
 ): Promise<ManagedInstance> {
-  const { id: target, slug } = await (step === 'restore' ? findManaged : findServed)(operator, name);
+  const managed = await (step === 'restore' ? findManaged : findServed)(operator, name);
+  const { id: target, slug } = managed;
   const alongside: Alongside = (tx) =>
     operator.audit.append(tx, actor, { action: lifeActions[step], target, details: { slug } });
-  await operator.directory[step](target, alongside);
+  await operator.directory[step](await storedId(operator, managed), alongside);
   return findManaged(operator, target);
 }

@@ -26,13 +26,18 @@ export interface OperatorControl extends KeyOwner {
   readonly feed: OperatorFeed;
   /** Seals and fingerprints what belongs to no instance. */
   readonly sealer: Sealer;
+  /** Where archives are written that somebody downloads. */
+  readonly backupFolder: string;
   /** How long a deleted instance can be restored. */
   readonly deletedDays: number;
   /** The instances that this process is making, by slug: of those that ask for one slug, one makes it at a time. */
   readonly creations: Map<string, Promise<void>>;
 }
 
-export interface OperatorParts extends Pick<OperatorControl, 'home' | 'directory' | 'clock' | 'deletedDays'> {
+export interface OperatorParts extends Pick<
+  OperatorControl,
+  'home' | 'directory' | 'clock' | 'deletedDays' | 'backupFolder'
+> {
   readonly masterKey: MasterKey;
   /** How long the audit log is kept; 0 for ever. */
   readonly auditDays: number;

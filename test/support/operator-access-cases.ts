@@ -33,6 +33,19 @@ export function operatorAccessCases(): readonly AccessCase[] {
       request: async (stage) => ({ path: `${instances}/${await stage.instance()}` }),
     },
     {
+      route: `POST ${instances}/{instance}/clone`,
+      of: '',
+      request: async (stage) => ({
+        path: `${instances}/${await stage.instance()}/clone`,
+        body: { slug: stage.fresh() },
+      }),
+    },
+    {
+      route: `GET ${instances}/{instance}/archive`,
+      of: '',
+      request: async (stage) => ({ path: `${instances}/${await stage.instance()}/archive` }),
+    },
+    {
       route: `POST ${instances}/{instance}/keys`,
       of: '',
       request: async (stage) => ({

@@ -91,6 +91,7 @@ function withOperator<Result>(
         clock: systemClock,
         auditDays: 0,
         deletedDays: config.deletedDays,
+        backupFolder: config.backups.folder,
         logger: silent,
       }),
     );

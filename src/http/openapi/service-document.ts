@@ -18,6 +18,7 @@ import { logSchemas } from '../routes/logs.ts';
 import { mailSchemas } from '../routes/mail.ts';
 import { recordHistorySchemas } from '../routes/record-history.ts';
 import { operatorInstanceSchemas } from '../routes/operator/instances.ts';
+import { operatorTransferSchemas } from '../routes/operator/transfers.ts';
 import { operatorFeedSchemas } from '../routes/operator/feed.ts';
 import { recordSchemas } from '../routes/records.ts';
 import { jobSchemas } from '../routes/jobs.ts';
@@ -122,7 +123,8 @@ const schemas = {
   ...mailSchemas,
   ...healthSchemas,
   ...operatorInstanceSchemas,
-  ...operatorFeedSchemas,
+  ...operatorTransferSchemas,
+    ...operatorFeedSchemas,
 };
 
 /** Describes routes by their paths. Ids must be unique: that of an alias has an ending. */

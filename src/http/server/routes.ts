@@ -22,6 +22,7 @@ import { mailRoutes } from '../routes/mail.ts';
 import { metricsRoutes } from '../routes/metrics.ts';
 import { realtimeRoutes } from '../routes/realtime.ts';
 import { recordHistoryRoutes } from '../routes/record-history.ts';
+import { operatorTransferRoutes } from '../routes/operator/transfers.ts';
 import { recordRoutes } from '../routes/records.ts';
 import { replayRoutes } from '../routes/replays.ts';
 import { operatorFeedRoutes } from '../routes/operator/feed.ts';
@@ -58,6 +59,7 @@ export const routes: readonly Route[] = [
   ...mailRoutes,
   ...healthRoutes,
   ...operatorInstanceRoutes,
+  ...operatorTransferRoutes,
   ...operatorFeedRoutes,
   descriptionRoute(() => routes),
 ];

@@ -38,7 +38,7 @@ export const operatorInstanceRoutes = [
     answers: { 200: jsonAnswer('The instances.', schemaReference('ManagedInstanceList')) },
     handle: async (context) =>
       context.answerList(await listManaged(context.operator, context.listQuery), (one) =>
-        toJson(context, one),
+        managedJson(context, one),
       ),
   }),
   operatorRoute({
@@ -139,7 +139,7 @@ async function create(context: OperatorContext<unknown>): Promise<Answer> {
     key === undefined
       ? undefined
       : idempotentRequest(String(key), { ...parts, caller: { kind: 'operatorKey', id: caller.id } });
-  const present = (instance: CreatedInstance): string => toJson(context, instance);
+  const present = (instance: CreatedInstance): string => managedJson(context, instance);
   const { json, isReplayed } = await createInstance(operator, { body, actor, calls, idempotent, present });
   const headers = { ...notStored, ...(isReplayed && { 'idempotent-replayed': 'true' }) };
   return context.answer(json, { status: 201, headers });
@@ -153,10 +153,11 @@ async function takeStep(context: OnInstance, name: Parameters<typeof changeLife>
 }
 
 function answer(context: OperatorContext<unknown>, instance: ManagedInstance): Answer | Promise<Answer> {
-  return context.answer(toJson(context, instance));
+  return context.answer(managedJson(context, instance));
 }
 
-function toJson(context: OperatorContext<unknown>, instance: ManagedInstance): string {
+/** An instance as the API shows it. */
+export function managedJson(context: OperatorContext<unknown>, instance: ManagedInstance): string {
   return JSON.stringify({ ...instance, url: context.baseUrl(instance) });
 }
 

@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backupFolder, type BackupPlace } from '../backups/backup-place.ts';
+import { JobStore, type NewTransfer } from '../backups/job-store.ts';
+import { AppError } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
+import { requireSlug } from '../instances/require-slug.ts';
+import type { Actor } from '../logs/audit-entry.ts';
+import { findManaged, findServed, type ManagedInstance } from './managed-instances.ts';
+import type { OperatorControl } from './operator-control.ts';
+
+const lookMs = 100;
+
+export interface TransferRequest {
+  /** The slug or the id of the instance. */
+  readonly name: string;
+  readonly actor: Actor;
+  /** Whether the client has gone away, which ends the wait and not the work. */
+  readonly isGone: () => boolean;
+}
+
+/** Copies an instance into a new one, with paused endpoints. Throws bad_request, not_found. */
+export async function cloneInstance(
+  operator: OperatorControl,
+  slug: string,
+  { name, actor, isGone }: TransferRequest,
+): Promise<ManagedInstance> {
+  requireSlug(slug);
+  const { id } = await findServed(operator, name);
+  await note(operator, actor, { instance: id, slug });
+  await runJob(operator, { instance: id, kind: 'clone', backup: slug, place: '', isAuto: false }, isGone);
+  // Requests to it may come at once.
+  await operator.directory.refresh();
+  return findManaged(operator, slug);
+}
+
+/** An archive that is there until it is removed. */
+export interface WrittenArchive {
+  readonly place: BackupPlace;
+  readonly name: string;
+}
+
+/** Writes an instance into an archive, as it is now. Throws bad_request, not_found. */
+export async function archiveInstance(
+  operator: OperatorControl,
+  { name, isGone }: TransferRequest,
+): Promise<WrittenArchive> {
+  const { id, slug } = await findServed(operator, name);
+  const file = `${slug}.${newId()}.chancery`;
+  const folder = join(operator.backupFolder, '.archives');
+  await runJob(
+    operator,
+    { instance: id, kind: 'export', backup: file, place: folder, isAuto: false },
+    isGone,
+  );
+  return { place: backupFolder(join(folder, id)), name: file };
+}
+
+async function runJob(
+  { home, clock }: OperatorControl,
+  job: NewTransfer,
+  isGone: () => boolean,
+): Promise<void> {
+  const jobs = new JobStore(home.background, clock);
+  const { id } = await jobs.add(job);
+  while (!isGone()) {
+    await sleep(lookMs);
+    const now = await jobs.find(id);
+    if (now === undefined || now.state === 'done') return;
+    if (now.state === 'failed') throw new AppError('bad_request', now.message);
+  }
+}
+
+async function note(
+  { audit, database }: OperatorControl,
+  actor: Actor,
+  { instance, slug }: { readonly instance: string; readonly slug: string },
+): Promise<void> {
+  await database.write((tx) =>
+    audit.append(tx, actor, { action: 'instance.clone', target: instance, details: { slug } }),
+  );
+}
