@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { App } from '../../src/app.ts';
+import { eventually } from '../support/eventually.ts';
+import { makeOperatorKey } from '../support/operator-stage.ts';
+import { NodeGroup, posts } from './node-group.ts';
+
+test('an instance that is created on one node is served by the others, and its events are read there', async (t) => {
+  const group = await NodeGroup.open(t);
+  const [one, two] = [await group.start(), await group.start()];
+  const { key } = await makeOperatorKey({ app: one });
+  group.token = key;
+  const api = '/api/operator/instances';
+  const { nextCursor } = await group.get(two, 'GET /api/operator/events');
+  const waiting = group.get(two, `GET /api/operator/events?wait=30&cursor=${nextCursor}`);
+  const acme = {
+    slug: 'acme',
+    collections: [posts],
+    endpoints: [{ url: group.receiver.urlAt('127.0.0.1', '/') }],
+  };
+  const created = await group.get(one, `POST ${api}`, acme);
+  const { items }: { readonly items: readonly { readonly kind: string; readonly instance: string }[] } =
+    await waiting;
+  assert.deepEqual(
+    items.map(({ kind, instance }) => [kind, instance]),
+    [['instance.created', created.id]],
+  );
+  const askAt = (app: App, path: string, init: RequestInit = {}): Promise<Response> =>
+    fetch(app.url + path, init);
+  const records = '/i/acme/api/collections/posts/records';
+  // A second, and what a busy machine takes.
+  await eventually(
+    'the other node serves it',
+    async () => (await askAt(two, records)).status === 200,
+    10_000,
+  );
+  const body = new URLSearchParams({ title: 'Hello' });
+  assert.equal((await askAt(two, records, { method: 'POST', body })).status, 201);
+  await eventually('the webhook is sent', () => group.receiver.requests.length === 1);
+
+  const statuses = await Promise.all(
+    Array.from({ length: 10 }, async (_, at) => {
+      const app = at % 2 === 0 ? one : two;
+      return (await group.ask(app, `POST ${api}`, { slug: 'beta', collections: [posts] })).status;
+    }),
+  );
+  assert.deepEqual(
+    statuses.toSorted((first, second) => first - second),
+    [201, ...Array.from({ length: 9 }, () => 400)],
+  );
+  const { items: nodes } = await group.get(two, 'GET /api/operator/nodes');
+  assert.equal(nodes.length, 2);
+  const { id } = await group.get(one, 'GET /api/operator/instances/beta');
+  await group.get(two, `POST ${api}/${id}/suspend`);
+  await eventually('the other node refuses it', async () => {
+    const { status } = await askAt(one, '/i/beta/api/collections/posts/records');
+    return status === 403;
+  });
+});
