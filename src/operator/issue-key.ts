@@ -1,9 +1,10 @@
 import { AppError } from '../base/errors.ts';
 import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { invalidValue } from '../fields/field-error.ts';
 import { suspendedText } from '../instances/instance-rows.ts';
 import type { Actor } from '../logs/audit-entry.ts';
 import type { InstanceCalls } from './instance-calls.ts';
-import { entryOf, findServed } from './managed-instances.ts';
+import { entryOf, findServed, type ManagedInstance } from './managed-instances.ts';
 import type { OperatorControl } from './operator-control.ts';
 
 export interface KeyIssue {
@@ -15,19 +16,38 @@ export interface KeyIssue {
 }
 
 /**
- * Creates an API key of an instance by its ordinary route, and audits here for whom; the instance's own audit log names the operator. The
- * entry says that a key was issued, and is written after it was. Throws bad_request, forbidden for a suspended instance, not_found.
+ * Creates an API key of an instance by its ordinary route, or with `kind` `signin` a token that signs one of its superusers in once. It audits here for
+ * which key of the operator that was; the instance's own audit log names the operator. The entry is written once there is the key. Throws
+ * bad_request, forbidden for a suspended instance, not_found.
  */
 export async function issueKey(
   operator: OperatorControl,
   { name, body, actor, calls }: KeyIssue,
-): Promise<unknown> {
+): Promise<KeyIssued> {
+  const { kind: kindMember, ...rest } = body;
+  const kind = kindMember === undefined ? 'key' : 'signin';
+  if (kindMember !== undefined && kindMember !== 'signin')
+    throw new AppError('bad_request', 'Failed to create key.', {
+      details: { kind: invalidValue('Must be signin, or left out for an API key.') },
+    });
   const managed = await findServed(operator, name);
   if (managed.state === 'suspended') throw new AppError('forbidden', suspendedText);
   const entry = await entryOf(operator, managed);
-  const key = await calls.call(entry, { operation: 'createApiKey', body });
-  const details = isJsonObject(key) ? { key: key['id'], name: key['name'], scopes: key['scopes'] } : {};
-  const audited = { action: 'key.create', target: managed.id, details } as const;
-  await operator.database.write((tx) => operator.audit.append(tx, actor, audited));
-  return key;
+  const operation = kind === 'key' ? 'createApiKey' : 'issueSignInLink';
+  const answer = await calls.call(entry, { operation, body: rest });
+  const members = isJsonObject(answer) ? answer : {};
+  const { id, name: keyName, scopes, email } = members;
+  const audited =
+    kind === 'key'
+      ? ({ action: 'key.create', details: { key: id, name: keyName, scopes } } as const)
+      : ({ action: 'impersonate', details: { email } } as const);
+  await operator.database.write((tx) => operator.audit.append(tx, actor, { ...audited, target: managed.id }));
+  return { kind, managed, members };
+}
+
+export interface KeyIssued {
+  readonly kind: 'key' | 'signin';
+  readonly managed: ManagedInstance;
+  /** Those of the answer of the instance. */
+  readonly members: JsonObject;
 }

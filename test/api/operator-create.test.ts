@@ -181,6 +181,57 @@ for (const hostThreads of threadCounts)
     assert.equal((await call(200, `GET /audit?filter=${filter}`)).json.items[0].details.key, json.id);
   });
 
+for (const hostThreads of threadCounts)
+  test(`a sign-in link signs in to the dashboard once, with --host-threads ${hostThreads}`, async (t) => {
+    const { service, call, create } = await startStage(t, hostThreads);
+    await create(201, { slug: 'acme', superuser });
+    await create(201, { slug: 'empty' });
+    const issue = async (body: object = {}): Promise<string> => {
+      const { json } = await call(201, 'POST /instances/acme/keys', { body: { kind: 'signin', ...body } });
+      assert.equal(json.email, superuser.email);
+      assert.equal(json.url, `${service.url}/i/acme/_/link#${json.token}`);
+      const minutes = (new Date(json.expires).getTime() - Date.now()) / 60_000;
+      assert.ok(minutes > 4 && minutes <= 5, json.expires);
+      return json.token;
+    };
+    const use = (token: unknown, base = '/i/acme'): Promise<TestAnswer> =>
+      service.request(`${base}/api/sign-in-links/use`, { method: 'POST', body: { token } });
+    const token = await issue({ email: superuser.email });
+    // It is for its instance alone, and no setup token.
+    assert.equal((await use(token, '/i/empty')).status, 403);
+    const account = {
+      token,
+      email: 'a@b.example',
+      password: 'correct horse',
+      passwordConfirm: 'correct horse',
+    };
+    const setUp = await service.request('/i/acme/api/setup', { method: 'POST', body: account });
+    assert.equal(setUp.status, 403);
+    const uses = await Promise.all([use(token), use(token), use(token)]);
+    assert.equal(uses.filter(({ status }) => status === 200).length, 1);
+    const signedIn = uses.find(({ status }) => status === 200)?.json;
+    const own = await service.request('/i/acme/api/settings', { token: signedIn.token });
+    assert.equal(own.status, 200, own.text);
+    for (const wrong of [token, `${token.slice(0, -1)}x`, '', 5, null])
+      assert.equal((await use(wrong)).status, 403);
+    const late = await issue();
+    await service.withInstance('acme', ({ database }) =>
+      database.write((tx) =>
+        tx.run(
+          sql`UPDATE ${tx.names.table('$setup_token')} SET expires = ${Date.now()} WHERE ${tx.names.instance.condition}`,
+        ),
+      ),
+    );
+    assert.equal((await use(late)).status, 403);
+    const none = await call(400, 'POST /instances/acme/keys', {
+      body: { kind: 'signin', email: 'x@acme.example' },
+    });
+    assert.deepEqual(Object.keys(none.json.data), ['email']);
+    await call(400, 'POST /instances/empty/keys', { body: { kind: 'signin' } });
+    const kind = await call(400, 'POST /instances/acme/keys', { body: { kind: 'other' } });
+    assert.deepEqual(Object.keys(kind.json.data), ['kind']);
+  });
+
 test('of a hundred creations of one slug at once one succeeds, and nothing is left of the others', async (t) => {
   const { service, call } = await startStage(t);
   const { key: token } = await makeOperatorKey(service);

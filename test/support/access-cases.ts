@@ -297,6 +297,12 @@ function keyCases(): readonly AccessCase[] {
       request: async (stage) => ({ path: `/api/keys/${await stage.key()}` }),
     },
     { route: 'GET /api/audit', of: '', request: () => ({ path: '/api/audit' }) },
+    { route: 'POST /api/sign-in-links', of: '', request: () => ({ path: '/api/sign-in-links' }) },
+    {
+      route: 'POST /api/sign-in-links/use',
+      of: 'with a token that is none',
+      request: () => ({ path: '/api/sign-in-links/use', body: { token: 'none' } }),
+    },
     {
       route: 'POST /api/setup',
       of: 'with a token that is none',

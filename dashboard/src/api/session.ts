@@ -166,6 +166,12 @@ export interface NewSuperuser {
   readonly passwordConfirm: string;
 }
 
+/** Signs in with the token of a link that the operator has issued. */
+export async function signInWithLink(token: string): Promise<void> {
+  const { record, token: session } = await call('POST /api/sign-in-links/use', { body: { token } });
+  client.authStore.save(session, record);
+}
+
 /** Makes the first superuser and signs in. */
 export async function setUp(account: NewSuperuser): Promise<void> {
   await call('POST /api/setup', { body: account });

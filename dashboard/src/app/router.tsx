@@ -11,7 +11,7 @@ import { basePath } from '../api/client.ts';
 import { collectionsQuery } from '../api/collections.ts';
 import { decodeDeliveriesSearch, decodeDeliverySearch } from '../screens/deliveries/delivery-search.ts';
 import { decodeEventSearch } from '../screens/events/event-search.ts';
-import { isSignedIn, mayUse } from '../api/session.ts';
+import { isSignedIn, mayUse, signInWithLink } from '../api/session.ts';
 import { decodeLogSearch } from '../screens/logs/log-search.ts';
 import { decodeRecordSearch } from '../screens/records/record-search.ts';
 import { decodeSettingsSearch } from '../screens/settings/settings-search.ts';
@@ -54,6 +54,26 @@ const setupRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/setup',
   component: lazyRouteComponent(async () => import('../screens/setup/setup-screen.tsx'), 'SetupScreen'),
+});
+
+/** Where a link leads that signs a superuser in once. Its token is behind the `#`, which browsers send to nobody. */
+const linkRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/link',
+  beforeLoad: async () => {
+    const token = location.hash.slice(1);
+    // The address must not stay in the history with it.
+    history.replaceState(null, '', location.pathname);
+    await signInWithLink(token).catch(() =>
+      redirect({
+        throw: true,
+        to: '/login',
+        search: { expired: 'link' },
+        replace: true,
+      }),
+    );
+    redirect({ throw: true, to: '/', replace: true });
+  },
 });
 
 /** Where the links in mails to accounts lead; `follow-mail-link.ts` has the form that their templates have. */
@@ -245,6 +265,7 @@ const endpointRoute = createRoute({
 const routeTree = rootRoute.addChildren([
   loginRoute,
   setupRoute,
+  linkRoute,
   accountRoute,
   accountTokenRoute,
   shellRoute.addChildren([

@@ -3,9 +3,11 @@ import type { SignedIn, SignInResult } from '../../auth/finish-sign-in.ts';
 import { signInWithOneTimePassword } from '../../auth/one-time-password.ts';
 import { impersonate, refreshSignIn } from '../../auth/refresh-sign-in.ts';
 import { recordSignInOrigin } from '../../auth/sign-in-alert.ts';
+import { issueSignInLink, signInWithLink } from '../../auth/sign-in-link.ts';
 import { setUp } from '../../auth/set-up.ts';
 import { type PasswordSignIn, signIn } from '../../auth/sign-in.ts';
 import { ownMember } from '../../base/json.ts';
+import { superusersName } from '../../collections/collection.ts';
 import { withCurrentDefinitions } from '../../instances/current-collection.ts';
 import { callerOf } from '../../instances/token-secrets.ts';
 import { presentRecords } from '../../records/present-records.ts';
@@ -34,6 +36,7 @@ const signInRoute = {
   refusals: [403, 409, 507],
 } as const;
 
+const text: Schema = { type: 'string' };
 const filled: Schema = { type: 'string', minLength: 1 };
 
 /** Signing in, in every collection of accounts. */
@@ -143,6 +146,41 @@ export const authRoutes = [
       return nothing;
     },
   }),
+  route({
+    method: 'POST',
+    path: '/api/sign-in-links',
+    id: 'issueSignInLink',
+    tag: 'auth',
+    isForSuperusers: true,
+    summary: 'Issue a token that signs a superuser in once, within five minutes',
+    description: 'Of the superuser with this email, or of the first one.',
+    body: objectSchema({ email: text }, ['email']),
+    isBodyOptional: true,
+    answers: { 201: jsonAnswer('The token.', schemaReference('SignInLink')) },
+    refusals: [409, 507],
+    handle: async ({ instance, body, input }) => {
+      const link = await issueSignInLink(instance, body, input);
+      return { status: 201, json: JSON.stringify(link), headers: notStored };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/sign-in-links/use',
+    id: 'signInWithLink',
+    tag: 'auth',
+    actions: ['auth'],
+    summary: 'Sign in as a superuser with the token of a sign-in link',
+    description: 'The token can be used once. Otherwise the answer is 403.',
+    body: objectSchema({ token: filled }),
+    formValues: 'texts',
+    answers,
+    refusals: [409, 507],
+    handle: async (context) => {
+      const { services, request, instance, input, body } = context;
+      services.admission.requirePlaceOf(instance, superusersName, request);
+      return answerSignedIn(context, await signInWithLink(instance, input, body));
+    },
+  }),
 ];
 
 /** Answers with account and token, or 401 with an `mfaId` for the second factor. After the answer, the owner is told of a new place. */
@@ -215,6 +253,11 @@ export const authSchemas: Readonly<Record<string, Schema>> = {
     },
     ['duration'],
   ),
+  SignInLink: objectSchema({
+    token: { type: 'string', description: 'For the dashboard: `/_/link#TOKEN`.' },
+    expires: text,
+    email: { type: 'string', description: 'The superuser.' },
+  }),
   SignedIn: objectSchema({
     record: schemaReference('Record'),
     token: { type: 'string', description: 'For the header `Authorization`.' },

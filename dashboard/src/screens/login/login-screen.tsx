@@ -55,7 +55,10 @@ export function LoginScreen() {
     );
   return (
     <Entrance title="Sign in" lead="As a superuser of this instance.">
-      {expired !== undefined && <Notice>Your session has ended. Sign in to go on where you were.</Notice>}
+      {expired === 'link' && <Notice>The link was used or has expired. Sign in another way.</Notice>}
+      {expired !== undefined && expired !== 'link' && (
+        <Notice>Your session has ended. Sign in to go on where you were.</Notice>
+      )}
       <PasswordForm email={email} onEmail={setEmail} onStep={follow} />
       <button type="button" className="link entrance-other" onClick={() => chooseMeans('key')}>
         Use an API key

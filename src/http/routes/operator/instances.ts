@@ -117,14 +117,23 @@ export const operatorInstanceRoutes = [
     path: '/instances/:instance/keys',
     id: 'issueInstanceKey',
     scope: 'keys:write',
-    summary: 'Create an API key of an instance; only this answer returns the key',
-    body: schemaReference('ApiKeyCreate'),
-    answers: { 201: jsonAnswer('The key.', schemaReference('ApiKeyWithKey')) },
+    summary:
+      'Create an API key of an instance, or with `kind` `signin` a link that signs in to its dashboard once',
+    description: 'Only this answer returns the key or the link, which is valid for five minutes.',
+    body: { anyOf: [schemaReference('ApiKeyCreate'), schemaReference('InstanceSignInCreate')] },
+    answers: {
+      201: jsonAnswer('The key, or the link.', {
+        anyOf: [schemaReference('ApiKeyWithKey'), schemaReference('InstanceSignIn')],
+      }),
+    },
     refusals: [409, 507],
     handle: async (context) => {
       const { operator, params, body, actor, calls } = context;
-      const key = await issueKey(operator, { name: params.instance, body, actor, calls });
-      return context.answer(JSON.stringify(key), { status: 201, headers: notStored });
+      const issue = { name: params.instance, body, actor, calls };
+      const { kind, managed, members: key } = await issueKey(operator, issue);
+      const url = `${context.baseUrl(managed)}/_/link#${String(key['token'])}`;
+      const json = JSON.stringify(kind === 'key' ? key : { ...key, url });
+      return context.answer(json, { status: 201, headers: notStored });
     },
   }),
 ];
@@ -193,6 +202,19 @@ const members: Readonly<Record<string, Schema>> = {
 
 export const operatorInstanceSchemas: Readonly<Record<string, Schema>> = {
   ManagedInstance: objectSchema(members),
+  InstanceSignInCreate: objectSchema(
+    {
+      kind: { const: 'signin' },
+      email: { type: 'string', description: 'Of a superuser; the first one by default.' },
+    },
+    ['email'],
+  ),
+  InstanceSignIn: objectSchema({
+    url: { type: 'string', description: 'Signs in to the dashboard, once.' },
+    token: text,
+    expires: text,
+    email: text,
+  }),
   ManagedInstanceList: listSchema(schemaReference('ManagedInstance')),
   ManagedInstanceChange: objectSchema(settable, ['slug', 'host', 'labels']),
   CreatedInstance: objectSchema({
