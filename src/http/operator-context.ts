@@ -13,6 +13,8 @@ import { ServiceContext, type Services } from './request-context.ts';
 /** What routes of the operator use of the process. */
 export interface OperatorServices extends Pick<Services, 'readiness' | 'directory'> {
   readonly operator: OperatorControl;
+  /** Writes the metrics of the whole process. */
+  readonly metrics: Services['metrics'];
 }
 
 /** What is known of a request to a route of the operator. */

@@ -11,7 +11,7 @@ import type { OperatorControl } from './operator-control.ts';
 
 const lookMs = 100;
 
-export interface TransferRequest {
+export interface WholeRequest {
   /** The slug or the id of the instance. */
   readonly name: string;
   readonly actor: Actor;
@@ -23,7 +23,7 @@ export interface TransferRequest {
 export async function cloneInstance(
   operator: OperatorControl,
   slug: string,
-  { name, actor, isGone }: TransferRequest,
+  { name, actor, isGone }: WholeRequest,
 ): Promise<ManagedInstance> {
   requireSlug(slug);
   const { id } = await findServed(operator, name);
@@ -43,7 +43,7 @@ export interface WrittenArchive {
 /** Writes an instance into an archive, as it is now. Throws bad_request, not_found. */
 export async function archiveInstance(
   operator: OperatorControl,
-  { name, isGone }: TransferRequest,
+  { name, isGone }: WholeRequest,
 ): Promise<WrittenArchive> {
   const { id, slug } = await findServed(operator, name);
   const file = `${slug}.${newId()}.chancery`;

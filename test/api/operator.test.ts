@@ -95,6 +95,12 @@ describe('operator keys', () => {
     await operatorCaller(service, write)(403, 'GET /audit');
     await operatorCaller(service, write)(200, 'PATCH /instances/default', { body });
     await operatorCaller(service, read)(200, 'GET /instances/default');
+    const { key: metrics } = await makeOperatorKey(service, ['metrics']);
+    await operatorCaller(service, read)(403, 'GET /metrics');
+    await operatorCaller(service, metrics)(403, 'GET /instances');
+    const { text, headers } = await operatorCaller(service, metrics)(200, 'GET /metrics');
+    assert.match(headers.get('content-type') ?? '', /^text\/plain/);
+    assert.match(text, /^chancery_http_requests_total\{.*route="\/api\/operator\/instances/m);
   });
 
   test('end when they expire or are revoked, and refused ones are audited', async (t) => {

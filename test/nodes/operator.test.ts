@@ -48,6 +48,21 @@ test('an instance that is created on one node is served by the others, and its e
     statuses.toSorted((first, second) => first - second),
     [201, ...Array.from({ length: 9 }, () => 400)],
   );
+  const headers = { authorization: key, 'content-type': 'application/json', 'idempotency-key': 'sign-up' };
+  const twice = await Promise.all(
+    [one, two].map(async (app) => {
+      const body = JSON.stringify({ slug: 'gamma', collections: [posts] });
+      const answer = await askAt(app, api, { method: 'POST', headers, body });
+      // What the description of the route says.
+      const { id } = (await answer.json()) as { readonly id: string };
+      return { status: answer.status, id, replayed: answer.headers.get('idempotent-replayed') };
+    }),
+  );
+  assert.deepEqual(
+    twice.map(({ status, id }) => [status, id]),
+    [0, 1].map(() => [201, twice[0]?.id]),
+  );
+  assert.deepEqual(new Set(twice.map(({ replayed }) => replayed)), new Set([null, 'true']));
   const { items: nodes } = await group.get(two, 'GET /api/operator/nodes');
   assert.equal(nodes.length, 2);
   const { id } = await group.get(one, 'GET /api/operator/instances/beta');

@@ -5,7 +5,7 @@ const instances = '/api/operator/instances';
 /** Cases for the routes of the operator. */
 export function operatorAccessCases(): readonly AccessCase[] {
   return [
-    ...['events', 'audit', 'nodes', 'instances'].map((name) => {
+    ...['events', 'audit', 'nodes', 'metrics', 'instances'].map((name) => {
       const path = `/api/operator/${name}`;
       return { route: `GET ${path}`, of: '', request: () => ({ path }) };
     }),

@@ -232,5 +232,6 @@ export interface Operations {
   'GET /api/operator/events': { query: { cursor?: string; perPage?: number; wait?: number }; body: undefined; answer: Schemas['OperatorFeed'] };
   'GET /api/operator/audit': { query: { page?: number; perPage?: number; sort?: string; filter?: string; skipTotal?: boolean; fields?: string }; body: undefined; answer: Schemas['AuditList'] };
   'GET /api/operator/nodes': { query: { fields?: string }; body: undefined; answer: { readonly items: readonly (Schemas['Node'])[] } };
+  'GET /api/operator/metrics': { query: Record<never, never>; body: undefined; answer: undefined };
   'GET /api/openapi.json': { query: { fields?: string }; body: undefined; answer: { readonly [name: string]: unknown } };
 }

@@ -66,7 +66,7 @@ async function answer(
   serving: OperatorServing,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): Promise<void> {
-  const { operator, host, readiness, directory } = serving;
+  const { operator, host, readiness, directory, metrics } = serving;
   const caller = request.operatorCaller;
   if (operator === undefined || caller === null) throw notFound();
   requireOperatorScope(caller, route.scope);
@@ -76,7 +76,7 @@ async function answer(
   const body = await parseBody(route, { ...facts, bytes });
   const calls = new HostCalls({ host, routes: instanceRoutes, cause: facts, ledger: request.server.memory });
   const context = new OperatorContext(
-    { operator, readiness, directory },
+    { operator, readiness, directory, metrics },
     { request: facts, caller, body, calls },
   );
   sendAnswer(request, reply, await route.handle(context));

@@ -18,6 +18,7 @@ export interface Serving {
   readonly directory: Services['directory'];
   readonly host: InstanceHost;
   readonly operator?: OperatorControl | undefined;
+  readonly metrics: Services['metrics'];
 }
 
 /** Serves a route under all of its paths. */

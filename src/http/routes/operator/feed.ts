@@ -2,6 +2,7 @@ import { operatorEventKinds } from '../../../instances/operator-events.ts';
 import { parseOperatorFeedQuery } from '../../../operator/operator-feed.ts';
 import { listAudit } from '../../../logs/list-audit.ts';
 import { listNodes } from '../../../dispatch/nodes/leased-ownership.ts';
+import { answerMetrics, metricsAnswer } from '../metrics.ts';
 import { operatorRoute } from '../../route.ts';
 import { jsonAnswer, listParameters } from '../../schemas/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../../schemas/schema.ts';
@@ -52,6 +53,15 @@ export const operatorFeedRoutes = [
       const items = database.names.isConcurrent ? await listNodes(database) : [];
       return context.answer(JSON.stringify({ items }));
     },
+  }),
+  operatorRoute({
+    ...common,
+    path: '/metrics',
+    id: 'operatorMetrics',
+    scope: 'metrics',
+    summary: 'Get the metrics of the service in the text format of Prometheus',
+    answers: { 200: metricsAnswer },
+    handle: ({ services, request }) => answerMetrics(services.metrics, request),
   }),
 ];
 

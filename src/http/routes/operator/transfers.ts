@@ -3,7 +3,7 @@ import { fieldError } from '../../../fields/field-error.ts';
 import {
   archiveInstance,
   cloneInstance,
-  type TransferRequest,
+  type WholeRequest,
 } from '../../../operator/instance-transfers.ts';
 import type { Answer } from '../../answer.ts';
 import { fileAnswer } from '../../file-answer.ts';
@@ -79,7 +79,7 @@ async function archiveAnswer(context: OneContext): Promise<Answer> {
   return answer;
 }
 
-function requestOf({ params, actor, request }: OneContext): TransferRequest {
+function requestOf({ params, actor, request }: OneContext): WholeRequest {
   return { name: params.instance, actor, isGone: request.isGone };
 }
 
