@@ -35,6 +35,7 @@ export interface Schemas {
   SecondFactor: { readonly mfaId: string };
   AuthMethods: { readonly password: { readonly identityFields: readonly (string)[]; readonly enabled: boolean }; readonly oauth2: { readonly providers: readonly unknown[]; readonly enabled: false }; readonly mfa: { readonly enabled: boolean; readonly duration: number }; readonly otp: { readonly enabled: boolean; readonly duration: number }; readonly authProviders: null; readonly usernamePassword: boolean; readonly emailPassword: boolean };
   Impersonation: { readonly duration?: number | null };
+  SignInLink: { readonly token: string; readonly expires: string; readonly email: string };
   SignedIn: { readonly record: Schemas['Record']; readonly token: string };
   AccountAddress: { readonly email: string };
   Endpoint: { readonly id: string; readonly name: string; readonly url: string; readonly description: string; readonly events: readonly ("record.create" | "record.update" | "record.delete" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[]; readonly collections: readonly (string)[]; readonly filter: string; readonly headers: { readonly [name: string]: string }; readonly oauth2: { readonly tokenUrl: string; readonly clientId: string; readonly clientSecret: string; readonly scope?: string; readonly audience?: string } | null; readonly maxInFlight: number; readonly timeoutMs: number; readonly schedule: readonly (number)[] | null; readonly payload: "full" | "thin" | "previous"; readonly fields: readonly (string)[]; readonly owner: string; readonly cloudEvents: boolean; readonly order: "none" | "record" | "strict"; readonly coalesce: boolean; readonly onExhausted: "skip" | "pause"; readonly maxAgeSeconds: number | null; readonly rateLimit: number; readonly contact: string; readonly status: "active" | "paused" | "disabled"; readonly statusReason: string; readonly previousSecretUntil: string; readonly created: string; readonly updated: string };
@@ -100,6 +101,8 @@ export interface Schemas {
   MailList: { readonly items: readonly (Schemas['Mail'])[]; readonly page: number; readonly perPage: number; readonly totalItems: number; readonly totalPages: number };
   Health: { readonly code: number; readonly message: string; readonly data: { readonly reason?: "stopping" | "outdated" | "upgrade" | "disk" | "damage" | "unavailable"; readonly upgradesLeft?: number; readonly suspended?: boolean; readonly engine?: "sqlite" | "postgres"; readonly version?: string; readonly instanceId?: string; readonly oldestUndeliveredSeconds?: number; readonly exhaustedLastDay?: number; readonly canBackup?: boolean; readonly backup?: { readonly last: string; readonly bytes: number; readonly seconds: number; readonly verified: string; readonly failure: string }; readonly realIP?: string; readonly possibleProxyHeader?: string; readonly warnings?: readonly (string)[] } };
   ManagedInstance: { readonly id: string; readonly slug: string; readonly host: string | null; readonly labels: { readonly [name: string]: string }; readonly state: "active" | "suspended" | "deleted"; readonly stateSince: string; readonly created: string; readonly restorableUntil: string; readonly url: string };
+  InstanceSignInCreate: { readonly kind: "signin"; readonly email?: string };
+  InstanceSignIn: { readonly url: string; readonly token: string; readonly expires: string; readonly email: string };
   ManagedInstanceList: { readonly items: readonly (Schemas['ManagedInstance'])[]; readonly page: number; readonly perPage: number; readonly totalItems: number; readonly totalPages: number };
   ManagedInstanceChange: { readonly slug?: string; readonly host?: string | null; readonly labels?: { readonly [name: string]: string } };
   CreatedInstance: { readonly id: string; readonly slug: string; readonly host: string | null; readonly labels: { readonly [name: string]: string }; readonly state: "active" | "suspended" | "deleted"; readonly stateSince: string; readonly created: string; readonly restorableUntil: string; readonly url: string; readonly endpoints: readonly ({ readonly id: string; readonly url: string; readonly secret: string })[] };
@@ -145,6 +148,8 @@ export interface Operations {
   'POST /api/collections/{collection}/auth-refresh': { query: { expand?: string; fields?: string }; body: undefined; answer: Schemas['SignedIn'] };
   'POST /api/collections/{collection}/impersonate/{id}': { query: { expand?: string; fields?: string }; body: Schemas['Impersonation']; answer: Schemas['SignedIn'] };
   'POST /api/setup': { query: Record<never, never>; body: { readonly token: string; readonly email: string; readonly password: string; readonly passwordConfirm: string }; answer: undefined };
+  'POST /api/sign-in-links': { query: Record<never, never>; body: { readonly email?: string }; answer: Schemas['SignInLink'] };
+  'POST /api/sign-in-links/use': { query: Record<never, never>; body: { readonly token: string }; answer: Schemas['SignedIn'] };
   'POST /api/collections/{collection}/request-verification': { query: Record<never, never>; body: Schemas['AccountAddress']; answer: undefined };
   'POST /api/collections/{collection}/confirm-verification': { query: Record<never, never>; body: { readonly token: string }; answer: undefined };
   'POST /api/collections/{collection}/request-password-reset': { query: Record<never, never>; body: Schemas['AccountAddress']; answer: undefined };
@@ -226,7 +231,7 @@ export interface Operations {
   'POST /api/operator/instances/{instance}/suspend': { query: { fields?: string }; body: undefined; answer: Schemas['ManagedInstance'] };
   'POST /api/operator/instances/{instance}/resume': { query: { fields?: string }; body: undefined; answer: Schemas['ManagedInstance'] };
   'POST /api/operator/instances/{instance}/restore': { query: { fields?: string }; body: undefined; answer: Schemas['ManagedInstance'] };
-  'POST /api/operator/instances/{instance}/keys': { query: { fields?: string }; body: Schemas['ApiKeyCreate']; answer: Schemas['ApiKeyWithKey'] };
+  'POST /api/operator/instances/{instance}/keys': { query: { fields?: string }; body: (Schemas['ApiKeyCreate']) | (Schemas['InstanceSignInCreate']); answer: (Schemas['ApiKeyWithKey']) | (Schemas['InstanceSignIn']) };
   'POST /api/operator/instances/{instance}/clone': { query: { fields?: string }; body: Schemas['InstanceClone']; answer: Schemas['ManagedInstance'] };
   'GET /api/operator/instances/{instance}/archive': { query: Record<never, never>; body: undefined; answer: undefined };
   'GET /api/operator/events': { query: { cursor?: string; perPage?: number; wait?: number }; body: undefined; answer: Schemas['OperatorFeed'] };
