@@ -1,7 +1,7 @@
 import { rollUpUsage } from './logs/add-usage.ts';
 import { UsageRecord } from './logs/usage-record.ts';
 import { build } from './base/build.ts';
-import { systemClock } from './base/clock.ts';
+import { type Clock, systemClock } from './base/clock.ts';
 import { createLogger, writeSoon } from './base/create-logger.ts';
 import type { Logger } from './base/logger.ts';
 import type { Config } from './config/config.ts';
@@ -105,29 +105,13 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     ofInstances: host.metrics,
     ofBackups: new BackupMetrics(data),
   });
-  const {
-    auditDays,
-    deletedDays,
-    backups: { folder: backupFolder },
-  } = config;
-  const { home, directory, masterKey } = data;
-  const clock = parts.clock ?? systemClock;
-  const operator = openOperatorControl({
-    home,
-    directory,
-    masterKey,
-    clock,
-    auditDays,
-    deletedDays,
-    backupFolder,
-    logger,
-  });
+  const operator = operatorOf(config, data, { clock: parts.clock ?? systemClock, logger });
   const server = await createServer({
     host: host.host,
     operator,
     metrics,
     readiness,
-    directory,
+    directory: data.directory,
     strictHosts: config.strictHosts,
     answerMemoryBytes: config.answerMemoryBytes,
     origins: config.corsOrigins,
@@ -135,13 +119,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     tls: config.tls,
     accessLog: config.accessLog ? new AccessLog(parts.writeAccess ?? writeSoon) : undefined,
   });
-  const usage = new UsageRecord({
-    control: data.home.background,
-    clock: data.dueClock,
-    logger,
-    sources: [() => metrics.requests.instances],
-    rollUp: (nowMs) => rollUpUsage(data.home.control, nowMs),
-  });
+  const usage = usageOf(data, metrics, logger);
   const running = { server, host, operator, metrics, usage, data, lock, config, logger };
   const url = await listen(running);
   const background = await startBackground(running).catch(async (error: unknown) => {
@@ -160,6 +138,25 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
       await Promise.all([background.stop(), stopApp(running)]);
     },
   };
+}
+
+function operatorOf(
+  { auditDays, deletedDays, backups }: Config,
+  { home, directory, masterKey }: DataDirectory,
+  parts: { readonly clock: Clock; readonly logger: Logger },
+): OperatorControl {
+  const own = { auditDays, deletedDays, backupFolder: backups.folder };
+  return openOperatorControl({ ...parts, ...own, home, directory, masterKey });
+}
+
+function usageOf({ home, dueClock }: DataDirectory, metrics: ServiceMetrics, logger: Logger): UsageRecord {
+  return new UsageRecord({
+    control: home.background,
+    clock: dueClock,
+    logger,
+    sources: [() => metrics.requests.instances],
+    rollUp: (nowMs) => rollUpUsage(home.control, nowMs),
+  });
 }
 
 /** Opens the data. While nodes of an older version keep it from that, it answers that it is not ready. */

@@ -20,11 +20,13 @@ import {
   type InstanceEntry,
 } from './instance-rows.ts';
 import { appendOperatorEvent, createdEvent } from './operator-events.ts';
+import type { Quotas } from './quotas.ts';
 import { invalidMember, placeConflict, requireHost, requireLabels, requireSlug } from './require-slug.ts';
 
 /** An instance that is made of something, and not empty. */
 export interface FilledInstance extends Omit<UnshownInstance, 'labels'> {
   readonly labels?: Labels | undefined;
+  readonly quotas?: Quotas | undefined;
   /** Whether its id is new, so that nothing can be left of an earlier attempt. */
   readonly isNew?: boolean;
   /** The instance whose place it takes, with its slug and host, once `populate` has called `beginReplacing`. */
@@ -60,8 +62,8 @@ export async function createFilled(parts: FillingParts, instance: FilledInstance
   if (instance.replaced === undefined && directory.findBySlug(slug) !== undefined)
     throw invalidMember('slug', `The slug ${slug} belongs to another instance.`);
   const reservation = await Reservation.make(parts, instance);
-  const { shownId } = instance;
-  const entry: InstanceEntry = { id, shownId, slug, host, created, key, quotas: {}, state: 'active' };
+  const { shownId, quotas = {} } = instance;
+  const entry: InstanceEntry = { id, shownId, slug, host, created, key, quotas, state: 'active' };
   try {
     if (instance.isNew !== true) {
       await instance.discard(entry);

@@ -51,6 +51,7 @@ export interface InstanceChange {
   readonly slug?: string | undefined;
   readonly host?: string | null | undefined;
   readonly labels?: Labels | undefined;
+  readonly quotas?: Quotas | undefined;
 }
 
 /**
@@ -80,9 +81,7 @@ export class InstanceDirectory {
   static async open(home: DataHome, clock: Clock): Promise<InstanceDirectory> {
     const directory = new InstanceDirectory(home, clock);
     await directory.refresh();
-    if (directory.findBySlug(defaultSlug) === undefined) {
-      await directory.#createDefault();
-    }
+    if (directory.findBySlug(defaultSlug) === undefined) await directory.#createDefault();
     return directory;
   }
 
@@ -129,8 +128,7 @@ export class InstanceDirectory {
 
   /** Reads all instances of any state, in the order of their creation. */
   async list(): Promise<readonly InstanceRow[]> {
-    const rows = await readRows(this.#database, sql`TRUE`);
-    return rows.toSorted((one, other) => one.position - other.position);
+    return (await readRows(this.#database, sql`TRUE`)).toSorted((one, other) => one.position - other.position);
   }
 
   /** Throws bad_request for a slug or host that is malformed or taken. */
@@ -184,12 +182,13 @@ export class InstanceDirectory {
     return this.change(id, { labels });
   }
 
-  /** Changes slug, host and labels together. Throws bad_request, not_found. */
+  /** Changes several members together. Throws bad_request, not_found. */
   async change(id: string, change: InstanceChange, alongside?: Alongside): Promise<void> {
-    const { slug, host, labels } = change;
+    const { slug, host, labels, quotas } = change;
     if (slug !== undefined) requireSlug(slug);
     if (host !== undefined) requireHost(host);
     if (labels !== undefined) requireLabels(labels);
+    if (quotas !== undefined) requireQuotas(quotas);
     const changed = (row: InstanceRow): InstanceRow => {
       if (slug !== undefined && slug !== row.slug) requireNotDefault(row, 'renamed');
       return {
@@ -197,14 +196,15 @@ export class InstanceDirectory {
         slug: slug ?? row.slug,
         host: host === undefined ? row.host : host,
         labels: labels ?? row.labels,
+        quotas: quotas ?? row.quotas,
       };
     };
     await this.#changeServed(id, changed, alongside);
   }
 
   /** Replaces the quotas of an instance. Throws bad_request, not_found. */
-  async setQuotas(id: string, quotas: Quotas): Promise<void> {
-    await this.#changeServed(id, (row) => ({ ...row, quotas: requireQuotas(quotas) }), undefined);
+  setQuotas(id: string, quotas: Quotas): Promise<void> {
+    return this.change(id, { quotas });
   }
 
   /** Refuses every request to an instance, and has its webhooks wait, until it is resumed. Throws not_found. */

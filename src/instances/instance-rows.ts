@@ -141,14 +141,18 @@ export async function insertFilling(
     created,
     key,
     labels = {},
-  }: Omit<UnshownInstance, 'labels'> & { readonly labels?: Labels | undefined },
+    quotas = {},
+  }: Omit<UnshownInstance, 'labels'> & {
+    readonly labels?: Labels | undefined;
+    readonly quotas?: Quotas | undefined;
+  },
   now: Timestamp,
 ): Promise<void> {
   await insertRow(tx, { id, slug: hiddenSlug(id), host: null, created });
   const before = JSON.stringify({ slug, host, state: 'active' });
   await tx.run(sql`
     UPDATE ${tx.names.table('$instance')} SET state = ${'filling' satisfies InstanceState}, state_since = ${now}, before_delete = ${before}, key = ${key},
-      shown_id = ${shownId}, labels = ${JSON.stringify(labels)}
+      shown_id = ${shownId}, labels = ${JSON.stringify(labels)}, quotas = ${JSON.stringify(quotas)}
     WHERE id = ${id}`);
 }
 

@@ -17,6 +17,7 @@ const createMembers = [
   'slug',
   'host',
   'labels',
+  'quotas',
   'template',
   'collections',
   'settings',
@@ -133,7 +134,7 @@ async function make(
   draft: NewInstance,
 ): Promise<string> {
   const { audit, clock } = operator;
-  const { slug, host = null, labels = {} } = draft;
+  const { slug, host = null, labels = {}, quotas = {} } = draft;
   const id = newId();
   const created = toTimestamp(clock.now());
   let endpoints: readonly MadeEndpoint[] = [];
@@ -144,6 +145,7 @@ async function make(
     host,
     created,
     labels,
+    quotas,
     key: '',
     shownId: id,
     isNew: true,
@@ -152,7 +154,16 @@ async function make(
     },
     discard: (entry) => calls.release(entry),
     alongside: async (tx, shownAt) => {
-      const managed = { id, slug, host, created, labels, state: 'active', stateSince: shownAt } as const;
+      const managed = {
+        id,
+        slug,
+        host,
+        created,
+        labels,
+        quotas,
+        state: 'active',
+        stateSince: shownAt,
+      } as const;
       json = present({ ...managed, restorableUntil: '', endpoints });
       if (idempotent !== undefined) {
         const sealed = operator.sealer.seal(json, answerPlace(idempotent));

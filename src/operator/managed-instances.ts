@@ -4,6 +4,7 @@ import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import { fieldError, unknownMembers } from '../fields/field-error.ts';
 import type { Operand, Resolve } from '../filters/operand.ts';
 import type { Alongside, InstanceChange } from '../instances/instance-directory.ts';
+import { type Quotas, requireQuotas } from '../instances/quotas.ts';
 import { removalDue } from '../instances/instance-removals.ts';
 import {
   type InstanceRow,
@@ -33,17 +34,18 @@ export interface ManagedInstance {
   readonly stateSince: Timestamp;
   readonly created: Timestamp;
   readonly labels: Labels;
+  readonly quotas: Quotas;
   /** Until when it can be restored; empty unless it is deleted. */
   readonly restorableUntil: Timestamp;
 }
 
 /** One that is being made or removed is not shown. */
 function toManaged(row: InstanceRow, deletedDays: number): ManagedInstance | undefined {
-  const { shownId: id, slug, host, stateSince, created, labels } = row;
+  const { shownId: id, slug, host, stateSince, created, labels, quotas } = row;
   const state = shownStates.find((name) => name === row.state);
   if (state === undefined) return undefined;
   const restorableUntil = state === 'deleted' ? toTimestamp(removalDue(row, deletedDays)) : '';
-  return { id, slug, host, state, stateSince, created, labels, restorableUntil };
+  return { id, slug, host, state, stateSince, created, labels, quotas, restorableUntil };
 }
 
 /**
@@ -73,7 +75,10 @@ function isKnownAs(shownId: string): Sql {
 }
 
 /** Returns the id that the data of an instance is stored under. */
-async function storedId({ database }: OperatorControl, { id: shownId }: ManagedInstance): Promise<string> {
+export async function storedId(
+  { database }: OperatorControl,
+  { id: shownId }: ManagedInstance,
+): Promise<string> {
   const [row] = await readRows(database, isKnownAs(shownId));
   return row?.id ?? shownId;
 }
@@ -139,13 +144,13 @@ export async function listManaged(
   return { ...page, items: ids.flatMap((one) => byId.get(one) ?? []) };
 }
 
-const changedMembers = ['slug', 'host', 'labels'] as const;
+const changedMembers = ['slug', 'host', 'labels', 'quotas'] as const;
 const answerMembers = ['id', 'state', 'stateSince', 'created', 'restorableUntil', 'url'] as const;
 
-/** Decodes slug, host and labels; those that are absent are left out. Adds what is wrong to `problems`. */
+/** Decodes slug, host, labels and quotas; those that are absent are left out. Adds what is wrong to `problems`. */
 export function decodePlace(body: JsonObject, problems: Record<string, FieldErrors[string]>): InstanceChange {
-  const { slug, host, labels } = body;
-  const change: { slug?: string; host?: string | null; labels?: Labels } = {};
+  const { slug, host, labels, quotas } = body;
+  const change: { slug?: string; host?: string | null; labels?: Labels; quotas?: Quotas } = {};
   const wrongType = fieldError('validation_unsupported_value_type');
   if (typeof slug === 'string') change.slug = slug;
   else if (slug !== undefined) problems['slug'] = wrongType;
@@ -154,14 +159,28 @@ export function decodePlace(body: JsonObject, problems: Record<string, FieldErro
   else if (host !== undefined) problems['host'] = wrongType;
   if (isLabels(labels)) change.labels = labels;
   else if (labels !== undefined) problems['labels'] = wrongType;
+  if (quotas !== undefined) decodeQuotas(quotas, change, problems);
   return change;
+}
+
+function decodeQuotas(
+  value: unknown,
+  change: { quotas?: Quotas },
+  problems: Record<string, FieldErrors[string]>,
+): void {
+  try {
+    change.quotas = requireQuotas(value);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    problems['quotas'] = error.details;
+  }
 }
 
 function isLabels(value: unknown): value is Labels {
   return isJsonObject(value) && Object.values(value).every((label) => typeof label === 'string');
 }
 
-/** Changes slug, host and labels of an instance. Throws bad_request, not_found. */
+/** Changes slug, host, labels and quotas of an instance. Throws bad_request, not_found. */
 export async function changeManaged(
   operator: OperatorControl,
   { name, body, actor }: { readonly name: string; readonly body: JsonObject; readonly actor: Actor },
@@ -173,11 +192,12 @@ export async function changeManaged(
   if (Object.keys(details).length > 0)
     throw new AppError('bad_request', 'Failed to change instance.', { details });
   const before = await findServed(operator, name);
-  const { slug = before.slug, host = before.host, labels } = change;
+  const { slug = before.slug, host = before.host, labels, quotas } = change;
   const entries: (readonly [AuditAction, JsonObject])[] = [];
   if (slug !== before.slug) entries.push(['instance.rename', { before: before.slug, slug }]);
   if (host !== before.host) entries.push(['instance.host', { host }]);
   if (labels !== undefined) entries.push(['instance.label', { labels }]);
+  if (quotas !== undefined) entries.push(['instance.quota', { quotas }]);
   await operator.directory.change(await storedId(operator, before), change, async (tx) => {
     for (const [action, entryDetails] of entries)
       await operator.audit.append(tx, actor, { action, target: before.id, details: entryDetails });

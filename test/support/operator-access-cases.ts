@@ -32,19 +32,7 @@ export function operatorAccessCases(): readonly AccessCase[] {
       of: '',
       request: async (stage) => ({ path: `${instances}/${await stage.instance()}` }),
     },
-    {
-      route: `POST ${instances}/{instance}/clone`,
-      of: '',
-      request: async (stage) => ({
-        path: `${instances}/${await stage.instance()}/clone`,
-        body: { slug: stage.fresh() },
-      }),
-    },
-    {
-      route: `GET ${instances}/{instance}/archive`,
-      of: '',
-      request: async (stage) => ({ path: `${instances}/${await stage.instance()}/archive` }),
-    },
+    ...transferCases(),
     {
       route: `POST ${instances}/{instance}/keys`,
       of: '',
@@ -66,5 +54,29 @@ export function operatorAccessCases(): readonly AccessCase[] {
         path: `${instances}/${await stage.instance(state)}/${step}`,
       }),
     })),
+  ];
+}
+
+function transferCases(): readonly AccessCase[] {
+  return [
+    { route: 'GET /api/operator/usage', of: '', request: () => ({ path: '/api/operator/usage' }) },
+    {
+      route: `GET ${instances}/{instance}/usage`,
+      of: '',
+      request: async (stage) => ({ path: `${instances}/${await stage.instance()}/usage` }),
+    },
+    {
+      route: `POST ${instances}/{instance}/clone`,
+      of: '',
+      request: async (stage) => ({
+        path: `${instances}/${await stage.instance()}/clone`,
+        body: { slug: stage.fresh() },
+      }),
+    },
+    {
+      route: `GET ${instances}/{instance}/archive`,
+      of: '',
+      request: async (stage) => ({ path: `${instances}/${await stage.instance()}/archive` }),
+    },
   ];
 }

@@ -210,6 +210,18 @@ export const parameters: Readonly<Record<string, Schema>> = {
     description: 'Granularity: at most 744 hours or days. Days by default for more than a week.',
     schema: { enum: ['hour', 'day'] },
   }),
+  UsageStep: inQuery('step', {
+    description: 'Granularity.',
+    schema: { enum: ['day', 'hour'], default: 'day' },
+  }),
+  UsageBy: inQuery('by', {
+    description: 'What they have used most of.',
+    schema: { enum: ['requests', 'writes', 'events', 'deliveries', 'sentBytes'], default: 'requests' },
+  }),
+  UsageTop: inQuery('top', {
+    description: 'How many instances.',
+    schema: { type: 'integer', minimum: 1, maximum: 1_000, default: 20 },
+  }),
   WhyEndpoint: inQuery('endpoint', {
     description: 'Only the endpoint with this id.',
     schema: { type: 'string' },

@@ -22,6 +22,7 @@ import { mailRoutes } from '../routes/mail.ts';
 import { metricsRoutes } from '../routes/metrics.ts';
 import { realtimeRoutes } from '../routes/realtime.ts';
 import { recordHistoryRoutes } from '../routes/record-history.ts';
+import { operatorUsageRoutes } from '../routes/operator/usage.ts';
 import { operatorTransferRoutes } from '../routes/operator/transfers.ts';
 import { recordRoutes } from '../routes/records.ts';
 import { replayRoutes } from '../routes/replays.ts';
@@ -60,6 +61,7 @@ export const routes: readonly Route[] = [
   ...healthRoutes,
   ...operatorInstanceRoutes,
   ...operatorTransferRoutes,
+  ...operatorUsageRoutes,
   ...operatorFeedRoutes,
   descriptionRoute(() => routes),
 ];

@@ -42,10 +42,12 @@ function scratchIn(folder: string): Scratch {
         const openStore = (): Promise<DiskStore> => Promise.resolve(store);
         const uploadFolder = join(folder, 'uploads');
         const target = { database, logs, openStore, uploadFolder, ...(onPart && { onPart }) };
-        await fillInstance(archive, target).finally(async () => {
+        try {
+          await fillInstance(archive, target);
+        } finally {
           await logs.stop();
           await database.stop();
-        });
+        }
       } finally {
         await home.stop();
       }

@@ -73,7 +73,7 @@ export const operatorInstanceRoutes = [
     method: 'PATCH',
     id: 'changeInstance',
     scope: 'instances:write',
-    summary: 'Change slug, host or labels of an instance',
+    summary: 'Change slug, host, labels or quotas of an instance',
     body: schemaReference('ManagedInstanceChange'),
     refusals: [409, 507],
     handle: async (context) => {
@@ -183,6 +183,11 @@ const settable: Readonly<Record<string, Schema>> = {
   },
   host: { type: ['string', 'null'], description: 'The host that it answers on; null for `/i/{slug}` alone.' },
   labels,
+  quotas: {
+    type: 'object',
+    additionalProperties: { type: 'integer', minimum: 0 },
+    description: 'What it may use at most, by the names of quotas; what is left out is not limited.',
+  },
 };
 
 const anything: Schema = { type: 'object', additionalProperties: true };
@@ -190,7 +195,7 @@ const anything: Schema = { type: 'object', additionalProperties: true };
 const members: Readonly<Record<string, Schema>> = {
   id: text,
   ...settable,
-  state: { enum: ['active', 'suspended', 'deleted'] },
+  state: { enum: ['active', 'suspended', 'replacing', 'deleted'] },
   stateSince: text,
   created: text,
   restorableUntil: {
@@ -216,7 +221,7 @@ export const operatorInstanceSchemas: Readonly<Record<string, Schema>> = {
     email: text,
   }),
   ManagedInstanceList: listSchema(schemaReference('ManagedInstance')),
-  ManagedInstanceChange: objectSchema(settable, ['slug', 'host', 'labels']),
+  ManagedInstanceChange: objectSchema(settable, ['slug', 'host', 'labels', 'quotas']),
   CreatedInstance: objectSchema({
     ...members,
     endpoints: {
@@ -237,6 +242,6 @@ export const operatorInstanceSchemas: Readonly<Record<string, Schema>> = {
       superuser: objectSchema({ email: text, password: text }),
       endpoints: { type: 'array', items: schemaReference('EndpointCreate') },
     },
-    ['host', 'labels', 'template', 'collections', 'settings', 'superuser', 'endpoints'],
+    ['host', 'labels', 'quotas', 'template', 'collections', 'settings', 'superuser', 'endpoints'],
   ),
 };

@@ -1,10 +1,6 @@
 import { AppError } from '../../../base/errors.ts';
 import { fieldError } from '../../../fields/field-error.ts';
-import {
-  archiveInstance,
-  cloneInstance,
-  type WholeRequest,
-} from '../../../operator/instance-transfers.ts';
+import { archiveInstance, cloneInstance, type WholeRequest } from '../../../operator/instance-transfers.ts';
 import type { Answer } from '../../answer.ts';
 import { fileAnswer } from '../../file-answer.ts';
 import type { OperatorContext } from '../../operator-context.ts';
