@@ -17,7 +17,6 @@ const unlisted: Readonly<Record<string, string>> = {
   'parameters UsageStep': 'the dashboard is of one instance',
   'schemas AuditEntry action': 'shown as it is named',
   'schemas AuditEntry outcome': 'only a refusal is marked',
-  'schemas BackupJob kind': 'shown as it is',
   'schemas BackupJob state': 'shown as it is',
   'schemas BatchRequest requests method': 'the dashboard sends it, through the SDK',
   'schemas Endpoint onExhausted': 'a switch',

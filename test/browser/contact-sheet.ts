@@ -137,6 +137,7 @@ const screens: readonly Screen[] = [
   { name: 'settings-mail', path: 'settings/mail', ready: '.settings-form' },
   { name: 'settings-templates', path: 'settings/templates', ready: '.settings-form' },
   { name: 'settings-rate-limits', path: 'settings/rate-limits', ready: '.settings-rules' },
+  { name: 'settings-backups', path: 'settings/backups', ready: '.facts' },
   { name: 'settings-definitions', path: 'settings/definitions', ready: 'textarea' },
   { name: 'settings-audit', path: 'settings/audit', ready: '.audit-row' },
   { name: 'settings-danger', path: 'settings/danger', ready: '.settings-row' },

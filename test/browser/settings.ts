@@ -236,7 +236,7 @@ test('every section of the settings is open to everybody', { skip }, async (t) =
   const page = await stage.openSignedIn('settings');
   await page.getByRole('heading', { name: 'General', level: 1 }).waitFor();
   const links = await page.getByRole('navigation', { name: 'Settings' }).getByRole('link').all();
-  assert.ok(links.length >= 13);
+  assert.ok(links.length >= 14);
   for (const link of links) {
     const name = await link.innerText();
     await link.click();

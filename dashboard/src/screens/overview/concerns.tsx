@@ -8,6 +8,7 @@ import { exhaustedQuery } from '../../api/endpoint-deliveries.ts';
 import { webhookStatsQuery } from '../../api/endpoints.ts';
 import { type Endpoint, lanesQuery } from '../../api/events.ts';
 import { endpointsQuery, healthQuery } from '../../api/last-day.ts';
+import type { Schemas } from '../../api/schema.ts';
 import { type Settings, settingsQuery } from '../../api/settings.ts';
 import { deliveries } from '../../parts/delivery-words.ts';
 import { endpointName, explainEndpoint } from '../../parts/endpoint-words.ts';
@@ -20,7 +21,7 @@ interface Concern {
   readonly endpoint?: string;
   readonly search?: { readonly tab: 'deliveries'; readonly status: 'exhausted' };
   /** The section of the settings where it is mended. */
-  readonly section?: 'mail';
+  readonly section?: 'mail' | 'backups';
 }
 
 const icons = { failed: CircleAlert, retrying: TriangleAlert, waiting: CirclePause };
@@ -109,13 +110,19 @@ function useConcerns(): readonly Concern[] | undefined {
     ];
   });
   const told = (health.warnings ?? []).map((text): Concern => ({ key: text, tone: 'retrying', text }));
-  return [...givenUp, ...troubled, ...told, ...unsetOf(settings)].toSorted(
+  return [...givenUp, ...troubled, ...told, ...backupOf(health), ...unsetOf(settings)].toSorted(
     (a, b) => order.indexOf(a.tone) - order.indexOf(b.tone),
   );
 }
 
 function nameOf(endpoint: Endpoint | undefined): string {
   return endpoint === undefined ? 'a deleted endpoint' : endpointName(endpoint);
+}
+
+function backupOf({ backup }: Schemas['Health']['data']): readonly Concern[] {
+  if (backup === undefined || backup.failure === '') return [];
+  const text = `The last backup job failed: ${backup.failure}`;
+  return [{ key: 'backup', tone: 'failed', text, section: 'backups' }];
 }
 
 /** What an instance should have before others rely on it. */

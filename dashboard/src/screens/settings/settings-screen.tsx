@@ -8,6 +8,7 @@ import { Empty } from '../../parts/empty.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { AccountSection, TemplateSection } from './account-sections.tsx';
 import { AuditSection } from './audit-section.tsx';
+import { BackupSection } from './backup-section.tsx';
 import { DangerSection } from './danger-section.tsx';
 import { DefinitionSection } from './definition-section.tsx';
 import { FileSection } from './file-section.tsx';
@@ -30,6 +31,7 @@ const views: Readonly<Record<SectionName, ComponentType<{ readonly settings: Set
   'rate-limits': RateLimitSection,
   requests: RequestSection,
   logs: LogSection,
+  backups: BackupSection,
   definitions: DefinitionSection,
   audit: AuditSection,
   danger: DangerSection,

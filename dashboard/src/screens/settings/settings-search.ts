@@ -10,16 +10,19 @@ export interface SettingsSearch {
   readonly entry?: string;
   /** A new API key is being made. */
   readonly create?: 'yes';
+  /** The backup that the instance has just been restored from. */
+  readonly restored?: string;
 }
 
 export function decodeSettingsSearch(search: Readonly<Record<string, unknown>>): SettingsSearch {
-  const { collection, template, filter, entry, create } = search;
+  const { collection, template, filter, entry, create, restored } = search;
   return {
     ...(isText(collection) && { collection }),
     ...(isText(template) && { template }),
     ...(isText(filter) && { filter }),
     ...(isText(entry) && { entry }),
     ...(create === 'yes' && { create }),
+    ...(isText(restored) && { restored }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
+import { backupsKey } from '../../api/backups.ts';
 import { call } from '../../api/client.ts';
 import { type Settings, settingsQuery } from '../../api/settings.ts';
 import type { SectionName } from './sections.ts';
@@ -14,6 +15,8 @@ export function useSettingsDraft(section: SectionName, settings: Settings): Draf
     values,
     save: async (body) => {
       queries.setQueryData(settingsQuery.queryKey, await call('PATCH /api/settings', { body }));
+      // They decide where backups are and when the next one is due.
+      await queries.invalidateQueries({ queryKey: backupsKey });
     },
   });
 }

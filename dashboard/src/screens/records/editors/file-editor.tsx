@@ -7,6 +7,7 @@ import { useEffect, useMemo, useState } from 'react';
 import type { RecordModel } from '../../../api/client.ts';
 import type { FieldOf } from '../../../api/collections.ts';
 import { fileTokenQuery, fileUrl, isImage } from '../../../api/files.ts';
+import { byteSize } from '../../../parts/byte-size.ts';
 import { IconButton } from '../../../parts/button.tsx';
 import { FileChange } from '../record-draft.ts';
 
@@ -202,8 +203,6 @@ function StoredFile(props: StoredFileProps) {
   );
 }
 
-const kilobyte = 1024;
-
 function AddedFile({ file, onRemove }: { readonly file: File; readonly onRemove: () => void }) {
   const preview = usePreview(file);
   return (
@@ -214,7 +213,7 @@ function AddedFile({ file, onRemove }: { readonly file: File; readonly onRemove:
         <img className="thumb" src={preview} alt="" />
       )}
       <span className="cut">{file.name}</span>
-      <span className="faint">{Math.max(1, Math.round(file.size / kilobyte))} KB, new</span>
+      <span className="faint">{byteSize(file.size)}, new</span>
       <IconButton small label={`Remove ${file.name}`} onClick={onRemove}>
         <X size={14} aria-hidden />
       </IconButton>

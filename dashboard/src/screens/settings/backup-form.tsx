@@ -1,0 +1,119 @@
+import { useQueryClient } from '@tanstack/react-query';
+import Archive from 'lucide-react/icons/archive';
+import Upload from 'lucide-react/icons/upload';
+import { useId, useState, type FormEvent } from 'react';
+import { backupsKey, uploadBackup } from '../../api/backups.ts';
+import { Failure } from '../../api/client.ts';
+import { byteSize } from '../../parts/byte-size.ts';
+import { Button } from '../../parts/button.tsx';
+import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
+import { FailureNotice, Notice } from '../../parts/notice.tsx';
+import { showToast } from '../../parts/toast.tsx';
+import type { BackupJobs } from './use-backup-jobs.ts';
+
+/** Makes a backup, or uploads one. */
+export function BackupForm({ jobs }: { readonly jobs: BackupJobs }) {
+  const id = useId();
+  const [name, setName] = useState('');
+  const problem = nameProblem(name);
+  const upload = useUpload();
+  const isBusy = jobs.running !== undefined || upload.file !== undefined;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (isBusy || problem !== undefined) return;
+    setName('');
+    void jobs.start({ kind: 'backup', backup: toBackupName(name) });
+  };
+  return (
+    <form className="backup-form" noValidate onSubmit={submit}>
+      <LabelledField
+        id={id}
+        label="Name of a new backup"
+        aside="optional"
+        help="Leave empty for a name with the time."
+        error={problem}
+      >
+        <input
+          id={id}
+          className="input"
+          value={name}
+          autoComplete="off"
+          spellCheck={false}
+          placeholder="before-the-import"
+          onChange={(event) => setName(event.target.value)}
+          {...errorAttributes(id, problem)}
+        />
+      </LabelledField>
+      <div className="settings-actions">
+        <Button type="submit" tone="primary" disabled={isBusy || problem !== undefined}>
+          <Archive size={15} aria-hidden />
+          Back up now
+        </Button>
+        <label className="button settings-file" data-tone="plain">
+          <Upload size={15} aria-hidden />
+          Upload a backup
+          <input
+            type="file"
+            className="unseen"
+            accept=".zip,.chancery,application/zip"
+            disabled={isBusy}
+            onChange={(event) => {
+              const file = event.target.files?.[0];
+              if (file !== undefined) void upload.send(file);
+              // The same file can be chosen again after it was refused.
+              event.target.value = '';
+            }}
+          />
+        </label>
+      </div>
+      {upload.file !== undefined && (
+        <Notice>
+          <div role="status">
+            Uploading {upload.file.name}, {byteSize(upload.file.size)} …
+          </div>
+        </Notice>
+      )}
+      {upload.error !== undefined && <UploadFailure error={upload.error} />}
+    </form>
+  );
+}
+
+function useUpload() {
+  const queries = useQueryClient();
+  const [file, setFile] = useState<File>();
+  const [error, setError] = useState<unknown>();
+  const send = async (chosen: File): Promise<void> => {
+    setFile(chosen);
+    setError(undefined);
+    try {
+      showToast(`${await uploadBackup(chosen)} is uploaded.`);
+      await queries.invalidateQueries({ queryKey: backupsKey });
+    } catch (failure) {
+      setError(failure);
+    }
+    setFile(undefined);
+  };
+  return { file, error, send };
+}
+
+/** The file has no field of its own, so what is said of it is said here. */
+function UploadFailure({ error }: { readonly error: unknown }) {
+  const message = error instanceof Failure ? error.fields.get('file') : undefined;
+  return <FailureNotice error={error} message={message} />;
+}
+
+const stemMax = 146;
+
+function nameProblem(name: string): string | undefined {
+  const stem = stemOf(name);
+  if (!/^[a-z0-9_-]*$/.test(stem)) return 'Use lowercase letters, digits, - and _ only.';
+  return stem.length > stemMax ? `At most ${stemMax} characters.` : undefined;
+}
+
+function toBackupName(name: string): string {
+  return name.trim() === '' ? '' : `${stemOf(name)}.zip`;
+}
+
+function stemOf(name: string): string {
+  return name.trim().replace(/\.zip$/, '');
+}

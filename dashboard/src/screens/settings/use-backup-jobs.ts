@@ -1,0 +1,89 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import {
+  type BackupJob,
+  backupsKey,
+  type BackupStatus,
+  backupStatusQuery,
+  type JobRequest,
+  runBackupJob,
+} from '../../api/backups.ts';
+import { basePath } from '../../api/client.ts';
+import { showToast } from '../../parts/toast.tsx';
+
+/** The jobs of the backups of an instance, of which there is one at a time. */
+export interface BackupJobs {
+  readonly status: BackupStatus | undefined;
+  /** When the status was read, in milliseconds since 1970. */
+  readonly readMs: number;
+  /** The job that runs, whoever has started it. */
+  readonly running: RunningJob | undefined;
+  /** Why the status could not be read. */
+  readonly statusError: unknown;
+  /** Why the last job that was started here failed. */
+  readonly error: unknown;
+  readonly start: (job: JobRequest) => Promise<void>;
+}
+
+export interface RunningJob extends JobRequest {
+  /** Empty as long as the service has not answered. */
+  readonly started: string;
+}
+
+const pollMs = 1_000;
+
+export function useBackupJobs(): BackupJobs {
+  const queries = useQueryClient();
+  const [job, setJob] = useState<JobRequest>();
+  const [error, setError] = useState<unknown>();
+  const {
+    data: status,
+    dataUpdatedAt: readMs,
+    error: statusError,
+  } = useQuery({ ...backupStatusQuery, ...(job !== undefined && { refetchInterval: pollMs }) });
+  const running = toRunning(job, status?.running);
+  useForeignEnd(job === undefined, status);
+  const start = async (request: JobRequest): Promise<void> => {
+    setJob(request);
+    setError(undefined);
+    try {
+      await runBackupJob(request);
+      // The job stays the one that runs until the page is loaded again.
+      if (request.kind === 'restore') return loadRestored(request.backup);
+      showToast(request.kind === 'verify' ? `${request.backup} is complete.` : 'The backup is stored.');
+    } catch (failure) {
+      setError(failure);
+    }
+    await queries.invalidateQueries({ queryKey: backupsKey });
+    setJob(undefined);
+  };
+  return { status, readMs, running, statusError, error, start };
+}
+
+function toRunning(
+  job: JobRequest | undefined,
+  running: BackupJob | null | undefined,
+): RunningJob | undefined {
+  if (running !== null && running !== undefined && (job === undefined || running.kind === job.kind))
+    return running;
+  return job && { ...job, started: '' };
+}
+
+/** Looks again when a job is over that was not started here: by the schedule, in another tab, or before a reload. */
+function useForeignEnd(isForeign: boolean, status: BackupStatus | undefined): void {
+  const queries = useQueryClient();
+  const last = useRef<BackupJob>(undefined);
+  useEffect(() => {
+    if (status === undefined) return;
+    const before = last.current;
+    last.current = isForeign ? (status.running ?? undefined) : undefined;
+    if (!isForeign || before === undefined || status.running !== null) return;
+    if (before.kind === 'restore' && status.failure === null) loadRestored(before.backup);
+    else void queries.invalidateQueries({ queryKey: backupsKey });
+  }, [isForeign, status, queries]);
+}
+
+/** Loads the page again: nothing that it holds of the instance is true any more. */
+function loadRestored(backup: string): void {
+  location.assign(`${basePath}settings/backups?restored=${encodeURIComponent(backup)}`);
+}
