@@ -87,11 +87,19 @@ test('why a backup cannot be uploaded or used is told on the page', { skip }, as
     .setInputFiles({ name, mimeType: 'application/zip', buffer: Buffer.from('no archive') });
   await page.getByRole('alert').waitFor();
   assert.deepEqual(await stage.pb.backups.getFullList(), []);
+  await makeBackup(page, 'first');
+  await page.getByLabel('Name of a new backup').fill('first.zip');
+  await page.keyboard.press('Enter');
+  await page
+    .getByRole('alert')
+    .getByText(/Failed to create backup\. .+/)
+    .waitFor();
+  assert.equal(await page.getByLabel('Name of a new backup').inputValue(), 'first.zip', 'to be changed');
   // An empty archive, which is one of nothing.
   const buffer = Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex');
   await page.getByLabel('Upload a backup').setInputFiles({ name, mimeType: 'application/zip', buffer });
   await page.getByRole('button', { name: `Verify ${name}` }).click();
-  await page.getByRole('alert').waitFor();
+  await page.getByRole('alert').first().waitFor();
   const { failure } = await stage.pb.send('/api/backups/status', {});
   await page.getByRole('alert').getByText(failure.message).waitFor();
   await page.reload();
@@ -116,7 +124,8 @@ test('a schedule is set, and the next backup is told in words', { skip }, async 
   await page.getByRole('button', { name: 'Every Sunday' }).click();
   await page.getByLabel('Keep', { exact: true }).fill('5');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText(/^Sunday \d+ \w+ at 03:00 UTC/).waitFor();
+  // At once, and not with the next look at the status, half a minute later.
+  await page.getByText(/^Sunday \d+ \w+ at 03:00 UTC/).waitFor({ timeout: 20_000 });
   const { backups } = await stage.pb.settings.getAll();
   assert.deepEqual([backups.cron, backups.cronMaxKeep], ['0 3 * * 0', 5]);
 });

@@ -3,12 +3,12 @@ import Archive from 'lucide-react/icons/archive';
 import Upload from 'lucide-react/icons/upload';
 import { useId, useState, type FormEvent } from 'react';
 import { backupsKey, uploadBackup } from '../../api/backups.ts';
-import { Failure } from '../../api/client.ts';
 import { byteSize } from '../../parts/byte-size.ts';
 import { Button } from '../../parts/button.tsx';
 import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
-import { FailureNotice, Notice } from '../../parts/notice.tsx';
+import { Notice } from '../../parts/notice.tsx';
 import { showToast } from '../../parts/toast.tsx';
+import { BackupFailure } from './backup-failure.tsx';
 import type { BackupJobs } from './use-backup-jobs.ts';
 
 /** Makes a backup, or uploads one. */
@@ -18,14 +18,13 @@ export function BackupForm({ jobs }: { readonly jobs: BackupJobs }) {
   const problem = nameProblem(name);
   const upload = useUpload();
   const isBusy = jobs.running !== undefined || upload.file !== undefined;
-  const submit = (event: FormEvent): void => {
+  const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (isBusy || problem !== undefined) return;
-    setName('');
-    void jobs.start({ kind: 'backup', backup: toBackupName(name) });
+    if (await jobs.start({ kind: 'backup', backup: toBackupName(name) })) setName('');
   };
   return (
-    <form className="backup-form" noValidate onSubmit={submit}>
+    <form className="backup-form" noValidate onSubmit={(event) => void submit(event)}>
       <LabelledField
         id={id}
         label="Name of a new backup"
@@ -73,7 +72,7 @@ export function BackupForm({ jobs }: { readonly jobs: BackupJobs }) {
           </div>
         </Notice>
       )}
-      {upload.error !== undefined && <UploadFailure error={upload.error} />}
+      {upload.error !== undefined && <BackupFailure error={upload.error} />}
     </form>
   );
 }
@@ -94,12 +93,6 @@ function useUpload() {
     setFile(undefined);
   };
   return { file, error, send };
-}
-
-/** The file has no field of its own, so what is said of it is said here. */
-function UploadFailure({ error }: { readonly error: unknown }) {
-  const message = error instanceof Failure ? error.fields.get('file') : undefined;
-  return <FailureNotice error={error} message={message} />;
 }
 
 const stemMax = 146;

@@ -3,6 +3,7 @@ import type { BackupJob, BackupStatus } from '../../api/backups.ts';
 import { byteSize } from '../../parts/byte-size.ts';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
 import { duration, parseTime, Time } from '../../parts/time.tsx';
+import { BackupFailure } from './backup-failure.tsx';
 import { Group } from './draft-fields.tsx';
 import type { BackupJobs, RunningJob } from './use-backup-jobs.ts';
 
@@ -15,7 +16,7 @@ export function BackupStatusView({ jobs }: { readonly jobs: BackupJobs }) {
   return (
     <Group title="Status">
       {running !== undefined && <Progress job={running} readMs={readMs} />}
-      {error !== undefined && <FailureNotice error={error} />}
+      {error !== undefined && <BackupFailure error={error} />}
       {failure !== null && (
         <Notice tone="failed">
           {failureWords[failure.kind]} <span className="mono">{failure.backup}</span> failed{' '}

@@ -22,7 +22,8 @@ export interface BackupJobs {
   readonly statusError: unknown;
   /** Why the last job that was started here failed. */
   readonly error: unknown;
-  readonly start: (job: JobRequest) => Promise<void>;
+  /** Resolves with whether it succeeded. */
+  readonly start: (job: JobRequest) => Promise<boolean>;
 }
 
 export interface RunningJob extends JobRequest {
@@ -43,21 +44,32 @@ export function useBackupJobs(): BackupJobs {
   } = useQuery({ ...backupStatusQuery, ...(job !== undefined && { refetchInterval: pollMs }) });
   const running = toRunning(job, status?.running);
   useForeignEnd(job === undefined, status);
-  const start = async (request: JobRequest): Promise<void> => {
+  const start = async (request: JobRequest): Promise<boolean> => {
     setJob(request);
     setError(undefined);
-    try {
-      await runBackupJob(request);
-      // The job stays the one that runs until the page is loaded again.
-      if (request.kind === 'restore') return loadRestored(request.backup);
-      showToast(request.kind === 'verify' ? `${request.backup} is complete.` : 'The backup is stored.');
-    } catch (failure) {
-      setError(failure);
+    const failure = await failureOf(request);
+    // A restore stays the job that runs until the page is loaded again.
+    if (failure === undefined && request.kind === 'restore') {
+      loadRestored(request.backup);
+      return true;
     }
+    setError(failure);
     await queries.invalidateQueries({ queryKey: backupsKey });
     setJob(undefined);
+    if (failure !== undefined) return false;
+    showToast(request.kind === 'verify' ? `${request.backup} is complete.` : 'The backup is stored.');
+    return true;
   };
   return { status, readMs, running, statusError, error, start };
+}
+
+async function failureOf(request: JobRequest): Promise<unknown> {
+  try {
+    await runBackupJob(request);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
 }
 
 function toRunning(
