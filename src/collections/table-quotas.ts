@@ -15,10 +15,13 @@ export interface TableQuotas {
   readonly version: number;
   readonly records?: number;
   readonly collections?: number;
+  /** Held in files/file-quota.ts. */
+  readonly fileBytes?: number;
 }
 
 const ofRecords = 'records';
 const ofCollections = 'collections';
+const ofFileBytes = 'fileBytes';
 /** The row whose `max` is the version. */
 const ofVersion = 'version';
 
@@ -31,7 +34,9 @@ export async function setTableQuotas(
   quotas: TableQuotas,
 ): Promise<void> {
   const isSame = (maxima: Maxima): boolean =>
-    maxima.get(ofRecords) === quotas.records && maxima.get(ofCollections) === quotas.collections;
+    maxima.get(ofRecords) === quotas.records &&
+    maxima.get(ofCollections) === quotas.collections &&
+    maxima.get(ofFileBytes) === quotas.fileBytes;
   if (isSame(await readMaxima(database))) return;
   const work = async (tx: Transaction): Promise<void> => {
     const maxima = await readMaxima(tx);
@@ -39,6 +44,7 @@ export async function setTableQuotas(
     if (isSame(maxima) || (maxima.get(ofVersion) ?? 0) >= quotas.version) return;
     await setMax(tx, ofVersion, quotas.version);
     await setMax(tx, ofCollections, quotas.collections);
+    await setFileMax(tx, maxima.get(ofFileBytes), quotas.fileBytes);
     const before = maxima.get(ofRecords);
     if (before === quotas.records) return;
     if (quotas.records === undefined) await stopCounting(tx, counted);
@@ -57,6 +63,27 @@ async function setMax(tx: Transaction, name: string, max: number | undefined): P
     await tx.run(sql`
       INSERT INTO ${roomTable(tx)} (${names.instance.column}name, shard, room, max)
       VALUES (${names.instance.value}${name}, 0, 0, ${max})`);
+}
+
+/** Keeps what is taken. Without a row, what is in the store is measured again (files/file-quota.ts). */
+async function setFileMax(
+  tx: Transaction,
+  before: number | undefined,
+  max: number | undefined,
+): Promise<void> {
+  const { instance } = tx.names;
+  if (before === max) return;
+  if (before !== undefined && max !== undefined) {
+    await tx.run(sql`
+      UPDATE ${roomTable(tx)} SET room = room + ${max - before}, max = ${max}
+      WHERE ${instance.condition} AND name = ${ofFileBytes}`);
+    return;
+  }
+  await setMax(tx, 'filesMeasured', undefined);
+  await setMax(tx, ofFileBytes, max);
+  await tx.run(
+    sql`UPDATE ${roomTable(tx)} SET room = max WHERE ${instance.condition} AND name = ${ofFileBytes}`,
+  );
 }
 
 /** Throws QuotaExceeded when there are more collections than there may be, after some were created. */

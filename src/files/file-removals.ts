@@ -38,6 +38,8 @@ export interface FilesInstance {
   readonly files: InstanceFiles;
   /** The time for what several nodes compare. */
   readonly dueClock: Clock;
+  /** What the operator lets it use. */
+  readonly quotas: () => { readonly fileBytes?: number };
 }
 
 /** Notes files that are to be removed at `due` (milliseconds since 1970), unless they are noted already. */
@@ -79,11 +81,13 @@ export async function allDueAt(tx: Transaction, due: number): Promise<void> {
   );
 }
 
-export async function forgetRemovals(tx: Transaction, keys: readonly string[]): Promise<void> {
+/** Returns the keys that were noted still. */
+export async function forgetRemovals(tx: Transaction, keys: readonly string[]): Promise<readonly string[]> {
   const { names } = tx;
-  await tx.run(
-    sql`DELETE FROM ${names.table('$file_removal')} WHERE ${names.instance.condition} AND key${names.anyOf(keys)}`,
+  const rows = await tx.returning(
+    sql`DELETE FROM ${names.table('$file_removal')} WHERE ${names.instance.condition} AND key${names.anyOf(keys)} RETURNING key`,
   );
+  return rows.map(([key]) => String(key));
 }
 
 /** The setting of an instance until when no file of it is removed, in milliseconds since 1970. */

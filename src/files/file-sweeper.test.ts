@@ -44,7 +44,10 @@ async function openStage(
   const sweeper = new FileSweeper({
     instances: () => [],
     borrow: () =>
-      Promise.resolve({ instance: { id: 'i', database, files, dueClock: clock }, release: silent }),
+      Promise.resolve({
+        instance: { id: 'i', database, files, dueClock: clock, quotas: () => ({}) },
+        release: silent,
+      }),
     uploadFolderOf: () => files.uploadFolder,
     findDue: database.engine === 'sqlite' ? undefined : (now) => readDueInstances(database, now),
     clock,

@@ -1,3 +1,4 @@
+import { freeFileRoom } from './file-quota.ts';
 import { opendir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
@@ -164,18 +165,23 @@ interface RemovedFiles {
 
 /** Removes some of the files that are due. */
 async function removeSome(
-  { id, database, files, dueClock }: FilesInstance,
+  { id, database, files, dueClock, quotas }: FilesInstance,
   logger: Logger,
 ): Promise<RemovedFiles> {
   const now = dueClock.now();
   const keys = await readDue(database, { now, max: togetherMax });
   if (keys.length === 0) return { leftCount: 0, mayHaveMore: false };
   const left: string[] = [];
+  const isLimited = quotas().fileBytes !== undefined;
+  const sizes = new Map<string, number>();
   const waiting = keys.values();
   const removeNext = async (): Promise<void> => {
     for (const key of waiting)
       try {
-        if (isFileKey(key)) await files.store.remove(key);
+        if (!isFileKey(key)) continue;
+        const blob = isLimited ? await files.store.find(key) : undefined;
+        await files.store.remove(key);
+        sizes.set(key, blob?.size ?? 0);
       } catch (error) {
         left.push(key);
         logger.warn('A file could not be removed; trying again.', { instance: id, key, error });
@@ -184,7 +190,10 @@ async function removeSome(
   await Promise.all(Array.from({ length: parallelMax }, removeNext));
   const removed = keys.filter((key) => !left.includes(key));
   await database.write(async (tx) => {
-    await forgetRemovals(tx, removed);
+    // Another node may have removed some of them.
+    const own = await forgetRemovals(tx, removed);
+    const bytes = own.reduce((sum, key) => sum + (sizes.get(key) ?? 0), 0);
+    if (bytes > 0) await freeFileRoom(tx, bytes);
     if (left.length > 0) await dueAt(tx, left, now + retryMs);
   });
   return { leftCount: left.length, mayHaveMore: keys.length === togetherMax };

@@ -14,7 +14,10 @@ async function openUploads(
 ): Promise<{ readonly uploads: Uploads; readonly folder: string }> {
   const files = new InstanceFiles({ folder: temporaryFolder(t) });
   const database = await openSqliteFile(t);
-  const uploads = new Uploads({ id: 'i', database, files, dueClock: systemClock }, { isDigested });
+  const uploads = new Uploads(
+    { id: 'i', database, files, dueClock: systemClock, quotas: () => ({}) },
+    { isDigested },
+  );
   t.after(() => uploads.discard());
   return { uploads, folder: files.uploadFolder };
 }

@@ -8,6 +8,7 @@ import { codeOf, openFilesMax } from '../base/process.ts';
 import { NewFile } from '../fields/new-file.ts';
 import { BytesDigest } from '../secrets/digest.ts';
 import { toDiskError } from '../storage/engine-errors.ts';
+import { measureFiles, takeFileRoom } from './file-quota.ts';
 import { dueAt, type FilesInstance, noteRemovals, removalTimes } from './file-removals.ts';
 import { detectType, headBytesMax, isMediaType } from './media-type.ts';
 import { storedName } from './stored-name.ts';
@@ -135,7 +136,11 @@ export class Uploads {
     const destined = this.#files.filter(({ key }) => key !== undefined);
     const due = dueClock.now() + removalTimes.unclaimedMs;
     this.#placed = destined.flatMap(({ key }) => key ?? []);
+    const isLimited = this.#instance.quotas().fileBytes !== undefined;
+    if (isLimited) await measureFiles(this.#instance);
+    const bytes = destined.reduce((sum, { size }) => sum + size, 0);
     await database.write(async (tx) => {
+      if (isLimited) await takeFileRoom(tx, bytes);
       await noteRemovals(tx, this.#placed, due);
       tx.afterCommit(() => files.noteDue(due));
     });
