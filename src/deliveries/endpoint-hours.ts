@@ -66,6 +66,15 @@ export async function addToHours(tx: Transaction, attempts: readonly EndedAttemp
     ON CONFLICT (${names.instance.column}endpoint, hour, result, latency) DO UPDATE SET count = h.count + excluded.count`);
 }
 
+/** Counts the attempts that have begun since the beginning of this hour and were accepted. */
+export async function countDelivered(reader: Reader, sinceMs: number): Promise<number> {
+  const { names } = reader;
+  const [row] = await reader.tuples(sql`
+    SELECT coalesce(sum(count), 0) FROM ${names.table('$endpoint_hour')}
+    WHERE ${names.instance.condition} AND hour >= ${Math.floor(sinceMs / hourMs)} AND result = 'success'`);
+  return Number(row?.[0]);
+}
+
 type HourRow = readonly [endpoint: number, hour: number, result: string, latency: number, count: number];
 
 function byKey([e1, h1, r1, l1]: HourRow, [e2, h2, r2, l2]: HourRow): number {

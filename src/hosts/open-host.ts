@@ -1,4 +1,6 @@
+import { DailyDeliveries } from '../instances/daily-deliveries.ts';
 import { measuringInstances } from '../instances/measure-instances.ts';
+import { QuotaWatch } from '../instances/quota-watch.ts';
 import { UsageRecord } from '../logs/usage-record.ts';
 import { type Clock, ForwardClock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
@@ -83,7 +85,8 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
   const clock = parts.clock ?? systemClock;
   const { policy, dev: isDevelopment } = config;
   const mailer = new Mailer({ policy, clock, logger, isDevelopment });
-  const delivering = await createDelivering(options, mailer);
+  const daily = dailyOf(data, () => delivering, logger);
+  const delivering = await createDelivering({ ...options, daily }, mailer);
   const thumbs = new ThumbMaker({ clock, logger, sharp: parts.sharp ?? installedSharp(logger) });
   const { dispatcher } = delivering;
   const realtime = createRealtime(options, dispatcher.safeEnd, clock);
@@ -119,12 +122,12 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
     wakeUpkeep(id, data, delivering);
   };
   followLife(options, { delivering, realtime, take });
-  const usage = usageOf(data, { dispatcher, realtime, logger });
+  const { usage, quotas } = watchesOf(data, { dispatcher, realtime, logger });
   let announcements: { stop(): Promise<void> } | undefined;
   return {
     host,
     realtime,
-    metrics: new HostMetrics({ data, dispatcher, realtime, meter, logger }),
+    metrics: new HostMetrics({ data, dispatcher, realtime, quotas, meter, logger }),
     faultOf: (instance) => home.fault(instance),
     comeBack: (id) => instances.comeBack(id),
     take,
@@ -135,37 +138,52 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
       await data.start(delivering);
       nodes?.start();
       if (options.ownership === undefined) record.start();
-      usage.start();
+      for (const part of [usage, quotas, daily]) part.start();
       announcements = await watchAnnouncements(options, delivering);
     },
-    stopSending: async () => {
-      await Promise.all([realtime.stop(), delivering.stop(config.stopTimeoutMs)]);
-    },
+    stopSending: () => stopSending(realtime, delivering, config.stopTimeoutMs),
     stop: async () => {
-      for (const part of [usage, record, nodes, announcements]) await part?.stop();
+      for (const part of [usage, quotas, daily, record, nodes, announcements]) await part?.stop();
       await mailer.stop(mailsStopMs);
       await thumbs.stop();
     },
   };
 }
 
-/** Records what the instances use that run here; the front records their requests. */
-function usageOf(
+async function stopSending(realtime: Realtime, delivering: Delivering, maxMs: number): Promise<void> {
+  await Promise.all([realtime.stop(), delivering.stop(maxMs)]);
+}
+
+function dailyOf(data: DataDirectory, delivering: () => Delivering, logger: Logger): DailyDeliveries {
+  return new DailyDeliveries({
+    directory: data.directory,
+    instances: data.instances,
+    counts: () => delivering().dispatcher.counts.deliveriesOf,
+    wake: (id) => delivering().wake(id),
+    clock: data.dueClock,
+    logger,
+  });
+}
+
+/** Returns what records and watches how much the instances use that run here; the front records their requests. */
+function watchesOf(
   { home, dueClock: clock, wakeUp, instances }: DataDirectory,
   {
     dispatcher,
     realtime,
     logger,
   }: { readonly dispatcher: Dispatcher; readonly realtime: Realtime; readonly logger: Logger },
-): UsageRecord {
-  return new UsageRecord({
+): { readonly usage: UsageRecord; readonly quotas: QuotaWatch } {
+  const connections = (): ReadonlyMap<string, number> => realtime.connectionsOf();
+  const usage = new UsageRecord({
     control: home.background,
     clock,
     logger,
     sources: [() => wakeUp.eventsOf, () => dispatcher.counts.deliveriesOf],
-    connections: () => realtime.connectionsOf(),
+    connections,
     measure: measuringInstances(instances, logger),
   });
+  return { usage, quotas: new QuotaWatch({ instances, connections, logger }) };
 }
 
 interface HandOverParts {
@@ -298,7 +316,14 @@ function warningsFor(
 }
 
 async function createDelivering(
-  { config, parts, data, logger, ownership = soleOwnership }: HostOptions,
+  {
+    config,
+    parts,
+    data,
+    logger,
+    daily,
+    ownership = soleOwnership,
+  }: HostOptions & { readonly daily: DailyDeliveries },
   mailer: Mailer,
 ): Promise<Delivering> {
   const clock = parts.clock ?? systemClock;
@@ -308,7 +333,7 @@ async function createDelivering(
     instances: () => data.instances.openIds(),
     borrow: borrowFrom(data),
     borrowAtOnce: borrowAtOnceFrom(data),
-    isActive: (id: string) => data.directory.isActive(id),
+    isActive: (id: string) => data.directory.isActive(id) && !daily.isUsedUp(id),
     instancesMax: data.instances.deliveringMax,
     onHint: (id: string) => wakeReaders(data, id),
     // Each takes a socket, and connections of clients may take half of the open files.

@@ -8,7 +8,7 @@ import { fieldError, unknownMembers } from '../fields/field-error.ts';
  *   records, collections, endpoints    how many there may be at once, without those of the system
  *   dataBytes, fileBytes               the size of its tables and indexes, and of its files
  *   requestsPerSecond, writesPerSecond of all its clients together
- *   deliveriesPerDay                   webhooks whose first attempt is made on one day, in UTC
+ *   deliveriesPerDay                   webhooks that are accepted on one day, in UTC
  *   realtimeConnections                open at once
  *   concurrentRequests                 that run at once; more of them wait
  */

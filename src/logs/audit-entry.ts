@@ -38,6 +38,7 @@ export const auditActions = [
   'instance.host',
   'instance.label',
   'instance.quota',
+  'quota.reached',
   'instance.suspend',
   'instance.resume',
   'instance.delete',

@@ -122,7 +122,7 @@ function metricsOf(
     directory: data.directory,
     engine: data.home.control.engine,
     version,
-    ofInstances: new HostMetrics({ data, ...parts }),
+    ofInstances: new HostMetrics({ data, ...parts, quotas: { ratios: new Map() } }),
   });
 }
 

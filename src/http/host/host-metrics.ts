@@ -6,6 +6,7 @@ import type { Dispatcher } from '../../dispatch/dispatcher.ts';
 import { webhookMetrics } from '../../dispatch/webhook-metrics.ts';
 import type { WakeUp } from '../../events/event-log.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
+import type { QuotaWatch } from '../../instances/quota-watch.ts';
 import { type Metric, single } from '../../logs/metric.ts';
 import { storageMetrics } from '../../logs/storage-metrics.ts';
 import type { Realtime } from '../../realtime/realtime.ts';
@@ -21,6 +22,7 @@ export interface HostMetricSources {
   readonly meter?: TurnMeter;
   readonly dispatcher: Dispatcher;
   readonly realtime: Realtime;
+  readonly quotas: Pick<QuotaWatch, 'ratios'>;
   readonly logger: Logger;
 }
 
@@ -29,7 +31,7 @@ export class HostMetrics {
   readonly list: readonly Metric[];
   readonly #backlog: BacklogCounter;
 
-  constructor({ data, dispatcher, realtime, meter, logger }: HostMetricSources) {
+  constructor({ data, dispatcher, realtime, quotas, meter, logger }: HostMetricSources) {
     const { home, instances, wakeUp } = data;
     this.#backlog = new BacklogCounter({
       instances: () => dispatcher.workingInstances(),
@@ -64,6 +66,12 @@ export class HostMetrics {
         { name: 'chancery_instances_open', type: 'gauge', help: 'Instances whose files are open.' },
         () => instances.openCount,
       ),
+      {
+        name: 'chancery_instance_quota_ratio',
+        type: 'gauge',
+        help: `The largest share that is used of a quota, of the ${instancesMax} instances with most.`,
+        samples: () => topOf([...quotas.ratios]),
+      },
       {
         name: 'chancery_instance_backlog',
         type: 'gauge',

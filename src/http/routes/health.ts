@@ -2,6 +2,7 @@ import { hasScope } from '../../access/caller.ts';
 import { ipAddressText } from '../../base/ip-address.ts';
 import { fromTimestamp, toTimestamp } from '../../base/timestamp.ts';
 import type { Instance } from '../../instances/instance.ts';
+import { readQuotaUse } from '../../instances/quota-use.ts';
 import { countExhausted, exhaustedCountMax, readOldestPending } from '../../deliveries/log/count-waiting.ts';
 import { findProxyHeader } from '../client-address.ts';
 import { jsonAnswer } from '../schemas/operation.ts';
@@ -106,13 +107,16 @@ async function backupDetail({ services, instance }: RequestContext): Promise<obj
 
 const dayMs = 24 * 60 * 60_000;
 
-async function detail({ database, shownId, dueClock }: Instance, version: string): Promise<object> {
+async function detail(instance: Instance, version: string): Promise<object> {
+  const { database, shownId, dueClock } = instance;
   // The clock by which deliveries are settled.
   const now = dueClock.now();
   const [oldest, exhaustedLastDay] = await Promise.all([
     readOldestPending(database),
     countExhausted(database, toTimestamp(now - dayMs)),
   ]);
+  const uses = await readQuotaUse(instance);
+  const quotas = uses.map(({ name, used, max }) => [name, { used, max }] as const);
   const ageMs = oldest === undefined ? 0 : Math.max(0, now - fromTimestamp(oldest));
   return {
     engine: database.engine,
@@ -120,6 +124,7 @@ async function detail({ database, shownId, dueClock }: Instance, version: string
     instanceId: shownId,
     oldestUndeliveredSeconds: Math.floor(ageMs / 1000),
     exhaustedLastDay,
+    ...(quotas.length > 0 && { quotas: Object.fromEntries(quotas) }),
   };
 }
 
@@ -165,6 +170,11 @@ export const healthSchemas: Readonly<Record<string, Schema>> = {
           verified: { type: 'string', description: 'When a backup was last verified; empty for never.' },
           failure: { type: 'string', description: 'Why the last job failed; empty unless it did.' },
         }),
+        quotas: {
+          type: 'object',
+          additionalProperties: objectSchema({ used: { type: 'integer' }, max: { type: 'integer' } }),
+          description: 'What is used of each quota of the instance; absent if it has none.',
+        },
         realIP: { type: 'string', description: 'The address of this client, as the service sees it.' },
         possibleProxyHeader: {
           type: 'string',
@@ -187,6 +197,7 @@ export const healthSchemas: Readonly<Record<string, Schema>> = {
         'exhaustedLastDay',
         'canBackup',
         'backup',
+        'quotas',
         'realIP',
         'possibleProxyHeader',
         'warnings',

@@ -1,0 +1,104 @@
+import type { Logger } from '../base/logger.ts';
+import { Poller } from '../base/poller.ts';
+import { sql } from '../sql/sql.ts';
+import type { Instance } from './instance.ts';
+import type { OpenInstances } from './open-instances.ts';
+import { type QuotaUse, readQuotaUse } from './quota-use.ts';
+
+const lookMs = 60_000;
+/** The shares of a quota of which the operator is told, in percent. */
+const levels = [100, 80] as const;
+
+export interface QuotaWatchOptions {
+  readonly instances: Pick<OpenInstances, 'openIds' | 'borrowOpen'>;
+  /** How many realtime connections each instance has here. */
+  readonly connections: () => ReadonlyMap<string, number>;
+  readonly logger: Logger;
+}
+
+/** Looks once a minute how much of their quotas the open instances use. */
+export class QuotaWatch {
+  readonly #options: QuotaWatchOptions;
+  /** The largest share that each instance uses of a quota, by its slug. */
+  #ratios: ReadonlyMap<string, number> = new Map();
+  #poller: Poller | undefined;
+
+  constructor(options: QuotaWatchOptions) {
+    this.#options = options;
+  }
+
+  /** By the slug of the instance, as of the last look. */
+  get ratios(): ReadonlyMap<string, number> {
+    return this.#ratios;
+  }
+
+  start(): void {
+    const { logger } = this.#options;
+    const onError = (error: unknown): void => logger.warn('The use of quotas could not be read.', { error });
+    this.#poller = new Poller({ intervalMs: lookMs, poll: () => this.look(), onError });
+  }
+
+  async stop(): Promise<void> {
+    await this.#poller?.stop();
+  }
+
+  async look(): Promise<void> {
+    const { instances, connections, logger } = this.#options;
+    const ratios = new Map<string, number>();
+    for (const id of instances.openIds()) {
+      const loan = instances.borrowOpen(id);
+      if (loan === undefined) continue;
+      try {
+        const { instance } = loan;
+        for (const use of await readQuotaUse(instance, connections().get(id))) {
+          const ratio = ratioOf(use);
+          ratios.set(instance.slug, Math.max(ratios.get(instance.slug) ?? 0, ratio));
+          await noteQuota(instance, use);
+        }
+      } catch (error) {
+        logger.warn('The use of quotas could not be read.', { instance: id, error });
+      } finally {
+        loan.release();
+      }
+    }
+    this.#ratios = ratios;
+  }
+}
+
+function ratioOf({ used, max }: QuotaUse): number {
+  return max === 0 ? Number(used > 0) : used / max;
+}
+
+/**
+ * Tells the operator when an instance has reached 80 or 100 % of a quota: in its audit log and by a line of the log, once for each time that it
+ * comes there, whichever node notices it first.
+ */
+async function noteQuota(
+  instance: Pick<Instance, 'id' | 'database' | 'audit' | 'logger'>,
+  use: QuotaUse,
+): Promise<void> {
+  const { database } = instance;
+  const percent = levels.find((level) => ratioOf(use) * 100 >= level) ?? 0;
+  const table = database.names.table('$quota');
+  const name = `noted ${use.name}`;
+  const stored = sql`SELECT max FROM ${table} WHERE ${database.names.instance.condition} AND name = ${name} AND shard = 0`;
+  const [before] = await database.tuples(stored);
+  if (Number(before?.[0] ?? 0) === percent) return;
+  const isHigher = await database.write(async (tx) => {
+    const { names } = tx;
+    const changed = await tx.run(sql`
+      INSERT INTO ${table} AS noted (${names.instance.column}name, shard, room, max)
+      VALUES (${names.instance.value}${name}, 0, 0, ${percent})
+      ON CONFLICT (${names.instance.column}name, shard) DO UPDATE SET max = excluded.max WHERE noted.max <> excluded.max`);
+    const hasGrown = changed > 0 && percent > Number(before?.[0] ?? 0);
+    const details = { quota: use.name, percent, used: use.used, max: use.max };
+    if (hasGrown) await instance.audit.append(tx, 'operator', { action: 'quota.reached', details });
+    return hasGrown;
+  });
+  if (isHigher)
+    instance.logger.warn('An instance has nearly used up a quota, or all of it.', {
+      instance: instance.id,
+      quota: use.name,
+      percent,
+    });
+}
