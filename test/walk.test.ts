@@ -13,10 +13,10 @@ const most: Readonly<Record<string, Bar>> = {
   list: { files: 63, functions: 239 },
   'list with fields': { files: 71, functions: 267 },
   view: { files: 56, functions: 178 },
-  update: { files: 112, functions: 465 },
-  'delete with cascade': { files: 94, functions: 373 },
-  delivery: { files: 131 },
-  'realtime event': { files: 131 },
+  update: { files: 113, functions: 468 },
+  'delete with cascade': { files: 95, functions: 376 },
+  delivery: { files: 132 },
+  'realtime event': { files: 132 },
 };
 
 interface Bar {

@@ -1,6 +1,9 @@
 // Both engines: the database itself counts.
 import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
+import { readUsage } from '../../src/logs/read-usage.ts';
+import { openDataDirectory } from '../../src/open-data-directory.ts';
+import { testConfig, testEngine } from '../support/test-config.ts';
 import type { Quotas } from '../../src/instances/quotas.ts';
 import { readDataBytes } from '../../src/limits/data-room.ts';
 import { readRecordQuota } from '../../src/collections/table-quotas.ts';
@@ -284,3 +287,33 @@ test('the quota of bytes refuses what adds to the data with 507, and deletes go 
   await stage.limit({ records: 100_000 });
   assert.equal((await ask('POST /api/batch', { requests })).status, 200);
 });
+
+test(
+  'quotas hold in an instance that another thread runs, and its use is recorded there',
+  { skip: testEngine === 'postgres' && 'nodes are the hosts there' },
+  async (t) => {
+    const service = await startService(t, { flags: { 'host-threads': '1' } });
+    const { directory } = service.app.data;
+    const ask = (method: string, path: string, body?: unknown): Promise<TestAnswer> =>
+      service.request(path, { method, token: true, body });
+    assert.equal((await ask('POST', '/api/collections', { name: 'posts', ...open, fields })).status, 200);
+    const id = directory.findBySlug('default')?.id ?? '';
+    await directory.setQuotas(id, { records: 0, endpoints: 0, writesPerSecond: 1 });
+    const refused = await eventually('the quota holds', async () => {
+      const answer = await ask('POST', '/api/records/posts', {});
+      return answer.status === 400 && answer;
+    });
+    assertExceeded(refused, 'records');
+    assert.match(refused.headers.get('ratelimit-policy') ?? '', /^"writesPerSecond";q=10/);
+    await service.stop();
+    const data = await openDataDirectory(await testConfig(service.data), {});
+    t.after(() => data.stop());
+    const [usage] = await readUsage(data.home.control, {
+      from: 0,
+      to: Date.now() + 1,
+      step: 'day',
+      instance: id,
+    });
+    assert.ok(usage !== undefined && usage.dataBytes !== null && usage.requests > 1);
+  },
+);
