@@ -128,7 +128,9 @@ export class InstanceDirectory {
 
   /** Reads all instances of any state, in the order of their creation. */
   async list(): Promise<readonly InstanceRow[]> {
-    return (await readRows(this.#database, sql`TRUE`)).toSorted((one, other) => one.position - other.position);
+    return (await readRows(this.#database, sql`TRUE`)).toSorted(
+      (one, other) => one.position - other.position,
+    );
   }
 
   /** Throws bad_request for a slug or host that is malformed or taken. */

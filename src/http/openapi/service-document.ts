@@ -125,8 +125,8 @@ const schemas = {
   ...healthSchemas,
   ...operatorInstanceSchemas,
   ...operatorTransferSchemas,
-    ...operatorUsageSchemas,
-    ...operatorFeedSchemas,
+  ...operatorUsageSchemas,
+  ...operatorFeedSchemas,
 };
 
 /** Describes routes by their paths. Ids must be unique: that of an alias has an ending. */

@@ -40,12 +40,16 @@ const failureWords: Readonly<Record<BackupJob['kind'], string>> = {
   backup: 'The backup',
   restore: 'The restore of',
   verify: 'The verification of',
+  export: 'The archive',
+  clone: 'The copy',
 };
 
 const runningWords: Readonly<Record<BackupJob['kind'], string>> = {
   backup: 'Backing up',
   restore: 'Restoring',
   verify: 'Verifying',
+  export: 'Writing an archive',
+  clone: 'Copying the instance to',
 };
 
 function Progress({ job, readMs }: { readonly job: RunningJob; readonly readMs: number }) {
