@@ -19,6 +19,7 @@ import { metricMutants } from './metric-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { nameScopeMutants } from './name-scope-mutants.ts';
 import { partitionMutants } from './partition-mutants.ts';
+import { operatorMutants } from './operator-mutants.ts';
 import { portalMutants } from './portal-mutants.ts';
 import { catcherMutants } from './catcher-mutants.ts';
 import { realtimeMutants } from './realtime-mutants.ts';
@@ -58,6 +59,7 @@ export const mutants: readonly Mutant[] = [
   ...metricMutants,
   ...nameScopeMutants,
   ...partitionMutants,
+  ...operatorMutants,
   ...portalMutants,
   ...catcherMutants,
   ...endpointImportMutants,
