@@ -99,7 +99,6 @@ export class InstanceDirectory {
     return this.#index.find(id);
   }
 
-  /** Finds an instance by what it is known by. */
   findShown(shownId: string): InstanceEntry | undefined {
     return this.#index.findShown(shownId);
   }
