@@ -183,7 +183,8 @@ function watchesOf(
     connections,
     measure: measuringInstances(instances, logger),
   });
-  return { usage, quotas: new QuotaWatch({ instances, connections, logger }) };
+  const quotas = new QuotaWatch({ instances, connections, control: home.background, clock, logger });
+  return { usage, quotas };
 }
 
 interface HandOverParts {

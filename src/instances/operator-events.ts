@@ -16,6 +16,8 @@ export const operatorEventKinds = [
   'instance.deleted',
   'instance.restored',
   'instance.removed',
+  'quota.warning',
+  'quota.reached',
   'backup.created',
   'backup.restored',
   'backup.verified',

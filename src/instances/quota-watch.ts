@@ -1,5 +1,9 @@
+import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { Poller } from '../base/poller.ts';
+import { toTimestamp } from '../base/timestamp.ts';
+import type { Database } from '../storage/database.ts';
+import { appendOperatorEvent } from './operator-events.ts';
 import { sql } from '../sql/sql.ts';
 import type { Instance } from './instance.ts';
 import type { OpenInstances } from './open-instances.ts';
@@ -13,6 +17,9 @@ export interface QuotaWatchOptions {
   readonly instances: Pick<OpenInstances, 'openIds' | 'borrowOpen'>;
   /** How many realtime connections each instance has here. */
   readonly connections: () => ReadonlyMap<string, number>;
+  /** The shared data, in which the operator's programs read of quotas. */
+  readonly control: Database;
+  readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;
 }
 
@@ -53,7 +60,7 @@ export class QuotaWatch {
         for (const use of await readQuotaUse(instance, connections().get(id))) {
           const ratio = ratioOf(use);
           ratios.set(instance.slug, Math.max(ratios.get(instance.slug) ?? 0, ratio));
-          await noteQuota(instance, use);
+          if (await noteQuota(instance, use)) await this.#tell(instance, use);
         }
       } catch (error) {
         logger.warn('The use of quotas could not be read.', { instance: id, error });
@@ -63,6 +70,22 @@ export class QuotaWatch {
     }
     this.#ratios = ratios;
   }
+
+  /** Tells the operator, by an event for programs and a line of the log. */
+  async #tell({ id, shownId, logger }: Instance, use: QuotaUse): Promise<void> {
+    const { control, clock } = this.#options;
+    const { name: quota, used, max } = use;
+    const percent = percentOf(use);
+    const kind = percent === 100 ? 'quota.reached' : 'quota.warning';
+    const event = { kind, instance: shownId, data: { quota, percent, used, max } } as const;
+    await control.write((tx) => appendOperatorEvent(tx, event, toTimestamp(clock.now())));
+    logger.warn('An instance has nearly used up a quota, or all of it.', { instance: id, quota, percent });
+  }
+}
+
+/** The level that a use has reached, in percent; 0 below all of them. */
+function percentOf(use: QuotaUse): number {
+  return levels.find((level) => ratioOf(use) * 100 >= level) ?? 0;
 }
 
 function ratioOf({ used, max }: QuotaUse): number {
@@ -70,21 +93,18 @@ function ratioOf({ used, max }: QuotaUse): number {
 }
 
 /**
- * Tells the operator when an instance has reached 80 or 100 % of a quota: in its audit log and by a line of the log, once for each time that it
- * comes there, whichever node notices it first.
+ * Notes in the audit log when an instance has reached 80 or 100 % of a quota, once for each time that it comes there, whichever node notices it
+ * first. Returns whether it has.
  */
-async function noteQuota(
-  instance: Pick<Instance, 'id' | 'database' | 'audit' | 'logger'>,
-  use: QuotaUse,
-): Promise<void> {
+async function noteQuota(instance: Pick<Instance, 'database' | 'audit'>, use: QuotaUse): Promise<boolean> {
   const { database } = instance;
-  const percent = levels.find((level) => ratioOf(use) * 100 >= level) ?? 0;
+  const percent = percentOf(use);
   const table = database.names.table('$quota');
   const name = `noted ${use.name}`;
   const stored = sql`SELECT max FROM ${table} WHERE ${database.names.instance.condition} AND name = ${name} AND shard = 0`;
   const [before] = await database.tuples(stored);
-  if (Number(before?.[0] ?? 0) === percent) return;
-  const isHigher = await database.write(async (tx) => {
+  if (Number(before?.[0] ?? 0) === percent) return false;
+  return database.write(async (tx) => {
     const { names } = tx;
     const changed = await tx.run(sql`
       INSERT INTO ${table} AS noted (${names.instance.column}name, shard, room, max)
@@ -95,10 +115,4 @@ async function noteQuota(
     if (hasGrown) await instance.audit.append(tx, 'operator', { action: 'quota.reached', details });
     return hasGrown;
   });
-  if (isHigher)
-    instance.logger.warn('An instance has nearly used up a quota, or all of it.', {
-      instance: instance.id,
-      quota: use.name,
-      percent,
-    });
 }

@@ -6,6 +6,7 @@ import { QuotaWatch } from '../../src/instances/quota-watch.ts';
 import type { Quotas } from '../../src/instances/quotas.ts';
 import { eventually } from '../support/eventually.ts';
 import { logInto } from '../support/log-into.ts';
+import { makeOperatorKey } from '../support/operator-stage.ts';
 import { startService } from '../support/service.ts';
 
 test('80 and 100 % of a quota are audited and logged once each, whoever looks, and again after less was used', async (t) => {
@@ -25,7 +26,10 @@ test('80 and 100 % of a quota are audited and logged once each, whoever looks, a
   await ask('POST', '/api/collections', { name: 'posts', fields: [{ name: 'title', type: 'text' }] });
   await limit({ records: 5, endpoints: 3 });
   const logger = logInto([]);
-  const watches = [0, 1].map(() => new QuotaWatch({ instances, connections: () => new Map(), logger }));
+  const { home, dueClock: clock } = service.app.data;
+  const connections = (): ReadonlyMap<string, number> => new Map();
+  const parts = { instances, connections, control: home.background, clock, logger };
+  const watches = [0, 1].map(() => new QuotaWatch(parts));
   const look = async (): Promise<readonly unknown[]> => {
     for (const watch of watches) await watch.look();
     const { json } = await service.request('/api/audit?filter=action="quota.reached"&sort=created', {
@@ -61,6 +65,18 @@ test('80 and 100 % of a quota are audited and logged once each, whoever looks, a
   assert.deepEqual(
     lines.map(({ members }) => [members['quota'], members['percent']]),
     [...both, ['records', 80]],
+  );
+  const { key } = await makeOperatorKey(service);
+  const events = await service.request('/api/operator/events', { token: key });
+  const items: readonly { readonly kind: string; readonly data: { readonly percent?: number } }[] =
+    events.json.items;
+  assert.deepEqual(
+    items.filter(({ kind }) => kind.startsWith('quota.')).map((event) => [event.kind, event.data.percent]),
+    [
+      ['quota.warning', 80],
+      ['quota.reached', 100],
+      ['quota.warning', 80],
+    ],
   );
   const { data } = (await service.request('/api/health', { token: true })).json;
   assert.deepEqual(data.quotas, { records: { used: 4, max: 5 }, endpoints: { used: 0, max: 3 } });
