@@ -101,6 +101,34 @@ test('after a restore, what was delivered is not sent again, and what waited is 
   });
 });
 
+test('what was expunged since the backup stays expunged, and a newer endpoint leaves nothing to a later one', async (t) => {
+  const service = await startWebhookService(t);
+  await service.addEndpoint();
+  await service.addPost('secret');
+  await service.delivery('delivered', ({ status }) => status === 'delivered');
+  await service.call('POST', '/api/backups', { body: { name: 'one.zip' }, status: 204 });
+  const [event] = (await service.call('GET', '/api/webhooks/events')).items;
+  await service.call('DELETE', `/api/webhooks/events/${event.id}/body`, { status: 204 });
+  const newer = await service.addEndpoint({ name: 'newer' });
+  await service.addPost('lost');
+  await eventually('both have got it', async () => (await service.deliveries()).length === 3);
+  await service.call('POST', '/api/backups/one.zip/restore', { status: 204 });
+  await eventually(
+    'it is served again',
+    async () => (await fetch(`${service.url}/api/health`)).status === 200,
+  );
+  const restored = await service.call('GET', `/api/webhooks/events/${event.id}`);
+  assert.deepEqual([restored.expunged === '', restored.body], [false, null]);
+  await service.call('GET', `/api/webhooks/endpoints/${newer.id}`, { status: 404 });
+  await service.addEndpoint({ name: 'newest' });
+  assert.equal((await service.deliveries()).length, 1);
+  await service.addPost('after');
+  await eventually('both endpoints get it', async () => {
+    const deliveries = await service.deliveries();
+    return deliveries.length === 3 && deliveries.every(({ status }) => status === 'delivered');
+  });
+});
+
 test('a second job of an instance is refused while one runs', async (t) => {
   const service = await startWebhookService(t);
   const answers = await Promise.all(

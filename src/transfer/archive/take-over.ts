@@ -29,29 +29,85 @@ export async function goOnBehindLost(database: Database, now: Timestamp): Promis
 
 /**
  * Has a backup take over from the instance that it replaces: what became of the deliveries that both have, so that nothing is sent again that
- * was delivered; where lanes, replays and consumers of the feed stand; and the positions that are used, none of which is given out again.
+ * was delivered; where lanes, replays and consumers of the feed stand; which bodies were expunged; and the positions that are used, none of
+ * which is given out again. Endpoints that are newer than the backup are gone, with all that was theirs.
  */
 export async function takeOver(old: Snapshot, { database, now }: RestoredLog): Promise<void> {
   const [after, through] = [await lastEvent(database), await lastEvent(old)];
-  const { position: trimmed } = await readTrimmed(old);
-  const range = sql`event > ${trimmed} AND event <= ${after}`;
-  const tables: readonly TakenTable[] = [
-    { table: '$outcome', rows: range },
-    { table: '$attempt', rows: range },
-    { table: '$gap', rows: sql`first <= ${after}` },
-  ];
-  for (const one of tables) await takeRows(old, database, one);
-  const [replay] = await database.tuples(sql`
-    SELECT max(number) FROM ${database.names.table('$replay')} WHERE ${database.names.instance.condition}`);
-  await takeRows(old, database, { table: '$replay', rows: sql`number <= ${Number(replay?.[0] ?? 0)}` });
-  await takeLanes(old, database, after);
+  await takeDeliveries(old, database, after);
+  await takeReplays(old, database);
   await takeConsumers(old, database);
+  await takeExpunged(old, database, after);
   await takePositions(old, database);
   if (through <= after) return;
   await database.write(async (tx) => {
     await goOnBehind(tx, events(tx), through);
     await noteLostEvents(tx, { after, through, restored: now });
   });
+}
+
+async function takeDeliveries(old: Snapshot, database: Database, after: number): Promise<void> {
+  const { names } = database;
+  const endpoints = (
+    await database.tuples(
+      sql`SELECT position FROM ${names.table('$endpoint')} WHERE ${names.instance.condition}`,
+    )
+  ).map(([position]) => Number(position));
+  if (endpoints.length === 0) return;
+  const { position: trimmed } = await readTrimmed(old);
+  const ofBoth = sql`endpoint${names.anyNumberOf(endpoints)}`;
+  const range = sql`${ofBoth} AND event > ${trimmed} AND event <= ${after}`;
+  const tables: readonly TakenTable[] = [
+    // Those of endpoints of accounts are inserted after the events.
+    { table: '$delivery', rows: range },
+    { table: '$outcome', rows: range },
+    { table: '$attempt', rows: range },
+    { table: '$gap', rows: sql`${ofBoth} AND first <= ${after}` },
+    { table: '$lane', rows: ofBoth },
+  ];
+  for (const one of tables) await takeRows(old, database, one);
+  await takeDecided(old, database, after);
+}
+
+/** Lanes and decisions go on where the old ones stand, or at the end of what the backup has. */
+async function takeDecided(old: Snapshot, database: Database, after: number): Promise<void> {
+  const [row] = await old.tuples(sql`
+    SELECT value FROM ${old.names.table('$instance_setting')} WHERE ${old.names.instance.condition} AND name = 'decided'`);
+  await database.write(async (tx) => {
+    const { names } = tx;
+    const lane = names.table('$lane');
+    for (const column of [sql`cursor`, sql`decided`])
+      await tx.run(
+        sql`UPDATE ${lane} SET ${column} = ${after} WHERE ${names.instance.condition} AND ${column} > ${after}`,
+      );
+    if (row === undefined) return;
+    await tx.run(sql`
+      UPDATE ${names.table('$instance_setting')} SET value = ${String(Math.min(Number(row[0]), after))}
+      WHERE ${names.instance.condition} AND name = 'decided'`);
+  });
+}
+
+async function takeReplays(old: Snapshot, database: Database): Promise<void> {
+  const { names } = database;
+  const [row] = await database.tuples(
+    sql`SELECT max(number) FROM ${names.table('$replay')} WHERE ${names.instance.condition}`,
+  );
+  await takeRows(old, database, { table: '$replay', rows: sql`number <= ${Number(row?.[0] ?? 0)}` });
+}
+
+/** What was expunged since the backup does not come back with it. */
+async function takeExpunged(old: Snapshot, database: Database, after: number): Promise<void> {
+  const select = sql`
+    SELECT position, body, expunged FROM ${old.names.table('$event')}
+    WHERE ${old.names.instance.condition} AND position <= ${after} AND expunged IS NOT NULL`;
+  for await (const piece of old.scan(select))
+    await database.write(async (tx) => {
+      const { names } = tx;
+      for (const [position, body, expunged] of piece)
+        await tx.run(sql`
+          UPDATE ${names.table('$event')} SET body = ${body ?? ''}, hidden = NULL, context = NULL, expunged = ${expunged ?? ''}
+          WHERE ${names.instance.condition} AND position = ${position ?? 0}`);
+    });
 }
 
 async function lastEvent(reader: Reader): Promise<number> {
@@ -88,21 +144,6 @@ async function takeRows(old: Snapshot, database: Database, { table, rows }: Take
     );
 }
 
-/** A lane goes on where the old one stands, or at the end of what the backup has. */
-async function takeLanes(old: Snapshot, database: Database, after: number): Promise<void> {
-  const rows = await old.tuples(sql`
-    SELECT endpoint, cursor, state, since, probe_at, probe_delay, held_until, cause
-    FROM ${old.names.table('$lane')} WHERE ${old.names.instance.condition}`);
-  await database.write(async (tx) => {
-    const { names } = tx;
-    for (const [endpoint, cursor, state, since, probeAt, probeDelay, heldUntil, cause] of rows)
-      await tx.run(sql`
-        UPDATE ${names.table('$lane')} SET cursor = ${Math.min(Number(cursor), after)}, state = ${state ?? ''}, since = ${since ?? 0},
-          probe_at = ${probeAt ?? 0}, probe_delay = ${probeDelay ?? 0}, held_until = ${heldUntil ?? 0}, cause = ${cause ?? ''}
-        WHERE ${names.instance.condition} AND endpoint = ${endpoint ?? 0}`);
-  });
-}
-
 /** Consumers stand where they have read to: those that have read what is lost are told so. */
 async function takeConsumers(old: Snapshot, database: Database): Promise<void> {
   const rows = await old.tuples(
@@ -116,7 +157,7 @@ async function takeConsumers(old: Snapshot, database: Database): Promise<void> {
   });
 }
 
-/** No record or replay gets a position that another had in the old instance. */
+/** No record, endpoint or replay gets a position that another had in the old instance. */
 async function takePositions(old: Snapshot, database: Database): Promise<void> {
   const collections = await CollectionStore.load(database);
   const { names } = database;
@@ -126,15 +167,19 @@ async function takePositions(old: Snapshot, database: Database): Promise<void> {
     oldTable: old.names.collectionTable(name),
     column: '$position',
   }));
-  const replay = '$replay' as const;
-  const ofReplays = {
-    name: replay,
-    table: names.table(replay),
-    oldTable: old.names.table(replay),
-    column: 'number',
-  };
+  const internal = (
+    [
+      ['$replay', 'number'],
+      ['$endpoint', 'position'],
+    ] as const
+  ).map(([name, column]) => ({
+    name,
+    table: names.table(name),
+    oldTable: old.names.table(name),
+    column,
+  }));
   const oldCollections = await CollectionStore.load(old);
-  for (const { oldTable, ...table } of [...tables, ofReplays]) {
+  for (const { oldTable, ...table } of [...tables, ...internal]) {
     if (table.column === '$position' && oldCollections.find(table.name)?.name !== table.name) continue;
     const [row] = await old.tuples(old.names.positions.last({ ...table, table: oldTable }));
     const last = Number(row?.[0] ?? 0);
