@@ -145,7 +145,8 @@ function operatorOf(
   { home, directory, masterKey }: DataDirectory,
   parts: { readonly clock: Clock; readonly logger: Logger },
 ): OperatorControl {
-  const own = { auditDays, deletedDays, backupFolder: backups.folder };
+  const places = { backupFolder: backups.folder, backupPlace: backups.schedule?.place ?? '' };
+  const own = { auditDays, deletedDays, ...places };
   return openOperatorControl({ ...parts, ...own, home, directory, masterKey });
 }
 

@@ -126,6 +126,11 @@ export class JobStore {
     return this.#read(sql`instance = ${instance}`, keptMax + 2);
   }
 
+  /** Returns the jobs that are not over. */
+  listOpen(): Promise<readonly TransferJob[]> {
+    return this.#read(isOpen);
+  }
+
   /** Returns the job of an instance that is not over, if there is one. */
   async findOpen(instance: string): Promise<TransferJob | undefined> {
     const [job] = await this.#read(sql`instance = ${instance} AND ${isOpen}`, 1);

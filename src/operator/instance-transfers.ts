@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backupName } from '../backups/backup-names.ts';
 import { backupFolder, type BackupPlace } from '../backups/backup-place.ts';
 import { JobStore, type NewTransfer } from '../backups/job-store.ts';
 import { AppError } from '../base/errors.ts';
@@ -32,6 +33,20 @@ export async function cloneInstance(
   // Requests to it may come at once.
   await operator.directory.refresh();
   return findManaged(operator, slug);
+}
+
+/** Backs up an instance where the schedule of the operator does, or where the instance keeps its own. Throws bad_request, not_found. */
+export async function backUpInstance(
+  operator: OperatorControl,
+  { name, actor, isGone }: WholeRequest,
+): Promise<void> {
+  const { id: instance, slug } = await findServed(operator, name);
+  const { audit, database, clock, backupPlace: place } = operator;
+  const backup = backupName(slug, clock.now());
+  await database.write((tx) =>
+    audit.append(tx, actor, { action: 'backup.create', target: instance, details: { backup } }),
+  );
+  await runJob(operator, { instance, kind: 'backup', backup, place, isAuto: false }, isGone);
 }
 
 /** An archive that is there until it is removed. */

@@ -28,6 +28,8 @@ export interface OperatorControl extends KeyOwner {
   readonly sealer: Sealer;
   /** Where archives are written that somebody downloads. */
   readonly backupFolder: string;
+  /** Where the schedule of the operator keeps backups; empty where there is none. */
+  readonly backupPlace: string;
   /** How long a deleted instance can be restored. */
   readonly deletedDays: number;
   /** The instances that this process is making, by slug: of those that ask for one slug, one makes it at a time. */
@@ -36,7 +38,7 @@ export interface OperatorControl extends KeyOwner {
 
 export interface OperatorParts extends Pick<
   OperatorControl,
-  'home' | 'directory' | 'clock' | 'deletedDays' | 'backupFolder'
+  'home' | 'directory' | 'clock' | 'deletedDays' | 'backupFolder' | 'backupPlace'
 > {
   readonly masterKey: MasterKey;
   /** How long the audit log is kept; 0 for ever. */

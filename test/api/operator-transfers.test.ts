@@ -52,6 +52,10 @@ test('an instance whose backup was restored has the id that it had, for programs
   assert.deepEqual([changed.status, changed.json.labels], [200, labels]);
   assert.equal((await service.request(`${byId}/suspend`, { method: 'POST', token })).json.state, 'suspended');
   assert.equal((await service.request(`${byId}/resume`, { method: 'POST', token })).json.state, 'active');
+  assert.equal((await service.request(`${byId}/backups`, { method: 'POST', token })).status, 204);
+  const backups = (await service.request('/api/operator/backups', { token })).json;
+  assert.deepEqual([backups.cron, backups.items.length, backups.items[0].slug], ['', 1, 'default']);
+  assert.match(backups.items[0].lastBackup.backup, /^backup_default_/);
   const events = await service.request('/api/operator/events', { token });
   const items: readonly { readonly kind: string }[] = events.json.items;
   const kinds = new Set(items.map(({ kind }) => kind));

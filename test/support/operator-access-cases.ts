@@ -59,6 +59,12 @@ export function operatorAccessCases(): readonly AccessCase[] {
 
 function transferCases(): readonly AccessCase[] {
   return [
+    { route: 'GET /api/operator/backups', of: '', request: () => ({ path: '/api/operator/backups' }) },
+    {
+      route: `POST ${instances}/{instance}/backups`,
+      of: '',
+      request: async (stage) => ({ path: `${instances}/${await stage.instance()}/backups` }),
+    },
     { route: 'GET /api/operator/usage', of: '', request: () => ({ path: '/api/operator/usage' }) },
     {
       route: `GET ${instances}/{instance}/usage`,

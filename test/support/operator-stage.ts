@@ -9,7 +9,7 @@ import type { TestAnswer, TestRequest, TestService } from './service.ts';
 export function operatorOf({ app }: Pick<TestService, 'app'>): OperatorControl {
   const { home, directory, masterKey } = app.data;
   const parts = { home, directory, masterKey, clock: systemClock, logger: logInto([]) };
-  return openOperatorControl({ ...parts, auditDays: 0, deletedDays: 7, backupFolder: '' });
+  return openOperatorControl({ ...parts, auditDays: 0, deletedDays: 7, backupFolder: '', backupPlace: '' });
 }
 
 /** Makes an operator key and returns it. */

@@ -110,6 +110,7 @@ export interface Schemas {
   InstanceClone: { readonly slug: string };
   InstanceUsage: { readonly instance: string; readonly from: string; readonly to: string; readonly items: readonly ({ readonly at: string; readonly requests: number; readonly writes: number; readonly events: number; readonly deliveries: number; readonly sentBytes: number; readonly realtimeConnections: number; readonly records: number | null; readonly dataBytes: number | null })[] };
   TopUsage: { readonly from: string; readonly to: string; readonly items: readonly ({ readonly instance: string; readonly slug: string; readonly first: string; readonly requests: number; readonly writes: number; readonly events: number; readonly deliveries: number; readonly sentBytes: number; readonly realtimeConnections: number; readonly records: number | null; readonly dataBytes: number | null })[] };
+  OperatorBackups: { readonly cron: string; readonly next: string; readonly items: readonly ({ readonly instance: string; readonly slug: string; readonly running: (Schemas['BackupJob']) | (null); readonly lastBackup: (Schemas['BackupJob']) | (null); readonly lastVerification: (Schemas['BackupJob']) | (null); readonly failure: (Schemas['BackupJob']) | (null) })[] };
   OperatorFeed: { readonly items: readonly (Schemas['OperatorEvent'])[]; readonly nextCursor: string };
   OperatorEvent: { readonly id: string; readonly kind: "instance.created" | "instance.renamed" | "instance.updated" | "instance.suspended" | "instance.resumed" | "instance.deleted" | "instance.restored" | "instance.removed" | "quota.warning" | "quota.reached" | "backup.created" | "backup.restored" | "backup.verified" | "backup.failed"; readonly instance: string; readonly created: string; readonly data: { readonly [name: string]: unknown } };
   Node: { readonly id: string; readonly version: string; readonly started: string; readonly seenSeconds: number; readonly shards: number };
@@ -238,6 +239,8 @@ export interface Operations {
   'GET /api/operator/instances/{instance}/archive': { query: Record<never, never>; body: undefined; answer: undefined };
   'GET /api/operator/instances/{instance}/usage': { query: { from?: string; to?: string; step?: "day" | "hour"; fields?: string }; body: undefined; answer: Schemas['InstanceUsage'] };
   'GET /api/operator/usage': { query: { from?: string; to?: string; by?: "requests" | "writes" | "events" | "deliveries" | "sentBytes"; top?: number; fields?: string }; body: undefined; answer: Schemas['TopUsage'] };
+  'GET /api/operator/backups': { query: { fields?: string }; body: undefined; answer: Schemas['OperatorBackups'] };
+  'POST /api/operator/instances/{instance}/backups': { query: Record<never, never>; body: undefined; answer: undefined };
   'GET /api/operator/events': { query: { cursor?: string; perPage?: number; wait?: number }; body: undefined; answer: Schemas['OperatorFeed'] };
   'GET /api/operator/audit': { query: { page?: number; perPage?: number; sort?: string; filter?: string; skipTotal?: boolean; fields?: string }; body: undefined; answer: Schemas['AuditList'] };
   'GET /api/operator/nodes': { query: { fields?: string }; body: undefined; answer: { readonly items: readonly (Schemas['Node'])[] } };

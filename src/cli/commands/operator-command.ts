@@ -92,6 +92,7 @@ function withOperator<Result>(
         auditDays: 0,
         deletedDays: config.deletedDays,
         backupFolder: config.backups.folder,
+        backupPlace: config.backups.schedule?.place ?? '',
         logger: silent,
       }),
     );

@@ -18,6 +18,7 @@ import { logSchemas } from '../routes/logs.ts';
 import { mailSchemas } from '../routes/mail.ts';
 import { recordHistorySchemas } from '../routes/record-history.ts';
 import { operatorInstanceSchemas } from '../routes/operator/instances.ts';
+import { operatorBackupSchemas } from '../routes/operator/backups.ts';
 import { operatorUsageSchemas } from '../routes/operator/usage.ts';
 import { operatorTransferSchemas } from '../routes/operator/transfers.ts';
 import { operatorFeedSchemas } from '../routes/operator/feed.ts';
@@ -126,6 +127,7 @@ const schemas = {
   ...operatorInstanceSchemas,
   ...operatorTransferSchemas,
   ...operatorUsageSchemas,
+    ...operatorBackupSchemas,
   ...operatorFeedSchemas,
 };
 

@@ -274,7 +274,8 @@ function statusJson({ open, lastBackup, lastVerification, failure, schedule }: B
   };
 }
 
-function jobJson(job: TransferJob | undefined): object | null {
+/** A job as the API shows it. */
+export function jobJson(job: TransferJob | undefined): object | null {
   if (job === undefined) return null;
   const { kind, backup, place, state, requested, started, ended, bytes, message } = job;
   // Where the operator keeps backups is the operator's affair.

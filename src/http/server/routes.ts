@@ -22,6 +22,7 @@ import { mailRoutes } from '../routes/mail.ts';
 import { metricsRoutes } from '../routes/metrics.ts';
 import { realtimeRoutes } from '../routes/realtime.ts';
 import { recordHistoryRoutes } from '../routes/record-history.ts';
+import { operatorBackupRoutes } from '../routes/operator/backups.ts';
 import { operatorUsageRoutes } from '../routes/operator/usage.ts';
 import { operatorTransferRoutes } from '../routes/operator/transfers.ts';
 import { recordRoutes } from '../routes/records.ts';
@@ -62,6 +63,7 @@ export const routes: readonly Route[] = [
   ...operatorInstanceRoutes,
   ...operatorTransferRoutes,
   ...operatorUsageRoutes,
+  ...operatorBackupRoutes,
   ...operatorFeedRoutes,
   descriptionRoute(() => routes),
 ];
