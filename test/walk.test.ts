@@ -8,13 +8,13 @@ import { walkNames, walkOf } from '../tools/walk/walk-of.ts';
  * delivery or wake a client depends on what else is due then, so those two have a bar for files alone.
  */
 const most: Readonly<Record<string, Bar>> = {
-  create: { files: 114, functions: 470 },
-  upload: { files: 126, functions: 568 },
-  list: { files: 63, functions: 239 },
-  'list with fields': { files: 71, functions: 267 },
-  view: { files: 56, functions: 178 },
-  update: { files: 113, functions: 468 },
-  'delete with cascade': { files: 95, functions: 376 },
+  create: { files: 115, functions: 473 },
+  upload: { files: 127, functions: 571 },
+  list: { files: 63, functions: 242 },
+  'list with fields': { files: 71, functions: 270 },
+  view: { files: 56, functions: 181 },
+  update: { files: 113, functions: 471 },
+  'delete with cascade': { files: 95, functions: 378 },
   delivery: { files: 132 },
   'realtime event': { files: 132 },
 };

@@ -1,5 +1,5 @@
 import type { TransferJob } from '../backups/job-store.ts';
-import { type InstanceDirectoryHome, leavePlace } from '../transfer/archive/take-place.ts';
+import { type InstanceDirectoryHome, leavePlace } from '../instances/leave-place.ts';
 
 /** Serves an instance again that a restore, which has failed, was about to replace. */
 export async function undoJob(

@@ -53,7 +53,9 @@ test('every operation that reads a filter or a sort has a row', () => {
   const rows = readTable().places;
   const operations = operationsOf(readDescription());
   assert.ok(operations.length > 20);
-  const missing = operations.filter((operation) => !(operation in rows));
+  // A key of the operator has no collections that it might not see.
+  const ofInstances = operations.filter((operation) => !operation.includes(' /api/operator/'));
+  const missing = ofInstances.filter((operation) => !(operation in rows));
   assert.deepEqual(missing, [], 'operations without a row in spec/filter-access.json');
 });
 

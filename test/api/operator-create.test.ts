@@ -120,7 +120,7 @@ for (const hostThreads of threadCounts)
         [{ superuser: { email: 'a@acme.example' } }, 'superuser.password'],
         [{ endpoints: [{ url: 'ftp://acme.example' }] }, 'endpoints.0.url'],
         [{ collections, superuser, endpoints: [{ url: 'http://127.0.0.1:9/' }, {}] }, 'endpoints.1.url'],
-        [{ quotas: {} }, 'quotas'],
+        [{ quotas: { cakes: 1 } }, 'quotas'],
         [{ slug: 'acme', isOperator: true }, 'isOperator'],
       ];
       for (const [members, name] of cases) {

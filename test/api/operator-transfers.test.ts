@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { readRecordQuota } from '../../src/collections/table-quotas.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeOperatorKey } from '../support/operator-stage.ts';
 import { startWebhookService } from '../support/webhook-service.ts';
@@ -76,6 +77,11 @@ test('a program limits an instance, and reads what it has used', async (t) => {
   const change = (quotas: object): ReturnType<typeof service.request> =>
     service.request(`${path}/default`, { method: 'PATCH', token, body: { quotas } });
   assert.deepEqual((await change({ records: 1 })).json.quotas, { records: 1 });
+  const limited = (max: number | undefined): Promise<unknown> =>
+    eventually('the quota holds', () =>
+      service.withInstance('default', async ({ database }) => (await readRecordQuota(database))?.max === max),
+    );
+  await limited(1);
   await service.addPost('the only one');
   const body = { title: 'one too many' };
   const refused = await service.request('/api/records/posts', { method: 'POST', token: true, body });
@@ -84,6 +90,7 @@ test('a program limits an instance, and reads what it has used', async (t) => {
   const wrong = await change({ records: -1, cakes: 1 });
   assert.deepEqual([wrong.status, Object.keys(wrong.json.data.quotas)], [400, ['cakes', 'records']]);
   assert.deepEqual((await change({})).json.quotas, {});
+  await limited(undefined);
   await service.addPost('another');
   const usage = await service.request(`${path}/default/usage?step=hour`, { token });
   assert.equal(usage.status, 200, usage.text);

@@ -216,7 +216,7 @@ describe('instances of the operator', () => {
       [{ labels: Object.fromEntries(Array.from({ length: 65 }, (_, at) => [`l${at}`, ''])) }, 'labels'],
       [{ slug: 'gamma', labels: { a: 1 } }, 'labels'],
       [{ slog: 'gamma' }, 'slog'],
-      [{ quotas: {} }, 'quotas'],
+      [{ quotas: { cakes: 1 } }, 'quotas'],
     ];
     for (const [body, name] of cases) {
       const { json } = await call(400, 'PATCH /instances/beta', { body });

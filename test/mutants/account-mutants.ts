@@ -36,7 +36,7 @@ export const accountMutants: readonly Mutant[] = [
   {
     name: 'an account is told of a past deletion by the id alone',
     file: 'src/deliveries/log/past-events.ts',
-    from: 'body: thinBody(event, instance.id), isThin: false, context: undefined',
+    from: 'body: thinBody(event, instance.shownId), isThin: false, context: undefined',
     to: 'body: event.body, isThin: false, context: undefined',
     tests: past,
   },

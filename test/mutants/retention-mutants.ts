@@ -196,8 +196,8 @@ export const retentionMutants: readonly Mutant[] = [
   {
     name: 'a reader that was at the end of what is gone goes on',
     file: 'src/deliveries/log/feed.ts',
-    from: 'if (position >= trimmed.position) return position;',
-    to: 'if (position > trimmed.position) return position;',
+    from: 'if (position >= trimmed.position && lost === undefined) return position;',
+    to: 'if (position > trimmed.position && lost === undefined) return position;',
     tests: ['test/api/webhook-retention.test.ts'],
   },
   {

@@ -127,7 +127,7 @@ const schemas = {
   ...operatorInstanceSchemas,
   ...operatorTransferSchemas,
   ...operatorUsageSchemas,
-    ...operatorBackupSchemas,
+  ...operatorBackupSchemas,
   ...operatorFeedSchemas,
 };
 

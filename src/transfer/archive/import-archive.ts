@@ -22,7 +22,8 @@ import { type EmptyInstance, fillInstance } from './fill-instance.ts';
 import type { Archive } from './read-archive.ts';
 import { openUpgraded } from './open-upgraded.ts';
 import { goOnBehindLost } from './take-over.ts';
-import { type InstanceDirectoryHome, leavePlace, takePlace } from './take-place.ts';
+import { type InstanceDirectoryHome, leavePlace } from '../../instances/leave-place.ts';
+import { takePlace } from './take-place.ts';
 import { noMemory } from '../../storage/data-home.ts';
 
 export interface ArchiveImport {

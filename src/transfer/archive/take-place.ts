@@ -1,16 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Timestamp } from '../../base/timestamp.ts';
-import { markReplaced, unmarkReplaced } from '../../instances/replacement-mark.ts';
-import type { InstanceDirectory } from '../../instances/instance-directory.ts';
-import { type DataHome, noMemory } from '../../storage/data-home.ts';
+import type { InstanceDirectoryHome } from '../../instances/leave-place.ts';
+import { markReplaced } from '../../instances/replacement-mark.ts';
+import { noMemory } from '../../storage/data-home.ts';
 import type { Database } from '../../storage/database.ts';
 import { takeOver } from './take-over.ts';
-
-/** Where both instances are. */
-export interface InstanceDirectoryHome {
-  readonly home: DataHome;
-  readonly directory: InstanceDirectory;
-}
 
 export interface PlaceTaking {
   /** The id of the instance that is replaced. */
@@ -43,20 +37,4 @@ export async function takePlace(
     await old.stop();
   }
   await home.readAtOneMoment(replaced, ({ data }) => takeOver(data, { database, now }));
-}
-
-/** Serves an instance again that was not replaced after all. Can be repeated after an interruption. */
-export async function leavePlace(
-  { home, directory }: InstanceDirectoryHome,
-  replaced: string,
-): Promise<void> {
-  await directory.refresh();
-  if (directory.find(replaced)?.state !== 'replacing') return;
-  const old = await home.openInstance(replaced, noMemory);
-  try {
-    await unmarkReplaced(old);
-  } finally {
-    await old.stop();
-  }
-  await directory.endReplacing(replaced);
 }
