@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError, notFound } from '../base/errors.ts';
+import { notFound } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import { alreadyStarted, JobStore, type NewTransfer, type TransferJob } from './job-store.ts';
 import { type Schedule, ScheduleStore } from './schedule-store.ts';
@@ -18,8 +17,6 @@ export interface BackupStatus {
   readonly schedule: Schedule | undefined;
 }
 
-const lookMs = 100;
-
 /** The backups of instances, as their superusers make and restore them. Another thread does so. */
 export class InstanceBackups {
   readonly #jobs: JobStore;
@@ -36,18 +33,9 @@ export class InstanceBackups {
     return openOwnPlace(instance, this.#parts);
   }
 
-  /**
-   * Has a job done, and resolves when it is over; or when the caller goes away, which does not end it. Throws bad_request for what it fails
-   * for, and when the instance has another job.
-   */
-  async run(job: NewTransfer, { signal }: { readonly signal: AbortSignal }): Promise<void> {
-    const { id } = await this.#jobs.add(job);
-    while (!signal.aborted) {
-      await sleep(lookMs);
-      const now = await this.#jobs.find(id);
-      if (now === undefined || now.state === 'done') return;
-      if (now.state === 'failed') throw new AppError('bad_request', now.message);
-    }
+  /** Has a job done, and resolves when it is over (JobStore.run). Throws bad_request. */
+  run(job: NewTransfer, { signal }: { readonly signal: AbortSignal }): Promise<void> {
+    return this.#jobs.run(job, () => signal.aborted);
   }
 
   /** Throws bad_request while the instance has a job. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { AppError, busy } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
@@ -42,6 +43,8 @@ export type TransferState = 'waiting' | 'running' | 'done' | 'failed';
 
 export type NewTransfer = Pick<TransferJob, 'instance' | 'kind' | 'backup' | 'place' | 'isAuto'>;
 
+/** How often a job is looked at whose end somebody waits for. */
+const lookMs = 100;
 /** How long a job is held without a renewal. */
 export const leaseMs = 30_000;
 /** How many jobs that are over are kept for each instance, besides its last backup. */
@@ -119,6 +122,20 @@ export class JobStore {
   async find(id: string): Promise<TransferJob | undefined> {
     const [job] = await this.#read(sql`id = ${id}`, 1);
     return job;
+  }
+
+  /**
+   * Adds a job, and resolves when it is over; or when the caller goes away, which does not end it. Throws bad_request for what it fails for, and when
+   * the instance has another job.
+   */
+  async run(job: NewTransfer, isGone: () => boolean): Promise<void> {
+    const { id } = await this.add(job);
+    while (!isGone()) {
+      await sleep(lookMs);
+      const now = await this.find(id);
+      if (now === undefined || now.state === 'done') return;
+      if (now.state === 'failed') throw new AppError('bad_request', now.message);
+    }
   }
 
   /** Returns the jobs of an instance, the newest first. */

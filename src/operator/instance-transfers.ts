@@ -1,16 +1,12 @@
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { backupName } from '../backups/backup-names.ts';
 import { backupFolder, type BackupPlace } from '../backups/backup-place.ts';
 import { JobStore, type NewTransfer } from '../backups/job-store.ts';
-import { AppError } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
 import { requireSlug } from '../instances/require-slug.ts';
 import type { Actor } from '../logs/audit-entry.ts';
 import { findManaged, findServed, type ManagedInstance } from './managed-instances.ts';
 import type { OperatorControl } from './operator-control.ts';
-
-const lookMs = 100;
 
 export interface WholeRequest {
   /** The slug or the id of the instance. */
@@ -71,19 +67,8 @@ export async function archiveInstance(
   return { place: backupFolder(join(folder, id)), name: file };
 }
 
-async function runJob(
-  { home, clock }: OperatorControl,
-  job: NewTransfer,
-  isGone: () => boolean,
-): Promise<void> {
-  const jobs = new JobStore(home.background, clock);
-  const { id } = await jobs.add(job);
-  while (!isGone()) {
-    await sleep(lookMs);
-    const now = await jobs.find(id);
-    if (now === undefined || now.state === 'done') return;
-    if (now.state === 'failed') throw new AppError('bad_request', now.message);
-  }
+function runJob({ home, clock }: OperatorControl, job: NewTransfer, isGone: () => boolean): Promise<void> {
+  return new JobStore(home.background, clock).run(job, isGone);
 }
 
 async function note(
