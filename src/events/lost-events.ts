@@ -25,7 +25,8 @@ export async function noteLostEvents(tx: Transaction, lost: LostEvents): Promise
     ON CONFLICT (${names.instance.column}name) DO UPDATE SET value = excluded.value`);
 }
 
-async function readLostEvents(reader: Reader): Promise<readonly LostEvents[]> {
+/** Returns the ranges that were lost, the oldest first. */
+export async function readLostEvents(reader: Reader): Promise<readonly LostEvents[]> {
   const { names } = reader;
   const [row] = await reader.tuples(
     sql`SELECT value FROM ${names.table('$instance_setting')} WHERE ${names.instance.condition} AND name = 'lost'`,

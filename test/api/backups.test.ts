@@ -129,6 +129,36 @@ test('what was expunged since the backup stays expunged, and a newer endpoint le
   });
 });
 
+test('a backup that is restored after an older one knows what was delivered of its own events, and sends what waited', async (t) => {
+  const service = await startWebhookService(t);
+  const { receiver } = service;
+  await service.addEndpoint();
+  await service.call('POST', '/api/backups', { body: { name: 'old.zip' }, status: 204 });
+  const delivered = await service.addPost('delivered');
+  await service.delivery('delivered', ({ status }) => status === 'delivered');
+  receiver.mode = { kind: 'status', status: 503 };
+  const waiting = await service.addPost('waiting');
+  await eventually('it was tried', async () => receiver.requests.length === 2);
+  await service.call('POST', '/api/backups', { body: { name: 'new.zip' }, status: 204 });
+  for (const name of ['old.zip', 'new.zip']) {
+    await service.call('POST', `/api/backups/${name}/restore`, { status: 204 });
+    await eventually(
+      'it is served again',
+      async () => (await fetch(`${service.url}/api/health`)).status === 200,
+    );
+  }
+  receiver.mode = { kind: 'ok' };
+  const [first, second] = await service.deliveries();
+  assert.equal(first.status, 'delivered');
+  await service.call('POST', `/api/webhooks/deliveries/${second.id}/retry`);
+  await eventually('what waited was delivered', async () =>
+    (await service.deliveries()).every(({ status }: { status: string }) => status === 'delivered'),
+  );
+  const sent = receiver.requests.map(({ body }) => JSON.parse(body.toString()).data.id);
+  assert.equal(sent.filter((id) => id === delivered.id).length, 1);
+  assert.equal(sent.at(-1), waiting.id);
+});
+
 test('a second job of an instance is refused while one runs', async (t) => {
   const service = await startWebhookService(t);
   const answers = await Promise.all(

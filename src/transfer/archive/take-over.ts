@@ -1,6 +1,6 @@
 import type { Timestamp } from '../../base/timestamp.ts';
 import { CollectionStore } from '../../collections/collection-store.ts';
-import { noteLostEvents } from '../../events/lost-events.ts';
+import { type LostEvents, noteLostEvents, readLostEvents } from '../../events/lost-events.ts';
 import { readTrimmed } from '../../events/trimmed.ts';
 import { identifier, joinSql, sql, type Sql } from '../../sql/sql.ts';
 import type { Database, InternalTable, NumberedTable, Reader, Transaction } from '../../storage/database.ts';
@@ -33,11 +33,15 @@ export async function goOnBehindLost(database: Database, now: Timestamp): Promis
  * which is given out again. Endpoints that are newer than the backup are gone, with all that was theirs.
  */
 export async function takeOver(old: Snapshot, { database, now }: RestoredLog): Promise<void> {
-  const [after, through] = [await lastEvent(database), await lastEvent(old)];
-  await takeDeliveries(old, database, after);
+  const after = await lastEvent(database);
+  const lost = await readLostEvents(old);
+  const common = commonEnd(after, lost, await readLostEvents(database));
+  // The old instance may have no event yet behind those that it has lost itself.
+  const through = Math.max(await lastEvent(old), ...lost.map((range) => range.through));
+  await takeDeliveries(old, database, { after, common });
   await takeReplays(old, database);
   await takeConsumers(old, database);
-  await takeExpunged(old, database, after);
+  await takeExpunged(old, database, common);
   await takePositions(old, database);
   if (through <= after) return;
   await database.write(async (tx) => {
@@ -46,45 +50,104 @@ export async function takeOver(old: Snapshot, { database, now }: RestoredLog): P
   });
 }
 
-async function takeDeliveries(old: Snapshot, database: Database, after: number): Promise<void> {
-  const { names } = database;
-  const endpoints = (
-    await database.tuples(
-      sql`SELECT position FROM ${names.table('$endpoint')} WHERE ${names.instance.condition}`,
-    )
-  ).map(([position]) => Number(position));
-  if (endpoints.length === 0) return;
-  const { position: trimmed } = await readTrimmed(old);
-  const ofBoth = sql`endpoint${names.anyNumberOf(endpoints)}`;
-  const range = sql`${ofBoth} AND event > ${trimmed} AND event <= ${after}`;
-  const tables: readonly TakenTable[] = [
-    // Those of endpoints of accounts are inserted after the events.
-    { table: '$delivery', rows: range },
-    { table: '$outcome', rows: range },
-    { table: '$attempt', rows: range },
-    { table: '$gap', rows: sql`${ofBoth} AND first <= ${after}` },
-    { table: '$lane', rows: ofBoth },
-  ];
-  for (const one of tables) await takeRows(old, database, one);
-  await takeDecided(old, database, after);
+/** How far a backup goes, and how far it has the same events as the instance that it replaces. */
+interface SharedLog {
+  readonly after: number;
+  readonly common: number;
 }
 
-/** Lanes and decisions go on where the old ones stand, or at the end of what the backup has. */
-async function takeDecided(old: Snapshot, database: Database, after: number): Promise<void> {
-  const [row] = await old.tuples(sql`
-    SELECT value FROM ${old.names.table('$instance_setting')} WHERE ${old.names.instance.condition} AND name = 'decided'`);
+/**
+ * The last position up to which both logs have the same events. A backup from before another restore has events that the old instance has
+ * lost: what became of those, only the backup knows.
+ */
+function commonEnd(after: number, old: readonly LostEvents[], restored: readonly LostEvents[]): number {
+  const isShared = ({ after: start, through }: LostEvents): boolean =>
+    restored.some((range) => range.after === start && range.through === through);
+  return Math.min(after, ...old.filter((range) => !isShared(range)).map((range) => range.after));
+}
+
+async function takeDeliveries(old: Snapshot, database: Database, shared: SharedLog): Promise<void> {
+  const { names } = database;
+  const rows = await database.tuples(
+    sql`SELECT position FROM ${names.table('$endpoint')} WHERE ${names.instance.condition}`,
+  );
+  if (rows.length === 0) return;
+  const { after, common } = shared;
+  const { position: trimmed } = await readTrimmed(old);
+  const ofBoth = sql`endpoint${names.anyNumberOf(rows.map(([position]) => Number(position)))}`;
+  const range = sql`${ofBoth} AND event > ${trimmed} AND event <= ${common}`;
+  if (common < after) await splitGaps(database, common, 'first');
+  // Deliveries of endpoints of accounts are inserted after the events.
+  for (const table of ['$delivery', '$outcome', '$attempt'] as const)
+    await takeRows(old, database, { table, rows: range });
+  await takeRows(old, database, { table: '$gap', rows: sql`${ofBoth} AND first <= ${common}` });
+  if (common < after) await splitGaps(database, common, 'last');
+  await takeLanes(old, database, { ofBoth, ...shared });
+}
+
+/** Has ranges that a lane has passed over begin behind a position, or end there: what the other log has on the other side is not of them. */
+async function splitGaps(database: Database, common: number, side: 'first' | 'last'): Promise<void> {
+  const set = side === 'first' ? sql`first = ${common + 1}` : sql`last = ${common}`;
+  await database.write((tx) =>
+    tx.run(sql`
+      UPDATE ${tx.names.table('$gap')} SET ${set}
+      WHERE ${tx.names.instance.condition} AND first <= ${common} AND last > ${common}`),
+  );
+}
+
+/** Lanes and decisions go on where the old ones stand, or at the end of what both have, or behind that where the backup stands. */
+async function takeLanes(
+  old: Snapshot,
+  database: Database,
+  { ofBoth, after, common }: SharedLog & { readonly ofBoth: Sql },
+): Promise<void> {
+  const place = (before: number, own: number): number =>
+    before < common ? before : Math.min(Math.max(own, common), after);
+  const own = await readLanes(database);
+  await takeRows(old, database, { table: '$lane', rows: ofBoth });
+  const lanes = await readLanes(database);
+  const decided = [await readDecided(old), await readDecided(database)] as const;
   await database.write(async (tx) => {
     const { names } = tx;
-    const lane = names.table('$lane');
-    for (const column of [sql`cursor`, sql`decided`])
-      await tx.run(
-        sql`UPDATE ${lane} SET ${column} = ${after} WHERE ${names.instance.condition} AND ${column} > ${after}`,
-      );
-    if (row === undefined) return;
+    for (const [endpoint, before] of lanes) {
+      const cursor = place(before.cursor, own.get(endpoint)?.cursor ?? common);
+      const apart =
+        before.decided === null ? null : place(before.decided, own.get(endpoint)?.decided ?? common);
+      await tx.run(sql`
+        UPDATE ${names.table('$lane')} SET cursor = ${cursor}, decided = CAST(${apart} AS bigint)
+        WHERE ${names.instance.condition} AND endpoint = ${endpoint}`);
+    }
+    if (decided[0] === undefined || decided[1] === undefined) return;
     await tx.run(sql`
-      UPDATE ${names.table('$instance_setting')} SET value = ${String(Math.min(Number(row[0]), after))}
+      UPDATE ${names.table('$instance_setting')} SET value = ${String(place(decided[0], decided[1]))}
       WHERE ${names.instance.condition} AND name = 'decided'`);
   });
+}
+
+interface LanePlace {
+  readonly cursor: number;
+  readonly decided: number | null;
+}
+
+async function readLanes(reader: Reader): Promise<ReadonlyMap<number, LanePlace>> {
+  const { names } = reader;
+  const rows = await reader.tuples(
+    sql`SELECT endpoint, cursor, decided FROM ${names.table('$lane')} WHERE ${names.instance.condition}`,
+  );
+  return new Map(
+    rows.map(([endpoint, cursor, decided]) => [
+      Number(endpoint),
+      { cursor: Number(cursor), decided: decided === null || decided === undefined ? null : Number(decided) },
+    ]),
+  );
+}
+
+/** Returns up to where events are decided for endpoints of accounts; undefined where there are none. */
+async function readDecided(reader: Reader): Promise<number | undefined> {
+  const { names } = reader;
+  const [row] = await reader.tuples(sql`
+    SELECT value FROM ${names.table('$instance_setting')} WHERE ${names.instance.condition} AND name = 'decided'`);
+  return row && Number(row[0]);
 }
 
 async function takeReplays(old: Snapshot, database: Database): Promise<void> {
@@ -96,10 +159,10 @@ async function takeReplays(old: Snapshot, database: Database): Promise<void> {
 }
 
 /** What was expunged since the backup does not come back with it. */
-async function takeExpunged(old: Snapshot, database: Database, after: number): Promise<void> {
+async function takeExpunged(old: Snapshot, database: Database, common: number): Promise<void> {
   const select = sql`
     SELECT position, body, expunged FROM ${old.names.table('$event')}
-    WHERE ${old.names.instance.condition} AND position <= ${after} AND expunged IS NOT NULL`;
+    WHERE ${old.names.instance.condition} AND position <= ${common} AND expunged IS NOT NULL`;
   for await (const piece of old.scan(select))
     await database.write(async (tx) => {
       const { names } = tx;
