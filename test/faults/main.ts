@@ -1,5 +1,5 @@
 /**
- * Servers that die under load, and the checks of what is left: `npm run faults -- [crash|postgres|failover|history|webhooks|realtime] [--rounds N] [--seed S]`.
+ * Servers that die under load, and the checks of what is left: `npm run faults -- [crash|postgres|failover|history|webhooks|realtime|backups] [--rounds N] [--seed S]`.
  * Kills at random times and at every named point in turn, in episodes of one data folder each. Exits with 1 on any violation.
  * With `postgres`, two nodes on one database: each round kills a node, crashes PostgreSQL and cuts its connections; at the end,
  * as in every round with `failover`, a primary is killed and its synchronous standby promoted. With `history` nobody dies: clients
@@ -8,8 +8,11 @@
  * With `webhooks [--postgres|--moves] [--kills N]`, receivers of all kinds, owners who change endpoints and deliveries, and servers that die: at
  * the end of each round every event has to be delivered, or to wait or be over for a reason, to each endpoint that was subscribed.
  * With `--moves`, three threads run the instances, which are moved between them all the time.
+ * With `backups [--engine sqlite|postgres]`, backups and restores under load, and processes that die in the middle of them.
  */
 import { parseArgs } from 'node:util';
+import { backupFigures } from './backups/backup-figures.ts';
+import { backupsRun, type BackupsRunResult } from './backups/backups-run.ts';
 import { crashPoints } from './crash-points.ts';
 import { faultRun, type Ending, type FaultRunResult } from './fault-run.ts';
 import { failoverRun } from './failover-run.ts';
@@ -35,6 +38,8 @@ const { values, positionals } = parseArgs({
     kills: { type: 'string', default: '' },
     postgres: { type: 'boolean', default: false },
     moves: { type: 'boolean', default: false },
+    /** Of `backups`. */
+    engine: { type: 'string', default: 'sqlite' },
   },
 });
 const killsPerRound = values.postgres ? 5 : 10;
@@ -47,6 +52,7 @@ const modes = {
   history: mainHistory,
   webhooks: mainWebhooks,
   realtime: mainRealtime,
+  backups: mainBackups,
 };
 const roundsDefault = {
   crash: 40,
@@ -55,6 +61,7 @@ const roundsDefault = {
   history: 3,
   webhooks: webhookRounds,
   realtime: webhookRounds,
+  backups: 40,
 };
 const mode = positionals[0] ?? 'crash';
 const isMode = (name: string): name is keyof typeof modes => Object.hasOwn(modes, name);
@@ -62,7 +69,7 @@ const rounds = Number(values.rounds || (isMode(mode) ? roundsDefault[mode] : 0))
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 if (!isMode(mode) || !Number.isInteger(rounds) || !Number.isInteger(seed)) {
   console.error(
-    'expected: npm run faults -- [crash|postgres|failover|history|webhooks|realtime] [--rounds N] [--seed S]',
+    'expected: npm run faults -- [crash|postgres|failover|history|webhooks|realtime|backups] [--rounds N] [--seed S]',
   );
   process.exit(2);
 }
@@ -98,6 +105,21 @@ async function mainRealtime(): Promise<boolean> {
     isKept = tell(await realtimeRun({ engine, seed: seed + round, kills: killsPerRound })) && isKept;
   }
   return isKept;
+}
+
+/** Episodes of one data folder each, as in `crash`. */
+async function mainBackups(): Promise<boolean> {
+  const engine = values.engine === 'postgres' ? 'postgres' : 'sqlite';
+  const results: BackupsRunResult[] = [];
+  for (let done = 0; done < rounds; done += roundsPerEpisode) {
+    const size = { seed: seed + done, rounds: Math.min(roundsPerEpisode, rounds - done) };
+    console.log(`${engine}, seed ${size.seed}`);
+    const result = await backupsRun({ engine, ...size });
+    results.push(result);
+    tell(backupFigures([result]));
+  }
+  console.log('in all');
+  return tell(backupFigures(results));
 }
 
 /** Rounds of a seed each, so that one can come again alone: `--seed S --rounds 1`. */
