@@ -21,6 +21,7 @@ import { nameScopeMutants } from './name-scope-mutants.ts';
 import { partitionMutants } from './partition-mutants.ts';
 import { operatorMutants } from './operator-mutants.ts';
 import { portalMutants } from './portal-mutants.ts';
+import { backupMutants } from './backup-mutants.ts';
 import { catcherMutants } from './catcher-mutants.ts';
 import { realtimeMutants } from './realtime-mutants.ts';
 import { recordTestMutants } from './record-test-mutants.ts';
@@ -45,6 +46,7 @@ export const mutants: readonly Mutant[] = [
   ...accountMutants,
   ...alertMutants,
   ...auditMutants,
+  ...backupMutants,
   ...checkMutants,
   ...commandMutants,
   ...deliveryMutants,
