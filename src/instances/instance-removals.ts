@@ -16,6 +16,8 @@ const intervalMs = 3_600_000;
 const dayMs = 86_400_000;
 /** What other processes have begun in an instance ends in this time: they see that it is deleted, and attempts of webhooks time out. */
 const graceMsMin = 60_000;
+/** Whoever fills an instance says so three times a minute. */
+const abandonedMs = 600_000;
 
 export interface InstanceRemovalsOptions {
   readonly directory: Pick<InstanceDirectory, 'list' | 'advanceRemoval' | 'forget'>;
@@ -71,7 +73,8 @@ export class InstanceRemovals {
     for (const one of await directory.list()) {
       if (this.#isStopping) return;
       // Whoever fills an instance renews the time of its state.
-      const isAbandoned = one.state === 'filling' && fromTimestamp(one.stateSince) + dayMs <= clock.now();
+      const isAbandoned =
+        one.state === 'filling' && fromTimestamp(one.stateSince) + abandonedMs <= clock.now();
       const isBegun = one.state === 'emptying' || one.state === 'removing' || isAbandoned;
       const isDue = one.state === 'deleted' && removalDue(one, deletedDays) <= clock.now();
       if (!isBegun && !isDue) continue;

@@ -102,6 +102,8 @@ for (const hostThreads of threadCounts)
     test('and what is refused names its member and leaves nothing', async (t) => {
       const { service, call, create } = await startStage(t, hostThreads);
       await create(201, { slug: 'taken', host: 'taken.example' });
+      // On PostgreSQL its schema is made when it is first opened.
+      assert.equal((await service.request('/i/taken/api/health')).status, 200);
       const before = await traces(service);
       const cases: readonly (readonly [object, unknown])[] = [
         [{ slug: 'taken' }, 'slug'],

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError } from '../../base/errors.ts';
 import type { Timestamp } from '../../base/timestamp.ts';
 import type { InstanceDirectoryHome } from '../../instances/leave-place.ts';
-import { markReplaced } from '../../instances/replacement-mark.ts';
+import { markReplaced, unmarkReplaced } from '../../instances/replacement-mark.ts';
 import { noMemory } from '../../storage/data-home.ts';
 import type { Database } from '../../storage/database.ts';
 import { takeOver } from './take-over.ts';
@@ -33,6 +34,12 @@ export async function takePlace(
   const old = await home.openInstance(replaced, noMemory);
   try {
     await markReplaced(old);
+    // A process that stood still for long may have been given up meanwhile.
+    await directory.refresh();
+    if (directory.find(replaced)?.state !== 'replacing') {
+      await unmarkReplaced(old);
+      throw new AppError('conflict', 'The restore took too long, and was given up.');
+    }
   } finally {
     await old.stop();
   }
