@@ -84,7 +84,8 @@ function archiveCommand(io: CommandIo): Command {
           as: isSet(command, 'copy') ? 'copy' : 'moved',
           slug: typeof slug === 'string' ? slug : undefined,
           host: typeof host === 'string' ? host.toLowerCase() : null,
-          onProgress: ({ what, count }) => showLine(io, `${what}: ${count}`),
+          onProgress: ({ what, count, share }) =>
+            showLine(io, `${Math.floor(share * 100)} %  ${what}: ${count}`),
         },
       );
     const instance = await withDataDirectory(config, work, 'fail');

@@ -18,7 +18,7 @@ import { SettingsStore } from '../../settings/settings-store.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Database } from '../../storage/database.ts';
 import { type Manifest, refusedArchive } from './archive-format.ts';
-import { type EmptyInstance, fillInstance } from './fill-instance.ts';
+import { fillInstance } from './fill-instance.ts';
 import type { Archive } from './read-archive.ts';
 import { openUpgraded } from './open-upgraded.ts';
 import { goOnBehindLost } from './take-over.ts';
@@ -36,7 +36,14 @@ export interface ArchiveImport {
   readonly as: ArchiveUse;
   /** Throws where the archive is not the one that is expected. Called before anything is written. */
   readonly requireManifest?: ((manifest: Manifest) => void) | undefined;
-  readonly onProgress?: EmptyInstance['onProgress'] | undefined;
+  /** Called with what is being imported, and how much of all is done, from 0 to 1. */
+  readonly onProgress?: ((progress: ArchiveImportProgress) => void) | undefined;
+}
+
+export interface ArchiveImportProgress {
+  readonly what: string;
+  readonly count: number;
+  readonly share: number;
 }
 
 /**
@@ -147,7 +154,7 @@ async function fill(
       logs,
       openStore,
       uploadFolder: files.uploadFolder,
-      ...(onProgress && { onProgress }),
+      onProgress: (progress) => onProgress?.({ ...progress, share: archive.share }),
     });
     if (as === 'copy') await pauseEndpoints(database);
     else if (as === 'backup') await goOnBehindLost(database, now);

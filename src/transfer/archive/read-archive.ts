@@ -32,6 +32,7 @@ export interface ArchiveTaker {
 export class Archive {
   readonly manifest: Manifest;
   readonly #zip: ZipReader;
+  #bytesRead = 0;
 
   private constructor(zip: ZipReader, manifest: Manifest) {
     this.#zip = zip;
@@ -66,6 +67,11 @@ export class Archive {
     return this.#zip.bytes;
   }
 
+  /** How much of it was read, from 0 to 1. */
+  get share(): number {
+    return this.bytes === 0 ? 1 : Math.min(1, this.#bytesRead / this.bytes);
+  }
+
   /** Reads all parts in their order, and checks each after it was taken, and that no other is in the archive. */
   async read(taker: ArchiveTaker): Promise<void> {
     const left = new Set(this.#zip.names);
@@ -93,13 +99,20 @@ export class Archive {
     taker.whole(part);
   }
 
+  async *#counted(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const piece of content) {
+      this.#bytesRead += piece.length;
+      yield piece;
+    }
+  }
+
   async #checked(
     name: string,
     { sha256, bytes }: { readonly sha256: string; readonly bytes?: number },
     take: (content: AsyncIterable<Buffer>) => Promise<void>,
   ): Promise<void> {
     const digest = new ContentDigest();
-    await take(this.#zip.read(name, digest));
+    await take(this.#counted(this.#zip.read(name, digest)));
     if (digest.end() !== sha256 || (bytes !== undefined && digest.bytes !== bytes))
       throw refusedArchive(`${name} was altered: its digest is another one.`);
   }
