@@ -91,7 +91,10 @@ export class S3Store implements BlobStore {
 
   /** Lists the files of a folder but not those of folders in it; of the bucket itself for an empty name. */
   async *listFolder(folder: string): AsyncIterable<ListedBlob & Pick<BlobState, 'modifiedMs'>> {
-    yield* this.#listAll(folder === '' ? '' : `${folder}/`, { delimiter: '/' });
+    const prefix = folder === '' ? '' : `${folder}/`;
+    for await (const blob of this.#listAll(prefix, { delimiter: '/' }))
+      // Not every store knows delimiters.
+      if (!blob.key.slice(prefix.length).includes('/')) yield blob;
   }
 
   async *#listAll(
