@@ -10,11 +10,11 @@ interface Stage extends ServedFiles {
   readonly files: S3StandIn;
   /** That of the backups. */
   readonly backups: S3StandIn;
-  ask(
+  readonly ask: (
     method: string,
     path: string,
     body?: object,
-  ): Promise<{ readonly status: number; readonly text: string }>;
+  ) => Promise<{ readonly status: number; readonly text: string }>;
 }
 
 /** An instance that keeps its files in one bucket and its backups in another. */
