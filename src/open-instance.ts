@@ -11,7 +11,7 @@ import type { StoredQuotas } from './instances/instance-index.ts';
 import type { Instance } from './instances/instance.ts';
 import { readRows, type InstanceEntry } from './instances/instance-rows.ts';
 import {
-  beingReplaced,
+  BeingReplaced,
   isMarkedReplaced,
   requireNotReplaced,
   unmarkReplaced,
@@ -152,7 +152,7 @@ function eventLogOf(
 async function settleMark(database: Database, { id }: InstanceEntry, control: Database): Promise<void> {
   if (!(await isMarkedReplaced(database))) return;
   const [row] = await readRows(control, sql`id = ${id}`);
-  if (row === undefined || row.state === 'replacing' || row.state === 'deleted') throw beingReplaced();
+  if (row === undefined || row.state === 'replacing' || row.state === 'deleted') throw new BeingReplaced();
   await unmarkReplaced(database);
 }
 

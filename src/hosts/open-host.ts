@@ -18,6 +18,7 @@ import { Admission } from '../http/admission.ts';
 import { HostMetrics } from '../http/host/host-metrics.ts';
 import { LocalHost } from '../http/host/local-host.ts';
 import type { Services } from '../http/request-context.ts';
+import { BeingReplaced } from '../instances/replacement-mark.ts';
 import { watchCommits } from '../instances/commit-announcements.ts';
 import type { DueTimes } from '../instances/due-index.ts';
 import type { Instance } from '../instances/instance.ts';
@@ -248,6 +249,8 @@ function startData({ data, logger, ownership, onClosed }: HostOptions, realtime:
   // Of several hosts none does: the front keeps it.
   if (ownership === undefined) data.home.reserve?.start();
   data.home.watch((error) => {
+    // Its successor is opened in a moment.
+    if (error instanceof BeingReplaced) return;
     if (!data.home.isOutdated) return logger.error('Definitions could not be read again.', { error });
     logger.error('This process answers no more requests.', { error });
     // Its clients would receive no more events: they have to connect to another node.

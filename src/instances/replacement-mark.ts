@@ -37,10 +37,12 @@ export async function isMarkedReplaced(reader: Reader): Promise<boolean> {
 
 /** Throws unavailable for data that is marked. */
 export async function requireNotReplaced(reader: Reader): Promise<void> {
-  if (await isMarkedReplaced(reader)) throw beingReplaced();
+  if (await isMarkedReplaced(reader)) throw new BeingReplaced();
 }
 
-/** What clients are told while a backup takes the place of their instance, which takes seconds. */
-export function beingReplaced(): AppError {
-  return new AppError('unavailable', 'The instance is being restored from a backup.', { retryAfter: 2 });
+/** A backup takes the place of the instance, which takes seconds. */
+export class BeingReplaced extends AppError {
+  constructor() {
+    super('unavailable', 'The instance is being restored from a backup.', { retryAfter: 2 });
+  }
 }

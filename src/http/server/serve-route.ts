@@ -4,7 +4,7 @@ import { suspendedText } from '../../instances/instance-rows.ts';
 import type { OperatorControl } from '../../operator/operator-control.ts';
 import type { Answer } from '../answer.ts';
 import type { InstanceHost } from '../host/instance-host.ts';
-import { beingReplaced } from '../../instances/replacement-mark.ts';
+import { BeingReplaced } from '../../instances/replacement-mark.ts';
 import { queryOf } from '../request.ts';
 import { patternOf } from '../request-counts.ts';
 import { ServiceContext, type Services } from '../request-context.ts';
@@ -73,7 +73,7 @@ async function serve(route: InstanceRoute, serving: Serving, { request, reply }:
   const entry = request.instanceEntry;
   if (entry === null) throw notFound();
   try {
-    if (entry.state === 'replacing') throw beingReplaced();
+    if (entry.state === 'replacing') throw new BeingReplaced();
     const answer =
       entry.state === 'suspended'
         ? answerSuspended(route, new ServiceContext(serving, queryOf(request), entry.id))
