@@ -8,13 +8,13 @@ import { walkNames, walkOf } from '../tools/walk/walk-of.ts';
  * delivery or wake a client depends on what else is due then, so those two have a bar for files alone.
  */
 const most: Readonly<Record<string, Bar>> = {
-  create: { files: 115, functions: 473 },
-  upload: { files: 127, functions: 571 },
-  list: { files: 63, functions: 242 },
-  'list with fields': { files: 71, functions: 270 },
-  view: { files: 56, functions: 181 },
-  update: { files: 113, functions: 471 },
-  'delete with cascade': { files: 95, functions: 378 },
+  create: { files: 116, functions: 481 },
+  upload: { files: 128, functions: 579 },
+  list: { files: 64, functions: 248 },
+  'list with fields': { files: 72, functions: 276 },
+  view: { files: 57, functions: 185 },
+  update: { files: 114, functions: 477 },
+  'delete with cascade': { files: 96, functions: 383 },
   delivery: { files: 132 },
   'realtime event': { files: 132 },
 };

@@ -113,3 +113,25 @@ test('the limit of concurrent runs holds for every order of arrivals', async () 
   );
   assert.equal(most, 3);
 });
+
+test('work that waits for something else leaves its turn to others, and has it again afterwards', async () => {
+  const queue = new FairQueue({ ...wide, runningMax: 1 });
+  const stage = new Stage();
+  const waited = Promise.withResolvers<void>();
+  const first = queue.run(share('a'), async () => {
+    await queue.outside('a', () => waited.promise);
+    return stage.work('a1')();
+  });
+  const second = queue.run(share('a'), stage.work('a2'));
+  await nextTurn();
+  assert.deepEqual(stage.begun, ['a2']);
+  await stage.endOne();
+  waited.resolve();
+  await nextTurn();
+  const third = queue.run(share('b'), stage.work('b1'));
+  await nextTurn();
+  assert.deepEqual(stage.begun, ['a2', 'a1']);
+  await stage.endOne();
+  await stage.endOne();
+  assert.deepEqual(await Promise.all([first, second, third]), ['a1', 'a2', 'b1']);
+});

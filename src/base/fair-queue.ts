@@ -62,6 +62,17 @@ export class FairQueue {
       .then(() => this.#end(instance, work));
   }
 
+  /** Runs a wait of work that has its turn: others have it meanwhile. */
+  async outside<Result>(instance: string, wait: () => Promise<Result>): Promise<Result> {
+    this.#count(instance, -1);
+    this.#begin();
+    try {
+      return await wait();
+    } finally {
+      this.#count(instance, 1);
+    }
+  }
+
   get waiting(): number {
     return this.#line.length;
   }

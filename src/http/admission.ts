@@ -50,6 +50,8 @@ export class Admission {
   readonly #rates = new InstanceRates();
   readonly #dataRoom = new DataRoom(systemClock);
   readonly #turns = new RequestTurns(systemClock);
+  /** The requests that have a turn now. */
+  readonly #inTurn = new WeakSet<InstanceRequest>();
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
@@ -105,7 +107,19 @@ export class Admission {
     if (this.#turns.isFree(instance.id, concurrentRequests)) return work();
     const { signal } = request;
     const share = { instance: instance.id, address: clientKey(this.addressOf(instance, request)), signal };
-    return this.#turns.run(share, concurrentRequests, work);
+    return this.#turns.run(share, concurrentRequests, () => {
+      this.#inTurn.add(request);
+      return work().finally(() => this.#inTurn.delete(request));
+    });
+  }
+
+  /** Runs a wait of an operation for what other requests hold: they have its turn meanwhile. */
+  outsideTurn<Result>(
+    instance: Instance,
+    request: InstanceRequest,
+    wait: () => Promise<Result>,
+  ): Promise<Result> {
+    return this.#inTurn.has(request) ? this.#turns.outside(instance.id, wait) : wait();
   }
 
   /** Throws forbidden, too_many_requests. Returns a promise only where the count is shared with other nodes. */

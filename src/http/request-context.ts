@@ -174,7 +174,14 @@ export class RequestContext<Params = object> extends ServiceContext<Services> {
 
   /** The memory of the answer, for rows that are read for it. */
   get memory(): ReservedMemory {
-    return this.request.memoryFor(clientKey(this.address));
+    const { services, instance, request } = this;
+    const memory = request.memoryFor(clientKey(this.address));
+    return {
+      // The memory may be held by answers that nobody reads.
+      admit: (length) => services.admission.outsideTurn(instance, request, () => memory.admit(length)),
+      extend: (length) => memory.extend(length),
+      admitAnswer: (length, how) => memory.admitAnswer(length, how),
+    };
   }
 
   /**

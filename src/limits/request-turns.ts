@@ -53,6 +53,11 @@ export class RequestTurns {
     return result;
   }
 
+  /** Runs a wait of a request that has its turn: others have it meanwhile. */
+  outside<Result>(instance: string, wait: () => Promise<Result>): Promise<Result> {
+    return this.#queue.outside(instance, wait);
+  }
+
   #note(id: string): void {
     const ms = this.#clock.monotonic();
     if (this.#last?.id === id) this.#last.ms = ms;
