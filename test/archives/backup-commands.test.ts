@@ -99,3 +99,35 @@ test('a restore over a suspended instance is refused, and changes nothing', asyn
   assert.match(refused.stdout, /^shop {2}failed: The instance shop is suspended: resume it first\.\n/);
   assert.doesNotMatch(await place.run('instance', 'list', '--all'), /shop-/);
 });
+
+for (const engine of ['sqlite', 'postgres'] as const)
+  test(`a backup that is imported on ${engine} on another machine refuses cursors of what is lost`, async (t) => {
+    const [place, other] = [await makePlace(t, 'sqlite'), await makePlace(t, engine)];
+    const folder = join(temporaryFolder(t), 'backups');
+    await place.run('superuser', 'upsert', superuser, password);
+    const app = await place.serve(t);
+    const pb = new PocketBase(app.url);
+    await pb.collection('_superusers').authWithPassword(superuser, password);
+    await pb.collections.create({ name: 'posts', fields: [{ name: 'title', type: 'text' }] });
+    const feed = async (
+      cursor = '',
+    ): Promise<{ readonly nextCursor: string; readonly items: readonly object[] }> =>
+      pb.send(`/api/webhooks/feed?cursor=${encodeURIComponent(cursor)}`, {});
+    await pb.collection('posts').create({ title: 'kept' });
+    const kept = await feed();
+    await place.run('backup', 'create', 'default', '--to', folder, '--name', 'one.zip');
+    await pb.collection('posts').create({ title: 'lost' });
+    const lost = await feed();
+    await app.stop();
+    await other.run('superuser', 'upsert', superuser, password);
+    const [id = ''] = readdirSync(folder);
+    const file = join(folder, id, 'one.zip');
+    assert.equal((await other.try('import', 'archive', file, '--copy', '--backup')).code, 64);
+    await other.run('import', 'archive', file, '--as', 'restored', '--backup');
+    const after = await other.serve(t);
+    pb.baseURL = `${after.url}/i/restored`;
+    await pb.collection('posts').create({ title: 'after' });
+    await eventually('it is in the feed', async () => (await feed(kept.nextCursor)).items.length === 1);
+    const refused = await feed(lost.nextCursor).catch((error: { readonly status: number }) => error.status);
+    assert.equal(refused, 400);
+  });

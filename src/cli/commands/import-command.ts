@@ -14,6 +14,8 @@ import type { Instance } from '../../instances/instance.ts';
 import type { InstanceEntry } from '../../instances/instance-rows.ts';
 import { addFlags, configOf, flagsOf, isSet } from '../terminal/flags.ts';
 import { type CommandIo, print, showLine } from '../terminal/print.ts';
+import { ConfigError } from '../../config/config-error.ts';
+import type { ArchiveUse } from '../../transfer/archive/import-archive.ts';
 import { addPassphraseFlag, readPassphrase } from '../terminal/read-passphrase.ts';
 import { placeOf, withDataDirectory, withInstance } from '../api/with-instance.ts';
 
@@ -69,6 +71,7 @@ function archiveCommand(io: CommandIo): Command {
   command.option('--as <SLUG>', 'its name in /i/SLUG/…, that in the archive unless given');
   command.option('--host <HOST>', 'the host it answers on');
   command.option('--copy', 'make another instance beside the one that it is of, with paused endpoints');
+  command.option('--backup', 'it is a backup, and what came after it is lost');
   addPassphraseFlag(command, 'a file with the passphrase that it was exported with');
   command.action(async (path: string) => {
     const { as: slug, host } = flagsOf(command);
@@ -81,7 +84,7 @@ function archiveCommand(io: CommandIo): Command {
         {
           path,
           passphrase,
-          as: isSet(command, 'copy') ? 'copy' : 'moved',
+          as: useOf(command),
           slug: typeof slug === 'string' ? slug : undefined,
           host: typeof host === 'string' ? host.toLowerCase() : null,
           onProgress: ({ what, count, share }) =>
@@ -93,6 +96,14 @@ function archiveCommand(io: CommandIo): Command {
     await print(io, `Instance ${instance.slug} imported with the id ${instance.id}.\n`);
   });
   return command;
+}
+
+/** Throws ConfigError for both. */
+function useOf(command: Command): ArchiveUse {
+  const [isCopy, isBackup] = [isSet(command, 'copy'), isSet(command, 'backup')];
+  if (isCopy && isBackup) throw new ConfigError('Give --copy or --backup, not both.');
+  if (isCopy) return 'copy';
+  return isBackup ? 'backup' : 'moved';
 }
 
 function progressText(progress: ImportProgress): string {
