@@ -1,6 +1,6 @@
 import { type KeyScope, keyScopes, type Superuser } from '../access/caller.ts';
-import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
-import { type JsonObject, ownMember } from '../base/json.ts';
+import { AppError } from '../base/errors.ts';
+import type { JsonObject } from '../base/json.ts';
 import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import type { CollectionFinder } from '../collections/collection-store.ts';
 import { invalidValue, unknownMembers } from '../fields/field-error.ts';
@@ -20,6 +20,8 @@ import {
   keyLimits,
   type KeyRow,
   listKeyRows,
+  type MemberErrors,
+  memberReader,
   newKey,
   toKeyRow,
 } from './key-rows.ts';
@@ -131,19 +133,8 @@ const readOnlyNames = ['id', 'key', 'created', 'lastUsed'] as const;
 
 /** Reads a key's settings from a body. Throws bad_request with the problem of each member. */
 function decodeApiKey(body: JsonObject, context: DecodeApiKeyContext): ApiKeySettings {
-  const errors: Record<string, FieldError | FieldErrors> = {
-    ...unknownMembers(body, settingNames, readOnlyNames),
-  };
-  function member<Value>(
-    name: string,
-    decode: (value: unknown) => DecodedValue<Value>,
-    fallback: Value,
-  ): Value {
-    const decoded = decode(ownMember(body, name) ?? null);
-    if ('value' in decoded) return decoded.value;
-    errors[name] = decoded.error;
-    return fallback;
-  }
+  const errors: MemberErrors = { ...unknownMembers(body, settingNames, readOnlyNames) };
+  const member = memberReader(body, errors);
   const settings = {
     name: member('name', decodeKeyName, ''),
     scopes: member('scopes', (value) => decodeKeyScopes(value, keyScopes), []),

@@ -1,5 +1,6 @@
-import { AppError, notFound } from '../base/errors.ts';
+import { AppError, type FieldError, type FieldErrors, notFound } from '../base/errors.ts';
 import { newId } from '../base/ids.ts';
+import { type JsonObject, ownMember } from '../base/json.ts';
 import { readDate } from '../base/read-date.ts';
 import { fromTimestamp, type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import { fieldError, invalidValue } from '../fields/field-error.ts';
@@ -150,6 +151,22 @@ export async function listKeyRows(
 ): Promise<ListResult<KeyRow>> {
   const page = await runList(database, query, tableSource(database, keys, clock.now()));
   return { ...page, items: page.items.map(toKeyRow) };
+}
+
+/** The errors of a body by the name of the member. */
+export type MemberErrors = Record<string, FieldError | FieldErrors>;
+
+/**
+ * Returns a function that decodes one member of a body. An absent member is decoded as null. When a member is wrong, its error is added to
+ * `errors` and the fallback is returned.
+ */
+export function memberReader(body: JsonObject, errors: MemberErrors) {
+  return <Value>(name: string, decode: (value: unknown) => DecodedValue<Value>, fallback: Value): Value => {
+    const decoded = decode(ownMember(body, name) ?? null);
+    if ('value' in decoded) return decoded.value;
+    errors[name] = decoded.error;
+    return fallback;
+  };
 }
 
 export function decodeKeyName(value: unknown): DecodedValue<string> {

@@ -7,14 +7,15 @@ import {
   insertKey,
   type KeyRow,
   listKeyRows,
+  type MemberErrors,
+  memberReader,
   newKey,
 } from '../auth/key-rows.ts';
 import { tokenOf } from '../auth/authenticate.ts';
-import { AppError, type FieldErrors, notFound } from '../base/errors.ts';
-import { type JsonObject, ownMember } from '../base/json.ts';
+import { AppError, notFound } from '../base/errors.ts';
+import type { JsonObject } from '../base/json.ts';
 import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import { unknownMembers } from '../fields/field-error.ts';
-import type { DecodedValue } from '../fields/field-type.ts';
 import type { Actor, WrittenActor } from '../logs/audit-entry.ts';
 import type { ListQuery } from '../query/list-query.ts';
 import type { ListResult } from '../query/run-list.ts';
@@ -74,25 +75,15 @@ export async function createOperatorKey(
 type KeySettings = Pick<OperatorKey, 'name' | 'scopes' | 'expires'>;
 
 function decodeSettings(body: JsonObject, now: number): KeySettings {
-  const errors: Record<string, FieldErrors[string]> = {};
-  function member<Value>(
-    name: string,
-    decode: (value: unknown) => DecodedValue<Value>,
-    fallback: Value,
-  ): Value {
-    const decoded = decode(ownMember(body, name) ?? null);
-    if ('value' in decoded) return decoded.value;
-    errors[name] = decoded.error;
-    return fallback;
-  }
+  const errors: MemberErrors = { ...unknownMembers(body, ['name', 'scopes', 'expires']) };
+  const member = memberReader(body, errors);
   const settings = {
     name: member('name', decodeKeyName, ''),
     scopes: member('scopes', (value) => decodeKeyScopes(value, operatorScopes), []),
     expires: member('expires', (value) => decodeKeyExpires(value, now), ''),
   };
-  const details = { ...unknownMembers(body, ['name', 'scopes', 'expires']), ...errors };
-  if (Object.keys(details).length > 0)
-    throw new AppError('bad_request', 'Failed to create operator key.', { details });
+  if (Object.keys(errors).length > 0)
+    throw new AppError('bad_request', 'Failed to create operator key.', { details: errors });
   return settings;
 }
 
