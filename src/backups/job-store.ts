@@ -46,7 +46,7 @@ export type NewTransfer = Pick<TransferJob, 'instance' | 'kind' | 'backup' | 'pl
 /** How often a job is looked at whose end somebody waits for. */
 const lookMs = 100;
 /** How long a job is held without a renewal. */
-export const leaseMs = 30_000;
+const leaseMs = 30_000;
 /** How many jobs that are over are kept for each instance, besides its last backup. */
 const keptMax = 20;
 /** How many jobs of all instances wait at most: each is a request that somebody waits for. */
@@ -189,15 +189,19 @@ export class JobStore {
     return id === undefined ? undefined : this.find(id);
   }
 
-  /** Holds a job for longer. Returns whether it is still the holder's. */
-  async renew(id: string, holder: string): Promise<boolean> {
+  /** Renews the hold on a job until the returned function is called. The next renewal makes up for one that fails. */
+  keepHeld(id: string, holder: string): () => void {
+    const renewal = setInterval(() => void this.#renew(id, holder).catch(() => undefined), leaseMs / 5);
+    return () => clearInterval(renewal);
+  }
+
+  async #renew(id: string, holder: string): Promise<void> {
     const until = this.#clock.now() + leaseMs;
-    const count = await this.#database.write((tx) =>
+    await this.#database.write((tx) =>
       tx.run(sql`
         UPDATE ${tx.names.table('$transfer')} SET held_until = ${until}
         WHERE id = ${id} AND holder = ${holder} AND state = 'running'`),
     );
-    return count > 0;
   }
 
   /** Notes how a job has ended, and forgets the oldest ones of its instance. */

@@ -9,12 +9,11 @@ import type { Config } from '../config/config.ts';
 import type { DataDirectory } from '../open-data-directory.ts';
 import { backupName, partialPath } from '../backups/backup-names.ts';
 import { undoJob } from './undo-job.ts';
-import { type JobStore, leaseMs, type TransferJob } from '../backups/job-store.ts';
+import type { JobStore, TransferJob } from '../backups/job-store.ts';
 import type { ScheduleStore } from '../backups/schedule-store.ts';
 import { TransferThread } from './transfer-thread.ts';
 
 const pollMs = 500;
-const renewMs = leaseMs / 5;
 /** How many jobs a process runs at once. Each reads an instance as fast as the disk does. */
 const runningMax = 2;
 
@@ -69,7 +68,7 @@ export class JobRunner {
 
   async #run(job: TransferJob): Promise<void> {
     const { jobs, logger } = this.#options;
-    const renewal = setInterval(() => void jobs.renew(job.id, this.#holder).catch(() => undefined), renewMs);
+    const release = jobs.keepHeld(job.id, this.#holder);
     try {
       const { bytes } = await this.#thread.run(job);
       await jobs.end(job, { state: 'done', bytes, message: '' });
@@ -78,7 +77,7 @@ export class JobRunner {
       logger.warn('A backup or a restore failed.', { instance: job.instance, kind: job.kind, error });
       await this.#fail(job, message);
     } finally {
-      clearInterval(renewal);
+      release();
     }
   }
 

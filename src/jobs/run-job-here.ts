@@ -1,4 +1,4 @@
-import { JobStore, leaseMs, type NewTransfer } from '../backups/job-store.ts';
+import { JobStore, type NewTransfer } from '../backups/job-store.ts';
 import { newId } from '../base/ids.ts';
 import { AppError } from '../base/errors.ts';
 import { undoJob } from './undo-job.ts';
@@ -10,7 +10,7 @@ export async function runJobHere(parts: TransferParts, wish: NewTransfer): Promi
   const jobs = new JobStore(home.background, dueClock);
   const holder = newId();
   const job = await jobs.begin(wish, holder);
-  const renewal = setInterval(() => void jobs.renew(job.id, holder).catch(() => undefined), leaseMs / 5);
+  const release = jobs.keepHeld(job.id, holder);
   try {
     const result = await runTransfer(parts, job);
     await jobs.end(job, { state: 'done', bytes: result.bytes, message: '' });
@@ -22,6 +22,6 @@ export async function runJobHere(parts: TransferParts, wish: NewTransfer): Promi
     await jobs.end(job, { state: 'failed', bytes: 0, message });
     throw error;
   } finally {
-    clearInterval(renewal);
+    release();
   }
 }
