@@ -19,7 +19,7 @@ import {
   isAcknowledged,
   type KnownWorld,
   lostBy,
-  mayRepeatAfterSwap,
+  repeatReason,
 } from './check-worlds.ts';
 import { members, type PreparedBackups, prepareBackups } from './prepare-backups.ts';
 import { ServiceWatch } from './service-watch.ts';
@@ -46,9 +46,10 @@ export interface BackupsRunResult {
   /** Acknowledged writes that restores have lost, as they say. */
   readonly lost: number;
   readonly receipts: number;
-  /** Deliveries that were taken once more after a kill, and after a restore. */
+  /** Deliveries that were taken once more after a kill, and after a restore for each of the reasons of `repeatReason`. */
   readonly repeatedByKills: number;
-  readonly repeatedByRestores: number;
+  readonly repeatedInFlight: number;
+  readonly repeatedUnknown: number;
   /** For how long a running server has answered with 503 at a time, in milliseconds. */
   readonly outages: readonly number[];
 }
@@ -116,7 +117,11 @@ class Run {
   /** Replaced instances, by their ids, and when that was known. */
   readonly #replaced = new Map<string, number>();
   /** How often deliveries may be taken once more. */
-  readonly #allowed = { byKills: new Map<string, number>(), byRestores: new Map<string, number>() };
+  readonly #allowed = {
+    kill: new Map<string, number>(),
+    inFlight: new Map<string, number>(),
+    unknown: new Map<string, number>(),
+  };
   readonly #counts = { restores: 0, undone: 0, kills: 0, lost: 0 };
   #current = '';
   #round = 0;
@@ -223,7 +228,7 @@ class Run {
     await receivers.mark(this.#servers);
     // A restore may have been over already.
     const { delivered } = await this.#read(await this.#findCurrent());
-    for (const key of this.#taken().keys()) if (!delivered.has(key)) add(this.#allowed.byKills, key);
+    for (const key of this.#taken().keys()) if (!delivered.has(key)) add(this.#allowed.kill, key);
     await this.#servers.start();
   }
 
@@ -287,8 +292,10 @@ class Run {
     const { after } = lostBy(swap);
     this.#counts.lost += old.events.filter(({ position }) => position > after).length;
     const sinceMs = (await readInstances(this.#place)).find(({ id }) => id === replacedId)?.sinceMs ?? 0;
-    for (const key of this.#taken(sinceMs).keys())
-      if (mayRepeatAfterSwap(swap, key)) add(this.#allowed.byRestores, key);
+    for (const key of this.#taken(sinceMs).keys()) {
+      const reason = repeatReason(swap, key);
+      if (reason !== undefined) add(this.#allowed[reason], key);
+    }
     await this.#client.checkRestored(restored, this.#writers.writes, report);
     await this.#client.checkFiles(restored, report);
   }
@@ -318,8 +325,8 @@ class Run {
     const taken = this.#taken();
     const world = await this.#read(this.#current);
     checkRecords(world, report);
-    const { byKills, byRestores } = this.#allowed;
-    const allowed = (key: string): number => (byKills.get(key) ?? 0) + (byRestores.get(key) ?? 0);
+    const allowed = (key: string): number =>
+      Object.values(this.#allowed).reduce((total, counts) => total + (counts.get(key) ?? 0), 0);
     checkDeliveries(world, { receivers, taken, allowed }, report);
     for (const ms of this.#watch.outages)
       if (ms > leaseMsMax) report(`it was not served for ${Math.round(ms)} ms`);
@@ -339,14 +346,17 @@ class Run {
     };
   }
 
-  #countRepeats(): Pick<BackupsRunResult, 'repeatedByKills' | 'repeatedByRestores'> {
-    let [repeatedByKills, repeatedByRestores] = [0, 0];
+  /** A repetition that several reasons allow is counted as one of a restore. */
+  #countRepeats(): Pick<BackupsRunResult, 'repeatedByKills' | 'repeatedInFlight' | 'repeatedUnknown'> {
+    const counts = { repeatedByKills: 0, repeatedInFlight: 0, repeatedUnknown: 0 };
     for (const [key, count] of this.#taken()) {
-      const byRestores = Math.min(count - 1, this.#allowed.byRestores.get(key) ?? 0);
-      repeatedByRestores += byRestores;
-      repeatedByKills += count - 1 - byRestores;
+      const inFlight = Math.min(count - 1, this.#allowed.inFlight.get(key) ?? 0);
+      const unknown = Math.min(count - 1 - inFlight, this.#allowed.unknown.get(key) ?? 0);
+      counts.repeatedInFlight += inFlight;
+      counts.repeatedUnknown += unknown;
+      counts.repeatedByKills += count - 1 - inFlight - unknown;
     }
-    return { repeatedByKills, repeatedByRestores };
+    return counts;
   }
 
   /** How often each delivery was taken by its receiver, up to a time. */

@@ -114,14 +114,17 @@ export function isAcknowledged(status: number): boolean {
 }
 
 /**
- * Which of the deliveries that receivers have taken may come again after a restore: those whose settlement was not committed when it came, and
- * of a log that the replaced instance did not have, those that were delivered after the backup was made.
+ * Why a delivery that a receiver has taken may come again after a restore. `inFlight`: its outcome was not committed when the instance was
+ * replaced. `unknown`: the replaced instance had no such event, as an older backup was restored to it, and the outcome is younger than the backup.
  */
-export function mayRepeatAfterSwap({ old, restored, backup }: Swap, key: string): boolean {
+export function repeatReason(
+  { old, restored, backup }: Swap,
+  key: string,
+): 'inFlight' | 'unknown' | undefined {
   const [eventId = ''] = key.split(' ');
-  if (old.events.some(({ id }) => id === eventId)) return !old.delivered.has(key);
-  if (restored.events.some(({ id }) => id === eventId)) return !backup.delivered.has(key);
-  return false;
+  if (old.events.some(({ id }) => id === eventId)) return old.delivered.has(key) ? undefined : 'inFlight';
+  const isRestored = restored.events.some(({ id }) => id === eventId);
+  return isRestored && !backup.delivered.has(key) ? 'unknown' : undefined;
 }
 
 /** Every event of the last world was taken by each receiver, and nothing was taken more often than it may be. */
