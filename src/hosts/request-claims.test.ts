@@ -27,6 +27,7 @@ test('of a host that takes requests and a front that gives them up at the same t
   await messages.next();
   const givenUp: number[] = [];
   for (let token = requests - 1; token >= 0; token -= 1) if (claims.giveUp(token)) givenUp.push(token);
+  // What the code above posts last.
   const { value } = (await messages.next()) as { value: [number[]] };
   const [taken] = value;
   assert.equal(taken.length + givenUp.length, requests);
