@@ -63,8 +63,10 @@ export class TransferThread {
     clearTimeout(this.#timer);
     const worker = this.#worker;
     this.#worker = undefined;
+    // A job that is run from now on has a thread of its own.
+    const stopped = [...this.#waiting.values()];
     await worker?.terminate();
-    this.#failAll(new Error('the thread of backups was stopped'));
+    for (const waiting of stopped) waiting.reject(new Error('the thread of backups was stopped'));
   }
 
   #post(request: TransferRequest): void {
