@@ -195,6 +195,8 @@ export async function feedPosition(
   const position = openPosition(sealer, cursor);
   if (position === undefined)
     throw parameterError('cursor', 'Expected a cursor of the feed of this instance.');
+  const lost = await findLostEvents(database, position);
+  if (lost !== undefined) throw parameterError('cursor', lostText(lost));
   if (await isAhead(database, position))
     throw parameterError('cursor', 'The cursor is ahead of the log, which was restored to an earlier time.');
   return position;
