@@ -135,7 +135,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     metricsUrl: background.metricsUrl,
     stop: async () => {
       isStopping = true;
-      await Promise.all([background.stop(), stopApp(running)]);
+      await stopApp(running, background);
     },
   };
 }
@@ -327,8 +327,15 @@ async function openMetrics(
   }
 }
 
-/** Stops in reverse order of the start: requests and attempts, then mails, then the files. */
-async function stopApp({ server, host, operator, usage, data, lock }: Running): Promise<void> {
+/** Stops in reverse order of the start: requests, attempts and jobs, then the files. */
+async function stopApp(running: Running, background?: Background): Promise<void> {
+  const { data, lock } = running;
+  await Promise.all([stopServing(running), background?.stop()]);
+  await data.stop();
+  lock?.release();
+}
+
+async function stopServing({ server, host, operator, usage }: Running): Promise<void> {
   const cutOff = setTimeout(() => server.server.closeAllConnections(), requestsStopMs);
   // Closes connections that become idle only now: each would keep the server open until its keep-alive time-out.
   const idle = setInterval(() => server.server.closeIdleConnections(), idleCloseMs);
@@ -339,6 +346,4 @@ async function stopApp({ server, host, operator, usage, data, lock }: Running): 
   await host.stop();
   await operator.audit.settle();
   await usage.stop();
-  await data.stop();
-  lock?.release();
 }

@@ -5,12 +5,13 @@ import { newId } from '../base/ids.ts';
 import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import { appendOperatorEvent } from '../instances/operator-events.ts';
 import { limit, sql, type Sql } from '../sql/sql.ts';
-import type { Database, Row } from '../storage/database.ts';
+import type { Database, Row, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
 
 /**
  * Backups, restores and verifications, as rows of the shared data. Whoever asks for one adds it; the job runner of any process
- * takes it up, and holds it by a lease. What was ended by a crash is marked as failed when its lease is over.
+ * takes it up, and holds it by a lease. What was ended by a crash is marked as failed when its lease is over: whoever notices takes the
+ * hold over first. A holder that comes back later cannot finish the job (`requireHeld`).
  *
  *   waiting ──► running ──► done │ failed
  */
@@ -35,7 +36,12 @@ export interface TransferJob {
   readonly bytes: number;
   /** Why it failed, in words. */
   readonly message: string;
+  /** Who holds it; empty before it begins. */
+  readonly holder: string;
 }
+
+/** A job as its holder knows it. */
+type HeldJob = Pick<TransferJob, 'id' | 'holder'>;
 
 /** `export`: an archive that is no backup · `clone`: a copy, whose slug is the name of the backup. */
 export type TransferKind = 'backup' | 'restore' | 'verify' | 'export' | 'clone';
@@ -63,7 +69,7 @@ const eventKinds = {
   clone: undefined,
 } as const;
 
-const columns = sql`id, instance, kind, backup, place, is_auto, state, requested, started, ended, bytes, message`;
+const columns = sql`id, instance, kind, backup, place, is_auto, state, requested, started, ended, bytes, message, holder`;
 const isOpen = sql`state IN ('waiting', 'running')`;
 
 /** Only its own file writes the table. */
@@ -189,24 +195,41 @@ export class JobStore {
     return id === undefined ? undefined : this.find(id);
   }
 
-  /** Renews the hold on a job until the returned function is called. The next renewal makes up for one that fails. */
-  keepHeld(id: string, holder: string): () => void {
-    const renewal = setInterval(() => void this.#renew(id, holder).catch(() => undefined), leaseMs / 5);
+  /**
+   * Renews the hold on a job until the returned function is called. The next renewal makes up for one that fails. Calls `onLost` once
+   * another has taken the job over.
+   */
+  keepHeld(job: HeldJob, onLost: () => void): () => void {
+    const renew = async (): Promise<void> => {
+      if (await this.renew(job)) return;
+      clearInterval(renewal);
+      onLost();
+    };
+    const renewal = setInterval(() => void renew().catch(() => undefined), leaseMs / 5);
     return () => clearInterval(renewal);
   }
 
-  async #renew(id: string, holder: string): Promise<void> {
+  /** Returns false where another has taken the job over. */
+  async renew(job: HeldJob): Promise<boolean> {
     const until = this.#clock.now() + leaseMs;
-    await this.#database.write((tx) =>
-      tx.run(sql`
-        UPDATE ${tx.names.table('$transfer')} SET held_until = ${until}
-        WHERE id = ${id} AND holder = ${holder} AND state = 'running'`),
+    const count = await this.#database.write((tx) =>
+      tx.run(sql`UPDATE ${tx.names.table('$transfer')} SET held_until = ${until} WHERE ${isHeldAs(job)}`),
     );
+    return count > 0;
   }
 
-  /** Notes how a job has ended, and forgets the oldest ones of its instance. */
+  /** Throws conflict where another has taken the job over. Until the transaction ends, nobody can. */
+  async requireHeld(tx: Transaction, job: HeldJob): Promise<void> {
+    const { names } = tx;
+    const rows = await tx.tuples(
+      sql`SELECT 1 FROM ${names.table('$transfer')} WHERE ${isHeldAs(job)}${names.locks.forUpdate}`,
+    );
+    if (rows.length === 0) throw holdLost();
+  }
+
+  /** Notes how a job has ended, and forgets the oldest ones of its instance. Does nothing where another has taken it over. */
   async end(
-    { id, instance, kind, backup }: Pick<TransferJob, 'id' | 'instance' | 'kind' | 'backup'>,
+    { id, holder, instance, kind, backup }: HeldJob & Pick<TransferJob, 'instance' | 'kind' | 'backup'>,
     outcome: Pick<TransferJob, 'state' | 'bytes' | 'message'>,
   ): Promise<void> {
     const now = toTimestamp(this.#clock.now());
@@ -215,12 +238,12 @@ export class JobStore {
       const table = tx.names.table('$transfer');
       const count = await tx.run(sql`
         UPDATE ${table} SET state = ${state}, bytes = ${bytes}, message = ${message}, ended = ${now}
-        WHERE id = ${id} AND state = 'running'`);
+        WHERE ${isHeldAs({ id, holder })}`);
+      if (count === 0) return;
       const onDone = eventKinds[kind];
       const happened = state === 'done' || onDone === undefined ? onDone : 'backup.failed';
       const data = { backup, bytes, ...(message !== '' && { message }) };
-      if (count > 0 && happened !== undefined)
-        await appendOperatorEvent(tx, { kind: happened, instance, data }, now);
+      if (happened !== undefined) await appendOperatorEvent(tx, { kind: happened, instance, data }, now);
       await tx.run(sql`
         DELETE FROM ${table} WHERE instance = ${instance} AND state IN ('done', 'failed')
           AND position NOT IN (SELECT position FROM ${table} WHERE instance = ${instance} ORDER BY position DESC${limit(keptMax)})
@@ -231,6 +254,17 @@ export class JobStore {
   /** Returns the jobs whose holders have ended without a word. */
   readAbandoned(): Promise<readonly TransferJob[]> {
     return this.#read(sql`state = 'running' AND held_until < ${this.#clock.now()}`);
+  }
+
+  /** Takes over a job that was abandoned. Returns undefined where another was faster, or its holder has come back. */
+  async takeOver({ id, holder: before }: HeldJob, holder: string): Promise<TransferJob | undefined> {
+    const now = this.#clock.now();
+    const count = await this.#database.write((tx) =>
+      tx.run(sql`
+        UPDATE ${tx.names.table('$transfer')} SET holder = ${holder}, held_until = ${now + leaseMs}
+        WHERE ${isHeldAs({ id, holder: before })} AND held_until < ${now}`),
+    );
+    return count === 0 ? undefined : this.find(id);
   }
 
   async #read(condition: Sql, max = jobsMax): Promise<readonly TransferJob[]> {
@@ -250,6 +284,15 @@ export function alreadyStarted(): AppError {
   );
 }
 
+function isHeldAs({ id, holder }: HeldJob): Sql {
+  return sql`id = ${id} AND holder = ${holder} AND state = 'running'`;
+}
+
+/** Why a job is stopped that another has taken over. */
+export function holdLost(): AppError {
+  return new AppError('conflict', 'The job stood still for too long, and was given up.');
+}
+
 function toJob(row: Row): TransferJob {
   const text = (name: string): string => String(row[name]);
   return {
@@ -267,5 +310,6 @@ function toJob(row: Row): TransferJob {
     ended: text('ended'),
     bytes: Number(row['bytes']),
     message: text('message'),
+    holder: text('holder'),
   };
 }

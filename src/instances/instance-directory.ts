@@ -239,17 +239,15 @@ export class InstanceDirectory {
     await this.#changeRow(id, decide, alongside);
   }
 
-  /**
-   * Has every request to an instance come again, until a backup has taken its place (createFilled) or `endReplacing` is called. Throws
-   * bad_request, not_found.
-   */
-  async beginReplacing(id: string): Promise<void> {
-    await this.#changeRow(id, (row, now) => {
+  /** Has every request to an instance come again, until createFilled or `endReplacing` is called. Throws bad_request, not_found. */
+  async beginReplacing(id: string, alongside?: Alongside): Promise<void> {
+    const decide: Decide = (row, now) => {
       requireServed(row);
       if (row.state === 'suspended')
         throw new AppError('bad_request', `The instance ${row.slug} is suspended: resume it first.`);
       return { set: replacingSet(row, now), place: row, events: [] };
-    });
+    };
+    await this.#changeRow(id, decide, alongside);
   }
 
   /** Serves an instance again that was not replaced after all. */

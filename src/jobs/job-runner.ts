@@ -9,7 +9,7 @@ import type { Config } from '../config/config.ts';
 import type { DataDirectory } from '../open-data-directory.ts';
 import { backupName, partialPath } from '../backups/backup-names.ts';
 import { undoJob } from './undo-job.ts';
-import type { JobStore, TransferJob } from '../backups/job-store.ts';
+import { holdLost, type JobStore, type TransferJob } from '../backups/job-store.ts';
 import type { ScheduleStore } from '../backups/schedule-store.ts';
 import { TransferThread } from './transfer-thread.ts';
 
@@ -31,7 +31,8 @@ export class JobRunner {
   readonly #options: JobRunnerOptions;
   readonly #holder = newId();
   readonly #thread: TransferThread;
-  readonly #running = new Set<Promise<void>>();
+  /** By the ids of jobs. */
+  readonly #running = new Map<string, Promise<void>>();
   readonly #poller: Poller;
   #isStopping = false;
 
@@ -45,30 +46,32 @@ export class JobRunner {
     });
   }
 
-  /** Stops taking up jobs. One that runs is marked as failed, and leaves nothing behind: its holder is gone. */
+  /** Stops taking up jobs. One that runs is marked as failed, and leaves nothing behind. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#poller.stop();
     await this.#thread.stop();
-    await Promise.all(this.#running);
+    await Promise.all(this.#running.values());
   }
 
   async #poll(): Promise<void> {
     const { jobs } = this.#options;
     if (!(await jobs.hasWork())) return;
-    for (const job of await jobs.readAbandoned()) await this.#giveUp(job);
+    for (const job of await jobs.readAbandoned())
+      // The hold on one that runs here is over when the process stood still: the next renewal makes up for that.
+      if (!this.#running.has(job.id)) await this.#giveUp(job);
     await this.#addScheduled();
     while (!this.#isStopping && this.#running.size < runningMax) {
       const job = await jobs.claim(this.#holder);
       if (job === undefined) return;
-      const run = this.#run(job).finally(() => this.#running.delete(run));
-      this.#running.add(run);
+      const run = this.#run(job).finally(() => this.#running.delete(job.id));
+      this.#running.set(job.id, run);
     }
   }
 
   async #run(job: TransferJob): Promise<void> {
     const { jobs, logger } = this.#options;
-    const release = jobs.keepHeld(job.id, this.#holder);
+    const release = jobs.keepHeld(job, () => this.#thread.cancel(job.id, holdLost().message));
     try {
       const { bytes } = await this.#thread.run(job);
       await jobs.end(job, { state: 'done', bytes, message: '' });
@@ -82,9 +85,12 @@ export class JobRunner {
   }
 
   async #fail(job: TransferJob, message: string): Promise<void> {
-    const { jobs, logger } = this.#options;
+    const { jobs, data, config, logger } = this.#options;
     try {
-      await undoJob(this.#options.data, job);
+      // Whoever has taken it over has undone it, and another job may be at work.
+      if (!(await jobs.renew(job))) return;
+      await rm(partialPath(config.backups.folder, job), { force: true });
+      await undoJob(data, job);
       await jobs.end(job, { state: 'failed', bytes: 0, message });
     } catch (error) {
       // Its lease ends, and the next look gives it up.
@@ -92,9 +98,11 @@ export class JobRunner {
     }
   }
 
-  async #giveUp(job: TransferJob): Promise<void> {
-    this.#options.logger.warn('A backup or a restore was cut off.', { job: job.id, instance: job.instance });
-    await rm(partialPath(this.#options.config.backups.folder, job), { force: true });
+  async #giveUp(abandoned: TransferJob): Promise<void> {
+    const { jobs, logger } = this.#options;
+    const job = await jobs.takeOver(abandoned, this.#holder);
+    if (job === undefined) return;
+    logger.warn('A backup or a restore was cut off.', { job: job.id, instance: job.instance });
     await this.#fail(job, 'The process that ran it has ended.');
   }
 

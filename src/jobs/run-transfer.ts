@@ -17,7 +17,8 @@ import { autoPrefix, partialPath } from '../backups/backup-names.ts';
 import type { BackupPlace } from '../backups/backup-place.ts';
 import { openNamedPlace, openOwnPlace } from '../backups/open-backup-place.ts';
 import { verifyArchive } from '../transfer/archive/verify-archive.ts';
-import type { TransferJob } from '../backups/job-store.ts';
+import { JobStore, type TransferJob } from '../backups/job-store.ts';
+import type { Transaction } from '../storage/database.ts';
 
 export interface TransferParts {
   readonly data: DataDirectory;
@@ -25,7 +26,9 @@ export interface TransferParts {
   readonly clock?: Clock;
   /** Opens the secrets of a backup, in place of the master key. */
   readonly passphrase?: string | undefined;
-  readonly onProgress?: (progress: { readonly what: string; readonly count: number }) => void;
+  readonly onProgress?: ((progress: { readonly what: string; readonly count: number }) => void) | undefined;
+  /** Ends the work, which then throws the reason and leaves nothing behind. */
+  readonly signal: AbortSignal;
 }
 
 export interface TransferResult {
@@ -37,8 +40,15 @@ export interface TransferResult {
  * Makes, restores or verifies a backup. Not for the thread of a server: it takes processor time for as long as the instance is large.
  * Throws bad_request for what cannot be done, and leaves nothing behind.
  */
-export async function runTransfer(parts: TransferParts, job: TransferJob): Promise<TransferResult> {
-  const { data } = parts;
+export async function runTransfer(whole: TransferParts, job: TransferJob): Promise<TransferResult> {
+  const { data, signal, onProgress } = whole;
+  const parts: TransferParts = {
+    ...whole,
+    onProgress: (progress) => {
+      signal.throwIfAborted();
+      onProgress?.(progress);
+    },
+  };
   await data.directory.refresh();
   const entry = data.directory.findShown(job.instance);
   if (entry === undefined) throw new AppError('not_found', 'The instance was deleted.');
@@ -64,6 +74,7 @@ async function backUp(parts: TransferParts, job: TransferJob, entry: InstanceEnt
       const common = { instance, home, masterKey, clock, passphrase, version: build.version };
       await exportInstance({ ...common, to, ...(onProgress && { onProgress }) });
       const { size: bytes } = await stat(path);
+      await requireHeld(parts, job);
       await place.put(job.backup, path);
       const keep =
         job.place === ''
@@ -86,7 +97,8 @@ async function clone(parts: TransferParts, job: TransferJob, entry: InstanceEntr
       return exportInstance({ ...common, ...(onProgress && { onProgress }) });
     });
     const target = { data, folder: config.files.folder, clock };
-    await importArchive(target, { path, slug: job.backup, host: null, as: 'copy', onProgress });
+    const alongside = (tx: Transaction): Promise<void> => jobsOf(parts).requireHeld(tx, job);
+    await importArchive(target, { path, slug: job.backup, host: null, as: 'copy', alongside, onProgress });
     return { bytes: (await stat(path)).size };
   });
 }
@@ -103,10 +115,8 @@ interface Restoring {
   readonly path: string;
 }
 
-async function restore(
-  { data, config, clock = systemClock, passphrase, onProgress }: TransferParts,
-  { job, entry, path }: Restoring,
-): Promise<void> {
+async function restore(parts: TransferParts, { job, entry, path }: Restoring): Promise<void> {
+  const { data, config, clock = systemClock, passphrase, onProgress } = parts;
   const { folder } = config.files;
   const restored = await importArchive(
     { data, folder, clock },
@@ -117,6 +127,7 @@ async function restore(
       passphrase,
       as: { replaced: entry },
       requireManifest: (manifest) => requireOwnManifest(data, manifest, job),
+      alongside: (tx) => jobsOf(parts).requireHeld(tx, job),
       onProgress,
     },
   );
@@ -144,6 +155,15 @@ async function verify({ data }: TransferParts, path: string): Promise<void> {
   if (!isOurs) throw refusedArchive('it was not made by a service with this master key.');
 }
 
+function jobsOf({ data: { home, dueClock } }: TransferParts): JobStore {
+  return new JobStore(home.background, dueClock);
+}
+
+/** Throws conflict where another process has given the job up. */
+function requireHeld(parts: TransferParts, job: TransferJob): Promise<void> {
+  return parts.data.home.background.write((tx) => jobsOf(parts).requireHeld(tx, job));
+}
+
 function placeOf(
   { config, data, clock = systemClock }: TransferParts,
   { place }: TransferJob,
@@ -162,7 +182,7 @@ async function withLocal<Result>(
   const content = await place.read(job.backup);
   if (content === undefined) throw new AppError('not_found', `There is no backup ${job.backup}.`);
   return withPartial(parts, job, async (path) => {
-    await pipeline(content, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
+    await pipeline(content, createWriteStream(path, { flags: 'wx', mode: 0o600 }), { signal: parts.signal });
     return work(path);
   });
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
 import { AppError, type ErrorCode } from '../base/errors.ts';
@@ -8,6 +9,9 @@ import type { TransferResult } from './run-transfer.ts';
 
 /** How long the thread stays when it has nothing to do: it takes tens of megabytes. */
 const idleMs = 30_000;
+/** How long jobs have to end when the service stops. */
+const endMs = 5_000;
+const stopText = 'The service was stopped.';
 
 /** What the thread begins with. */
 export interface TransferSettings {
@@ -15,9 +19,10 @@ export interface TransferSettings {
   readonly config: Config;
 }
 
-export interface TransferRequest {
-  readonly job: TransferJob;
-}
+export type TransferRequest =
+  | { readonly kind: 'run'; readonly job: TransferJob }
+  /** `message` is what the job fails with. */
+  | { readonly kind: 'cancel'; readonly id: string; readonly message: string };
 
 export type TransferAnswer =
   | { readonly id: string; readonly kind: 'done'; readonly result: TransferResult }
@@ -49,24 +54,36 @@ export class TransferThread {
     this.#worker ??= this.#start();
     const waiting = Promise.withResolvers<TransferResult>();
     this.#waiting.set(job.id, waiting);
-    this.#post({ job });
+    this.#post({ kind: 'run', job });
     try {
       return await waiting.promise;
     } finally {
       this.#waiting.delete(job.id);
-      if (this.#waiting.size === 0) this.#timer = setTimeout(() => void this.stop(), idleMs).unref();
+      if (this.#waiting.size === 0) this.#timer = setTimeout(() => void this.#terminate(), idleMs).unref();
     }
   }
 
-  /** Ends the thread. What it was about is left as a crash would leave it: the next start cleans up. */
+  /** Ends a job, which then fails and leaves nothing behind. It may have been done a moment before. */
+  cancel(id: string, message: string): void {
+    this.#post({ kind: 'cancel', id, message });
+  }
+
+  /** Ends the thread, after what it was about. What does not end in time is left as a crash would leave it: the next start cleans up. */
   async stop(): Promise<void> {
+    const ended = [...this.#waiting.values()].map(({ promise }) => promise);
+    for (const id of this.#waiting.keys()) this.cancel(id, stopText);
+    await Promise.race([Promise.allSettled(ended), sleep(endMs, undefined, { ref: false })]);
+    await this.#terminate();
+  }
+
+  async #terminate(): Promise<void> {
     clearTimeout(this.#timer);
     const worker = this.#worker;
     this.#worker = undefined;
-    // A job that is run from now on has a thread of its own.
-    const stopped = [...this.#waiting.values()];
+    // Not a job that comes meanwhile, for which another thread is started.
+    const cutOff = [...this.#waiting.values()];
     await worker?.terminate();
-    for (const waiting of stopped) waiting.reject(new Error('the thread of backups was stopped'));
+    for (const { reject } of cutOff) reject(new AppError('unavailable', stopText));
   }
 
   #post(request: TransferRequest): void {

@@ -16,13 +16,13 @@ import { type MasterKey, readKeyCheck, SecretError } from '../../secrets/master-
 import { deriveKeys, type InstanceKeys, sealerOf } from '../../secrets/seal.ts';
 import { SettingsStore } from '../../settings/settings-store.ts';
 import { sql } from '../../sql/sql.ts';
-import type { Database } from '../../storage/database.ts';
+import type { Database, Transaction } from '../../storage/database.ts';
 import { type Manifest, refusedArchive } from './archive-format.ts';
 import { fillInstance } from './fill-instance.ts';
 import type { Archive } from './read-archive.ts';
 import { openUpgraded } from './open-upgraded.ts';
 import { goOnBehindLost } from './take-over.ts';
-import { type InstanceDirectoryHome, leavePlace } from '../../instances/leave-place.ts';
+import type { InstanceDirectoryHome } from '../../instances/leave-place.ts';
 import { takePlace } from './take-place.ts';
 import { noMemory } from '../../storage/data-home.ts';
 
@@ -36,6 +36,8 @@ export interface ArchiveImport {
   readonly as: ArchiveUse;
   /** Throws where the archive is not the one that is expected. Called before anything is written. */
   readonly requireManifest?: ((manifest: Manifest) => void) | undefined;
+  /** Run in the transaction that shows the instance, and in the one that begins to replace another; where it throws, the import is undone. */
+  readonly alongside?: ((tx: Transaction) => Promise<void>) | undefined;
   /** Called with what is being imported, and how much of all is done, from 0 to 1. */
   readonly onProgress?: ((progress: ArchiveImportProgress) => void) | undefined;
 }
@@ -89,7 +91,7 @@ function nearestFolder(path: string): string {
  */
 export async function importArchive(
   target: ImportTarget,
-  { path, slug, host, passphrase, as, requireManifest, onProgress }: ArchiveImport,
+  { path, slug, host, passphrase, as, requireManifest, alongside, onProgress }: ArchiveImport,
 ): Promise<InstanceEntry> {
   const { data, folder, clock } = target;
   const { home, directory, masterKey } = data;
@@ -116,11 +118,9 @@ export async function importArchive(
         labels: as === 'copy' ? {} : instance.labels,
         isNew: !isSame,
         replaced: replaced?.id,
-        populate: () => fill(target, { archive, id, keys, as, onProgress }),
-        discard: async () => {
-          await rm(join(folder, id, 'storage'), { recursive: true, force: true });
-          if (replaced !== undefined) await leavePlace(data, replaced.id);
-        },
+        populate: () => fill(target, { archive, id, keys, as, alongside, onProgress }),
+        discard: () => rm(join(folder, id, 'storage'), { recursive: true, force: true }),
+        ...(alongside && { alongside }),
       },
     );
   } finally {
@@ -128,7 +128,7 @@ export async function importArchive(
   }
 }
 
-interface Filling extends Pick<ArchiveImport, 'as' | 'onProgress'> {
+interface Filling extends Pick<ArchiveImport, 'as' | 'alongside' | 'onProgress'> {
   readonly archive: Archive;
   readonly id: string;
   readonly keys: InstanceKeys;
@@ -136,7 +136,7 @@ interface Filling extends Pick<ArchiveImport, 'as' | 'onProgress'> {
 
 async function fill(
   { data, folder, clock }: ImportTarget,
-  { archive, id, keys, as, onProgress }: Filling,
+  { archive, id, keys, as, alongside, onProgress }: Filling,
 ): Promise<void> {
   const { home, requests } = data;
   const [database, logs] = [await home.openInstance(id, noMemory), await home.openLogs(id)];
@@ -158,7 +158,7 @@ async function fill(
     });
     if (as === 'copy') await pauseEndpoints(database);
     else if (as === 'backup') await goOnBehindLost(database, now);
-    else if (as !== 'moved') await takePlace(data, { replaced: as.replaced.id, database, now });
+    else if (as !== 'moved') await takePlace(data, { replaced: as.replaced.id, database, now, alongside });
   } finally {
     await logs.stop();
     await database.stop();

@@ -4,7 +4,7 @@ import type { Timestamp } from '../../base/timestamp.ts';
 import type { InstanceDirectoryHome } from '../../instances/leave-place.ts';
 import { markReplaced, unmarkReplaced } from '../../instances/replacement-mark.ts';
 import { noMemory } from '../../storage/data-home.ts';
-import type { Database } from '../../storage/database.ts';
+import type { Database, Transaction } from '../../storage/database.ts';
 import { takeOver } from './take-over.ts';
 
 export interface PlaceTaking {
@@ -13,6 +13,8 @@ export interface PlaceTaking {
   /** That of the backup, filled. */
   readonly database: Database;
   readonly now: Timestamp;
+  /** Run in the transaction that begins it; where it throws, nothing is done. */
+  readonly alongside?: ((tx: Transaction) => Promise<void>) | undefined;
 }
 
 /**
@@ -27,9 +29,9 @@ const settleMs = 2_000;
  */
 export async function takePlace(
   { home, directory }: InstanceDirectoryHome,
-  { replaced, database, now }: PlaceTaking,
+  { replaced, database, now, alongside }: PlaceTaking,
 ): Promise<void> {
-  await directory.beginReplacing(replaced);
+  await directory.beginReplacing(replaced, alongside);
   await sleep(settleMs);
   const old = await home.openInstance(replaced, noMemory);
   try {
