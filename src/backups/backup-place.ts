@@ -6,8 +6,9 @@ import { codeOf, syncDirectory } from '../base/process.ts';
 import type { ByteRange } from '../files/blob-store.ts';
 import { S3Client, type S3ClientOptions } from '../files/s3-client.ts';
 import { S3Store } from '../files/s3-store.ts';
+import { atPlace } from './place-error.ts';
 
-/** Where backups are kept: a folder, or a bucket. */
+/** Where backups are kept: a folder, or a bucket. What fails there is thrown as bad_request or storage_full, in words. */
 export interface BackupPlace {
   /** Lists the backups, the newest first. */
   list(): Promise<readonly StoredBackup[]>;
@@ -41,7 +42,7 @@ export function backupFolder(folder: string): BackupPlace {
     const state = await unlessMissing(stat(join(folder, name)));
     return state?.isFile() === true ? { name, size: state.size, modifiedMs: state.mtimeMs } : undefined;
   };
-  return {
+  return withReasons({
     find,
     list: async () => {
       const names = (await unlessMissing(readdir(folder))) ?? [];
@@ -62,14 +63,14 @@ export function backupFolder(folder: string): BackupPlace {
       await rm(join(folder, name), { force: true });
       await syncDirectory(folder);
     },
-  };
+  });
 }
 
 /** Keeps backups in a bucket, under a prefix of names with slashes between them or in the bucket itself. */
 export function backupBucket(options: S3ClientOptions, prefix: string): BackupPlace {
   const store = new S3Store(new S3Client(options));
   const keyOf = (name: string): string => (prefix === '' ? name : `${prefix}/${name}`);
-  return {
+  return withReasons({
     list: async () => {
       const all: StoredBackup[] = [];
       for await (const { key, ...state } of store.listFolder(prefix)) {
@@ -89,6 +90,16 @@ export function backupBucket(options: S3ClientOptions, prefix: string): BackupPl
     },
     read: (name, range) => store.read(keyOf(name), range),
     remove: (name) => store.remove(keyOf(name)),
+  });
+}
+
+function withReasons(place: BackupPlace): BackupPlace {
+  return {
+    list: () => atPlace(() => place.list()),
+    find: (name) => atPlace(() => place.find(name)),
+    put: (name, path) => atPlace(() => place.put(name, path)),
+    read: (name, range) => atPlace(() => place.read(name, range)),
+    remove: (name) => atPlace(() => place.remove(name)),
   };
 }
 
@@ -100,9 +111,13 @@ async function moveInto(path: string, target: string): Promise<void> {
   } catch (error) {
     if (codeOf(error) !== 'EXDEV') throw error;
     const partial = `${target}.partial`;
-    await copyFile(path, partial);
-    await syncFile(partial);
-    await rename(partial, target);
+    try {
+      await copyFile(path, partial);
+      await syncFile(partial);
+      await rename(partial, target);
+    } finally {
+      await rm(partial, { force: true });
+    }
     await rm(path, { force: true });
   }
 }

@@ -89,12 +89,13 @@ export class JobRunner {
     try {
       // Whoever has taken it over has undone it, and another job may be at work.
       if (!(await jobs.renew(job))) return;
-      await rm(partialPath(config.backups.folder, job), { force: true });
       await undoJob(data, job);
       await jobs.end(job, { state: 'failed', bytes: 0, message });
+      // Last: where the folder cannot be used, the job is over nevertheless.
+      await rm(partialPath(config.backups.folder, job), { force: true });
     } catch (error) {
-      // Its lease ends, and the next look gives it up.
-      logger.warn('How a backup or a restore has ended could not be noted.', { job: job.id, error });
+      // Unless it was ended, its lease ends, and the next look gives it up.
+      logger.warn('What a backup or a restore has left could not be undone.', { job: job.id, error });
     }
   }
 

@@ -16,6 +16,8 @@ import { importArchive } from '../transfer/archive/import-archive.ts';
 import { autoPrefix, partialPath } from '../backups/backup-names.ts';
 import type { BackupPlace } from '../backups/backup-place.ts';
 import { openNamedPlace, openOwnPlace } from '../backups/open-backup-place.ts';
+import { atPlace, toPlaceError } from '../backups/place-error.ts';
+import { S3Failure } from '../files/s3-client.ts';
 import { verifyArchive } from '../transfer/archive/verify-archive.ts';
 import { JobStore, type TransferJob } from '../backups/job-store.ts';
 import type { Transaction } from '../storage/database.ts';
@@ -74,7 +76,7 @@ async function backUp(parts: TransferParts, job: TransferJob, entry: InstanceEnt
       const common = { instance, home, masterKey, clock, passphrase, version: build.version };
       await exportInstance({ ...common, to, ...(onProgress && { onProgress }) });
       const { size: bytes } = await stat(path);
-      await requireHeld(parts, job);
+      await data.home.background.write((tx) => requireGoingOn(parts, job, tx));
       await place.put(job.backup, path);
       const keep =
         job.place === ''
@@ -97,7 +99,7 @@ async function clone(parts: TransferParts, job: TransferJob, entry: InstanceEntr
       return exportInstance({ ...common, ...(onProgress && { onProgress }) });
     });
     const target = { data, folder: config.files.folder, clock };
-    const alongside = (tx: Transaction): Promise<void> => jobsOf(parts).requireHeld(tx, job);
+    const alongside = (tx: Transaction): Promise<void> => requireGoingOn(parts, job, tx);
     await importArchive(target, { path, slug: job.backup, host: null, as: 'copy', alongside, onProgress });
     return { bytes: (await stat(path)).size };
   });
@@ -127,7 +129,7 @@ async function restore(parts: TransferParts, { job, entry, path }: Restoring): P
       passphrase,
       as: { replaced: entry },
       requireManifest: (manifest) => requireOwnManifest(data, manifest, job),
-      alongside: (tx) => jobsOf(parts).requireHeld(tx, job),
+      alongside: (tx) => requireGoingOn(parts, job, tx),
       onProgress,
     },
   );
@@ -155,13 +157,14 @@ async function verify({ data }: TransferParts, path: string): Promise<void> {
   if (!isOurs) throw refusedArchive('it was not made by a service with this master key.');
 }
 
-function jobsOf({ data: { home, dueClock } }: TransferParts): JobStore {
-  return new JobStore(home.background, dueClock);
-}
-
-/** Throws conflict where another process has given the job up. */
-function requireHeld(parts: TransferParts, job: TransferJob): Promise<void> {
-  return parts.data.home.background.write((tx) => jobsOf(parts).requireHeld(tx, job));
+/** Throws conflict where another process has given the job up, and the reason for which it is to end. */
+async function requireGoingOn(
+  { data: { home, dueClock }, signal }: TransferParts,
+  job: TransferJob,
+  tx: Transaction,
+): Promise<void> {
+  signal.throwIfAborted();
+  await new JobStore(home.background, dueClock).requireHeld(tx, job);
 }
 
 function placeOf(
@@ -182,7 +185,16 @@ async function withLocal<Result>(
   const content = await place.read(job.backup);
   if (content === undefined) throw new AppError('not_found', `There is no backup ${job.backup}.`);
   return withPartial(parts, job, async (path) => {
-    await pipeline(content, createWriteStream(path, { flags: 'wx', mode: 0o600 }), { signal: parts.signal });
+    try {
+      await pipeline(content, createWriteStream(path, { flags: 'wx', mode: 0o600 }), {
+        signal: parts.signal,
+      });
+    } catch (error) {
+      parts.signal.throwIfAborted();
+      const failure = toPlaceError(error);
+      if (failure instanceof AppError) throw failure;
+      throw new AppError('bad_request', 'The backup could not be read to its end.', { cause: error });
+    }
     return work(path);
   });
 }
@@ -194,9 +206,12 @@ async function withPartial<Result>(
   work: (path: string) => Promise<Result>,
 ): Promise<Result> {
   const path = partialPath(config.backups.folder, job);
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await atPlace(() => mkdir(dirname(path), { recursive: true, mode: 0o700 }));
   try {
     return await work(path);
+  } catch (error) {
+    if (!(error instanceof S3Failure)) throw toPlaceError(error);
+    throw new AppError('bad_request', `Files in S3: ${error.reason}`, { cause: error });
   } finally {
     await rm(path, { force: true });
   }

@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { createLogger } from '../base/create-logger.ts';
 import { AppError } from '../base/errors.ts';
+import { codeOf } from '../base/process.ts';
 import { type DataDirectory, messageOf, openDataDirectory } from '../open-data-directory.ts';
 import type { TransferJob } from '../backups/job-store.ts';
 import { runTransfer } from './run-transfer.ts';
@@ -21,7 +22,9 @@ export function runTransfers(port: MessagePort, { config }: TransferSettings): v
       return { id: job.id, kind: 'done', result };
     } catch (error) {
       const code = error instanceof AppError ? error.code : undefined;
-      if (code === undefined) logger.error('A backup or a restore failed.', { job: job.id, error });
+      // The caller is told what is wrong; paths and codes of the system are for the operator.
+      if (code === undefined || (error instanceof AppError && codeOf(error.cause) !== ''))
+        logger.error('A backup or a restore failed.', { job: job.id, error });
       return { id: job.id, kind: 'failed', code, message: messageOf(error) };
     } finally {
       running.delete(job.id);

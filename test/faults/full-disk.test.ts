@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { closeSync, openSync, readdirSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { codeOf } from '../../src/base/process.ts';
@@ -171,5 +172,40 @@ test(
     await eventually('it is ready', async () => (await readinessOf(place)) === 'ready');
     assert.equal((await ask(place, `POST ${posts}`, { title: 'after' })).status, 201);
     assert.equal((await ask(place, `GET ${posts}?perPage=1`)).json.totalItems, left + 1);
+  },
+);
+
+test(
+  'a backup for which the disk has no room fails in words, leaves nothing behind, and is made when there is room',
+  { skip: missing },
+  async (t) => {
+    const place = await startPlace(t);
+    const form = new FormData();
+    form.append('paper', new Blob([randomBytes(4 * 1024 * 1024)]), 'paper.bin');
+    assert.equal((await ask(place, `POST ${posts}`, form)).status, 201);
+    fill(place.disk);
+    const filler = join(place.disk, 'filler');
+    // Room for the job and half of the file.
+    truncateSync(filler, statSync(filler).size - 2 * 1024 * 1024);
+    const backups = join(place.disk, 'backups');
+    const left = (): readonly string[] => readdirSync(backups, { recursive: true, encoding: 'utf8' });
+    const refused = await ask(place, 'POST /api/backups', { name: 'one.zip' });
+    assert.deepEqual([refused.status, refused.json.message], [400, 'The storage is full.']);
+    assert.deepEqual(left(), ['.partial']);
+    assert.equal((await ask(place, `GET ${posts}`)).json.totalItems, 1);
+
+    rmSync(filler);
+    await eventually('it is ready', async () => (await readinessOf(place)) === 'ready');
+    assert.equal((await ask(place, 'POST /api/backups', { name: 'one.zip' })).status, 204);
+    const { json: list } = await ask(place, 'GET /api/backups');
+    assert.deepEqual([list.length, list[0].key], [1, 'one.zip']);
+    // Neither is there room for the instance that a restore builds beside this one.
+    fill(place.disk);
+    truncateSync(filler, statSync(filler).size - 2 * 1024 * 1024);
+    const { status, json } = await ask(place, 'POST /api/backups/one.zip/restore');
+    assert.equal(status, 400);
+    assert.match(json.message, /^(?:The storage is full\.|The archive needs \d+ MiB on the disk)/);
+    assert.equal((await ask(place, `GET ${posts}`)).json.totalItems, 1);
+    assert.equal(left().filter((path) => path.startsWith('.partial/')).length, 0);
   },
 );
