@@ -15,6 +15,8 @@ interface StoredObject {
 export type S3Fault =
   | { readonly kind: 'status'; readonly status: number; readonly code?: string }
   | { readonly kind: 'cut' }
+  /** Never answers. */
+  | { readonly kind: 'hang' }
   /** Stores or sends half of the bytes, and says so. */
   | { readonly kind: 'error in 200' }
   /** Sends other bytes than it has. */
@@ -112,6 +114,7 @@ export class S3StandIn {
       const asked = { method: request.method ?? '', key, query: url.searchParams };
       this.requests.push(asked);
       const fault = this.faultOf(asked);
+      if (fault?.kind === 'hang') return;
       if (fault?.kind === 'cut') return void request.socket.destroy();
       if (fault?.kind === 'status') return refuse(response, fault.status, fault.code ?? 'InternalError');
       if (fault?.kind === 'error in 200') return refuse(response, 200, 'InternalError');
