@@ -2,6 +2,8 @@ import type { Mutant } from './mutant.ts';
 
 const attacks = 'test/api/backup-attacks.test.ts';
 const backups = 'test/api/backups.test.ts';
+const guards = 'test/api/restore-guards.test.ts';
+const holds = 'test/api/lost-holds.test.ts';
 
 /** What decides whether a backup is restored, and what it takes over. */
 export const backupMutants: readonly Mutant[] = [
@@ -25,5 +27,68 @@ export const backupMutants: readonly Mutant[] = [
     from: 'const common = commonEnd(after, lost, await readLostEvents(database));',
     to: 'const common = after;',
     tests: [backups],
+  },
+  {
+    name: 'the MAC of an archive is compared',
+    file: 'src/secrets/archive-mac.ts',
+    from: 'return one.length === other.length && timingSafeEqual(one, other);',
+    to: 'return one.length === other.length || timingSafeEqual(one, other);',
+    tests: [attacks],
+  },
+  {
+    name: 'a process writes nothing to an instance that is marked as replaced',
+    file: 'src/open-instance.ts',
+    from: 'if (opening.isSettled) await requireNotReplaced(reader);',
+    to: '',
+    tests: [guards],
+  },
+  {
+    name: 'a position in events that a restore has lost is refused',
+    file: 'src/events/lost-events.ts',
+    from: 'position > after && position <= through',
+    to: 'position > through && position <= after',
+    tests: [guards],
+  },
+  {
+    name: 'an instance has one job at a time',
+    file: 'src/storage/migrations/backup-jobs.ts',
+    from: 'CREATE UNIQUE INDEX "$transfer_open" ON',
+    to: 'CREATE INDEX "$transfer_open" ON',
+    tests: [backups],
+  },
+  {
+    name: 'a restore that was given up does not begin to replace the instance',
+    file: 'src/transfer/archive/take-place.ts',
+    from: 'await directory.beginReplacing(replaced, alongside);',
+    to: 'await directory.beginReplacing(replaced);',
+    tests: [holds],
+  },
+  {
+    name: 'a restore that was given up does not take the place of the instance',
+    file: 'src/transfer/archive/import-archive.ts',
+    from: '        ...(alongside && { alongside }),\n',
+    to: '',
+    tests: [holds],
+  },
+  {
+    name: 'a backup that was given up is not stored',
+    file: 'src/jobs/run-transfer.ts',
+    from: 'await data.home.background.write((tx) => requireGoingOn(parts, job, tx));',
+    to: '',
+    tests: [holds],
+  },
+  {
+    name: 'only the holder of a job ends it',
+    file: 'src/backups/job-store.ts',
+    from: "return sql`id = ${id} AND holder = ${holder} AND state = 'running'`;",
+    to: "return sql`id = ${id} AND ${holder} = ${holder} AND state = 'running'`;",
+    tests: [holds],
+  },
+  {
+    name: 'a process does not give up the jobs that it runs itself',
+    file: 'src/jobs/job-runner.ts',
+    from: 'if (!this.#running.has(job.id)) await',
+    to: 'await',
+    tests: [holds],
   },
 ];
