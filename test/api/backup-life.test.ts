@@ -4,7 +4,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { JobStore } from '../../src/backups/job-store.ts';
+import { beginJob } from '../support/begin-job.ts';
 import { eventually } from '../support/eventually.ts';
+import { makeOperatorKey, operatorCaller } from '../support/operator-stage.ts';
 import { startWebhookService } from '../support/webhook-service.ts';
 
 test('of two restores at once one is refused, and the other is whole', async (t) => {
@@ -68,4 +70,103 @@ test('an instance that is deleted during its backup is gone, and nothing is left
   assert.equal((await service.request('/i/shop/api/health')).status, 404);
   const partial = join(service.data, 'backups', '.partial');
   assert.deepEqual(existsSync(partial) ? readdirSync(partial) : [], []);
+});
+
+test('an instance that is renamed, bound, suspended, deleted or restored during its backup has a whole one', async (t) => {
+  const service = await startWebhookService(t);
+  const { directory, home, dueClock } = service.app.data;
+  const { id } = await directory.create('shop', null);
+  const jobs = new JobStore(home.background, dueClock);
+  const changes: readonly (readonly [string, () => Promise<void>])[] = [
+    ['renamed', () => directory.rename(id, 'store')],
+    ['bound', () => directory.setHost(id, 'store.example.com')],
+    ['suspended', () => directory.suspend(id)],
+    ['resumed', () => directory.resume(id)],
+    ['deleted', () => directory.delete(id)],
+  ];
+  for (const [backup, change] of changes) {
+    const { slug = '' } = directory.findShown(id) ?? {};
+    const { job, run } = await beginJob(service, slug, { kind: 'backup', backup: `${backup}.zip` });
+    let changing: Promise<void> | undefined;
+    await run(() => void (changing ??= change()));
+    await changing;
+    await jobs.end(job, { state: 'done', bytes: 1, message: '' });
+  }
+  await directory.restore(id);
+  for (const [backup] of changes) {
+    const { job, run } = await beginJob(service, 'store', { kind: 'verify', backup: `${backup}.zip` });
+    await run();
+    await jobs.end(job, { state: 'done', bytes: 1, message: '' });
+  }
+  assert.equal(
+    (await service.request('/api/health', { headers: { host: 'store.example.com' } })).status,
+    200,
+  );
+  const { job, run } = await beginJob(service, 'store', { kind: 'restore', backup: 'suspended.zip' });
+  await run();
+  await jobs.end(job, { state: 'done', bytes: 1, message: '' });
+  // Slug and host are those of now, and not those of the backup.
+  const { slug, host, shownId } = directory.findShown(id) ?? {};
+  assert.deepEqual([slug, host, shownId], ['store', 'store.example.com', id]);
+});
+
+test('a restore over an instance that is suspended, or deleted meanwhile, is refused, and leaves it as it was', async (t) => {
+  const service = await startWebhookService(t);
+  const { directory, home, dueClock } = service.app.data;
+  const { id } = await directory.create('shop', null);
+  const jobs = new JobStore(home.background, dueClock);
+  const backup = await beginJob(service, 'shop', { kind: 'backup', backup: 'one.zip' });
+  await backup.run();
+  await jobs.end(backup.job, { state: 'done', bytes: 1, message: '' });
+  const rows = async (): Promise<unknown> =>
+    (await directory.list()).map(({ id, slug, state }) => [id, slug, state]);
+  for (const [change, back, reason] of [
+    [
+      () => directory.suspend(id),
+      () => directory.resume(id),
+      'The instance shop is suspended: resume it first.',
+    ],
+    [() => directory.delete(id), () => directory.restore(id), `There is no instance ${id}.`],
+  ] as const) {
+    const before = await rows();
+    const restore = await beginJob(service, 'shop', { kind: 'restore', backup: 'one.zip' });
+    let changing: Promise<void> | undefined;
+    await assert.rejects(
+      restore.run(() => void (changing ??= change())),
+      { message: reason },
+    );
+    await changing;
+    await jobs.end(restore.job, { state: 'failed', bytes: 0, message: reason });
+    await back();
+    assert.deepEqual(await rows(), before);
+    assert.equal((await service.request('/i/shop/api/health')).status, 200);
+  }
+});
+
+test('an instance that is being restored is neither cloned, backed up, renamed, suspended nor deleted', async (t) => {
+  const service = await startWebhookService(t);
+  const { directory, home, dueClock } = service.app.data;
+  await directory.create('shop', null);
+  const jobs = new JobStore(home.background, dueClock);
+  const { key } = await makeOperatorKey(service);
+  const call = operatorCaller(service, key);
+  const backup = await beginJob(service, 'shop', { kind: 'backup', backup: 'one.zip' });
+  await backup.run();
+  await jobs.end(backup.job, { state: 'done', bytes: 1, message: '' });
+  const { job, run } = await beginJob(service, 'shop', { kind: 'restore', backup: 'one.zip' });
+  const restoring = run();
+  await eventually('it is being replaced', () => directory.findBySlug('shop')?.state === 'replacing');
+  const answers = [
+    await call(400, 'POST /instances/shop/clone', { body: { slug: 'copy' } }),
+    await call(400, 'POST /instances/shop/backups'),
+    await call(409, 'PATCH /instances/shop', { body: { slug: 'store' } }),
+    await call(409, 'PATCH /instances/shop', { body: { quotas: { records: 1 } } }),
+    await call(409, 'POST /instances/shop/suspend'),
+    await call(409, 'DELETE /instances/shop'),
+  ];
+  for (const { json } of answers) assert.match(json.message, /[Tt]ry again/);
+  await restoring;
+  await jobs.end(job, { state: 'done', bytes: 1, message: '' });
+  await call(201, 'POST /instances/shop/clone', { body: { slug: 'copy' } });
+  assert.equal((await service.request('/i/shop/api/health')).status, 200);
 });

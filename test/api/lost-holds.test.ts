@@ -4,49 +4,37 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { JobStore, type TransferJob } from '../../src/backups/job-store.ts';
-import { runTransfer } from '../../src/jobs/run-transfer.ts';
 import { undoJob } from '../../src/jobs/undo-job.ts';
 import { sql } from '../../src/sql/sql.ts';
+import { type BegunJob, beginJob } from '../support/begin-job.ts';
 import { eventually } from '../support/eventually.ts';
-import { testConfig } from '../support/test-config.ts';
 import { startWebhookService, type WebhookService } from '../support/webhook-service.ts';
 
 interface Stage {
   readonly service: WebhookService;
   readonly jobs: JobStore;
   /** Begins a job of the instance as another process does, and does its work here. */
-  readonly begin: (kind: TransferJob['kind'], backup: string) => Promise<LateJob>;
+  readonly begin: (kind: TransferJob['kind'], backup: string) => Promise<BegunJob>;
   /** Has a process whose clock is ahead take the job over. */
   readonly takeOver: (job: TransferJob) => Promise<TransferJob>;
-}
-
-interface LateJob {
-  readonly job: TransferJob;
-  readonly run: (onProgress?: () => void) => Promise<unknown>;
 }
 
 /** An instance with a backup of one record, and a later one. */
 async function startStage(t: TestContext): Promise<Stage> {
   const service = await startWebhookService(t);
   const { data } = service.app;
-  const { home, directory } = data;
+  const { home } = data;
   const jobs = new JobStore(home.background, data.dueClock);
   const later = new JobStore(home.background, { now: () => data.dueClock.now() + 60_000 });
   await service.addPost('kept');
   await service.call('POST', '/api/backups', { body: { name: 'one.zip' }, status: 204 });
   await service.addPost('later');
-  const instance = directory.findBySlug('default')?.shownId ?? '';
-  const config = await testConfig(service.data);
   return {
     service,
     jobs,
-    begin: async (kind, backup) => {
-      const job = await jobs.begin({ instance, kind, backup, place: '', isAuto: false }, 'a late process');
-      const { signal } = new AbortController();
-      return { job, run: (onProgress) => runTransfer({ data, config, signal, onProgress }, job) };
-    },
+    begin: (kind, backup) => beginJob(service, 'default', { kind, backup }),
     takeOver: async (job) => {
-      const taken = await later.takeOver(job, 'another process');
+      const taken = await later.takeOver(job, 'whoever noticed');
       assert.ok(taken !== undefined, 'the hold is over');
       return taken;
     },
