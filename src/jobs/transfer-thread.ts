@@ -8,7 +8,7 @@ import type { TransferJob } from '../backups/job-store.ts';
 import type { TransferResult } from './run-transfer.ts';
 
 /** How long the thread stays when it has nothing to do: it takes tens of megabytes. */
-const idleMs = 30_000;
+const idleMsDefault = 30_000;
 /** How long jobs have to end when the service stops. */
 const endMs = 5_000;
 const stopText = 'The service was stopped.';
@@ -40,12 +40,14 @@ export type TransferAnswer =
  */
 export class TransferThread {
   readonly #config: Config;
+  readonly #idleMs: number;
   readonly #waiting = new Map<string, PromiseWithResolvers<TransferResult>>();
   #worker: Worker | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(config: Config) {
+  constructor(config: Config, idleMs = idleMsDefault) {
     this.#config = config;
+    this.#idleMs = idleMs;
   }
 
   /** Runs a job. Throws AppError for what is to be told to whoever asked for it. */
@@ -59,7 +61,8 @@ export class TransferThread {
       return await waiting.promise;
     } finally {
       this.#waiting.delete(job.id);
-      if (this.#waiting.size === 0) this.#timer = setTimeout(() => void this.#terminate(), idleMs).unref();
+      if (this.#waiting.size === 0)
+        this.#timer = setTimeout(() => void this.#terminate(), this.#idleMs).unref();
     }
   }
 
