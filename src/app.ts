@@ -105,7 +105,8 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     ofInstances: host.metrics,
     ofBackups: new BackupMetrics(data),
   });
-  const operator = operatorOf(config, data, { clock: parts.clock ?? systemClock, logger });
+  const jobs = jobsOf({ data, config, logger });
+  const operator = operatorOf(config, data, { clock: parts.clock ?? systemClock, logger, transfers: jobs });
   const server = await createServer({
     host: host.host,
     operator,
@@ -120,7 +121,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     accessLog: config.accessLog ? new AccessLog(parts.writeAccess ?? writeSoon) : undefined,
   });
   const usage = usageOf(data, metrics, logger);
-  const running = { server, host, operator, metrics, usage, data, lock, config, logger };
+  const running = { server, host, operator, jobs, metrics, usage, data, lock, config, logger };
   const url = await listen(running);
   const background = await startBackground(running).catch(async (error: unknown) => {
     await stopApp(running);
@@ -143,7 +144,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
 function operatorOf(
   { auditDays, deletedDays, backups }: Config,
   { home, directory, masterKey }: DataDirectory,
-  parts: { readonly clock: Clock; readonly logger: Logger },
+  parts: { readonly clock: Clock; readonly logger: Logger; readonly transfers: JobRunner },
 ): OperatorControl {
   const places = { backupFolder: backups.folder, backupPlace: backups.schedule?.place ?? '' };
   const own = { auditDays, deletedDays, ...places };
@@ -224,6 +225,7 @@ interface Running {
   readonly server: HttpServer;
   readonly host: RunningHosts;
   readonly operator: OperatorControl;
+  readonly jobs: JobRunner;
   readonly metrics: ServiceMetrics;
   readonly usage: UsageRecord;
   readonly data: DataDirectory;
@@ -247,6 +249,7 @@ async function listen(running: Running): Promise<string> {
 async function startBackground({
   data,
   host,
+  jobs,
   usage,
   server,
   metrics,
@@ -284,7 +287,9 @@ async function startBackground({
     logger,
   });
   running.push(removals);
-  running.push(await startBackups({ data, config, logger }));
+  await schedulesOf(data).set('', config.backups.schedule?.cron ?? '', clock.now());
+  jobs.start();
+  running.push(jobs);
   void removals.look();
   if (config.tls !== undefined) running.push(watchTls(server.server, config.tls, logger));
   return {
@@ -295,16 +300,14 @@ async function startBackground({
   };
 }
 
-async function startBackups({
-  data,
-  config,
-  logger,
-}: Pick<Running, 'data' | 'config' | 'logger'>): Promise<JobRunner> {
-  const { home, dueClock: clock } = data;
-  const schedules = new ScheduleStore(home.background);
-  await schedules.set('', config.backups.schedule?.cron ?? '', clock.now());
-  const jobs = new JobStore(home.background, clock);
-  return new JobRunner({ jobs, schedules, data, config, clock, logger });
+function jobsOf({ data, config, logger }: Pick<Running, 'data' | 'config' | 'logger'>): JobRunner {
+  const { dueClock: clock } = data;
+  const jobs = new JobStore(data.home.background, clock);
+  return new JobRunner({ jobs, schedules: schedulesOf(data), data, config, clock, logger });
+}
+
+function schedulesOf({ home }: DataDirectory): ScheduleStore {
+  return new ScheduleStore(home.background);
 }
 
 interface Background {

@@ -1,13 +1,7 @@
-import { join } from 'node:path';
 import { toTimestamp } from '../base/timestamp.ts';
 
 /** What names of backups begin with that a schedule has made. */
 export const autoPrefix = '@auto_';
-
-/** Where the file of a job is that is not whole, beside the folders with backups: no instance has such an id. */
-export function partialPath(folder: string, { id }: { readonly id: string }): string {
-  return join(folder, '.partial', id);
-}
 
 /** Names as the reference has them, of which callers may choose one. */
 const chosenForm = /^[a-z0-9_-]+\.zip$/;

@@ -33,6 +33,10 @@ export interface OperatorRequest {
   readonly peer: Uint8Array;
   /** Whether the connection of the client has ended. */
   readonly isGone: () => boolean;
+  /** Returns a signal that is aborted when it ends. */
+  readonly goneSignal: () => AbortSignal;
+  /** Writes the body to a file, for a route with `bodyTypes` (receive-body.ts). */
+  readonly receiveBody: (path: string, bytesMax: number) => Promise<void>;
 }
 
 export interface OperatorContextParts {

@@ -54,6 +54,8 @@ export interface OperatorRoute<Params = object>
   readonly isForOperator: true;
   /** The scope that lets a key use it. */
   readonly scope: OperatorScope;
+  /** It takes as long as an instance is large: its client may wait for longer than a connection may stand still. */
+  readonly isSlow?: boolean;
   handle(context: OperatorContext<Params>): Answer | Promise<Answer>;
 }
 

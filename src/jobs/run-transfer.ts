@@ -5,15 +5,19 @@ import { pipeline } from 'node:stream/promises';
 import { build } from '../base/build.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
 import type { Config } from '../config/config.ts';
 import type { InstanceEntry } from '../instances/instance-rows.ts';
 import type { Instance } from '../instances/instance.ts';
+import { AuditLog } from '../logs/audit-log.ts';
 import type { DataDirectory } from '../open-data-directory.ts';
+import type { UploadedArchive } from '../operator/own-transfers.ts';
 import { isArchiveMac } from '../secrets/archive-mac.ts';
 import { type Manifest, refusedArchive, signedText } from '../transfer/archive/archive-format.ts';
 import { exportInstance } from '../transfer/archive/export-instance.ts';
 import { importArchive } from '../transfer/archive/import-archive.ts';
-import { autoPrefix, partialPath } from '../backups/backup-names.ts';
+import { autoPrefix } from '../backups/backup-names.ts';
+import { partialPath } from '../backups/remove-leftovers.ts';
 import type { BackupPlace } from '../backups/backup-place.ts';
 import { openNamedPlace, openOwnPlace } from '../backups/open-backup-place.ts';
 import { atPlace, toPlaceError } from '../backups/place-error.ts';
@@ -34,7 +38,7 @@ export interface TransferParts {
 }
 
 export interface TransferResult {
-  /** The size of the backup. */
+  /** The size of the backup, or of the archive. */
   readonly bytes: number;
 }
 
@@ -103,6 +107,27 @@ async function clone(parts: TransferParts, job: TransferJob, entry: InstanceEntr
     await importArchive(target, { path, slug: job.backup, host: null, as: 'copy', alongside, onProgress });
     return { bytes: (await stat(path)).size };
   });
+}
+
+/** Makes an instance of an archive that a client of the operator API has sent, and audits that. Throws bad_request, storage_full. */
+export async function importUploaded(
+  { data, config, clock = systemClock }: TransferParts,
+  { actor, ...archive }: UploadedArchive,
+  logger: Logger,
+): Promise<TransferResult> {
+  const { home, directory } = data;
+  await directory.refresh();
+  const { size: bytes } = await stat(archive.path);
+  const audit = new AuditLog({ id: '', database: home.control, clock, auditDays: 0, logger });
+  await importArchive(
+    { data, folder: config.files.folder, clock },
+    {
+      ...archive,
+      alongside: (tx, { shownId: target, slug }) =>
+        audit.append(tx, actor, { action: 'instance.import', target, details: { slug } }),
+    },
+  );
+  return { bytes };
 }
 
 /** Removes the oldest of the backups that a schedule has made. */

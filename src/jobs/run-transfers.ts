@@ -3,36 +3,45 @@ import { createLogger } from '../base/create-logger.ts';
 import { AppError } from '../base/errors.ts';
 import { codeOf } from '../base/process.ts';
 import { type DataDirectory, messageOf, openDataDirectory } from '../open-data-directory.ts';
-import type { TransferJob } from '../backups/job-store.ts';
-import { runTransfer } from './run-transfer.ts';
-import type { TransferAnswer, TransferRequest, TransferSettings } from './transfer-thread.ts';
+import { importUploaded, runTransfer } from './run-transfer.ts';
+import type { TransferAnswer, TransferRequest, TransferSettings, TransferWork } from './transfer-thread.ts';
 
 /** Runs what the thread of backups is asked for, until that is ended. */
 export function runTransfers(port: MessagePort, { config }: TransferSettings): void {
   const logger = createLogger({ ...config, logLevel: 'error' });
   let opening: Promise<DataDirectory> | undefined;
   const running = new Map<string, AbortController>();
-  const run = async (job: TransferJob): Promise<TransferAnswer> => {
+  const run = async (request: TransferWork): Promise<TransferAnswer> => {
+    const { id } = request;
     const controller = new AbortController();
-    running.set(job.id, controller);
+    running.set(id, controller);
     try {
       // Only the server deletes old audit entries.
       opening ??= openDataDirectory({ ...config, auditDays: 0 }, { logger });
-      const result = await runTransfer({ data: await opening, config, signal: controller.signal }, job);
-      return { id: job.id, kind: 'done', result };
+      const parts = { data: await opening, config, signal: controller.signal };
+      const result = await (request.kind === 'job'
+        ? runTransfer(parts, request.job)
+        : importUploaded(parts, request.archive, logger));
+      return { id, kind: 'done', result };
     } catch (error) {
-      const code = error instanceof AppError ? error.code : undefined;
+      const refusal = error instanceof AppError ? error : undefined;
       // The caller is told what is wrong; paths and codes of the system are for the operator.
-      if (code === undefined || (error instanceof AppError && codeOf(error.cause) !== ''))
-        logger.error('A backup or a restore failed.', { job: job.id, error });
-      return { id: job.id, kind: 'failed', code, message: messageOf(error) };
+      if (refusal === undefined || codeOf(refusal.cause) !== '')
+        logger.error('A backup, a restore or an import failed.', { job: id, error });
+      return {
+        id,
+        kind: 'failed',
+        code: refusal?.code,
+        message: messageOf(error),
+        details: refusal?.details ?? {},
+      };
     } finally {
-      running.delete(job.id);
+      running.delete(id);
     }
   };
   // Only transfer-thread.ts holds the other end.
   port.on('message', (request: TransferRequest) => {
-    if (request.kind === 'run') void run(request.job).then((answer) => port.postMessage(answer));
-    else running.get(request.id)?.abort(new AppError('conflict', request.message));
+    if (request.kind === 'cancel') running.get(request.id)?.abort(new AppError('conflict', request.message));
+    else void run(request).then((answer) => port.postMessage(answer));
   });
 }

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
-import { AppError, type ErrorCode } from '../base/errors.ts';
+import { AppError, type ErrorCode, type FieldErrors } from '../base/errors.ts';
+import { newId } from '../base/ids.ts';
 import { startThread } from '../base/thread.ts';
 import type { Config } from '../config/config.ts';
 import type { TransferJob } from '../backups/job-store.ts';
+import type { UploadedArchive } from '../operator/own-transfers.ts';
 import type { TransferResult } from './run-transfer.ts';
 
 /** How long the thread stays when it has nothing to do: it takes tens of megabytes. */
@@ -20,9 +22,13 @@ export interface TransferSettings {
 }
 
 export type TransferRequest =
-  | { readonly kind: 'run'; readonly job: TransferJob }
-  /** `message` is what the job fails with. */
-  | { readonly kind: 'cancel'; readonly id: string; readonly message: string };
+  | TransferWork
+  /** `message` is what the work fails with. */
+  | { readonly id: string; readonly kind: 'cancel'; readonly message: string };
+
+export type TransferWork =
+  | { readonly id: string; readonly kind: 'job'; readonly job: TransferJob }
+  | { readonly id: string; readonly kind: 'import'; readonly archive: UploadedArchive };
 
 export type TransferAnswer =
   | { readonly id: string; readonly kind: 'done'; readonly result: TransferResult }
@@ -32,6 +38,7 @@ export type TransferAnswer =
       /** Undefined for what is no fault of whoever asked. */
       readonly code: ErrorCode | undefined;
       readonly message: string;
+      readonly details: FieldErrors;
     };
 
 /**
@@ -51,16 +58,25 @@ export class TransferThread {
   }
 
   /** Runs a job. Throws AppError for what is to be told to whoever asked for it. */
-  async run(job: TransferJob): Promise<TransferResult> {
+  run(job: TransferJob): Promise<TransferResult> {
+    return this.#ask({ id: job.id, kind: 'job', job });
+  }
+
+  /** Imports an archive. Throws as `run`. */
+  importArchive(archive: UploadedArchive): Promise<TransferResult> {
+    return this.#ask({ id: newId(), kind: 'import', archive });
+  }
+
+  async #ask(request: TransferWork): Promise<TransferResult> {
     clearTimeout(this.#timer);
     this.#worker ??= this.#start();
     const waiting = Promise.withResolvers<TransferResult>();
-    this.#waiting.set(job.id, waiting);
-    this.#post({ kind: 'run', job });
+    this.#waiting.set(request.id, waiting);
+    this.#post(request);
     try {
       return await waiting.promise;
     } finally {
-      this.#waiting.delete(job.id);
+      this.#waiting.delete(request.id);
       if (this.#waiting.size === 0)
         this.#timer = setTimeout(() => void this.#terminate(), this.#idleMs).unref();
     }
@@ -113,8 +129,8 @@ export class TransferThread {
     const waiting = this.#waiting.get(answer.id);
     assert(waiting !== undefined, 'the thread answers what it was asked');
     if (answer.kind === 'done') return waiting.resolve(answer.result);
-    const { code, message } = answer;
-    waiting.reject(code === undefined ? new Error(message) : new AppError(code, message));
+    const { code, message, details } = answer;
+    waiting.reject(code === undefined ? new Error(message) : new AppError(code, message, { details }));
   }
 
   #end(worker: Worker, error: Error): void {

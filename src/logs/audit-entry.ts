@@ -44,6 +44,7 @@ export const auditActions = [
   'instance.delete',
   'instance.restore',
   'instance.clone',
+  'instance.import',
   'backup.create',
   'backup.delete',
   'backup.restore',

@@ -2,11 +2,14 @@ import { join } from 'node:path';
 import { backupName } from '../backups/backup-names.ts';
 import { backupFolder, type BackupPlace } from '../backups/backup-place.ts';
 import { JobStore, type NewTransfer } from '../backups/job-store.ts';
+import { archivesFolder } from '../backups/remove-leftovers.ts';
+import { assert } from '../base/assert.ts';
 import { newId } from '../base/ids.ts';
-import { requireSlug } from '../instances/require-slug.ts';
+import { invalidMember, requireHost, requireSlug } from '../instances/require-slug.ts';
 import type { Actor } from '../logs/audit-entry.ts';
 import { findManaged, findServed, type ManagedInstance } from './managed-instances.ts';
 import type { OperatorControl } from './operator-control.ts';
+import type { OwnTransfers, UploadedArchive } from './own-transfers.ts';
 
 export interface WholeRequest {
   /** The slug or the id of the instance. */
@@ -51,20 +54,44 @@ export interface WrittenArchive {
   readonly name: string;
 }
 
-/** Writes an instance into an archive, as it is now. Throws bad_request, not_found. */
+/** Writes an instance into an archive on the disk of this machine, as it is now. Throws bad_request, not_found, unavailable. */
 export async function archiveInstance(
   operator: OperatorControl,
-  { name, isGone }: WholeRequest,
+  name: string,
+  signal: AbortSignal,
 ): Promise<WrittenArchive> {
   const { id, slug } = await findServed(operator, name);
   const file = `${slug}.${newId()}.chancery`;
-  const folder = join(operator.backupFolder, '.archives');
-  await runJob(
-    operator,
-    { instance: id, kind: 'export', backup: file, place: folder, isAuto: false },
-    isGone,
-  );
+  const folder = archivesFolder(operator.backupFolder);
+  const job = { instance: id, kind: 'export', backup: file, place: folder, isAuto: false } as const;
+  await transfersOf(operator).run(job, signal);
   return { place: backupFolder(join(folder, id)), name: file };
+}
+
+/** Makes an instance of an archive that `receive` writes to a path, and returns it. Throws bad_request, storage_full, unavailable. */
+export async function importInstance(
+  operator: OperatorControl,
+  archive: Omit<UploadedArchive, 'path'> & { readonly slug: string },
+  receive: (path: string) => Promise<void>,
+): Promise<ManagedInstance> {
+  const { slug, host } = archive;
+  requireSlug(slug);
+  requireHost(host);
+  const { directory } = operator;
+  // Before anything of the archive is read; the transaction that shows the instance decides.
+  if (directory.findBySlug(slug) !== undefined)
+    throw invalidMember('slug', `The slug ${slug} belongs to another instance.`);
+  if (host !== null && directory.findByHost(host) !== undefined)
+    throw invalidMember('host', `The host ${host} is bound to another instance.`);
+  await transfersOf(operator).importArchive(archive, receive);
+  // Requests to it may come at once.
+  await directory.refresh();
+  return findManaged(operator, slug);
+}
+
+function transfersOf({ transfers }: OperatorControl): OwnTransfers {
+  assert(transfers !== undefined, 'a server runs the transfers of its clients');
+  return transfers;
 }
 
 function runJob({ home, clock }: OperatorControl, job: NewTransfer, isGone: () => boolean): Promise<void> {

@@ -6,6 +6,7 @@ import type { MasterKey } from '../secrets/master-key.ts';
 import { sealerFor, type Sealer } from '../secrets/seal.ts';
 import type { DataHome } from '../storage/data-home.ts';
 import { OperatorFeed } from './operator-feed.ts';
+import type { OwnTransfers } from './own-transfers.ts';
 
 /**
  * The operator, who makes instances and stands above their superusers. The map of this folder:
@@ -15,6 +16,7 @@ import { OperatorFeed } from './operator-feed.ts';
  *   managed-instances   instances as those programs see them: find, list, change, suspend, delete, restore
  *   create-instance     an instance with all that it begins with, in one call
  *   issue-key           an API key of an instance, for its programs
+ *   instance-transfers  instances as wholes: copies, archives, imports, backups
  *   operator-feed       what became of instances, for programs that follow it
  *
  * What happens inside an instance goes through `InstanceCalls`: requests to the ordinary routes, in the host that runs it.
@@ -30,6 +32,8 @@ export interface OperatorControl extends KeyOwner {
   readonly backupFolder: string;
   /** Where the schedule of the operator keeps backups; empty where there is none. */
   readonly backupPlace: string;
+  /** Undefined in a command, which serves no routes. */
+  readonly transfers?: OwnTransfers | undefined;
   /** How long a deleted instance can be restored. */
   readonly deletedDays: number;
   /** The instances that this process is making, by slug: of those that ask for one slug, one makes it at a time. */
@@ -38,7 +42,7 @@ export interface OperatorControl extends KeyOwner {
 
 export interface OperatorParts extends Pick<
   OperatorControl,
-  'home' | 'directory' | 'clock' | 'deletedDays' | 'backupFolder' | 'backupPlace'
+  'home' | 'directory' | 'clock' | 'deletedDays' | 'backupFolder' | 'backupPlace' | 'transfers'
 > {
   readonly masterKey: MasterKey;
   /** How long the audit log is kept; 0 for ever. */

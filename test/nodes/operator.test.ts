@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { App } from '../../src/app.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeOperatorKey } from '../support/operator-stage.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { NodeGroup, posts } from './node-group.ts';
 
 test('an instance that is created on one node is served by the others, and its events are read there', async (t) => {
@@ -71,4 +74,27 @@ test('an instance that is created on one node is served by the others, and its e
     const { status } = await askAt(one, '/i/beta/api/collections/posts/records');
     return status === 403;
   });
+});
+
+test('an archive is written and read by the node that is asked for it, whatever the others do', async (t) => {
+  const group = await NodeGroup.open(t);
+  const backups = temporaryFolder(t);
+  // A node with another disk: on this one, the archives of others cannot be written.
+  writeFileSync(join(backups, '.partial'), 'no folder');
+  const [one, two] = [await group.start(), await group.start(group.postgres, { backups })];
+  const { key } = await makeOperatorKey({ app: one });
+  const headers = { authorization: key, 'content-type': 'application/zip' };
+  const api = '/api/operator/instances';
+  // Both nodes look for jobs twice a second: the other one would take up half of these.
+  for (let round = 0; round < 8; round += 1) {
+    const archive = await fetch(`${one.url}${api}/default/archive`, { headers });
+    assert.equal(archive.status, 200, await archive.clone().text());
+    const body = await archive.arrayBuffer();
+    const slug = `copy-${round}`;
+    const url = `${one.url}${api}/import?copy=true&slug=${slug}`;
+    const imported = await fetch(url, { method: 'POST', headers, body });
+    assert.equal(imported.status, 201, await imported.text());
+    const health = (): Promise<Response> => fetch(`${two.url}/i/${slug}/api/health`);
+    await eventually('the other node serves it', async () => (await health()).status === 200, 10_000);
+  }
 });

@@ -79,6 +79,12 @@ function transferCases(): readonly AccessCase[] {
         body: { slug: stage.fresh() },
       }),
     },
+    // Without an archive.
+    {
+      route: `POST ${instances}/import`,
+      of: '',
+      request: (stage) => ({ path: `${instances}/import?slug=${stage.fresh()}` }),
+    },
     {
       route: `GET ${instances}/{instance}/archive`,
       of: '',

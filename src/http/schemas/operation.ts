@@ -15,6 +15,8 @@ export interface OperationParts {
   readonly form?: Schema;
   /** It takes a body of any kind as it is, in place of one of the schema. */
   readonly takesBytes?: boolean;
+  /** It reads the body itself as it comes in, of one of these types. */
+  readonly bodyTypes?: readonly string[];
   /** A body that may be left out, as all of its members may. */
   readonly isBodyOptional?: boolean;
   readonly answers: Readonly<Record<number, Schema>>;
@@ -66,6 +68,12 @@ export function operation(parts: OperationParts): Operation {
           },
         }),
     ...(parts.takesBytes === true && { requestBody: { content: { '*/*': { schema: {} } } } }),
+    ...(parts.bodyTypes && {
+      requestBody: {
+        required: true,
+        content: Object.fromEntries(parts.bodyTypes.map((type) => [type, { schema: {} }])),
+      },
+    }),
     // Objects keep numeric keys in ascending order, whatever the order of insertion.
     responses: { ...Object.fromEntries(refusals), ...parts.answers },
   };
@@ -236,6 +244,28 @@ export const parameters: Readonly<Record<string, Schema>> = {
   }),
   BackupKey: inPath('key', 'Name of a backup.'),
   ManagedInstance: inPath('instance', 'Slug or id of an instance.'),
+  ImportSlug: {
+    ...inQuery('slug', { description: 'The slug of the instance.', schema: { type: 'string' } }),
+    required: true,
+  },
+  ImportHost: inQuery('host', {
+    description: 'The host that it answers on; none by default.',
+    schema: { type: 'string' },
+  }),
+  ImportCopy: inQuery('copy', {
+    description:
+      '`true` to make another instance beside the one that the archive is of, with paused endpoints.',
+    schema: { type: 'boolean', default: false },
+  }),
+  ImportBackup: inQuery('backup', {
+    description: '`true` for a backup: what came after it is lost, and its cursors say so.',
+    schema: { type: 'boolean', default: false },
+  }),
+  Passphrase: inHeader('Chancery-Passphrase', {
+    description:
+      'The passphrase that the archive was exported with, percent-encoded. Without one, its secrets are sealed with the master key of this service.',
+    schema: { type: 'string' },
+  }),
   OperatorCursor: inQuery('cursor', {
     description: 'The `nextCursor` of the previous answer; empty for the oldest event.',
     schema: { type: 'string' },

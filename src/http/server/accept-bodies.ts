@@ -8,9 +8,25 @@ import { tracesOf } from '../client-address.ts';
 /** Makes `app` accept JSON and forms, as bytes that the host of the instance parses. Other types are refused before the body is read. */
 export function acceptBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(/^application\/json\b/i, readBytes);
-  app.addContentTypeParser(/^(?:multipart\/form-data|application\/x-www-form-urlencoded)\b/i, readForm);
-  app.addContentTypeParser('*', readOther);
+  app.addContentTypeParser(/^application\/json\b/i, unlessOwn(readBytes));
+  app.addContentTypeParser(
+    /^(?:multipart\/form-data|application\/x-www-form-urlencoded)\b/i,
+    unlessOwn(readForm),
+  );
+  app.addContentTypeParser('*', unlessOwn(readOther));
+}
+
+type ReadRequest = (request: FastifyRequest, payload: IncomingMessage) => Promise<Buffer | undefined>;
+
+/** Leaves the body to a route that reads it itself. Throws unsupported_media_type unless that takes its type. */
+function unlessOwn(read: ReadRequest): ReadRequest {
+  return async (request, payload) => {
+    const { bodyTypes } = request.routeOptions.config;
+    if (bodyTypes === undefined) return read(request, payload);
+    const [type = ''] = (request.headers['content-type'] ?? '').split(';');
+    if (bodyTypes.includes(type.trim().toLowerCase())) return undefined;
+    throw new AppError('unsupported_media_type', `Expected a body of the type ${bodyTypes.join(' or ')}.`);
+  };
 }
 
 /** Throws unsupported_media_type, unless the route takes bytes of any type. */

@@ -59,6 +59,8 @@ declare module 'fastify' {
     readonly pattern?: string;
     /** For a route that takes bodies of any kind as they are. */
     readonly takesBytes?: boolean | undefined;
+    /** For a route that reads its bodies itself: their types. */
+    readonly bodyTypes?: readonly string[] | undefined;
     /** For a route that reads forms itself, as they may hold files. */
     readonly takesFiles?: boolean;
   }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { notFound } from '../../base/errors.ts';
+import { httpLimits } from '../connections.ts';
 import { findOperatorCaller, hasOperatorKey, requireOperatorScope } from '../../operator/operator-keys.ts';
 import type { OperatorControl } from '../../operator/operator-control.ts';
 import { checkFields } from '../answer.ts';
@@ -16,6 +17,7 @@ import { parseBody } from '../parse-body.ts';
 import { patternOf } from '../request-counts.ts';
 import { hasInstancePrefix, queryOf } from '../request.ts';
 import { operatorPrefix, type OperatorRoute } from '../route.ts';
+import { receiveBody } from './receive-body.ts';
 import { instanceRoutes } from './routes.ts';
 import { sendAnswer } from './send-answer.ts';
 
@@ -41,18 +43,22 @@ export function serveOperatorRoute(
     app.route({
       method,
       url,
-      config: { pattern: patternOf(route) },
-      onRequest: async (request) => {
+      config: { pattern: patternOf(route), bodyTypes: route.bodyTypes },
+      onRequest: async (request, reply) => {
         const { operator } = serving;
         if (operator === undefined || hasInstancePrefix(request.raw)) throw notFound();
         const { authorization } = request.headers;
-        const guest = operatorActor(factsOf(request));
+        const guest = operatorActor(factsOf(request, reply));
         request.operatorCaller = await findOperatorCaller(operator, authorization, guest);
       },
       handler: async (request, reply) => {
         request.routeCounts = request.method === 'HEAD' ? countsOfHead : counts;
         try {
           await answer(route, serving, { request, reply });
+        } catch (error) {
+          // Gigabytes may follow of a body that nobody reads.
+          if (route.bodyTypes !== undefined && !request.raw.complete) reply.header('connection', 'close');
+          throw error;
         } finally {
           request.answerMemory?.release();
           request.releaseBody?.();
@@ -70,7 +76,7 @@ async function answer(
   const caller = request.operatorCaller;
   if (operator === undefined || caller === null) throw notFound();
   requireOperatorScope(caller, route.scope);
-  const facts = factsOf(request);
+  const facts = factsOf(request, reply);
   checkFields(facts.query);
   const bytes = Buffer.isBuffer(request.body) ? request.body : undefined;
   const body = await parseBody(route, { ...facts, bytes });
@@ -79,10 +85,16 @@ async function answer(
     { operator, readiness, directory, metrics },
     { request: facts, caller, body, calls },
   );
-  sendAnswer(request, reply, await route.handle(context));
+  const { socket } = request.raw;
+  if (route.isSlow === true) socket.setTimeout(0);
+  try {
+    sendAnswer(request, reply, await route.handle(context));
+  } finally {
+    if (route.isSlow === true) socket.setTimeout(httpLimits.stalledMs);
+  }
 }
 
-function factsOf(request: FastifyRequest): OperatorRequest {
+function factsOf(request: FastifyRequest, reply: FastifyReply): OperatorRequest {
   const { raw } = request;
   return {
     id: request.id,
@@ -95,7 +107,16 @@ function factsOf(request: FastifyRequest): OperatorRequest {
     query: queryOf(request),
     peer: peerAddress(raw.socket),
     isGone: () => raw.socket.destroyed,
+    goneSignal: () => goneSignalOf(reply),
+    receiveBody: (path, bytesMax) => receiveBody(raw, { path, bytesMax }),
   };
+}
+
+/** The signal of a request itself is aborted when all of it was read. */
+function goneSignalOf({ raw }: FastifyReply): AbortSignal {
+  const abort = new AbortController();
+  raw.once('close', () => abort.abort());
+  return abort.signal;
 }
 
 /**

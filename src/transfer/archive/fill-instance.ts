@@ -3,6 +3,7 @@ import { mkdir, rm, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { AppError } from '../../base/errors.ts';
 import { newId } from '../../base/ids.ts';
 import type { Collection } from '../../collections/collection.ts';
 import { CollectionStore } from '../../collections/collection-store.ts';
@@ -53,7 +54,15 @@ class Filling {
   }
 
   async addRows(part: ArchivedRows, pieces: AsyncIterable<readonly Tuple[]>): Promise<void> {
-    if (part.kind === 'records') return this.#addRecords(part, pieces);
+    try {
+      await (part.kind === 'records' ? this.#addRecords(part, pieces) : this.#addTable(part, pieces));
+    } catch (error) {
+      // Rows that an engine or a decoder refuses were not written by an export, whatever their digest is.
+      throw error instanceof AppError ? error : refusedArchive(`${part.name} cannot be stored.`, error);
+    }
+  }
+
+  async #addTable(part: ArchivedRows, pieces: AsyncIterable<readonly Tuple[]>): Promise<void> {
     const [table, place] = placesOf().find(([name]) => name === part.table) ?? [];
     if (table === undefined || place === 'control') throw refusedArchive(`there is no table ${part.table}.`);
     const target = place === 'logs' ? this.#instance.logs : this.#instance.database;

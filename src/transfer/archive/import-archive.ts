@@ -1,14 +1,12 @@
-import { existsSync } from 'node:fs';
-import { rm, statfs } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
-import { AppError } from '../../base/errors.ts';
 import { newId } from '../../base/ids.ts';
 import { toTimestamp } from '../../base/timestamp.ts';
 import type { BlobStore } from '../../files/blob-store.ts';
 import { InstanceFiles } from '../../files/instance-files.ts';
 import { createFilled } from '../../instances/create-filled.ts';
-import type { InstanceEntry } from '../../instances/instance-rows.ts';
+import type { InstanceEntry, UnshownInstance } from '../../instances/instance-rows.ts';
 import { storedKeys } from '../../instances/require-own-secrets.ts';
 import { areSameKeys, sealKeys, unlockKeys } from '../../secrets/locked-keys.ts';
 import type { GuardedRequests } from '../../network/guarded-requests.ts';
@@ -18,6 +16,7 @@ import { SettingsStore } from '../../settings/settings-store.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Database, Transaction } from '../../storage/database.ts';
 import { type Manifest, refusedArchive } from './archive-format.ts';
+import { requireRoom } from './require-room.ts';
 import { fillInstance } from './fill-instance.ts';
 import type { Archive } from './read-archive.ts';
 import { openUpgraded } from './open-upgraded.ts';
@@ -37,7 +36,7 @@ export interface ArchiveImport {
   /** Throws where the archive is not the one that is expected. Called before anything is written. */
   readonly requireManifest?: ((manifest: Manifest) => void) | undefined;
   /** Run in the transaction that shows the instance, and in the one that begins to replace another; where it throws, the import is undone. */
-  readonly alongside?: ((tx: Transaction) => Promise<void>) | undefined;
+  readonly alongside?: ((tx: Transaction, instance: UnshownInstance) => Promise<void>) | undefined;
   /** Called with what is being imported, and how much of all is done, from 0 to 1. */
   readonly onProgress?: ((progress: ArchiveImportProgress) => void) | undefined;
 }
@@ -66,25 +65,6 @@ export interface ImportTarget {
   readonly folder: string;
 }
 
-/** What stays free on the disk. */
-const spareBytes = 64 * 1024 * 1024;
-
-/** Throws storage_full, before anything is written, where the content would not fit. */
-async function requireRoom(folder: string, bytes: number): Promise<void> {
-  const { bavail, bsize } = await statfs(nearestFolder(folder));
-  const mib = (count: number): number => Math.ceil(count / 1024 ** 2);
-  if (bavail * bsize >= bytes + spareBytes) return;
-  throw new AppError(
-    'storage_full',
-    `The archive needs ${mib(bytes)} MiB on the disk, of which ${mib(bavail * bsize)} MiB are free.`,
-  );
-}
-
-/** On PostgreSQL there may be no folder yet. */
-function nearestFolder(path: string): string {
-  return existsSync(path) ? path : nearestFolder(dirname(path));
-}
-
 /**
  * Makes an instance of an archive, with the id that it had unless it is to be another one. Nobody finds it before it is whole, and nothing is
  * left of one that fails. Throws bad_request for an archive that cannot be used here.
@@ -106,21 +86,25 @@ export async function importArchive(
     const id = isSame ? instance.id : newId();
     const isDerived = areSameKeys(keys, deriveKeys(masterKey, id));
     const replaced = typeof as === 'object' ? as.replaced : undefined;
+    const unshown: UnshownInstance = {
+      id,
+      shownId: isSame ? instance.shownId : id,
+      created: as === 'copy' ? toTimestamp(clock.now()) : instance.created,
+      key: isDerived ? '' : sealKeys(masterKey, id, keys),
+      slug: slug ?? instance.slug,
+      host,
+      labels: as === 'copy' ? {} : instance.labels,
+    };
+    const ofImport = alongside && ((tx: Transaction): Promise<void> => alongside(tx, unshown));
     return await createFilled(
       { home, directory, clock },
       {
-        id,
-        shownId: isSame ? instance.shownId : id,
-        created: as === 'copy' ? toTimestamp(clock.now()) : instance.created,
-        key: isDerived ? '' : sealKeys(masterKey, id, keys),
-        slug: slug ?? instance.slug,
-        host,
-        labels: as === 'copy' ? {} : instance.labels,
+        ...unshown,
         isNew: !isSame,
         replaced: replaced?.id,
-        populate: () => fill(target, { archive, id, keys, as, alongside, onProgress }),
+        populate: () => fill(target, { archive, id, keys, as, alongside: ofImport, onProgress }),
         discard: () => rm(join(folder, id, 'storage'), { recursive: true, force: true }),
-        ...(alongside && { alongside }),
+        ...(ofImport && { alongside: ofImport }),
       },
     );
   } finally {
@@ -128,7 +112,8 @@ export async function importArchive(
   }
 }
 
-interface Filling extends Pick<ArchiveImport, 'as' | 'alongside' | 'onProgress'> {
+interface Filling extends Pick<ArchiveImport, 'as' | 'onProgress'> {
+  readonly alongside: ((tx: Transaction) => Promise<void>) | undefined;
   readonly archive: Archive;
   readonly id: string;
   readonly keys: InstanceKeys;
