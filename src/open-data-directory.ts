@@ -242,6 +242,20 @@ export function borrowFrom({
   };
 }
 
+/** Opens an instance for as long as the work takes. */
+export async function onInstance<Result>(
+  { instances }: Pick<DataDirectory, 'instances'>,
+  entry: InstanceEntry,
+  work: (instance: Instance) => Promise<Result>,
+): Promise<Result> {
+  const loan = await instances.borrow(entry);
+  try {
+    return await work(loan.instance);
+  } finally {
+    loan.release();
+  }
+}
+
 /** As `borrowFrom`, for work that can be done later: where no place is free, it throws unavailable at once. */
 export function borrowAtOnceFrom({
   directory,

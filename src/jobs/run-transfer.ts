@@ -10,7 +10,7 @@ import type { Config } from '../config/config.ts';
 import type { InstanceEntry } from '../instances/instance-rows.ts';
 import type { Instance } from '../instances/instance.ts';
 import { AuditLog } from '../logs/audit-log.ts';
-import type { DataDirectory } from '../open-data-directory.ts';
+import { type DataDirectory, onInstance } from '../open-data-directory.ts';
 import type { UploadedArchive } from '../operator/own-transfers.ts';
 import { isArchiveMac } from '../secrets/archive-mac.ts';
 import { type Manifest, refusedArchive, signedText } from '../transfer/archive/archive-format.ts';
@@ -60,7 +60,7 @@ export async function runTransfer(whole: TransferParts, job: TransferJob): Promi
   if (entry === undefined) throw new AppError('not_found', 'The instance was deleted.');
   if (job.kind === 'backup' || job.kind === 'export') return backUp(parts, job, entry);
   if (job.kind === 'clone') return clone(parts, job, entry);
-  const place = await onInstance(data, entry, async (instance) => placeOf(parts, job, instance));
+  const place = await onCurrent(data, entry, async (instance) => placeOf(parts, job, instance));
   return withLocal(parts, { place, job }, async (path) => {
     if (job.kind === 'verify') await verify(parts, path);
     else await restore(parts, { job, entry, path });
@@ -71,7 +71,7 @@ export async function runTransfer(whole: TransferParts, job: TransferJob): Promi
 async function backUp(parts: TransferParts, job: TransferJob, entry: InstanceEntry): Promise<TransferResult> {
   const { data, clock = systemClock, passphrase, onProgress } = parts;
   const { home, masterKey } = data;
-  return onInstance(data, entry, async (instance) => {
+  return onCurrent(data, entry, async (instance) => {
     const place = placeOf(parts, job, instance);
     if ((await place.find(job.backup)) !== undefined)
       throw new AppError('bad_request', `There is a backup ${job.backup} already.`);
@@ -97,7 +97,7 @@ async function clone(parts: TransferParts, job: TransferJob, entry: InstanceEntr
   const { data, config, clock = systemClock, onProgress } = parts;
   const { home, masterKey } = data;
   return withPartial(parts, job, async (path) => {
-    await onInstance(data, entry, (instance) => {
+    await onCurrent(data, entry, (instance) => {
       const to = createWriteStream(path, { flags: 'wx', mode: 0o600 });
       const common = { instance, home, masterKey, clock, version: build.version, to };
       return exportInstance({ ...common, ...(onProgress && { onProgress }) });
@@ -158,7 +158,7 @@ async function restore(parts: TransferParts, { job, entry, path }: Restoring): P
       onProgress,
     },
   );
-  await onInstance(data, restored, ({ audit, database }) =>
+  await onCurrent(data, restored, ({ audit, database }) =>
     database.write((tx) =>
       audit.append(tx, 'operator', { action: 'backup.restore', details: { backup: job.backup } }),
     ),
@@ -242,20 +242,20 @@ async function withPartial<Result>(
   }
 }
 
-async function onInstance<Result>(
-  { instances }: DataDirectory,
+/** Runs work on an instance whose settings another process may have changed. */
+async function onCurrent<Result>(
+  data: DataDirectory,
   entry: InstanceEntry,
   work: (instance: Instance) => Promise<Result>,
 ): Promise<Result> {
-  const loan = await instances.borrow(entry);
   try {
-    // Another process may have changed its settings.
-    await loan.instance.refresh();
-    return await work(loan.instance);
+    return await onInstance(data, entry, async (instance) => {
+      await instance.refresh();
+      return work(instance);
+    });
   } finally {
-    loan.release();
     // Where it is deleted or replaced, nothing is to keep it open.
-    instances.retire(entry.id);
-    await instances.closed(entry.id);
+    data.instances.retire(entry.id);
+    await data.instances.closed(entry.id);
   }
 }

@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startApp } from '../../src/app.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
-import { onInstance } from '../../src/cli/api/with-instance.ts';
+import { onInstance } from '../../src/open-data-directory.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { createCollection } from '../../src/definitions/change-collection.ts';
 import { createEndpoint } from '../../src/deliveries/endpoints/change-endpoint.ts';

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { startApp } from '../../src/app.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
-import { onInstance } from '../../src/cli/api/with-instance.ts';
+import { onInstance } from '../../src/open-data-directory.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { eventually } from '../support/eventually.ts';
 import { errorsOnly } from './errors-only.ts';

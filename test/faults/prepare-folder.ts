@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startApp } from '../../src/app.ts';
-import { onInstance } from '../../src/cli/api/with-instance.ts';
+import { onInstance } from '../../src/open-data-directory.ts';
 import { createCollection } from '../../src/definitions/change-collection.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { createEndpoint } from '../../src/deliveries/endpoints/change-endpoint.ts';

@@ -1,5 +1,5 @@
 import { startApp } from '../../src/app.ts';
-import { onInstance } from '../../src/cli/api/with-instance.ts';
+import { onInstance } from '../../src/open-data-directory.ts';
 import { createCollection } from '../../src/definitions/change-collection.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { createEndpoint } from '../../src/deliveries/endpoints/change-endpoint.ts';

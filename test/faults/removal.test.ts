@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startApp } from '../../src/app.ts';
-import { onInstance } from '../../src/cli/api/with-instance.ts';
+import { onInstance } from '../../src/open-data-directory.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { createCollection } from '../../src/definitions/change-collection.ts';
 import { sql } from '../../src/sql/sql.ts';

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { type App, startApp } from '../../src/app.ts';
-import { onInstance } from '../../src/cli/api/with-instance.ts';
+import { onInstance } from '../../src/open-data-directory.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { createCollection } from '../../src/definitions/change-collection.ts';
 import { formOf, type FormPart, formType } from '../support/file-stage.ts';

@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { type App, type AppParts, startApp } from '../../src/app.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import type { Clock } from '../../src/base/clock.ts';
-import { onInstance } from '../../src/cli/api/with-instance.ts';
+import { onInstance } from '../../src/open-data-directory.ts';
 import { createCollection } from '../../src/definitions/change-collection.ts';
 import { type Flags, readConfig } from '../../src/config/config.ts';
 import { createEndpoint } from '../../src/deliveries/endpoints/change-endpoint.ts';

@@ -1,11 +1,10 @@
 import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { openDataDirectory } from '../../src/open-data-directory.ts';
+import { onInstance, openDataDirectory } from '../../src/open-data-directory.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { newId } from '../../src/base/ids.ts';
-import { onInstance } from '../../src/cli/api/with-instance.ts';
 import { ask } from './postgres.ts';
 import { quickPasswords } from './quick-passwords.ts';
 import { temporaryPlace } from './temporary-folder.ts';

@@ -1,5 +1,4 @@
-import type { DataDirectory } from '../../src/open-data-directory.ts';
-import { onInstance } from '../../src/cli/api/with-instance.ts';
+import { type DataDirectory, onInstance } from '../../src/open-data-directory.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 
 /** Runs `work` on an instance directly, without HTTP. */

@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { App } from '../../src/app.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import { isJsonObject, type JsonObject } from '../../src/base/json.ts';
-import { onInstance } from '../../src/cli/api/with-instance.ts';
+import { onInstance } from '../../src/open-data-directory.ts';
 
 interface Sent {
   readonly body?: object;

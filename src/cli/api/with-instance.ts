@@ -2,13 +2,12 @@ import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type DataDirectory, openDataDirectory, StartError } from '../../open-data-directory.ts';
+import { type DataDirectory, onInstance, openDataDirectory, StartError } from '../../open-data-directory.ts';
 import { codeOf } from '../../base/process.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { defaultSlug } from '../../instances/instance-directory.ts';
-import type { InstanceEntry } from '../../instances/instance-rows.ts';
 import type { Instance } from '../../instances/instance.ts';
 import { configOf, flagsOf } from '../terminal/flags.ts';
 import type { CommandIo } from '../terminal/print.ts';
@@ -106,19 +105,5 @@ function isDataDirectory(path: string): boolean {
     return readdirSync(join(path, 'instances')).length > 0;
   } catch (error) {
     return codeOf(error) !== 'ENOENT';
-  }
-}
-
-/** Opens the instance for as long as the work takes. */
-export async function onInstance<Result>(
-  data: DataDirectory,
-  entry: InstanceEntry,
-  work: (instance: Instance) => Promise<Result>,
-): Promise<Result> {
-  const loan = await data.instances.borrow(entry);
-  try {
-    return await work(loan.instance);
-  } finally {
-    loan.release();
   }
 }

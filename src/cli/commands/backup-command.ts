@@ -11,8 +11,8 @@ import { backupAccountFlags, dataFlags } from '../../config/config-flags.ts';
 import type { Config } from '../../config/config.ts';
 import type { InstanceEntry } from '../../instances/instance-rows.ts';
 import { backupsOf } from '../../jobs/backups-of.ts';
-import type { DataDirectory } from '../../open-data-directory.ts';
-import { onInstance, withDataDirectory } from '../api/with-instance.ts';
+import { type DataDirectory, onInstance } from '../../open-data-directory.ts';
+import { withDataDirectory } from '../api/with-instance.ts';
 import { CommandError, exitCodes } from '../terminal/command-error.ts';
 import { addFlags, configOf, isSet, numberOf, textOf } from '../terminal/flags.ts';
 import { type CommandIo, print, showLine } from '../terminal/print.ts';
@@ -34,13 +34,9 @@ function addCreate(parent: Command, io: CommandIo): void {
     .description('back up an instance, or all of them, while they are used');
   command.argument('[slug]', 'the instance');
   command.option('--all', 'all instances');
-  command.option(
-    '--to <PLACE>',
-    'a folder, or s3://bucket/prefix, in place of where the instance keeps its own',
-  );
   command.option('--name <NAME>', 'the name of the backup: one that is there already is left as it is');
   command.option('--parallel <COUNT>', 'how many instances are backed up at once, otherwise 2');
-  addCommonFlags(command);
+  addPlaceFlags(command, 'to');
   addPassphraseFlag(command, 'a file with a passphrase that opens the secrets, in place of the master key');
   command.action(async (slug: string | undefined) => {
     const passphrase = await readPassphrase(command);
@@ -65,11 +61,7 @@ function addList(parent: Command, io: CommandIo): void {
   const command = parent.command('list').description('list the backups of an instance, or of all of them');
   command.argument('[slug]', 'the instance');
   command.option('--all', 'all instances');
-  command.option(
-    '--from <PLACE>',
-    'a folder, or s3://bucket/prefix, in place of where the instance keeps its own',
-  );
-  addCommonFlags(command);
+  addPlaceFlags(command, 'from');
   command.action(async (slug: string | undefined) => {
     const config = placeConfig(command, io, 'from');
     const place = textOf(command, 'from') ?? '';
@@ -94,11 +86,7 @@ function addRestore(parent: Command, io: CommandIo): void {
     .description('put an instance back to what it was when a backup was made');
   command.argument('<slug>', 'the instance, which may be in use');
   command.argument('[name]', 'the backup; the newest unless given');
-  command.option(
-    '--from <PLACE>',
-    'a folder, or s3://bucket/prefix, in place of where the instance keeps its own',
-  );
-  addCommonFlags(command);
+  addPlaceFlags(command, 'from');
   addPassphraseFlag(command, 'a file with the passphrase that the backup was made with');
   command.action(async (slug: string, name: string | undefined) => {
     const passphrase = await readPassphrase(command);
@@ -117,17 +105,15 @@ function addVerify(parent: Command, io: CommandIo): void {
   command.argument('[slug]', 'the instance');
   command.argument('[name]', 'the backup; the newest unless given');
   command.option('--all', 'the newest backup of every instance');
-  command.option(
-    '--from <PLACE>',
-    'a folder, or s3://bucket/prefix, in place of where the instance keeps its own',
-  );
-  addCommonFlags(command);
+  addPlaceFlags(command, 'from');
   command.action(async (slug: string | undefined, name: string | undefined) => {
     await forEach(command, io, { kind: 'verify', slug, name });
   });
 }
 
-function addCommonFlags(command: Command): void {
+function addPlaceFlags(command: Command, flag: 'to' | 'from'): void {
+  const text = 'a folder, or s3://bucket/prefix, in place of where the instance keeps its own';
+  command.option(`--${flag} <PLACE>`, text);
   addFlags(command, [...dataFlags, ...backupAccountFlags]);
 }
 

@@ -15,14 +15,14 @@ import {
   type InstanceEntry,
 } from '../../instances/instance-rows.ts';
 import type { AuditAction } from '../../logs/audit-entry.ts';
-import type { DataDirectory } from '../../open-data-directory.ts';
+import { type DataDirectory, onInstance } from '../../open-data-directory.ts';
 import { confirm } from '../terminal/confirm.ts';
 import { addFlags, configOf, flagsOf, isSet } from '../terminal/flags.ts';
 import { type CommandIo, print } from '../terminal/print.ts';
 import { cloneCommand } from './clone-command.ts';
 import { quotaCommand } from './quota-command.ts';
 import { usageCommand } from './usage-command.ts';
-import { onInstance, withDataDirectory } from '../api/with-instance.ts';
+import { withDataDirectory } from '../api/with-instance.ts';
 
 /** `instance create|clone|list|rename|host|label|quota|usage|suspend|resume|delete|restore` */
 export function instanceCommand(io: CommandIo): Command {

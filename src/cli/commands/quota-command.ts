@@ -3,8 +3,8 @@ import { dataFlags } from '../../config/config-flags.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { unknownInstance } from '../../instances/instance-rows.ts';
 import { type Quotas, requireQuotas } from '../../instances/quotas.ts';
-import type { DataDirectory } from '../../open-data-directory.ts';
-import { onInstance, withDataDirectory } from '../api/with-instance.ts';
+import { type DataDirectory, onInstance } from '../../open-data-directory.ts';
+import { withDataDirectory } from '../api/with-instance.ts';
 import { addFlags, configOf, isSet } from '../terminal/flags.ts';
 import { type CommandIo, print } from '../terminal/print.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { startApp } from '../../../src/app.ts';
 import { createApiKey } from '../../../src/auth/api-keys.ts';
 import { upsertSuperuser } from '../../../src/auth/superuser.ts';
-import { onInstance } from '../../../src/cli/api/with-instance.ts';
+import { onInstance } from '../../../src/open-data-directory.ts';
 import { type Config, readConfig } from '../../../src/config/config.ts';
 import { createCollection } from '../../../src/definitions/change-collection.ts';
 import { createEndpoint } from '../../../src/deliveries/endpoints/change-endpoint.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startApp } from '../../../src/app.ts';
 import { createApiKey } from '../../../src/auth/api-keys.ts';
-import { onInstance } from '../../../src/cli/api/with-instance.ts';
+import { onInstance } from '../../../src/open-data-directory.ts';
 import { readConfig, type Config } from '../../../src/config/config.ts';
 import { createCollection } from '../../../src/definitions/change-collection.ts';
 import type { Instance } from '../../../src/instances/instance.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { startApp } from '../../../src/app.ts';
 import { upsertSuperuser } from '../../../src/auth/superuser.ts';
-import { onInstance } from '../../../src/cli/api/with-instance.ts';
+import { onInstance } from '../../../src/open-data-directory.ts';
 import { readConfig } from '../../../src/config/config.ts';
 import { startTestPostgres } from '../../support/postgres.ts';
 import { errorsOnly } from '../errors-only.ts';
