@@ -43,8 +43,8 @@ export interface TransferJob {
 /** A job as its holder knows it. */
 type HeldJob = Pick<TransferJob, 'id' | 'holder'>;
 
-/** `export`: an archive that is no backup · `clone`: a copy, whose slug is the name of the backup. */
-export type TransferKind = 'backup' | 'restore' | 'verify' | 'export' | 'clone';
+/** `export`: an archive that is no backup · `template`: one without records and secrets · `clone`: a copy, whose slug is the name of the backup. */
+export type TransferKind = 'backup' | 'restore' | 'verify' | 'export' | 'template' | 'clone';
 export type TransferState = 'waiting' | 'running' | 'done' | 'failed';
 
 export type NewTransfer = Pick<TransferJob, 'instance' | 'kind' | 'backup' | 'place' | 'isAuto'>;
@@ -66,6 +66,7 @@ const eventKinds = {
   restore: 'backup.restored',
   verify: 'backup.verified',
   export: undefined,
+  template: undefined,
   clone: undefined,
 } as const;
 

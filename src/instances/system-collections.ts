@@ -47,9 +47,9 @@ async function createMissing(tx: Transaction, options: SystemCollectionsOptions)
   const isNew = missing.some(({ id }) => id === superusersId);
   for (const collection of isNew ? [...missing, usersCollection(options.now)] : missing) {
     await store.create(tx, collection);
-    if (collection.type === 'auth') await writeMissingSecrets(tx, collection.id, options);
+    if (collection.type === 'auth') await writeMissingSecrets(tx, collection.id, options.sealer);
   }
-  await writeMissingSecrets(tx, superusersId, options);
+  await writeMissingSecrets(tx, superusersId, options.sealer);
 }
 
 /**
@@ -74,10 +74,11 @@ async function hasAllSecrets(reader: Reader): Promise<boolean> {
   return (await missingSecrets(reader, superusersId)).length === 0;
 }
 
-async function writeMissingSecrets(
+/** Makes the token secrets of an auth collection that it has not. */
+export async function writeMissingSecrets(
   tx: Transaction,
   collection: string,
-  { sealer }: SystemCollectionsOptions,
+  sealer: Sealer,
 ): Promise<void> {
   const missing = await missingSecrets(tx, collection);
   await writeTokenSecrets(tx, sealer, { collection, secrets: new Map(missing.map((kind) => [kind, ''])) });

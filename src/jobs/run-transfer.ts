@@ -58,7 +58,8 @@ export async function runTransfer(whole: TransferParts, job: TransferJob): Promi
   await data.directory.refresh();
   const entry = data.directory.findShown(job.instance);
   if (entry === undefined) throw new AppError('not_found', 'The instance was deleted.');
-  if (job.kind === 'backup' || job.kind === 'export') return backUp(parts, job, entry);
+  if (job.kind === 'backup' || job.kind === 'export' || job.kind === 'template')
+    return backUp(parts, job, entry);
   if (job.kind === 'clone') return clone(parts, job, entry);
   const place = await onCurrent(data, entry, async (instance) => placeOf(parts, job, instance));
   return withLocal(parts, { place, job }, async (path) => {
@@ -77,7 +78,8 @@ async function backUp(parts: TransferParts, job: TransferJob, entry: InstanceEnt
       throw new AppError('bad_request', `There is a backup ${job.backup} already.`);
     return withPartial(parts, job, async (path) => {
       const to = createWriteStream(path, { flags: 'wx', mode: 0o600 });
-      const common = { instance, home, masterKey, clock, passphrase, version: build.version };
+      const isTemplate = job.kind === 'template';
+      const common = { instance, home, masterKey, clock, passphrase, isTemplate, version: build.version };
       await exportInstance({ ...common, to, ...(onProgress && { onProgress }) });
       const { size: bytes } = await stat(path);
       await data.home.background.write((tx) => requireGoingOn(parts, job, tx));

@@ -58,12 +58,12 @@ export interface WrittenArchive {
 export async function archiveInstance(
   operator: OperatorControl,
   name: string,
-  signal: AbortSignal,
+  { kind, signal }: { readonly kind: 'export' | 'template'; readonly signal: AbortSignal },
 ): Promise<WrittenArchive> {
   const { id, slug } = await findServed(operator, name);
   const file = `${slug}.${newId()}.chancery`;
   const folder = archivesFolder(operator.backupFolder);
-  const job = { instance: id, kind: 'export', backup: file, place: folder, isAuto: false } as const;
+  const job = { instance: id, kind, backup: file, place: folder, isAuto: false } as const;
   await transfersOf(operator).run(job, signal);
   return { place: backupFolder(join(folder, id)), name: file };
 }

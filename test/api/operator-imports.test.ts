@@ -122,6 +122,23 @@ test('an archive of an instance that is still there makes a copy of it beside it
   assert.notEqual(copy.json.id, first.json.id);
 });
 
+test('a template is downloaded, and imported as a new instance without accounts', async (t) => {
+  const { service, key, send } = await startStage(t);
+  const download = (query: string): Promise<Response> =>
+    fetch(`${service.url}/api/operator/instances/default/archive?${query}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+  assert.equal((await download('template=perhaps')).status, 400);
+  const template = new Uint8Array(await (await download('template=true')).arrayBuffer());
+  const { json } = await send('slug=acme', template);
+  assert.deepEqual([json.slug, json.state, json.labels], ['acme', 'active', {}]);
+  const rows = await service.withInstance('acme', ({ database }) =>
+    database.tuples(sql`SELECT count(*) FROM ${database.names.collectionTable('_superusers')}`),
+  );
+  assert.equal(Number(rows[0]?.[0]), 0);
+  assert.equal((await send('slug=beta&backup=true', template)).status, 400);
+});
+
 test('what is no whole archive, or does not fit to the request, is refused, and nothing of it is left', async (t) => {
   const { service, send, archive, traces } = await startStage(t);
   await service.app.data.directory.create('shop', 'shop.example.com');

@@ -4,6 +4,7 @@ const attacks = 'test/api/backup-attacks.test.ts';
 const backups = 'test/api/backups.test.ts';
 const guards = 'test/api/restore-guards.test.ts';
 const holds = 'test/api/lost-holds.test.ts';
+const templates = 'test/archives/templates.test.ts';
 
 /** What decides whether a backup is restored, and what it takes over. */
 export const backupMutants: readonly Mutant[] = [
@@ -66,7 +67,7 @@ export const backupMutants: readonly Mutant[] = [
   {
     name: 'a restore that was given up does not take the place of the instance',
     file: 'src/transfer/archive/import-archive.ts',
-    from: '        ...(alongside && { alongside }),\n',
+    from: '        ...(ofImport && { alongside: ofImport }),\n',
     to: '',
     tests: [holds],
   },
@@ -87,8 +88,36 @@ export const backupMutants: readonly Mutant[] = [
   {
     name: 'a process does not give up the jobs that it runs itself',
     file: 'src/jobs/job-runner.ts',
-    from: 'if (!this.#running.has(job.id)) await',
+    from: 'if (!this.#held.has(job.id)) await',
     to: 'await',
     tests: [holds],
+  },
+  {
+    name: 'a template has no rows of tables with accounts, keys and secrets',
+    file: 'src/transfer/archive/write-archive.ts',
+    from: 'isTemplate ? templateCondition(table) : sql`TRUE`',
+    to: 'sql`TRUE`',
+    tests: [templates],
+  },
+  {
+    name: 'a template has no records',
+    file: 'src/transfer/archive/write-archive.ts',
+    from: 'isTemplate ? noRows() : from.scan(select)',
+    to: 'from.scan(select)',
+    tests: [templates],
+  },
+  {
+    name: 'a template is not restored',
+    file: 'src/transfer/archive/import-archive.ts',
+    from: "if (isTemplate && as !== 'moved' && as !== 'copy')",
+    to: "if (isTemplate && as === 'moved' && path === '')",
+    tests: [templates],
+  },
+  {
+    name: 'the settings of a template have no secrets',
+    file: 'src/transfer/archive/template-rows.ts',
+    from: "if (table !== '$instance_setting') return row;",
+    to: 'return row;',
+    tests: [templates],
   },
 ];

@@ -12,7 +12,7 @@ export interface Schemas {
   Backup: { readonly key: string; readonly size: number; readonly modified: string };
   CreateBackup: { readonly name: string };
   UploadBackup: { readonly file: string };
-  BackupJob: { readonly kind: "backup" | "restore" | "verify" | "export" | "clone"; readonly backup: string; readonly byOperator: boolean; readonly state: "waiting" | "running" | "done" | "failed"; readonly requested: string; readonly started: string; readonly ended: string; readonly bytes: number; readonly message: string };
+  BackupJob: { readonly kind: "backup" | "restore" | "verify" | "export" | "template" | "clone"; readonly backup: string; readonly byOperator: boolean; readonly state: "waiting" | "running" | "done" | "failed"; readonly requested: string; readonly started: string; readonly ended: string; readonly bytes: number; readonly message: string };
   BackupStatus: { readonly running: (Schemas['BackupJob']) | (null); readonly lastBackup: (Schemas['BackupJob']) | (null); readonly lastVerification: (Schemas['BackupJob']) | (null); readonly failure: (Schemas['BackupJob']) | (null); readonly cron: string; readonly next: string };
   RecordHistory: { readonly items: readonly (Schemas['RecordVersion'])[]; readonly perPage: number; readonly nextCursor: string | null; readonly revision: number; readonly trimmed: string };
   RecordVersion: { readonly id: string; readonly kind: "record.create" | "record.update" | "record.delete"; readonly revision: number; readonly created: string; readonly actor: string; readonly changed: readonly (string)[]; readonly expunged: string; readonly data: { readonly [name: string]: unknown } | null };
@@ -236,7 +236,7 @@ export interface Operations {
   'POST /api/operator/instances/{instance}/restore': { query: { fields?: string }; body: undefined; answer: Schemas['ManagedInstance'] };
   'POST /api/operator/instances/{instance}/keys': { query: { fields?: string }; body: (Schemas['ApiKeyCreate']) | (Schemas['InstanceSignInCreate']); answer: (Schemas['ApiKeyWithKey']) | (Schemas['InstanceSignIn']) };
   'POST /api/operator/instances/{instance}/clone': { query: { fields?: string }; body: Schemas['InstanceClone']; answer: Schemas['ManagedInstance'] };
-  'GET /api/operator/instances/{instance}/archive': { query: Record<never, never>; body: undefined; answer: undefined };
+  'GET /api/operator/instances/{instance}/archive': { query: { template?: boolean }; body: undefined; answer: undefined };
   'POST /api/operator/instances/import': { query: { slug: string; host?: string; copy?: boolean; backup?: boolean; fields?: string }; body: undefined; answer: Schemas['ManagedInstance'] };
   'GET /api/operator/instances/{instance}/usage': { query: { from?: string; to?: string; step?: "day" | "hour"; fields?: string }; body: undefined; answer: Schemas['InstanceUsage'] };
   'GET /api/operator/usage': { query: { from?: string; to?: string; by?: "requests" | "writes" | "events" | "deliveries" | "sentBytes"; top?: number; fields?: string }; body: undefined; answer: Schemas['TopUsage'] };

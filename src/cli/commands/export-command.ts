@@ -9,7 +9,8 @@ import { dataFlags } from '../../config/config-flags.ts';
 import { messageOf } from '../../open-data-directory.ts';
 import type { Manifest } from '../../transfer/archive/archive-format.ts';
 import { exitCodes, CommandError } from '../terminal/command-error.ts';
-import { addFlags, configOf } from '../terminal/flags.ts';
+import { ConfigError } from '../../config/config-error.ts';
+import { addFlags, configOf, isSet } from '../terminal/flags.ts';
 import { type CommandIo, print, showLine } from '../terminal/print.ts';
 import { addPassphraseFlag, readPassphrase } from '../terminal/read-passphrase.ts';
 import { withInstance } from '../api/with-instance.ts';
@@ -20,6 +21,7 @@ export function exportCommand(io: CommandIo): Command {
   command.argument('<slug>', 'the instance, which may be in use');
   command.argument('<file>', 'the archive, which must not exist: shop.chancery');
   addFlags(command, dataFlags);
+  command.option('--template', 'only definitions and settings: an archive to make new instances of');
   addPassphraseFlag(command, 'a file with a passphrase that opens the secrets, in place of the master key');
   command.action(async (slug: string, file: string) => {
     const manifest = await exportTo(command, io, { slug, file });
@@ -39,6 +41,9 @@ async function exportTo(
   const { exportInstance } = await import('../../transfer/archive/export-instance.ts');
   const place = { config: configOf(command, io), slug };
   const passphrase = await readPassphrase(command);
+  const isTemplate = isSet(command, 'template');
+  if (isTemplate && passphrase !== undefined)
+    throw new ConfigError('A template has no secrets: give --template or --passphrase-file, not both.');
   const partial = `${file}.partial`;
   const target = await open(partial, 'wx', 0o600).catch((error: unknown) => {
     throw new CommandError(exitCodes.io, `${partial} cannot be written: ${messageOf(error)}.`, {
@@ -55,6 +60,7 @@ async function exportTo(
           masterKey,
           clock: systemClock,
           passphrase,
+          isTemplate,
           version: build.version,
           to: target.createWriteStream({ flush: true }),
           onProgress: ({ what, count }) => showLine(io, `${what}: ${count}`),
@@ -72,8 +78,10 @@ async function exportTo(
   }
 }
 
-function summaryText(file: string, { counts, created, key }: Manifest): string {
+function summaryText(file: string, { counts, created, key, template }: Manifest): string {
   const { collections, records, events, files } = counts;
+  if (template === true)
+    return `Exported the definitions and settings to ${file}, as of ${created}: ${collections} collections, without secrets.\n`;
   const lines = [
     `Exported to ${file}, as of ${created}:`,
     `${collections} collections, ${records} records, ${files} files, ${events} events.`,

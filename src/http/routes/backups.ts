@@ -304,7 +304,7 @@ export const backupSchemas: Readonly<Record<string, Schema>> = {
   ),
   UploadBackup: objectSchema({ file: { ...text, format: 'binary', description: 'The archive.' } }),
   BackupJob: objectSchema({
-    kind: { enum: ['backup', 'restore', 'verify', 'export', 'clone'] },
+    kind: { enum: ['backup', 'restore', 'verify', 'export', 'template', 'clone'] },
     backup: { ...text, description: 'The name of the backup.' },
     byOperator: {
       type: 'boolean',

@@ -244,6 +244,10 @@ export const parameters: Readonly<Record<string, Schema>> = {
   }),
   BackupKey: inPath('key', 'Name of a backup.'),
   ManagedInstance: inPath('instance', 'Slug or id of an instance.'),
+  Template: inQuery('template', {
+    description: '`true` for an archive without records, accounts, endpoints, keys and secrets.',
+    schema: { type: 'boolean', default: false },
+  }),
   ImportSlug: {
     ...inQuery('slug', { description: 'The slug of the instance.', schema: { type: 'string' } }),
     required: true,

@@ -14,7 +14,7 @@ import type { InlineKind } from '../../storage/database.ts';
  *   `manifest.json`                what is in the archive, and the digest of `parts.ndjson`
  *
  * A row is a JSON object by columns; bytes are base64. Secrets stay sealed as they are stored. What opens them is not in the archive, unless
- * a passphrase was given (`key`).
+ * a passphrase was given (`key`). A template has neither records, files nor secrets: definitions and settings of instances to be.
  */
 export const archiveFormat = 1;
 
@@ -26,6 +26,8 @@ export interface Manifest {
   readonly layout: string;
   /** The moment that it shows. */
   readonly created: string;
+  /** Whether it is a template. */
+  readonly template?: boolean;
   readonly instance: {
     readonly id: string;
     readonly shownId: string;
@@ -59,11 +61,12 @@ export interface ArchiveCounts {
 
 /**
  * What opens the sealed values: keys that the master key with this check value opens, or from which they are derived where `sealed` is empty;
- * or keys that a passphrase opens.
+ * or keys that a passphrase opens; or none, of a template.
  */
 export type ArchivedKey =
   | { readonly kind: 'master'; readonly check: string; readonly sealed: string }
-  | ({ readonly kind: 'passphrase' } & LockedKeys);
+  | ({ readonly kind: 'passphrase' } & LockedKeys)
+  | { readonly kind: 'none'; readonly sealed: '' };
 
 interface PartBase {
   readonly name: string;

@@ -11,7 +11,7 @@ import { lockKeys } from '../../secrets/locked-keys.ts';
 import type { ArchivedKey, Manifest } from './archive-format.ts';
 import { type ArchiveSource, writeArchive } from './write-archive.ts';
 
-export interface InstanceExport extends Pick<ArchiveSource, 'version' | 'onProgress'> {
+export interface InstanceExport extends Pick<ArchiveSource, 'version' | 'isTemplate' | 'onProgress'> {
   readonly instance: Instance;
   readonly home: DataHome;
   readonly masterKey: MasterKey;
@@ -39,14 +39,17 @@ export async function exportInstance({
   const { database, files, dueClock, id } = instance;
   const about = await readAbout(home, id);
   const hold = (until: number): Promise<void> => database.write((tx) => holdRemovals(tx, until));
+  const keyOf = async (): Promise<ArchivedKey> => {
+    if (how.isTemplate === true) return { kind: 'none', sealed: '' };
+    if (passphrase !== undefined)
+      return { kind: 'passphrase', ...(await lockKeys(instance.sealer.keys, passphrase)) };
+    return { kind: 'master', check: (await readKeyCheck(home.control)) ?? '', sealed: about.key };
+  };
   // Before the moment that the archive shows: what that names is not removed any more.
   await hold(dueClock.now() + holdMs);
   const renewal = setInterval(() => void hold(dueClock.now() + holdMs).catch(() => undefined), renewMs);
   try {
-    const key: ArchivedKey =
-      passphrase === undefined
-        ? { kind: 'master', check: (await readKeyCheck(home.control)) ?? '', sealed: about.key }
-        : { kind: 'passphrase', ...(await lockKeys(instance.sealer.keys, passphrase)) };
+    const key = await keyOf();
     return await home.readAtOneMoment(id, (snapshot) =>
       writeArchive(
         {

@@ -2,16 +2,18 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { newId } from '../../base/ids.ts';
+import { CollectionStore } from '../../collections/collection-store.ts';
 import { toTimestamp } from '../../base/timestamp.ts';
 import type { BlobStore } from '../../files/blob-store.ts';
 import { InstanceFiles } from '../../files/instance-files.ts';
 import { createFilled } from '../../instances/create-filled.ts';
 import type { InstanceEntry, UnshownInstance } from '../../instances/instance-rows.ts';
 import { storedKeys } from '../../instances/require-own-secrets.ts';
+import { writeMissingSecrets } from '../../instances/system-collections.ts';
 import { areSameKeys, sealKeys, unlockKeys } from '../../secrets/locked-keys.ts';
 import type { GuardedRequests } from '../../network/guarded-requests.ts';
 import { type MasterKey, readKeyCheck, SecretError } from '../../secrets/master-key.ts';
-import { deriveKeys, type InstanceKeys, sealerOf } from '../../secrets/seal.ts';
+import { deriveKeys, type InstanceKeys, type Sealer, sealerOf } from '../../secrets/seal.ts';
 import { SettingsStore } from '../../settings/settings-store.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Database, Transaction } from '../../storage/database.ts';
@@ -50,7 +52,7 @@ export interface ArchiveImportProgress {
 /**
  * `moved`: the instance itself, which was exported where it is not used any more · `copy`: another instance beside it, with an id of its own, and
  * with endpoints that are paused · `backup`: the instance as it was, where what came later is lost · a `replaced` one: the same, and the backup takes
- * the place of that instance.
+ * the place of that instance. A template becomes a new instance, as which of the first two it is imported.
  */
 export type ArchiveUse = 'moved' | 'copy' | 'backup' | { readonly replaced: InstanceEntry };
 
@@ -80,20 +82,25 @@ export async function importArchive(
     await requireRoom(folder, original.bytes);
   });
   try {
-    const { instance } = archive.manifest;
-    const keys = await keysOf(archive.manifest, { home, masterKey, passphrase });
-    const isSame = as === 'moved' || as === 'backup';
+    const { instance, template: isTemplate = false } = archive.manifest;
+    if (isTemplate && as !== 'moved' && as !== 'copy')
+      throw refusedArchive('it is a template, which has no records.');
+    const isSame = !isTemplate && (as === 'moved' || as === 'backup');
     const id = isSame ? instance.id : newId();
+    const keys = isTemplate
+      ? deriveKeys(masterKey, id)
+      : await keysOf(archive.manifest, { home, masterKey, passphrase });
+    const isOther = isTemplate || as === 'copy';
     const isDerived = areSameKeys(keys, deriveKeys(masterKey, id));
     const replaced = typeof as === 'object' ? as.replaced : undefined;
     const unshown: UnshownInstance = {
       id,
       shownId: isSame ? instance.shownId : id,
-      created: as === 'copy' ? toTimestamp(clock.now()) : instance.created,
+      created: isOther ? toTimestamp(clock.now()) : instance.created,
       key: isDerived ? '' : sealKeys(masterKey, id, keys),
       slug: slug ?? instance.slug,
       host,
-      labels: as === 'copy' ? {} : instance.labels,
+      labels: isOther ? {} : instance.labels,
     };
     const ofImport = alongside && ((tx: Transaction): Promise<void> => alongside(tx, unshown));
     return await createFilled(
@@ -141,7 +148,8 @@ async function fill(
       uploadFolder: files.uploadFolder,
       onProgress: (progress) => onProgress?.({ ...progress, share: archive.share }),
     });
-    if (as === 'copy') await pauseEndpoints(database);
+    if (archive.manifest.template === true) await makeTokenSecrets(database, sealerOf(keys));
+    else if (as === 'copy') await pauseEndpoints(database);
     else if (as === 'backup') await goOnBehindLost(database, now);
     else if (as !== 'moved') await takePlace(data, { replaced: as.replaced.id, database, now, alongside });
   } finally {
@@ -156,6 +164,15 @@ function requireFilesOnDisk({ current }: SettingsStore): void {
   throw refusedArchive(
     'the instance keeps its files in S3, and a copy would share its bucket. Bring them to the disk first (chancery files copy), then export again.',
   );
+}
+
+/** A template has none: each instance that is made of it signs its own tokens. */
+async function makeTokenSecrets(database: Database, sealer: Sealer): Promise<void> {
+  const collections = await CollectionStore.load(database);
+  await database.write(async (tx) => {
+    for (const { id, type } of collections.all())
+      if (type === 'auth') await writeMissingSecrets(tx, id, sealer);
+  });
 }
 
 /** A copy would send every change, and all that waits, to the receivers of the instance that it is a copy of. */

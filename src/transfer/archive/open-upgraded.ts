@@ -46,12 +46,12 @@ export async function openUpgraded(
 }
 
 async function writeUpgraded(archive: Archive, path: string): Promise<void> {
-  const { instance: about, key, created } = archive.manifest;
+  const { instance: about, key, created, template: isTemplate = false } = archive.manifest;
   await inScratch(async (scratch) => {
     await scratch.fill(archive, archive.steps);
     const { store } = scratch;
     const nowMs = fromTimestamp(created);
-    const source = { about, key, version: build.version, store, nowMs, macOf: () => '' };
+    const source = { about, key, isTemplate, version: build.version, store, nowMs, macOf: () => '' };
     await scratch.withHome((home, id) =>
       home.readAtOneMoment(id, (snapshot) =>
         writeArchive({ ...source, snapshot }, createWriteStream(path, { flags: 'wx', mode: 0o600 })),

@@ -7,7 +7,7 @@ import { fieldColumn } from '../../fields/field.ts';
 import type { BlobStore } from '../../files/blob-store.ts';
 import { fileKey, fileNames } from '../../files/file-removals.ts';
 import { identifier, joinSql, type Sql, sql } from '../../sql/sql.ts';
-import type { InlineKind, InternalTable } from '../../storage/database.ts';
+import type { InlineKind, InternalTable, Tuple } from '../../storage/database.ts';
 import type { Migration } from '../../storage/migrate.ts';
 import { instanceMigrations } from '../../storage/migrations/instance-migrations.ts';
 import type { InstanceSnapshot, Snapshot } from '../../storage/snapshot.ts';
@@ -27,6 +27,7 @@ import {
   tablePart,
 } from './archive-format.ts';
 import { type ArchivedColumns, rowLine } from './archive-rows.ts';
+import { templateCondition, templateRow } from './template-rows.ts';
 import { ZipWriter } from './zip-writer.ts';
 
 export interface ArchiveSource {
@@ -34,6 +35,8 @@ export interface ArchiveSource {
   readonly snapshot: InstanceSnapshot;
   readonly store: Pick<BlobStore, 'find' | 'read'>;
   readonly key: ArchivedKey;
+  /** Whether it is to have definitions and settings only. */
+  readonly isTemplate?: boolean;
   readonly version: string;
   /** The moment of the snapshot, in milliseconds since 1970. */
   readonly nowMs: number;
@@ -92,7 +95,8 @@ class Writing {
         if (place !== 'control' && from !== undefined) await this.#addTable(from, table);
       }
       for (const collection of collections.all()) await this.#addRecords(data, collection);
-      for (const collection of collections.all()) await this.#addFiles(data, collection);
+      if (this.#source.isTemplate !== true)
+        for (const collection of collections.all()) await this.#addFiles(data, collection);
       return await this.#finish();
     } catch (error) {
       await this.#zip.abort();
@@ -102,15 +106,22 @@ class Writing {
 
   async #addTable(from: Snapshot, table: InternalTable): Promise<void> {
     const { names } = from;
+    const isTemplate = this.#source.isTemplate === true;
+    const condition = isTemplate ? templateCondition(table) : sql`TRUE`;
+    if (condition === undefined) return;
     const columns = await readColumns(from, table);
     const first = columns[0]?.[0] ?? '';
     const numbered = { name: table, table: names.table(table), column: first };
     const last = numberNames.has(first) ? await readLast(from, numbered) : null;
     const order = joinSql((orders[table] ?? [first]).map(identifier), ', ');
     const select = sql`
-      SELECT ${columnList(columns, identifier)} FROM ${names.table(table)} WHERE ${names.instance.condition} ORDER BY ${order}`;
+      SELECT ${columnList(columns, identifier)} FROM ${names.table(table)} WHERE ${names.instance.condition} AND ${condition} ORDER BY ${order}`;
     const part = { kind: 'table', name: tablePart(table), table, columns, last } as const;
-    const { rows } = await this.#addRows(from.scan(select), part);
+    const { rows } = await this.#addRows(
+      from.scan(select),
+      part,
+      isTemplate ? (row) => templateRow(table, row) : undefined,
+    );
     if (table === '$event') this.#add('events', rows);
   }
 
@@ -121,21 +132,23 @@ class Writing {
     const table = names.collectionTable(name);
     const select = sql`
       SELECT ${columnList(columns, (column) => names.column(column))} FROM ${table} ORDER BY ${names.column(positionColumn)}`;
-    const last = await readLast(from, { name, table, column: positionColumn });
+    const { isTemplate = false } = this.#source;
+    const last = isTemplate ? null : await readLast(from, { name, table, column: positionColumn });
     const part = { kind: 'records', name: recordsPart(name), table: name, columns, last } as const;
-    const { rows } = await this.#addRows(from.scan(select), part);
+    const { rows } = await this.#addRows(isTemplate ? noRows() : from.scan(select), part);
     this.#add('records', rows);
   }
 
   async #addRows(
     rows: ReturnType<Snapshot['scan']>,
     part: Omit<ArchivedRows, 'rows' | 'bytes' | 'sha256'>,
+    change: (row: Tuple) => Tuple = (row) => row,
   ): Promise<ArchivedRows> {
     const { onProgress } = this.#source;
     let count = 0;
     async function* content(): AsyncGenerator<Uint8Array> {
       for await (const piece of rows) {
-        yield Buffer.from(piece.map((row) => rowLine(part.columns, row)).join(''));
+        yield Buffer.from(piece.map((row) => rowLine(part.columns, change(row))).join(''));
         count += piece.length;
         onProgress?.({ what: part.table, count });
       }
@@ -188,13 +201,14 @@ class Writing {
   }
 
   async #finish(): Promise<Manifest> {
-    const { about: instance, key, version, nowMs, macOf } = this.#source;
+    const { about: instance, key, version, nowMs, macOf, isTemplate } = this.#source;
     const { sha256 } = await this.#zip.add(partsName, linesOfParts(this.#parts));
     const unsigned: Manifest = {
       format: archiveFormat,
       version,
       layout,
       created: toTimestamp(nowMs),
+      ...(isTemplate === true && { template: true }),
       instance,
       key,
       counts: this.#counts,
@@ -272,6 +286,9 @@ async function readLast(
 async function* linesOfParts(parts: readonly Part[]): AsyncGenerator<Uint8Array> {
   for (const part of parts) yield* once(`${JSON.stringify(part)}\n`);
 }
+
+// oxlint-disable-next-line require-yield -- There are none.
+async function* noRows(): AsyncGenerator<readonly Tuple[]> {}
 
 async function* once(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);

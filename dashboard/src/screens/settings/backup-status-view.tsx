@@ -41,6 +41,7 @@ const failureWords: Readonly<Record<BackupJob['kind'], string>> = {
   restore: 'The restore of',
   verify: 'The verification of',
   export: 'The archive',
+  template: 'The template',
   clone: 'The copy',
 };
 
@@ -49,6 +50,7 @@ const runningWords: Readonly<Record<BackupJob['kind'], string>> = {
   restore: 'Restoring',
   verify: 'Verifying',
   export: 'Writing an archive',
+  template: 'Writing a template',
   clone: 'Copying the instance to',
 };
 

@@ -56,8 +56,9 @@ export const operatorTransferRoutes = [
     id: 'archiveInstance',
     scope: 'admin',
     summary: 'Download an archive of an instance as it is now',
-    description: 'It has everything of the instance; its secrets are sealed with the master key.',
-    parameters: ['ManagedInstance'],
+    description:
+      'It has everything of the instance; its secrets are sealed with the master key. A template has its definitions and settings only.',
+    parameters: ['ManagedInstance', 'Template'],
     answers: { 200: { description: 'The archive.', content: { '*/*': { schema: {} } } } },
     refusals: [507],
     handle: async (context) => archiveAnswer(context),
@@ -121,8 +122,11 @@ function passphraseOf(header: string | readonly string[] | undefined): string | 
 }
 
 async function archiveAnswer(context: OneContext): Promise<Answer> {
-  const { operator, params, request } = context;
-  const { place, name } = await archiveInstance(operator, params.instance, request.goneSignal());
+  const { operator, params, query, request } = context;
+  const { place, name } = await archiveInstance(operator, params.instance, {
+    kind: flagOf(query, 'template') ? 'template' : 'export',
+    signal: request.goneSignal(),
+  });
   const remove = (): void => void place.remove(name).catch(() => undefined);
   try {
     const answer = await downloadAnswer(place, name);
