@@ -51,7 +51,7 @@ export class JobRunner implements OwnTransfers {
   readonly #thread: TransferThread;
   readonly #running = new Set<Promise<void>>();
   /** The ids of all jobs that run here. */
-  readonly #held = new Set<string>();
+  readonly #jobIds = new Set<string>();
   readonly #own = new FairQueue(ownLimits);
   #poller: Poller | undefined;
   #imports = 0;
@@ -128,7 +128,7 @@ export class JobRunner implements OwnTransfers {
     if (!(await jobs.hasWork())) return;
     for (const job of await jobs.readAbandoned())
       // The hold on one that runs here is over when the process stood still: the next renewal makes up for that.
-      if (!this.#held.has(job.id)) await this.#giveUp(job);
+      if (!this.#jobIds.has(job.id)) await this.#giveUp(job);
     await this.#addScheduled();
     while (!this.#isStopping && this.#running.size < runningMax) {
       const job = await jobs.claim(this.#holder);
@@ -142,7 +142,7 @@ export class JobRunner implements OwnTransfers {
   async #run(job: TransferJob): Promise<Error | undefined> {
     const { jobs, logger } = this.#options;
     const release = jobs.keepHeld(job, () => this.#thread.cancel(job.id, holdLost().message));
-    this.#held.add(job.id);
+    this.#jobIds.add(job.id);
     try {
       const { bytes } = await this.#thread.run(job);
       await jobs.end(job, { state: 'done', bytes, message: '' });
@@ -153,7 +153,7 @@ export class JobRunner implements OwnTransfers {
       await this.#fail(job, message);
       return error instanceof Error ? error : new Error(message, { cause: error });
     } finally {
-      this.#held.delete(job.id);
+      this.#jobIds.delete(job.id);
       release();
     }
   }

@@ -88,7 +88,7 @@ export const backupMutants: readonly Mutant[] = [
   {
     name: 'a process does not give up the jobs that it runs itself',
     file: 'src/jobs/job-runner.ts',
-    from: 'if (!this.#held.has(job.id)) await',
+    from: 'if (!this.#jobIds.has(job.id)) await',
     to: 'await',
     tests: [holds],
   },
