@@ -16,7 +16,41 @@ import {
  * by its id, or by its name where the definition has no id. Definitions may refer to each other and exchange names. A collection that
  * already matches is left unchanged. Throws bad_request.
  */
-export function importCollections(change: CollectionDeletion, body: Definition): Promise<void> {
+export async function importCollections(change: CollectionDeletion, body: Definition): Promise<void> {
+  await runImport(change, body, () => undefined);
+}
+
+/** The import would succeed, and is to be rolled back. */
+class Rehearsed extends Error {
+  readonly plan: ImportPlan;
+
+  constructor(plan: ImportPlan) {
+    super('The import is rolled back.');
+    this.plan = plan;
+  }
+}
+
+/**
+ * Returns what {@link importCollections} would do with the same body: it does so, and rolls back. So the records are checked, too, and other
+ * writes wait as long as for the import itself. Throws bad_request for all that the import would refuse.
+ */
+export async function rehearseImport(change: CollectionDeletion, body: Definition): Promise<ImportPlan> {
+  try {
+    return await runImport(change, body, (plan) => {
+      throw new Rehearsed(plan);
+    });
+  } catch (error) {
+    if (error instanceof Rehearsed) return error.plan;
+    throw error;
+  }
+}
+
+/** `onDone` runs in the transaction, which it rolls back where it throws. */
+function runImport(
+  change: CollectionDeletion,
+  body: Definition,
+  onDone: (plan: ImportPlan) => void,
+): Promise<ImportPlan> {
   const request = decodeImport(body);
   const alteredTables =
     request.collections.length + (request.deleteMissing ? change.collections.all().length : 0);
@@ -33,6 +67,8 @@ export function importCollections(change: CollectionDeletion, body: Definition):
     await notifyRenames(tx, change, plan.changed);
     for (const saved of plan.secrets) await saveSecrets(tx, change, saved);
     await change.onDefinitions?.(tx, after(change.collections.all(), plan));
+    onDone(plan);
+    return plan;
   });
 }
 

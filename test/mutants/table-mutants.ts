@@ -44,4 +44,18 @@ export const tableMutants: readonly Mutant[] = [
     to: 'UPDATE sqlite_sequence SET name = ${from} WHERE name = ${to}',
     tests: ['test/api/table-changes.test.ts'],
   },
+  {
+    name: 'a plan that checks the records is rolled back',
+    file: 'src/definitions/import-collections.ts',
+    from: 'throw new Rehearsed(plan);',
+    to: 'void Rehearsed;',
+    tests: ['test/api/checked-plans.test.ts'],
+  },
+  {
+    name: 'an API key that may not write does not hold up writes by a plan',
+    file: 'src/http/routes/collections.ts',
+    from: "if (!hasScope(caller, 'collections:write'))",
+    to: 'if (false as boolean)',
+    tests: ['test/api/checked-plans.test.ts'],
+  },
 ];

@@ -138,7 +138,7 @@ export interface Operations {
   'GET /api/collections/meta/scaffolds': { query: { fields?: string }; body: undefined; answer: Schemas['Scaffolds'] };
   'GET /api/collections/meta/oauth2-providers': { query: { fields?: string }; body: undefined; answer: readonly unknown[] };
   'PUT /api/collections/import': { query: Record<never, never>; body: Schemas['CollectionImport']; answer: undefined };
-  'POST /api/collections/import/plan': { query: Record<never, never>; body: Schemas['CollectionImport']; answer: Schemas['ImportPlan'] };
+  'POST /api/collections/import/plan': { query: { checkRecords?: boolean }; body: Schemas['CollectionImport']; answer: Schemas['ImportPlan'] };
   'GET /api/collections/{collection}': { query: { fields?: string }; body: undefined; answer: Schemas['Collection'] };
   'PATCH /api/collections/{collection}': { query: { fields?: string }; body: Schemas['CollectionInput']; answer: Schemas['Collection'] };
   'DELETE /api/collections/{collection}': { query: Record<never, never>; body: undefined; answer: undefined };

@@ -1,5 +1,6 @@
 import { hasScope, requireReach } from '../../access/caller.ts';
 import type { RuleInput } from '../../access/rule-input.ts';
+import { AppError } from '../../base/errors.ts';
 import { type Collection, collectionLimits, collectionToJson } from '../../collections/collection.ts';
 import {
   type CollectionChange,
@@ -10,8 +11,8 @@ import {
   getCollection,
   updateCollection,
 } from '../../definitions/change-collection.ts';
-import { importCollections } from '../../definitions/import-collections.ts';
-import { readImportPlan } from '../../definitions/import-plan.ts';
+import { importCollections, rehearseImport } from '../../definitions/import-collections.ts';
+import { type ImportPlan, readImportPlan } from '../../definitions/import-plan.ts';
 import { listCollections, scaffoldCollection } from '../../definitions/list-collections.ts';
 import { noteLostFiles } from '../../files/file-removals.ts';
 import type { Instance } from '../../instances/instance.ts';
@@ -19,12 +20,14 @@ import { writeTokenSecrets } from '../../instances/token-secrets.ts';
 import { auditCollectionChange, changedPaths } from '../../logs/audit-entry.ts';
 import { eraseAccount } from '../../records/sessions.ts';
 import { truncateCollection } from '../../records/truncate-collection.ts';
+import { booleanOf, parameterError } from '../../query/list-parameters.ts';
 import { collectionsOf } from '../../query/record-scope.ts';
 import { renameLabels } from '../../settings/change-settings.ts';
 import { forgetCollection, pauseBroken } from '../../deliveries/endpoints/forget-collection.ts';
 import { nothing } from '../answer.ts';
 import { emptyAnswer, jsonAnswer, listParameters } from '../schemas/operation.ts';
 import { schemaReference } from '../schemas/schema.ts';
+import type { RequestContext } from '../request-context.ts';
 import { route } from '../route.ts';
 
 const common = { tag: 'collections', isForSuperusers: true, isCurrent: true } as const;
@@ -107,15 +110,14 @@ export const collectionRoutes = [
     path: '/api/collections/import/plan',
     id: 'planImport',
     summary: 'Preview the changes of an import',
-    description: 'Rejects definitions that an import would reject, without reading records.',
+    description:
+      'Rejects definitions that an import would reject. Records are only checked with `checkRecords`, which needs the scope `collections:write`.',
+    parameters: ['CheckRecords'],
     body: schemaReference('CollectionImport'),
     answers: { 200: jsonAnswer('The changes.', schemaReference('ImportPlan')) },
     handle: async (context) => {
-      const { instance, caller, body } = context;
-      const { collections, clock, database } = instance;
-      const parts = { now: clock.now(), names: database.names };
-      const { created, changed, removed } = await readImportPlan(collections.all(), body, parts);
-      for (const { before } of changed) requireReach(caller, before);
+      const { created, changed, removed } = await planOf(context);
+      for (const { before } of changed) requireReach(context.caller, before);
       const pairs = changed.map(
         ({ before, after }) => `{"before":${collectionToJson(before)},"after":${collectionToJson(after)}}`,
       );
@@ -191,6 +193,22 @@ export const collectionRoutes = [
 /** Every new collection gets `created` and `updated`. A client that adds them itself, as dashboards do, would otherwise send both twice. */
 function withoutDates(scaffold: Collection): Collection {
   return { ...scaffold, fields: scaffold.fields.filter(({ type }) => type !== 'autodate') };
+}
+
+/** Returns what an import would do. Whether the records allow it shows only in a transaction, which is rolled back. */
+async function planOf({ instance, caller, input, query, body }: RequestContext): Promise<ImportPlan> {
+  const word = query.get('checkRecords') ?? '';
+  const isRehearsed = word === '' ? false : booleanOf(word);
+  if (isRehearsed === undefined)
+    throw parameterError('checkRecords', 'Expected checkRecords to be true or false.');
+  if (isRehearsed) {
+    // Other writes wait meanwhile.
+    if (!hasScope(caller, 'collections:write'))
+      throw new AppError('forbidden', 'With checkRecords, the API key needs the scope collections:write.');
+    return rehearseImport(deletionOf(instance, input), body);
+  }
+  const { collections, clock, database } = instance;
+  return readImportPlan(collections.all(), body, { now: clock.now(), names: database.names });
 }
 
 function changeOf(instance: Instance): CollectionChange {

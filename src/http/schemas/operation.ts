@@ -146,6 +146,11 @@ export const headers: Readonly<Record<string, Schema>> = {
 export const parameters: Readonly<Record<string, Schema>> = {
   Collection: inPath('collection', 'Name (in any case) or id of a collection.'),
   RecordId: inPath('id', 'Id of a record.'),
+  CheckRecords: inQuery('checkRecords', {
+    description:
+      '`true` to do the import in a transaction that is rolled back: what the records refuse is refused as well. Other writes wait meanwhile.',
+    schema: { type: 'boolean', default: false },
+  }),
   FileRecord: inPath('record', 'Id of a record.'),
   FileName: inPath('name', 'Name of a file, as the record has it.'),
   Thumb: inQuery('thumb', {
