@@ -7,13 +7,8 @@ import { CommandError, exitCodes } from '../terminal/command-error.ts';
 import { confirm } from '../terminal/confirm.ts';
 import { isSet } from '../terminal/flags.ts';
 import { type CommandIo, print, printStyled } from '../terminal/print.ts';
-import {
-  changesOf,
-  changesText,
-  lossOf,
-  type SchemaChange,
-  type SchemaLoss,
-} from '../schema/schema-changes.ts';
+import { changesOf, lossOf, type SchemaChange, type SchemaLoss } from '../../definitions/schema-changes.ts';
+import { changesText } from '../schema/changes-text.ts';
 import { type DumpedFile, readSchema, type SchemaFile, writeSchema } from '../schema/schema-files.ts';
 import { colorsOf, showJson } from '../terminal/show.ts';
 import { addApiFlags, withApi } from '../api/with-api.ts';

@@ -1,7 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { printable } from '../../base/printable.ts';
-import { isJsonObject, type JsonObject } from '../../base/json.ts';
-import { jsonText, type Colors } from '../terminal/show.ts';
+import { isJsonObject, type JsonObject } from '../base/json.ts';
 
 /** What becomes of a collection when definitions are applied. */
 export interface SchemaChange {
@@ -120,34 +118,7 @@ export function lossOf(changes: readonly SchemaChange[]): SchemaLoss {
   };
 }
 
-/** Returns the changes for people: a line for each collection, and one for each part of it that changes. */
-export function changesText(changes: readonly SchemaChange[], colors: Colors): string {
-  const signs = { create: colors.green('+'), change: colors.yellow('~'), delete: colors.red('-') };
-  return changes
-    .flatMap(({ change, name, parts }) => [
-      `${signs[change]} ${colors.bold(printable(name))}`,
-      ...parts.map((part) => `  ${signs[kindOf(part)]} ${printable(partText(part))}`),
-    ])
-    .map((line) => `${line}\n`)
-    .join('');
-}
-
-function kindOf({ before, after }: SchemaPart): SchemaChange['change'] {
+/** Returns what becomes of a part. */
+export function kindOfPart({ before, after }: SchemaPart): SchemaChange['change'] {
   return before === undefined ? 'create' : after === undefined ? 'delete' : 'change';
-}
-
-function partText({ part, before, after }: SchemaPart): string {
-  const whole = before === undefined ? after : after === undefined ? before : undefined;
-  if (whole === undefined) return `${part}: ${valueText(before)} → ${valueText(after)}`;
-  if (typeof whole === 'string' && part.startsWith('index ')) return `${part}: ${whole}`;
-  return isJsonObject(whole) && typeof whole['type'] === 'string'
-    ? `${part}: ${whole['type']}`
-    : `${part}: ${valueText(whole)}`;
-}
-
-const valueLengthMax = 100;
-
-function valueText(value: unknown): string {
-  const text = jsonText(value);
-  return text.length > valueLengthMax ? `${text.slice(0, valueLengthMax - 1)}…` : text;
 }
