@@ -8,12 +8,14 @@ import type { Config } from './config/config.ts';
 import { AccessLog } from './http/server/access-log.ts';
 import { WaitingServer } from './http/server/waiting-server.ts';
 import { type MetricsServer, serveMetrics } from './http/server/metrics-server.ts';
+import { callsFrom } from './http/server/host-calls.ts';
 import { createServer, type HttpServer } from './http/server/server.ts';
 import type { Readiness } from './http/request-context.ts';
 import { ServiceMetrics } from './http/service-metrics.ts';
 import { openTls, type TlsFiles, watchTls } from './http/server/tls.ts';
 import { InstanceRemovals } from './instances/instance-removals.ts';
 import { openOperatorControl, type OperatorControl } from './operator/operator-control.ts';
+import { SchemaRunner } from './operator/schema-runner.ts';
 import { PageChecks } from './instances/page-checks.ts';
 import { startSweeping } from './limits/window-store.ts';
 import { BackupMetrics } from './jobs/backup-metrics.ts';
@@ -121,7 +123,14 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     accessLog: config.accessLog ? new AccessLog(parts.writeAccess ?? writeSoon) : undefined,
   });
   const usage = usageOf(data, metrics, logger);
-  const running = { server, host, operator, jobs, metrics, usage, data, lock, config, logger };
+  const calling = { host: host.host, ledger: server.memory };
+  const schema = new SchemaRunner({
+    operator,
+    callsFrom: (address) => callsFrom(address, calling),
+    clock: data.dueClock,
+    logger,
+  });
+  const running = { server, host, operator, jobs, schema, metrics, usage, data, lock, config, logger };
   const url = await listen(running);
   const background = await startBackground(running).catch(async (error: unknown) => {
     await stopApp(running);
@@ -226,6 +235,7 @@ interface Running {
   readonly host: RunningHosts;
   readonly operator: OperatorControl;
   readonly jobs: JobRunner;
+  readonly schema: SchemaRunner;
   readonly metrics: ServiceMetrics;
   readonly usage: UsageRecord;
   readonly data: DataDirectory;
@@ -250,6 +260,7 @@ async function startBackground({
   data,
   host,
   jobs,
+  schema,
   usage,
   server,
   metrics,
@@ -259,6 +270,7 @@ async function startBackground({
   const metricsServer = await openMetrics(config, metrics, logger);
   await host.start();
   usage.start();
+  schema.start();
   const running: { stop(): Promise<void> | void }[] = metricsServer === undefined ? [] : [metricsServer];
   if (config.postgres !== undefined)
     running.push(await startSweeping({ database: data.home.background, clock: data.dueClock, logger }));
@@ -338,12 +350,12 @@ async function stopApp(running: Running, background?: Background): Promise<void>
   lock?.release();
 }
 
-async function stopServing({ server, host, operator, usage }: Running): Promise<void> {
+async function stopServing({ server, host, operator, schema, usage }: Running): Promise<void> {
   const cutOff = setTimeout(() => server.server.closeAllConnections(), requestsStopMs);
   // Closes connections that become idle only now: each would keep the server open until its keep-alive time-out.
   const idle = setInterval(() => server.server.closeIdleConnections(), idleCloseMs);
   // Both at once: claims must stop immediately, while requests in flight may still write events that the next start delivers.
-  await Promise.all([host.stopSending(), server.close()]);
+  await Promise.all([host.stopSending(), server.close(), schema.stop()]);
   clearTimeout(cutOff);
   clearInterval(idle);
   await host.stop();

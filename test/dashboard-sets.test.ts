@@ -36,6 +36,9 @@ const unlisted: Readonly<Record<string, string>> = {
   'schemas RevertedRecord action': 'no screen reverts records',
   'schemas RevertedRecord notRestored reason': 'no screen reverts records',
   'schemas RevertedRecord released kind': 'no screen reverts records',
+  'schemas SchemaJob state': 'the dashboard is of one instance',
+  'schemas SchemaResult state': 'the dashboard is of one instance',
+  'schemas SchemaResult changes change': 'the dashboard is of one instance',
   'schemas RuleTest caller': 'offered beside accounts',
   'schemas TestS3 filesystem': 'the dashboard sends it, from the section of each',
 };

@@ -7,6 +7,7 @@ import { appendOperatorEvent } from '../instances/operator-events.ts';
 import { limit, sql, type Sql } from '../sql/sql.ts';
 import type { Database, Row, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
+import { keepHeld, type Lease, leaseMs, type LeaseParts, renewHold } from './job-lease.ts';
 
 /**
  * Backups, restores and verifications, as rows of the shared data. Whoever asks for one adds it; the job runner of any process
@@ -51,8 +52,6 @@ export type NewTransfer = Pick<TransferJob, 'instance' | 'kind' | 'backup' | 'pl
 
 /** How often a job is looked at whose end somebody waits for. */
 const lookMs = 100;
-/** How long a job is held without a renewal. */
-const leaseMs = 30_000;
 /** How many jobs that are over are kept for each instance, besides its last backup. */
 const keptMax = 20;
 /** How many jobs of all instances wait at most: each is a request that somebody waits for. */
@@ -196,27 +195,18 @@ export class JobStore {
     return id === undefined ? undefined : this.find(id);
   }
 
-  /**
-   * Renews the hold on a job until the returned function is called. The next renewal makes up for one that fails. Calls `onLost` once
-   * another has taken the job over.
-   */
+  /** Renews the hold on a job until the returned function is called. Calls `onLost` once another has taken the job over. */
   keepHeld(job: HeldJob, onLost: () => void): () => void {
-    const renew = async (): Promise<void> => {
-      if (await this.renew(job)) return;
-      clearInterval(renewal);
-      onLost();
-    };
-    const renewal = setInterval(() => void renew().catch(() => undefined), leaseMs / 5);
-    return () => clearInterval(renewal);
+    return keepHeld(this.#leaseParts(), leaseOf(job), onLost);
+  }
+
+  #leaseParts(): LeaseParts {
+    return { database: this.#database, clock: this.#clock };
   }
 
   /** Returns false where another has taken the job over. */
-  async renew(job: HeldJob): Promise<boolean> {
-    const until = this.#clock.now() + leaseMs;
-    const count = await this.#database.write((tx) =>
-      tx.run(sql`UPDATE ${tx.names.table('$transfer')} SET held_until = ${until} WHERE ${isHeldAs(job)}`),
-    );
-    return count > 0;
+  renew(job: HeldJob): Promise<boolean> {
+    return renewHold(this.#leaseParts(), leaseOf(job));
   }
 
   /** Throws conflict where another has taken the job over. Until the transaction ends, nobody can. */
@@ -283,6 +273,10 @@ export function alreadyStarted(): AppError {
     'bad_request',
     'Try again later - another backup/restore process has already been started.',
   );
+}
+
+function leaseOf({ id, holder }: HeldJob): Lease {
+  return { table: '$transfer', id, holder };
 }
 
 function isHeldAs({ id, holder }: HeldJob): Sql {

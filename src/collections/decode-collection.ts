@@ -6,7 +6,7 @@ import { type Collection, collectionLimits, lockedRules, ruleNames, type Rules }
 import type { CollectionNames } from './collection-names.ts';
 import { decodeAuthOptions } from './decode-auth-options.ts';
 import { decodeFields } from './decode-fields.ts';
-import { decodeIndexes } from './decode-indexes.ts';
+import { checkIndexTexts, decodeIndexes } from './decode-indexes.ts';
 import type { ProblemList } from './member-reader.ts';
 
 export interface DecodeContext {
@@ -51,6 +51,23 @@ export function decodeCollection(
   const draft = { ...plain, indexes: decodeIndexes(raw['indexes'], { ...context, draft: plain }, problems) };
   if (type !== 'auth') return draft;
   return { ...draft, auth: decodeAuthOptions(raw, { ...context, draft }, problems) };
+}
+
+/** Adds what is wrong with a definition whatever collections there are where it is applied. */
+export function checkDefinition(raw: Readonly<Record<string, unknown>>, problems: ProblemList): void {
+  const { name, id } = raw;
+  const isFoundById = typeof id === 'string' && id !== '';
+  if (id !== undefined && id !== '' && !(isFoundById && isId(id)))
+    problems.add('id', fieldError('validation_match_invalid'));
+  const isNameless = name === undefined && isFoundById;
+  if (!isNameless && (typeof name !== 'string' || name === ''))
+    problems.add('name', fieldError('validation_required'));
+  const problem = typeof name === 'string' && name !== '' ? nameProblem(name) : undefined;
+  if (problem !== undefined) problems.add('name', problem);
+  const type = decodeType(raw, undefined, problems);
+  decodeRules(raw, undefined, problems);
+  decodeFields(raw['fields'], { id: '', type, names: { hasExactId: () => true } }, problems);
+  checkIndexTexts(raw['indexes'], problems);
 }
 
 /**
@@ -179,7 +196,7 @@ function decodeId(
 ): string {
   if (context.existing !== undefined) return context.existing.id;
   const id = raw['id'] === undefined || raw['id'] === '' ? context.fallback : raw['id'];
-  if (typeof id !== 'string' || !/^\w{1,100}$/.test(id)) {
+  if (typeof id !== 'string' || !isId(id)) {
     problems.add('id', fieldError('validation_match_invalid'));
     return context.fallback;
   }
@@ -190,6 +207,10 @@ function decodeId(
       message: 'The model id is invalid or already exists.',
     });
   return id;
+}
+
+function isId(id: string): boolean {
+  return /^\w{1,100}$/.test(id);
 }
 
 /** Decodes the rules. Whether they compile is checked when the whole definition is known: check-rules.ts. */

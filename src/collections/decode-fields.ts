@@ -19,7 +19,7 @@ export interface FieldsContext {
   readonly id: string;
   readonly type: Collection['type'];
   readonly existing?: Collection;
-  readonly names: CollectionNames;
+  readonly names: Pick<CollectionNames, 'hasExactId'>;
 }
 
 /** Decodes the fields of a definition and adds the standard fields of its type. */

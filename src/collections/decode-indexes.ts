@@ -28,25 +28,47 @@ export function decodeIndexes(
   problems: ProblemList,
 ): readonly IndexDefinition[] {
   if (raw === undefined || raw === null) return withRequired(existingIndexes(context), context, problems);
-  if (!Array.isArray(raw) || raw.length > collectionLimits.indexesMax) {
-    problems.add('indexes', {
-      code: 'validation_length_too_long',
-      message: `Must be an array of at most ${collectionLimits.indexesMax} indexes.`,
-      params: { max: collectionLimits.indexesMax },
-    });
+  if (!isIndexList(raw)) {
+    problems.add('indexes', tooManyIndexes);
     return [];
   }
   const errors = new ProblemList();
   const indexes: IndexDefinition[] = [];
   for (const [at, text] of raw.entries()) {
-    const isText = typeof text === 'string' && text.length <= collectionLimits.indexTextLengthMax;
-    const index = isText ? parseIndex(text) : undefined;
+    const index = readIndex(text);
     const problem = index === undefined ? invalidIndex : indexProblem(index, indexes, context);
     if (problem !== undefined) errors.add(String(at), problem);
     else if (index !== undefined) indexes.push(index);
   }
   problems.addAll('indexes', errors);
   return errors.isEmpty ? withRequired(indexes, context, problems) : indexes;
+}
+
+/** Adds what is wrong with the indexes of a definition whatever its fields are. */
+export function checkIndexTexts(raw: unknown, problems: ProblemList): void {
+  if (raw === undefined || raw === null) return;
+  const errors = new ProblemList();
+  if (isIndexList(raw))
+    for (const [at, text] of raw.entries())
+      if (readIndex(text) === undefined) errors.add(String(at), invalidIndex);
+  if (isIndexList(raw)) problems.addAll('indexes', errors);
+  else problems.add('indexes', tooManyIndexes);
+}
+
+function isIndexList(raw: unknown): raw is readonly unknown[] {
+  return Array.isArray(raw) && raw.length <= collectionLimits.indexesMax;
+}
+
+const tooManyIndexes: FieldError = {
+  code: 'validation_length_too_long',
+  message: `Must be an array of at most ${collectionLimits.indexesMax} indexes.`,
+  params: { max: collectionLimits.indexesMax },
+};
+
+function readIndex(text: unknown): IndexDefinition | undefined {
+  return typeof text === 'string' && text.length <= collectionLimits.indexTextLengthMax
+    ? parseIndex(text)
+    : undefined;
 }
 
 /**

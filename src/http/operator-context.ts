@@ -7,6 +7,7 @@ import type { ManagedInstance } from '../operator/managed-instances.ts';
 import type { OperatorCaller } from '../operator/operator-keys.ts';
 import type { OperatorControl } from '../operator/operator-control.ts';
 import { type ListQuery, parseListQuery } from '../query/list-query.ts';
+import { type IdempotentRequest, idempotentRequest } from '../records/idempotency.ts';
 import { objectOf } from './parse-body.ts';
 import { ServiceContext, type Services } from './request-context.ts';
 
@@ -85,6 +86,26 @@ export class OperatorContext<Params = object> extends ServiceContext<OperatorSer
   /** Who acts, for audit logs. */
   get actor(): WrittenActor {
     return operatorActor(this.request, this.caller);
+  }
+
+  /** The request under its idempotency key; undefined without one. Throws bad_request for an invalid key. */
+  get idempotent(): IdempotentRequest | undefined {
+    const { method, url, headers } = this.request;
+    const key = headers['idempotency-key'];
+    if (key === undefined) return undefined;
+    const [path = '', ...query] = url.split('?');
+    const caller = { kind: 'operatorKey', id: this.caller.id } as const;
+    const { sealer } = this.operator;
+    const parts = {
+      method,
+      path,
+      query: query.join('?'),
+      ifMatch: undefined,
+      body: this.body,
+      sealer,
+      caller,
+    };
+    return idempotentRequest(String(key), parts);
   }
 
   /** Returns the URL below which the API of an instance is. */

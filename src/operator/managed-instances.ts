@@ -3,19 +3,22 @@ import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import { fieldError, unknownMembers } from '../fields/field-error.ts';
 import type { Operand, Resolve } from '../filters/operand.ts';
+import { parseFilter } from '../filters/parse.ts';
 import type { Alongside, InstanceChange } from '../instances/instance-directory.ts';
 import { type Quotas, requireQuotas } from '../instances/quotas.ts';
 import { removalDue } from '../instances/instance-removals.ts';
 import {
   type InstanceRow,
+  type InstanceState,
   type Labels,
   readRows,
+  servedStates,
   unknownInstance,
   type InstanceEntry,
 } from '../instances/instance-rows.ts';
 import type { Actor, AuditAction } from '../logs/audit-entry.ts';
 import type { ListQuery } from '../query/list-query.ts';
-import { column, columnResolver } from '../query/list-source.ts';
+import { column, columnResolver, type ListSource } from '../query/list-source.ts';
 import { type ListResult, runList } from '../query/run-list.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { OperatorControl } from './operator-control.ts';
@@ -122,26 +125,67 @@ const resolve: Resolve = (name) => {
 
 /** A page of instances, in the order in which they were made. Throws bad_request (filter, sort). */
 export async function listManaged(
-  { database, clock, deletedDays }: OperatorControl,
+  operator: OperatorControl,
   query: ListQuery,
 ): Promise<ListResult<ManagedInstance>> {
+  const { database, deletedDays } = operator;
+  const { names } = database;
+  const page = await runList(database, query, sourceOf(operator, sql`id`, shownStates));
+  const ids = page.items.map(([value]) => String(value));
+  const rows = await readRows(database, sql`id${names.anyOf(ids)}`);
+  const byId = new Map(rows.map((row) => [row.id, toManaged(row, deletedDays)]));
+  return { ...page, items: ids.flatMap((one) => byId.get(one) ?? []) };
+}
+
+function sourceOf(
+  { database, clock }: OperatorControl,
+  columns: Sql,
+  states: readonly InstanceState[],
+): ListSource {
   const { names } = database;
   const position = column('number', sql`position`);
   const isInTime = names.isInTime(position.sql, 'for every row');
-  const page = await runList(database, query, {
-    columns: sql`id`,
+  return {
+    columns,
     from: names.table('$instance'),
-    where: sql`state${names.anyOf(shownStates)}`,
+    where: sql`state${names.anyOf(states)}`,
     ...(isInTime && { isInTime }),
     tieBreaker: position,
     resolve,
     dialect: names.dialect,
     now: clock.now(),
-  });
-  const ids = page.items.map(([value]) => String(value));
-  const rows = await readRows(database, sql`id${names.anyOf(ids)}`);
-  const byId = new Map(rows.map((row) => [row.id, toManaged(row, deletedDays)]));
-  return { ...page, items: ids.flatMap((one) => byId.get(one) ?? []) };
+  };
+}
+
+type NamedInstance = Pick<ManagedInstance, 'id' | 'slug'>;
+
+/** Returns the instances that a filter selects, without deleted ones, in the order in which they were made: at most `max`. Throws bad_request. */
+export async function selectServed(
+  operator: OperatorControl,
+  filter: string,
+  max: number,
+): Promise<readonly NamedInstance[]> {
+  const tree = filter === '' ? undefined : parseFilter(filter);
+  const query = { filter: tree, sort: [], fields: undefined, page: 1, perPage: max, skipTotal: true };
+  const source = sourceOf(operator, sql`${shownIdOfRow}, slug`, servedStates);
+  const { items } = await runList(operator.database, { ...query, cursor: undefined }, source);
+  return items.map(([shownId, slug]) => ({ id: String(shownId), slug: String(slug) }));
+}
+
+/** Finds instances by their slugs or else by their ids, without deleted ones; undefined for a name that none has. */
+export async function findAllServed(
+  { database }: OperatorControl,
+  slugsOrIds: readonly string[],
+): Promise<readonly (NamedInstance | undefined)[]> {
+  const { names } = database;
+  const rows = await readRows(
+    database,
+    sql`state${names.anyOf(servedStates)} AND (slug${names.anyOf(slugsOrIds)} OR ${shownIdOfRow}${names.anyOf(slugsOrIds)})`,
+  );
+  const named = rows.map(({ shownId, slug }) => ({ id: shownId, slug }));
+  const bySlug = new Map(named.map((one) => [one.slug, one]));
+  const byId = new Map(named.map((one) => [one.id, one]));
+  return slugsOrIds.map((name) => bySlug.get(name) ?? byId.get(name));
 }
 
 const changedMembers = ['slug', 'host', 'labels', 'quotas'] as const;

@@ -17,6 +17,8 @@ import type { OwnTransfers } from './own-transfers.ts';
  *   create-instance     an instance with all that it begins with, in one call
  *   issue-key           an API key of an instance, for its programs
  *   instance-transfers  instances as wholes: copies, archives, imports, backups
+ *   schema-jobs         one definition for many instances: jobs as rows; schema-request creates one, schema-runner takes it up (schema-work),
+ *                       apply-schema does it in one instance, list-schema-jobs shows what came of it
  *   operator-feed       what became of instances, for programs that follow it
  *
  * What happens inside an instance goes through `InstanceCalls`: requests to the ordinary routes, in the host that runs it.

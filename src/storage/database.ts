@@ -278,7 +278,9 @@ export type InternalTable =
   | '$operator_event'
   | '$setting'
   | '$transfer'
-  | '$backup_schedule';
+  | '$backup_schedule'
+  | '$schema_job'
+  | '$schema_result';
 
 export interface Reader {
   readonly names: Names;

@@ -15,6 +15,8 @@ const places: Readonly<Record<MovedTable, Place>> = {
   $setting: 'control',
   $transfer: 'control',
   $backup_schedule: 'control',
+  $schema_job: 'control',
+  $schema_result: 'control',
   $operator_event: 'control',
   $usage: 'control',
   $collection: 'instance',

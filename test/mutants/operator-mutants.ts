@@ -1,6 +1,8 @@
 import type { Mutant } from './mutant.ts';
 
 const tests = ['test/api/operator.test.ts'];
+const schemaTests = ['test/api/operator-schema.test.ts'];
+const leaseTests = ['test/api/operator-schema-leases.test.ts'];
 const creationTests = ['test/api/operator-create.test.ts'];
 const importTests = ['test/api/operator-imports.test.ts'];
 
@@ -96,5 +98,68 @@ export const operatorMutants: readonly Mutant[] = [
     from: 'await transfersOf(operator).run(job, signal);',
     to: 'await runJob(operator, job, () => signal.aborted);',
     tests: ['test/nodes/operator.test.ts'],
+  },
+  {
+    name: 'a dry run of a schema job changes nothing',
+    file: 'src/operator/apply-schema.ts',
+    from: 'if (job.dryRun) {',
+    to: 'if (false as boolean) {',
+    tests: schemaTests,
+  },
+  {
+    name: 'a schema job leaves a suspended instance as it is',
+    file: 'src/operator/apply-schema.ts',
+    from: "return managed.state === 'active' ?",
+    to: "return managed.state !== 'deleted' ?",
+    tests: schemaTests,
+  },
+  {
+    name: 'a schema job imports nothing into an instance that has the definitions',
+    file: 'src/operator/apply-schema.ts',
+    from: 'if (changes.length === 0) {',
+    to: 'if (changes.length < 0) {',
+    tests: schemaTests,
+  },
+  {
+    name: 'a schema job brings no token secret of one instance to others',
+    file: 'src/operator/schema-request.ts',
+    from: 'problems.addAll(kind, sharedSecret());',
+    to: 'void kind;',
+    tests: schemaTests,
+  },
+  {
+    name: 'a schema job that is cancelled begins no further instance',
+    file: 'src/operator/schema-jobs.ts',
+    from: "await skipWaiting(tx, id, { reason: 'The job was cancelled.', now });",
+    to: '',
+    tests: schemaTests,
+  },
+  {
+    name: 'a schema job begins no further instance after so many failures',
+    file: 'src/operator/schema-work.ts',
+    from: 'return job.stopAfter > 0 &&',
+    to: 'return job.stopAfter < 0 &&',
+    tests: schemaTests,
+  },
+  {
+    name: 'a process that holds a schema job no more changes no instance',
+    file: 'src/operator/apply-schema.ts',
+    from: 'if (!(await onChange(json))) return undefined;',
+    to: 'await onChange(json);',
+    tests: leaseTests,
+  },
+  {
+    name: 'a process that holds a schema job no more notes nothing of an instance',
+    file: 'src/operator/schema-work.ts',
+    from: "AND EXISTS (SELECT 1 FROM ${names.table('$schema_job')} WHERE ${isHeld(job)})",
+    to: 'AND ${names.instance.condition} = ${names.instance.condition}',
+    tests: leaseTests,
+  },
+  {
+    name: 'a process that holds a schema job no more begins none of its instances',
+    file: 'src/operator/schema-work.ts',
+    from: 'return row?.[0] === 0 &&',
+    to: 'return row?.[0] !== 1 &&',
+    tests: leaseTests,
   },
 ];

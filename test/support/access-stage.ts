@@ -4,11 +4,13 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import { keyScopes, operator } from '../../src/access/caller.ts';
+import { cancelSchemaJob, insertSchemaJob } from '../../src/operator/schema-jobs.ts';
 import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { makeKey } from './make-key.ts';
 import { makeOperatorKey } from './operator-stage.ts';
 import { putFile } from './put-file.ts';
+import { holdSchemaJobs } from './schema-stage.ts';
 import { startService, type TestAnswer, type TestService } from './service.ts';
 import { storedRows } from './stored-rows.ts';
 
@@ -84,6 +86,8 @@ export class AccessStage {
     const away = await stage.#signIn('/i/elsewhere', '_superusers', 'superuser@example.com');
     stage.#tokens.set('superuserElsewhere', away);
     await stage.#makeKeys();
+    // One that goes on would change what the next cases compare.
+    await holdSchemaJobs(service.app.data.home.control);
     return stage;
   }
 
@@ -128,6 +132,22 @@ export class AccessStage {
     if (state === 'suspended') await directory.suspend(id);
     if (state === 'deleted') await directory.delete(id);
     return slug;
+  }
+
+  /** A schema job that is over. */
+  async schemaJob(): Promise<string> {
+    const job = {
+      dryRun: true,
+      deleteMissing: false,
+      stopAfter: 0,
+      collections: '[]',
+      instances: [],
+      address: '',
+    };
+    return this.service.app.data.home.control.write(async (tx) => {
+      const { id } = await insertSchemaJob(tx, job, 0);
+      return (await cancelSchemaJob(tx, id, 0)).id;
+    });
   }
 
   async note(): Promise<string> {

@@ -33,6 +33,7 @@ export function operatorAccessCases(): readonly AccessCase[] {
       request: async (stage) => ({ path: `${instances}/${await stage.instance()}` }),
     },
     ...transferCases(),
+    ...schemaCases(),
     {
       route: `POST ${instances}/{instance}/keys`,
       of: '',
@@ -90,5 +91,27 @@ function transferCases(): readonly AccessCase[] {
       of: '',
       request: async (stage) => ({ path: `${instances}/${await stage.instance()}/archive` }),
     },
+  ];
+}
+
+const schema = '/api/operator/schema';
+
+function schemaCases(): readonly AccessCase[] {
+  const body = { instances: ['default'], collections: [{ name: 'notes' }] };
+  return [
+    { route: `PUT ${schema}`, of: '', request: () => ({ path: schema, body }) },
+    { route: `GET ${schema}`, of: '', request: () => ({ path: schema }) },
+    ...[
+      ['GET', ''],
+      ['GET', '/results'],
+      ['POST', '/cancel'],
+      ['POST', '/retry'],
+    ].map(([method, step]) => ({
+      route: `${method} ${schema}/{job}${step}`,
+      of: '',
+      request: async (stage: Parameters<AccessCase['request']>[0]) => ({
+        path: `${schema}/${await stage.schemaJob()}${step}`,
+      }),
+    })),
   ];
 }

@@ -19,6 +19,7 @@ import { mailSchemas } from '../routes/mail.ts';
 import { recordHistorySchemas } from '../routes/record-history.ts';
 import { operatorInstanceSchemas } from '../routes/operator/instances.ts';
 import { operatorBackupSchemas } from '../routes/operator/backups.ts';
+import { operatorSchemaSchemas } from '../routes/operator/schema.ts';
 import { operatorUsageSchemas } from '../routes/operator/usage.ts';
 import { operatorTransferSchemas } from '../routes/operator/transfers.ts';
 import { operatorFeedSchemas } from '../routes/operator/feed.ts';
@@ -128,6 +129,7 @@ const schemas = {
   ...operatorTransferSchemas,
   ...operatorUsageSchemas,
   ...operatorBackupSchemas,
+  ...operatorSchemaSchemas,
   ...operatorFeedSchemas,
 };
 

@@ -171,6 +171,7 @@ export const parameters: Readonly<Record<string, Schema>> = {
   EventId: inPath('id', 'Id of an event.'),
   ReplayId: inPath('id', 'Id of a replay.'),
   JobId: inPath('id', 'Id of a job.'),
+  SchemaJobId: inPath('job', 'Id of a schema job.'),
   CatcherId: inPath('id', 'Id of a catcher.'),
   CatcherStatus: inQuery('status', {
     description: 'The status that the catcher answers with, 200 to 599.',

@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { assert } from '../../base/assert.ts';
 import { AppError, type ErrorEnvelope } from '../../base/errors.ts';
+import { readIpAddress } from '../../base/ip-address.ts';
 import type { Ledger } from '../../base/ledger.ts';
 import type { InstanceEntry } from '../../instances/instance-rows.ts';
 import type { InstanceCall, InstanceCalls } from '../../operator/instance-calls.ts';
@@ -8,13 +9,13 @@ import type { Answer } from '../answer.ts';
 import { codeOfStatus, FailedAnswer } from '../error-response.ts';
 import type { InstanceHost } from '../host/instance-host.ts';
 import type { InstanceRoute } from '../route.ts';
-import { InternalRequest } from './internal-request.ts';
-import type { OperatorRequest } from '../operator-context.ts';
+import { type CallCause, InternalRequest } from './internal-request.ts';
+import { instanceRoutes } from './routes.ts';
 
 export interface HostCallsParts {
   readonly host: InstanceHost;
   readonly routes: ReadonlyMap<string, InstanceRoute>;
-  readonly cause: OperatorRequest;
+  readonly cause: CallCause;
   readonly ledger: Ledger;
 }
 
@@ -45,6 +46,15 @@ export class HostCalls implements InstanceCalls {
     return this.#parts.host.release(entry.id);
   }
 }
+
+/** Returns how a job makes requests to instances, in the name of whoever asked for it at an address. */
+export function callsFrom(address: string, parts: Pick<HostCallsParts, 'host' | 'ledger'>): InstanceCalls {
+  const cause = { origin: 'http://localhost', peer: readIpAddress(address) ?? noAddress };
+  return new HostCalls({ ...parts, routes: instanceRoutes, cause });
+}
+
+/** Of a command on the machine of the data. */
+const noAddress = new Uint8Array(4);
 
 async function textOf({ json, texts, content }: Answer): Promise<string> {
   if (content?.body === undefined) return json ?? texts?.join('') ?? '';

@@ -73,10 +73,13 @@ export class InternalRequest implements InstanceRequest {
   }
 }
 
+/** As a job knows of the request that has made it. */
+export type CallCause = Pick<OperatorRequest, 'origin' | 'peer'>;
+
 export interface InternalRequestParts {
   readonly entry: InstanceEntry;
-  /** The request of the operator that it is made for. */
-  readonly cause: OperatorRequest;
+  /** What it is made for: where the operator's request has reached the service, and from where it came. */
+  readonly cause: CallCause;
   /** The memory of all answers. */
   readonly ledger: Ledger;
 }

@@ -23,6 +23,7 @@ import { metricsRoutes } from '../routes/metrics.ts';
 import { realtimeRoutes } from '../routes/realtime.ts';
 import { recordHistoryRoutes } from '../routes/record-history.ts';
 import { operatorBackupRoutes } from '../routes/operator/backups.ts';
+import { operatorSchemaRoutes } from '../routes/operator/schema.ts';
 import { operatorUsageRoutes } from '../routes/operator/usage.ts';
 import { operatorTransferRoutes } from '../routes/operator/transfers.ts';
 import { recordRoutes } from '../routes/records.ts';
@@ -64,6 +65,7 @@ export const routes: readonly Route[] = [
   ...operatorTransferRoutes,
   ...operatorUsageRoutes,
   ...operatorBackupRoutes,
+  ...operatorSchemaRoutes,
   ...operatorFeedRoutes,
   descriptionRoute(() => routes),
 ];

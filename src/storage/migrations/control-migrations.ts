@@ -4,6 +4,7 @@ import { backupJobs } from './backup-jobs.ts';
 import { instanceLife } from './instance-life.ts';
 import { instanceQuotas } from './instance-quotas.ts';
 import { operatorTables } from './operator-tables.ts';
+import { schemaJobs } from './schema-jobs.ts';
 import { usageTable } from './usage-table.ts';
 
 /** The schema of `control.db`: which instances there are, and what belongs to the whole service. */
@@ -35,4 +36,5 @@ export const controlMigrations: readonly Migration[] = [
   backupJobs,
   operatorTables,
   usageTable,
+  schemaJobs,
 ];

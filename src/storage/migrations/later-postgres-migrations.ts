@@ -6,6 +6,7 @@ import { nodeSteps } from './node-steps.ts';
 import { quotaRooms } from './quota-rooms.ts';
 import { operatorTables } from './operator-tables.ts';
 import { removalJobs } from './removal-jobs.ts';
+import { schemaJobs } from './schema-jobs.ts';
 import { usageTable } from './usage-table.ts';
 
 /** The last steps of the schema `chancery`; a new one goes to the end. */
@@ -18,4 +19,5 @@ export const laterPostgresMigrations: readonly Migration[] = [
   backupJobs,
   operatorTables,
   usageTable,
+  schemaJobs,
 ];

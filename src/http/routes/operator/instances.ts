@@ -6,7 +6,6 @@ import {
   type ManagedInstance,
 } from '../../../operator/managed-instances.ts';
 import { type CreatedInstance, createInstance } from '../../../operator/create-instance.ts';
-import { idempotentRequest } from '../../../records/idempotency.ts';
 import { issueKey } from '../../../operator/issue-key.ts';
 import { type Answer, notStored } from '../../answer.ts';
 import type { OperatorContext } from '../../operator-context.ts';
@@ -139,15 +138,7 @@ export const operatorInstanceRoutes = [
 ];
 
 async function create(context: OperatorContext<unknown>): Promise<Answer> {
-  const { operator, request, caller, body, actor, calls } = context;
-  const key = request.headers['idempotency-key'];
-  const { method, url } = request;
-  const [path = '', ...query] = url.split('?');
-  const parts = { method, path, query: query.join('?'), ifMatch: undefined, body, sealer: operator.sealer };
-  const idempotent =
-    key === undefined
-      ? undefined
-      : idempotentRequest(String(key), { ...parts, caller: { kind: 'operatorKey', id: caller.id } });
+  const { operator, body, actor, calls, idempotent } = context;
   const present = (instance: CreatedInstance): string => managedJson(context, instance);
   const { json, isReplayed } = await createInstance(operator, { body, actor, calls, idempotent, present });
   const headers = { ...notStored, ...(isReplayed && { 'idempotent-replayed': 'true' }) };
