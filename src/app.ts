@@ -5,6 +5,7 @@ import { type Clock, systemClock } from './base/clock.ts';
 import { createLogger, writeSoon } from './base/create-logger.ts';
 import type { Logger } from './base/logger.ts';
 import type { Config } from './config/config.ts';
+import type { InstanceHost } from './http/host/instance-host.ts';
 import { AccessLog } from './http/server/access-log.ts';
 import { WaitingServer } from './http/server/waiting-server.ts';
 import { type MetricsServer, serveMetrics } from './http/server/metrics-server.ts';
@@ -123,13 +124,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
     accessLog: config.accessLog ? new AccessLog(parts.writeAccess ?? writeSoon) : undefined,
   });
   const usage = usageOf(data, metrics, logger);
-  const calling = { host: host.host, ledger: server.memory };
-  const schema = new SchemaRunner({
-    operator,
-    callsFrom: (address) => callsFrom(address, calling),
-    clock: data.dueClock,
-    logger,
-  });
+  const schema = schemaRunnerOf(operator, { host: host.host, server, data, logger });
   const running = { server, host, operator, jobs, schema, metrics, usage, data, lock, config, logger };
   const url = await listen(running);
   const background = await startBackground(running).catch(async (error: unknown) => {
@@ -150,14 +145,41 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   };
 }
 
-function operatorOf(
-  { auditDays, deletedDays, backups }: Config,
-  { home, directory, masterKey }: DataDirectory,
-  parts: { readonly clock: Clock; readonly logger: Logger; readonly transfers: JobRunner },
+/** Returns the operator over the data. */
+export function operatorOf(
+  config: Config,
+  data: DataDirectory,
+  parts: { readonly clock: Clock; readonly logger: Logger; readonly transfers?: JobRunner },
 ): OperatorControl {
+  const { auditDays, deletedDays, backups } = config;
+  const { home, directory, masterKey } = data;
+  const { transfers = jobsOf({ data, config, logger: parts.logger }) } = parts;
   const places = { backupFolder: backups.folder, backupPlace: backups.schedule?.place ?? '' };
-  const own = { auditDays, deletedDays, ...places };
+  const own = { auditDays, deletedDays, transfers, ...places };
   return openOperatorControl({ ...parts, ...own, home, directory, masterKey });
+}
+
+/** Returns what takes up the schema jobs of the operator, once it is started. */
+export function schemaRunnerOf(
+  operator: OperatorControl,
+  {
+    host,
+    server: { memory: ledger },
+    data: { dueClock: clock },
+    logger,
+  }: {
+    readonly host: InstanceHost;
+    readonly server: HttpServer;
+    readonly data: DataDirectory;
+    readonly logger: Logger;
+  },
+): SchemaRunner {
+  return new SchemaRunner({
+    operator,
+    callsFrom: (address) => callsFrom(address, { host, ledger }),
+    clock,
+    logger,
+  });
 }
 
 function usageOf({ home, dueClock }: DataDirectory, metrics: ServiceMetrics, logger: Logger): UsageRecord {

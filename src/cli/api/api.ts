@@ -176,6 +176,12 @@ function absence(path: string): string | undefined {
   return undefined;
 }
 
+/** Returns one line of the envelope of an error that an answer tells of. */
+export function errorText(envelope: JsonObject): string {
+  const { message, data } = envelope;
+  return printable(withDetails(String(message), isJsonObject(data) ? data : {}));
+}
+
 /** Returns a message with the refused values in parentheses, as `Failed to create record. (title: Cannot be blank.)`. */
 function withDetails(message: string, details: JsonObject): string {
   const texts = refusedValues(details).map((value) => `${value.name}: ${value.message}`);

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
-import { version } from '../../app.ts';
+import { schemaRunnerOf, version } from '../../app.ts';
 import type { Config } from '../../config/config.ts';
 import { alwaysSafe, type SafeEnd } from '../../events/log-horizon.ts';
 import { installedSharp } from '../../files/load-sharp.ts';
@@ -14,6 +14,7 @@ import { createServer } from '../../http/server/server.ts';
 import { ServiceMetrics } from '../../http/service-metrics.ts';
 import { announceCommits } from '../../instances/commit-announcements.ts';
 import { backupsOf } from '../../jobs/backups-of.ts';
+import type { OperatorControl } from '../../operator/operator-control.ts';
 import { Mailer } from '../../mail/mailer.ts';
 import { borrowAtOnceFrom, borrowFrom, type DataDirectory } from '../../open-data-directory.ts';
 import { Realtime } from '../../realtime/realtime.ts';
@@ -29,6 +30,12 @@ export interface LocalService {
   stop(): Promise<void>;
 }
 
+export interface LocalServiceParts {
+  readonly logger: Logger;
+  /** Whose routes are served, and whose jobs are taken up; undefined for none of that. */
+  readonly operator?: OperatorControl | undefined;
+}
+
 /** How long an attempt or a mail that the command has asked for may take to end. */
 const stopMs = 10_000;
 
@@ -39,7 +46,7 @@ const stopMs = 10_000;
 export async function openLocalService(
   data: DataDirectory,
   config: Config,
-  logger: Logger,
+  { logger, operator }: LocalServiceParts,
 ): Promise<LocalService> {
   const clock = systemClock;
   const { policy } = config;
@@ -84,6 +91,8 @@ export async function openLocalService(
   });
   const server = await createServer({
     host,
+    operator,
+    operatorCaller: { id: '', scopes: ['admin'] },
     metrics,
     readiness,
     directory,
@@ -92,9 +101,12 @@ export async function openLocalService(
     origins: [],
     tls: undefined,
   });
+  const schema = operator && schemaRunnerOf(operator, { host, server, data, logger });
+  schema?.start();
   return {
     connect: (connection) => void server.server.emit('connection', connection),
     stop: async () => {
+      await schema?.stop();
       await Promise.all([realtime.stop(), server.close(), dispatcher.stop(stopMs)]);
       await Promise.all([mailer.stop(stopMs), thumbs.stop(), stopSafeEnd(), notes.stop()]);
     },

@@ -41,6 +41,20 @@ export async function withApi<Result>(
   return work(api);
 }
 
+/** As {@link withApi}, with the Api of the operator: the token is an operator key. */
+export async function withOperatorApi<Result>(
+  command: Command,
+  io: CommandIo,
+  work: (api: Api) => Promise<Result>,
+): Promise<Result> {
+  const client = clientOf(flagsOf(command), io);
+  const service = client.kind === 'data' ? undefined : await serviceOf(client);
+  if (service !== undefined) return work(remoteApi({ ...service, instance: undefined, version }));
+  // As above.
+  const { withLocalOperatorApi } = await import('./with-local-api.ts');
+  return withLocalOperatorApi(configOf(command, io), io, work);
+}
+
 /** Returns the URL of the service that the command works on; undefined where that is data of this machine. */
 export async function findServiceUrl(command: Command, io: CommandIo): Promise<string | undefined> {
   const client = clientOf(flagsOf(command), io);

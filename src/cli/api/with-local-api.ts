@@ -1,39 +1,75 @@
+import { operatorOf } from '../../app.ts';
+import { systemClock } from '../../base/clock.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Logger, LogMembers } from '../../base/logger.ts';
+import type { Config } from '../../config/config.ts';
 import { requestInMemory } from '../../http/server/request-in-memory.ts';
-import { openDataDirectory } from '../../open-data-directory.ts';
+import { type DataDirectory, openDataDirectory } from '../../open-data-directory.ts';
 import { type Api, apiOver, type Transport } from './api.ts';
 import { operatorMessage } from '../terminal/exit-code.ts';
-import { openLocalService } from './local-service.ts';
+import { type LocalService, openLocalService } from './local-service.ts';
 import { type CommandIo, note } from '../terminal/print.ts';
 import { type InstancePlace, requireDataDirectory } from './with-instance.ts';
 
 /** Runs `work` with the Api of an instance in data of this machine. Throws StartError where there is none. */
-export async function withLocalApi<Result>(
+export function withLocalApi<Result>(
   { config, slug }: InstancePlace,
   io: CommandIo,
   work: (api: Api) => Promise<Result>,
+): Promise<Result> {
+  return onLocalData(config, io, async (data, logger) => {
+    if (data.directory.findBySlug(slug) === undefined)
+      throw new AppError('not_found', `There is no instance ${slug}.`);
+    const named = slug === 'default' ? placeOf(config) : `the instance ${slug} of ${placeOf(config)}`;
+    const service = await openLocalService(data, config, { logger });
+    return onService(service, work, { place: named, prefix: `/i/${slug}` });
+  });
+}
+
+/** As {@link withLocalApi}, with the Api of the operator. Its jobs are taken up meanwhile, as no server may do so. */
+export function withLocalOperatorApi<Result>(
+  config: Config,
+  io: CommandIo,
+  work: (api: Api) => Promise<Result>,
+): Promise<Result> {
+  return onLocalData(config, io, async (data, logger) => {
+    const operator = operatorOf({ ...config, auditDays: 0 }, data, { clock: systemClock, logger });
+    const service = await openLocalService(data, config, { logger, operator });
+    return onService(service, work, { place: placeOf(config), prefix: '' });
+  });
+}
+
+async function onLocalData<Result>(
+  config: Config,
+  io: CommandIo,
+  work: (data: DataDirectory, logger: Logger) => Promise<Result>,
 ): Promise<Result> {
   requireDataDirectory(config);
   const logger = errorLogger(io);
   // Only the server deletes old audit entries: commands may run without its `--audit-days`.
   const data = await openDataDirectory({ ...config, auditDays: 0 }, { logger });
   try {
-    if (data.directory.findBySlug(slug) === undefined)
-      throw new AppError('not_found', `There is no instance ${slug}.`);
-    const service = await openLocalService(data, config, logger);
-    const place =
-      config.postgres === undefined ? `the data directory ${config.data}` : 'the PostgreSQL database';
-    const named = slug === 'default' ? place : `the instance ${slug} of ${place}`;
-    try {
-      const transport: Transport = (request) =>
-        requestInMemory(service.connect, { ...request, path: `/i/${slug}${request.path}` });
-      return await work(apiOver(named, transport));
-    } finally {
-      await service.stop();
-    }
+    return await work(data, logger);
   } finally {
     await data.stop();
+  }
+}
+
+function placeOf({ postgres, data }: Config): string {
+  return postgres === undefined ? `the data directory ${data}` : 'the PostgreSQL database';
+}
+
+async function onService<Result>(
+  service: LocalService,
+  work: (api: Api) => Promise<Result>,
+  { place, prefix }: { readonly place: string; readonly prefix: string },
+): Promise<Result> {
+  try {
+    const transport: Transport = (request) =>
+      requestInMemory(service.connect, { ...request, path: `${prefix}${request.path}` });
+    return await work(apiOver(place, transport));
+  } finally {
+    await service.stop();
   }
 }
 

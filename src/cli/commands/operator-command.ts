@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { operatorOf } from '../../app.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { dataFlags } from '../../config/config-flags.ts';
@@ -9,19 +10,21 @@ import {
   operatorScopes,
   revokeOperatorKey,
 } from '../../operator/operator-keys.ts';
-import { type OperatorControl, openOperatorControl } from '../../operator/operator-control.ts';
+import type { OperatorControl } from '../../operator/operator-control.ts';
 import { parseListQuery } from '../../query/list-query.ts';
 import { withDataDirectory } from '../api/with-instance.ts';
+import { operatorSchemaCommand } from './operator-schema-command.ts';
 import { addFlags, configOf, flagsOf } from '../terminal/flags.ts';
 import { type CommandIo, note, print } from '../terminal/print.ts';
 
-/** `operator key create|list|revoke` */
+/** `operator key create|list|revoke`, `operator schema push` */
 export function operatorCommand(io: CommandIo): Command {
   const command = new Command('operator').description('manage what the programs of the operator need');
   const key = command.command('key').description('manage the keys of the operator API, /api/operator/…');
   addCreate(key, io);
   addList(key, io);
   addRevoke(key, io);
+  command.addCommand(operatorSchemaCommand(io));
   return command;
 }
 
@@ -81,21 +84,10 @@ function withOperator<Result>(
   work: (operator: OperatorControl) => Promise<Result>,
 ): Promise<Result> {
   const config = configOf(command, io);
-  const onData = ({ home, directory, masterKey }: DataDirectory): Promise<Result> =>
-    // Only the server deletes old audit entries.
-    work(
-      openOperatorControl({
-        home,
-        directory,
-        masterKey,
-        clock: systemClock,
-        auditDays: 0,
-        deletedDays: config.deletedDays,
-        backupFolder: config.backups.folder,
-        backupPlace: config.backups.schedule?.place ?? '',
-        logger: silent,
-      }),
-    );
+  // Only the server deletes old audit entries.
+  const parts = { clock: systemClock, logger: silent };
+  const onData = (data: DataDirectory): Promise<Result> =>
+    work(operatorOf({ ...config, auditDays: 0 }, data, parts));
   return withDataDirectory(config, onData, 'fail');
 }
 

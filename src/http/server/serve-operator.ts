@@ -1,7 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { notFound } from '../../base/errors.ts';
 import { httpLimits } from '../connections.ts';
-import { findOperatorCaller, hasOperatorKey, requireOperatorScope } from '../../operator/operator-keys.ts';
+import {
+  findOperatorCaller,
+  hasOperatorKey,
+  type OperatorCaller,
+  requireOperatorScope,
+} from '../../operator/operator-keys.ts';
 import type { OperatorControl } from '../../operator/operator-control.ts';
 import { checkFields } from '../answer.ts';
 import { peerAddress } from '../client-address.ts';
@@ -24,6 +29,8 @@ import { sendAnswer } from './send-answer.ts';
 export interface OperatorServing extends Omit<OperatorServices, 'operator'> {
   /** Undefined where the routes of the operator are not served. */
   readonly operator?: OperatorControl | undefined;
+  /** As server.ts has it. */
+  readonly operatorCaller?: OperatorCaller | undefined;
   readonly host: InstanceHost;
 }
 
@@ -49,7 +56,8 @@ export function serveOperatorRoute(
         if (operator === undefined || hasInstancePrefix(request.raw)) throw notFound();
         const { authorization } = request.headers;
         const guest = operatorActor(factsOf(request, reply));
-        request.operatorCaller = await findOperatorCaller(operator, authorization, guest);
+        request.operatorCaller =
+          serving.operatorCaller ?? (await findOperatorCaller(operator, authorization, guest));
       },
       handler: async (request, reply) => {
         request.routeCounts = request.method === 'HEAD' ? countsOfHead : counts;
