@@ -156,21 +156,35 @@ describe('a schema job', () => {
     await stage.make('active', older);
     await stage.make('late', older);
     await stage.make('gone', older);
+    await stage.make('restored', older);
     await stage.makeConflicting('conflict');
+    // As while a backup takes its place.
+    await stage.setState('restored', 'replacing');
     await stage.call(200, 'POST /instances/late/suspend');
     const go = await stage.hold();
     const { id } = await stage.put({
-      instances: ['active', 'late', 'gone', 'conflict'],
+      instances: ['active', 'late', 'gone', 'restored', 'conflict'],
       collections: target,
     });
     await stage.call(200, 'DELETE /instances/gone');
     await stage.call(400, `POST /schema/${id}/retry`);
     await go();
     const job = await stage.over(id);
-    const states = { active: 'changed', late: 'skipped', gone: 'skipped', conflict: 'failed' };
+    const states = {
+      active: 'changed',
+      late: 'skipped',
+      gone: 'skipped',
+      restored: 'skipped',
+      conflict: 'failed',
+    };
     assert.deepEqual(await stage.states(id), states);
     const reasons = (await stage.results(id, "&filter=state='skipped'")).map(({ error }) => error?.message);
-    assert.deepEqual(reasons, ['The instance is suspended.', 'The instance is deleted.']);
+    assert.deepEqual(reasons, [
+      'The instance is suspended.',
+      'The instance is deleted.',
+      'A backup is being restored in the place of the instance.',
+    ]);
+    await stage.setState('restored', 'active');
 
     await stage.call(200, 'POST /instances/late/resume');
     const path = '/i/conflict/api/collections/posts/records';
@@ -181,9 +195,14 @@ describe('a schema job', () => {
       ),
     );
     const again = (await stage.call(200, `POST /schema/${id}/retry`)).json;
-    assert.deepEqual([again.state, again.waiting, again.changed], ['waiting', 3, 1]);
+    assert.deepEqual([again.state, again.waiting, again.changed], ['waiting', 4, 1]);
     assert.equal((await stage.over(id)).state, 'done');
-    assert.deepEqual(await stage.states(id), { ...states, late: 'changed', conflict: 'changed' });
+    assert.deepEqual(await stage.states(id), {
+      ...states,
+      late: 'changed',
+      restored: 'changed',
+      conflict: 'changed',
+    });
     assert.equal(job['failed'], 1);
   });
 
@@ -246,6 +265,7 @@ describe('a schema job', () => {
       [{ ...good, instances: 5 }, 'instances'],
       [{ ...good, instances: [] }, 'instances'],
       [{ ...good, instances: ['acme', 7] }, 'instances'],
+      [{ ...good, instances: Array.from({ length: 10_001 }, () => 'acme') }, 'instances'],
       [{ ...good, instances: ['acme', 'none'] }, 'instances.1'],
       [{ ...good, instances: "slug = 'none'" }, 'instances'],
       [{ ...good, instances: 'slug = ' }, 'instances'],

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { sql, type Sql } from '../../src/sql/sql.ts';
 import type { Database } from '../../src/storage/database.ts';
+import type { InstanceState } from '../../src/instances/instance-rows.ts';
 import type { HeldSchemaJob } from '../../src/operator/schema-work.ts';
 import { eventually } from './eventually.ts';
 import { makeOperatorKey, operatorCaller } from './operator-stage.ts';
@@ -137,6 +138,13 @@ export class SchemaStage {
         ),
       };
     });
+  }
+
+  async setState(slug: string, state: InstanceState): Promise<void> {
+    const { control } = this.service.app.data.home;
+    await control.write((tx) =>
+      tx.run(sql`UPDATE ${tx.names.table('$instance')} SET state = ${state} WHERE slug = ${slug}`),
+    );
   }
 
   /** Keeps the service from taking up a job until the returned function is called. */
