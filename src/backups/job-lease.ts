@@ -6,7 +6,7 @@ import type { Database, InternalTable } from '../storage/database.ts';
 export const leaseMs = 30_000;
 
 /** The hold on a job that a process runs: a row with `holder`, `held_until` and `state`. */
-export interface Lease {
+export interface JobHold {
   readonly table: Extract<InternalTable, '$transfer' | '$schema_job'>;
   readonly id: string;
   readonly holder: string;
@@ -21,7 +21,7 @@ export interface LeaseParts {
  * Renews the hold on a job until the returned function is called. The next renewal makes up for one that fails. Calls `onLost` once
  * another has taken the job over.
  */
-export function keepHeld(parts: LeaseParts, lease: Lease, onLost: () => void): () => void {
+export function keepHeld(parts: LeaseParts, lease: JobHold, onLost: () => void): () => void {
   const renew = async (): Promise<void> => {
     if (await renewHold(parts, lease)) return;
     clearInterval(renewal);
@@ -34,7 +34,7 @@ export function keepHeld(parts: LeaseParts, lease: Lease, onLost: () => void): (
 /** Returns false where another has taken the job over. */
 export async function renewHold(
   { database, clock }: LeaseParts,
-  { table, id, holder }: Lease,
+  { table, id, holder }: JobHold,
 ): Promise<boolean> {
   const until = clock.now() + leaseMs;
   const count = await database.write((tx) =>

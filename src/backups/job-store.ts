@@ -7,7 +7,7 @@ import { appendOperatorEvent } from '../instances/operator-events.ts';
 import { limit, sql, type Sql } from '../sql/sql.ts';
 import type { Database, Row, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
-import { keepHeld, type Lease, leaseMs, type LeaseParts, renewHold } from './job-lease.ts';
+import { keepHeld, type JobHold, leaseMs, type LeaseParts, renewHold } from './job-lease.ts';
 
 /**
  * Backups, restores and verifications, as rows of the shared data. Whoever asks for one adds it; the job runner of any process
@@ -275,7 +275,7 @@ export function alreadyStarted(): AppError {
   );
 }
 
-function leaseOf({ id, holder }: HeldJob): Lease {
+function leaseOf({ id, holder }: HeldJob): JobHold {
   return { table: '$transfer', id, holder };
 }
 

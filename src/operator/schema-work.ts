@@ -1,4 +1,4 @@
-import { keepHeld, type Lease, leaseMs } from '../backups/job-lease.ts';
+import { keepHeld, type JobHold, leaseMs } from '../backups/job-lease.ts';
 import type { Clock } from '../base/clock.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import { limit, sql, type Sql } from '../sql/sql.ts';
@@ -91,9 +91,9 @@ export class SchemaWork {
 
   /** Renews the hold on a job until the returned function is called. */
   keepHeld({ id, holder }: HeldSchemaJob): () => void {
-    const lease: Lease = { table: '$schema_job', id, holder };
+    const hold: JobHold = { table: '$schema_job', id, holder };
     // Each step looks at the hold.
-    return keepHeld({ database: this.#database, clock: this.#clock }, lease, () => undefined);
+    return keepHeld({ database: this.#database, clock: this.#clock }, hold, () => undefined);
   }
 
   /** Begins the next instance of a job; undefined where there is none, or none is to be begun any more. */

@@ -5,7 +5,7 @@ export const commandMutants: readonly Mutant[] = [
   {
     name: 'a plan of an import shows no definition that a key does not reach',
     file: 'src/http/routes/collections.ts',
-    from: 'for (const { before } of changed) requireReach(caller, before);',
+    from: 'for (const { before } of changed) requireReach(context.caller, before);',
     to: '',
     tests: ['test/api/api-key-scopes.test.ts'],
   },
