@@ -12,6 +12,7 @@ import { type MetricsServer, serveMetrics } from './http/server/metrics-server.t
 import { callsFrom } from './http/server/host-calls.ts';
 import { createServer, type HttpServer } from './http/server/server.ts';
 import type { Readiness } from './http/request-context.ts';
+import { OperatorMetrics } from './http/operator-metrics.ts';
 import { ServiceMetrics } from './http/service-metrics.ts';
 import { openTls, type TlsFiles, watchTls } from './http/server/tls.ts';
 import { InstanceRemovals } from './instances/instance-removals.ts';
@@ -101,15 +102,15 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   const own = placements && { parts, placements, readiness };
   const host = local ?? (await openPool({ config, data, logger, own, ...parts.hostThreads, ...written }));
   const { engine } = data.home.control;
+  const jobs = jobsOf({ data, config, logger });
+  const operator = operatorOf(config, data, { clock: parts.clock ?? systemClock, logger, transfers: jobs });
   const metrics = new ServiceMetrics({
     directory: data.directory,
     engine,
     version,
     ofInstances: host.metrics,
-    ofBackups: new BackupMetrics(data),
+    shared: [new BackupMetrics(data), new OperatorMetrics(operator)],
   });
-  const jobs = jobsOf({ data, config, logger });
-  const operator = operatorOf(config, data, { clock: parts.clock ?? systemClock, logger, transfers: jobs });
   const server = await createServer({
     host: host.host,
     operator,
@@ -151,12 +152,12 @@ export function operatorOf(
   data: DataDirectory,
   parts: { readonly clock: Clock; readonly logger: Logger; readonly transfers?: JobRunner },
 ): OperatorControl {
-  const { auditDays, deletedDays, backups } = config;
-  const { home, directory, masterKey } = data;
+  const { auditDays, deletedDays, backups, policy } = config;
+  const { home, directory, masterKey, dueClock } = data;
   const { transfers = jobsOf({ data, config, logger: parts.logger }) } = parts;
   const places = { backupFolder: backups.folder, backupPlace: backups.schedule?.place ?? '' };
-  const own = { auditDays, deletedDays, transfers, ...places };
-  return openOperatorControl({ ...parts, ...own, home, directory, masterKey });
+  const own = { auditDays, deletedDays, policy, transfers, ...places };
+  return openOperatorControl({ ...parts, ...own, home, directory, masterKey, dueClock });
 }
 
 /** Returns what takes up the schema jobs of the operator, once it is started. */
@@ -281,6 +282,7 @@ async function listen(running: Running): Promise<string> {
 async function startBackground({
   data,
   host,
+  operator,
   jobs,
   schema,
   usage,
@@ -293,6 +295,7 @@ async function startBackground({
   await host.start();
   usage.start();
   schema.start();
+  operator.dispatcher.start();
   const running: { stop(): Promise<void> | void }[] = metricsServer === undefined ? [] : [metricsServer];
   if (config.postgres !== undefined)
     running.push(await startSweeping({ database: data.home.background, clock: data.dueClock, logger }));
@@ -372,12 +375,17 @@ async function stopApp(running: Running, background?: Background): Promise<void>
   lock?.release();
 }
 
-async function stopServing({ server, host, operator, schema, usage }: Running): Promise<void> {
+async function stopServing({ server, host, operator, schema, usage, config }: Running): Promise<void> {
   const cutOff = setTimeout(() => server.server.closeAllConnections(), requestsStopMs);
   // Closes connections that become idle only now: each would keep the server open until its keep-alive time-out.
   const idle = setInterval(() => server.server.closeIdleConnections(), idleCloseMs);
   // Both at once: claims must stop immediately, while requests in flight may still write events that the next start delivers.
-  await Promise.all([host.stopSending(), server.close(), schema.stop()]);
+  await Promise.all([
+    host.stopSending(),
+    operator.dispatcher.stop(config.stopTimeoutMs),
+    server.close(),
+    schema.stop(),
+  ]);
   clearTimeout(cutOff);
   clearInterval(idle);
   await host.stop();

@@ -31,6 +31,7 @@ const unlisted: Readonly<Record<string, string>> = {
   'schemas Mail result': 'shown as it is named',
   'schemas RecordVersion kind': 'kinds of events are listed, and this is any of them',
   'schemas ManagedInstance state': 'the dashboard is of one instance',
+  'schemas OperatorEndpoint events': 'the dashboard is of one instance',
   'schemas OperatorEvent kind': 'the dashboard is of one instance',
   'schemas Replay scope': 'what was asked for, which is listed',
   'schemas RevertedRecord action': 'no screen reverts records',

@@ -308,7 +308,10 @@ function decodeName(value: unknown, { otherNames }: OptionContext): DecodedValue
   return otherNames.has(value) ? { error: nameTaken } : { value };
 }
 
-function decodeUrl(value: unknown, context: OptionContext): DecodedValue<string> {
+/** What decides where an endpoint may be. */
+type TargetContext = Pick<OptionContext, 'policy' | 'isForOperator' | 'isCatcher'>;
+
+export function decodeUrl(value: unknown, context: TargetContext): DecodedValue<string> {
   if (typeof value !== 'string') return { error: invalidValue('Must be text.') };
   if (value === '') return { error: fieldError('validation_required') };
   const check = checkTarget(value, context);
@@ -320,7 +323,7 @@ function decodeUrl(value: unknown, context: OptionContext): DecodedValue<string>
 /** Checks a URL as that of an endpoint of this instance. Only the operator learns which flag would allow it. */
 export function checkTarget(
   url: string,
-  { policy, isForOperator = false, isCatcher }: OptionContext,
+  { policy, isForOperator = false, isCatcher }: TargetContext,
 ): EndpointUrlCheck {
   if (isCatcher(url)) return { kind: 'accepted', url };
   const check = checkEndpointUrl(url, policy);

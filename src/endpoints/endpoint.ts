@@ -47,9 +47,12 @@ export function wants(
   return endpoint.collections.length === 0 || endpoint.collections.includes(event.collection);
 }
 
+/** The secrets of an endpoint that may be in use. */
+export type EndpointSecrets = Pick<Endpoint, 'secret' | 'previousSecret' | 'previousSecretUntil'>;
+
 /** Returns the secrets that sign a request at a time: the current one first, and during the overlap of a rotation the previous one. */
 export function signingSecrets(
-  { secret, previousSecret, previousSecretUntil }: Endpoint,
+  { secret, previousSecret, previousSecretUntil }: EndpointSecrets,
   nowMs: number,
 ): readonly string[] {
   const isOverlap = previousSecretUntil !== '' && nowMs < fromTimestamp(previousSecretUntil);
@@ -222,7 +225,7 @@ const overlapSecondsInitial = 86_400;
 /** Reads the options of a rotation. Throws bad_request with the problem of each member. */
 export function decodeRotation(
   raw: Raw,
-  existing: Endpoint,
+  existing: Pick<Endpoint, 'secret'>,
 ): { secret: string | undefined; overlapMs: number } {
   const failed = 'Failed to rotate the secret.';
   const { overlapSeconds = overlapSecondsInitial } = raw;

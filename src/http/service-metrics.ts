@@ -11,7 +11,7 @@ export const instancesMax = 20;
 /** How long those who ask wait for the backlog to be counted; then they are told what is known. */
 const countingMs = 1_000;
 
-/** The metrics of the instances, wherever they run. */
+/** Metrics of the instances, wherever they run, or of what all processes share. */
 export interface InstanceMetrics {
   readonly list: readonly Metric[];
   /** Counts what is too costly to be counted for each reading. */
@@ -22,8 +22,8 @@ export interface MetricSources {
   readonly directory: InstanceDirectory;
   readonly engine: string;
   readonly ofInstances: InstanceMetrics;
-  /** Left out by a command. */
-  readonly ofBackups?: InstanceMetrics;
+  /** What all processes share; left out by a command. */
+  readonly shared?: readonly InstanceMetrics[];
   readonly version: string;
 }
 
@@ -56,7 +56,7 @@ export class ServiceMetrics {
       countingMs,
       Promise.all([
         this.#sources.ofInstances.refresh(),
-        this.#sources.ofBackups?.refresh(),
+        ...(this.#sources.shared ?? []).map((one) => one.refresh()),
         this.#countConnections(),
       ]),
     );
@@ -79,7 +79,7 @@ export class ServiceMetrics {
   }
 
   #list(): readonly Metric[] {
-    const { directory, engine, version, ofInstances, ofBackups } = this.#sources;
+    const { directory, engine, version, ofInstances, shared = [] } = this.#sources;
     const labels = { version, engine };
     return [
       {
@@ -94,7 +94,7 @@ export class ServiceMetrics {
         () => this.#connections,
       ),
       ...ofInstances.list,
-      ...(ofBackups?.list ?? []),
+      ...shared.flatMap(({ list }) => list),
       single(
         { name: 'chancery_instances', type: 'gauge', help: 'Instances that there are.' },
         () => directory.all().length,

@@ -1,10 +1,15 @@
 import type { KeyOwner } from '../auth/key-rows.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { InstanceDirectory } from '../instances/instance-directory.ts';
 import { AuditLog } from '../logs/audit-log.ts';
 import type { MasterKey } from '../secrets/master-key.ts';
 import { sealerFor, type Sealer } from '../secrets/seal.ts';
 import type { DataHome } from '../storage/data-home.ts';
+import type { NetworkPolicy } from '../network/address-guard.ts';
+import { openSender } from '../sending/sender.ts';
+import { OperatorDispatcher } from './operator-dispatcher.ts';
+import { OperatorEndpointStore } from './operator-endpoint-store.ts';
 import { OperatorFeed } from './operator-feed.ts';
 import type { OwnTransfers } from './own-transfers.ts';
 
@@ -20,6 +25,8 @@ import type { OwnTransfers } from './own-transfers.ts';
  *   schema-jobs         one definition for many instances: jobs as rows; schema-request creates one, schema-runner takes it up (schema-work),
  *                       apply-schema does it in one instance, list-schema-jobs shows what came of it
  *   operator-feed       what became of instances, for programs that follow it
+ *   operator-endpoint   where the same is sent as webhooks: its options, rows (-store) and changes (operator-endpoints)
+ *   operator-dispatcher sends it there
  *
  * What happens inside an instance goes through `InstanceCalls`: requests to the ordinary routes, in the host that runs it.
  */
@@ -28,6 +35,10 @@ export interface OperatorControl extends KeyOwner {
   readonly directory: InstanceDirectory;
   readonly audit: AuditLog;
   readonly feed: OperatorFeed;
+  readonly endpoints: OperatorEndpointStore;
+  readonly dispatcher: OperatorDispatcher;
+  /** Where endpoints may be. */
+  readonly policy: NetworkPolicy;
   /** Seals and fingerprints what belongs to no instance. */
   readonly sealer: Sealer;
   /** Where archives are written that somebody downloads. */
@@ -44,31 +55,40 @@ export interface OperatorControl extends KeyOwner {
 
 export interface OperatorParts extends Pick<
   OperatorControl,
-  'home' | 'directory' | 'clock' | 'deletedDays' | 'backupFolder' | 'backupPlace' | 'transfers'
+  'home' | 'directory' | 'clock' | 'policy' | 'deletedDays' | 'backupFolder' | 'backupPlace' | 'transfers'
 > {
   readonly masterKey: MasterKey;
   /** How long the audit log is kept; 0 for ever. */
   readonly auditDays: number;
   readonly logger: Logger;
+  /** The clock for times that nodes compare. */
+  readonly dueClock: Clock;
 }
 
-/** No instance has this id. */
-const sealedFor = 'operator';
+/** What is sealed for the operator is sealed with keys of this id, which no instance has. */
+export const operatorSealId = 'operator';
 
 export function openOperatorControl({
   masterKey,
   auditDays,
   logger,
+  dueClock,
   ...parts
 }: OperatorParts): OperatorControl {
-  const { clock, home } = parts;
+  const { clock, home, policy } = parts;
   const database = home.control;
+  const sealer = sealerFor(masterKey, operatorSealId);
+  const endpoints = new OperatorEndpointStore(home.background, sealer, dueClock);
+  // Its thread starts with the first request.
+  const sender = openSender({ policy, clock, logger });
   return {
     ...parts,
     database,
     audit: new AuditLog({ id: '', database, clock, auditDays, logger }),
     creations: new Map(),
     feed: new OperatorFeed({ database, clock }),
-    sealer: sealerFor(masterKey, sealedFor),
+    endpoints,
+    dispatcher: new OperatorDispatcher({ store: endpoints, sender, clock, logger }),
+    sealer,
   };
 }

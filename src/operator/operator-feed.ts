@@ -6,6 +6,7 @@ import type { Timestamp } from '../base/timestamp.ts';
 import { parameterError } from '../query/list-parameters.ts';
 import type { QueryReader } from '../query/list-query.ts';
 import { limit, sql } from '../sql/sql.ts';
+import type { Tuple } from '../storage/database.ts';
 
 const operatorFeedLimits = {
   perPageDefault: 100,
@@ -17,6 +18,9 @@ const operatorFeedLimits = {
 
 /** How soon an event of any process is seen. */
 const lookMs = 250;
+
+/** What a cursor of the feed looks like; empty for the beginning. */
+export const operatorCursor = /^\d{0,15}$/;
 
 /** An event as the operator's programs see it. */
 export interface OperatorEventView {
@@ -43,7 +47,7 @@ export interface OperatorFeedQuery {
 export function parseOperatorFeedQuery(query: QueryReader): OperatorFeedQuery {
   const { perPageDefault, perPageMax, waitSecondsMax } = operatorFeedLimits;
   const cursor = query.get('cursor') ?? '';
-  if (!/^\d{0,15}$/.test(cursor)) throw parameterError('cursor', 'Expected a cursor of this feed.');
+  if (!operatorCursor.test(cursor)) throw parameterError('cursor', 'Expected a cursor of this feed.');
   return {
     position: Number(cursor),
     perPage: integerOf(query, 'perPage', { least: 1, most: perPageMax }) ?? perPageDefault,
@@ -94,14 +98,19 @@ export class OperatorFeed {
     const rows = await database.tuples(sql`
       SELECT position, id, kind, instance, created, data FROM ${database.names.table('$operator_event')}
       WHERE position > ${position} ORDER BY position${limit(perPage)}`);
-    const items = rows.map(([, id, kind, instance, created, data]) => ({
-      id: String(id),
-      kind: String(kind),
-      instance: String(instance),
-      created: String(created),
-      // Written by appendOperatorEvent, from an object.
-      data: JSON.parse(String(data)) as JsonObject,
-    }));
+    const items = rows.map(([, ...row]) => toEventView(row));
     return { items, nextCursor: String(rows.at(-1)?.[0] ?? position) };
   }
+}
+
+/** Columns after the position: id, kind, instance, created, data. */
+export function toEventView([id, kind, instance, created, data]: Tuple): OperatorEventView {
+  return {
+    id: String(id),
+    kind: String(kind),
+    instance: String(instance),
+    created: String(created),
+    // Written by appendOperatorEvent, from an object.
+    data: JSON.parse(String(data)) as JsonObject,
+  };
 }

@@ -276,6 +276,7 @@ export type InternalTable =
   | '$command'
   | '$upgrade'
   | '$operator_event'
+  | '$operator_endpoint'
   | '$setting'
   | '$transfer'
   | '$backup_schedule'

@@ -18,6 +18,7 @@ const places: Readonly<Record<MovedTable, Place>> = {
   $schema_job: 'control',
   $schema_result: 'control',
   $operator_event: 'control',
+  $operator_endpoint: 'control',
   $usage: 'control',
   $collection: 'instance',
   $secret: 'instance',

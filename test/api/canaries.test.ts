@@ -3,12 +3,14 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
+import { createOperatorEndpoint } from '../../src/operator/operator-endpoints.ts';
 import { accessCases } from '../support/access-cases.ts';
 import { AccessStage, roles, type Role } from '../support/access-stage.ts';
 import { Canaries } from '../support/canaries.ts';
 import { noteAnswers } from '../support/note-answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeKey } from '../support/make-key.ts';
+import { operatorOf } from '../support/operator-stage.ts';
 import { Receiver } from '../support/receiver.ts';
 
 /** What nobody is ever shown. */
@@ -100,6 +102,16 @@ test('a secret that is told is found, wherever it was told', async (t) => {
   await canaries.search(app, [], '');
   canaries.note('GET /d', key);
   await assert.rejects(canaries.search(app, [], ''), /GET \/d tells an API key/);
+  const ofOperator = { url: 'https://example.com/hook', secret: 'a planted secret', status: 'paused' };
+  await createOperatorEndpoint(operatorOf(service), ofOperator, 'operator');
+  const shown = new Canaries();
+  shown.note('POST /api/operator/endpoints', '{"secret":"a planted secret"}');
+  await shown.search(app, [], '');
+  shown.note('GET /api/operator/endpoints', '{"secret":"a planted secret"}');
+  await assert.rejects(
+    shown.search(app, [], ''),
+    /GET \/api\/operator\/endpoints tells the secret of an endpoint/,
+  );
   const log = [{ message: 'x', members: { error: new Error('it was: a planted "password"') } }];
   await assert.rejects(new Canaries().search(app, log, ''), /the log of the service/);
 });

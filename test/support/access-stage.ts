@@ -8,7 +8,8 @@ import { cancelSchemaJob, insertSchemaJob } from '../../src/operator/schema-jobs
 import { ruleInputOfCaller } from '../../src/access/rule-input.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { makeKey } from './make-key.ts';
-import { makeOperatorKey } from './operator-stage.ts';
+import { createOperatorEndpoint } from '../../src/operator/operator-endpoints.ts';
+import { makeOperatorKey, operatorOf } from './operator-stage.ts';
 import { putFile } from './put-file.ts';
 import { holdSchemaJobs } from './schema-stage.ts';
 import { startService, type TestAnswer, type TestService } from './service.ts';
@@ -148,6 +149,15 @@ export class AccessStage {
       const { id } = await insertSchemaJob(tx, job, 0);
       return (await cancelSchemaJob(tx, id, 0)).id;
     });
+  }
+
+  /** Returns the id of a paused endpoint of the operator, which is made where there is none: there can be few. */
+  async operatorEndpoint(): Promise<string> {
+    const operator = operatorOf(this.service);
+    const [first] = await operator.endpoints.all();
+    const body = { url: 'http://127.0.0.1:9/hook', status: 'paused' };
+    const { id } = first ?? (await createOperatorEndpoint(operator, body, 'operator'));
+    return String(id);
   }
 
   async note(): Promise<string> {

@@ -3,7 +3,10 @@ import type { App } from '../../src/app.ts';
 import { tokenKinds } from '../../src/collections/collection.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { tokenSecretPlace } from '../../src/instances/token-secrets.ts';
-import { sql } from '../../src/sql/sql.ts';
+import { operatorSealId } from '../../src/operator/operator-control.ts';
+import { OperatorEndpointStore } from '../../src/operator/operator-endpoint-store.ts';
+import { sealerFor } from '../../src/secrets/seal.ts';
+import { sql, type Sql } from '../../src/sql/sql.ts';
 import { isSecretHeader } from '../../src/sending/endpoint-request.ts';
 
 /** A text that a service has answered, logged or written. */
@@ -18,9 +21,9 @@ const lengthMin = 8;
 /** Characters kept of all answers: a test of huge bodies must not keep all of them. */
 const toldLengthMax = 50_000_000;
 
-/** The requests whose answers show the secret of an endpoint: its creation, an import, its rotation, the route for the secret, and the creation of its instance. */
+/** The requests whose answers show the secret of an endpoint: its creation, an import, its rotation, the route for the secret, and the creation of its instance; the first and the third also of one of the operator. */
 const showsEndpointSecret =
-  /^(?:POST \S*\/api\/webhooks\/endpoints(?:\/[^/]+\/secret\/rotate)?|POST \S*\/api\/operator\/instances|PUT \S*\/api\/webhooks\/endpoints\/import|GET \S*\/api\/webhooks\/endpoints\/[^/]+\/secret)(?:\?|$)/;
+  /^(?:POST \S*\/api\/webhooks\/endpoints(?:\/[^/]+\/secret\/rotate)?|POST \S*\/api\/operator\/(?:instances|endpoints(?:\/[^/]+\/secret\/rotate)?)|PUT \S*\/api\/webhooks\/endpoints\/import|GET \S*\/api\/webhooks\/endpoints\/[^/]+\/secret)(?:\?|$)/;
 const anEndpointSecret = 'the secret of an endpoint';
 /** The one request whose answer shows an API key. */
 const showsKey = /^POST \S*\/(?:api\/keys|api\/operator\/instances\/[^/]+\/keys)$/;
@@ -52,6 +55,7 @@ export class Canaries {
     assertSilent(told, [['the master key', masterKey], ...this.#keys]);
     const hash = told.find(({ text }) => passwordHash.test(text));
     assert.equal(hash, undefined, `${hash?.where}: a hash of a password`);
+    await searchOperator(app, told);
     for (const { id } of app.data.directory.all()) {
       const loan = app.data.instances.borrowOpen(id);
       if (loan === undefined) continue;
@@ -65,6 +69,31 @@ export class Canaries {
         loan.release();
       }
     }
+  }
+}
+
+/** Searches for the secrets of the operator's endpoints, also in its events. */
+async function searchOperator({ data }: App, told: readonly Told[]): Promise<void> {
+  const { home, masterKey, dueClock } = data;
+  const { control } = home;
+  try {
+    const store = new OperatorEndpointStore(control, sealerFor(masterKey, operatorSealId), dueClock);
+    const secrets = (await store.all()).flatMap(({ secret, previousSecret }) =>
+      [secret, previousSecret].map((one) => [anEndpointSecret, one] as const),
+    );
+    if (secrets.length === 0) return;
+    const table = (name: '$operator_event' | '$audit' | '$operator_endpoint'): Sql =>
+      control.names.table(name);
+    const written = await Promise.all([
+      control.all(sql`SELECT data FROM ${table('$operator_event')}`),
+      control.all(sql`SELECT details FROM ${table('$audit')} WHERE ${control.names.instance.condition}`),
+      control.all(sql`SELECT * FROM ${table('$operator_endpoint')}`),
+    ]);
+    const rows = { where: 'the tables of the operator', text: textOf(written) };
+    assertSilent([...told, rows], secrets);
+  } catch (error) {
+    // As below.
+    if (error instanceof assert.AssertionError) throw error;
   }
 }
 

@@ -34,6 +34,7 @@ export function operatorAccessCases(): readonly AccessCase[] {
     },
     ...transferCases(),
     ...schemaCases(),
+    ...endpointCases(),
     {
       route: `POST ${instances}/{instance}/keys`,
       of: '',
@@ -113,5 +114,34 @@ function schemaCases(): readonly AccessCase[] {
         path: `${schema}/${await stage.schemaJob()}${step}`,
       }),
     })),
+  ];
+}
+
+function endpointCases(): readonly AccessCase[] {
+  const endpoints = '/api/operator/endpoints';
+  const one = `${endpoints}/{endpoint}`;
+  const onOne = (line: string, body?: object): AccessCase => {
+    const [, path = ''] = line.split(' ');
+    return {
+      route: line,
+      of: '',
+      request: async (stage) => ({
+        path: path.replace('{endpoint}', await stage.operatorEndpoint()),
+        ...(body !== undefined && { body }),
+      }),
+    };
+  };
+  return [
+    { route: `GET ${endpoints}`, of: '', request: () => ({ path: endpoints }) },
+    {
+      route: `POST ${endpoints}`,
+      of: '',
+      request: () => ({ path: endpoints, body: { url: 'http://127.0.0.1:9/hook', status: 'paused' } }),
+    },
+    onOne(`GET ${one}`),
+    onOne(`PATCH ${one}`, { description: 'changed' }),
+    onOne(`POST ${one}/secret/rotate`),
+    onOne(`POST ${one}/test`),
+    onOne(`DELETE ${one}`),
   ];
 }

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
+import type { App } from '../../src/app.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { createOperatorKey, type OperatorScope } from '../../src/operator/operator-keys.ts';
 import { openOperatorControl, type OperatorControl } from '../../src/operator/operator-control.ts';
 import { logInto } from './log-into.ts';
 import type { TestAnswer, TestRequest, TestService } from './service.ts';
 
 /** The operator over the data of a service. */
-export function operatorOf({ app }: Pick<TestService, 'app'>): OperatorControl {
-  const { home, directory, masterKey } = app.data;
-  const parts = { home, directory, masterKey, clock: systemClock, logger: logInto([]) };
+export function operatorOf({ app }: { readonly app: Pick<App, 'data'> }): OperatorControl {
+  const { home, directory, masterKey, dueClock } = app.data;
+  const { policy } = readConfig({ dev: true }, {});
+  const parts = { home, directory, masterKey, dueClock, policy, clock: systemClock, logger: logInto([]) };
   return openOperatorControl({ ...parts, auditDays: 0, deletedDays: 7, backupFolder: '', backupPlace: '' });
 }
 

@@ -35,7 +35,11 @@ export function withLocalOperatorApi<Result>(
   return onLocalData(config, io, async (data, logger) => {
     const operator = operatorOf({ ...config, auditDays: 0 }, data, { clock: systemClock, logger });
     const service = await openLocalService(data, config, { logger, operator });
-    return onService(service, work, { place: placeOf(config), prefix: '' });
+    try {
+      return await onService(service, work, { place: placeOf(config), prefix: '' });
+    } finally {
+      await operator.dispatcher.stop(0);
+    }
   });
 }
 

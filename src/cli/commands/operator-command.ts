@@ -1,20 +1,15 @@
 import { Command } from 'commander';
-import { operatorOf } from '../../app.ts';
-import { systemClock } from '../../base/clock.ts';
-import type { Logger } from '../../base/logger.ts';
 import { dataFlags } from '../../config/config-flags.ts';
-import type { DataDirectory } from '../../open-data-directory.ts';
 import {
   createOperatorKey,
   listOperatorKeys,
   operatorScopes,
   revokeOperatorKey,
 } from '../../operator/operator-keys.ts';
-import type { OperatorControl } from '../../operator/operator-control.ts';
 import { parseListQuery } from '../../query/list-query.ts';
-import { withDataDirectory } from '../api/with-instance.ts';
+import { withOperator } from '../api/with-operator.ts';
 import { operatorSchemaCommand } from './operator-schema-command.ts';
-import { addFlags, configOf, flagsOf } from '../terminal/flags.ts';
+import { addFlags, flagsOf } from '../terminal/flags.ts';
 import { type CommandIo, note, print } from '../terminal/print.ts';
 
 /** `operator key create|list|revoke`, `operator schema push` */
@@ -77,19 +72,3 @@ function addRevoke(parent: Command, io: CommandIo): void {
     await print(io, `Key ${id} revoked.\n`);
   });
 }
-
-function withOperator<Result>(
-  command: Command,
-  io: CommandIo,
-  work: (operator: OperatorControl) => Promise<Result>,
-): Promise<Result> {
-  const config = configOf(command, io);
-  // Only the server deletes old audit entries.
-  const parts = { clock: systemClock, logger: silent };
-  const onData = (data: DataDirectory): Promise<Result> =>
-    work(operatorOf({ ...config, auditDays: 0 }, data, parts));
-  return withDataDirectory(config, onData, 'fail');
-}
-
-const nothing = (): void => undefined;
-const silent: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };

@@ -20,6 +20,7 @@ import { recordHistorySchemas } from '../routes/record-history.ts';
 import { operatorInstanceSchemas } from '../routes/operator/instances.ts';
 import { operatorBackupSchemas } from '../routes/operator/backups.ts';
 import { operatorSchemaSchemas } from '../routes/operator/schema.ts';
+import { operatorEndpointSchemas } from '../routes/operator/endpoints.ts';
 import { operatorUsageSchemas } from '../routes/operator/usage.ts';
 import { operatorTransferSchemas } from '../routes/operator/transfers.ts';
 import { operatorFeedSchemas } from '../routes/operator/feed.ts';
@@ -131,6 +132,7 @@ const schemas = {
   ...operatorBackupSchemas,
   ...operatorSchemaSchemas,
   ...operatorFeedSchemas,
+  ...operatorEndpointSchemas,
 };
 
 /** Describes routes by their paths. Ids must be unique: that of an alias has an ending. */

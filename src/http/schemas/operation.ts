@@ -276,6 +276,7 @@ export const parameters: Readonly<Record<string, Schema>> = {
       'The passphrase that the archive was exported with, percent-encoded. Without one, its secrets are sealed with the master key of this service.',
     schema: { type: 'string' },
   }),
+  OperatorEndpointId: inPath('endpoint', 'Id of an endpoint of the operator.'),
   OperatorCursor: inQuery('cursor', {
     description: 'The `nextCursor` of the previous answer; empty for the oldest event.',
     schema: { type: 'string' },

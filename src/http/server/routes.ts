@@ -24,6 +24,7 @@ import { realtimeRoutes } from '../routes/realtime.ts';
 import { recordHistoryRoutes } from '../routes/record-history.ts';
 import { operatorBackupRoutes } from '../routes/operator/backups.ts';
 import { operatorSchemaRoutes } from '../routes/operator/schema.ts';
+import { operatorEndpointRoutes } from '../routes/operator/endpoints.ts';
 import { operatorUsageRoutes } from '../routes/operator/usage.ts';
 import { operatorTransferRoutes } from '../routes/operator/transfers.ts';
 import { recordRoutes } from '../routes/records.ts';
@@ -67,6 +68,7 @@ export const routes: readonly Route[] = [
   ...operatorBackupRoutes,
   ...operatorSchemaRoutes,
   ...operatorFeedRoutes,
+  ...operatorEndpointRoutes,
   descriptionRoute(() => routes),
 ];
 

@@ -3,6 +3,7 @@ import type { Migration } from '../migrate.ts';
 import { backupJobs } from './backup-jobs.ts';
 import { instanceLife } from './instance-life.ts';
 import { instanceQuotas } from './instance-quotas.ts';
+import { operatorEndpoints } from './operator-endpoints.ts';
 import { operatorTables } from './operator-tables.ts';
 import { schemaJobs } from './schema-jobs.ts';
 import { usageTable } from './usage-table.ts';
@@ -37,4 +38,5 @@ export const controlMigrations: readonly Migration[] = [
   operatorTables,
   usageTable,
   schemaJobs,
+  operatorEndpoints,
 ];

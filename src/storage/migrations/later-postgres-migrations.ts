@@ -4,6 +4,7 @@ import { instanceLife } from './instance-life.ts';
 import { instanceQuotas } from './instance-quotas.ts';
 import { nodeSteps } from './node-steps.ts';
 import { quotaRooms } from './quota-rooms.ts';
+import { operatorEndpoints } from './operator-endpoints.ts';
 import { operatorTables } from './operator-tables.ts';
 import { removalJobs } from './removal-jobs.ts';
 import { schemaJobs } from './schema-jobs.ts';
@@ -20,4 +21,5 @@ export const laterPostgresMigrations: readonly Migration[] = [
   operatorTables,
   usageTable,
   schemaJobs,
+  operatorEndpoints,
 ];
