@@ -1,6 +1,8 @@
 // Both engines: commands open the database beside a server.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { makeOperatorKey, operatorCaller } from '../support/operator-stage.ts';
+import { Receiver } from '../support/receiver.ts';
 import { localRun, posts } from '../support/command-stage.ts';
 import { eventually } from '../support/eventually.ts';
 import { startService } from '../support/service.ts';
@@ -62,4 +64,40 @@ test('a running server delivers and tells at once what a command beside it has w
   const { items } = await feed;
   assert.deepEqual([items.length, items[0].payload.data.title], [1, 'Hello']);
   await eventually('it is delivered', () => service.receiver.requests.length === 1);
+});
+
+test('operator endpoint makes, lists, tests and deletes endpoints of the operator beside a server', async (t) => {
+  const service = await startService(t);
+  await using receiver = await Receiver.open();
+  const run = await localRun(service.data);
+  const created = await run([
+    'operator',
+    'endpoint',
+    'create',
+    receiver.url,
+    '--dev',
+    '--events',
+    'instance.*',
+    '--description',
+    'billing',
+  ]);
+  assert.match(created.stdout, /^whsec_\S+\n$/);
+  const id = /endpoint (\w{15})/.exec(created.stderr)?.[1] ?? '';
+  const listed = await run(['operator', 'endpoint', 'list']);
+  assert.equal(listed.stdout, `${id}\tactive\t${receiver.url}\tinstance.*\t0\t0\t\t\n`);
+  const { key } = await makeOperatorKey(service);
+  await operatorCaller(service, key)(200, 'PATCH /instances/default', { body: { labels: { plan: 'pro' } } });
+  const [request] = await receiver.waitForRequests(1);
+  assert.equal(request?.headers['x-service-event'], 'instance.updated');
+  const tested = await run(['operator', 'endpoint', 'test', id, '--dev']);
+  assert.deepEqual([tested.code, tested.stdout], [0, 'Delivered: status 200.\n']);
+  receiver.mode = { kind: 'status', status: 500 };
+  const failed = await run(['operator', 'endpoint', 'test', id, '--dev']);
+  assert.deepEqual([failed.code, failed.stderr], [1, 'chancery: The receiver answered with status 500.\n']);
+  const refused = await run(['operator', 'endpoint', 'create', 'http://127.0.0.1:9/']);
+  assert.deepEqual([refused.code, refused.stdout], [65, '']);
+  assert.match(refused.stderr, /must begin with https/);
+  assert.equal((await run(['operator', 'endpoint', 'delete', id])).stdout, `Endpoint ${id} deleted.\n`);
+  assert.equal((await run(['operator', 'endpoint', 'list'])).stdout, '');
+  assert.equal((await run(['operator', 'endpoint', 'delete', id])).code, 65);
 });

@@ -30,6 +30,10 @@ test(
     await assertSucceeds(['superuser', 'upsert', superuser, password, '--data', data]);
     await assertSucceeds(['instance', 'create', 'acme', '--host', 'acme.example.com', '--data', data]);
 
+    // Nothing happens to an instance that it would be sent.
+    const hook = ['operator', 'endpoint', 'create', 'https://example.com/hook', '--data', data];
+    assert.equal((await runInProcess(hook)).code, 0);
+
     const before = await serveMain(t, data);
     const pb = new PocketBase(before.url);
     await pb.collection('_superusers').authWithPassword(superuser, password);

@@ -8,17 +8,19 @@ import {
 } from '../../operator/operator-keys.ts';
 import { parseListQuery } from '../../query/list-query.ts';
 import { withOperator } from '../api/with-operator.ts';
+import { operatorEndpointCommand } from './operator-endpoint-command.ts';
 import { operatorSchemaCommand } from './operator-schema-command.ts';
 import { addFlags, flagsOf } from '../terminal/flags.ts';
 import { type CommandIo, note, print } from '../terminal/print.ts';
 
-/** `operator key create|list|revoke`, `operator schema push` */
+/** `operator key create|list|revoke`, `operator endpoint create|list|test|delete`, `operator schema push` */
 export function operatorCommand(io: CommandIo): Command {
   const command = new Command('operator').description('manage what the programs of the operator need');
   const key = command.command('key').description('manage the keys of the operator API, /api/operator/…');
   addCreate(key, io);
   addList(key, io);
   addRevoke(key, io);
+  command.addCommand(operatorEndpointCommand(io));
   command.addCommand(operatorSchemaCommand(io));
   return command;
 }
