@@ -5,6 +5,9 @@ const schemaTests = ['test/api/operator-schema.test.ts'];
 const leaseTests = ['test/api/operator-schema-leases.test.ts'];
 const creationTests = ['test/api/operator-create.test.ts'];
 const importTests = ['test/api/operator-imports.test.ts'];
+const store = 'src/operator/operator-endpoint-store.ts';
+const storeTests = ['test/engines/operator-endpoints.test.ts'];
+const endpointTests = ['test/api/operator-endpoints.test.ts'];
 
 /** Guards of the operator's routes, keys and sign-in links. */
 export const operatorMutants: readonly Mutant[] = [
@@ -161,5 +164,97 @@ export const operatorMutants: readonly Mutant[] = [
     from: 'return row?.[0] === 0 &&',
     to: 'return row?.[0] !== 1 &&',
     tests: leaseTests,
+  },
+  {
+    name: 'an endpoint of the operator is claimed only while nobody else holds it',
+    file: store,
+    from: '(holder = ${this.#holder} OR held_until <= ${now})',
+    to: 'TRUE',
+    tests: storeTests,
+    engine: 'postgres',
+  },
+  {
+    name: 'only the holder of an endpoint of the operator moves it',
+    file: store,
+    from: ' AND holder = ${this.#holder} AND after_event',
+    to: ' AND after_event',
+    tests: storeTests,
+  },
+  {
+    name: 'an endpoint of the operator is moved only from the position that its holder knows',
+    file: store,
+    from: 'AND after_event = ${after} AND ${condition}',
+    to: 'AND ${condition}',
+    tests: storeTests,
+  },
+  {
+    name: 'an endpoint of the operator passes over no event that it subscribes to meanwhile',
+    file: store,
+    from: 'const isSame = sql`events = ${JSON.stringify(endpoint.events)}`;',
+    to: 'const isSame = sql`TRUE`;',
+    tests: storeTests,
+  },
+  {
+    name: 'a failure of another URL postpones nothing',
+    file: store,
+    from: 'change, sql`url = ${endpoint.url}`)',
+    to: 'change)',
+    tests: storeTests,
+  },
+  {
+    name: 'an aborted attempt to send an event of the operator is none',
+    file: store,
+    from: "if (result.kind === 'aborted') return this.release(endpoint);",
+    to: '',
+    tests: storeTests,
+  },
+  {
+    name: 'a paused endpoint of the operator is sent nothing',
+    file: store,
+    from: "sql`status = 'active' AND due",
+    to: 'sql`due',
+    tests: storeTests,
+  },
+  {
+    name: 'an endpoint of the operator that is paused meanwhile is sent no further event',
+    file: 'src/operator/operator-dispatcher.ts',
+    from: " || endpoint.status === 'paused'",
+    to: '',
+    tests: ['test/api/operator-webhooks.test.ts'],
+  },
+  {
+    name: 'deleted events are counted before an endpoint of the operator goes on',
+    file: 'src/operator/operator-dispatcher.ts',
+    from: 'if (lost > 0) {',
+    to: 'if (lost > 0 && this.#isStopping) {',
+    tests: ['test/api/operator-webhooks.test.ts'],
+  },
+  {
+    name: 'endpoints of the operator may be only where those of instances may be',
+    file: 'src/operator/operator-endpoint.ts',
+    from: "(value) => decodeUrl(value ?? '', target)",
+    to: '(value) => ({ value: decodeUrl(value, target) && String(value) })',
+    tests: endpointTests,
+  },
+  {
+    name: 'only its creation and its rotation show the secret of an endpoint of the operator',
+    file: 'src/operator/operator-endpoint.ts',
+    from: 'const { secret: _, previousSecret: __, after',
+    to: 'const { previousSecret: __, after',
+    tests: storeTests,
+  },
+  {
+    name: 'only admin keys make endpoints of the operator',
+    file: 'src/http/routes/operator/endpoints.ts',
+    from: "id: 'createOperatorEndpoint',\n    scope: 'admin',",
+    to: "id: 'createOperatorEndpoint',\n    scope: 'instances:read',",
+    tests: endpointTests,
+  },
+  {
+    name: 'a result of a webhook of the operator is written until it is',
+    file: 'src/operator/operator-dispatcher.ts',
+    from: 'if (this.#isStopping) throw error;',
+    to: 'if (error !== undefined) throw error;',
+    tests: storeTests,
   },
 ];
