@@ -112,7 +112,7 @@ export class OperatorDispatcher {
     }
   }
 
-  /** Does what is next for an endpoint that is endpoint. Returns it while it is endpoint. */
+  /** Does what is next for an endpoint that this process holds. Returns it while it does. */
   async #takeStep(endpoint: OperatorEndpoint): Promise<OperatorEndpoint | undefined> {
     const { store, logger } = this.#options;
     if (this.#isStopping || endpoint.status === 'paused') {

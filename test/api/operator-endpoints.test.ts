@@ -193,6 +193,29 @@ describe('endpoints of the operator', () => {
     await call(404, 'POST /endpoints/none/test');
   });
 
+  test('are tested eight at a time', async (t) => {
+    const { promise: until, resolve: release } = Promise.withResolvers<void>();
+    const { service, receiver, add } = await startOperatorWebhooks(t, {
+      receiver: { mode: { kind: 'held', until } },
+    });
+    const { id } = await add({ status: 'paused' });
+    const { key } = await makeOperatorKey(service);
+    const ask = async (): Promise<number> => {
+      const path = `/api/operator/endpoints/${id}/test`;
+      const { status } = await service.request(path, { method: 'POST', token: `Bearer ${key}` });
+      return status;
+    };
+    const first = Array.from({ length: 8 }, ask);
+    await receiver.waitForRequests(8);
+    assert.equal(await ask(), 429);
+    release();
+    assert.deepEqual(
+      await Promise.all(first),
+      Array.from({ length: 8 }, () => 200),
+    );
+    assert.equal(await ask(), 200);
+  });
+
   test('that fail are a metric, unless they are paused', async (t) => {
     const { call, add, happen } = await startOperatorWebhooks(t, { receiver: { mode: failing } });
     const { id } = await add();
