@@ -13,8 +13,10 @@ import { parseMasterKey } from '../../src/secrets/master-key.ts';
 import { type Manifest, signedText } from '../../src/transfer/archive/archive-format.ts';
 import { Archive } from '../../src/transfer/archive/read-archive.ts';
 import { randomKey, readParts } from '../archives/archive-stage.ts';
+import { Random } from '../faults/random.ts';
 import { formOf, formType } from '../support/file-stage.ts';
 import { issueSuperuserToken } from '../support/issue-superuser-token.ts';
+import { MovableClock } from '../support/movable-clock.ts';
 import { masterKey } from '../support/test-config.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startWebhookService, type WebhookService } from '../support/webhook-service.ts';
@@ -240,4 +242,76 @@ test('a zip bomb is refused before it is unpacked', async (t) => {
   }
   assert.deepEqual(await state(), before);
   assert.deepEqual(readdirSync(join(service.data, 'backups', '.partial')), []);
+});
+
+test('an archive that is cut anywhere, or has something behind its end, is refused in words, or says the same', async (t) => {
+  const { file } = await startStage(t);
+  const expected = await contentOf(file);
+  const content = readFileSync(file);
+  const path = join(temporaryFolder(t), 'cut.zip');
+  const random = new Random(7);
+  for (let round = 0; round < 150; round += 1) {
+    const length = random.integer(0, content.length - 1);
+    writeFileSync(path, content.subarray(0, length));
+    assert.match(await contentOf(path), /^refused: The archive cannot be used: [^\n]+$/, `${length} bytes`);
+  }
+  for (const more of [Buffer.from('x'), Buffer.alloc(70_000), content]) {
+    writeFileSync(path, Buffer.concat([content, more]));
+    const found = await contentOf(path);
+    if (found !== expected) assert.match(found, /^refused: The archive cannot be used: [^\n]+$/);
+  }
+});
+
+test('an archive with a part twice, in a part, or in place of another is refused, and changes nothing', async (t) => {
+  const { restore, state, file } = await startStage(t);
+  const before = await state();
+  const parts = await readParts(file);
+  const posts = parts.get('records/posts.ndjson') ?? '';
+  const evil = posts.replace('kept', 'evil');
+  // The second of the same name, whichever a reader takes.
+  const placeholder = 'records/postz.ndjson';
+  const twice = await zipOf(t, new Map([...parts, [placeholder, evil]]));
+  const renamed = Buffer.from(
+    twice.toString('latin1').replaceAll(placeholder, 'records/posts.ndjson'),
+    'latin1',
+  );
+  const inside = await zipOf(t, new Map([...parts, ['files/a/b/c', readFileSync(file).toString('latin1')]]));
+  const exchanged = new Map([...parts, ['records/posts.ndjson', parts.get('tables/event.ndjson') ?? '']]);
+  for (const [what, content] of [
+    ['twice', renamed],
+    ['inside', inside],
+    ['exchanged', await zipOf(t, exchanged)],
+    ['only the rest', await zipOf(t, new Map([...parts].slice(1)))],
+    ['nothing', await zipOf(t, new Map())],
+  ] as const) {
+    const { status, message } = await restore(content);
+    assert.deepEqual(
+      [status, message.startsWith('The archive cannot be used: ')],
+      [400, true],
+      `${what}: ${message}`,
+    );
+  }
+  assert.deepEqual(await state(), before);
+});
+
+test('a file token of another instance, of a user, or an expired one downloads no backup', async (t) => {
+  const clock = new MovableClock();
+  const service = await startWebhookService(t, { parts: { clock } });
+  await service.call('POST', '/api/backups', { body: { name: 'one.zip' }, status: 204 });
+  await service.app.data.directory.create('other', null);
+  const { email } = service.superuser;
+  const other = await service.withInstance('other', async (instance) => {
+    await upsertSuperuser(instance, email, 'correct horse battery');
+    return issueSuperuserToken(instance, email);
+  });
+  const download = async (token: string): Promise<number> =>
+    (await fetch(`${service.url}/api/backups/one.zip?${new URLSearchParams({ token }).toString()}`)).status;
+  const own = String((await service.call('POST', '/api/files/token')).token);
+  const theirs = await service.request('/i/other/api/files/token', { method: 'POST', token: other });
+  assert.equal(theirs.status, 200);
+  assert.equal(await download(own), 200);
+  for (const token of [theirs.json.token, other, service.superuser.token, `${own}x`, own.slice(0, -1), ''])
+    assert.equal(await download(String(token)), 403);
+  clock.move(3_600_000);
+  assert.equal(await download(own), 403);
 });
