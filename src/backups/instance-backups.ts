@@ -14,7 +14,6 @@ export interface BackupStatus {
   readonly lastVerification: TransferJob | undefined;
   /** The last job, where that failed. */
   readonly failure: TransferJob | undefined;
-  readonly schedule: Schedule | undefined;
 }
 
 /** The backups of instances, as their superusers make and restore them. Another thread does so. */
@@ -50,7 +49,7 @@ export class InstanceBackups {
   }
 
   async status({ shownId }: Pick<Instance, 'shownId'>): Promise<BackupStatus> {
-    const jobs = await this.#jobs.list(shownId);
+    const jobs = await this.#jobs.lastOfEach(shownId);
     const over = jobs.filter(({ ended }) => ended !== '');
     const lastOf = (kind: TransferJob['kind']): TransferJob | undefined =>
       over.find((job) => job.kind === kind && job.state === 'done');
@@ -59,8 +58,12 @@ export class InstanceBackups {
       lastBackup: lastOf('backup'),
       lastVerification: lastOf('verify'),
       failure: over[0]?.state === 'failed' ? over[0] : undefined,
-      schedule: await this.#schedules.find(shownId),
     };
+  }
+
+  /** Returns when the next backup is made; undefined for never. */
+  schedule({ shownId }: Pick<Instance, 'shownId'>): Promise<Schedule | undefined> {
+    return this.#schedules.find(shownId);
   }
 
   /** Follows a change of the settings. */

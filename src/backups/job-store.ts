@@ -144,9 +144,12 @@ export class JobStore {
     }
   }
 
-  /** Returns the jobs of an instance, the newest first. */
-  list(instance: string): Promise<readonly TransferJob[]> {
-    return this.#read(sql`instance = ${instance}`, keptMax + 2);
+  /** Returns the last job of an instance of each kind and state, the newest first. */
+  lastOfEach(instance: string): Promise<readonly TransferJob[]> {
+    const table = this.#database.names.table('$transfer');
+    return this.#read(
+      sql`position IN (SELECT max(position) FROM ${table} WHERE instance = ${instance} GROUP BY kind, state)`,
+    );
   }
 
   /** Returns the jobs that are not over. */

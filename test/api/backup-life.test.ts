@@ -170,3 +170,30 @@ test('an instance that is being restored is neither cloned, backed up, renamed, 
   await call(201, 'POST /instances/shop/clone', { body: { slug: 'copy' } });
   assert.equal((await service.request('/i/shop/api/health')).status, 200);
 });
+
+test('health shows the last backup, the last verification, and a failure until a later job succeeds', async (t) => {
+  const service = await startWebhookService(t);
+  const { home, dueClock } = service.app.data;
+  const { shownId: instance = '' } = service.app.data.directory.findBySlug('default') ?? {};
+  const jobs = new JobStore(home.background, dueClock);
+  const run = async (kind: 'backup' | 'verify' | 'export', message = ''): Promise<void> => {
+    const job = await jobs.begin({ instance, kind, backup: 'one.zip', place: '', isAuto: false }, 'a test');
+    await jobs.end(job, { state: message === '' ? 'done' : 'failed', bytes: 7, message });
+  };
+  const read = async (): Promise<readonly unknown[]> => {
+    const { backup, canBackup } = (await service.call('GET', '/api/health')).data;
+    return [canBackup, backup.bytes, backup.last !== '', backup.verified !== '', backup.failure];
+  };
+  assert.deepEqual(await read(), [true, 0, false, false, '']);
+  await run('verify');
+  await run('backup');
+  await run('backup', 'No room.');
+  assert.deepEqual(await read(), [true, 7, true, true, 'No room.']);
+  const open = await jobs.begin(
+    { instance, kind: 'export', backup: 'one.zip', place: '', isAuto: false },
+    'a test',
+  );
+  assert.deepEqual(await read(), [false, 7, true, true, 'No room.']);
+  await jobs.end(open, { state: 'done', bytes: 1, message: '' });
+  assert.deepEqual(await read(), [true, 7, true, true, '']);
+});

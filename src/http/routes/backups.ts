@@ -10,6 +10,7 @@ import type { AuditEntry } from '../../logs/audit-entry.ts';
 import { backupName, isChosenName } from '../../backups/backup-names.ts';
 import { isBackupName } from '../../backups/backup-place.ts';
 import type { BackupStatus } from '../../backups/instance-backups.ts';
+import type { Schedule } from '../../backups/schedule-store.ts';
 import type { NewTransfer, TransferJob } from '../../backups/job-store.ts';
 import { type Answer, nothing } from '../answer.ts';
 import { fileAnswer } from '../file-answer.ts';
@@ -83,8 +84,12 @@ export const backupRoutes = [
     isCurrent: true,
     parameters: ['Fields'],
     answers: { 200: jsonAnswer('What is known.', schemaReference('BackupStatus')) },
-    handle: async (context) =>
-      context.answer(JSON.stringify(statusJson(await context.services.backups.status(context.instance)))),
+    handle: async (context) => {
+      const { services, instance } = context;
+      const status = await services.backups.status(instance);
+      const schedule = await services.backups.schedule(instance);
+      return context.answer(JSON.stringify(statusJson(status, schedule)));
+    },
   }),
   route({
     ...common,
@@ -263,7 +268,10 @@ async function requireReader({ services, instance, request, caller, query }: Req
   services.admission.requireSuperuserPlace(instance, request);
 }
 
-function statusJson({ open, lastBackup, lastVerification, failure, schedule }: BackupStatus): object {
+function statusJson(
+  { open, lastBackup, lastVerification, failure }: BackupStatus,
+  schedule: Schedule | undefined,
+): object {
   return {
     running: jobJson(open),
     lastBackup: jobJson(lastBackup),

@@ -27,16 +27,9 @@ export const healthRoutes = [
     handleSuspended: (context) =>
       context.answer(JSON.stringify({ code: 200, message: suspendedText, data: { suspended: true } })),
     handle: async (context) => {
-      const { services, instance, caller } = context;
-      const data =
-        caller.kind === 'superuser' && hasScope(caller, 'admin')
-          ? {
-              ...(await detail(instance, services.version)),
-              ...(await backupDetail(context)),
-              ...origin(context),
-              warnings: services.warnings(instance),
-            }
-          : {};
+      const { caller } = context;
+      const isDetailed = caller.kind === 'superuser' && hasScope(caller, 'admin');
+      const data = isDetailed ? await details(context) : {};
       return context.answer(JSON.stringify({ code: 200, message: 'API is healthy.', data }));
     },
   }),
@@ -79,6 +72,16 @@ const readinessMessages: Readonly<Record<Readiness, string>> = {
   damage: 'Some of the stored data is damaged.',
   unavailable: 'The database is away.',
 };
+
+/** Returns what only superusers are shown. */
+async function details(context: RequestContext): Promise<object> {
+  const { services, instance } = context;
+  const [ofInstance, ofBackups] = await Promise.all([
+    detail(instance, services.version),
+    backupDetail(context),
+  ]);
+  return { ...ofInstance, ...ofBackups, ...origin(context), warnings: services.warnings(instance) };
+}
 
 /** Returns what an operator needs to see whether the right proxies are trusted. */
 function origin({ request, address }: RequestContext): object {
