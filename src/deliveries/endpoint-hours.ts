@@ -66,12 +66,15 @@ export async function addToHours(tx: Transaction, attempts: readonly EndedAttemp
     ON CONFLICT (${names.instance.column}endpoint, hour, result, latency) DO UPDATE SET count = h.count + excluded.count`);
 }
 
-/** Counts the attempts that have begun since the beginning of this hour and were accepted. */
-export async function countDelivered(reader: Reader, sinceMs: number): Promise<number> {
+/** Counts the attempts that have begun on the day of this time, in UTC, and were accepted. */
+export async function countDeliveredToday(reader: Reader, nowMs: number): Promise<number> {
   const { names } = reader;
+  const hour = Math.floor(nowMs / hourMs);
+  // An index leads to the hours of each endpoint, and to none of them without its number.
   const [row] = await reader.tuples(sql`
     SELECT coalesce(sum(count), 0) FROM ${names.table('$endpoint_hour')}
-    WHERE ${names.instance.condition} AND hour >= ${Math.floor(sinceMs / hourMs)} AND result = 'success'`);
+    WHERE ${names.instance.condition} AND hour >= ${hour - (hour % 24)} AND result = 'success'
+      AND endpoint IN (SELECT position FROM ${names.table('$endpoint')} WHERE ${names.instance.condition})`);
   return Number(row?.[0]);
 }
 

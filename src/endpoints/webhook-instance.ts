@@ -26,7 +26,7 @@ export interface WebhookInstance {
   /** Larger bodies stay in the log, and requests have only the id of the record. */
   readonly bodyBytesMax: number;
   /** What the operator lets it use. */
-  readonly quotas: () => { readonly endpoints?: number };
+  readonly quotas: () => { readonly endpoints?: number; readonly deliveriesPerDay?: number };
   readonly clock: Clock;
   /** The clock for times that nodes compare, such as due times. */
   readonly dueClock: Clock;

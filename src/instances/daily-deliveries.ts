@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { Poller } from '../base/poller.ts';
-import { countDelivered } from '../deliveries/endpoint-hours.ts';
+import { countDeliveredToday } from '../deliveries/endpoint-hours.ts';
 import type { InstanceDirectory } from './instance-directory.ts';
 import type { OpenInstances } from './open-instances.ts';
 
@@ -10,7 +10,7 @@ const lookMs = 10_000;
 
 interface Day {
   readonly number: number;
-  /** What was delivered on it before this process counted, and what this process had counted by then. */
+  /** What was delivered on it by some moment, and what this process had counted by then. */
   readonly before: number;
   readonly counted: number;
 }
@@ -26,7 +26,10 @@ export interface DailyDeliveriesOptions {
   readonly logger: Logger;
 }
 
-/** Holds the quotas of deliveries a day, in UTC. Webhooks beyond wait for the next day. What is in flight when the quota is reached is still delivered. */
+/**
+ * Holds the quotas of deliveries a day, in UTC. Webhooks beyond wait for the next day. What is in flight when the quota is reached is still
+ * delivered. What other processes have delivered is read every ten seconds.
+ */
 export class DailyDeliveries {
   readonly #options: DailyDeliveriesOptions;
   readonly #days = new Map<string, Day>();
@@ -42,11 +45,12 @@ export class DailyDeliveries {
     const max = this.#options.directory.quotasOf(id).quotas.deliveriesPerDay;
     if (max === undefined) return false;
     const number = Math.floor(this.#options.clock.now() / dayMs);
-    const counted = this.#options.counts().get(id)?.deliveries ?? 0;
+    const counted = this.#countedOf(id);
     let day = this.#days.get(id);
     if (day === undefined) {
       day = { number, before: 0, counted };
-      void this.#count(id).catch(() => undefined);
+      const forget = (): boolean => this.#days.delete(id);
+      this.#count(id).then((isCounted) => isCounted || forget(), forget);
     } else if (day.number !== number) day = { number, before: 0, counted };
     this.#days.set(id, day);
     const isUsedUp = day.before + counted - day.counted >= max;
@@ -54,19 +58,28 @@ export class DailyDeliveries {
     return isUsedUp;
   }
 
-  /** Reads what was delivered today before this process began. */
-  async #count(id: string): Promise<void> {
-    const { instances, clock, counts } = this.#options;
+  /** Reads what was delivered today, by whichever process. Returns false, and changes nothing, where the instance is closed. */
+  async #count(id: string): Promise<boolean> {
+    const { instances, clock } = this.#options;
     const loan = instances.borrowOpen(id);
-    if (loan === undefined) return void this.#days.delete(id);
+    if (loan === undefined) return false;
     try {
-      const number = Math.floor(clock.now() / dayMs);
-      const counted = counts().get(id)?.deliveries ?? 0;
-      const all = await countDelivered(loan.instance.database, number * dayMs);
-      this.#days.set(id, { number, before: all, counted });
+      const now = clock.now();
+      const number = Math.floor(now / dayMs);
+      const stored = await countDeliveredToday(loan.instance.database, now);
+      const counted = this.#countedOf(id);
+      const day = this.#days.get(id);
+      // What this process has delivered a moment ago is not stored yet.
+      const own = day?.number === number ? day.before + counted - day.counted : 0;
+      this.#days.set(id, { number, before: Math.max(stored, own), counted });
+      return true;
     } finally {
       loan.release();
     }
+  }
+
+  #countedOf(id: string): number {
+    return this.#options.counts().get(id)?.deliveries ?? 0;
   }
 
   start(): void {
@@ -80,13 +93,17 @@ export class DailyDeliveries {
     await this.#poller?.stop();
   }
 
-  /** Wakes the instances whose quota has room again. */
-  look(): Promise<void> {
+  /** Counts again, and wakes the instances whose quota has room again. */
+  async look(): Promise<void> {
+    const { directory, wake } = this.#options;
+    for (const id of this.#days.keys()) {
+      if (directory.quotasOf(id).quotas.deliveriesPerDay === undefined) this.#days.delete(id);
+      else await this.#count(id);
+    }
     for (const id of this.#waiting)
       if (!this.isUsedUp(id)) {
         this.#waiting.delete(id);
-        this.#options.wake(id);
+        wake(id);
       }
-    return Promise.resolve();
   }
 }

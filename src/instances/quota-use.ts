@@ -1,3 +1,4 @@
+import { countDeliveredToday } from '../deliveries/endpoint-hours.ts';
 import { readDataBytes } from '../limits/data-room.ts';
 import { sql } from '../sql/sql.ts';
 import type { Database } from '../storage/database.ts';
@@ -13,12 +14,12 @@ export interface QuotaUse {
 
 /** Reads how much an instance uses of each of its quotas, but for those of a second: they are never used up for long. */
 export async function readQuotaUse(
-  instance: Pick<Instance, 'quotas' | 'database' | 'collections' | 'endpoints'>,
+  instance: Pick<Instance, 'quotas' | 'database' | 'collections' | 'endpoints' | 'dueClock'>,
   connections = 0,
 ): Promise<readonly QuotaUse[]> {
   const quotas = instance.quotas();
   if (Object.keys(quotas).length === 0) return [];
-  const { database, collections, endpoints } = instance;
+  const { database, collections, endpoints, dueClock } = instance;
   const counted = await readCounted(database);
   const used: { readonly [Name in QuotaName]?: number } = {
     records: counted.get('records') ?? 0,
@@ -26,6 +27,9 @@ export async function readQuotaUse(
     ...(quotas.dataBytes !== undefined && { dataBytes: await readDataBytes(database) }),
     fileBytes: counted.get('fileBytes') ?? 0,
     endpoints: (await endpoints.all(database)).length,
+    ...(quotas.deliveriesPerDay !== undefined && {
+      deliveriesPerDay: await countDeliveredToday(database, dueClock.now()),
+    }),
     realtimeConnections: connections,
   };
   // Object.keys widens the names to strings.

@@ -53,4 +53,13 @@ test('webhooks beyond the quota of a day wait for the next day, and none is lost
   await directory.setQuotas(id, { deliveriesPerDay: 6 });
   await later.look();
   assert.deepEqual(woken, [id]);
+  // What another process delivers counts too.
+  await service.addPost();
+  await eventually(
+    'one more is delivered',
+    async () => (await service.deliveries('status="delivered"')).length === 6,
+  );
+  assert.equal(later.isUsedUp(id), false);
+  await later.look();
+  assert.equal(later.isUsedUp(id), true);
 });

@@ -8,6 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { logInto } from '../support/log-into.ts';
 import { makeOperatorKey } from '../support/operator-stage.ts';
 import { startService } from '../support/service.ts';
+import { listOf, startWebhookService } from '../support/webhook-service.ts';
 
 test('80 and 100 % of a quota are audited and logged once each, whoever looks, and again after less was used', async (t) => {
   const service = await startService(t);
@@ -82,4 +83,60 @@ test('80 and 100 % of a quota are audited and logged once each, whoever looks, a
   assert.deepEqual(data.quotas, { records: { used: 4, max: 5 }, endpoints: { used: 0, max: 3 } });
   await limit({});
   assert.equal((await service.request('/api/health', { token: true })).json.data.quotas, undefined);
+});
+
+test('80 and 100 % of the deliveries of a day are audited, logged and in the feed', async (t) => {
+  const service = await startWebhookService(t);
+  const { directory, instances, home, dueClock: clock } = service.app.data;
+  await directory.setQuotas(directory.findBySlug('default')?.id ?? '', { deliveriesPerDay: 5 });
+  await service.addEndpoint();
+  const connections = (): ReadonlyMap<string, number> => new Map();
+  const watch = new QuotaWatch({
+    instances,
+    connections,
+    control: home.background,
+    clock,
+    logger: logInto([]),
+  });
+  const deliver = async (count: number): Promise<void> => {
+    for (let index = 0; index < count; index += 1) await service.addPost();
+    await eventually(
+      'all are delivered',
+      async () => (await service.deliveries('status="pending"')).length === 0,
+    );
+    await watch.look();
+  };
+  await deliver(3);
+  const told = (): readonly unknown[] =>
+    service.log
+      .filter(({ message }) => message.includes('used up a quota'))
+      .map(({ members }) => [members['quota'], members['percent']]);
+  assert.deepEqual(told(), []);
+  await deliver(1);
+  assert.deepEqual(told(), [['deliveriesPerDay', 80]]);
+  await deliver(1);
+  assert.deepEqual(told(), [
+    ['deliveriesPerDay', 80],
+    ['deliveriesPerDay', 100],
+  ]);
+  const audit = await service.call('GET', '/api/audit?filter=action="quota.reached"&sort=created');
+  const details = { quota: 'deliveriesPerDay', max: 5 };
+  assert.deepEqual(
+    listOf(audit.items).map((entry) => entry.details),
+    [
+      { ...details, percent: 80, used: 4 },
+      { ...details, percent: 100, used: 5 },
+    ],
+  );
+  const { key } = await makeOperatorKey(service);
+  const events = (await service.request('/api/operator/events', { token: key })).json;
+  assert.deepEqual(
+    listOf(events.items)
+      .filter(({ kind }) => String(kind).startsWith('quota.'))
+      .map(({ kind, data }) => [kind, data.used]),
+    [
+      ['quota.warning', 4],
+      ['quota.reached', 5],
+    ],
+  );
 });

@@ -8,6 +8,7 @@ import { sql } from '../../src/sql/sql.ts';
 import { stopEndpoint } from '../../src/deliveries/endpoints/change-endpoint.ts';
 import type { reasons } from '../../src/deliveries/why/explanation.ts';
 import { allDecided } from '../support/all-decided.ts';
+import { eventually } from '../support/eventually.ts';
 import { FaultyDatabase } from '../support/faulty-database.ts';
 import { makeKey } from '../support/make-key.ts';
 import { type Json, listOf } from '../support/webhook-service.ts';
@@ -70,6 +71,23 @@ const stories: Readonly<Record<Exclude<(typeof reasons)[number], 'undecided' | '
     await disable(stage, id);
     await stage.addPost();
     return stage.whyOf(id);
+  },
+  quota: async (stage) => {
+    const { directory } = stage.app.data;
+    const id = directory.findBySlug('default')?.id ?? '';
+    await directory.setQuotas(id, { deliveriesPerDay: 1 });
+    const first = await stage.addEndpoint({ filter: 'title = "a"' });
+    await stage.addPost('a');
+    await eventually(
+      'one is delivered',
+      async () => (await stage.deliveries('status="delivered"')).length === 1,
+    );
+    assert.equal((await stage.whyOf(first.id)).reason, 'sent');
+    await stage.addPost('a');
+    const line = await stage.whyOf(first.id);
+    await directory.setQuotas(id, { deliveriesPerDay: 3 });
+    assert.equal((await stage.whyOf(first.id)).reason, 'sent');
+    return line;
   },
   'made-later': async (stage) => {
     await stage.addPost();
@@ -203,7 +221,7 @@ test('each reason why an endpoint was sent an event or was not is found', async 
     await t.test(reason, async (sub) => {
       const line = await tell(await startWhyStage(sub));
       assert.equal(line.reason, reason, JSON.stringify(line));
-      assert.equal(line.isSent, ['sent', 'paused', 'disabled'].includes(reason));
+      assert.equal(line.isSent, ['sent', 'paused', 'disabled', 'quota'].includes(reason));
       assert.equal(line.delivery !== '', line.isSent);
       assert.match(line.message, /\.$/);
     });

@@ -23,6 +23,7 @@ import { operatorMutants } from './operator-mutants.ts';
 import { portalMutants } from './portal-mutants.ts';
 import { backupMutants } from './backup-mutants.ts';
 import { catcherMutants } from './catcher-mutants.ts';
+import { quotaMutants } from './quota-mutants.ts';
 import { realtimeMutants } from './realtime-mutants.ts';
 import { recordTestMutants } from './record-test-mutants.ts';
 import { requestMutants } from './request-mutants.ts';
@@ -66,6 +67,7 @@ export const mutants: readonly Mutant[] = [
   ...catcherMutants,
   ...endpointImportMutants,
   ...endpointMutants,
+  ...quotaMutants,
   ...realtimeMutants,
   ...recordTestMutants,
   ...requestMutants,

@@ -19,6 +19,7 @@ const titles: Readonly<Record<Exclude<Reason, 'other-events' | 'other-collection
   sent: 'Sent',
   paused: 'Endpoint paused',
   disabled: 'Endpoint disabled',
+  quota: 'Quota of the day is used up',
   'made-later': 'Created after this event',
   deleted: 'Endpoint deleted',
   'other-endpoint': 'Meant for another endpoint',
@@ -40,7 +41,7 @@ const ranks: readonly (readonly Reason[])[] = [
   ['filter', 'filter-unfit', 'owner', 'changed', 'related-changed'],
   ['undecided', 'expunged', 'collection-deleted', 'state-trimmed', 'unknown'],
   ['other-events', 'other-collections'],
-  ['made-later', 'about-itself', 'other-endpoint', 'sent', 'paused', 'disabled', 'deleted'],
+  ['made-later', 'about-itself', 'other-endpoint', 'sent', 'paused', 'disabled', 'quota', 'deleted'],
 ];
 
 /** Smaller for what comes first. */

@@ -10,6 +10,7 @@ import type { ListQuery } from '../../query/list-query.ts';
 import { cursorsOfList } from '../../secrets/seal-position.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Reader } from '../../storage/database.ts';
+import { countDeliveredToday } from '../endpoint-hours.ts';
 import { type DecisionState, readDecisions } from '../decision-cursor.ts';
 import { deliveryId } from '../deliveries.ts';
 import type { Endpoint } from '../../endpoints/endpoint.ts';
@@ -162,6 +163,8 @@ async function findSubjects(
 
 interface Explaining {
   readonly event: ExplainedEvent;
+  /** Whether deliveries wait because the quota of the day is used up. */
+  readonly isQuotaUsedUp: boolean;
   readonly decisions: DecisionState;
   readonly changes: EndpointChanges;
   /** Undefined where conditions cannot be evaluated for the event. */
@@ -170,7 +173,7 @@ interface Explaining {
 
 /** Reads what the explanations of a page need together. */
 async function startExplaining(
-  { database, collections }: WebhookInstance,
+  instance: WebhookInstance,
   {
     event,
     page,
@@ -183,6 +186,7 @@ async function startExplaining(
     readonly budget: TimeBudget;
   },
 ): Promise<Explaining> {
+  const { database, collections } = instance;
   const withoutDelivery = page.flatMap(({ endpoint, outcome }) =>
     endpoint === undefined || outcome !== undefined ? [] : [endpoint],
   );
@@ -198,21 +202,28 @@ async function startExplaining(
     collection === undefined || change === undefined
       ? undefined
       : { database, collections, collection, change, caller, budget };
-  return { event, decisions, changes, query };
+  const isQuotaUsedUp = page.some(isWaiting) && (await isDayUsedUp(instance));
+  return { event, isQuotaUsedUp, decisions, changes, query };
+}
+
+/** Whether as much was delivered today as the quota of the instance allows. */
+async function isDayUsedUp({ database, quotas, dueClock }: WebhookInstance): Promise<boolean> {
+  const max = quotas().deliveriesPerDay;
+  return max !== undefined && (await countDeliveredToday(database, dueClock.now())) >= max;
 }
 
 async function explainSome(
   explaining: Explaining,
   subjects: readonly Subject[],
 ): Promise<readonly Explanation[]> {
-  const { event, decisions, query } = explaining;
+  const { event, isQuotaUsedUp, decisions, query } = explaining;
   const bySettings = new Map<Subject, Reason>();
   const open: Endpoint[] = [];
   for (const subject of subjects) {
     const { endpoint, number } = subject;
     const undecidedAfter = decisions.apart.get(number)?.at ?? decisions.cursor;
     const reason =
-      sentReason(subject) ??
+      sentReason(subject, isQuotaUsedUp) ??
       (endpoint === undefined ? 'deleted' : reasonOfSettings(endpoint, event, { undecidedAfter }));
     if (reason !== undefined) bySettings.set(subject, reason);
     else if (endpoint !== undefined) open.push(endpoint);
@@ -229,10 +240,16 @@ async function explainSome(
   });
 }
 
-function sentReason({ endpoint, outcome }: Subject): Reason | undefined {
+function sentReason(subject: Subject, isQuotaUsedUp: boolean): Reason | undefined {
+  const { endpoint, outcome } = subject;
   if (outcome === undefined) return undefined;
-  const isWaiting = outcome.status === 'pending' && endpoint !== undefined;
-  return isWaiting && endpoint.status !== 'active' ? endpoint.status : 'sent';
+  if (endpoint === undefined || !isWaiting(subject)) return 'sent';
+  if (endpoint.status !== 'active') return endpoint.status;
+  return isQuotaUsedUp ? 'quota' : 'sent';
+}
+
+function isWaiting({ endpoint, outcome }: Subject): boolean {
+  return outcome?.status === 'pending' && endpoint !== undefined;
 }
 
 function verdictOf(

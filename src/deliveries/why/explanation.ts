@@ -12,10 +12,11 @@ import { type Endpoint, wants } from '../../endpoints/endpoint.ts';
  *   endpoint-changes    members of endpoints that were changed since, by the audit log
  */
 export const reasons = [
-  // It has a delivery; in the second and third case it waits.
+  // It has a delivery; in all cases but the first it waits.
   'sent',
   'paused',
   'disabled',
+  'quota',
   // It has none.
   'made-later',
   'deleted',
@@ -117,6 +118,8 @@ const messages: Readonly<Record<Reason, string>> = {
   sent: 'It has a delivery of this event; see its status.',
   paused: 'It is paused: the delivery waits until it is resumed.',
   disabled: 'It was disabled after five days without a success: the delivery waits until it is resumed.',
+  quota:
+    'The instance has reached its quota deliveriesPerDay: the delivery waits until the next day begins, in UTC.',
   'made-later': 'It was created after the event.',
   deleted: 'It was deleted.',
   'other-endpoint': 'The event is a test or part of a backfill for another endpoint.',
