@@ -25,6 +25,9 @@ const ofFileBytes = 'fileBytes';
 /** The row whose `max` is the version. */
 const ofVersion = 'version';
 
+/** The maximum of what is counted without a quota. */
+export const unlimited = Number.MAX_SAFE_INTEGER;
+
 type Maxima = ReadonlyMap<string, number>;
 
 /** Makes these the quotas. Does nothing when they are that already, or later ones are. */
@@ -195,10 +198,10 @@ async function countRows(tx: Transaction, { name }: Collection): Promise<number>
   return Number(row?.[0]);
 }
 
-/** The values of the quotas, by their names. */
+/** The values of the quotas, by their names, without what is counted only. */
 async function readMaxima(reader: Reader): Promise<Maxima> {
   const rows = await reader.tuples(
-    sql`SELECT name, max FROM ${roomTable(reader)} WHERE ${reader.names.instance.condition} AND shard = 0`,
+    sql`SELECT name, max FROM ${roomTable(reader)} WHERE ${reader.names.instance.condition} AND shard = 0 AND max < ${unlimited}`,
   );
   return new Map(rows.map(([name, max]) => [String(name), Number(max)]));
 }

@@ -1,18 +1,20 @@
 import { QuotaExceeded } from '../base/errors.ts';
+import { unlimited } from '../collections/table-quotas.ts';
 import { sql, type Sql } from '../sql/sql.ts';
 import type { Reader, Transaction } from '../storage/database.ts';
 import type { FilesInstance } from './file-removals.ts';
 
 /*
- * The quota of bytes of files, which `$quota` keeps the room of. A file takes its room before it is put into the store, and gives it back when it is
- * removed from there, whatever became of its record. What is in the store already is measured before the first file that comes under the quota.
+ * The bytes of files, and the quota of them, which `$quota` keeps the room of. A file takes its room before it is put into the store, and gives it back
+ * when it is removed from there, whatever became of its record. What is in the store already is measured before the first file that comes under the
+ * quota, or when the usage of the instance is measured.
  */
 
 /** Takes the room of files that are to be stored, in a transaction before that. Throws QuotaExceeded. */
 export async function takeFileRoom(tx: Transaction, bytes: number): Promise<void> {
   const changed = await tx.run(sql`
     UPDATE ${roomTable(tx)} SET room = room - ${bytes} WHERE ${ofFiles(tx, 'fileBytes')} AND room >= ${bytes}`);
-  if (changed === 0 && (await hasRow(tx, 'fileBytes')))
+  if (changed === 0 && (await areFilesCounted(tx)))
     throw new QuotaExceeded('fileBytes', { code: 'quota_full' });
 }
 
@@ -34,8 +36,25 @@ export async function measureFiles({ database, files }: FilesInstance): Promise<
     const isFirst = await tx.run(sql`
       INSERT INTO ${roomTable(tx)} (${names.instance.column}name, shard, room, max)
       VALUES (${names.instance.value}'filesMeasured', 0, 0, 0) ON CONFLICT DO NOTHING`);
-    if (isFirst > 0) await freeFileRoom(tx, -bytes);
+    if (isFirst === 0) return;
+    await tx.run(sql`
+      INSERT INTO ${roomTable(tx)} (${names.instance.column}name, shard, room, max)
+      VALUES (${names.instance.value}'fileBytes', 0, ${unlimited}, ${unlimited}) ON CONFLICT DO NOTHING`);
+    await freeFileRoom(tx, -bytes);
   });
+}
+
+/** Whether the bytes of files are counted: since they were measured, or a quota was set. */
+export function areFilesCounted(reader: Reader): Promise<boolean> {
+  return hasRow(reader, 'fileBytes');
+}
+
+/** Returns the bytes of the files, which were measured before. */
+export async function readFileBytes(reader: Reader): Promise<number> {
+  const [row] = await reader.tuples(
+    sql`SELECT max - room FROM ${roomTable(reader)} WHERE ${ofFiles(reader, 'fileBytes')}`,
+  );
+  return Number(row?.[0] ?? 0);
 }
 
 async function hasRow(reader: Reader, name: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { freeFileRoom } from './file-quota.ts';
+import { areFilesCounted, freeFileRoom } from './file-quota.ts';
 import { opendir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
@@ -165,21 +165,21 @@ interface RemovedFiles {
 
 /** Removes some of the files that are due. */
 async function removeSome(
-  { id, database, files, dueClock, quotas }: FilesInstance,
+  { id, database, files, dueClock }: FilesInstance,
   logger: Logger,
 ): Promise<RemovedFiles> {
   const now = dueClock.now();
   const keys = await readDue(database, { now, max: togetherMax });
   if (keys.length === 0) return { leftCount: 0, mayHaveMore: false };
   const left: string[] = [];
-  const isLimited = quotas().fileBytes !== undefined;
+  const areCounted = await areFilesCounted(database);
   const sizes = new Map<string, number>();
   const waiting = keys.values();
   const removeNext = async (): Promise<void> => {
     for (const key of waiting)
       try {
         if (!isFileKey(key)) continue;
-        const blob = isLimited ? await files.store.find(key) : undefined;
+        const blob = areCounted ? await files.store.find(key) : undefined;
         await files.store.remove(key);
         sizes.set(key, blob?.size ?? 0);
       } catch (error) {

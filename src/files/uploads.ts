@@ -140,8 +140,8 @@ export class Uploads {
     if (isLimited) await measureFiles(this.#instance);
     const bytes = destined.reduce((sum, { size }) => sum + size, 0);
     await database.write(async (tx) => {
-      if (isLimited) await takeFileRoom(tx, bytes);
       await noteRemovals(tx, this.#placed, due);
+      await takeFileRoom(tx, bytes);
       tx.afterCommit(() => files.noteDue(due));
     });
     const waiting = destined.values();

@@ -1,5 +1,7 @@
 import type { Logger } from '../base/logger.ts';
 import { readRecordQuota } from '../collections/table-quotas.ts';
+import { measureLog } from '../events/measure-log.ts';
+import { measureFiles, readFileBytes } from '../files/file-quota.ts';
 import { readDataBytes } from '../limits/data-room.ts';
 import { sql } from '../sql/sql.ts';
 import type { Instance } from './instance.ts';
@@ -8,6 +10,12 @@ import type { OpenInstances } from './open-instances.ts';
 export interface InstanceSize {
   readonly records: number;
   readonly dataBytes: number;
+  /** Of its files, wherever they are; undefined where they cannot be listed now. */
+  readonly fileBytes?: number;
+  /** Of its events; undefined where there are too many that were never counted. */
+  readonly logBytes?: number;
+  /** Of its data and files, as far as they are on a disk of the service; undefined as for files. */
+  readonly diskBytes?: number;
 }
 
 /** Returns what measures the open instances but those of a set. One that cannot be measured now is left out. */
@@ -33,7 +41,28 @@ export function measuringInstances(
 }
 
 async function measure(instance: Instance): Promise<InstanceSize> {
-  return { records: await countRecords(instance), dataBytes: await readDataBytes(instance.database) };
+  const { database, dueClock } = instance;
+  const logBytes = await measureLog(database, dueClock.now());
+  const records = await countRecords(instance);
+  return { records, ...(logBytes !== undefined && { logBytes }), ...(await measureDisk(instance)) };
+}
+
+/** Measures what may be on a disk of the service. */
+async function measureDisk(
+  instance: Instance,
+): Promise<Pick<InstanceSize, 'dataBytes' | 'fileBytes' | 'diskBytes'>> {
+  const { id, database, files, logger } = instance;
+  const dataBytes = await readDataBytes(database);
+  try {
+    await measureFiles(instance);
+  } catch (error) {
+    logger.debug('The files of an instance could not be listed.', { instance: id, error });
+    return { dataBytes };
+  }
+  const fileBytes = await readFileBytes(database);
+  const ofFiles = files.store === files.disk ? fileBytes : 0;
+  // Where instances share a database, its disk is not the service's.
+  return { dataBytes, fileBytes, diskBytes: ofFiles + (database.names.isConcurrent ? 0 : dataBytes) };
 }
 
 /** Counts the records of all collections but those of the system; under a quota they are counted already. */

@@ -15,6 +15,9 @@ export const usageGauges = {
   realtimeConnections: 'realtime_connections',
   records: 'records',
   dataBytes: 'data_bytes',
+  fileBytes: 'file_bytes',
+  logBytes: 'log_bytes',
+  diskBytes: 'disk_bytes',
 } as const;
 
 export type UsageSum = keyof typeof usageSums;
@@ -55,10 +58,8 @@ function addition(
   { instance, at, counts }: { readonly instance: string; readonly at: number; readonly counts: UsageCounts },
 ): Sql {
   const sums = Object.keys(usageSums).map((name) => sql`${valueOf(counts, name) ?? 0}`);
-  const { realtimeConnections = 0, records, dataBytes } = counts;
-  const gauges = [realtimeConnections, records ?? null, dataBytes ?? null].map(
-    (value) => sql`CAST(${value} AS bigint)`,
-  );
+  const all = { realtimeConnections: 0, ...counts };
+  const gauges = Object.keys(usageGauges).map((name) => sql`CAST(${valueOf(all, name) ?? null} AS bigint)`);
   return sql`
     INSERT INTO ${names.table('$usage')} AS known (step, instance, at, ${columns})
     VALUES ('hour', ${instance}, ${at}, ${joinSql([...sums, ...gauges], ', ')})
@@ -85,14 +86,18 @@ const merged = joinSql(
   ', ',
 );
 
+const togethers = [
+  ...Object.entries(usageSums).map(
+    ([name, column]) => [name, sql`CAST(sum(${identifier(column)}) AS bigint)`] as const,
+  ),
+  ...Object.entries(usageGauges).map(([name, column]) => [name, sql`max(${identifier(column)})`] as const),
+];
+
+/** Selects what several rows have together of something; null for a gauge that none of them has. Object.fromEntries widens their names. */
+export const togetherOf = Object.fromEntries(togethers) as Readonly<Record<UsageSum | UsageGauge, Sql>>;
+
 /** Selects the columns of several rows as one. */
-export const addedUp = joinSql(
-  [
-    ...Object.values(usageSums).map((name) => sql`CAST(sum(${identifier(name)}) AS bigint)`),
-    ...Object.values(usageGauges).map((name) => sql`max(${identifier(name)})`),
-  ],
-  ', ',
-);
+export const addedUp = joinSql(Object.values(togetherOf), ', ');
 
 /** Makes days of hours that are older than they are kept, and removes days that are. Does it alone: no other process adds the same hours up. */
 export async function rollUpUsage(control: Database, nowMs: number): Promise<void> {

@@ -1,7 +1,7 @@
-import { identifier, literal, sql, type Sql } from '../sql/sql.ts';
+import { literal, sql, type Sql } from '../sql/sql.ts';
 import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import type { Reader, Tuple } from '../storage/database.ts';
-import { addedUp, usageGauges, usageLimits, type UsageSum, usageSums } from './add-usage.ts';
+import { addedUp, togetherOf, type UsageGauge, usageLimits, type UsageSum } from './add-usage.ts';
 
 export type UsageStep = 'hour' | 'day';
 
@@ -18,6 +18,9 @@ export interface Usage {
   readonly realtimeConnections: number;
   readonly records: number | null;
   readonly dataBytes: number | null;
+  readonly fileBytes: number | null;
+  readonly logBytes: number | null;
+  readonly diskBytes: number | null;
 }
 
 export interface UsageQuery {
@@ -47,13 +50,13 @@ export async function readUsage(control: Reader, query: UsageQuery): Promise<rea
 export async function readTopUsage(
   control: Reader,
   { from, to }: Pick<UsageQuery, 'from' | 'to'>,
-  { by, max }: { readonly by: UsageSum; readonly max: number },
+  { by, max }: { readonly by: UsageSum | UsageGauge; readonly max: number },
 ): Promise<readonly Usage[]> {
   const { hourMs } = usageLimits;
   const rows = await control.tuples(sql`
     SELECT instance, min(at), ${addedUp} FROM ${control.names.table('$usage')}
     WHERE ${conditionOf({ from, to }, hourMs)} GROUP BY instance
-    ORDER BY sum(${identifier(usageSums[by])}) DESC, instance LIMIT ${max}`);
+    ORDER BY coalesce(${togetherOf[by]}, 0) DESC, instance LIMIT ${max}`);
   return rows.map(toUsage);
 }
 
@@ -66,8 +69,7 @@ function conditionOf(
 }
 
 function toUsage([instance, at, ...values]: Tuple): Usage {
-  const names = [...Object.keys(usageSums), ...Object.keys(usageGauges)];
-  const members = names.map((name, index) => {
+  const members = Object.keys(togetherOf).map((name, index) => {
     const value = values[index];
     return [name, value === null || value === undefined ? null : Number(value)];
   });

@@ -149,8 +149,9 @@ describe('instance', () => {
     };
     const today = new Date().toISOString().slice(0, 10);
     const header =
-      'requests  writes  events  deliveries  sentBytes  realtimeConnections  records  dataBytes\n';
-    const zeros = '0           0         50                    0                8192';
+      'requests  writes  events  deliveries  sentBytes  realtimeConnections  records  dataBytes  fileBytes  logBytes  diskBytes\n';
+    const zeros =
+      '0           0         50                    0                8192                                ';
     assert.equal(
       await usage('acme'),
       `time              ${header}${today} 00:00         2       0       ${zeros}\n`,

@@ -1,3 +1,4 @@
+import { togetherOf } from '../../logs/add-usage.ts';
 import { listLimits } from '../../query/list-parameters.ts';
 import { refusal, refusalsOf, type RefusalStatus } from './refusals.ts';
 import { objectSchema, type Operation, reference, type Schema, schemaReference } from './schema.ts';
@@ -230,7 +231,7 @@ export const parameters: Readonly<Record<string, Schema>> = {
   }),
   UsageBy: inQuery('by', {
     description: 'What they have used most of.',
-    schema: { enum: ['requests', 'writes', 'events', 'deliveries', 'sentBytes'], default: 'requests' },
+    schema: { enum: Object.keys(togetherOf), default: 'requests' },
   }),
   UsageTop: inQuery('top', {
     description: 'How many instances.',

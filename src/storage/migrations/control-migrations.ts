@@ -6,6 +6,7 @@ import { instanceQuotas } from './instance-quotas.ts';
 import { operatorEndpoints } from './operator-endpoints.ts';
 import { operatorTables } from './operator-tables.ts';
 import { schemaJobs } from './schema-jobs.ts';
+import { usageSizes } from './usage-sizes.ts';
 import { usageTable } from './usage-table.ts';
 
 /** The schema of `control.db`: which instances there are, and what belongs to the whole service. */
@@ -39,4 +40,5 @@ export const controlMigrations: readonly Migration[] = [
   usageTable,
   schemaJobs,
   operatorEndpoints,
+  usageSizes,
 ];

@@ -8,6 +8,7 @@ import { operatorEndpoints } from './operator-endpoints.ts';
 import { operatorTables } from './operator-tables.ts';
 import { removalJobs } from './removal-jobs.ts';
 import { schemaJobs } from './schema-jobs.ts';
+import { usageSizes } from './usage-sizes.ts';
 import { usageTable } from './usage-table.ts';
 
 /** The last steps of the schema `chancery`; a new one goes to the end. */
@@ -22,4 +23,5 @@ export const laterPostgresMigrations: readonly Migration[] = [
   usageTable,
   schemaJobs,
   operatorEndpoints,
+  usageSizes,
 ];

@@ -1,5 +1,5 @@
 import { toTimestamp } from '../../../base/timestamp.ts';
-import { type UsageSum, usageLimits, usageSums } from '../../../logs/add-usage.ts';
+import { togetherOf, type UsageGauge, usageLimits, type UsageSum } from '../../../logs/add-usage.ts';
 import {
   readTopUsage,
   readUsage,
@@ -54,7 +54,7 @@ export const operatorUsageRoutes = [
     handle: async (context) => {
       const { operator, query } = context;
       const range = rangeOf(query, operator.clock.now());
-      const usage = await readTopUsage(operator.database, range, { by: sumOf(query), max: topOf(query) });
+      const usage = await readTopUsage(operator.database, range, { by: byOf(query), max: topOf(query) });
       const all = await operator.directory.list();
       const items = usage.map((one) => {
         const row = all.find(({ id }) => id === one.instance);
@@ -88,12 +88,13 @@ function stepOf(query: QueryReader): UsageStep {
   throw parameterError('step', 'Expected hour or day.');
 }
 
-function sumOf(query: QueryReader): UsageSum {
+function byOf(query: QueryReader): UsageSum | UsageGauge {
   const text = query.get('by') || 'requests';
   // Object.keys widens the names to strings.
-  const name = (Object.keys(usageSums) as readonly UsageSum[]).find((one) => one === text);
+  const names = Object.keys(togetherOf) as readonly (UsageSum | UsageGauge)[];
+  const name = names.find((one) => one === text);
   if (name !== undefined) return name;
-  throw parameterError('by', `Expected one of ${Object.keys(usageSums).join(', ')}.`);
+  throw parameterError('by', `Expected one of ${names.join(', ')}.`);
 }
 
 function topOf(query: QueryReader): number {
@@ -119,6 +120,9 @@ const counts: Readonly<Record<keyof Omit<Usage, 'instance' | 'at'>, Schema>> = {
   realtimeConnections: count,
   records: gauge,
   dataBytes: gauge,
+  fileBytes: gauge,
+  logBytes: gauge,
+  diskBytes: gauge,
 };
 
 export const operatorUsageSchemas: Readonly<Record<string, Schema>> = {
