@@ -15,6 +15,7 @@ import type { Readiness } from './http/request-context.ts';
 import { OperatorMetrics } from './http/operator-metrics.ts';
 import { ServiceMetrics } from './http/service-metrics.ts';
 import { openTls, type TlsFiles, watchTls } from './http/server/tls.ts';
+import { DiskWatch } from './instances/disk-watch.ts';
 import { InstanceRemovals } from './instances/instance-removals.ts';
 import { openOperatorControl, type OperatorControl } from './operator/operator-control.ts';
 import { SchemaRunner } from './operator/schema-runner.ts';
@@ -104,12 +105,19 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   const { engine } = data.home.control;
   const jobs = jobsOf({ data, config, logger });
   const operator = operatorOf(config, data, { clock: parts.clock ?? systemClock, logger, transfers: jobs });
+  const disk = new DiskWatch({
+    folders: { ...config.disks, readSpace: parts.readSpace },
+    control: data.home.background,
+    clock: data.dueClock,
+    logger,
+  });
   const metrics = new ServiceMetrics({
     directory: data.directory,
     engine,
     version,
     ofInstances: host.metrics,
     shared: [new BackupMetrics(data), new OperatorMetrics(operator)],
+    ofDisk: disk,
   });
   const server = await createServer({
     host: host.host,
@@ -126,7 +134,7 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   });
   const usage = usageOf(data, metrics, logger);
   const schema = schemaRunnerOf(operator, { host: host.host, server, data, logger });
-  const running = { server, host, operator, jobs, schema, metrics, usage, data, lock, config, logger };
+  const running = { server, host, operator, jobs, schema, metrics, usage, disk, data, lock, config, logger };
   const url = await listen(running);
   const background = await startBackground(running).catch(async (error: unknown) => {
     await stopApp(running);
@@ -261,6 +269,7 @@ interface Running {
   readonly schema: SchemaRunner;
   readonly metrics: ServiceMetrics;
   readonly usage: UsageRecord;
+  readonly disk: DiskWatch;
   readonly data: DataDirectory;
   readonly lock: DataLock | undefined;
   readonly config: Config;
@@ -286,6 +295,7 @@ async function startBackground({
   jobs,
   schema,
   usage,
+  disk,
   server,
   metrics,
   config,
@@ -296,7 +306,9 @@ async function startBackground({
   usage.start();
   schema.start();
   operator.dispatcher.start();
-  const running: { stop(): Promise<void> | void }[] = metricsServer === undefined ? [] : [metricsServer];
+  disk.start();
+  const running: { stop(): Promise<void> | void }[] = [disk];
+  if (metricsServer !== undefined) running.push(metricsServer);
   if (config.postgres !== undefined)
     running.push(await startSweeping({ database: data.home.background, clock: data.dueClock, logger }));
   running.push(

@@ -175,6 +175,12 @@ export const serverFlags: readonly FlagDefinition[] = [
     fallback: '512',
   },
   {
+    name: 'disk-reserve',
+    value: 'SIZE',
+    description:
+      'while less of the disk is free, as 10GiB or 5%, instances above their share are refused; by default 5%, at most 10GiB; 0 for never',
+  },
+  {
     name: 'realtime-connections',
     value: 'COUNT',
     description: 'how many realtime connections an instance may have',

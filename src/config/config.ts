@@ -2,11 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unreachable } from '../base/assert.ts';
 import { type Cidr, parseCidr } from '../base/ip-address.ts';
+import { parseByteSize } from '../base/parse-byte-size.ts';
 import { type BackupConfig, readBackups } from './backup-config.ts';
 import { ConfigError } from './config-error.ts';
 import { listOf, readHours, readInteger, readSeconds, readSwitch } from './read-values.ts';
 import { allOptions, configFlag, type FlagDefinition, variableOf } from './config-flags.ts';
 import { nearestName } from '../fields/field-error.ts';
+import type { DiskFolders, DiskReserveSize } from '../limits/disk-space.ts';
 import { loopbackRanges, type NetworkPolicy } from '../network/address-guard.ts';
 
 /** What the operator decides, read once and checked. app.ts hands its values to the other parts. */
@@ -52,6 +54,8 @@ export interface Config {
   readonly realtimeConnectionsPerAddress: number;
   /** Of bodies and answers in memory, of all clients together. */
   readonly answerMemoryBytes: number;
+  /** Where instances take room on disks of the service, and how much of these is reserved. */
+  readonly disks: DiskFolders;
   readonly backups: BackupConfig;
   /** Where metrics are served besides the API; undefined for nowhere. 0 selects a free port. */
   readonly metrics:
@@ -167,6 +171,7 @@ function decodeConfig(sources: Sources): Config {
       readInteger('webhook-body-max', read('webhook-body-max'), { min: 1, max: 4_096 }) * 1024,
     answerMemoryBytes:
       readInteger('answer-memory', read('answer-memory'), { min: 64, max: 65_536 }) * 1024 * 1024,
+    disks: readDisks(sources),
     realtimeConnections: readInteger('realtime-connections', read('realtime-connections'), { max: 100_000 }),
     realtimeConnectionsPerAddress: readInteger(
       'realtime-connections-per-address',
@@ -192,6 +197,25 @@ function readHostThreads(read: ReadValue): number | 'auto' {
   if (threads > 0 && isPostgres)
     throw new ConfigError('--host-threads is for SQLite: with PostgreSQL, run more nodes.');
   return threads;
+}
+
+/** The disk of a database is not ours to see. */
+function readDisks(sources: Sources): DiskFolders {
+  const read: ReadValue = (name) => findValue(sources, name)?.text;
+  const data = readPostgres(sources) === undefined ? read('data') : undefined;
+  return { data, files: readFiles(read).folder, reserve: readDiskReserve(read('disk-reserve')) };
+}
+
+/** Reads a size, or a part of the disk. */
+function readDiskReserve(text = ''): DiskReserveSize {
+  if (text === '') return { percent: 5, bytesMax: 10 * 1024 ** 3 };
+  const [, percent] = /^(\d{1,2})%$/.exec(text) ?? [];
+  if (percent !== undefined) return { percent: Number(percent), bytesMax: Number.MAX_SAFE_INTEGER };
+  const bytesMax = parseByteSize(text);
+  if (bytesMax !== undefined) return { percent: 100, bytesMax };
+  throw new ConfigError(
+    `--disk-reserve is a size as 10GiB, or a part of the disk as 5%, not ${JSON.stringify(text)}.`,
+  );
 }
 
 type ReadValue = (name: string) => string | undefined;

@@ -66,6 +66,13 @@ export interface ReceivedFile {
   readonly bytesMax: number;
 }
 
+export interface UploadsOptions {
+  /** Whether files of two requests will be compared. */
+  readonly isDigested: boolean;
+  /** Called before a file is received that is to stay on the disk. Throws where it may not. */
+  readonly requireRoom?: () => void;
+}
+
 /**
  * The files of one request, from the first byte to the record.
  *
@@ -74,15 +81,14 @@ export interface ReceivedFile {
  */
 export class Uploads {
   readonly #instance: FilesInstance;
-  readonly #isDigested: boolean;
+  readonly #options: UploadsOptions;
   readonly #files: UploadedFile[] = [];
   readonly #paths: string[] = [];
   #placed: readonly string[] = [];
 
-  /** `isDigested` where files of two requests will be compared. */
-  constructor(instance: FilesInstance, { isDigested }: { readonly isDigested: boolean }) {
+  constructor(instance: FilesInstance, options: UploadsOptions) {
     this.#instance = instance;
-    this.#isDigested = isDigested;
+    this.#options = options;
   }
 
   /** Whether any file has a place with a record. */
@@ -92,6 +98,8 @@ export class Uploads {
 
   /** Writes a file to the disk as it comes in. Throws storage_full, and unavailable when too many are being written. */
   async receive(file: ReceivedFile): Promise<UploadedFile> {
+    const { files } = this.#instance;
+    if (files.store === files.disk) this.#options.requireRoom?.();
     const path = join(this.#instance.files.uploadFolder, `${newId()}.upload`);
     this.#paths.push(path);
     const { size, head, digest } = await this.#write(path, file)
@@ -107,7 +115,7 @@ export class Uploads {
   }
 
   async #write(path: string, { content, bytesMax }: ReceivedFile): Promise<Written> {
-    const hash = this.#isDigested ? new BytesDigest() : undefined;
+    const hash = this.#options.isDigested ? new BytesDigest() : undefined;
     const pieces = new Pieces();
     let head: Buffer | undefined;
     let size = 0;

@@ -1,3 +1,4 @@
+import { DiskShares } from '../instances/disk-shares.ts';
 import { DailyDeliveries } from '../instances/daily-deliveries.ts';
 import { measuringInstances } from '../instances/measure-instances.ts';
 import { QuotaWatch } from '../instances/quota-watch.ts';
@@ -22,6 +23,7 @@ import { BeingReplaced } from '../instances/replacement-mark.ts';
 import { watchCommits } from '../instances/commit-announcements.ts';
 import type { DueTimes } from '../instances/due-index.ts';
 import type { Instance } from '../instances/instance.ts';
+import type { SpaceReader } from '../limits/disk-space.ts';
 import { Mailer } from '../mail/mailer.ts';
 import { borrowAtOnceFrom, borrowFrom, type DataDirectory } from '../open-data-directory.ts';
 import { Realtime } from '../realtime/realtime.ts';
@@ -44,6 +46,8 @@ export interface HostParts {
   readonly clock?: Clock;
   /** What makes thumbs. */
   readonly sharp?: SharpPort;
+  /** Measures disks. */
+  readonly readSpace?: SpaceReader;
   /** Wraps the sending thread. */
   readonly wrapSender?: (sender: DispatcherOptions['sender']) => DispatcherOptions['sender'];
 }
@@ -99,8 +103,9 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
   const { directory, instances, removals, home } = data;
   const record = new LongTurnRecord({ control: home.background, directory, node: delivering.node, logger });
   const meter = meterOf(options, record);
+  const { usage, quotas, disk } = watchesOf(options, { dispatcher, realtime });
   const host = new LocalHost({
-    admission: new Admission({ trustedProxies: config.trustedProxies, instances }),
+    admission: new Admission({ trustedProxies: config.trustedProxies, instances, disk }),
     meter,
     directory,
     instances,
@@ -123,7 +128,6 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
     wakeUpkeep(id, data, delivering);
   };
   followLife(options, { delivering, realtime, take });
-  const { usage, quotas } = watchesOf(data, { dispatcher, realtime, logger });
   let announcements: { stop(): Promise<void> } | undefined;
   return {
     host,
@@ -139,12 +143,12 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
       await data.start(delivering);
       nodes?.start();
       if (options.ownership === undefined) record.start();
-      for (const part of [usage, quotas, daily]) part.start();
+      for (const part of [usage, quotas, daily, disk]) part.start();
       announcements = await watchAnnouncements(options, delivering);
     },
     stopSending: () => stopSending(realtime, delivering, config.stopTimeoutMs),
     stop: async () => {
-      for (const part of [usage, quotas, daily, record, nodes, announcements]) await part?.stop();
+      for (const part of [usage, quotas, daily, disk, record, nodes, announcements]) await part?.stop();
       await mailer.stop(mailsStopMs);
       await thumbs.stop();
     },
@@ -166,26 +170,26 @@ function dailyOf(data: DataDirectory, delivering: () => Delivering, logger: Logg
   });
 }
 
-/** Returns what records and watches how much the instances use that run here; the front records their requests. */
+/** Returns what records, watches and limits how much the instances use that run here; the front records their requests. */
 function watchesOf(
-  { home, dueClock: clock, wakeUp, instances }: DataDirectory,
-  {
-    dispatcher,
-    realtime,
-    logger,
-  }: { readonly dispatcher: Dispatcher; readonly realtime: Realtime; readonly logger: Logger },
-): { readonly usage: UsageRecord; readonly quotas: QuotaWatch } {
+  { config, parts, data, logger }: HostOptions,
+  { dispatcher, realtime }: { readonly dispatcher: Dispatcher; readonly realtime: Realtime },
+): { readonly usage: UsageRecord; readonly quotas: QuotaWatch; readonly disk: DiskShares } {
+  const { home, directory, dueClock: clock, wakeUp, instances } = data;
+  const control = home.background;
   const connections = (): ReadonlyMap<string, number> => realtime.connectionsOf();
   const usage = new UsageRecord({
-    control: home.background,
+    control,
     clock,
     logger,
     sources: [() => wakeUp.eventsOf, () => dispatcher.counts.deliveriesOf],
     connections,
     measure: measuringInstances(instances, logger),
   });
-  const quotas = new QuotaWatch({ instances, connections, control: home.background, clock, logger });
-  return { usage, quotas };
+  const quotas = new QuotaWatch({ instances, connections, control, clock, logger });
+  const folders = { ...config.disks, readSpace: parts.readSpace };
+  const disk = new DiskShares({ folders, instances, directory, control, clock, logger });
+  return { usage, quotas, disk };
 }
 
 interface HandOverParts {

@@ -3,6 +3,7 @@ import { AppError, QuotaExceeded, tooManyRequests } from '../base/errors.ts';
 import type { Cidr } from '../base/ip-address.ts';
 import { superusersName } from '../collections/collection.ts';
 import type { InstanceEntry } from '../instances/instance-rows.ts';
+import type { DiskShares } from '../instances/disk-shares.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { OpenInstances } from '../instances/open-instances.ts';
 import { MailRequestGuard } from '../limits/mail-request-guard.ts';
@@ -24,6 +25,8 @@ const identityLengthMax = 256;
 export interface AdmissionOptions {
   readonly trustedProxies: readonly Cidr[];
   readonly instances: OpenInstances;
+  /** Left out by a command. */
+  readonly disk?: Pick<DiskShares, 'requireRoom'>;
 }
 
 export interface CountedRequest {
@@ -91,6 +94,11 @@ export class Admission {
       if (quota.isExceeded)
         throw new QuotaExceeded(name, { code: 'too_many_requests', retryAfter: quota.resetSeconds });
     }
+  }
+
+  /** Throws quota_full where the instance is above its share of a disk that is low. Deletes are what makes room. */
+  requireDiskRoom({ entry, method }: InstanceRequest, what: 'data' | 'files'): void {
+    if (method !== 'DELETE') this.#options.disk?.requireRoom(entry.id, what);
   }
 
   /** Throws QuotaExceeded where a write finds no room in the data of its instance, as far as that is known before it. */

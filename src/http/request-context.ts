@@ -189,6 +189,7 @@ export class RequestContext<Params = object> extends ServiceContext<Services> {
    * again. Files of the request are in their places before it runs.
    */
   async write(unlimited: WriteWork, options: WriteOptions = {}): Promise<Answer> {
+    this.services.admission.requireDiskRoom(this.request, 'data');
     const isLimited = this.request.entry.quotas.dataBytes !== undefined;
     if (isLimited) await this.services.admission.requireDataRoom(this.instance, this.request);
     const work = isLimited ? this.#withinRoom(unlimited) : unlimited;

@@ -24,6 +24,7 @@ export interface MetricSources {
   readonly ofInstances: InstanceMetrics;
   /** What all processes share; left out by a command. */
   readonly shared?: readonly InstanceMetrics[];
+  readonly ofDisk?: Pick<InstanceMetrics, 'list'>;
   readonly version: string;
 }
 
@@ -79,7 +80,7 @@ export class ServiceMetrics {
   }
 
   #list(): readonly Metric[] {
-    const { directory, engine, version, ofInstances, shared = [] } = this.#sources;
+    const { directory, engine, version, ofInstances, shared = [], ofDisk } = this.#sources;
     const labels = { version, engine };
     return [
       {
@@ -95,6 +96,7 @@ export class ServiceMetrics {
       ),
       ...ofInstances.list,
       ...shared.flatMap(({ list }) => list),
+      ...(ofDisk?.list ?? []),
       single(
         { name: 'chancery_instances', type: 'gauge', help: 'Instances that there are.' },
         () => directory.all().length,

@@ -3,6 +3,7 @@ import { readRecordQuota } from '../collections/table-quotas.ts';
 import { measureLog } from '../events/measure-log.ts';
 import { measureFiles, readFileBytes } from '../files/file-quota.ts';
 import { readDataBytes } from '../limits/data-room.ts';
+import type { DiskUse } from '../logs/read-usage.ts';
 import { sql } from '../sql/sql.ts';
 import type { Instance } from './instance.ts';
 import type { OpenInstances } from './open-instances.ts';
@@ -44,13 +45,25 @@ async function measure(instance: Instance): Promise<InstanceSize> {
   const { database, dueClock } = instance;
   const logBytes = await measureLog(database, dueClock.now());
   const records = await countRecords(instance);
-  return { records, ...(logBytes !== undefined && { logBytes }), ...(await measureDisk(instance)) };
+  const { dataBytes, fileBytes, onDisk } = await measureDisk(instance);
+  return {
+    records,
+    dataBytes,
+    ...(logBytes !== undefined && { logBytes }),
+    ...(fileBytes !== undefined && { fileBytes }),
+    ...(onDisk !== undefined && { diskBytes: onDisk.data + onDisk.files }),
+  };
 }
 
-/** Measures what may be on a disk of the service. */
-async function measureDisk(
-  instance: Instance,
-): Promise<Pick<InstanceSize, 'dataBytes' | 'fileBytes' | 'diskBytes'>> {
+interface MeasuredDisk {
+  readonly dataBytes: number;
+  /** Undefined where files cannot be listed now. */
+  readonly fileBytes?: number;
+  readonly onDisk?: DiskUse;
+}
+
+/** Measures the data and the files of an instance, and what of them is on disks of the service. */
+export async function measureDisk(instance: Instance): Promise<MeasuredDisk> {
   const { id, database, files, logger } = instance;
   const dataBytes = await readDataBytes(database);
   try {
@@ -60,9 +73,9 @@ async function measureDisk(
     return { dataBytes };
   }
   const fileBytes = await readFileBytes(database);
-  const ofFiles = files.store === files.disk ? fileBytes : 0;
   // Where instances share a database, its disk is not the service's.
-  return { dataBytes, fileBytes, diskBytes: ofFiles + (database.names.isConcurrent ? 0 : dataBytes) };
+  const data = database.names.isConcurrent ? 0 : dataBytes;
+  return { dataBytes, fileBytes, onDisk: { data, files: files.store === files.disk ? fileBytes : 0 } };
 }
 
 /** Counts the records of all collections but those of the system; under a quota they are counted already. */

@@ -18,6 +18,8 @@ export const operatorEventKinds = [
   'instance.removed',
   'quota.warning',
   'quota.reached',
+  'disk.low',
+  'disk.recovered',
   'backup.created',
   'backup.restored',
   'backup.verified',
@@ -29,7 +31,7 @@ export type OperatorEventKind = (typeof operatorEventKinds)[number];
 /** An event before it has a place in the log. */
 export interface NewOperatorEvent {
   readonly kind: OperatorEventKind;
-  /** What the instance is known by (`shownId`). */
+  /** What the instance is known by (`shownId`); empty for what is about no instance. */
   readonly instance: string;
   readonly data: JsonObject;
 }

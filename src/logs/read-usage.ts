@@ -1,4 +1,4 @@
-import { literal, sql, type Sql } from '../sql/sql.ts';
+import { identifier, limit, literal, sql, type Sql } from '../sql/sql.ts';
 import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import type { Reader, Tuple } from '../storage/database.ts';
 import { addedUp, togetherOf, type UsageGauge, usageLimits, type UsageSum } from './add-usage.ts';
@@ -58,6 +58,31 @@ export async function readTopUsage(
     WHERE ${conditionOf({ from, to }, hourMs)} GROUP BY instance
     ORDER BY coalesce(${togetherOf[by]}, 0) DESC, instance LIMIT ${max}`);
   return rows.map(toUsage);
+}
+
+/** The bytes of an instance on disks of the service. */
+export interface DiskUse {
+  readonly data: number;
+  readonly files: number;
+}
+
+/** Reads what each instance had on the disk when it was measured last, by its id; without those that were not for 35 days. */
+export async function readDiskUse(control: Reader): Promise<ReadonlyMap<string, DiskUse>> {
+  const { names } = control;
+  // Looked up for each instance: it may have hundreds of hours.
+  const last = (column: string): Sql => sql`(
+    SELECT ${identifier(column)} FROM ${names.table('$usage')} u
+    WHERE step = 'hour' AND u.instance = i.id AND disk_bytes IS NOT NULL ORDER BY at DESC${limit(1)})`;
+  const rows = await control.search(
+    sql`SELECT id, ${last('data_bytes')}, ${last('disk_bytes')} FROM ${names.table('$instance')} i`,
+  );
+  const uses = new Map<string, DiskUse>();
+  for (const [id, dataBytes, diskBytes] of rows) {
+    if (diskBytes === null || diskBytes === undefined) continue;
+    const data = names.isConcurrent ? 0 : Number(dataBytes);
+    uses.set(String(id), { data, files: Number(diskBytes) - data });
+  }
+  return uses;
 }
 
 function conditionOf(

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { readRecordQuota } from '../../src/collections/table-quotas.ts';
 import { type InstanceSize, measuringInstances } from '../../src/instances/measure-instances.ts';
 import { addUsage } from '../../src/logs/add-usage.ts';
+import { readDiskUse } from '../../src/logs/read-usage.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { eventually } from '../support/eventually.ts';
 import { FileStage, settledMsMax } from '../support/file-stage.ts';
@@ -82,4 +83,7 @@ test('the bytes of files and of the log are measured, under a quota or not, and 
   assert.deepEqual(await ask('by=fileBytes'), shown);
   assert.deepEqual(await ask('by=logBytes'), shown.toReversed());
   assert.equal((await service.request('/api/operator/usage?by=bytes', { token })).status, 400);
+  // The last one counts, not the largest.
+  await addUsage(control, new Map([[id, { dataBytes: 1e9, diskBytes: 2e9 }]]), Date.now() - 2 * 3_600_000);
+  assert.deepEqual(await readDiskUse(control), new Map([[id, { data: ofData, files: 3_500 }]]));
 });

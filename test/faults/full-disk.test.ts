@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, readdirSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  statfsSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { codeOf } from '../../src/base/process.ts';
@@ -10,6 +19,7 @@ import { endWith, main, MainProcess } from '../support/main-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const diskMiB = 24;
+const neighbour = 'neighbour';
 const account = { identity: 'root@example.com', password: 'correct horse' };
 const posts = '/api/collections/posts/records';
 
@@ -20,8 +30,12 @@ const missing =
     : 'no file system can be mounted here (unshare -Urm)';
 
 const script = `
-  mount -t tmpfs -o size=${diskMiB}m none "$DISK" &&
+  mount -t tmpfs -o size="$DISK_SIZE" none "$DISK" &&
   "$0" "$1" superuser upsert '${account.identity}' '${account.password}' --data "$DISK" >/dev/null &&
+  for neighbour in $NEIGHBOURS; do
+    "$0" "$1" instance create "$neighbour" --data "$DISK" >/dev/null &&
+    "$0" "$1" superuser upsert '${account.identity}' '${account.password}' --instance "$neighbour" --data "$DISK" >/dev/null || exit
+  done &&
   exec "$0" "$@"`;
 
 interface Place {
@@ -38,16 +52,30 @@ interface Answer {
   readonly json: any;
 }
 
-async function startPlace(t: TestContext): Promise<Place> {
+interface PlaceOptions {
+  readonly mib?: number;
+  readonly neighbours?: readonly string[];
+  readonly flags?: readonly string[];
+}
+
+async function startPlace(
+  t: TestContext,
+  { mib = diskMiB, neighbours = [], flags = [] }: PlaceOptions = {},
+): Promise<Place> {
   const folder = temporaryFolder(t);
   const program = ['unshare', '-Urm', 'sh', '-c', script, process.execPath, main];
-  const args = ['serve', '--port', '0', '--data', folder];
-  const server = endWith(t, new MainProcess(args, { DISK: folder }, { program }));
+  const args = ['serve', '--port', '0', '--data', folder, ...flags];
+  const environment = { DISK: folder, DISK_SIZE: `${mib}m`, NEIGHBOURS: neighbours.join(' ') };
+  const server = endWith(t, new MainProcess(args, environment, { program }));
   const listens = /listens on (http:[^"\s]+)/;
   await eventually('it listens', () => server.hasEnded || listens.test(server.stdout));
   const url = listens.exec(server.stdout)?.[1] ?? '';
   assert.notEqual(url, '', server.stderr);
-  const place = { server, url, disk: join('/proc', String(server.pid), 'root', folder), token: '' };
+  return withPosts({ server, url, disk: join('/proc', String(server.pid), 'root', folder), token: '' });
+}
+
+/** Makes the collection in the instance of a place. */
+async function withPosts(place: Place): Promise<Place> {
   const token = await signIn(place);
   const open = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
   const fields = [
@@ -89,11 +117,15 @@ async function signIn(place: Pick<Place, 'url' | 'token'>): Promise<string> {
   return String(json.token);
 }
 
-/** Takes all that is left. */
-function fill(disk: string): void {
+/** Takes all that is left, or all but so many bytes. */
+function fill(disk: string, leftBytes = 0): void {
   const file = openSync(join(disk, 'filler'), 'w');
+  const isFull = (): boolean => {
+    const { bavail, bsize } = statfsSync(disk);
+    return bavail * bsize <= leftBytes;
+  };
   try {
-    for (let bytes = 1024 * 1024; bytes >= 4096;)
+    for (let bytes = 1024 * 1024; bytes >= 4096 && !isFull();)
       try {
         writeSync(file, Buffer.alloc(bytes, 1));
       } catch (error) {
@@ -207,5 +239,48 @@ test(
     assert.match(json.message, /^(?:The storage is full\.|The archive needs \d+ MiB on the disk)/);
     assert.equal((await ask(place, `GET ${posts}`)).json.totalItems, 1);
     assert.equal(left().filter((path) => path.startsWith('.partial/')).length, 0);
+  },
+);
+
+test(
+  'on a disk that is nearly full, the thread of the larger instance refuses its writes, and the other one goes on',
+  { skip: missing },
+  async (t) => {
+    // Far more than the log of a file, which is copied into it at some time.
+    const flags = ['--disk-reserve', '40MiB', '--host-threads', '2'];
+    const place = await startPlace(t, { mib: 144, neighbours: [neighbour], flags });
+    const other = await withPosts({ ...place, url: `${place.url}/i/${neighbour}` });
+    await eventually('the reserve is there', () => readdirSync(place.disk).includes('reserve'));
+    const create = (where: Place, bytes: number): Promise<Answer> =>
+      ask({ ...where, token: '' }, `POST ${posts}`, { title: 'x'.repeat(bytes) });
+    const kept: string[] = [];
+    for (let mib = 0; mib < 16; mib += 1) {
+      const answers = await Promise.all(Array.from({ length: 256 }, () => create(place, 4_000)));
+      for (const { status, json } of answers) {
+        assert.equal(status, 201);
+        kept.push(String(json.id));
+      }
+    }
+    assert.equal((await create(other, 10)).status, 201);
+    fill(place.disk, 36 * 1024 * 1024);
+    const refused = await eventually(
+      'it is refused',
+      async () => {
+        const answer = await create(place, 10);
+        return answer.status !== 201 && answer;
+      },
+      20_000,
+    );
+    assert.deepEqual(
+      [refused.status, Object.keys(refused.json.data)],
+      [507, ['disk']],
+      JSON.stringify(refused.json),
+    );
+    for (let n = 0; n < 20; n += 1) assert.equal((await create(other, 1_000)).status, 201);
+    assert.equal((await ask(place, `GET ${posts}?perPage=1`)).status, 200);
+    assert.equal((await ask(place, `DELETE ${posts}/${kept[0]}`)).status, 204);
+    assert.equal(await readinessOf(place), 'ready');
+    rmSync(join(place.disk, 'filler'));
+    await eventually('it is not refused', async () => (await create(place, 10)).status === 201, 20_000);
   },
 );

@@ -98,6 +98,11 @@ test('a setting that is wrong is named in one line, from a flag or from the envi
     { args: [...serve, '--tls-cert', 'a.pem'], says: /--tls-cert and --tls-key/ },
     { args: [...serve, '--stop-timeout', '1.5'], says: /--stop-timeout/ },
     { args: [...serve, '--query-timeout', '0'], says: /--query-timeout takes seconds, up to 60/ },
+    {
+      args: [...serve, '--disk-reserve', '5 GB'],
+      says: /--disk-reserve is a size as 10GiB, or a part of the disk as 5%, not "5 GB"/,
+    },
+    { args: [...serve, '--disk-reserve', '100%'], says: /--disk-reserve is a size/ },
     // What is left of a variable that is not set; listening on every address is for those who say so.
     { args: [...serve, '--host', ''], says: /--host is empty/ },
     { args: ['serve', '--data', ''], says: /--data is empty/ },

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { parseByteSize } from '../../base/parse-byte-size.ts';
 import { dataFlags } from '../../config/config-flags.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { unknownInstance } from '../../instances/instance-rows.ts';
@@ -53,13 +54,10 @@ async function changeQuotas(
   return quotas;
 }
 
-const factors = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 } as const;
-
 function toChange(text: string): readonly [name: string, value: number | undefined] {
-  const match = /^(?<name>\w+)=(?:(?<digits>\d{1,16})(?<unit>|KiB|MiB|GiB|TiB))?$/.exec(text);
-  const { name = '', digits, unit = '' } = match?.groups ?? {};
-  if (match === null)
+  const [, name = '', size = ''] = /^(\w+)=(.*)$/.exec(text) ?? [];
+  const value = parseByteSize(size);
+  if (name === '' || (size !== '' && value === undefined))
     throw new ConfigError(`A quota is NAME=NUMBER, as fileBytes=5GiB, and ${JSON.stringify(text)} is not.`);
-  // The pattern admits no other unit.
-  return [name, digits === undefined ? undefined : Number(digits) * factors[unit as keyof typeof factors]];
+  return [name, value];
 }

@@ -174,7 +174,8 @@ class Exchange {
     if (request.isFormWaiting && route.planForm !== undefined) {
       const plan = await route.planForm(this.#contextWith(undefined));
       const isDigested = request.headers['idempotency-key'] !== undefined;
-      this.#uploads = new Uploads(this.#instance, { isDigested });
+      const requireRoom = (): void => this.#services.admission.requireDiskRoom(request, 'files');
+      this.#uploads = new Uploads(this.#instance, { isDigested, requireRoom });
       return receiveForm(request, { plan, uploads: this.#uploads, values: route });
     }
     if (request.bytes === undefined) return undefined;
