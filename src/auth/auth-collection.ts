@@ -16,7 +16,8 @@ export async function withAuthCollection<Result>(
 ): Promise<Result> {
   // Another node may have made it.
   if (instance.collections.find(nameOrId) === undefined) await instance.refresh();
-  if (instance.collections.find(nameOrId) === undefined) throw noAuthCollection();
+  if (instance.collections.find(nameOrId) === undefined)
+    throw new AppError('not_found', 'Missing or invalid collection context.');
   return withCurrentCollection(instance, nameOrId, (collection) => {
     if (!isAuthCollection(collection)) throw noAuthCollection();
     return work(collection);

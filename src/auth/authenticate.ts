@@ -48,6 +48,13 @@ export function tokenRequired(): AppError {
   return new AppError('unauthorized', 'The request requires valid record authorization token.');
 }
 
+/** Throws unauthorized or forbidden where the collection is known and has no accounts: nobody is one of them. */
+export function requireAccounts({ collections }: Instance, nameOrId: string, caller: Caller): void {
+  const collection = collections.find(nameOrId);
+  if (collection === undefined || collection.auth !== undefined) return;
+  throw caller.kind === 'guest' ? tokenRequired() : accountRequired(collection);
+}
+
 /** The error of a caller that is not an account of this collection. */
 export function accountRequired({ name }: Collection): AppError {
   return new AppError('forbidden', `The request requires auth record from ${name} collection.`);

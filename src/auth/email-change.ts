@@ -22,7 +22,7 @@ import {
   type WorkAfterAnswer,
 } from './account-request.ts';
 import { type AuthCollection, withAuthCollection } from './auth-collection.ts';
-import { accountRequired, tokenRequired } from './authenticate.ts';
+import { accountRequired, requireAccounts, tokenRequired } from './authenticate.ts';
 import { type MailedToken, readMailedToken, refuseToken, useMailedToken } from './mailed-token.ts';
 import { findByExactIdentity } from './sign-in.ts';
 import { issueToken } from './tokens.ts';
@@ -40,6 +40,7 @@ export function requestEmailChange(
   instance: Instance,
   { collection: name, input, body }: AccountRequest,
 ): Promise<WorkAfterAnswer> {
+  requireAccounts(instance, name, input.caller);
   return withAuthCollection(instance, name, async (collection) => {
     const { id } = requireOwn(input.caller, collection);
     const { newEmail } = decodeForm(body, ['newEmail']);
@@ -108,8 +109,8 @@ export function confirmEmailChange(
       collection,
       kind: 'emailChangeToken',
       claims: ['email', 'newEmail'].map((claim) => ({ name: claim, problem: noNewEmail })),
+      problems: { password: password === '' ? fieldError('validation_required') : undefined },
     });
-    if (password === '') refuseForm({ password: fieldError('validation_required') });
     if (!(await isPasswordRight(instance, token, { input, password })))
       refuseForm({ password: wrongPassword });
     await useMailedToken(instance, { input, token }, (scope, existing) =>

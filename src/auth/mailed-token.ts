@@ -30,22 +30,36 @@ export interface MailedTokenOptions {
   readonly kind: TokenKind;
   /** Texts that the token must claim besides, each with the problem to report when it is missing. */
   readonly claims: readonly { readonly name: string; readonly problem: FieldError }[];
+  /** What is wrong with the other members of the form: it is reported together with the token. */
+  readonly problems?: Readonly<Record<string, FieldError | undefined>>;
 }
 
-/** Reads and verifies a token that came by mail. Throws bad_request with the problem of `token`. */
+/** Reads and verifies a token that came by mail. Throws bad_request with the problems of the form. */
 export async function readMailedToken(
   instance: Instance,
   text: string,
-  { collection, kind, claims }: MailedTokenOptions,
+  options: MailedTokenOptions,
 ): Promise<MailedToken> {
-  if (text === '') refuseToken(fieldError('validation_required'));
+  const token = await verifyMailedToken(instance, text, options);
+  if ('code' in token) return refuseToken(token, options.problems);
+  refuseForm(options.problems ?? {});
+  return token;
+}
+
+/** Returns the token, or its problem. */
+async function verifyMailedToken(
+  instance: Instance,
+  text: string,
+  { collection, kind, claims }: MailedTokenOptions,
+): Promise<MailedToken | FieldError> {
+  if (text === '') return fieldError('validation_required');
   const unverified = decodeToken(text);
-  if (unverified === undefined) refuseToken(invalidToken);
+  if (unverified === undefined) return invalidToken;
   for (const { name, problem } of claims)
-    if (typeof ownMember(unverified, name) !== 'string') refuseToken(problem);
+    if (typeof ownMember(unverified, name) !== 'string') return problem;
   const verified = await verifyRecordToken(instance, text, { kind });
-  if (verified === undefined) refuseToken(invalidToken);
-  if (verified.collection.id !== collection.id) refuseToken(otherCollection);
+  if (verified === undefined) return invalidToken;
+  if (verified.collection.id !== collection.id) return otherCollection;
   const claim = (name: string): string => toText(ownMember(verified.claims, name));
   return { collection, kind, text, id: verified.id, claim };
 }
@@ -69,8 +83,8 @@ export function useMailedToken(
   });
 }
 
-export function refuseToken(problem: FieldError): never {
-  refuseForm({ token: problem });
+export function refuseToken(problem: FieldError, others: MailedTokenOptions['problems'] = {}): never {
+  refuseForm({ ...others, token: problem });
   throw new AppError('bad_request', problem.message);
 }
 

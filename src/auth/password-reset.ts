@@ -11,7 +11,6 @@ import {
   type AccountRequest,
   decodeAddress,
   decodeForm,
-  refuseForm,
   requirePasswordAuth,
   type WorkAfterAnswer,
 } from './account-request.ts';
@@ -53,10 +52,10 @@ export function confirmPasswordReset(
       collection,
       kind: 'passwordResetToken',
       claims: [],
-    });
-    refuseForm({
-      password: passwordProblem(collection, form.password),
-      passwordConfirm: confirmProblem(form),
+      problems: {
+        password: passwordProblem(collection, form.password),
+        passwordConfirm: confirmProblem(form),
+      },
     });
     const passwordHash = await instance.passwords.hash(form.password, shareOf(instance.id, input));
     await useMailedToken(instance, { input, token }, async (scope, existing) => {

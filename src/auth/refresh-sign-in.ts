@@ -6,7 +6,7 @@ import type { Instance } from '../instances/instance.ts';
 import type { Actor } from '../logs/audit-entry.ts';
 import { findRecord } from '../records/find-record.ts';
 import { withAuthCollection } from './auth-collection.ts';
-import { accountRequired, tokenOf, tokenRequired } from './authenticate.ts';
+import { accountRequired, requireAccounts, tokenOf, tokenRequired } from './authenticate.ts';
 import { requireSignInAllowed, type SignedIn } from './finish-sign-in.ts';
 import { issueToken, verifyRecordToken } from './tokens.ts';
 
@@ -25,6 +25,7 @@ export function refreshSignIn(
   input: RuleInput,
   request: RefreshRequest,
 ): Promise<SignedIn> {
+  requireAccounts(instance, request.collection, input.caller);
   return withAuthCollection(instance, request.collection, async (collection) => {
     const token = tokenOf(request.header ?? '');
     const verified = await verifyRecordToken(instance, token, { kind: 'authToken' });

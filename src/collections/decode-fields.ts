@@ -1,5 +1,5 @@
 import type { FieldError } from '../base/errors.ts';
-import { isJsonObject, ownMember } from '../base/json.ts';
+import { isJsonObject, type JsonObject, ownMember } from '../base/json.ts';
 import { fieldError } from '../fields/field-error.ts';
 import {
   accountFields,
@@ -34,11 +34,15 @@ export function decodeFields(raw: unknown, context: FieldsContext, problems: Pro
   const fields: Field[] = [];
   const before = { ids: new Set<string>(), names: new Set<string>() };
   const stored = new Map(existing?.fields.map((field) => [field.id, field]));
-  for (const [index, item] of raw.entries()) {
+  const items = raw.map((item) => complete(item, context));
+  const ids = new Set(items.map((item) => memberOf(item, 'id')));
+  // An `id` that is left out is added before the others.
+  const offset = items.some((item) => memberOf(item, 'name') === 'id') ? 0 : 1;
+  for (const [index, item] of items.entries()) {
     const itemErrors = new ProblemList();
-    const field = decodeField(context.type === 'auth' ? accountDefinition(item) : item, itemErrors);
+    const field = decodeField(item, itemErrors);
     if (field !== undefined) {
-      checkField(field, { ...context, before, was: stored.get(field.id) }, itemErrors);
+      checkField(field, { ...context, before, ids, was: stored.get(field.id) }, itemErrors);
       before.ids.add(field.id);
       before.names.add(field.name.toLowerCase());
       if (context.type === 'auth') checkAccountField(field, item, itemErrors);
@@ -46,7 +50,7 @@ export function decodeFields(raw: unknown, context: FieldsContext, problems: Pro
       const own = context.type === 'auth' ? accountField(field) : undefined;
       fields.push(own ?? { ...field, system });
     }
-    errors.addAll(String(index), itemErrors);
+    errors.addAll(String(index + offset), itemErrors);
   }
   problems.addAll('fields', errors);
   const all = withStandardFields(fields, context);
@@ -64,12 +68,14 @@ const tooManyFields: FieldError = {
 interface FieldContext extends FieldsContext {
   /** Of the fields that come before it: their ids, and their names in lower case. */
   readonly before: { readonly ids: ReadonlySet<string>; readonly names: ReadonlySet<string> };
+  /** The ids that the definition has, as they were sent. */
+  readonly ids: ReadonlySet<unknown>;
   /** The field as it is stored, if it is. */
   readonly was: Field | undefined;
 }
 
 function checkField(field: Field, context: FieldContext, problems: ProblemList): void {
-  const { before, was } = context;
+  const { before, ids, was } = context;
   if (before.ids.has(field.id)) {
     problems.add('id', {
       code: 'validation_duplicated_field_id',
@@ -88,22 +94,25 @@ function checkField(field: Field, context: FieldContext, problems: ProblemList):
   }
   if (field.type === 'relation') checkRelation(field, context, problems);
   const namesake = context.existing?.fields.find(
-    (other) => other.system && other.name.toLowerCase() === field.name.toLowerCase(),
+    (other) => other.name.toLowerCase() === field.name.toLowerCase(),
   );
-  if (
-    (was?.system === true && was.name !== field.name) ||
-    (namesake !== undefined && namesake.id !== field.id)
-  ) {
+  const isReplaced = namesake !== undefined && namesake.id !== field.id;
+  if ((was?.system === true && was.name !== field.name) || (isReplaced && namesake.system)) {
     problems.add('name', {
       code: 'validation_system_field_change',
       message: 'System fields cannot be renamed or replaced.',
+    });
+  } else if (isReplaced && !ids.has(namesake.id)) {
+    problems.add('name', {
+      code: 'validation_field_replaced',
+      message: `This name belongs to the ${namesake.type} field ${namesake.id}. Remove that field first, with its values.`,
     });
   }
 }
 
 /**
- * Checks that `id` is a text and the primary key, and that standard names are in lower case: standard fields are added where they
- * are missing, which a name in another case would hide.
+ * Checks that `id` is a text, and that standard names are in lower case: standard fields are added where they are missing, which a name
+ * in another case would hide.
  */
 function checkStandardName(field: Field, problems: ProblemList): void {
   const name = field.name.toLowerCase();
@@ -112,11 +121,6 @@ function checkStandardName(field: Field, problems: ProblemList): void {
     problems.add('name', {
       code: 'validation_reserved_field_name',
       message: `The name is reserved for the standard field ${JSON.stringify(name)}.`,
-    });
-  } else if (name === 'id' && field.options['primaryKey'] !== true) {
-    problems.add('primaryKey', {
-      code: 'validation_missing_primary_key',
-      message: 'The field "id" must be the primary key.',
     });
   }
 }
@@ -166,9 +170,27 @@ const standard: ReadonlyMap<string, Field> = new Map(
 /** Members of an account's body that are not fields, in lower case. */
 const bodyNames: ReadonlySet<string> = new Set(['passwordconfirm', 'oldpassword']);
 
-/** Returns the definition of a field as it is to be decoded: the password of an account is always required. */
-function accountDefinition(raw: unknown): unknown {
-  return memberOf(raw, 'name') === 'password' ? Object.assign({}, raw, { required: true }) : raw;
+/**
+ * Returns the definition of a field with what may be left out: the options that `id` must have, that the password of an account is
+ * required, and the id of the stored field of this name and type.
+ */
+function complete(raw: unknown, { type, existing }: FieldsContext): unknown {
+  if (!isJsonObject(raw)) return raw;
+  const [name, id] = [ownMember(raw, 'name'), ownMember(raw, 'id')];
+  const isSame = (field: Field): boolean => field.name === name && field.type === ownMember(raw, 'type');
+  const stored = id === undefined || id === null || id === '' ? existing?.fields.find(isSame) : undefined;
+  return {
+    ...raw,
+    ...(stored !== undefined && { id: stored.id }),
+    ...(name === 'id' && ownMember(raw, 'type') === 'text' && idOptions(raw)),
+    ...(name === 'password' && type === 'auth' && { required: true }),
+  };
+}
+
+function idOptions(raw: JsonObject): JsonObject {
+  const pattern = ownMember(raw, 'pattern');
+  const isUnset = pattern === undefined || pattern === null || pattern === '';
+  return { primaryKey: true, required: true, ...(isUnset && { pattern: idField().options['pattern'] }) };
 }
 
 /**

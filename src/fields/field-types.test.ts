@@ -10,21 +10,23 @@ const epoch = '1970-01-01 00:00:00.000Z';
 const nowhere = '{"lon":0,"lat":0}';
 
 /** What a client may send, and per type what is stored, the code it is refused with, and the JSON text. */
+/** A text has no exponents. */
+const digits = `1${'0'.repeat(308)}`;
 const inputs: readonly unknown[] = [null, true, false, 0, 5, 1.5, -0, NaN, Infinity, 1e308, '', 'abc', '5', '1e400', 'NaN', [], ['a', 'b'], {}, { toString: 1 }, longText]; // prettier-ignore
 
 // prettier-ignore
 
 test('each type normalises each kind of value as documented', () => {
   const expected: readonly (readonly [RawOptions, readonly StoredValue[]])[] = [
-    [{ type: 'text' }, ['', 'true', 'false', '0', '5', '1.5', '0', 'NaN', 'Infinity', '1e+308', '', 'abc', '5', '1e400', 'NaN', null, null, null, null, longText]],
+    [{ type: 'text' }, ['', 'true', 'false', '0', '5', '1.5', '0', 'NaN', 'Infinity', digits, '', 'abc', '5', '1e400', 'NaN', null, null, null, null, longText]],
     [{ type: 'number' }, [0, 1, 0, 0, 5, 1.5, 0, NaN, Infinity, 1e308, 0, NaN, 5, Infinity, NaN, NaN, NaN, NaN, NaN, NaN]],
     [{ type: 'bool' }, [0, 1, 0, 0, 1, 1, 0, null, 1, 1, 0, null, null, null, null, null, null, null, null, null]],
     [{ type: 'date' }, ['', null, null, epoch, '1970-01-01 00:00:05.000Z', '1970-01-01 00:00:01.500Z', epoch, null, null, null, '', null, null, null, null, null, null, null, null, null]],
     [{ type: 'autodate', onCreate: true }, ['', null, null, epoch, '1970-01-01 00:00:05.000Z', '1970-01-01 00:00:01.500Z', epoch, null, null, null, '', null, null, null, null, null, null, null, null, null]],
-    [{ type: 'select', values: ['a'] }, ['', 'true', 'false', '0', '5', '1.5', '0', 'NaN', 'Infinity', '1e+308', '', 'abc', '5', '1e400', 'NaN', '', 'b', null, null, longText]],
-    [{ type: 'select', values: ['a', 'b'], maxSelect: 2 }, ['[]', '["true"]', '["false"]', '["0"]', '["5"]', '["1.5"]', '["0"]', '["NaN"]', '["Infinity"]', '["1e+308"]', '[]', '["abc"]', '["5"]', '["1e400"]', '["NaN"]', '[]', '["a","b"]', null, null, `["${longText}"]`]],
+    [{ type: 'select', values: ['a'] }, ['', 'true', 'false', '0', '5', '1.5', '0', 'NaN', 'Infinity', digits, '', 'abc', '5', '1e400', 'NaN', '', 'b', null, null, longText]],
+    [{ type: 'select', values: ['a', 'b'], maxSelect: 2 }, ['[]', '["true"]', '["false"]', '["0"]', '["5"]', '["1.5"]', '["0"]', '["NaN"]', '["Infinity"]', `["${digits}"]`, '[]', '["abc"]', '["5"]', '["1e400"]', '["NaN"]', '[]', '["a","b"]', null, null, `["${longText}"]`]],
     [{ type: 'geoPoint' }, [nowhere, '', '', '', '', '', '', '', '', '', nowhere, '', '', '', '', '', '', nowhere, nowhere, '']],
-    [{ type: 'editor' }, ['', 'true', 'false', '0', '5', '1.5', '0', 'NaN', 'Infinity', '1e+308', '', 'abc', '5', '1e400', 'NaN', null, null, null, null, longText]],
+    [{ type: 'editor' }, ['', 'true', 'false', '0', '5', '1.5', '0', 'NaN', 'Infinity', digits, '', 'abc', '5', '1e400', 'NaN', null, null, null, null, longText]],
     [{ type: 'json' }, [null, 'true', 'false', '0', '5', '1.5', '0', '', '', '1e+308', '""', '"abc"', '5', '', '"NaN"', '[]', '["a","b"]', '{}', '{"toString":1}', `"${longText}"`]],
   ]; // prettier-ignore
   for (const [raw, values] of expected) {

@@ -66,13 +66,22 @@ function tooLarge(threshold: number) {
   return fieldError('validation_max_less_equal_than_required', { threshold });
 }
 
-/**
- * Returns a text for what a client sent: a text as it is, numbers and booleans as ECMAScript prints them, and an empty text for
- * everything else.
- */
+/** Returns a text for what a client sent: a text as it is, numbers without an exponent, booleans, and an empty text for everything else. */
 export function toText(value: unknown): string {
   if (typeof value === 'string') return value;
-  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+  if (typeof value === 'number') return decimalText(value);
+  return typeof value === 'boolean' ? String(value) : '';
+}
+
+/** Returns the digits of a number as the reference writes them: `1000000000000000000000` for 1e21, `0.0000001` for 1e-7. */
+function decimalText(value: number): string {
+  const text = String(value);
+  const [, sign = '', whole = '', fraction = '', direction, power] =
+    /^(-?)(\d)(?:\.(\d+))?e([+-])(\d+)$/.exec(text) ?? [];
+  if (direction === undefined) return text;
+  const digits = whole + fraction;
+  if (direction === '-') return `${sign}0.${'0'.repeat(Number(power) - 1)}${digits}`;
+  return sign + digits.padEnd(Number(power) + 1, '0');
 }
 
 /** As {@link toText}, but null for a list or an object, which `check` refuses. */

@@ -82,14 +82,15 @@ const excerpts: readonly (readonly [fields: string, picked: unknown])[] = [
   // What is no text stays as it is.
   ['tags:excerpt(1),n:excerpt(1),by:excerpt(1)', { tags: story.tags, n: 5, by: story.by }],
   ['nothing:excerpt(5),nothing.at.all:excerpt(5)', {}],
-  ['body,body:excerpt(5)', { body: story.body }],
+  // The last mention counts.
+  ['body,body:excerpt(5)', { body: 'Once' }],
   ['body:excerpt(5),body', { body: story.body }],
   ['by:excerpt(5),by.bio', { by: story.by }],
   // Of all texts that are not named.
   ['*:excerpt(4)', { ...story, body: 'Once' }],
   ['*:excerpt(1),id', { ...story, body: 'O' }],
   ['*:excerpt(4),*', story],
-  ['*,*:excerpt(4)', story],
+  ['*,*:excerpt(4)', { ...story, body: 'Once' }],
   ['by.*:excerpt(3)', { by: [{ bio: 'Ann' }] }],
   ['*:excerpt(4),by.bio', { ...story, body: 'Once' }],
 ];

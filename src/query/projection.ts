@@ -71,22 +71,21 @@ function toPath(item: string): { readonly path: string; readonly part: Excerpt |
   return { path, part: { lengthMax, hasEllipsis } };
 }
 
-/** Adds a path. A member that is requested as a whole stays whole, whatever else is requested of it. */
+/** Adds a path. Of a member that is named twice the last mention counts; one that is requested as a whole stays whole, whatever is requested inside it. */
 function addPath(root: MutableProjection, steps: readonly string[], part: Excerpt | true): void {
   let at = root;
   for (const [index, step] of steps.entries()) {
     const isLast = index === steps.length - 1;
     if (step === '*' && isLast) {
-      if (at.rest !== true) at.rest = part;
+      at.rest = part;
       return;
     }
-    const member = at.members.get(step);
-    if (member === true) return;
     if (isLast) {
       at.members.set(step, part);
       return;
     }
-    if (member !== undefined && 'lengthMax' in member) return;
+    const member = at.members.get(step);
+    if (member === true || (member !== undefined && 'lengthMax' in member)) return;
     const next = member ?? {
       rest: undefined,
       members: new Map<string, MutableProjection | Excerpt | true>(),

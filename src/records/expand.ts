@@ -46,7 +46,25 @@ export function expandRecords(
   records: readonly StoredRecord[],
   tree: ExpandTree,
 ): Promise<readonly ExpandedRecord[]> {
-  return expandAll({ ...context, related: { count: 0, spentMs: 0 } }, records, tree);
+  const [first] = records;
+  if (first === undefined) return Promise.resolve([]);
+  return expandAll(
+    { ...context, related: { count: 0, spentMs: 0 } },
+    records,
+    knownPaths(context, first.collection, tree),
+  );
+}
+
+/** Returns the paths of which every name is a relation that the caller may know of, as the reference does. */
+function knownPaths(context: ExpandContext, collection: Collection, tree: ExpandTree): ExpandTree {
+  const paths = new Map<string, ExpandTree>();
+  for (const [name, subtree] of tree) {
+    const relation = findRelation(context, collection, name);
+    if (relation === undefined) continue;
+    const inner = knownPaths(context, relation.target, subtree);
+    if (inner.size > 0 || subtree.size === 0) paths.set(name, inner);
+  }
+  return paths;
 }
 
 interface Expansion extends ExpandContext {

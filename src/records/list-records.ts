@@ -106,6 +106,7 @@ function parseList(
   const isSuperuser = caller.kind === 'superuser';
   if (!isSuperuser) refuseRuleNames(query);
   const isExplained = isSuperuser && isTrue(query, 'explain');
+  parseFields(query.get('fields') ?? '');
   const paging = parsePaging(query);
   const text = query.get('filter') || undefined;
   const filter = text === undefined ? undefined : filterTemplate(text);

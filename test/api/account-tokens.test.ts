@@ -63,10 +63,13 @@ test('a token is good for its own time, purpose, collection, address and account
   ] as const)
     assert.equal(await verify(token), code, String(token));
   assert.equal(await verify(verification, 'members'), 'validation_token_collection_mismatch');
-  for (const collection of ['nope', '_otps']) {
+  for (const [collection, what] of [
+    ['nope', 'collection'],
+    ['_otps', 'auth collection'],
+  ]) {
     const asked = `/api/collections/${collection}/confirm-verification`;
     const { status, json } = await accounts.ask('POST', asked, { body: { token: verification } });
-    assert.deepEqual([status, json.message], [404, 'Missing or invalid auth collection context.']);
+    assert.deepEqual([status, json.message], [404, `Missing or invalid ${what} context.`]);
   }
   const confirm = (token: string): Promise<TestAnswer> =>
     accounts.ask('POST', `${path}/confirm-password-reset`, {
@@ -86,6 +89,33 @@ test('a token is good for its own time, purpose, collection, address and account
   assert.equal(await verify(verification), 'done');
   clock.move(1_000);
   assert.equal(await verify(verification), 'validation_invalid_token');
+});
+
+test('a confirmation reports what is wrong with all members of its form at once', async (t) => {
+  const box = await Mailbox.open(t);
+  const { accounts } = box;
+  const ann = await accounts.account('ann');
+  const forms = [
+    ['confirm-password-reset', {}, { token: 'required', password: 'required', passwordConfirm: 'required' }],
+    [
+      'confirm-password-reset',
+      { token: 'x', password: '1', passwordConfirm: '2' },
+      { token: 'invalid_token', password: 'min_text_constraint', passwordConfirm: 'values_mismatch' },
+    ],
+    ['confirm-email-change', { token: 'x' }, { token: 'invalid_token', password: 'required' }],
+    ['confirm-verification', {}, { token: 'required' }],
+  ] as const;
+  for (const [name, body, expected] of forms) {
+    const answer = await accounts.ask('POST', `${path}/${name}`, { body });
+    const problems = Object.entries(expected).map(([member, code]) => [member, `validation_${code}`]);
+    assert.deepEqual(codes(answer), Object.fromEntries(problems), name);
+  }
+  const request = { email: ann.email };
+  const token = await box.tokenOf(() =>
+    accounts.ask('POST', `${path}/request-password-reset`, { body: request }),
+  );
+  const refused = await accounts.ask('POST', `${path}/confirm-password-reset`, { body: { token } });
+  assert.deepEqual(Object.keys(codes(refused)).toSorted(), ['password', 'passwordConfirm']);
 });
 
 test('A-15 whoever has found a mail does not find out the password by trying', async (t) => {

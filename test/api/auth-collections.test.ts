@@ -156,25 +156,25 @@ const refused: readonly (readonly [object, readonly string[], string])[] = [
   [{ authToken: { duration: 1.5 } }, ['authToken', 'duration'], 'validation_invalid_value'],
   [{ authToken: { secret: 'short' } }, ['authToken', 'secret'], 'validation_length_out_of_range'],
   [{ verificationTemplate: { subject: '' } }, ['verificationTemplate', 'subject'], 'validation_required'],
-  [{ fields: [{ name: 'email', type: 'text' }] }, ['fields', '0', 'type'], 'validation_missing_email_field'],
+  [{ fields: [{ name: 'email', type: 'text' }] }, ['fields', '1', 'type'], 'validation_missing_email_field'],
   [
     { fields: [{ name: 'oldPassword', type: 'text' }] },
-    ['fields', '0', 'name'],
+    ['fields', '1', 'name'],
     'validation_reserved_field_name',
   ],
   [
     { fields: [{ name: 'TOKENKEY', type: 'text' }] },
-    ['fields', '0', 'name'],
+    ['fields', '1', 'name'],
     'validation_reserved_field_name',
   ],
   [
     { fields: [{ name: 'password', type: 'password', hidden: false }] },
-    ['fields', '0', 'hidden'],
+    ['fields', '1', 'hidden'],
     'validation_must_be_system_and_hidden',
   ],
   [
     { fields: [{ name: 'verified', type: 'bool', system: false }] },
-    ['fields', '0', 'system'],
+    ['fields', '1', 'system'],
     'validation_must_be_system',
   ],
   [

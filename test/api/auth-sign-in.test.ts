@@ -162,12 +162,13 @@ test('where passwords are switched off nobody signs in by one, and no method say
   const { json } = await stage.ask('GET', `${path}/auth-methods`);
   assert.deepEqual([json.password, json.emailPassword], [{ identityFields: [], enabled: false }, false]);
   assert.equal(await stage.isIn(ann.token), true);
-  for (const name of ['nope', '_mfas', '__proto__']) {
+  for (const [name, what] of [
+    ['nope', 'collection'],
+    ['_mfas', 'auth collection'],
+    ['__proto__', 'collection'],
+  ]) {
     const missing = await stage.ask('GET', `/api/collections/${name}/auth-methods`);
-    assert.deepEqual(
-      [missing.status, missing.json.message],
-      [404, 'Missing or invalid auth collection context.'],
-    );
+    assert.deepEqual([missing.status, missing.json.message], [404, `Missing or invalid ${what} context.`]);
   }
 });
 

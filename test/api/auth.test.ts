@@ -171,11 +171,21 @@ test('A-15 A-28 whatever is wrong with identity and password, the answer is the 
   for (const name of ['posts', 'nope', '__proto__', 'constructor'])
     for (const action of ['auth-with-password', 'auth-refresh']) {
       const answer = await post(service, `/api/collections/${name}/${action}`, { identity: email, password });
-      assert.deepEqual(
-        [answer.status, answer.json.message],
-        [404, 'Missing or invalid auth collection context.'],
-      );
+      const expected =
+        name !== 'posts'
+          ? [404, 'Missing or invalid collection context.']
+          : action === 'auth-refresh'
+            ? [401, 'The request requires valid record authorization token.']
+            : [404, 'Missing or invalid auth collection context.'];
+      assert.deepEqual([answer.status, answer.json.message], expected, `${name} ${action}`);
     }
+  for (const action of ['auth-refresh', 'request-email-change']) {
+    const answer = await service.request(`/api/collections/posts/${action}`, { method: 'POST', token: true });
+    assert.deepEqual(
+      [answer.status, answer.json.message],
+      [403, 'The request requires auth record from posts collection.'],
+    );
+  }
 });
 
 test('A-30 thirty sign-ins at once are all answered', async (t) => {

@@ -41,7 +41,10 @@ test('expand shows related records inside, direct, back and nested', async (t) =
     ['p4', 'author', '()'],
     ['p3', 'readers', '()'],
     ['p1', 'title', ''],
-    ['p1', 'nothing,author.nothing', '(author:ann)'],
+    ['p1', 'nothing', ''],
+    ['p1', 'author.nothing', ''],
+    ['p1', 'author,author.nothing', ''],
+    ['p1', 'author.nothing,readers,author.team', '(author:ann(team:t1), readers:[ann bob])'],
     ['p1', '.,,author..team', '(author:ann)'],
     [
       'p1',

@@ -274,4 +274,12 @@ test('fields gives the beginning of a text without its HTML, in lists and in ans
   const wrong = await service.request(`${at}?fields=title:excerpt(many)`);
   assert.equal(wrong.status, 400);
   assert.deepEqual(Object.keys(wrong.json.data), ['fields']);
+  // What a caller may not read is told first.
+  await service.request('/api/collections/posts', {
+    method: 'PATCH',
+    token: true,
+    body: { listRule: null, viewRule: null },
+  });
+  for (const path of [at, `${at}/nope`])
+    assert.equal((await service.request(`${path}?fields=title:excerpt(many)`)).status, 403);
 });

@@ -117,6 +117,23 @@ test('related records sort a list, and one with several by the least or the grea
   for (const [sort, ids] of sorts) assert.equal(await select("id != ''", { sort }), ids, sort);
 });
 
+test('json values of back relations sort a list by the least or the greatest: numbers before texts', async (t) => {
+  const { ask, select } = await startBlog(t);
+  const { json } = await ask('GET', '/comments');
+  await ask('PATCH', '/comments', { fields: [...json.fields, { name: 'data', type: 'json' }] });
+  for (const [comment, data] of [
+    ['c1', { at: 'ten' }],
+    ['c2', { at: 10 }],
+    ['c3', { at: 9 }],
+  ] as const)
+    assert.equal((await ask('PATCH', `/comments/records/${longId(comment)}`, { data })).status, 200);
+  for (const [sort, ids] of [
+    ['comments_via_post.data.at,title', 'p4 p3 p2 p1'],
+    ['-comments_via_post.data.at,title', 'p1 p2 p4 p3'],
+  ] as const)
+    assert.equal(await select("id != ''", { sort }), ids, sort);
+});
+
 test('a list in a json field has a length, and whatever else is there has none', async (t) => {
   const { ask, select } = await startBlog(t);
   const fields = [{ name: 'sizes', type: 'json' }];

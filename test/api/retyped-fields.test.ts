@@ -35,8 +35,10 @@ test('a field that takes the name of one of another type stores what it is sent'
   ] as const;
   for (const [place, type] of types.entries()) {
     const fields = [{ id: `field${place}`, name: 'value', type }];
-    const changed = await ask('PATCH', path, { fields });
-    assert.equal(changed.status, 200, changed.text);
+    for (const change of [{ fields: [] }, { fields }]) {
+      const changed = await ask('PATCH', path, change);
+      assert.equal(changed.status, 200, changed.text);
+    }
     // Sent often enough, one after the other and at once, for every session to have prepared what stores them.
     for (const value of values[type]) await assertStored(value);
     await Promise.all(values[type].flatMap((value) => [assertStored(value), assertStored(value)]));
@@ -63,7 +65,10 @@ test(
     const fieldsOf = (round: number): readonly object[] =>
       Array.from({ length: 450 }, (_, n) => ({ id: `f${round}_${n}`, name: `f${n}`, type: 'bool' }));
     await ask('POST', '/api/collections', { name: 'things', fields: fieldsOf(0) });
-    const replace = (round: number): Promise<TestAnswer> => ask('PATCH', path, { fields: fieldsOf(round) });
+    const replace = async (round: number): Promise<TestAnswer> => {
+      await ask('PATCH', path, { fields: [] });
+      return ask('PATCH', path, { fields: fieldsOf(round) });
+    };
     // PostgreSQL has room for 1,600 columns, deleted ones among them. SQLite keeps nothing of those.
     for (const round of testEngine === 'postgres' ? [1, 2] : [])
       assert.equal((await replace(round)).status, 200);

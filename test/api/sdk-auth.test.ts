@@ -66,12 +66,12 @@ describe('signing in with the SDK', () => {
     const service = await startService(t);
     const pb = await superuserSdk(service);
     await pb.collections.create({ name: 'posts', type: 'base' });
-    for (const name of ['posts', 'nothing']) {
+    for (const [name, message] of [
+      ['posts', 'Missing or invalid auth collection context.'],
+      ['nothing', 'Missing or invalid collection context.'],
+    ] as const) {
       const refusal = await refusalOf(pb.collection(name).authWithPassword('a@example.com', 'b'));
-      assert.deepEqual(
-        [refusal.status, refusal.message],
-        [404, 'Missing or invalid auth collection context.'],
-      );
+      assert.deepEqual([refusal.status, refusal.message], [404, message]);
     }
   });
 

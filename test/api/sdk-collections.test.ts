@@ -172,7 +172,7 @@ describe('collections', () => {
             { name: 'B', type: 'number' },
           ],
         },
-        path: ['fields', '1', 'name'],
+        path: ['fields', '2', 'name'],
         code: 'validation_duplicated_field_name',
       },
       {

@@ -85,7 +85,11 @@ function compile(text: string, random: Below): void {
     return;
   }
   const tieBreaker = { sql: sql`"$position"`, kind: 'number' } as const;
-  const terms = sortTerms(parseSort(text), { resolve: scope.resolve, tieBreaker });
+  const terms = sortTerms(parseSort(text), {
+    resolve: scope.resolve,
+    tieBreaker,
+    dialect: names.dialect,
+  });
   compileSort(terms, names.dialect);
 }
 

@@ -105,7 +105,7 @@ function select(table: Table, filter: string | undefined, sort?: string): string
     filter === undefined ? sql`TRUE` : compileFilter(parseFilter(filter), { resolve, dialect, now });
   const tieBreaker: Operand = { sql: sql`"$position"`, kind: 'number' };
   const keys = sort === undefined ? [] : parseSort(sort);
-  const order = compileSort(sortTerms(keys, { resolve, tieBreaker }), dialect);
+  const order = compileSort(sortTerms(keys, { resolve, tieBreaker, dialect }), dialect);
   const rows = run(database, sql`SELECT id FROM things WHERE ${where} ORDER BY ${order}`);
   // The one column that was selected.
   return rows.map((row) => (row as { id: string }).id);

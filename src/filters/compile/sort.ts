@@ -1,4 +1,4 @@
-import { joinSql, sql, type Sql } from '../../sql/sql.ts';
+import { joinSql, limit, sql, type Sql } from '../../sql/sql.ts';
 import type { Dialect } from '../dialect.ts';
 import { filterLimits, quote, sortError } from '../filter-error.ts';
 import { isOperand, type Operand, type Resolve } from '../operand.ts';
@@ -10,6 +10,7 @@ export interface SortContext {
   readonly tieBreaker: Operand;
   /** Orders rows with the same position, where several may have it. */
   readonly tieBreakerEnd?: Operand;
+  readonly dialect: Dialect;
 }
 
 export interface SortTerm {
@@ -36,7 +37,7 @@ export function sortTerms(keys: readonly SortKey[], context: SortContext): reado
       last ??= { operand: tieBreaker, isDescending };
       continue;
     }
-    const operand = name === '@random' ? undefined : toOperand(key, context.resolve);
+    const operand = name === '@random' ? undefined : toOperand(key, context);
     // Positions are unique, so keys behind `@rowid` have no effect. They are resolved to reject names that the caller may not use.
     if (last !== undefined) continue;
     terms.push({ operand, isDescending });
@@ -55,7 +56,10 @@ export function compileSort(terms: readonly SortTerm[], dialect: Dialect): Sql {
   return joinSql(orders, ', ');
 }
 
-function toOperand({ name, position, isDescending }: SortKey, resolve: Resolve): Operand {
+function toOperand(
+  { name, position, isDescending }: SortKey,
+  { resolve, dialect }: SortContext,
+): Operand {
   // 0 for now: the value does not matter, only whether the name is a macro.
   if (macroValue(name, 0) !== undefined) {
     throw sortError(`Expected a field to sort by and found the macro ${quote(name)}`, position);
@@ -66,10 +70,11 @@ function toOperand({ name, position, isDescending }: SortKey, resolve: Resolve):
   if (!isOperand(operand)) throw sortError(`Expected a field to sort by and found ${quote(name)}`, position);
   const { many } = operand;
   if (many === undefined) return guarded(operand);
-  if (operand.kind === 'json') {
-    throw sortError(`Expected one value for each record and found many of ${quote(name)}`, position);
-  }
   const one = guarded(many.operand);
+  if (one.kind === 'json') {
+    const order = dialect.orderBy(one, isDescending);
+    return { ...one, sql: sql`(SELECT ${one.sql} FROM ${many.rows} ORDER BY ${order}${limit(1)})` };
+  }
   const value = isDescending ? sql`max(${one.sql})` : sql`min(${one.sql})`;
   return { kind: operand.kind, sql: sql`(SELECT ${value} FROM ${many.rows})` };
 }

@@ -119,7 +119,8 @@ class Exchange {
       await requireReached(route, { instance, caller, id: request.params['id'] ?? '' });
     const body = await this.#readBody(route);
     meter?.note(instance.id);
-    checkFields(request.query);
+    // A record's rule is checked before anything else that is wrong with a request to read it.
+    if (!isRecordRead(route)) checkFields(request.query);
     if (route.isForSuperusers === true) requireSuperuser(caller);
     if (route.isCurrent === true) await instance.refresh();
     const answer = await admission.inTurn(instance, request, () =>
@@ -217,6 +218,10 @@ class Exchange {
     await memory.admitAnswer(lengthOf(texts), { isCertain: !isRead });
     return { ...answer, json: undefined, texts, byteLength };
   }
+}
+
+function isRecordRead({ method, tag }: InstanceRoute): boolean {
+  return method === 'GET' && tag === 'records';
 }
 
 /** Throws forbidden for an API key without the scope that this route needs. Other callers have no scopes. */

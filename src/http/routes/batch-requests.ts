@@ -1,6 +1,6 @@
 import type { RuleInput } from '../../access/rule-input.ts';
 import { assert } from '../../base/assert.ts';
-import { AppError, type FieldError, tooManyRequests } from '../../base/errors.ts';
+import { AppError, type FieldErrors, tooManyRequests } from '../../base/errors.ts';
 import { isJsonObject, jsonLimits, type JsonLimits, type JsonObject, ownMember } from '../../base/json.ts';
 import { fieldError } from '../../fields/field-error.ts';
 import type { Instance } from '../../instances/instance.ts';
@@ -28,14 +28,40 @@ export function readBatchRequests(
   if (requests.length === 0) throw invalid(fieldError('validation_required'));
   if (requests.length > requestsMax)
     throw invalid(fieldError('validation_length_too_long', { min: 0, max: requestsMax }));
-  return requests.map((raw) => readEntry(raw, input));
+  const heads = requests.map(readHead);
+  const problems = Object.fromEntries(heads.flatMap((head, index) => headProblems(head, index)));
+  if (Object.keys(problems).length > 0) throw invalid(problems);
+  return heads.map((head) => readEntry(head, input));
 }
 
-function readEntry(raw: unknown, ofBatch: RuleInput): BatchEntry {
+/** A request of a batch, whose method and path can be read. */
+interface Head {
+  readonly raw: JsonObject;
+  readonly method: string;
+  readonly url: string;
+}
+
+function readHead(raw: unknown): Head {
   if (!isJsonObject(raw)) throw unreadable();
-  const method = ownMember(raw, 'method');
-  const url = ownMember(raw, 'url');
+  const method = ownMember(raw, 'method') ?? '';
+  const url = ownMember(raw, 'url') ?? '';
   if (typeof method !== 'string' || typeof url !== 'string') throw unreadable();
+  return { raw, method, url };
+}
+
+const methods: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
+
+function headProblems({ method, url }: Head, index: number): readonly (readonly [string, FieldErrors])[] {
+  const required = fieldError('validation_required');
+  const problems: FieldErrors = {
+    ...(method === '' && { method: required }),
+    ...(method !== '' && !methods.has(method) && { method: fieldError('validation_in_invalid') }),
+    ...(url === '' && { url: required }),
+  };
+  return Object.keys(problems).length === 0 ? [] : [[String(index), problems]];
+}
+
+function readEntry({ raw, method, url }: Head, ofBatch: RuleInput): BatchEntry {
   const headers = readHeaders(ownMember(raw, 'headers') ?? {});
   const isLong = lengthOf(url, headers) > httpLimits.headerBytesMax;
   const query = isLong ? new URLSearchParams() : queryOf(url);
@@ -139,7 +165,7 @@ function unreadable(): AppError {
   return refusal('Failed to read the submitted batch data.');
 }
 
-function invalid(problem: FieldError): AppError {
+function invalid(problem: FieldErrors[string]): AppError {
   return new AppError('bad_request', 'Invalid batch request data.', { details: { requests: problem } });
 }
 
