@@ -31,11 +31,6 @@ export const realtimeLimits = {
   textLengthMax: 32 * 1024 * 1024,
 } as const;
 
-/** The characters of texts together. */
-export function lengthOf(texts: readonly string[]): number {
-  return texts.reduce((sum, text) => sum + text.length, 0);
-}
-
 /** Throws bad_request when a member of a request is invalid. */
 export function requireForm(
   request: Pick<RequestedSubscriptions, 'subscriptions'> & { readonly clientId: string },
@@ -62,29 +57,80 @@ function problemsOf({
   return undefined;
 }
 
-/** Returns the requested topics, each once. Throws bad_request, forbidden. */
+/** The topics of a request that are right, and what is wrong with the others, by their texts. */
+export interface ParsedSubscriptions {
+  readonly topics: readonly Topic[];
+  readonly refusals: ReadonlyMap<string, AppError>;
+}
+
+/** Parses the requested topics, each once. Throws bad_request for too many. */
 export function parseSubscriptions(
   instance: Instance,
   { subscriptions, caller }: RequestedSubscriptions,
-): readonly Topic[] {
-  const topics = [...new Set(subscriptions)].map(parseTopic);
+): ParsedSubscriptions {
+  const topics: Topic[] = [];
+  const refusals = new Map<string, AppError>();
+  for (const text of new Set(subscriptions)) {
+    try {
+      topics.push(parseAllowed(instance, { text, caller }));
+    } catch (error) {
+      if (!(error instanceof AppError) || !isRefusal(error)) throw error;
+      refusals.set(text, error);
+    }
+  }
   const conditional = topics.filter(({ filter, query }) => filter !== undefined || query.get('expand'));
   if (conditional.length > realtimeLimits.conditionsMax)
     throw new AppError(
       'bad_request',
       `At most ${realtimeLimits.conditionsMax} subscriptions may have a filter or related records.`,
     );
+  return { topics, refusals };
+}
+
+/** Throws bad_request, forbidden. */
+function parseAllowed(
+  instance: Instance,
+  { text, caller }: { readonly text: string; readonly caller: Caller },
+): Topic {
   const { collections, settings, sealer } = instance;
-  for (const topic of topics) {
-    const collection = collections.find(topic.key.slice(0, topic.key.indexOf('/')));
-    if (collection !== undefined) {
-      requireEvents(settings.current.webhooks.events);
-      checkFilter(instance, { topic, caller }, collection);
-    }
-    if (topic.since !== undefined && topic.since !== '' && openPosition(sealer, topic.since) === undefined)
-      throw parameterError('since', 'Expected a cursor of this instance.');
+  const topic = parseTopic(text);
+  const collection = collections.find(topic.key.slice(0, topic.key.indexOf('/')));
+  if (collection !== undefined) {
+    requireEvents(settings.current.webhooks.events);
+    checkFilter(instance, { topic, caller }, collection);
   }
-  return topics;
+  if (topic.since !== undefined && topic.since !== '' && openPosition(sealer, topic.since) === undefined)
+    throw parameterError('since', 'Expected a cursor of this instance.');
+  return topic;
+}
+
+function isRefusal({ code }: AppError): boolean {
+  return code === 'bad_request' || code === 'forbidden';
+}
+
+/**
+ * Reports the topics that were refused: by an error where the client has not been told, and otherwise by a message `PB_ERROR`, as a
+ * client sends all its topics again with each new one. Throws bad_request.
+ */
+export function reportRefusals(
+  client: Client,
+  {
+    refusals,
+    reported,
+  }: Pick<ParsedSubscriptions, 'refusals'> & { readonly reported: ReadonlySet<string> },
+): void {
+  const problems: [string, FieldError][] = [];
+  let message: string | undefined;
+  for (const [topic, error] of refusals) {
+    if (reported.has(topic)) {
+      client.send('PB_ERROR', JSON.stringify({ topic, message: error.message }));
+      continue;
+    }
+    message ??= error.message;
+    problems.push([topic, { code: 'validation_invalid_subscription', message: error.message }]);
+  }
+  if (message === undefined) return;
+  throw new AppError('bad_request', message, { details: { subscriptions: Object.fromEntries(problems) } });
 }
 
 /** Clients get what the event log has: without it there is nothing to send. */

@@ -30,6 +30,8 @@ export class Client {
   #isClosed = false;
   /** By the text of their topics. */
   subscriptions: ReadonlyMap<string, Subscription> = new Map();
+  /** Texts of its last request that are no topics: it was told so. */
+  refusedTopics: ReadonlySet<string> = new Set();
   /** The credentials by which it has subscribed, as in a header. */
   authorization: string | undefined;
   /** The caller at that time. It is authenticated again before each message (callers.ts). */
@@ -43,6 +45,11 @@ export class Client {
     this.id = id;
     this.quotaEntry = quotaEntry;
     this.idleSinceMs = nowMs;
+  }
+
+  /** The characters of all that it has subscribed to, or tried to. */
+  get textLength(): number {
+    return lengthOf(this.subscriptions.keys()) + lengthOf(this.refusedTopics);
   }
 
   get address(): string {
@@ -100,6 +107,13 @@ export class Client {
     if (this.#connection.unsentBytes > unsentBytesMax) return this.disconnect();
     this.#connection.write(text);
   }
+}
+
+/** The characters of texts together. */
+export function lengthOf(texts: Iterable<string>): number {
+  let sum = 0;
+  for (const { length } of texts) sum += length;
+  return sum;
 }
 
 /** The counts of all clients together. */

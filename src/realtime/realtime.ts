@@ -7,14 +7,14 @@ import type { SafeEnd } from '../events/log-horizon.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { Loan } from '../instances/open-instances.ts';
 import { Channel } from './channel.ts';
-import { Client, type ClientCounts, type Connection } from './client.ts';
+import { Client, type ClientCounts, type Connection, lengthOf } from './client.ts';
 import { ConnectionCounts, type ConnectionLimits } from './connection-counts.ts';
 import {
   type RequestedSubscriptions,
   applySubscriptions,
-  lengthOf,
   parseSubscriptions,
   realtimeLimits,
+  reportRefusals,
   requireForm,
 } from './apply-subscriptions.ts';
 
@@ -82,7 +82,7 @@ export class Realtime {
     if (group.clients.size === 0) this.#connectionsOf.delete(instanceId);
     else this.#connectionsOf.set(instanceId, group.clients.size);
     for (const subscription of client.subscriptions.values()) group.channel.remove(subscription);
-    group.textLength -= lengthOf([...client.subscriptions.keys()]);
+    group.textLength -= client.textLength;
     group.counts.remove(client.quotaEntry);
     if (group.clients.size === 0) void this.#close(instanceId, group);
   }
@@ -99,13 +99,17 @@ export class Realtime {
       return this.#forward(instance, request);
     if (client.address !== request.address) throw new AppError('bad_request', 'Invalid realtime client.');
     requireSameCaller(await group.channel.callers.of(client), request.caller);
-    const length = lengthOf(request.subscriptions) - lengthOf([...client.subscriptions.keys()]);
+    const length = lengthOf(request.subscriptions) - client.textLength;
     if (group.textLength + length > realtimeLimits.textLengthMax) throw tooManyRequests(5);
-    const topics = parseSubscriptions(instance, request);
+    const { topics, refusals } = parseSubscriptions(instance, request);
     group.counts.assign(client.quotaEntry, request.caller);
-    group.textLength += lengthOf(topics.map(({ text }) => text)) - lengthOf([...client.subscriptions.keys()]);
+    const texts = [...topics.map(({ text }) => text), ...refusals.keys()];
+    group.textLength += lengthOf(texts) - client.textLength;
     client.idleSinceMs = this.#options.clock.monotonic();
+    const reported = client.refusedTopics;
+    client.refusedTopics = new Set(refusals.keys());
     await applySubscriptions({ instance, channel: group.channel, client }, { ...request, topics });
+    reportRefusals(client, { refusals, reported });
   }
 
   /** Another node may have the client. */

@@ -154,7 +154,8 @@ test('a cursor of another instance, and one that is none, are refused', async (t
   for (const wrong of ['x', `${cursor}x`, cursor.slice(1), '1']) {
     const answer = await stage.set(clientId, [behind(wrong)]);
     assert.equal(answer.status, 400, wrong);
-    assert.deepEqual(Object.keys(answer.json.data), ['since']);
+    assert.deepEqual(Object.keys(answer.json.data.subscriptions), [behind(wrong)]);
+    assert.match(answer.json.message, /cursor/);
   }
   const elsewhere = await accounts.ask('POST', '/i/other/api/realtime', {
     body: { clientId, subscriptions: [behind(cursor)] },

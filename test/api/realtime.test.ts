@@ -209,7 +209,38 @@ test('R-10: subscriptions are set by whoever knows the client id, and refused in
   const forbidden = await stage.set(clientId, [
     withOptions('posts/*', { query: { filter: '@request.auth.id = ""' } }),
   ]);
-  assert.equal(forbidden.status, 403);
+  assert.equal(forbidden.status, 400);
+});
+
+test('A27 a topic that is wrong is refused alone, and once: the client gets all others, then and later', async (t) => {
+  const stage = await RealtimeStage.open(t);
+  await stage.ok('POST', '/api/collections', {
+    name: 'notes',
+    listRule: '',
+    fields: [{ name: 'title', type: 'text' }],
+  });
+  const stream = await stage.connect();
+  const wrong = withOptions('posts/*', { query: { filter: 'nothing = 1' } });
+  const first = await stage.set(stream.clientId, ['posts/*', wrong]);
+  assert.equal(first.status, 400);
+  assert.deepEqual(Object.keys(first.json.data.subscriptions), [wrong]);
+  assert.match(first.json.data.subscriptions[wrong].message, /nothing/);
+  await stage.create('one');
+  await stream.received(1);
+  // The SDK sends all topics again with each new one.
+  assert.equal((await stage.set(stream.clientId, ['posts/*', wrong, 'notes/*'])).status, 204);
+  await stage.ok('POST', '/api/collections/notes/records', { title: 'two' });
+  await stream.received(3);
+  assert.deepEqual(
+    stream.told.filter((one) => one.startsWith('create')),
+    ['create one', 'create two'],
+  );
+  const error = stream.messages.find(({ event }) => event === 'PB_ERROR');
+  assert.equal(error?.data.topic, wrong);
+  // Another wrong one is refused again, and one that was left out is forgotten.
+  assert.equal((await stage.set(stream.clientId, ['posts/*?options=5', wrong])).status, 400);
+  assert.equal((await stage.set(stream.clientId, [])).status, 204);
+  assert.equal((await stage.set(stream.clientId, [wrong])).status, 400);
 });
 
 test('R-05: topics of what there is not, or is closed, are taken and tell nothing', async (t) => {
