@@ -64,6 +64,7 @@ export function standardHeaders(requestId: string): Record<string, string> {
     'x-xss-protection': '1; mode=block',
     // An answer is data: a browser that opens one as a page loads nothing, shows it in no frame and tells no address of it.
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-site',
     'referrer-policy': 'no-referrer',
   };

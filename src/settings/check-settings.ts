@@ -32,6 +32,7 @@ export function checkSettings(settings: Settings, problems: ProblemList): void {
   inside('batch', (members) => checkBatch(batch, members));
   inside('logs', (members) => {
     requireRange(members, 'maxDays', { value: logs.maxDays, min: 0, max: 3_650 });
+    requireRange(members, 'maxDataSize', { value: logs.maxDataSize, min: 0, max: 1_000_000 });
   });
   inside('webhooks', (members) => {
     requireChoice(members, 'webhooks.events', webhooks.events);

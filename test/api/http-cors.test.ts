@@ -140,6 +140,7 @@ test('A17 L-06 every answer names its request and tells nothing of what made it'
     assert.equal(headers.get('content-security-policy'), "default-src 'none'; frame-ancestors 'none'", line);
     assert.equal(headers.get('cross-origin-resource-policy'), 'same-site', line);
     assert.equal(headers.get('referrer-policy'), 'no-referrer', line);
+    assert.equal(headers.get('cross-origin-opener-policy'), 'same-origin', line);
     for (const name of ['server', 'x-powered-by', 'set-cookie'])
       assert.equal(headers.has(name), false, `${line} ${name}`);
   }

@@ -41,7 +41,7 @@ test('section 17: settings are there from the start, in this order, without secr
     '"rateLimits":{"rules":[{"label":"*:auth","audience":"","duration":3,"maxRequests":2},{"label":"*:create","audience":"","duration":5,"maxRequests":20},' +
     '{"label":"/api/batch","audience":"","duration":1,"maxRequests":3},{"label":"/api/","audience":"","duration":10,"maxRequests":300}],"excludedIPs":[],"enabled":false},' +
     '"trustedProxy":{"headers":[],"useLeftmostIP":false},"batch":{"enabled":true,"maxRequests":50,"timeout":3,"maxBodySize":0},' +
-    '"logs":{"maxDays":5,"minLevel":0,"logIP":true,"logAuthId":false},"webhooks":{"events":"always","accountEndpointsMax":200}}';
+    '"logs":{"maxDays":5,"minLevel":0,"logIP":true,"logAuthId":false,"maxDataSize":0},"webhooks":{"events":"always","accountEndpointsMax":200}}';
   assert.equal((await service.request('/api/settings', { token: true })).text, expected);
   assert.equal((await change(service, {})).text, expected);
   for (const method of ['GET', 'PATCH'])
@@ -177,6 +177,7 @@ test('what makes no sense is told by its place, with the codes of section 20', a
     [{ batch: { timeout: 11 } }, 'batch.timeout', 'validation_max_less_equal_than_required'],
     [{ batch: { maxBodySize: -1 } }, 'batch.maxBodySize', 'validation_min_greater_equal_than_required'],
     [{ logs: { maxDays: -1 } }, 'logs.maxDays', 'validation_min_greater_equal_than_required'],
+    [{ logs: { maxDataSize: -1 } }, 'logs.maxDataSize', 'validation_min_greater_equal_than_required'],
   ];
   for (const [body, place, code] of cases) assert.deepEqual(await problemOf(service, body), [place, code]);
   const several = await problemsOf(service, { meta: { appName: '', appURL: 'x' }, logs: { maxDays: -1 } });

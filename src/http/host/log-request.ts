@@ -38,7 +38,10 @@ export function logRequest(request: LoggedRequest, answered: Answered): void {
     at: instance.clock.now(),
     level,
     message: `${method} ${maskedUrl}`,
-    data: membersOf(request, maskedUrl, answered),
+    data: cutMembers(
+      membersOf(request, maskedUrl, answered),
+      answered.instance.settings.current.logs.maxDataSize,
+    ),
   });
 }
 
@@ -78,6 +81,21 @@ function membersOf(
     userAgent: cutText(headers['user-agent'] ?? '', logLimits.textLengthMax),
     ...(logIP && { userIP: ipAddressText(addressOf()) }),
   };
+}
+
+/** Leaves out the last members of an entry that is too large, and says so as the reference does. */
+function cutMembers(
+  members: Readonly<Record<string, unknown>>,
+  bytesMax: number,
+): Readonly<Record<string, unknown>> {
+  if (bytesMax === 0 || Buffer.byteLength(JSON.stringify(members)) <= bytesMax) return members;
+  const { type } = members;
+  const cut: Record<string, unknown> = { __pb_truncated__: true, type };
+  for (const [name, value] of Object.entries(members)) {
+    if (Buffer.byteLength(JSON.stringify({ ...cut, [name]: value })) > bytesMax) break;
+    cut[name] = value;
+  }
+  return cut;
 }
 
 /** The name of the collection that the caller is a record of. */

@@ -74,15 +74,16 @@ export const settingsRoutes = [
     summary: 'Test S3: store, read and delete a small file with the current settings',
     isCurrent: true,
     body: schemaReference('TestS3'),
-    isBodyOptional: true,
     answers: { 204: emptyAnswer('The test passed.') },
     handle: async ({ instance, body }) => {
       const { s3, backups } = instance.settings.current;
-      const { filesystem = 'storage' } = body;
+      const { filesystem = '' } = body;
       const settings = filesystem === 'storage' ? s3 : filesystem === 'backups' ? backups.s3 : undefined;
       if (settings === undefined)
         throw new AppError('bad_request', 'Failed to test the S3 filesystem.', {
-          details: { filesystem: fieldError('validation_in_invalid') },
+          details: {
+            filesystem: fieldError(filesystem === '' ? 'validation_required' : 'validation_in_invalid'),
+          },
         });
       const problem = settings.enabled
         ? await testStore(instance.files, settings)
@@ -97,14 +98,11 @@ export const settingsRoutes = [
 export const settingsSchemas: Readonly<Record<string, Schema>> = {
   PublicSettings: objectSchema({ appName: { type: 'string' }, accentColor: { type: 'string' } }),
   // The defaults have every member that settings can have, and an item in each list of objects.
-  TestS3: objectSchema(
-    {
-      filesystem: {
-        enum: ['storage', 'backups'],
-        description: 'Which of the two to test; `storage` by default.',
-      },
+  TestS3: objectSchema({
+    filesystem: {
+      enum: ['storage', 'backups'],
+      description: 'Which of the two to test.',
     },
-    ['filesystem'],
-  ),
+  }),
   Settings: schemaLike(JSON.parse(settingsToJson(defaultSettings)), settingChoices),
 };

@@ -117,6 +117,13 @@ export function LogSection({ settings }: SectionProps) {
           unit="days"
           help="0 logs nothing and deletes all entries. At most 100,000 are kept."
         />
+        <NumberSetting
+          draft={draft}
+          path="logs.maxDataSize"
+          label="Limit the size of an entry"
+          unit="bytes"
+          help="0 for no limit."
+        />
         <ChoiceSetting draft={draft} path="logs.minLevel" label="What is logged" choices={audiences} />
         <SwitchSetting draft={draft} path="logs.logIP" label="Log the addresses of clients" />
         <SwitchSetting draft={draft} path="logs.logAuthId" label="Log the ids of accounts" />
