@@ -160,11 +160,7 @@ function readIndex(reader: TokenReader): IndexDefinition {
   const columns = [readColumn(reader)];
   while (reader.take(',')) columns.push(readColumn(reader));
   reader.expect(')');
-  const where: IndexCondition[] = [];
-  if (reader.take('WHERE')) {
-    do where.push(readCondition(reader));
-    while (reader.take('AND'));
-  }
+  const where = reader.take('WHERE') ? readConditions(reader) : [];
   reader.take(';');
   if (!reader.isAtEnd || columns.length > columnsMax || where.length > columnsMax) throw new Unexpected();
   return { name, isUnique, columns, where };
@@ -180,6 +176,20 @@ function readColumn(reader: TokenReader): IndexColumn {
   const isDescending = reader.take('DESC');
   if (!isDescending) reader.take('ASC');
   return { name, isNocase, isDescending };
+}
+
+/** Reads comparisons between AND, of which any may be in parentheses. */
+function readConditions(reader: TokenReader): readonly IndexCondition[] {
+  const conditions: IndexCondition[] = [];
+  do {
+    if (!reader.take('(')) {
+      conditions.push(readCondition(reader));
+      continue;
+    }
+    conditions.push(...readConditions(reader));
+    reader.expect(')');
+  } while (reader.take('AND'));
+  return conditions;
 }
 
 function readCondition(reader: TokenReader): IndexCondition {

@@ -49,3 +49,23 @@ test('a change builds only those indexes again that it has to', async (t) => {
   const found = await service.request(`${path}/articles/records?filter=a='y'%26%26b='x'`, { token: true });
   assert.equal(found.json.totalItems, 1);
 });
+
+test('the condition of an index may have parentheses, as tools write them, and is shown without', async (t) => {
+  const service = await startService(t);
+  const fields = ['a', 'b'].map((name) => ({ name, type: 'text' }));
+  const make = (name: string, where: string): Promise<TestAnswer> => {
+    const indexes = [`CREATE UNIQUE INDEX on_${name} ON ${name} (a) WHERE ${where}`];
+    return service.request(path, { method: 'POST', token: true, body: { name, fields, indexes } });
+  };
+  const shown = "`a` != '' AND `b` = 'x' AND `a` > 'b'";
+  for (const [at, where] of [
+    "a != '' AND b = 'x' AND a > 'b'",
+    "(a != '') AND (b = 'x') AND (a > 'b')",
+    "((a != '' AND (b = 'x')) AND a > 'b')",
+  ].entries()) {
+    const made = await make(`c${at}`, where);
+    assert.equal(made.json.indexes?.[0]?.split(' WHERE ')[1], shown, made.text);
+  }
+  for (const where of ["(a != ''", "a != '')", '()', "(a != '' OR b = '')", '('.repeat(1_900)])
+    assert.equal((await make('broken', where)).status, 400, where.slice(0, 40));
+});
