@@ -83,7 +83,7 @@ type Token =
   | { readonly kind: 'sign'; readonly text: string };
 
 const TOKEN =
-  /\s+|(?<word>[A-Za-z_]\w*)|`(?<tick>\w+)`|"(?<quote>\w+)"|\[(?<bracket>\w+)\]|'(?<text>(?:[^']|'')*)'|(?<number>-?\d+(?:\.\d+)?)|(?<sign><=|>=|!=|<>|[=<>(),;])/y;
+  /\s+|(?<word>[A-Za-z_]\w*)|`(?<tick>\w*)`|"(?<quote>\w+)"|\[(?<bracket>\w+)\]|'(?<text>(?:[^']|'')*)'|(?<number>-?\d+(?:\.\d+)?)|(?<sign><=|>=|!=|<>|[=<>(),;])/y;
 
 function tokenize(text: string): Token[] | undefined {
   const tokens: Token[] = [];
@@ -132,6 +132,13 @@ class TokenReader {
   }
 
   name(): string {
+    const text = this.tableName();
+    if (text === '') throw new Unexpected();
+    return text;
+  }
+
+  /** It has no meaning, and is empty in the scaffold of a collection. */
+  tableName(): string {
     const token = this.next();
     if (token.kind !== 'word' && token.kind !== 'name') throw new Unexpected();
     return token.text;
@@ -155,7 +162,7 @@ function readIndex(reader: TokenReader): IndexDefinition {
   }
   const name = reader.name();
   reader.expect('ON');
-  reader.name();
+  reader.tableName();
   reader.expect('(');
   const columns = [readColumn(reader)];
   while (reader.take(',')) columns.push(readColumn(reader));

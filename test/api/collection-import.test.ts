@@ -12,6 +12,7 @@ interface Shown {
   readonly updated: string;
   readonly system: boolean;
   readonly fields: readonly { readonly name: string }[];
+  readonly indexes: readonly string[];
 }
 
 class Stage {
@@ -62,6 +63,11 @@ test('the scaffold of a collection makes one, once it has a name', async (t) => 
   assert.equal((await ask()).status, 401);
   const { base, auth } = (await ask(true)).json;
   const members = await stage.create({ ...auth, name: 'members' });
+  assert.equal((await stage.create({ ...(await ask(true)).json.auth, name: 'others' })).indexes.length, 2);
+  assert.deepEqual(
+    members.indexes,
+    auth.indexes.map((index: string) => index.replace('ON ``', 'ON `members`')),
+  );
   assert.deepEqual(members.fields.slice(0, -2), auth.fields);
   assert.deepEqual(Object.keys(auth), Object.keys(members));
   assert.deepEqual([base.id, base.name, base.created, base.updated, base.system], ['', '', '', '', false]);

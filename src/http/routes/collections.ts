@@ -1,7 +1,9 @@
 import { hasScope, requireReach } from '../../access/caller.ts';
 import type { RuleInput } from '../../access/rule-input.ts';
 import { AppError } from '../../base/errors.ts';
+import { idAlphabet, randomText } from '../../base/ids.ts';
 import { type Collection, collectionLimits, collectionToJson } from '../../collections/collection.ts';
+import { withAccountIndexes } from '../../collections/decode-indexes.ts';
 import {
   type CollectionChange,
   type CollectionDeletion,
@@ -74,7 +76,7 @@ export const collectionRoutes = [
     answers: { 200: jsonAnswer('By type of collection.', schemaReference('Scaffolds')) },
     handle: (context) => {
       const [auth, base] = (['auth', 'base'] as const).map((type) =>
-        collectionToJson(withoutDates(scaffoldCollection(type))),
+        collectionToJson(withIndexes(withoutDates(scaffoldCollection(type)))),
       );
       return context.answer(`{"auth":${auth},"base":${base}}`);
     },
@@ -255,4 +257,10 @@ function deletionOf(instance: Instance, input: RuleInput): CollectionDeletion {
       if (collection.type === 'auth') await eraseAccount({ instance, tx }, { collection });
     },
   };
+}
+
+/** Adds the indexes of an auth collection, under names that no other collection has. */
+function withIndexes(scaffold: Collection): Collection {
+  if (scaffold.auth === undefined) return scaffold;
+  return { ...scaffold, indexes: withAccountIndexes(randomText(10, idAlphabet), []) };
 }
