@@ -2,7 +2,7 @@ import type { Collection } from '../collections/collection.ts';
 import type { StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
 import { writeSecret } from '../secrets/secrets.ts';
-import { endSessions, renewTokenKey, type SecretChange } from './sessions.ts';
+import { endSessions, forgetOrigins, renewTokenKey, type SecretChange } from './sessions.ts';
 import { notBefore, type StoredRecord } from './record.ts';
 import type { WriteScope } from './record-write.ts';
 import { saveChanges } from './save-record.ts';
@@ -48,7 +48,9 @@ export async function changeAccount(
       ? [renewTokenKey(collection)]
       : [];
   const secrets: readonly SecretChange[] = [
-    ...(passwordHash === undefined ? [] : [setPassword(collection, passwordHash)]),
+    ...(passwordHash === undefined
+      ? []
+      : [setPassword(collection, passwordHash), forgetOrigins(scope.instance, collection)]),
     ...ended,
   ];
   return saveChanges(scope, existing, { values, secrets, now });

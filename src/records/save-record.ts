@@ -4,7 +4,7 @@ import { deleteSecrets } from '../secrets/secrets.ts';
 import { withValues } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import { auditAccount } from './audit-account.ts';
-import { eraseAccount, type SecretChange } from './sessions.ts';
+import { endUnprovenLogins, eraseAccount, type SecretChange } from './sessions.ts';
 import type { RecordBody } from './decode-record.ts';
 import { noteChange } from './note-change.ts';
 import { fileSteps } from './record-files.ts';
@@ -36,12 +36,23 @@ export async function saveChanges(
   const id = String(valueOf(existing, 'id'));
   await tx.inOrder([
     () => withUniqueErrors(updateRow(tx, existing, record), collection, tx.names),
-    ...secrets.map((change) => () => change(tx, id)),
+    ...[...secrets, ...verificationChanges(scope, existing, record)].map((change) => () => change(tx, id)),
     ...fileSteps(scope, { collection, id, before: existing.values, after: values, body }),
     () => noteChange(scope, { kind: 'record.update', record, before: existing, now }),
     () => auditAccount(scope, record, { kind: 'update', existing, secrets }),
   ]);
   return record;
+}
+
+function verificationChanges(
+  { instance }: WriteScope,
+  before: StoredRecord,
+  after: StoredRecord,
+): readonly SecretChange[] {
+  const { collection } = after;
+  const isVerified = (record: StoredRecord): boolean => valueOf(record, 'verified') === 1;
+  if (collection.type !== 'auth' || isVerified(before) || !isVerified(after)) return [];
+  return endUnprovenLogins(instance, collection);
 }
 
 /** Writes only the columns that changed, so that only their indexes are written. */

@@ -29,7 +29,9 @@ export function tokenKeyChanges(
 ): readonly SecretChange[] {
   if (collection.type !== 'auth' || !isDue(collection, change)) return [];
   // A new account has no sessions to end.
-  return change.existing === undefined ? [renewTokenKey(collection)] : endSessions(instance, collection);
+  if (change.existing === undefined) return [renewTokenKey(collection)];
+  const ended = endSessions(instance, collection);
+  return change.hasNewPassword ? [...ended, forgetOrigins(instance, collection)] : ended;
 }
 
 function isDue(collection: Collection, change: AccountChange): boolean {
@@ -49,6 +51,27 @@ export function endSessions(instance: Instance, collection: Collection): readonl
   return [
     renewTokenKey(collection),
     (tx, id) => eraseAccount({ instance, tx }, { collection, id, only: ['_mfas'] }),
+  ];
+}
+
+/** Returns the change that forgets from where an account has signed in: with the old password it may not have been its owner. */
+export function forgetOrigins(instance: Instance, collection: Collection): SecretChange {
+  return (tx, id) => eraseAccount({ instance, tx }, { collection, id, only: ['_authOrigins'] });
+}
+
+/**
+ * Returns the changes with which an account becomes verified: if others could sign in to it by an external account, they no longer can. Whoever
+ * registers an address that is not theirs, and links their own external account, would otherwise stay in when the owner verifies it.
+ */
+export function endUnprovenLogins(instance: Instance, collection: Collection): readonly SecretChange[] {
+  const externalAuths = instance.collections.find('_externalAuths');
+  if (externalAuths?.system !== true) return [];
+  return [
+    async (tx, id) => {
+      const links = sql`${tx.names.collectionTable('_externalAuths')} WHERE "collectionRef" = ${collection.id} AND "recordRef" = ${id}`;
+      if ((await tx.run(sql`DELETE FROM ${links}`)) === 0) return;
+      for (const change of endSessions(instance, collection)) await change(tx, id);
+    },
   ];
 }
 

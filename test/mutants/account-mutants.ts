@@ -166,4 +166,18 @@ export const accountMutants: readonly Mutant[] = [
     to: 'Math.min(Number(row?.[1]), Number.POSITIVE_INFINITY)',
     tests: ['test/api/account-lanes.test.ts'],
   },
+  {
+    name: 'an account that becomes verified ends external logins of before',
+    file: 'src/records/save-record.ts',
+    from: "if (collection.type !== 'auth' || isVerified(before) || !isVerified(after)) return [];",
+    to: 'if (before !== after) return [];',
+    tests: ['test/api/unproven-logins.test.ts'],
+  },
+  {
+    name: 'sessions of external logins end with them',
+    file: 'src/records/sessions.ts',
+    from: 'for (const change of endSessions(instance, collection)) await change(tx, id);\n    },',
+    to: '},',
+    tests: ['test/api/unproven-logins.test.ts'],
+  },
 ];
