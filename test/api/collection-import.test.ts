@@ -63,19 +63,14 @@ test('the scaffold of a collection makes one, once it has a name', async (t) => 
   assert.equal((await ask()).status, 401);
   const { base, auth } = (await ask(true)).json;
   const members = await stage.create({ ...auth, name: 'members' });
-  assert.equal((await stage.create({ ...(await ask(true)).json.auth, name: 'others' })).indexes.length, 2);
-  assert.deepEqual(
-    members.indexes,
-    auth.indexes.map((index: string) => index.replace('ON ``', 'ON `members`')),
-  );
+  assert.equal(String(members.indexes), String(auth.indexes).replaceAll('ON ``', 'ON `members`'));
   assert.deepEqual(members.fields.slice(0, -2), auth.fields);
   assert.deepEqual(Object.keys(auth), Object.keys(members));
   assert.deepEqual([base.id, base.name, base.created, base.updated, base.system], ['', '', '', '', false]);
   const made = await stage.create({ ...base, name: 'posts' });
   const plain = await stage.create({ name: 'plain' });
   assert.deepEqual(made.fields, plain.fields);
-  const names = (fields: readonly { readonly name: string }[]): readonly string[] =>
-    fields.map(({ name }) => name);
+  const names = (fields: readonly { readonly name: string }[]) => fields.map(({ name }) => name);
   assert.deepEqual(names(base.fields), ['id']);
   assert.deepEqual(names(members.fields.slice(-2)), ['created', 'updated']);
   // A dashboard adds the dates itself.

@@ -64,7 +64,7 @@ test('the condition of an index may have parentheses, as tools write them, and i
     "((a != '' AND (b = 'x')) AND a > 'b')",
   ].entries()) {
     const made = await make(`c${at}`, where);
-    assert.equal(made.json.indexes?.[0]?.split(' WHERE ')[1], shown, made.text);
+    assert.ok(String(made.json.indexes).endsWith(` WHERE ${shown}`), made.text);
   }
   for (const where of ["(a != ''", "a != '')", '()', "(a != '' OR b = '')", '('.repeat(1_900)])
     assert.equal((await make('broken', where)).status, 400, where.slice(0, 40));
