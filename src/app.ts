@@ -1,15 +1,13 @@
 import { rollUpUsage } from './logs/add-usage.ts';
 import { UsageRecord } from './logs/usage-record.ts';
 import { build } from './base/build.ts';
-import { type Clock, systemClock } from './base/clock.ts';
+import { systemClock } from './base/clock.ts';
 import { createLogger, writeSoon } from './base/create-logger.ts';
 import type { Logger } from './base/logger.ts';
 import type { Config } from './config/config.ts';
-import type { InstanceHost } from './http/host/instance-host.ts';
 import { AccessLog } from './http/server/access-log.ts';
 import { WaitingServer } from './http/server/waiting-server.ts';
 import { type MetricsServer, serveMetrics } from './http/server/metrics-server.ts';
-import { callsFrom } from './http/server/host-calls.ts';
 import { createServer, type HttpServer } from './http/server/server.ts';
 import type { Readiness } from './http/request-context.ts';
 import { OperatorMetrics } from './http/operator-metrics.ts';
@@ -17,14 +15,12 @@ import { ServiceMetrics } from './http/service-metrics.ts';
 import { openTls, type TlsFiles, watchTls } from './http/server/tls.ts';
 import { DiskWatch } from './instances/disk-watch.ts';
 import { InstanceRemovals } from './instances/instance-removals.ts';
-import { openOperatorControl, type OperatorControl } from './operator/operator-control.ts';
-import { SchemaRunner } from './operator/schema-runner.ts';
+import type { OperatorControl } from './operator/operator-control.ts';
+import type { SchemaRunner } from './operator/schema-runner.ts';
 import { PageChecks } from './instances/page-checks.ts';
 import { startSweeping } from './limits/window-store.ts';
 import { BackupMetrics } from './jobs/backup-metrics.ts';
-import { JobRunner } from './jobs/job-runner.ts';
-import { JobStore } from './backups/job-store.ts';
-import { ScheduleStore } from './backups/schedule-store.ts';
+import type { JobRunner } from './jobs/job-runner.ts';
 import { codeOf } from './base/process.ts';
 import { nodeTls } from './network/open-socket.ts';
 import { findPortHolder } from './network/find-port-holder.ts';
@@ -37,6 +33,7 @@ import {
   StartError,
   takeLock,
 } from './open-data-directory.ts';
+import { jobsOf, operatorOf, schedulesOf, schemaRunnerOf } from './open-operator.ts';
 import type { DataHome, DataLock } from './storage/data-home.ts';
 import { type HostParts, openHost, type OpenHost, warningOfFiles } from './hosts/open-host.ts';
 import type { ThreadParts } from './hosts/host-pool.ts';
@@ -105,12 +102,8 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
   const { engine } = data.home.control;
   const jobs = jobsOf({ data, config, logger });
   const operator = operatorOf(config, data, { clock: parts.clock ?? systemClock, logger, transfers: jobs });
-  const disk = new DiskWatch({
-    folders: { ...config.disks, readSpace: parts.readSpace },
-    control: data.home.background,
-    clock: data.dueClock,
-    logger,
-  });
+  const folders = { ...config.disks, readSpace: parts.readSpace };
+  const disk = new DiskWatch({ folders, control: data.home.background, clock: data.dueClock, logger });
   const metrics = new ServiceMetrics({
     directory: data.directory,
     engine,
@@ -152,43 +145,6 @@ export async function startApp(config: Config, parts: AppParts = {}): Promise<Ap
       await stopApp(running, background);
     },
   };
-}
-
-/** Returns the operator over the data. */
-export function operatorOf(
-  config: Config,
-  data: DataDirectory,
-  parts: { readonly clock: Clock; readonly logger: Logger; readonly transfers?: JobRunner },
-): OperatorControl {
-  const { auditDays, deletedDays, backups, policy } = config;
-  const { home, directory, masterKey, dueClock } = data;
-  const { transfers = jobsOf({ data, config, logger: parts.logger }) } = parts;
-  const places = { backupFolder: backups.folder, backupPlace: backups.schedule?.place ?? '' };
-  const own = { auditDays, deletedDays, policy, transfers, ...places };
-  return openOperatorControl({ ...parts, ...own, home, directory, masterKey, dueClock });
-}
-
-/** Returns what takes up the schema jobs of the operator, once it is started. */
-export function schemaRunnerOf(
-  operator: OperatorControl,
-  {
-    host,
-    server: { memory: ledger },
-    data: { dueClock: clock },
-    logger,
-  }: {
-    readonly host: InstanceHost;
-    readonly server: HttpServer;
-    readonly data: DataDirectory;
-    readonly logger: Logger;
-  },
-): SchemaRunner {
-  return new SchemaRunner({
-    operator,
-    callsFrom: (address) => callsFrom(address, { host, ledger }),
-    clock,
-    logger,
-  });
 }
 
 function usageOf({ home, dueClock }: DataDirectory, metrics: ServiceMetrics, logger: Logger): UsageRecord {
@@ -347,16 +303,6 @@ async function startBackground({
       for (const one of running) await one.stop();
     },
   };
-}
-
-function jobsOf({ data, config, logger }: Pick<Running, 'data' | 'config' | 'logger'>): JobRunner {
-  const { dueClock: clock } = data;
-  const jobs = new JobStore(data.home.background, clock);
-  return new JobRunner({ jobs, schedules: schedulesOf(data), data, config, clock, logger });
-}
-
-function schedulesOf({ home }: DataDirectory): ScheduleStore {
-  return new ScheduleStore(home.background);
 }
 
 interface Background {

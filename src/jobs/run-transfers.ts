@@ -1,7 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import { createLogger } from '../base/create-logger.ts';
 import { AppError } from '../base/errors.ts';
-import { codeOf } from '../base/process.ts';
 import { type DataDirectory, messageOf, openDataDirectory } from '../open-data-directory.ts';
 import { importUploaded, runTransfer } from './run-transfer.ts';
 import type { TransferAnswer, TransferRequest, TransferSettings, TransferWork } from './transfer-thread.ts';
@@ -26,7 +25,7 @@ export function runTransfers(port: MessagePort, { config }: TransferSettings): v
     } catch (error) {
       const refusal = error instanceof AppError ? error : undefined;
       // The caller is told what is wrong; paths and codes of the system are for the operator.
-      if (refusal === undefined || codeOf(refusal.cause) !== '')
+      if (refusal === undefined || isOfSystem(refusal.cause))
         logger.error('A backup, a restore or an import failed.', { job: id, error });
       return {
         id,
@@ -44,4 +43,9 @@ export function runTransfers(port: MessagePort, { config }: TransferSettings): v
     if (request.kind === 'cancel') running.get(request.id)?.abort(new AppError('conflict', request.message));
     else void run(request).then((answer) => port.postMessage(answer));
   });
+}
+
+/** Whether an error is one of the system: of a disk or a connection, and not of what was read. */
+function isOfSystem(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error;
 }

@@ -296,8 +296,8 @@ export const limitMutants: readonly Mutant[] = [
   {
     name: 'keys of a sort are checked behind the one that decides',
     file: 'src/filters/compile/sort.ts',
-    from: "const operand = name === '@random' ? undefined : toOperand(key, context.resolve);\n",
-    to: "const operand =\n      name === '@random' || last !== undefined ? undefined : toOperand(key, context.resolve);\n",
+    from: "const operand = name === '@random' ? undefined : toOperand(key, context);\n",
+    to: "const operand =\n      name === '@random' || last !== undefined ? undefined : toOperand(key, context);\n",
     tests: ['test/api/attacks-filters.test.ts'],
   },
   {

@@ -44,7 +44,10 @@ test('of two nodes with one schedule, each due time gives one backup of each ins
       all.map(([kind, state, message]) => [kind, state, message]),
       Array.from({ length: 4 }, () => ['backup', 'done', '']),
     );
-    assert.deepEqual(readdirSync(join(folder, instance)).toSorted(), all.map((row) => row[3]).toSorted());
+    assert.deepEqual(
+      new Set(readdirSync(join(folder, instance))),
+      new Set(all.map(([, , , backup]) => backup)),
+    );
   }
 });
 

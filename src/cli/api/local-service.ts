@@ -1,7 +1,8 @@
 import type { Duplex } from 'node:stream';
 import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
-import { schemaRunnerOf, version } from '../../app.ts';
+import { version } from '../../app.ts';
+import { schemaRunnerOf } from '../../open-operator.ts';
 import type { Config } from '../../config/config.ts';
 import { alwaysSafe, type SafeEnd } from '../../events/log-horizon.ts';
 import { installedSharp } from '../../files/load-sharp.ts';

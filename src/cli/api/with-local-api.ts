@@ -1,4 +1,4 @@
-import { operatorOf } from '../../app.ts';
+import { operatorOf } from '../../open-operator.ts';
 import { systemClock } from '../../base/clock.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Logger, LogMembers } from '../../base/logger.ts';

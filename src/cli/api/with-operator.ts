@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { operatorOf } from '../../app.ts';
+import { operatorOf } from '../../open-operator.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { DataDirectory } from '../../open-data-directory.ts';
