@@ -31,7 +31,11 @@ export interface FilledInstance extends Omit<UnshownInstance, 'labels'> {
   readonly isNew?: boolean;
   /** The instance whose place it takes, with its slug and host, once `populate` has called `beginReplacing`. */
   readonly replaced?: string | undefined;
-  /** Fills its data, which is made and empty. The entry is that of the instance once it is there. */
+  /** Whether another run may go on with it where this one is cut off: what there is of it is then kept for a day. */
+  readonly isResumable?: boolean;
+  /** Returns whether there is something of a run that was cut off with which `populate` goes on. */
+  readonly canResume?: (() => Promise<boolean>) | undefined;
+  /** Fills its data, which is made and empty unless it goes on. The entry is that of the instance once it is there. */
   readonly populate: (entry: InstanceEntry) => Promise<void>;
   /** Removes what `populate` has put elsewhere. */
   readonly discard: (entry: InstanceEntry) => Promise<void>;
@@ -51,7 +55,7 @@ const abandonedMs = 120_000;
 
 /**
  * Makes an instance that nobody finds before it is filled. Where that fails, nothing of it is left; where the process ends meanwhile, the next
- * attempt or the daily round removes it. Throws bad_request for an id, slug or host that is not free, and what `populate` throws.
+ * attempt goes on with it or removes it, or the hourly round does. Throws bad_request for an id, slug or host that is not free, and what `populate` throws.
  */
 export async function createFilled(parts: FillingParts, instance: FilledInstance): Promise<InstanceEntry> {
   const { home, directory } = parts;
@@ -65,11 +69,13 @@ export async function createFilled(parts: FillingParts, instance: FilledInstance
   const { shownId, quotas = {} } = instance;
   const entry: InstanceEntry = { id, shownId, slug, host, created, key, quotas, state: 'active' };
   try {
-    if (instance.isNew !== true) {
-      await instance.discard(entry);
-      await home.removeInstance(id);
+    if ((await instance.canResume?.()) !== true) {
+      if (instance.isNew !== true) {
+        await instance.discard(entry);
+        await home.removeInstance(id);
+      }
+      await home.makeInstance(id);
     }
-    await home.makeInstance(id);
     await instance.populate(entry);
     await reservation.show(instance);
   } catch (error) {

@@ -12,6 +12,8 @@ import { S3StandIn } from '../../test/support/s3-stand-in.ts';
 import { startService, type TestService } from '../../test/support/service.ts';
 import { sql } from '../sql/sql.ts';
 import type { DataHome } from '../storage/data-home.ts';
+import { toTimestamp } from '../base/timestamp.ts';
+import { insertFilling } from './instance-rows.ts';
 import { InstanceRemovals } from './instance-removals.ts';
 
 const dayMs = 86_400_000;
@@ -166,4 +168,27 @@ test('files of a deleted instance are removed from S3, and no others of the buck
   assert.deepEqual(log, []);
   assert.deepEqual(remote.keys, ['others/r/a.txt']);
   await assertGone(stage);
+});
+
+test('what an import has left that was cut off is removed within the hour, or after a day where it can go on', async (t) => {
+  const { service, clock, remove } = await startShop(t);
+  const { directory, home } = service.app.data;
+  const now = toTimestamp(clock.now());
+  for (const [id, isResumable] of [
+    ['aaaaaaaaaaaaaaa', false],
+    ['bbbbbbbbbbbbbbb', true],
+  ] as const)
+    await home.control.write((tx) =>
+      insertFilling(tx, { id, shownId: id, slug: id, host: null, created: now, key: '', isResumable }, now),
+    );
+  const left = async (): Promise<readonly string[]> =>
+    (await directory.list()).filter(({ state }) => state === 'filling').map(({ id }) => id);
+  await remove();
+  assert.equal((await left()).length, 2);
+  clock.move(dayMs - 1);
+  await remove();
+  assert.deepEqual(await left(), ['bbbbbbbbbbbbbbb']);
+  clock.move(1);
+  await remove();
+  assert.deepEqual(await left(), []);
 });

@@ -18,6 +18,8 @@ const dayMs = 86_400_000;
 const graceMsMin = 60_000;
 /** Whoever fills an instance says so three times a minute. */
 const abandonedMs = 600_000;
+/** How long an import that was cut off can go on. */
+const resumableMs = dayMs;
 
 export interface InstanceRemovalsOptions {
   readonly directory: Pick<InstanceDirectory, 'list' | 'advanceRemoval' | 'forget'>;
@@ -73,8 +75,8 @@ export class InstanceRemovals {
     for (const one of await directory.list()) {
       if (this.#isStopping) return;
       // Whoever fills an instance renews the time of its state.
-      const isAbandoned =
-        one.state === 'filling' && fromTimestamp(one.stateSince) + abandonedMs <= clock.now();
+      const keptMs = one.isResumable ? resumableMs : abandonedMs;
+      const isAbandoned = one.state === 'filling' && fromTimestamp(one.stateSince) + keptMs <= clock.now();
       const isBegun = one.state === 'emptying' || one.state === 'removing' || isAbandoned;
       const isDue = one.state === 'deleted' && removalDue(one, deletedDays) <= clock.now();
       if (!isBegun && !isDue) continue;

@@ -58,6 +58,8 @@ export interface InstanceRow extends StoredInstance {
   readonly restoredState: InstanceState;
   /** Of a deleted instance: whether it is one that a restored backup has replaced. */
   readonly isReplaced: boolean;
+  /** Of one that is being filled: whether another run may go on with it. */
+  readonly isResumable: boolean;
 }
 
 const rowColumns = sql`position, id, shown_id, slug, host, created, state, state_since, labels, quotas, key, before_delete, change`;
@@ -142,14 +144,16 @@ export async function insertFilling(
     key,
     labels = {},
     quotas = {},
+    isResumable = false,
   }: Omit<UnshownInstance, 'labels'> & {
+    readonly isResumable?: boolean;
     readonly labels?: Labels | undefined;
     readonly quotas?: Quotas | undefined;
   },
   now: Timestamp,
 ): Promise<void> {
   await insertRow(tx, { id, slug: hiddenSlug(id), host: null, created });
-  const before = JSON.stringify({ slug, host, state: 'active' });
+  const before = JSON.stringify({ slug, host, state: 'active', isResumable });
   await tx.run(sql`
     UPDATE ${tx.names.table('$instance')} SET state = ${'filling' satisfies InstanceState}, state_since = ${now}, before_delete = ${before}, key = ${key},
       shown_id = ${shownId}, labels = ${JSON.stringify(labels)}, quotas = ${JSON.stringify(quotas)}
@@ -267,6 +271,7 @@ function toRow(row: Row): InstanceRow {
     key: String(row['key']),
     restoredState: stored.state,
     isReplaced: before !== '' && parseObject(before)['isReplaced'] === true,
+    isResumable: before !== '' && parseObject(before)['isResumable'] === true,
     position: Number(row['position']),
     change: Number(row['change']),
   };

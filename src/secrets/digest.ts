@@ -43,6 +43,11 @@ export class BytesDigest {
     this.#hash.update(piece);
   }
 
+  /** Returns the digest of the pieces so far. */
+  now(): string {
+    return this.#hash.copy().digest('base64url');
+  }
+
   /** Returns the digest of all pieces; none can be added any more. */
   end(): string {
     return this.#hash.digest('base64url');

@@ -24,6 +24,8 @@ export interface DataHome {
    * is not opened. Returns a function that removes the place again if the registration fails.
    */
   makeInstance(instanceId: string): Promise<() => Promise<void>>;
+  /** Whether there is any data of an instance, whole or not. */
+  hasInstance(instanceId: string): Promise<boolean>;
   /** Removes the data of an instance for good. Can be repeated after an interruption. */
   removeInstance(instanceId: string): Promise<void>;
   openInstance(instanceId: string, memory: Memory, checks?: OpeningChecks): Promise<Database>;

@@ -7,14 +7,12 @@ import { Random } from '../faults/random.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { type Engine, makePlace, randomKey, readParts } from './archive-stage.ts';
+import { type Engine, makePlace, randomKey } from './archive-stage.ts';
 import { fillWorld } from './archive-world.ts';
+import { assertSameParts, look } from './compare-instances.ts';
 
 const password = 'correct horse battery';
 const superuser = 'ann@example.com';
-
-/** What changes when an instance is only opened or exported. */
-const volatile = ['manifest.json', 'parts.ndjson', 'tables/instance_setting.ndjson', 'tables/audit.ndjson'];
 
 for (const [from, to] of [
   ['sqlite', 'sqlite'],
@@ -164,15 +162,6 @@ test('an archive of an instance with its files in S3 is refused before anything 
   assert.doesNotMatch(await place.run('instance', 'list', '--all'), /copy/);
 });
 
-async function assertSameParts(one: string, other: string): Promise<void> {
-  const [first, second] = [await readParts(one), await readParts(other)];
-  // Lines are written now and then: there may have been none.
-  if (!first.has('tables/log.ndjson')) second.delete('tables/log.ndjson');
-  assert.deepEqual([...second.keys()].toSorted(), [...first.keys()].toSorted());
-  for (const [name, content] of first)
-    if (!volatile.includes(name)) assert.equal(second.get(name), content, name);
-}
-
 /** What waits is sent once, and new records, events and tokens follow those that were imported. */
 async function assertGoesOn(
   pb: PocketBase,
@@ -196,43 +185,4 @@ async function assertGoesOn(
   assert.equal(new Set(ids).size, pending + 1);
   const user = new PocketBase(url);
   await user.collection('authors').authWithPassword('author1@example.com', password);
-}
-
-async function look(url: string, prefix: string, token: string): Promise<unknown[]> {
-  const headers = { authorization: token };
-  const items = async (path: string): Promise<readonly unknown[]> => {
-    const answer = await fetch(`${url}${prefix}/api/webhooks/${path}`, { headers });
-    // A list of the API.
-    return ((await answer.json()) as { items: unknown[] }).items;
-  };
-  // On PostgreSQL a node finds out now and then up to where the log is complete.
-  const { length } = await items('events?perPage=500');
-  await eventually('the log can be read', async () => (await items('feed?limit=500')).length === length);
-  const answers: unknown[] = [];
-  const ask = async (path: string): Promise<string> => {
-    const answer = await fetch(`${url}${prefix}${path}`, { headers });
-    const text = await answer.text();
-    assert.equal(answer.status, 200, `${path} ${text}`);
-    // A cursor is sealed anew each time.
-    answers.push([
-      path,
-      answer.headers.get('etag'),
-      text.replaceAll(/"(?:nextCursor|cursor|iterator)":"[^"]*"/g, ''),
-    ]);
-    return text;
-  };
-  // A list of the API.
-  const collections = JSON.parse(await ask('/api/collections?perPage=500')) as { items: { name: string }[] };
-  for (const { name } of collections.items) await ask(`/api/collections/${name}/records?perPage=500`);
-  for (const path of ['endpoints', 'deliveries?perPage=500', 'events?perPage=500', 'feed?limit=500', 'lanes'])
-    await ask(`/api/webhooks/${path}`);
-  await ask('/api/settings');
-  await ask('/api/keys');
-  // The records of `fillWorld`.
-  const notes = JSON.parse(await ask('/api/collections/notes/records?perPage=500')) as {
-    items: { id: string; pictures: string[] }[];
-  };
-  for (const { id, pictures } of notes.items)
-    for (const name of pictures) await ask(`/api/files/notes/${id}/${name}`);
-  return answers;
 }

@@ -4,6 +4,7 @@ const attacks = 'test/api/backup-attacks.test.ts';
 const backups = 'test/api/backups.test.ts';
 const guards = 'test/api/restore-guards.test.ts';
 const holds = 'test/api/lost-holds.test.ts';
+const resumed = 'test/faults/archive-resumed.test.ts';
 const templates = 'test/archives/templates.test.ts';
 
 /** What decides whether a backup is restored, and what it takes over. */
@@ -91,6 +92,27 @@ export const backupMutants: readonly Mutant[] = [
     from: 'if (!this.#jobIds.has(job.id)) await',
     to: 'await',
     tests: [holds],
+  },
+  {
+    name: 'an import goes on only with the archive that it began with',
+    file: 'src/transfer/archive/filling-progress.ts',
+    from: '?.source === source;',
+    to: '?.source !== undefined;',
+    tests: [resumed],
+  },
+  {
+    name: 'an import goes on only over the rows that the archive has',
+    file: 'src/transfer/archive/filling-progress.ts',
+    from: 'this.#rows === storedRows && this.#reached !== this.#before?.digest',
+    to: "this.#rows === storedRows && this.#reached === ''",
+    tests: [resumed],
+  },
+  {
+    name: 'what an import has left is kept for a day only where it can go on',
+    file: 'src/instances/instance-removals.ts',
+    from: 'one.isResumable ? resumableMs : abandonedMs',
+    to: 'resumableMs',
+    tests: ['src/instances/instance-removals.test.ts'],
   },
   {
     name: 'a template has no rows of tables with accounts, keys and secrets',

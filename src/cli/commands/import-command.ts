@@ -16,6 +16,7 @@ import { addFlags, configOf, flagsOf, isSet } from '../terminal/flags.ts';
 import { type CommandIo, print, showLine } from '../terminal/print.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import type { ArchiveUse } from '../../transfer/archive/import-archive.ts';
+import type { ResumedImport } from '../../transfer/archive/filling-progress.ts';
 import { addPassphraseFlag, readPassphrase } from '../terminal/read-passphrase.ts';
 import { placeOf, withDataDirectory, withInstance } from '../api/with-instance.ts';
 
@@ -72,12 +73,14 @@ function archiveCommand(io: CommandIo): Command {
   command.option('--host <HOST>', 'the host it answers on');
   command.option('--copy', 'make another instance beside the one that it is of, with paused endpoints');
   command.option('--backup', 'it is a backup, and what came after it is lost');
+  command.option('--restart', 'begin again, and do not go on where an import was cut off');
   addPassphraseFlag(command, 'a file with the passphrase that it was exported with');
   command.action(async (path: string) => {
     const { as: slug, host } = flagsOf(command);
     const config = configOf(command, io);
     const { importArchive } = await import('../../transfer/archive/import-archive.ts');
     const passphrase = await readPassphrase(command);
+    let resumed: ResumedImport | undefined;
     const work = (data: DataDirectory): Promise<InstanceEntry> =>
       importArchive(
         { data, folder: config.files.folder, clock: systemClock },
@@ -85,6 +88,8 @@ function archiveCommand(io: CommandIo): Command {
           path,
           passphrase,
           as: useOf(command),
+          resumes: isSet(command, 'restart') ? 'begins again' : 'goes on',
+          onResumed: (stored) => (resumed = stored),
           slug: typeof slug === 'string' ? slug : undefined,
           host: typeof host === 'string' ? host.toLowerCase() : null,
           onProgress: ({ what, count, share }) =>
@@ -93,6 +98,11 @@ function archiveCommand(io: CommandIo): Command {
       );
     const instance = await withDataDirectory(config, work, 'fail');
     showLine(io, '');
+    if (resumed !== undefined)
+      await print(
+        io,
+        `Went on with an import that was cut off: ${resumed.rows} rows and ${resumed.files} files were there already.\n`,
+      );
     await print(io, `Instance ${instance.slug} imported with the id ${instance.id}.\n`);
   });
   return command;

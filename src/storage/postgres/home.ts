@@ -90,6 +90,8 @@ async function homeOf(
     counts,
     // Nothing to create in advance: the data cannot be lost by itself, as it is in the database that lists the instance.
     makeInstance: (instanceId) => Promise.resolve(() => removeInstance(control, instanceId)),
+    // Its tables are those of all.
+    hasInstance: () => Promise.resolve(true),
     removeInstance: (instanceId) => removeInstance(control, instanceId),
     health,
     reserve: undefined,

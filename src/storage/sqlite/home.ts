@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { access, constants, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../../base/errors.ts';
@@ -68,6 +69,7 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
     openDamageSearch: () =>
       new PageSearch((place) => (place === '' ? join(directory, 'control.db') : dataPath(place))),
     makeInstance: (instanceId) => makeInstance(folderOf(instanceId), migrations),
+    hasInstance: (instanceId) => Promise.resolve(existsSync(dataPath(instanceId))),
     removeInstance: (instanceId) => rm(folderOf(instanceId), { recursive: true, force: true }),
     openInstance: async (instanceId, memory, checks) => {
       const path = dataPath(instanceId);

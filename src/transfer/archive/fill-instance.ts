@@ -11,9 +11,19 @@ import { createTable } from '../../collections/tables.ts';
 import type { BlobStore } from '../../files/blob-store.ts';
 import { typeOf } from '../../files/copy-store.ts';
 import { identifier, joinSql, type Sql, sql } from '../../sql/sql.ts';
-import type { Database, InternalTable, NumberedTable, Tuple } from '../../storage/database.ts';
+import { streamDigest } from '../../secrets/digest.ts';
+import type {
+  Database,
+  InternalTable,
+  NumberedTable,
+  Transaction,
+  Tuple,
+  WriteOptions,
+} from '../../storage/database.ts';
 import { placesOf } from '../placed-tables.ts';
 import { type ArchivedFile, type Part, refusedArchive, type ArchivedRows } from './archive-format.ts';
+import { parseRow } from './archive-rows.ts';
+import type { FillingProgress } from './filling-progress.ts';
 import type { Archive } from './read-archive.ts';
 import { columnsOfRecords, readColumns } from './write-archive.ts';
 
@@ -28,6 +38,8 @@ export interface EmptyInstance {
   readonly openStore: () => Promise<BlobStore>;
   /** A folder of the local disk for files on their way to the store. */
   readonly uploadFolder: string;
+  /** For an import that can be cut off and go on. */
+  readonly progress?: FillingProgress | undefined;
   /** Called with each part that was read, and is whole. */
   readonly onPart?: (part: Part) => void;
   readonly onProgress?: (progress: { readonly what: string; readonly count: number }) => void;
@@ -38,6 +50,7 @@ export async function fillInstance(archive: Archive, instance: EmptyInstance): P
   const filling = new Filling(instance);
   await archive.read({
     rows: (part, pieces) => filling.addRows(part, pieces),
+    hasFile: (part) => filling.hasFile(part),
     file: (part, content) => filling.addFile(part, content),
     whole: (part) => instance.onPart?.(part),
   });
@@ -53,7 +66,7 @@ class Filling {
     this.#instance = instance;
   }
 
-  async addRows(part: ArchivedRows, pieces: AsyncIterable<readonly Tuple[]>): Promise<void> {
+  async addRows(part: ArchivedRows, pieces: AsyncIterable<readonly string[]>): Promise<void> {
     try {
       await (part.kind === 'records' ? this.#addRecords(part, pieces) : this.#addTable(part, pieces));
     } catch (error) {
@@ -62,7 +75,7 @@ class Filling {
     }
   }
 
-  async #addTable(part: ArchivedRows, pieces: AsyncIterable<readonly Tuple[]>): Promise<void> {
+  async #addTable(part: ArchivedRows, pieces: AsyncIterable<readonly string[]>): Promise<void> {
     const [table, place] = placesOf().find(([name]) => name === part.table) ?? [];
     if (table === undefined || place === 'control') throw refusedArchive(`there is no table ${part.table}.`);
     const target = place === 'logs' ? this.#instance.logs : this.#instance.database;
@@ -70,20 +83,26 @@ class Filling {
     const { names } = target;
     const columns = columnList(part, identifier);
     const into = sql`${names.table(table)} (${names.instance.column}${columns})`;
+    // Apart from the progress, which is in another database: what is there of it is replaced.
+    if (place === 'logs')
+      await target.write((tx) =>
+        tx.run(sql`DELETE FROM ${names.table(table)} WHERE ${names.instance.condition}`),
+      );
     const scope = scopeOf(target);
     await this.#insert(target, into, { part, pieces, scope });
     const first = part.columns[0]?.[0] ?? '';
     await goOn(target, { name: table, table: names.table(table), column: first }, part.last);
   }
 
-  async #addRecords(part: ArchivedRows, pieces: AsyncIterable<readonly Tuple[]>): Promise<void> {
+  async #addRecords(part: ArchivedRows, pieces: AsyncIterable<readonly string[]>): Promise<void> {
     const { database, openStore } = this.#instance;
     this.#store ??= await openStore();
     this.#collections ??= await CollectionStore.load(database);
     const collection = this.#collections.find(part.table);
     if (collection?.name !== part.table) throw refusedArchive(`there is no collection ${part.table}.`);
     requireFields(collection, part);
-    await database.write((tx) => createTable(tx, collection), { isExclusive: true });
+    if (this.#instance.progress?.isTableMade() !== true)
+      await this.#write(database, (tx) => createTable(tx, collection), { isExclusive: true });
     const { names } = database;
     const table = names.collectionTable(part.table);
     const into = sql`${table} (${columnList(part, (column) => names.column(column))})`;
@@ -100,17 +119,49 @@ class Filling {
       scope,
     }: {
       readonly part: ArchivedRows;
-      readonly pieces: AsyncIterable<readonly Tuple[]>;
+      readonly pieces: AsyncIterable<readonly string[]>;
       readonly scope: Tuple;
     },
   ): Promise<void> {
+    const progress = this.#progressOf(target);
+    progress?.beginPart(part.name);
     let count = 0;
     for await (const piece of pieces) {
-      const rows = scope.length === 0 ? piece : piece.map((row) => [...scope, ...row]);
-      await target.write((tx) => tx.insertRows(into, rows));
+      const rows = (progress?.rest(piece) ?? piece).map((line) => [
+        ...scope,
+        ...parseRow(part.columns, line),
+      ]);
+      if (rows.length > 0) await this.#write(target, (tx) => tx.insertRows(into, rows));
       count += piece.length;
       this.#instance.onProgress?.({ what: part.table, count });
     }
+  }
+
+  /** Of what is stored with the progress in one transaction. */
+  #progressOf(target: Database): FillingProgress | undefined {
+    return target === this.#instance.database ? this.#instance.progress : undefined;
+  }
+
+  async #write(
+    target: Database,
+    work: (tx: Transaction) => Promise<unknown>,
+    options?: WriteOptions,
+  ): Promise<void> {
+    const progress = this.#progressOf(target);
+    if (progress === undefined) await target.write(work, options);
+    else await progress.write(target, work, options);
+  }
+
+  /** Only where an import goes on, there may be any. */
+  async hasFile({ key, bytes, sha256 }: ArchivedFile): Promise<boolean> {
+    const { progress, onProgress } = this.#instance;
+    if (progress?.resumed === undefined || (await this.#store?.find(key))?.size !== bytes) return false;
+    const content = await this.#store?.read(key);
+    if (content === undefined || (await streamDigest(content)) !== sha256) return false;
+    progress.noteStoredFile();
+    this.#files += 1;
+    onProgress?.({ what: 'files', count: this.#files });
+    return true;
   }
 
   async addFile({ key, bytes, modified }: ArchivedFile, content: AsyncIterable<Buffer>): Promise<void> {

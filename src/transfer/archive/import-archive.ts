@@ -7,7 +7,7 @@ import { toTimestamp } from '../../base/timestamp.ts';
 import type { BlobStore } from '../../files/blob-store.ts';
 import { InstanceFiles } from '../../files/instance-files.ts';
 import { createFilled } from '../../instances/create-filled.ts';
-import type { InstanceEntry, UnshownInstance } from '../../instances/instance-rows.ts';
+import { type InstanceEntry, readRows, type UnshownInstance } from '../../instances/instance-rows.ts';
 import { storedKeys } from '../../instances/require-own-secrets.ts';
 import { writeMissingSecrets } from '../../instances/system-collections.ts';
 import { areSameKeys, sealKeys, unlockKeys } from '../../secrets/locked-keys.ts';
@@ -20,12 +20,14 @@ import type { Database, Transaction } from '../../storage/database.ts';
 import { type Manifest, refusedArchive } from './archive-format.ts';
 import { requireRoom } from './require-room.ts';
 import { fillInstance } from './fill-instance.ts';
+import { FillingProgress, type ResumedImport } from './filling-progress.ts';
 import type { Archive } from './read-archive.ts';
 import { openUpgraded } from './open-upgraded.ts';
 import { goOnBehindLost } from './take-over.ts';
 import type { InstanceDirectoryHome } from '../../instances/leave-place.ts';
 import { takePlace } from './take-place.ts';
-import { noMemory } from '../../storage/data-home.ts';
+import { hexDigest } from '../../secrets/digest.ts';
+import { type DataHome, noMemory } from '../../storage/data-home.ts';
 
 export interface ArchiveImport {
   readonly path: string;
@@ -39,6 +41,13 @@ export interface ArchiveImport {
   readonly requireManifest?: ((manifest: Manifest) => void) | undefined;
   /** Run in the transaction that shows the instance, and in the one that begins to replace another; where it throws, the import is undone. */
   readonly alongside?: ((tx: Transaction, instance: UnshownInstance) => Promise<void>) | undefined;
+  /**
+   * Whether an import that was cut off goes on where it was when the same archive is imported under the same slug. What is there of it can be
+   * removed instead, to begin again.
+   */
+  readonly resumes?: 'goes on' | 'begins again' | undefined;
+  /** Called with what an earlier run had stored, where this one has gone on with it. */
+  readonly onResumed?: ((resumed: ResumedImport) => void) | undefined;
   /** Called with what is being imported, and how much of all is done, from 0 to 1. */
   readonly onProgress?: ((progress: ArchiveImportProgress) => void) | undefined;
 }
@@ -73,7 +82,7 @@ export interface ImportTarget {
  */
 export async function importArchive(
   target: ImportTarget,
-  { path, slug, host, passphrase, as, requireManifest, alongside, onProgress }: ArchiveImport,
+  { path, slug, host, passphrase, as, requireManifest, alongside, resumes, ...reports }: ArchiveImport,
 ): Promise<InstanceEntry> {
   const { data, folder, clock } = target;
   const { home, directory, masterKey } = data;
@@ -86,7 +95,10 @@ export async function importArchive(
     if (isTemplate && as !== 'moved' && as !== 'copy')
       throw refusedArchive('it is a template, which has no records.');
     const isSame = !isTemplate && (as === 'moved' || as === 'backup');
-    const id = isSame ? instance.id : newId();
+    const place = slug ?? instance.slug;
+    const begun = resumes === undefined || isSame ? undefined : await findBegun(home.control, place);
+    const id = isSame ? instance.id : (begun ?? newId());
+    const source = resumes && hexDigest(JSON.stringify([archive.manifest, as]));
     const keys = isTemplate
       ? deriveKeys(masterKey, id)
       : await keysOf(archive.manifest, { home, masterKey, passphrase });
@@ -98,7 +110,7 @@ export async function importArchive(
       shownId: isSame ? instance.shownId : id,
       created: isOther ? toTimestamp(clock.now()) : instance.created,
       key: isDerived ? '' : sealKeys(masterKey, id, keys),
-      slug: slug ?? instance.slug,
+      slug: place,
       host,
       labels: isOther ? {} : instance.labels,
     };
@@ -107,9 +119,12 @@ export async function importArchive(
       { home, directory, clock },
       {
         ...unshown,
-        isNew: !isSame,
+        isNew: !isSame && begun === undefined,
+        isResumable: resumes !== undefined,
+        canResume:
+          source === undefined || resumes !== 'goes on' ? undefined : () => isBegun(home, { id, source }),
         replaced: replaced?.id,
-        populate: () => fill(target, { archive, id, keys, as, alongside: ofImport, onProgress }),
+        populate: () => fill(target, { archive, id, keys, as, source, alongside: ofImport, ...reports }),
         discard: () => rm(join(folder, id, 'storage'), { recursive: true, force: true }),
         ...(ofImport && { alongside: ofImport }),
       },
@@ -119,8 +134,29 @@ export async function importArchive(
   }
 }
 
-interface Filling extends Pick<ArchiveImport, 'as' | 'onProgress'> {
+/** Returns the id of an instance that was to get this slug, by an import that was cut off; undefined where there is none. */
+async function findBegun(control: Database, slug: string): Promise<string | undefined> {
+  const rows = await readRows(control, sql`state = 'filling'`);
+  return rows.find((row) => row.isResumable && row.slug === slug)?.id;
+}
+
+async function isBegun(
+  home: DataHome,
+  { id, source }: { readonly id: string; readonly source: string },
+): Promise<boolean> {
+  if (!(await home.hasInstance(id))) return false;
+  const database = await home.openInstance(id, noMemory);
+  try {
+    return await FillingProgress.isBegun(database, source);
+  } finally {
+    await database.stop();
+  }
+}
+
+interface Filling extends Pick<ArchiveImport, 'as' | 'onProgress' | 'onResumed'> {
   readonly alongside: ((tx: Transaction) => Promise<void>) | undefined;
+  /** Identifies the archive, where the import can go on. */
+  readonly source: string | undefined;
   readonly archive: Archive;
   readonly id: string;
   readonly keys: InstanceKeys;
@@ -128,7 +164,7 @@ interface Filling extends Pick<ArchiveImport, 'as' | 'onProgress'> {
 
 async function fill(
   { data, folder, clock }: ImportTarget,
-  { archive, id, keys, as, alongside, onProgress }: Filling,
+  { archive, id, keys, as, source, alongside, onProgress, onResumed }: Filling,
 ): Promise<void> {
   const { home, requests } = data;
   const [database, logs] = [await home.openInstance(id, noMemory), await home.openLogs(id)];
@@ -141,9 +177,11 @@ async function fill(
   };
   const now = toTimestamp(clock.now());
   try {
+    const progress = source === undefined ? undefined : await FillingProgress.open(database, source);
     await fillInstance(archive, {
       database,
       logs,
+      progress,
       openStore,
       uploadFolder: files.uploadFolder,
       onProgress: (progress) => onProgress?.({ ...progress, share: archive.share }),
@@ -152,6 +190,8 @@ async function fill(
     else if (as === 'copy') await pauseEndpoints(database);
     else if (as === 'backup') await goOnBehindLost(database, now);
     else if (as !== 'moved') await takePlace(data, { replaced: as.replaced.id, database, now, alongside });
+    await progress?.end(database);
+    if (progress?.resumed !== undefined) onResumed?.(progress.resumed);
   } finally {
     await logs.stop();
     await database.stop();

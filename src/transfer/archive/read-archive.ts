@@ -11,8 +11,7 @@ import {
   refusedArchive,
   type ArchivedRows,
 } from './archive-format.ts';
-import { linesOf, parseRow } from './archive-rows.ts';
-import type { Tuple } from '../../storage/database.ts';
+import { linesOf } from './archive-rows.ts';
 import type { Migration } from '../../storage/migrate.ts';
 import { layout, stepsOf } from './write-archive.ts';
 import { ZipReader } from './zip-reader.ts';
@@ -21,8 +20,10 @@ const manifestBytesMax = 1024 * 1024;
 
 /** What takes the content of an archive. */
 export interface ArchiveTaker {
-  /** Takes the rows of a part, piece by piece. */
-  readonly rows: (part: ArchivedRows, pieces: AsyncIterable<readonly Tuple[]>) => Promise<void>;
+  /** Takes the rows of a part, piece by piece, as the lines that they are. */
+  readonly rows: (part: ArchivedRows, pieces: AsyncIterable<readonly string[]>) => Promise<void>;
+  /** Whether the file is there already, with the digest of its part. */
+  readonly hasFile?: ((part: ArchivedFile) => Promise<boolean>) | undefined;
   readonly file: (part: ArchivedFile, content: AsyncIterable<Buffer>) => Promise<void>;
   /** Called after a part was taken, when its digest was found to be right. */
   readonly whole: (part: Part) => void;
@@ -93,10 +94,15 @@ export class Archive {
   }
 
   async #take(part: Part, taker: ArchiveTaker): Promise<void> {
+    if (part.kind === 'file' && (await taker.hasFile?.(part)) === true) this.#bytesRead += part.bytes;
+    else await this.#takeContent(part, taker);
+    taker.whole(part);
+  }
+
+  async #takeContent(part: Part, taker: ArchiveTaker): Promise<void> {
     await this.#checked(part.name, part, (content) =>
       part.kind === 'file' ? taker.file(part, content) : takeRows(part, content, taker),
     );
-    taker.whole(part);
   }
 
   async *#counted(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -124,8 +130,8 @@ async function takeRows(
   taker: ArchiveTaker,
 ): Promise<void> {
   let count = 0;
-  async function* pieces(): AsyncGenerator<readonly Tuple[]> {
-    for await (const piece of piecesOf(linesOf(content), part)) {
+  async function* pieces(): AsyncGenerator<readonly string[]> {
+    for await (const piece of piecesOf(linesOf(content))) {
       count += piece.length;
       yield piece;
     }
@@ -137,14 +143,11 @@ async function takeRows(
 const pieceRows = 500;
 const pieceLength = 1024 * 1024;
 
-async function* piecesOf(
-  lines: AsyncIterable<string>,
-  { columns }: ArchivedRows,
-): AsyncGenerator<readonly Tuple[]> {
-  let piece: Tuple[] = [];
+async function* piecesOf(lines: AsyncIterable<string>): AsyncGenerator<readonly string[]> {
+  let piece: string[] = [];
   let length = 0;
   for await (const line of lines) {
-    piece.push(parseRow(columns, line));
+    piece.push(line);
     length += line.length;
     if (piece.length < pieceRows && length < pieceLength) continue;
     yield piece;
