@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { build } from '../base/build.ts';
 import type { Clock } from '../base/clock.ts';
+import { AppError } from '../base/errors.ts';
 import { newTimeOrderedId, randomUnit } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import { Poller } from '../base/poller.ts';
@@ -16,6 +17,8 @@ import type { OperatorEventView } from './operator-feed.ts';
 
 /** How soon an event of any process is sent. */
 const pollMs = 500;
+/** Open tests of one process: nothing else limits how many a receiver gets. */
+const testsMax = 8;
 /** How soon a result is written again that could not be written. */
 const rewriteMs = 1_000;
 const timeoutMs = 15_000;
@@ -45,6 +48,7 @@ export class OperatorDispatcher {
   readonly #lanes = new Map<string, Promise<void>>();
   #poller: Poller | undefined;
   #isStopping = false;
+  #tests = 0;
 
   constructor(options: OperatorDispatcherOptions) {
     this.#options = options;
@@ -74,8 +78,12 @@ export class OperatorDispatcher {
     await Promise.all(this.#lanes.values());
   }
 
-  /** Sends the event `ping` to an endpoint, once. */
-  test(endpoint: OperatorEndpoint): Promise<AttemptResult> {
+  /** Sends the event `ping` to an endpoint, once. Throws too_many_requests while `testsMax` others are open. */
+  async test(endpoint: OperatorEndpoint): Promise<AttemptResult> {
+    if (this.#tests >= testsMax)
+      throw new AppError('too_many_requests', `At most ${testsMax} tests of endpoints can be under way.`, {
+        retryAfter: 1,
+      });
     const now = this.#options.clock.now();
     const ping = {
       id: newTimeOrderedId(now),
@@ -84,7 +92,12 @@ export class OperatorDispatcher {
       created: toTimestamp(now),
       data: {},
     };
-    return this.#attempt(endpoint, { ...ping, position: 0 }, 1);
+    this.#tests += 1;
+    try {
+      return await this.#attempt(endpoint, { ...ping, position: 0 }, 1);
+    } finally {
+      this.#tests -= 1;
+    }
   }
 
   async #poll(): Promise<void> {

@@ -19,8 +19,6 @@ import {
 
 /** Each is looked at twice a second, and has an attempt of its own. */
 const endpointsMax = 20;
-/** Open tests of one process: nothing else limits how many a receiver gets. */
-const testsMax = 8;
 
 /** A change of an endpoint. */
 export interface OperatorEndpointRequest {
@@ -151,8 +149,6 @@ export interface EndpointTestResult {
   readonly totalMs: number | null;
 }
 
-const testsUnderWay = new WeakMap<OperatorControl, number>();
-
 /**
  * Sends the event `ping` to an endpoint once, paused or not. Where it is accepted, an event that waits for its next attempt is sent at once.
  * Throws not_found, and too_many_requests while `testsMax` others are open.
@@ -163,20 +159,10 @@ export async function testOperatorEndpoint(
 ): Promise<EndpointTestResult> {
   const { endpoints, dispatcher } = operator;
   const endpoint = await endpoints.get(id);
-  const underWay = testsUnderWay.get(operator) ?? 0;
-  if (underWay >= testsMax)
-    throw new AppError('too_many_requests', `At most ${testsMax} tests of endpoints can be under way.`, {
-      retryAfter: 1,
-    });
-  testsUnderWay.set(operator, underWay + 1);
-  try {
-    const { deliveryId, isSuccess, status, cause, timings }: AttemptResult = await dispatcher.test(endpoint);
-    if (isSuccess) await endpoints.makeDue(id);
-    const [event = ''] = deliveryId.split('-');
-    return { event, isDelivered: isSuccess, status, error: cause, totalMs: timings.totalMs };
-  } finally {
-    testsUnderWay.set(operator, (testsUnderWay.get(operator) ?? 1) - 1);
-  }
+  const { deliveryId, isSuccess, status, cause, timings }: AttemptResult = await dispatcher.test(endpoint);
+  if (isSuccess) await endpoints.makeDue(id);
+  const [event = ''] = deliveryId.split('-');
+  return { event, isDelivered: isSuccess, status, error: cause, totalMs: timings.totalMs };
 }
 
 interface EndpointChange {
