@@ -11,6 +11,7 @@
  *   slow-searches  views of an instance while another one is searched without an index, against while it is not
  *   neighbours  a quiet instance beside one that does its worst, a line for each attack; `--only TEXT` of its name, `--seconds` each,
  *               `--host-threads N` (SQLite) for a service whose instances are run by threads
+ *   flood       views and creates of an instance while another one is flooded from 50 connections, against alone
  *   fleet       `--instances` (10000) on one node, against one: start, memory, first requests, webhooks that are due, commands
  *   webhooks    what is promised of webhooks, a line each, against its target: latency, beside endpoints that hang, …; `--only LINE`
  *   realtime    the same of realtime: idle connections, one change to thousands of clients, from commit to the first client
@@ -27,6 +28,7 @@ import { deliver } from './deliver.ts';
 import { eventCost } from './event-cost.ts';
 import { files } from './files.ts';
 import { fleet } from './fleet.ts';
+import { flood } from './flood.ts';
 import { growth } from './growth.ts';
 import { importRows } from './import.ts';
 import { latency } from './latency.ts';
@@ -70,6 +72,7 @@ const questions = new Map(
     start,
     memory,
     neighbours,
+    flood,
     fleet,
     webhooks,
     realtime,
@@ -115,6 +118,7 @@ if (
     'start',
     'memory',
     'neighbours',
+    'flood',
     'fleet',
     'webhooks',
     'realtime',

@@ -74,6 +74,17 @@ test('the benchmark of webhooks tells of each promise', { timeout: 180_000, ...n
   );
 });
 
+test('the benchmark of a flood tells what it does to a neighbour', { timeout: 180_000 }, async (t) => {
+  const lines = await runBench(t, ['flood']);
+  assert.deepEqual(
+    lines.map(({ what }) => what),
+    ['views', 'lists', 'creates'].flatMap((name) => [
+      `views beside a flood of ${name}`,
+      `creates beside a flood of ${name}`,
+    ]),
+  );
+});
+
 test('the benchmark of realtime tells of each promise', notInSample, async (t) => {
   const lines = await runBench(t, ['realtime', '--rows', '20']);
   assert.deepEqual(
