@@ -4,7 +4,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { WrittenActor } from '../logs/audit-entry.ts';
 import type { InstanceCalls } from '../operator/instance-calls.ts';
 import type { ManagedInstance } from '../operator/managed-instances.ts';
-import type { OperatorCaller } from '../operator/operator-keys.ts';
+import type { OperatorKey } from '../operator/operator-keys.ts';
 import type { OperatorControl } from '../operator/operator-control.ts';
 import { type ListQuery, parseListQuery } from '../query/list-query.ts';
 import { type IdempotentRequest, idempotentRequest } from '../records/idempotency.ts';
@@ -42,7 +42,7 @@ export interface OperatorRequest {
 
 export interface OperatorContextParts {
   readonly request: OperatorRequest;
-  readonly caller: OperatorCaller;
+  readonly caller: OperatorKey;
   /** As JSON; undefined where there is none. */
   readonly body: unknown;
   /** Requests to instances, for this request. */
@@ -52,7 +52,7 @@ export interface OperatorContextParts {
 /** A request to a route of the operator, with its caller. */
 export class OperatorContext<Params = object> extends ServiceContext<OperatorServices> {
   readonly request: OperatorRequest;
-  readonly caller: OperatorCaller;
+  readonly caller: OperatorKey;
   readonly calls: InstanceCalls;
   readonly #body: unknown;
 
@@ -119,7 +119,7 @@ export class OperatorContext<Params = object> extends ServiceContext<OperatorSer
 }
 
 /** Without a caller, that of a request whose key is refused. */
-export function operatorActor({ id, peer }: OperatorRequest, caller?: OperatorCaller): WrittenActor {
+export function operatorActor({ id, peer }: OperatorRequest, caller?: OperatorKey): WrittenActor {
   const origin = { address: ipAddressText(peer), requestId: id };
   return caller === undefined
     ? { kind: 'guest', id: '', ...origin }

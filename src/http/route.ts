@@ -52,8 +52,8 @@ export interface OperatorRoute<Params = object>
   extends Address, BodyValues, Omit<OperationParts, 'isForSuperusers' | 'isOutsideInstances'> {
   readonly kind: 'operator';
   readonly isForOperator: true;
-  /** The scope that lets a key use it. */
-  readonly scope: OperatorScope;
+  /** The scope that lets a key use it; every key may use a route under `any`. */
+  readonly scope: OperatorScope | 'any';
   /** It takes as long as an instance is large: its client may wait for longer than a connection may stand still. */
   readonly isSlow?: boolean;
   handle(context: OperatorContext<Params>): Answer | Promise<Answer>;

@@ -1,11 +1,9 @@
 import { JobStore, type TransferJob } from '../backups/job-store.ts';
-import { type Schedule, ScheduleStore } from '../backups/schedule-store.ts';
-import { nextRun } from '../base/cron.ts';
-import { fromTimestamp } from '../base/timestamp.ts';
+import { findBackupAge } from '../backups/backup-age.ts';
+import { ScheduleStore } from '../backups/schedule-store.ts';
 import type { InstanceMetrics } from '../http/service-metrics.ts';
 import { instancesMax } from '../http/service-metrics.ts';
 import { type Metric, single } from '../logs/metric.ts';
-import type { InstanceEntry } from '../instances/instance-rows.ts';
 import type { DataDirectory } from '../open-data-directory.ts';
 
 interface Ages {
@@ -74,7 +72,10 @@ export class BackupMetrics implements InstanceMetrics {
     const scheduled = directory
       .all()
       .filter(({ state }) => state === 'active')
-      .flatMap((entry) => ageOf(entry, { schedules, now, last: backups.get(entry.shownId) }));
+      .flatMap((entry) => {
+        const age = findBackupAge(entry, { schedules, now, last: backups.get(entry.shownId) });
+        return age === undefined ? [] : [{ slug: entry.slug, ...age }];
+      });
     this.#ages = {
       bySlug: scheduled
         .map(({ slug, seconds }) => [slug, seconds] as const)
@@ -97,22 +98,4 @@ function byInstance(
       .toReversed()
       .map((job) => [job.instance, job]),
   );
-}
-
-interface AgeParts {
-  readonly schedules: readonly Schedule[];
-  readonly now: number;
-  readonly last: TransferJob | undefined;
-}
-
-/** Returns how old the last backup of an instance is; nothing for one without a schedule. */
-function ageOf(
-  { slug, shownId, created }: InstanceEntry,
-  { schedules, now, last }: AgeParts,
-): readonly { readonly slug: string; readonly seconds: number; readonly isOverdue: boolean }[] {
-  const of = schedules.filter(({ instance }) => instance === '' || instance === shownId);
-  if (of.length === 0) return [];
-  const intervals = of.map(({ cron, due }) => (nextRun(cron, due) ?? due) - due);
-  const ageMs = Math.max(0, now - fromTimestamp(last?.ended ?? created));
-  return [{ slug, seconds: Math.round(ageMs / 1_000), isOverdue: ageMs > 2 * Math.min(...intervals) }];
 }

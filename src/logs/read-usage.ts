@@ -46,16 +46,24 @@ export async function readUsage(control: Reader, query: UsageQuery): Promise<rea
   return rows.map(toUsage);
 }
 
+export interface TopQuery {
+  readonly by: UsageSum | UsageGauge;
+  readonly max: number;
+  /** The ids of the only instances that count; all of them when it is left out. */
+  readonly among?: readonly string[] | undefined;
+}
+
 /** Reads the instances that have used most of something, those first, each with all that it used in that time. */
 export async function readTopUsage(
   control: Reader,
   { from, to }: Pick<UsageQuery, 'from' | 'to'>,
-  { by, max }: { readonly by: UsageSum | UsageGauge; readonly max: number },
+  { by, max, among }: TopQuery,
 ): Promise<readonly Usage[]> {
   const { hourMs } = usageLimits;
+  const isAmong = among === undefined ? sql`` : sql` AND instance${control.names.anyOf(among)}`;
   const rows = await control.tuples(sql`
     SELECT instance, min(at), ${addedUp} FROM ${control.names.table('$usage')}
-    WHERE ${conditionOf({ from, to }, hourMs)} GROUP BY instance
+    WHERE ${conditionOf({ from, to }, hourMs)}${isAmong} GROUP BY instance
     ORDER BY coalesce(${togetherOf[by]}, 0) DESC, instance LIMIT ${max}`);
   return rows.map(toUsage);
 }

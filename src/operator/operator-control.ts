@@ -20,6 +20,7 @@ import type { OwnTransfers } from './own-transfers.ts';
  *   operator-keys       the credentials of the operator's programs; their scopes
  *   managed-instances   instances as those programs see them: find, list, change, suspend, delete, restore
  *   create-instance     an instance with all that it begins with, in one call
+ *   read-quotas         the quotas of an instance and what is used of each
  *   issue-key           an API key of an instance, for its programs
  *   instance-transfers  instances as wholes: copies, archives, imports, backups
  *   schema-jobs         one definition for many instances: jobs as rows; schema-request creates one, schema-runner takes it up (schema-work),

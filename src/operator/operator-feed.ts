@@ -38,7 +38,10 @@ export interface OperatorFeedPage {
 }
 
 export interface OperatorFeedQuery {
-  readonly position: number;
+  /** Undefined for a feed from its beginning. */
+  readonly position: number | undefined;
+  /** The latest first. */
+  readonly isReversed: boolean;
   readonly perPage: number;
   readonly waitMs: number;
 }
@@ -48,8 +51,11 @@ export function parseOperatorFeedQuery(query: QueryReader): OperatorFeedQuery {
   const { perPageDefault, perPageMax, waitSecondsMax } = operatorFeedLimits;
   const cursor = query.get('cursor') ?? '';
   if (!operatorCursor.test(cursor)) throw parameterError('cursor', 'Expected a cursor of this feed.');
+  const order = query.get('order') || 'asc';
+  if (order !== 'asc' && order !== 'desc') throw parameterError('order', 'Expected asc or desc.');
   return {
-    position: Number(cursor),
+    position: cursor === '' ? undefined : Number(cursor),
+    isReversed: order === 'desc',
     perPage: integerOf(query, 'perPage', { least: 1, most: perPageMax }) ?? perPageDefault,
     waitMs: (integerOf(query, 'wait', { least: 0, most: waitSecondsMax }) ?? 0) * 1_000,
   };
@@ -84,7 +90,7 @@ export class OperatorFeed {
     for (;;) {
       const page = await this.#page(query);
       const leftMs = endsAtMs - clock.monotonic();
-      if (page.items.length > 0 || leftMs <= 0 || isOver()) return page;
+      if (page.items.length > 0 || query.isReversed || leftMs <= 0 || isOver()) return page;
       if (this.#waiting >= operatorFeedLimits.waitersMax) throw busy();
       this.#waiting += 1;
       await delay(Math.min(lookMs, leftMs), undefined, { ref: false });
@@ -93,13 +99,16 @@ export class OperatorFeed {
   }
 
   /** Numbers are committed in their order (operator-events.ts): no event appears before one that was read. */
-  async #page({ position, perPage }: OperatorFeedQuery): Promise<OperatorFeedPage> {
+  async #page({ position, isReversed, perPage }: OperatorFeedQuery): Promise<OperatorFeedPage> {
     const { database } = this.#owner;
+    const part = isReversed
+      ? sql`WHERE position < ${position ?? Number.MAX_SAFE_INTEGER} ORDER BY position DESC`
+      : sql`WHERE position > ${position ?? 0} ORDER BY position`;
     const rows = await database.tuples(sql`
       SELECT position, id, kind, instance, created, data FROM ${database.names.table('$operator_event')}
-      WHERE position > ${position} ORDER BY position${limit(perPage)}`);
+      ${part}${limit(perPage)}`);
     const items = rows.map(([, ...row]) => toEventView(row));
-    return { items, nextCursor: String(rows.at(-1)?.[0] ?? position) };
+    return { items, nextCursor: String(rows.at(-1)?.[0] ?? position ?? 0) };
   }
 }
 

@@ -46,9 +46,6 @@ export interface OperatorKey {
   readonly lastUsed: Timestamp;
 }
 
-/** Who makes a request to the operator's routes. */
-export type OperatorCaller = Pick<OperatorKey, 'id' | 'scopes'>;
-
 /** Creates a key and audits that. Throws bad_request with the problem of each member. */
 export async function createOperatorKey(
   { database, clock, audit }: OperatorControl,
@@ -130,14 +127,14 @@ export async function hasOperatorKey({ database }: OperatorControl): Promise<boo
 }
 
 /**
- * Returns who sends a request with this header. Throws unauthorized for a key that is wrong, expired or revoked, and for any other
+ * Returns the key of a request with this header. Throws unauthorized for a key that is wrong, expired or revoked, and for any other
  * credential, and audits that; not_found where there is no key at all, as if there were no such route.
  */
 export async function findOperatorCaller(
   operator: OperatorControl,
   header: string | undefined,
   guest: WrittenActor,
-): Promise<OperatorCaller> {
+): Promise<OperatorKey> {
   const row = await findKey(operator, 'co_', tokenOf(header ?? ''));
   if (row !== undefined) return toOperatorKey(row);
   if (!(await hasOperatorKey(operator))) throw notFound();
@@ -146,7 +143,7 @@ export async function findOperatorCaller(
 }
 
 /** Throws forbidden for a key without the scope. */
-export function requireOperatorScope({ scopes }: OperatorCaller, scope: OperatorScope): void {
-  if (scopes.includes(scope) || scopes.includes('admin')) return;
+export function requireOperatorScope({ scopes }: OperatorKey, scope: OperatorScope | 'any'): void {
+  if (scope === 'any' || scopes.includes(scope) || scopes.includes('admin')) return;
   throw new AppError('forbidden', `The operator key needs the scope ${scope}.`);
 }

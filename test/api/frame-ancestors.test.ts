@@ -85,3 +85,27 @@ test('a site is an origin as a browser writes it, with https unless it is this m
   const most = await save(service, many.slice(1));
   assert.deepEqual(most.json.meta.frameAncestors, many.slice(1));
 });
+
+test("the operator's page is on every host, never below an instance, and no instance lets others frame it", async (t) => {
+  const service = await startService(t);
+  const { directory } = service.app.data;
+  assert.equal((await save(service, ['https://shop.example.com'])).status, 200);
+  const policyOf = async (path: string): Promise<string> => {
+    const answer = await fetch(service.url + path);
+    assert.equal(answer.status, 200, path);
+    await answer.text();
+    return answer.headers.get('content-security-policy') ?? '';
+  };
+  assert.match(await policyOf('/_/'), /frame-ancestors https:\/\/shop\.example\.com$/);
+  for (const path of ['/_/operator', '/_/operator/', '/_/operator/instances/acme'])
+    assert.match(await policyOf(path), /frame-ancestors 'none'$/, path);
+  for (const path of ['/i/default/_/operator', '/i/default/_/operator/usage', '/i/none/_/operator'])
+    assert.equal((await fetch(service.url + path)).status, 404, path);
+  // Bound to a host, the instance is on no other one, but the operator is.
+  const id = directory.findBySlug('default')?.id ?? '';
+  await directory.change(id, { host: 'shop.example.com' });
+  assert.equal((await fetch(`${service.url}/_/`)).status, 404);
+  const page = await (await fetch(`${service.url}/_/operator`)).text();
+  const [file = ''] = /assets\/index-[\w-]+\.js/.exec(page) ?? [];
+  assert.equal((await fetch(`${service.url}/_/${file}`)).status, 200);
+});

@@ -8,6 +8,7 @@ const importTests = ['test/api/operator-imports.test.ts'];
 const store = 'src/operator/operator-endpoint-store.ts';
 const storeTests = ['test/engines/operator-endpoints.test.ts'];
 const endpointTests = ['test/api/operator-endpoints.test.ts'];
+const pageTests = ['test/api/frame-ancestors.test.ts'];
 
 /** Guards of the operator's routes, keys and sign-in links. */
 export const operatorMutants: readonly Mutant[] = [
@@ -38,6 +39,20 @@ export const operatorMutants: readonly Mutant[] = [
     from: " || text.startsWith('co_')",
     to: '',
     tests,
+  },
+  {
+    name: "no instance decides who has the operator's page in a frame",
+    file: 'src/http/server/dashboard.ts',
+    from: 'entry === null || isOperator ? []',
+    to: 'entry === null ? []',
+    tests: pageTests,
+  },
+  {
+    name: "the operator's page is not below the path of an instance",
+    file: 'src/http/server/dashboard.ts',
+    from: 'if (isOperator && hasInstancePrefix(request.raw)) throw notFound();',
+    to: '',
+    tests: pageTests,
   },
   {
     name: 'answers with secrets are stored sealed',

@@ -5,7 +5,7 @@ const instances = '/api/operator/instances';
 /** Cases for the routes of the operator. */
 export function operatorAccessCases(): readonly AccessCase[] {
   return [
-    ...['events', 'audit', 'nodes', 'metrics', 'instances'].map((name) => {
+    ...['events', 'audit', 'nodes', 'metrics', 'instances', 'keys/current'].map((name) => {
       const path = `/api/operator/${name}`;
       return { route: `GET ${path}`, of: '', request: () => ({ path }) };
     }),
@@ -62,6 +62,16 @@ export function operatorAccessCases(): readonly AccessCase[] {
 function transferCases(): readonly AccessCase[] {
   return [
     { route: 'GET /api/operator/backups', of: '', request: () => ({ path: '/api/operator/backups' }) },
+    {
+      route: `GET ${instances}/{instance}/backups`,
+      of: '',
+      request: async (stage) => ({ path: `${instances}/${await stage.instance()}/backups` }),
+    },
+    {
+      route: `GET ${instances}/{instance}/quotas`,
+      of: '',
+      request: async (stage) => ({ path: `${instances}/${await stage.instance()}/quotas` }),
+    },
     {
       route: `POST ${instances}/{instance}/backups`,
       of: '',

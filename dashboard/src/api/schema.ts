@@ -103,6 +103,8 @@ export interface Schemas {
   ManagedInstance: { readonly id: string; readonly slug: string; readonly host: string | null; readonly labels: { readonly [name: string]: string }; readonly quotas: { readonly [name: string]: number }; readonly state: "active" | "suspended" | "replacing" | "deleted"; readonly stateSince: string; readonly created: string; readonly restorableUntil: string; readonly url: string };
   InstanceSignInCreate: { readonly kind: "signin"; readonly email?: string };
   InstanceSignIn: { readonly url: string; readonly token: string; readonly expires: string; readonly email: string };
+  OperatorKey: { readonly id: string; readonly name: string; readonly scopes: readonly ("instances:read" | "instances:write" | "keys:write" | "usage:read" | "metrics" | "admin")[]; readonly expires: string; readonly created: string; readonly lastUsed: string };
+  InstanceQuotas: { readonly items: readonly ({ readonly name: string; readonly used: number | null; readonly max: number })[] };
   ManagedInstanceList: { readonly items: readonly (Schemas['ManagedInstance'])[]; readonly page: number; readonly perPage: number; readonly totalItems: number; readonly totalPages: number };
   ManagedInstanceChange: { readonly slug?: string; readonly host?: string | null; readonly labels?: { readonly [name: string]: string }; readonly quotas?: { readonly [name: string]: number } };
   CreatedInstance: { readonly id: string; readonly slug: string; readonly host: string | null; readonly labels: { readonly [name: string]: string }; readonly quotas: { readonly [name: string]: number }; readonly state: "active" | "suspended" | "replacing" | "deleted"; readonly stateSince: string; readonly created: string; readonly restorableUntil: string; readonly url: string; readonly endpoints: readonly ({ readonly id: string; readonly url: string; readonly secret: string })[] };
@@ -110,7 +112,8 @@ export interface Schemas {
   InstanceClone: { readonly slug: string };
   InstanceUsage: { readonly instance: string; readonly from: string; readonly to: string; readonly items: readonly ({ readonly at: string; readonly requests: number; readonly writes: number; readonly events: number; readonly deliveries: number; readonly sentBytes: number; readonly realtimeConnections: number; readonly records: number | null; readonly dataBytes: number | null; readonly fileBytes: number | null; readonly logBytes: number | null; readonly diskBytes: number | null })[] };
   TopUsage: { readonly from: string; readonly to: string; readonly items: readonly ({ readonly instance: string; readonly slug: string; readonly first: string; readonly requests: number; readonly writes: number; readonly events: number; readonly deliveries: number; readonly sentBytes: number; readonly realtimeConnections: number; readonly records: number | null; readonly dataBytes: number | null; readonly fileBytes: number | null; readonly logBytes: number | null; readonly diskBytes: number | null })[] };
-  OperatorBackups: { readonly cron: string; readonly next: string; readonly items: readonly ({ readonly instance: string; readonly slug: string; readonly running: (Schemas['BackupJob']) | (null); readonly lastBackup: (Schemas['BackupJob']) | (null); readonly lastVerification: (Schemas['BackupJob']) | (null); readonly failure: (Schemas['BackupJob']) | (null) })[] };
+  OperatorBackups: { readonly cron: string; readonly next: string; readonly items: readonly (Schemas['OperatorBackup'])[] };
+  OperatorBackup: { readonly instance: string; readonly slug: string; readonly isOverdue: boolean; readonly running: (Schemas['BackupJob']) | (null); readonly lastBackup: (Schemas['BackupJob']) | (null); readonly lastVerification: (Schemas['BackupJob']) | (null); readonly failure: (Schemas['BackupJob']) | (null) };
   SchemaJobCreate: { readonly instances: (string) | (readonly (string)[]); readonly collections: readonly ({ readonly [name: string]: unknown })[]; readonly deleteMissing?: boolean; readonly dryRun?: boolean; readonly stopAfter?: number | null };
   SchemaJob: { readonly id: string; readonly state: "waiting" | "running" | "done" | "failed" | "cancelled"; readonly dryRun: boolean; readonly deleteMissing: boolean; readonly stopAfter: number | null; readonly created: string; readonly started: string; readonly ended: string; readonly total: number; readonly done: number; readonly waiting: number; readonly running: number; readonly changed: number; readonly unchanged: number; readonly failed: number; readonly skipped: number };
   SchemaJobList: { readonly items: readonly (Schemas['SchemaJob'])[]; readonly page: number; readonly perPage: number; readonly totalItems: number; readonly totalPages: number };
@@ -241,16 +244,19 @@ export interface Operations {
   'GET /api/operator/instances/{instance}': { query: { fields?: string }; body: undefined; answer: Schemas['ManagedInstance'] };
   'PATCH /api/operator/instances/{instance}': { query: { fields?: string }; body: Schemas['ManagedInstanceChange']; answer: Schemas['ManagedInstance'] };
   'DELETE /api/operator/instances/{instance}': { query: { fields?: string }; body: undefined; answer: Schemas['ManagedInstance'] };
+  'GET /api/operator/instances/{instance}/quotas': { query: { fields?: string }; body: undefined; answer: Schemas['InstanceQuotas'] };
   'POST /api/operator/instances/{instance}/suspend': { query: { fields?: string }; body: undefined; answer: Schemas['ManagedInstance'] };
   'POST /api/operator/instances/{instance}/resume': { query: { fields?: string }; body: undefined; answer: Schemas['ManagedInstance'] };
   'POST /api/operator/instances/{instance}/restore': { query: { fields?: string }; body: undefined; answer: Schemas['ManagedInstance'] };
+  'GET /api/operator/keys/current': { query: { fields?: string }; body: undefined; answer: Schemas['OperatorKey'] };
   'POST /api/operator/instances/{instance}/keys': { query: { fields?: string }; body: (Schemas['ApiKeyCreate']) | (Schemas['InstanceSignInCreate']); answer: (Schemas['ApiKeyWithKey']) | (Schemas['InstanceSignIn']) };
   'POST /api/operator/instances/{instance}/clone': { query: { fields?: string }; body: Schemas['InstanceClone']; answer: Schemas['ManagedInstance'] };
   'GET /api/operator/instances/{instance}/archive': { query: { template?: boolean }; body: undefined; answer: undefined };
   'POST /api/operator/instances/import': { query: { slug: string; host?: string; copy?: boolean; backup?: boolean; fields?: string }; body: undefined; answer: Schemas['ManagedInstance'] };
   'GET /api/operator/instances/{instance}/usage': { query: { from?: string; to?: string; step?: "day" | "hour"; fields?: string }; body: undefined; answer: Schemas['InstanceUsage'] };
-  'GET /api/operator/usage': { query: { from?: string; to?: string; by?: "requests" | "writes" | "events" | "deliveries" | "sentBytes" | "realtimeConnections" | "records" | "dataBytes" | "fileBytes" | "logBytes" | "diskBytes"; top?: number; fields?: string }; body: undefined; answer: Schemas['TopUsage'] };
+  'GET /api/operator/usage': { query: { from?: string; to?: string; by?: "requests" | "writes" | "events" | "deliveries" | "sentBytes" | "realtimeConnections" | "records" | "dataBytes" | "fileBytes" | "logBytes" | "diskBytes"; top?: number; instances?: string; fields?: string }; body: undefined; answer: Schemas['TopUsage'] };
   'GET /api/operator/backups': { query: { fields?: string }; body: undefined; answer: Schemas['OperatorBackups'] };
+  'GET /api/operator/instances/{instance}/backups': { query: { fields?: string }; body: undefined; answer: Schemas['OperatorBackup'] };
   'POST /api/operator/instances/{instance}/backups': { query: Record<never, never>; body: undefined; answer: undefined };
   'GET /api/operator/schema': { query: { page?: number; perPage?: number; sort?: string; filter?: string; skipTotal?: boolean; fields?: string }; body: undefined; answer: Schemas['SchemaJobList'] };
   'PUT /api/operator/schema': { query: { fields?: string }; body: Schemas['SchemaJobCreate']; answer: Schemas['SchemaJob'] };
@@ -258,7 +264,7 @@ export interface Operations {
   'GET /api/operator/schema/{job}/results': { query: { page?: number; perPage?: number; sort?: string; filter?: string; skipTotal?: boolean; fields?: string }; body: undefined; answer: Schemas['SchemaResultList'] };
   'POST /api/operator/schema/{job}/cancel': { query: { fields?: string }; body: undefined; answer: Schemas['SchemaJob'] };
   'POST /api/operator/schema/{job}/retry': { query: { fields?: string }; body: undefined; answer: Schemas['SchemaJob'] };
-  'GET /api/operator/events': { query: { cursor?: string; perPage?: number; wait?: number }; body: undefined; answer: Schemas['OperatorFeed'] };
+  'GET /api/operator/events': { query: { cursor?: string; order?: "asc" | "desc"; perPage?: number; wait?: number }; body: undefined; answer: Schemas['OperatorFeed'] };
   'GET /api/operator/audit': { query: { page?: number; perPage?: number; sort?: string; filter?: string; skipTotal?: boolean; fields?: string }; body: undefined; answer: Schemas['AuditList'] };
   'GET /api/operator/nodes': { query: { fields?: string }; body: undefined; answer: { readonly items: readonly (Schemas['Node'])[] } };
   'GET /api/operator/metrics': { query: Record<never, never>; body: undefined; answer: undefined };

@@ -93,7 +93,7 @@ export async function openLocalService(
   const server = await createServer({
     host,
     operator,
-    operatorCaller: { id: '', scopes: ['admin'] },
+    operatorCaller: { id: '', name: '', scopes: ['admin'], expires: '', created: '', lastUsed: '' },
     metrics,
     readiness,
     directory,

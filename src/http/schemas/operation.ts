@@ -237,6 +237,14 @@ export const parameters: Readonly<Record<string, Schema>> = {
     description: 'How many instances.',
     schema: { type: 'integer', minimum: 1, maximum: 1_000, default: 20 },
   }),
+  UsageInstances: inQuery('instances', {
+    description: 'Only these instances: at most 200 ids, separated by commas.',
+    schema: { type: 'string' },
+  }),
+  OperatorOrder: inQuery('order', {
+    description: 'With `desc` the latest event comes first, and `cursor` continues with older ones.',
+    schema: { enum: ['asc', 'desc'], default: 'asc' },
+  }),
   WhyEndpoint: inQuery('endpoint', {
     description: 'Only the endpoint with this id.',
     schema: { type: 'string' },

@@ -10,10 +10,11 @@ import {
   listDashboardFiles,
   readDashboardFile,
 } from './dashboard-files.ts';
+import { hasInstancePrefix } from '../request.ts';
 import { findAbsentFeature } from '../error-response.ts';
 
 /**
- * Serves the dashboard, which is static files below `/_/` of every instance. They are no part of the API: no rate limit counts them and no
+ * Serves the dashboard, which is static files below `/_/` of every instance, and `/_/operator` of the operator. They are no part of the API: no rate limit counts them and no
  * request log holds them. An instance is opened for its page alone, as its settings name the sites that may have that in a frame.
  *
  * The page works below any path, `/i/{slug}/_/` or one that a proxy adds: nothing in it is an absolute path. It gets a relative base for
@@ -52,8 +53,11 @@ async function sendFile(
   host: InstanceHost,
 ): Promise<FastifyReply> {
   const entry = request.instanceEntry;
-  if (entry === null) throw notFound();
   const path = pathOf(request);
+  const isOperator = /^operator(?:\/|$)/.test(path);
+  // As the API of the operator: on every host, never below the path of an instance. Its files are asked for where no instance is.
+  if (isOperator && hasInstancePrefix(request.raw)) throw notFound();
+  if (entry === null && !isOperator && !path.startsWith('assets/')) throw notFound();
   const absent = findAbsentFeature(`/_/${path}`);
   if (absent !== undefined) return refuse(request, reply, absent);
   const files = await listDashboardFiles();
@@ -66,7 +70,8 @@ async function sendFile(
   if (index === undefined) return refuse(request, reply, notBuilt);
   return sendPage(request, reply, {
     file: index,
-    frameAncestors: await host.frameAncestors(entry),
+    // No instance decides who has the operator's page in a frame.
+    frameAncestors: entry === null || isOperator ? [] : await host.frameAncestors(entry),
   });
 }
 

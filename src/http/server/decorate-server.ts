@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Ledger } from '../../base/ledger.ts';
 import type { InstanceEntry } from '../../instances/instance-rows.ts';
 import type { InstanceHost } from '../host/instance-host.ts';
-import type { OperatorCaller } from '../../operator/operator-keys.ts';
+import type { OperatorKey } from '../../operator/operator-keys.ts';
 import type { AnswerMemory } from '../answer-memory.ts';
 import type { RequestReport } from '../instance-request.ts';
 import type { CorsHeaders } from './cors.ts';
@@ -26,7 +26,7 @@ export interface RequestMembers {
   /** The instance that the host or the path addresses; null when they address none. */
   instanceEntry: InstanceEntry | null;
   /** Who sends a request to a route of the operator; null until that is known. */
-  operatorCaller: OperatorCaller | null;
+  operatorCaller: OperatorKey | null;
   /** What the host of the instance knows of the request; null until something is to be known. */
   report: RequestReport | null;
 

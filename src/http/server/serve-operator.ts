@@ -4,7 +4,7 @@ import { httpLimits } from '../connections.ts';
 import {
   findOperatorCaller,
   hasOperatorKey,
-  type OperatorCaller,
+  type OperatorKey,
   requireOperatorScope,
 } from '../../operator/operator-keys.ts';
 import type { OperatorControl } from '../../operator/operator-control.ts';
@@ -30,7 +30,7 @@ export interface OperatorServing extends Omit<OperatorServices, 'operator'> {
   /** Undefined where the routes of the operator are not served. */
   readonly operator?: OperatorControl | undefined;
   /** As server.ts has it. */
-  readonly operatorCaller?: OperatorCaller | undefined;
+  readonly operatorCaller?: OperatorKey | undefined;
   readonly host: InstanceHost;
 }
 

@@ -49,7 +49,7 @@ import {
   withoutInstancePrefix,
 } from '../request.ts';
 import type { OperatorControl } from '../../operator/operator-control.ts';
-import type { OperatorCaller } from '../../operator/operator-keys.ts';
+import type { OperatorKey } from '../../operator/operator-keys.ts';
 import type { Services } from '../request-context.ts';
 import type { ServiceMetrics } from '../service-metrics.ts';
 import { routes } from './routes.ts';
@@ -67,7 +67,7 @@ export interface ServerOptions extends AddressOptions {
   /** Undefined where the routes of the operator are not served. */
   readonly operator?: OperatorControl | undefined;
   /** In place of operator keys, whom every request to those routes is from: of a server that its own process alone can reach. */
-  readonly operatorCaller?: OperatorCaller | undefined;
+  readonly operatorCaller?: OperatorKey | undefined;
   readonly readiness: Services['readiness'];
   readonly metrics: ServiceMetrics;
   readonly origins: AllowedOrigins;

@@ -17,7 +17,7 @@ export const operatorFeedRoutes = [
     id: 'readOperatorFeed',
     scope: 'instances:read',
     summary: 'List what became of instances, after a cursor',
-    parameters: ['OperatorCursor', 'FeedPerPage', 'Wait'],
+    parameters: ['OperatorCursor', 'OperatorOrder', 'FeedPerPage', 'Wait'],
     answers: { 200: jsonAnswer('The events.', schemaReference('OperatorFeed')) },
     handle: async ({ services, operator, query, request }) => {
       const isOver = (): boolean => request.isGone() || services.readiness() === 'stopping';

@@ -6,6 +6,8 @@ import {
   type ManagedInstance,
 } from '../../../operator/managed-instances.ts';
 import { type CreatedInstance, createInstance } from '../../../operator/create-instance.ts';
+import { operatorScopes } from '../../../operator/operator-keys.ts';
+import { readQuotas } from '../../../operator/read-quotas.ts';
 import { issueKey } from '../../../operator/issue-key.ts';
 import { type Answer, notStored } from '../../answer.ts';
 import type { OperatorContext } from '../../operator-context.ts';
@@ -82,6 +84,20 @@ export const operatorInstanceRoutes = [
   }),
   operatorRoute({
     ...onOne,
+    method: 'GET',
+    path: '/instances/:instance/quotas',
+    id: 'getInstanceQuotas',
+    scope: 'instances:read',
+    summary: 'Get the quotas of an instance and what is used of each',
+    answers: { 200: jsonAnswer('The quotas.', schemaReference('InstanceQuotas')) },
+    handle: async (context) => {
+      const { operator, params, calls } = context;
+      const items = await readQuotas(operator, params.instance, calls);
+      return context.answer(JSON.stringify({ items }));
+    },
+  }),
+  operatorRoute({
+    ...onOne,
     method: 'DELETE',
     id: 'deleteInstance',
     scope: 'instances:write',
@@ -109,6 +125,20 @@ export const operatorInstanceRoutes = [
     id: 'restoreInstance',
     summary: 'Restore a deleted instance as it was',
     handle: (context) => takeStep(context, 'restore'),
+  }),
+  operatorRoute({
+    ...common,
+    method: 'GET',
+    path: '/keys/current',
+    id: 'getOwnOperatorKey',
+    scope: 'any',
+    summary: 'Get the operator key of this request, with its scopes and expiry',
+    parameters: ['Fields'],
+    answers: { 200: jsonAnswer('The key.', schemaReference('OperatorKey')) },
+    handle: (context) => {
+      const { id, name, scopes, expires, created, lastUsed } = context.caller;
+      return context.answer(JSON.stringify({ id, name, scopes, expires, created, lastUsed }));
+    },
   }),
   operatorRoute({
     ...onOne,
@@ -210,6 +240,28 @@ export const operatorInstanceSchemas: Readonly<Record<string, Schema>> = {
     token: text,
     expires: text,
     email: text,
+  }),
+  OperatorKey: objectSchema({
+    id: text,
+    name: text,
+    scopes: { type: 'array', items: { enum: operatorScopes } },
+    expires: { ...text, description: 'When it is refused from; empty for never.' },
+    created: text,
+    lastUsed: { ...text, description: 'To the minute; empty if never.' },
+  }),
+  InstanceQuotas: objectSchema({
+    items: {
+      type: 'array',
+      items: objectSchema({
+        name: text,
+        used: {
+          type: ['integer', 'null'],
+          minimum: 0,
+          description: 'Null for what is not measured, and while the instance is suspended.',
+        },
+        max: { type: 'integer', minimum: 0 },
+      }),
+    },
   }),
   ManagedInstanceList: listSchema(schemaReference('ManagedInstance')),
   ManagedInstanceChange: objectSchema(settable, ['slug', 'host', 'labels', 'quotas']),

@@ -20,6 +20,7 @@ const common = { tag: 'operator', method: 'GET', scope: 'usage:read' } as const;
 const daysShown = 30;
 const topDefault = 20;
 const topMax = 1_000;
+const instancesMax = 200;
 
 /** What instances use, for the bills that the operator's programs write. */
 export const operatorUsageRoutes = [
@@ -49,13 +50,16 @@ export const operatorUsageRoutes = [
     path: '/usage',
     id: 'getUsage',
     summary: 'Get the instances that have used most, each with all that it has used',
-    parameters: ['From', 'To', 'UsageBy', 'UsageTop', 'Fields'],
+    parameters: ['From', 'To', 'UsageBy', 'UsageTop', 'UsageInstances', 'Fields'],
     answers: { 200: jsonAnswer('The usage.', schemaReference('TopUsage')) },
     handle: async (context) => {
       const { operator, query } = context;
       const range = rangeOf(query, operator.clock.now());
-      const usage = await readTopUsage(operator.database, range, { by: byOf(query), max: topOf(query) });
+      const ids = instancesOf(query);
       const all = await operator.directory.list();
+      const among = ids && all.filter(({ shownId }) => ids.includes(shownId)).map(({ id }) => id);
+      const top = { by: byOf(query), max: topOf(query), among };
+      const usage = await readTopUsage(operator.database, range, top);
       const items = usage.map((one) => {
         const row = all.find(({ id }) => id === one.instance);
         const { at, ...counts } = countsOf(one);
@@ -102,6 +106,15 @@ function topOf(query: QueryReader): number {
   const top = /^\d{1,6}$/.test(text) ? Number(text) : 0;
   if (top >= 1 && top <= topMax) return top;
   throw parameterError('top', `Expected an integer from 1 to ${topMax}.`);
+}
+
+/** The ids in the query; undefined where it names none. */
+function instancesOf(query: QueryReader): readonly string[] | undefined {
+  const text = query.get('instances') ?? '';
+  if (text === '') return undefined;
+  const ids = text.split(',');
+  if (ids.length <= instancesMax) return ids;
+  throw parameterError('instances', `Expected at most ${instancesMax} ids.`);
 }
 
 const text: Schema = { type: 'string' };
