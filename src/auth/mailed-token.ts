@@ -55,8 +55,7 @@ async function verifyMailedToken(
   if (text === '') return fieldError('validation_required');
   const unverified = decodeToken(text);
   if (unverified === undefined) return invalidToken;
-  for (const { name, problem } of claims)
-    if (typeof ownMember(unverified, name) !== 'string') return problem;
+  for (const { name, problem } of claims) if (typeof ownMember(unverified, name) !== 'string') return problem;
   const verified = await verifyRecordToken(instance, text, { kind });
   if (verified === undefined) return invalidToken;
   if (verified.collection.id !== collection.id) return otherCollection;

@@ -107,7 +107,10 @@ test('a column that is never null is ordered as indexes are, others with null fi
 test('a guarded column is null where its guard does not hold, though it never is itself', () => {
   const resolve = (): Operand => ({ ...text, isNeverNull: true, guard: sql`"shown" = ${1}` });
   const tieBreaker: Operand = { sql: sql`"$position"`, kind: 'number', isNeverNull: true };
-  const order = compileSort(sortTerms(parseSort('-title'), { resolve, tieBreaker, dialect: postgresDialect }), postgresDialect);
+  const order = compileSort(
+    sortTerms(parseSort('-title'), { resolve, tieBreaker, dialect: postgresDialect }),
+    postgresDialect,
+  );
   assert.equal(order.text, '(CASE WHEN "shown" = ? THEN "title" END) DESC NULLS LAST, "$position" DESC');
 });
 

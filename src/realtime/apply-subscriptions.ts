@@ -114,10 +114,7 @@ function isRefusal({ code }: AppError): boolean {
  */
 export function reportRefusals(
   client: Client,
-  {
-    refusals,
-    reported,
-  }: Pick<ParsedSubscriptions, 'refusals'> & { readonly reported: ReadonlySet<string> },
+  { refusals, reported }: Pick<ParsedSubscriptions, 'refusals'> & { readonly reported: ReadonlySet<string> },
 ): void {
   const problems: [string, FieldError][] = [];
   let message: string | undefined;

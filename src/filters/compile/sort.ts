@@ -56,10 +56,7 @@ export function compileSort(terms: readonly SortTerm[], dialect: Dialect): Sql {
   return joinSql(orders, ', ');
 }
 
-function toOperand(
-  { name, position, isDescending }: SortKey,
-  { resolve, dialect }: SortContext,
-): Operand {
+function toOperand({ name, position, isDescending }: SortKey, { resolve, dialect }: SortContext): Operand {
   // 0 for now: the value does not matter, only whether the name is a macro.
   if (macroValue(name, 0) !== undefined) {
     throw sortError(`Expected a field to sort by and found the macro ${quote(name)}`, position);
