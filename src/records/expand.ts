@@ -55,12 +55,20 @@ export function expandRecords(
   );
 }
 
-/** Returns the paths of which every name is a relation that the caller may know of, as the reference does. */
+/**
+ * Returns the paths of which every name is a relation that the caller may know of, as the reference does. What is behind one that an API key
+ * does not reach is not looked at.
+ */
 function knownPaths(context: ExpandContext, collection: Collection, tree: ExpandTree): ExpandTree {
   const paths = new Map<string, ExpandTree>();
   for (const [name, subtree] of tree) {
     const relation = findRelation(context, collection, name);
-    if (relation === undefined) continue;
+    if (relation === undefined) {
+      const field = collection.fields.find((candidate) => candidate.name === name);
+      const isVisible = field?.hidden === false || context.input.caller.kind === 'superuser';
+      if (field?.type === 'relation' && isVisible) paths.set(name, subtree);
+      continue;
+    }
     const inner = knownPaths(context, relation.target, subtree);
     if (inner.size > 0 || subtree.size === 0) paths.set(name, inner);
   }

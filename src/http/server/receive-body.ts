@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../../base/errors.ts';
 import { toDiskError } from '../../storage/engine-errors.ts';
-import { requireRoom } from '../../transfer/archive/require-room.ts';
+import { requireRoom } from '../../storage/require-room.ts';
 import { tooLarge } from '../read-body.ts';
 
 export interface BodyFile {

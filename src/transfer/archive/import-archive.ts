@@ -18,7 +18,7 @@ import { SettingsStore } from '../../settings/settings-store.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Database, Transaction } from '../../storage/database.ts';
 import { type Manifest, refusedArchive } from './archive-format.ts';
-import { requireRoom } from './require-room.ts';
+import { requireRoom } from '../../storage/require-room.ts';
 import { fillInstance } from './fill-instance.ts';
 import { FillingProgress, type ResumedImport } from './filling-progress.ts';
 import type { Archive } from './read-archive.ts';

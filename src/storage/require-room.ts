@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { AppError } from '../../base/errors.ts';
+import { AppError } from '../base/errors.ts';
 
 /** What stays free on the disk. */
 const spareBytes = 64 * 1024 * 1024;
