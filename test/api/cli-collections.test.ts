@@ -57,7 +57,7 @@ describePlaces('collection', (start) => {
       [65, /Standard input is not a JSON object/, '[]', 'x', '--from', '-'],
       [74, /ENOENT/, '', 'x', '--from', `${file}.none`],
       [64, /Expected NAME:TYPE, as title:text, not "title"/, '', 'x', 'title'],
-      [65, /Failed to create collection\. \(fields\.0\.type: /, '', 'x', 'title:txt'],
+      [65, /Failed to create collection\. \(fields\.1\.type: /, '', 'x', 'title:txt'],
       [65, /Failed to create collection\. \(name: /, '', 'books'],
     ];
     for (const [code, says, input, ...args] of cases) {

@@ -181,7 +181,7 @@ describePlaces('schema', (start) => {
       ],
       [
         65,
-        /Failed to import collections\. \(collections: The collection at index 0, "posts", is refused\. fields\.0\.type: /,
+        /Failed to import collections\. \(collections: The collection at index 0, "posts", is refused\. fields\.1\.type: /,
         '{"name":"posts","fields":[{"name":"a","type":"int"}]}',
       ],
     ];

@@ -79,9 +79,9 @@ test('damaged definitions are refused with their place', async (t) => {
   await assertRefuses(
     service,
     set(`fields = '[{"name":"x","type":"secret"}]'`),
-    /fields\.0\.type: Unknown field type/,
+    /fields\.1\.type: Unknown field type/,
   );
-  await assertRefuses(service, set(`fields = '[{"name":"x y","type":"text"}]'`), /fields\.0\.name: /);
+  await assertRefuses(service, set(`fields = '[{"name":"x y","type":"text"}]'`), /fields\.1\.name: /);
   await assertRefuses(service, set(`options = '${'['.repeat(70)}${']'.repeat(70)}'`), /64 levels/);
   await assertRefuses(service, set(`name = 'gone'`), /a collection "gone" and no table/);
   await assertRefuses(service, set(`id = '../x'`), /\(id: /);
