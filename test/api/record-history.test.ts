@@ -155,9 +155,11 @@ test('fields that were renamed, removed or retyped, or whose values are refused 
     return field.name === 'isPublic' ? [] : [field];
   });
   await service.call('PATCH', `${posts}/${id}`, { body: { title: 'two', rank: 5, note: 'y' } });
-  await service.call('PATCH', '/api/collections/posts', {
-    body: { fields: [...changed, { name: 'isPublic', type: 'select', values: ['a'] }] },
-  });
+  await redefine(service, changed);
+  await redefine(service, [
+    ...(await fieldsOf(service)),
+    { name: 'isPublic', type: 'select', values: ['a'] },
+  ]);
   const back = await service.call('POST', `${posts}/${id}/revert`, { body: { to: 1 } });
   const { headline, rank, note, isPublic, extra } = back.record;
   assert.deepEqual([headline, rank, note, isPublic, extra], ['two', 5, '007', '', '[1]']);
@@ -167,13 +169,11 @@ test('fields that were renamed, removed or retyped, or whose values are refused 
     isPublic: 'invalid',
     title: 'unknown_field',
   });
-  await service.call('PATCH', '/api/collections/posts', {
-    body: {
-      fields: (await fieldsOf(service))
-        .filter(({ name }) => name !== 'note')
-        .concat({ name: 'note', type: 'number' }),
-    },
-  });
+  await redefine(
+    service,
+    (await fieldsOf(service)).filter(({ name }) => name !== 'note'),
+  );
+  await redefine(service, [...(await fieldsOf(service)), { name: 'note', type: 'number' }]);
   const retyped = await service.call('POST', `${posts}/${id}/revert`, { body: { to: 1 } });
   assert.deepEqual([reasonsOf(retyped)['note'], retyped.record.note], ['other_type', 0]);
   const open = (await fieldsOf(service)).filter(({ name }) => name !== 'headline');
@@ -185,6 +185,10 @@ test('fields that were renamed, removed or retyped, or whose values are refused 
   const last = await service.call('POST', `${posts}/${id}/revert`, { body: { to: 1 } });
   assert.equal(reasonsOf(last)['title'], 'secret');
 });
+
+async function redefine(service: WebhookService, fields: readonly Json[]): Promise<void> {
+  await service.call('PATCH', '/api/collections/posts', { body: { fields } });
+}
 
 async function fieldsOf(service: WebhookService): Promise<readonly Json[]> {
   return listOf((await service.call('GET', '/api/collections/posts')).fields);

@@ -113,7 +113,7 @@ test('a relation leads to a collection that exists, its own too, and never to an
   const relation = (collectionId: unknown): object => ({
     fields: [{ id: 'parent', name: 'parent', type: 'relation', collectionId }],
   });
-  const codeOf = ({ json }: TestAnswer): unknown => json.data?.fields?.['0'].collectionId.code;
+  const codeOf = ({ json }: TestAnswer): unknown => json.data?.fields?.['1'].collectionId.code;
   const missing = 'validation_field_relation_missing_collection';
   // Ids only: names change.
   for (const [index, collectionId] of ['nope', 'authors', authors.toUpperCase()].entries())
