@@ -31,7 +31,7 @@ const quotaRanges = {
 export type QuotaName = keyof typeof quotaRanges;
 
 // Object.keys widens the names to strings.
-const quotaNames = Object.keys(quotaRanges) as readonly QuotaName[];
+export const quotaNames = Object.keys(quotaRanges) as readonly QuotaName[];
 
 /** Throws bad_request, with a problem for each member that is no quota. */
 export function requireQuotas(value: unknown): Quotas {

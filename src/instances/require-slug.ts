@@ -39,10 +39,15 @@ export function placeConflict(
 ): AppError {
   if (error.columns.includes('host'))
     return invalidMember('host', `The host ${host} is bound to another instance.`, error);
-  return invalidMember('slug', `The slug ${slug} belongs to another instance.`, error);
+  return takenSlug(slug, error);
 }
 
 /** Returns the error for a member of an instance; its message is for the command line as well. */
 export function invalidMember(name: 'slug' | 'host' | 'labels', message: string, cause?: unknown): AppError {
   return new AppError('bad_request', message, { details: { [name]: invalidValue(message) }, cause });
+}
+
+/** Returns the error for a slug that another instance has. */
+export function takenSlug(slug: string, cause?: UniqueViolation): AppError {
+  return invalidMember('slug', `The slug ${slug} belongs to another instance.`, cause);
 }

@@ -5,7 +5,7 @@ import { JobStore, type NewTransfer } from '../backups/job-store.ts';
 import { archivesFolder } from '../backups/remove-leftovers.ts';
 import { assert } from '../base/assert.ts';
 import { newId } from '../base/ids.ts';
-import { invalidMember, requireHost, requireSlug } from '../instances/require-slug.ts';
+import { invalidMember, requireHost, requireSlug, takenSlug } from '../instances/require-slug.ts';
 import type { Actor } from '../logs/audit-entry.ts';
 import { findManaged, findServed, type ManagedInstance } from './managed-instances.ts';
 import type { OperatorControl } from './operator-control.ts';
@@ -27,6 +27,8 @@ export async function cloneInstance(
 ): Promise<ManagedInstance> {
   requireSlug(slug);
   const { id } = await findServed(operator, name);
+  // Its row decides when the copy is made; this says it before, with the member.
+  if (operator.directory.findBySlug(slug) !== undefined) throw takenSlug(slug);
   await note(operator, actor, { instance: id, slug });
   await runJob(operator, { instance: id, kind: 'clone', backup: slug, place: '', isAuto: false }, isGone);
   // Requests to it may come at once.

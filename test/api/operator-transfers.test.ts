@@ -20,8 +20,10 @@ test('a program clones an instance, and downloads an archive of it', async (t) =
   assert.deepEqual([cloned.json.slug, cloned.json.state], ['copy', 'active']);
   const answer = await service.request(`/i/copy/api/records/posts/${post.id}`, { token: true });
   assert.equal(answer.status, 200, answer.text);
-  for (const body of [{ slug: 'copy' }, { slug: 'A' }, {}])
-    assert.equal((await service.request(`${path}/clone`, { method: 'POST', token, body })).status, 400);
+  for (const body of [{ slug: 'copy' }, { slug: 'A' }, {}]) {
+    const refused = await service.request(`${path}/clone`, { method: 'POST', token, body });
+    assert.deepEqual([refused.status, Object.keys(refused.json.data)], [400, ['slug']], refused.text);
+  }
   const archive = await fetch(`${service.url}${path}/archive`, {
     headers: { authorization: `Bearer ${token}` },
   });

@@ -6,6 +6,7 @@ import {
   type ManagedInstance,
 } from '../../../operator/managed-instances.ts';
 import { type CreatedInstance, createInstance } from '../../../operator/create-instance.ts';
+import { quotaNames } from '../../../instances/quotas.ts';
 import { operatorScopes } from '../../../operator/operator-keys.ts';
 import { readQuotas } from '../../../operator/read-quotas.ts';
 import { issueKey } from '../../../operator/issue-key.ts';
@@ -253,7 +254,7 @@ export const operatorInstanceSchemas: Readonly<Record<string, Schema>> = {
     items: {
       type: 'array',
       items: objectSchema({
-        name: text,
+        name: { enum: quotaNames },
         used: {
           type: ['integer', 'null'],
           minimum: 0,
