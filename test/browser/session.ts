@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { account, startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
+import { callAsOperator, makeDeskKey } from '../support/operator-world.ts';
 
 const skip = withoutChromium;
 
@@ -66,4 +67,23 @@ test('a theme that was chosen is there before the first paint', { skip }, async 
   await page.waitForFunction('document.body !== null');
   const theme = await page.evaluate<string>('getComputedStyle(document.documentElement).colorScheme');
   assert.equal(theme, 'dark');
+});
+
+test('a link of the operator signs in once, and its token leaves the address', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  const key = await makeDeskKey(stage);
+  const body = { kind: 'signin' };
+  const made = await callAsOperator(stage, key, { method: 'POST', path: '/instances/default/keys', body });
+  const link = `${stage.url}/_/link#${made.token}`;
+  const page = await stage.open({ refusals: [400, 401, 403] });
+  await page.goto(link);
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  assert.equal(page.url(), `${stage.url}/_/overview`);
+  await page.getByRole('button', { name: account.email }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  const again = await stage.open({ refusals: [400, 401, 403] });
+  await again.goto(link);
+  await again.getByText('The link was used or has expired.').waitFor();
+  assert.ok(!again.url().includes('#'));
 });

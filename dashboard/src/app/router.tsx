@@ -56,15 +56,25 @@ const setupRoute = createRoute({
   component: lazyRouteComponent(async () => import('../screens/setup/setup-screen.tsx'), 'SetupScreen'),
 });
 
+/** The token of a link that signs in once. */
+let linkToken = '';
+
+/**
+ * Takes the token out of the address, which must not stay in the history with it. Done before there is a router: that hears of each change of the
+ * address, and would follow the link again.
+ */
+function takeLinkToken(): void {
+  if (location.pathname !== `${basePath}link`) return;
+  linkToken = location.hash.slice(1);
+  history.replaceState(null, '', location.pathname);
+}
+
 /** Where a link leads that signs a superuser in once. Its token is behind the `#`, which browsers send to nobody. */
 const linkRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/link',
   beforeLoad: async () => {
-    const token = location.hash.slice(1);
-    // The address must not stay in the history with it.
-    history.replaceState(null, '', location.pathname);
-    await signInWithLink(token).catch(() =>
+    await signInWithLink(linkToken).catch(() =>
       redirect({
         throw: true,
         to: '/login',
@@ -292,6 +302,7 @@ const routeTree = rootRoute.addChildren([
 
 export function createDashboardRouter(queries: QueryClient) {
   followMailLink();
+  takeLinkToken();
   return createRouter({
     routeTree,
     basepath: basePath.replace(/\/$/, ''),
