@@ -47,9 +47,9 @@ test(
     await orders.update(id, { state: 'paid' });
     const [request] = await receiver.waitForRequests(1);
     assert.deepEqual(JSON.parse(String(request?.body)).previous, { state: 'sent' });
-    await page.locator('.endpoint-target').getByText('shop').waitFor();
+    await page.locator('.table-main').getByText('shop').waitFor();
     // What the form does not show in a line stays as it is when another member is changed.
-    await page.locator('.endpoint-link').click();
+    await page.locator('.table-link').click();
     await page.getByRole('tab', { name: 'Settings' }).click();
     await page.getByLabel('Description').fill('all that is paid');
     await page.getByRole('button', { name: 'Save' }).click();

@@ -28,7 +28,7 @@ test('an endpoint that never matches says so, and leads to the false comparison'
   await page.keyboard.press('Enter');
   const clicks = countActions(page);
   await clicks.click(page.getByRole('navigation').getByRole('link', { name: 'Webhooks' }));
-  await clicks.click(page.locator('.endpoint-link').filter({ hasText: 'shipping' }));
+  await clicks.click(page.locator('.table-link').filter({ hasText: 'shipping' }));
   const card = page.getByRole('region', { name: 'What it is sent' });
   await card.getByText('Never matched').waitFor();
   await card.getByText("state = 'Paid'").waitFor();

@@ -173,11 +173,11 @@ test(
     await page.keyboard.press('Enter');
     await page.getByText('Harbour Bakery').waitFor();
     assert.deepEqual(await linksOf(page), ['Webhooks', 'Events', 'Deliveries', 'API key']);
-    assert.equal(await page.locator('.endpoint-link').count(), 1);
+    assert.equal(await page.locator('.table-link').count(), 1);
     assert.equal(await page.getByText('Somebody else').count(), 0);
     assert.equal(await page.getByRole('button', { name: 'New endpoint' }).count(), 0);
     await assertAccessible(page, 'portal');
-    await page.locator('.endpoint-link').click();
+    await page.locator('.table-link').click();
     await page.getByText('The receiver answered with status 500.').first().waitFor();
     await page.getByRole('tab', { name: 'Settings' }).click();
     await page.getByText('Only whoever made the endpoint can change this.').waitFor();
@@ -222,11 +222,11 @@ test('a key that only reads webhooks is offered nothing that changes something',
   await page.getByLabel('API key', { exact: true }).fill(stage.key);
   await page.keyboard.press('Enter');
   const buttonsOf = async (): Promise<string> => (await page.locator('main button').allInnerTexts()).join();
-  await page.locator('.endpoint-link').waitFor();
+  await page.locator('.table-link').waitFor();
   await page.keyboard.press('c');
   assert.equal(new URL(page.url()).search, '');
   assert.doesNotMatch(await buttonsOf(), /New/);
-  await page.locator('.endpoint-link').click();
+  await page.locator('.table-link').click();
   await page.getByText('The receiver answered with status 500.').first().waitFor();
   assert.doesNotMatch(await buttonsOf(), /Pause|Replay|Retry|Test/);
   await page.getByRole('tab', { name: 'Settings' }).click();
@@ -295,7 +295,7 @@ test(
     const frame = page.frameLocator('iframe');
     await frame.getByLabel('API key', { exact: true }).fill(stage.key);
     await page.keyboard.press('Enter');
-    await frame.locator('.endpoint-link').click();
+    await frame.locator('.table-link').click();
     await frame.getByRole('tab', { name: 'Deliveries' }).click();
     await frame.locator('.delivery-line a').first().click();
     await frame.getByRole('button', { name: 'Resend …' }).click();

@@ -46,7 +46,7 @@ test(
     await page.getByLabel('title').fill('Second');
     await page.getByRole('button', { name: /^Save/ }).click();
     await page.getByRole('navigation').getByRole('link', { name: 'Webhooks' }).click();
-    await page.locator('.endpoint-link').click();
+    await page.locator('.table-link').click();
     await page.getByRole('tab', { name: 'Test' }).click();
     await page.getByText('"event": "record.update"').waitFor();
     await page.getByText('"title": "Second"').waitFor();

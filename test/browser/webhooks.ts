@@ -81,7 +81,7 @@ test(
     assert.equal(receiver.requests.length, 1);
     await assertAccessible(page, 'endpoint created, tested');
     await page.getByRole('button', { name: 'Done' }).click();
-    await page.locator('.endpoint-link').waitFor();
+    await page.locator('.table-link').waitFor();
     await page.getByText(script).waitFor();
     assert.ok(!(await page.content()).includes(secret), 'the secret is gone from the page');
     assert.notEqual(await page.title(), 'run');
@@ -380,7 +380,7 @@ test('on a phone nothing is wider than the screen', { skip }, async (t) => {
   for (const path of ['overview', 'webhooks', 'webhooks?create=yes', ...tabs, ...drawers]) {
     await page.goto(`${stage.url}/_/${path}`);
     await page
-      .locator('.endpoint-link, .standing, .delivery-line, .send-test, .endpoint-options, .drawer, .counts')
+      .locator('.table-link, .standing, .delivery-line, .send-test, .endpoint-options, .drawer, .counts')
       .first()
       .waitFor();
     const width = await page.evaluate<number>('document.documentElement.scrollWidth');

@@ -20,9 +20,12 @@ export interface MadeDashboard {
   readonly folders: readonly string[];
 }
 
-/** With what every screen asks for, and what lists are made with: each would be a file of its own beside the lazy parts. */
+/**
+ * With what every screen asks for, and what lists are made with: each would be a file of its own beside the lazy parts. Not what the settings and
+ * the operator's screens alone are made of.
+ */
 const sharedParts =
-  /dashboard\/src\/(?:parts|browser|api\/(?:last-day|logs|live-changes))|lucide-react|useInfiniteQuery/;
+  /dashboard\/src\/(?:parts\/(?!audit-log|backup-words|key-fields)|browser|api\/(?:last-day|logs|live-changes))|lucide-react|useInfiniteQuery/;
 /** Of the records, what the table has, but not the work on many of them at once, which few ask for. */
 const sharedByRecords = /dashboard\/src\/screens\/records\/(?!bulk|csv|export|use-work|work-)/;
 

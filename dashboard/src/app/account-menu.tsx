@@ -5,7 +5,7 @@ import LogOut from 'lucide-react/icons/log-out';
 import Monitor from 'lucide-react/icons/monitor';
 import Moon from 'lucide-react/icons/moon';
 import Sun from 'lucide-react/icons/sun';
-import { signOut, useSession } from '../api/session.ts';
+import { signOut } from '../api/session.ts';
 import { setDensity, setTheme, useDensity, useTheme } from '../browser/theme.ts';
 import { Menu, MenuChoice, MenuItem, MenuLine } from '../parts/menu.tsx';
 
@@ -21,13 +21,16 @@ export const densityChoices = [
   { value: 'roomy', label: 'Roomy' },
 ] as const;
 
+interface AccountMenuProps {
+  readonly label: string;
+  /** Signs out. */
+  readonly onLeave: () => void;
+}
+
 /** Who is signed in, and how things look to them. */
-export function AccountMenu() {
-  const session = useSession();
+export function AccountMenu({ label, onLeave }: AccountMenuProps) {
   const theme = useTheme();
   const density = useDensity();
-  const leave = useSignOut();
-  const label = session?.label ?? '';
   return (
     <Menu
       align="start"
@@ -45,7 +48,7 @@ export function AccountMenu() {
       <MenuLine />
       <MenuChoice label="Density" value={density} choices={densityChoices} onChange={setDensity} />
       <MenuLine />
-      <MenuItem icon={LogOut} onSelect={leave}>
+      <MenuItem icon={LogOut} onSelect={onLeave}>
         Sign out
       </MenuItem>
     </Menu>

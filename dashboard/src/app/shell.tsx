@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { Outlet, useNavigate, useRouter } from '@tanstack/react-router';
+import { useNavigate, useRouter } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { mayUse, onExpired, refreshSession } from '../api/session.ts';
 import { publicSettingsQuery, settingsQuery } from '../api/settings.ts';
 import { setAccent } from '../browser/accent.ts';
 import { useKeys } from '../browser/keys.ts';
-import { SidebarContext } from '../parts/bar.tsx';
+import { Frame } from './frame.tsx';
 import { Palette } from './palette.tsx';
 import { Sidebar } from './sidebar.tsx';
 
@@ -13,7 +13,6 @@ const refreshMs = 6 * 3_600_000;
 
 /** The frame of all screens: collections at the side, the screen beside them, and the palette over both. */
 export function Shell() {
-  const [isSidebarOpen, setIsSidebarOpen] = useState(false);
   const [isPaletteOpen, setIsPaletteOpen] = useState(false);
   useReturnAfterExpiry();
   useAccent();
@@ -30,31 +29,20 @@ export function Shell() {
     },
   });
   return (
-    <SidebarContext value={() => setIsSidebarOpen(true)}>
-      <a className="skip" href="#main">
-        Skip to the content
-      </a>
-      <div className="shell">
-        <Sidebar
-          isOpen={isSidebarOpen}
-          onClose={() => setIsSidebarOpen(false)}
-          onSearch={() => {
-            setIsSidebarOpen(false);
-            setIsPaletteOpen(true);
-          }}
-        />
-        <button
-          type="button"
-          className="sidebar-scrim"
-          aria-label="Close the menu"
-          onClick={() => setIsSidebarOpen(false)}
-        />
-        <main className="main" id="main" tabIndex={-1}>
-          <Outlet />
-        </main>
-      </div>
+    <>
+      <Frame
+        renderSidebar={(isOpen, close) => (
+          <Sidebar
+            isOpen={isOpen}
+            onSearch={() => {
+              close();
+              setIsPaletteOpen(true);
+            }}
+          />
+        )}
+      />
       {isPaletteOpen && <Palette onClose={() => setIsPaletteOpen(false)} />}
-    </SidebarContext>
+    </>
   );
 }
 

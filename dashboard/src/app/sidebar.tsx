@@ -1,9 +1,8 @@
-import { Link, useRouterState } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import ChevronRight from 'lucide-react/icons/chevron-right';
 import KeyRound from 'lucide-react/icons/key-round';
 import Plus from 'lucide-react/icons/plus';
 import Search from 'lucide-react/icons/search';
-import { useEffect, useEffectEvent } from 'react';
 import type { Collection } from '../api/client.ts';
 import { useLoadedCollections } from '../api/collections.ts';
 import { mayUse, useSession } from '../api/session.ts';
@@ -12,21 +11,21 @@ import { choicePreference, usePreference, writeText } from '../browser/preferenc
 import { CollectionIcon } from '../parts/collection-icon.tsx';
 import { Key } from '../parts/key.tsx';
 import { Seal } from '../parts/seal.tsx';
-import { AccountMenu } from './account-menu.tsx';
+import { AccountMenu, useSignOut } from './account-menu.tsx';
 import { mayOpen, mayReach } from './may-open.ts';
 import { screenLinks } from './screen-links.ts';
 
 interface SidebarProps {
   /** On narrow screens, where it lies over the screen. */
   readonly isOpen: boolean;
-  readonly onClose: () => void;
   readonly onSearch: () => void;
 }
 
-export function Sidebar({ isOpen, onClose, onSearch }: SidebarProps) {
+export function Sidebar({ isOpen, onSearch }: SidebarProps) {
   const name = useInstanceName();
   const links = useScreenLinks();
-  useCloseOnNavigation(onClose);
+  const session = useSession();
+  const leave = useSignOut();
   return (
     <nav className="sidebar" aria-label="Main" data-open={isOpen ? '' : undefined}>
       <div className="sidebar-head">
@@ -48,7 +47,7 @@ export function Sidebar({ isOpen, onClose, onSearch }: SidebarProps) {
         {mayOpen('/c') && <CollectionLinks />}
       </div>
       <div className="sidebar-foot">
-        <AccountMenu />
+        <AccountMenu label={session?.label ?? ''} onLeave={leave} />
       </div>
     </nav>
   );
@@ -62,12 +61,6 @@ function useScreenLinks() {
 }
 
 const keyLink = { to: '/key', label: 'API key', icon: KeyRound } as const;
-
-function useCloseOnNavigation(onClose: () => void): void {
-  const path = useRouterState({ select: ({ location }) => location.pathname });
-  const close = useEffectEvent(onClose);
-  useEffect(() => close(), [path]);
-}
 
 const systemPreference = choicePreference('chancery:system-collections', ['folded', 'shown']);
 

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
-import { useState, type FormEvent, type ReactNode } from 'react';
+import { useState } from 'react';
 import { basePath } from '../../api/client.ts';
 import {
   mayUseCode,
@@ -10,10 +10,11 @@ import {
   signInWithKey,
   signInWithPassword,
 } from '../../api/session.ts';
+import { AttemptForm, useAttempt } from '../../parts/attempt-form.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Entrance } from '../../parts/entrance.tsx';
 import { LabelledField } from '../../parts/labelled-field.tsx';
-import { FailureNotice, Notice } from '../../parts/notice.tsx';
+import { Notice } from '../../parts/notice.tsx';
 import { PasswordInput } from '../../parts/password-input.tsx';
 
 const route = getRouteApi('/login');
@@ -204,41 +205,4 @@ function CodeForm({ step, onDone, onBack }: CodeFormProps) {
       </Button>
     </AttemptForm>
   );
-}
-
-interface AttemptFormProps {
-  readonly error: unknown;
-  readonly onSubmit: () => void;
-  readonly children: ReactNode;
-}
-
-function AttemptForm({ error, onSubmit, children }: AttemptFormProps) {
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    onSubmit();
-  };
-  return (
-    <form className="entrance-form" onSubmit={submit}>
-      {error !== undefined && <FailureNotice error={error} />}
-      {children}
-    </form>
-  );
-}
-
-/** Runs one attempt at a time and keeps why the last one has failed. */
-function useAttempt() {
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setIsBusy] = useState(false);
-  const attempt = (work: () => Promise<void>): void => {
-    setIsBusy(true);
-    setError(undefined);
-    work().then(
-      () => setIsBusy(false),
-      (failure: unknown) => {
-        setError(failure);
-        setIsBusy(false);
-      },
-    );
-  };
-  return { error, isBusy, attempt };
 }

@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
 import {
   type Changes,
   changesQuery,
@@ -15,6 +14,7 @@ import { webhookStatsQuery } from '../../api/endpoints.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { CollectionIcon } from '../../parts/collection-icon.tsx';
+import { Figure } from '../../parts/figure.tsx';
 import { milliseconds, waitingCount } from '../../parts/percent.ts';
 import { duration, plural } from '../../parts/time.tsx';
 import { Concerns } from './concerns.tsx';
@@ -98,31 +98,6 @@ function changeNote({ created, updated, deleted }: Changes): string {
 
 function signed(change: number): string {
   return change === 0 ? '±0' : `${change > 0 ? '+' : '−'}${Math.abs(change).toLocaleString('en')}`;
-}
-
-interface FigureProps {
-  readonly name: string;
-  /** Undefined as long as it is on its way. */
-  readonly value: number | string | undefined;
-  readonly children: ReactNode;
-}
-
-function Figure({ name, value, children }: FigureProps) {
-  return (
-    <div className="figure">
-      <span className="figure-name">{name}</span>
-      <span className="figure-value">
-        {value === undefined ? (
-          <span className="placeholder" style={{ inlineSize: 56, blockSize: 18 }} />
-        ) : typeof value === 'number' ? (
-          value.toLocaleString('en')
-        ) : (
-          value
-        )}
-      </span>
-      <span className="figure-note">{value !== undefined && children}</span>
-    </div>
-  );
 }
 
 function Counts({ collections }: { readonly collections: readonly Collection[] }) {

@@ -1,4 +1,5 @@
 import type { Collection, Field, RecordModel } from '../../api/client.ts';
+import { saveBlob } from '../../browser/save-blob.ts';
 import { readPages, type Target } from './bulk-work.ts';
 import { cellOfText, formatCsvLine } from './csv.ts';
 
@@ -41,7 +42,7 @@ export async function exportRecords(target: Target, options: ExportOptions): Pro
   }
   parts.push(writer.foot);
   const type = exportFormats.find(({ value }) => value === format)?.type ?? '';
-  save(new Blob(parts, { type }), `${name}.${format}`);
+  saveBlob(new Blob(parts, { type }), `${name}.${format}`);
   return count;
 }
 
@@ -76,16 +77,4 @@ function cellOf(value: unknown, field: Field | undefined): string {
   if (field?.type === 'json') return JSON.stringify(value);
   if (value === null) return '';
   return typeof value === 'string' ? cellOfText(value) : JSON.stringify(value);
-}
-
-const kept = 60_000;
-
-function save(blob: Blob, name: string): void {
-  const url = URL.createObjectURL(blob);
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  // The browser reads it after the click.
-  setTimeout(() => URL.revokeObjectURL(url), kept);
 }

@@ -1,156 +1,25 @@
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
-import { getRouteApi, Link } from '@tanstack/react-router';
-import ChevronRight from 'lucide-react/icons/chevron-right';
+import { getRouteApi } from '@tanstack/react-router';
 import ShieldCheck from 'lucide-react/icons/shield-check';
-import { useEffect, useEffectEvent, useState } from 'react';
-import { apiUrl, Failure } from '../../api/client.ts';
-import { type AuditEntry, auditQuery } from '../../api/audit.ts';
-import { Button } from '../../parts/button.tsx';
-import { CopyButton } from '../../parts/copy-button.tsx';
+import { auditQuery } from '../../api/audit.ts';
+import { apiUrl } from '../../api/client.ts';
+import { AuditLog } from '../../parts/audit-log.tsx';
 import { Empty } from '../../parts/empty.tsx';
-import { JsonView } from '../../parts/json-view.tsx';
-import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
-import { FailureNotice } from '../../parts/notice.tsx';
-import { Time } from '../../parts/time.tsx';
 
 const route = getRouteApi('/shell/settings/$section');
 
 /** Who did what, and from where. Nothing in it can be changed. */
 export function AuditSection() {
-  const { filter = '', entry } = route.useSearch();
+  const { filter, entry } = route.useSearch();
   const navigate = route.useNavigate();
-  const list = useInfiniteQuery({ ...auditQuery(filter), placeholderData: keepPreviousData });
-  const refusal = list.error instanceof Failure && list.error.status === 400 ? list.error : undefined;
-  const entries = list.data?.pages.flat() ?? [];
   return (
-    <>
-      <AuditFilter
-        filter={filter}
-        error={refusal?.message}
-        onFilter={(next) => void navigate({ search: next === '' ? {} : { filter: next }, replace: true })}
-      />
-      {list.isError && refusal === undefined && (
-        <FailureNotice error={list.error} onRetry={() => void list.refetch()} />
-      )}
-      {list.isSuccess && entries.length === 0 && <NoEntries isFiltered={filter !== ''} />}
-      {entries.length > 0 && refusal === undefined && (
-        <ul className="panel settings-list" aria-label="Audit log">
-          {entries.map((one) => (
-            <AuditRow
-              key={one.id}
-              entry={one}
-              isOpen={one.id === entry}
-              onToggle={() =>
-                void navigate({
-                  search: ({ entry: _entry, ...rest }) => ({
-                    ...rest,
-                    ...(one.id !== entry && { entry: one.id }),
-                  }),
-                  replace: true,
-                })
-              }
-            />
-          ))}
-        </ul>
-      )}
-      {list.hasNextPage && (
-        <div>
-          <Button disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-            Show older entries
-          </Button>
-        </div>
-      )}
-    </>
-  );
-}
-
-interface AuditFilterProps {
-  readonly filter: string;
-  readonly error: string | undefined;
-  readonly onFilter: (filter: string) => void;
-}
-
-function AuditFilter({ filter, error, onFilter }: AuditFilterProps) {
-  const [text, setText] = useState(filter);
-  useFollow(filter, setText);
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        onFilter(text.trim());
-      }}
+    <AuditLog
+      queryOf={auditQuery}
+      search={{ ...(filter !== undefined && { filter }), ...(entry !== undefined && { entry }) }}
+      onSearch={(search) => void navigate({ search, replace: true })}
+      hasRequests
     >
-      <LabelledField id="audit-filter" label="Filter" aside="Enter" error={error}>
-        <input
-          id="audit-filter"
-          className="input mono"
-          data-filter
-          value={text}
-          spellCheck={false}
-          autoComplete="off"
-          placeholder="action = 'sign-in' && outcome = 'refused'"
-          onChange={(event) => {
-            setText(event.target.value);
-            if (event.target.value === '') onFilter('');
-          }}
-          {...errorAttributes('audit-filter', error)}
-        />
-      </LabelledField>
-    </form>
-  );
-}
-
-/** Shows the filter of the address when that changes: by Back, or by a link. */
-function useFollow(filter: string, setText: (text: string) => void): void {
-  const follow = useEffectEvent((next: string) => setText(next));
-  useEffect(() => follow(filter), [filter]);
-}
-
-interface AuditRowProps {
-  readonly entry: AuditEntry;
-  readonly isOpen: boolean;
-  readonly onToggle: () => void;
-}
-
-function AuditRow({ entry, isOpen, onToggle }: AuditRowProps) {
-  const { id, action, outcome, actor, actorId, address, count, created, requestId } = entry;
-  return (
-    <li className="audit-item">
-      <button type="button" className="settings-row audit-row" aria-expanded={isOpen} onClick={onToggle}>
-        <ChevronRight size={13} aria-hidden />
-        <span className="settings-row-main">
-          <span className="settings-row-title cut">
-            {action}
-            {outcome === 'refused' && (
-              <span className="badge" data-tone="retrying">
-                refused
-              </span>
-            )}
-            {count > 1 && <span className="chip">{count} times</span>}
-          </span>
-          <span className="soft cut">
-            {[actor, actorId, address].filter((text) => text !== '').join(' · ')}
-          </span>
-        </span>
-        <span className="soft">
-          <Time value={created} />
-        </span>
-      </button>
-      {isOpen && (
-        <div className="audit-details">
-          <JsonView value={entry} />
-          <div className="settings-actions">
-            <CopyButton text={JSON.stringify(entry, null, 2)} label="Copy the JSON" />
-            <CopyButton text={id} label="Copy the id" />
-            {requestId !== '' && (
-              <Link to="/logs" search={{ filter: `data.requestId = "${requestId}"` }} className="link">
-                Its request
-              </Link>
-            )}
-          </div>
-        </div>
-      )}
-    </li>
+      {(isFiltered) => <NoEntries isFiltered={isFiltered} />}
+    </AuditLog>
   );
 }
 

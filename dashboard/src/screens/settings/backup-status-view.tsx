@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import type { BackupJob, BackupStatus } from '../../api/backups.ts';
+import { failureWords, runningWords } from '../../parts/backup-words.ts';
 import { byteSize } from '../../parts/byte-size.ts';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
 import { duration, parseTime, Time } from '../../parts/time.tsx';
@@ -35,24 +36,6 @@ export function BackupStatusView({ jobs }: { readonly jobs: BackupJobs }) {
     </Group>
   );
 }
-
-const failureWords: Readonly<Record<BackupJob['kind'], string>> = {
-  backup: 'The backup',
-  restore: 'The restore of',
-  verify: 'The verification of',
-  export: 'The archive',
-  template: 'The template',
-  clone: 'The copy',
-};
-
-const runningWords: Readonly<Record<BackupJob['kind'], string>> = {
-  backup: 'Backing up',
-  restore: 'Restoring',
-  verify: 'Verifying',
-  export: 'Writing an archive',
-  template: 'Writing a template',
-  clone: 'Copying the instance to',
-};
 
 function Progress({ job, readMs }: { readonly job: RunningJob; readonly readMs: number }) {
   const { kind, backup, started } = job;

@@ -2,12 +2,13 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { apiUrl, call, Failure } from '../../api/client.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
-import { keyScopes, keysQuery, type KeyScope } from '../../api/keys.ts';
+import { keysQuery, type KeyScope } from '../../api/keys.ts';
 import { endpointsQuery } from '../../api/last-day.ts';
 import { Button } from '../../parts/button.tsx';
 import { Code } from '../../parts/code.tsx';
-import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
-import { FailureNotice, Notice } from '../../parts/notice.tsx';
+import { ExpiryField, KeyOnce, NameField, ScopeBoxes } from '../../parts/key-fields.tsx';
+import { LabelledField } from '../../parts/labelled-field.tsx';
+import { FailureNotice } from '../../parts/notice.tsx';
 
 interface NewKey {
   readonly name: string;
@@ -112,80 +113,9 @@ export function KeyForm({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-interface NameFieldProps {
-  readonly name: string;
-  readonly error: string | undefined;
-  readonly onChange: (name: string) => void;
-}
-
-function NameField({ name, error, onChange }: NameFieldProps) {
-  return (
-    <LabelledField id="key-name" label="Name" error={error} help="Which program it is for.">
-      <input
-        id="key-name"
-        className="input"
-        value={name}
-        autoFocus
-        autoComplete="off"
-        onChange={(event) => onChange(event.target.value)}
-        {...errorAttributes('key-name', error)}
-      />
-    </LabelledField>
-  );
-}
-
-interface ExpiryFieldProps {
-  readonly expires: string;
-  readonly error: string | undefined;
-  readonly onChange: (expires: string) => void;
-}
-
-function ExpiryField({ expires, error, onChange }: ExpiryFieldProps) {
-  return (
-    <LabelledField id="key-expires" label="Expires" error={error} help="Empty: never.">
-      <input
-        id="key-expires"
-        className="input settings-picker"
-        type="datetime-local"
-        value={expires}
-        onChange={(event) => onChange(event.target.value)}
-        {...errorAttributes('key-expires', error)}
-      />
-    </LabelledField>
-  );
-}
-
 interface BoxesProps<Value extends string> {
   readonly error: string | undefined;
   readonly onChange: (values: readonly Value[]) => void;
-}
-
-function ScopeBoxes({
-  scopes,
-  error,
-  onChange,
-}: BoxesProps<KeyScope> & { readonly scopes: readonly KeyScope[] }) {
-  return (
-    <LabelledField id="key-scopes" label="What it may do" isGroup error={error}>
-      <div className="settings-boxes">
-        {keyScopes.map(({ scope, text }) => (
-          <label key={scope} className="settings-box" aria-label={`${scope}: ${text}`}>
-            <input
-              type="checkbox"
-              checked={scopes.includes(scope)}
-              onChange={(event) =>
-                onChange(event.target.checked ? [...scopes, scope] : scopes.filter((one) => one !== scope))
-              }
-            />
-            <span>
-              <span className="mono">{scope}</span>
-              <span className="soft">{text}</span>
-            </span>
-          </label>
-        ))}
-      </div>
-    </LabelledField>
-  );
 }
 
 function CollectionBoxes({
@@ -270,10 +200,7 @@ function MadeKey({ apiKey, name, isPortal, onClose }: MadeKeyProps) {
   return (
     <div className="panel settings-card">
       <h2>The key for {name}</h2>
-      <Notice tone="retrying">
-        Copy it now: it is shown this once, and the service keeps only a digest.
-      </Notice>
-      <Code text={apiKey} />
+      <KeyOnce text={apiKey} />
       {isPortal && (
         <>
           <p className="soft">Whoever has it signs in to their part of this dashboard at:</p>

@@ -1,13 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query';
-import X from 'lucide-react/icons/x';
 import { useState } from 'react';
 import { Failure } from '../../api/client.ts';
 import { endpointActions } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
-import { useKeys } from '../../browser/keys.ts';
-import { Button, IconButton } from '../../parts/button.tsx';
+import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
+import { Drawer } from '../../parts/drawer.tsx';
 import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
 
@@ -22,24 +21,15 @@ interface CodeDrawerProps {
 
 /** The endpoints with names as a file: to copy what there is, and to make them what a file says, after a look at what that would change. */
 export function CodeDrawer({ endpoints, onClose }: CodeDrawerProps) {
-  useKeys({ Escape: onClose });
   const [made, setMade] = useState<Plan>();
   return (
-    <aside className="drawer" aria-label={title}>
-      <header className="drawer-head">
-        <div className="drawer-title">
-          <h2>{title}</h2>
-        </div>
-        <IconButton label="Close" keys="esc" onClick={onClose}>
-          <X size={16} aria-hidden />
-        </IconButton>
-      </header>
+    <Drawer title={title} onClose={onClose}>
       {made === undefined ? (
         <CodeForm endpoints={endpoints} onMade={setMade} />
       ) : (
         <Outcome made={made} onClose={onClose} />
       )}
-    </aside>
+    </Drawer>
   );
 }
 

@@ -1,12 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query';
 import Inbox from 'lucide-react/icons/inbox';
-import X from 'lucide-react/icons/x';
 import { useEffect, useRef, useState, type FormEvent } from 'react';
 import { createCatcher } from '../../api/catchers.ts';
 import { Failure } from '../../api/client.ts';
 import { endpointActions, type NewEndpoint } from '../../api/endpoints.ts';
-import { useKeys } from '../../browser/keys.ts';
-import { Button, IconButton } from '../../parts/button.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Drawer } from '../../parts/drawer.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { CreatedEndpoint } from './created-endpoint.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
@@ -21,23 +20,14 @@ interface CreateDrawerProps {
 /** Makes an endpoint, and then helps to get the first webhook through. */
 export function CreateDrawer({ hasCatcher, onClose }: CreateDrawerProps) {
   const [made, setMade] = useState<NewEndpoint>();
-  useKeys({ Escape: onClose });
   return (
-    <aside className="drawer" aria-label={made === undefined ? 'New endpoint' : 'Endpoint created'}>
-      <header className="drawer-head">
-        <div className="drawer-title">
-          <h2>{made === undefined ? 'New endpoint' : 'Endpoint created'}</h2>
-        </div>
-        <IconButton label="Close" keys="esc" onClick={onClose}>
-          <X size={16} aria-hidden />
-        </IconButton>
-      </header>
+    <Drawer title={made === undefined ? 'New endpoint' : 'Endpoint created'} onClose={onClose}>
       {made === undefined ? (
         <CreateForm hasCatcher={hasCatcher} onMade={setMade} />
       ) : (
         <CreatedEndpoint endpoint={made} onClose={onClose} />
       )}
-    </aside>
+    </Drawer>
   );
 }
 

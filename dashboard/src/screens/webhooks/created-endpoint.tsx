@@ -4,7 +4,7 @@ import { catcherIdOf } from '../../api/catchers.ts';
 import type { NewEndpoint } from '../../api/endpoints.ts';
 import { Button } from '../../parts/button.tsx';
 import { CatcherRequests } from './catcher-requests.tsx';
-import { SecretOnce } from './secret-once.tsx';
+import { SecretOnce } from '../../parts/secret-once.tsx';
 import { SendTest } from './send-test.tsx';
 
 // The verifiers of nine languages are texts of 15 kB, which only this needs.

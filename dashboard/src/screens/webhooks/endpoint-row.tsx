@@ -24,9 +24,9 @@ export function EndpointRow({ endpoint, lane }: EndpointRowProps) {
       <td title={reason}>
         <EndpointBadge tone={tone} word={word} />
       </td>
-      <td className="endpoint-target">
+      <td className="table-main">
         <Link
-          className={title === url ? 'endpoint-link mono cut' : 'endpoint-link cut'}
+          className={title === url ? 'table-link mono cut' : 'table-link cut'}
           to="/webhooks/$id"
           params={{ id: endpoint.id }}
         >

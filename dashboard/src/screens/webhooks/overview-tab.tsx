@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
 import { endpointStatsQuery, type Span, spans } from '../../api/endpoints.ts';
 import { type Endpoint, lanesQuery } from '../../api/events.ts';
 import { mayChangeWebhooks } from '../../api/session.ts';
 import { Countdown } from '../../parts/countdown.tsx';
 import { EndpointBadge } from '../../parts/endpoint-badge.tsx';
 import { explainEndpoint } from '../../parts/endpoint-words.ts';
+import { Figure } from '../../parts/figure.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { Plot } from '../../parts/plot.tsx';
 import { plural } from '../../parts/time.tsx';
@@ -134,23 +134,5 @@ function Figures({ endpoint }: { readonly endpoint: Endpoint }) {
         since its event
       </Figure>
     </section>
-  );
-}
-
-interface FigureProps {
-  readonly name: string;
-  readonly value: string | undefined;
-  readonly children: ReactNode;
-}
-
-function Figure({ name, value, children }: FigureProps) {
-  return (
-    <div className="figure">
-      <span className="figure-name">{name}</span>
-      <span className="figure-value">
-        {value ?? <span className="placeholder" style={{ inlineSize: 56, blockSize: 18 }} />}
-      </span>
-      <span className="figure-note">{value !== undefined && children}</span>
-    </div>
   );
 }

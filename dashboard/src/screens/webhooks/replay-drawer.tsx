@@ -1,9 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import X from 'lucide-react/icons/x';
 import type { Endpoint } from '../../api/events.ts';
 import { replayQuery } from '../../api/replays.ts';
-import { useKeys } from '../../browser/keys.ts';
-import { IconButton } from '../../parts/button.tsx';
+import { Drawer } from '../../parts/drawer.tsx';
 import { BackfillForm } from './backfill-form.tsx';
 import { ReplayForm } from './replay-form.tsx';
 import { ReplayProgress } from './replay-progress.tsx';
@@ -21,22 +19,13 @@ interface ReplayDrawerProps {
  * nothing.
  */
 export function ReplayDrawer({ endpoint, id, onStarted, onClose }: ReplayDrawerProps) {
-  useKeys({ Escape: onClose });
   const { data } = useQuery({ ...replayQuery(id), enabled: id !== 'new' && id !== 'backfill' });
   const title = id === 'backfill' || data?.scope === 'backfill' ? 'Backfill' : 'Replay';
   return (
-    <aside className="drawer" aria-label={title}>
-      <header className="drawer-head">
-        <div className="drawer-title">
-          <h2>{title}</h2>
-        </div>
-        <IconButton label="Close" keys="esc" onClick={onClose}>
-          <X size={16} aria-hidden />
-        </IconButton>
-      </header>
+    <Drawer title={title} onClose={onClose}>
       {id === 'new' && <ReplayForm endpoint={endpoint} onStarted={onStarted} />}
       {id === 'backfill' && <BackfillForm endpoint={endpoint} onStarted={onStarted} />}
       {id !== 'new' && id !== 'backfill' && <ReplayProgress endpoint={endpoint} id={id} />}
-    </aside>
+    </Drawer>
   );
 }

@@ -8,7 +8,7 @@ import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { LabelledField } from '../../parts/labelled-field.tsx';
 import { parseTime, Time } from '../../parts/time.tsx';
-import { SecretOnce } from './secret-once.tsx';
+import { SecretOnce } from '../../parts/secret-once.tsx';
 
 type Rotated = Schemas['EndpointSecretRotated'];
 

@@ -143,7 +143,7 @@ function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] 
   const [count, setCount] = useState(pageSize);
   return (
     <div className="webhooks-scroll" tabIndex={-1}>
-      <table className="endpoints">
+      <table className="table endpoints">
         <caption className="unseen">Endpoints</caption>
         <TableHead />
         <tbody>
@@ -190,7 +190,7 @@ const placeholderWidths = [260, 200, 240, 180];
 
 function PlaceholderTable() {
   return (
-    <table className="endpoints" aria-busy>
+    <table className="table endpoints" aria-busy>
       <TableHead />
       <tbody>
         {placeholderWidths.map((inlineSize) => (

@@ -1,5 +1,5 @@
-import { CopyButton } from '../../parts/copy-button.tsx';
-import { Notice } from '../../parts/notice.tsx';
+import { CopyButton } from './copy-button.tsx';
+import { Notice } from './notice.tsx';
 
 interface SecretOnceProps {
   readonly secret: string;
