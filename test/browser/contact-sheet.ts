@@ -8,23 +8,18 @@ import { assertAccessible } from '../support/axe.ts';
 import { type BrowserStage, startSignedInStage } from '../support/browser-stage.ts';
 import { withoutChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
+import { operatorScreens, openOperatorWorld, type PicturedScreen } from '../support/operator-pictures.ts';
 
 const folder = fileURLToPath(new URL('pictures', import.meta.url));
+
+/** `PICTURES=operator` takes those whose names begin so. */
+const { PICTURES: chosen = '' } = process.env;
+const isChosen = (name: string): boolean => name.startsWith(chosen);
 
 const devices = {
   desk: { viewport: { width: 1280, height: 800 } },
   phone: { viewport: { width: 375, height: 740 }, deviceScaleFactor: 2 },
 };
-
-interface Screen {
-  readonly name: string;
-  readonly path: string;
-  /** What has to be there before the picture is taken. */
-  readonly ready: string;
-  readonly act?: (page: Page, ids: Readonly<Record<string, string>>) => Promise<void>;
-  readonly isGuest?: boolean;
-  readonly refusals?: readonly number[];
-}
 
 /** What a token in a mail says; nobody has signed it. */
 function linkToken(exp: number): string {
@@ -36,10 +31,10 @@ function linkToken(exp: number): string {
 async function openPortal(page: Page, { PORTAL = '' }: Readonly<Record<string, string>>): Promise<void> {
   await page.getByLabel('API key', { exact: true }).fill(PORTAL);
   await page.keyboard.press('Enter');
-  await page.locator('.endpoint-link').waitFor();
+  await page.locator('.table-link').waitFor();
 }
 
-const screens: readonly Screen[] = [
+const screens: readonly PicturedScreen[] = [
   { name: 'setup', path: 'setup#sometoken', ready: 'form', isGuest: true },
   { name: 'login', path: 'login', ready: 'form', isGuest: true },
   { name: 'login-key', path: 'login?with=key', ready: 'form', isGuest: true },
@@ -57,7 +52,7 @@ const screens: readonly Screen[] = [
     isGuest: true,
     act: async (page, ids) => {
       await openPortal(page, ids);
-      await page.locator('.endpoint-link').click();
+      await page.locator('.table-link').click();
       await page.getByRole('tab', { name: 'Settings' }).click();
       await page.locator('.forecast strong').waitFor();
     },
@@ -193,15 +188,15 @@ const screens: readonly Screen[] = [
   },
   { name: 'diagram', path: 'diagram', ready: '.diagram-box' },
   { name: 'rules', path: 'rules', ready: '.rules-cell' },
-  { name: 'webhooks', path: 'webhooks', ready: '.endpoint-link' },
+  { name: 'webhooks', path: 'webhooks', ready: '.table-link' },
   { name: 'webhooks-none', path: 'webhooks?find=zebra', ready: '.empty' },
   { name: 'webhooks-new', path: 'webhooks?create=yes', ready: '.forecast strong' },
   ...(['Overview', 'Deliveries', 'Test', 'Settings'] as const).map((tab) => ({
     name: `endpoint-${tab.toLowerCase()}`,
     path: 'webhooks',
-    ready: '.endpoint-link',
+    ready: '.table-link',
     act: async (page: Page) => {
-      await page.locator('.endpoint-link').first().click();
+      await page.locator('.table-link').first().click();
       await page.getByRole('tab', { name: tab }).click();
       await page.locator('.plot-mark, .delivery-line, .catcher-request, .forecast strong').first().waitFor();
     },
@@ -209,9 +204,9 @@ const screens: readonly Screen[] = [
   {
     name: 'replay',
     path: 'webhooks',
-    ready: '.endpoint-link',
+    ready: '.table-link',
     act: async (page) => {
-      await page.locator('.endpoint-link').first().click();
+      await page.locator('.table-link').first().click();
       await page.getByRole('button', { name: 'Replay …' }).click();
       await page.getByLabel('Everything').check();
       await page.getByRole('button', { name: 'Count' }).click();
@@ -234,13 +229,14 @@ test('every screen, in pictures', { skip: withoutChromium }, async (t) => {
   const stage = await startSignedInStage(t);
   const first = await fill(stage);
   const told = await tell(stage, first);
+  const operator = await openOperatorWorld(stage);
   for (const [device, options] of Object.entries(devices))
     for (const colorScheme of ['light', 'dark'] as const)
-      for (const screen of screens)
+      for (const screen of [...screens, ...operatorScreens].filter(({ name }) => isChosen(name)))
         await t.test(`${screen.name}, ${device}, ${colorScheme}`, async () => {
           const page = await show(stage, {
             screen,
-            ids: { FIRST: first, ...told },
+            ids: { FIRST: first, ...told, ...operator },
             options: { ...options, colorScheme },
           });
           await page.screenshot({ path: `${folder}/${screen.name}-${device}-${colorScheme}.png` });
@@ -250,7 +246,7 @@ test('every screen, in pictures', { skip: withoutChromium }, async (t) => {
 });
 
 interface Showing {
-  readonly screen: Screen;
+  readonly screen: PicturedScreen;
   /** What stands for ids in the paths, which nobody knows before. */
   readonly ids: Readonly<Record<string, string>>;
   readonly options: object;
@@ -260,8 +256,13 @@ async function show(stage: BrowserStage, { screen, ids, options }: Showing): Pro
   const known = screen.path.replaceAll(/[A-Z]{5,}/g, (name) => ids[name] ?? name);
   const path = known.replace('LASTLOG', await lastLog(stage));
   const all = { ...options, refusals: screen.refusals ?? [] };
-  const page = screen.isGuest === true ? await stage.open(all) : await stage.openSignedIn(path, all);
-  if (screen.isGuest === true) await page.goto(`${stage.url}/_/${path}`);
+  const isOpened = screen.isGuest === true || screen.isOperator === true;
+  const page = isOpened ? await stage.open(all) : await stage.openSignedIn(path, all);
+  if (screen.isOperator === true && screen.isGuest !== true)
+    await page.addInitScript(
+      `sessionStorage.setItem('chancery:/_/:operator', ${JSON.stringify(ids['OPERATOR'])})`,
+    );
+  if (isOpened) await page.goto(`${stage.url}/_/${path}`);
   await page.locator(screen.ready).first().waitFor();
   await screen.act?.(page, ids);
   // Some screens wait for news all the time.

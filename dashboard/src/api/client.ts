@@ -13,8 +13,11 @@ export const client = new PocketBase(
   mayKeep() ? new LocalAuthStore(`chancery:${basePath}:session`) : new BaseAuthStore(),
 );
 
-// Every request has a signal of its own where it may become needless. The SDK would end requests that only look alike.
-client.autoCancellation(false);
+/** The id of the request, which the log of the service has too. Errors show it. */
+const requestIdMember = 'requestId';
+
+/** Fires `expired` when the service takes our token no more. */
+export const expired = watchAnswers(client);
 
 /** Whether the browser keeps something for us. In a frame of another site it may not: the session then lasts as long as the page. */
 function mayKeep(): boolean {
@@ -25,17 +28,21 @@ function mayKeep(): boolean {
   }
 }
 
-/** The id of the request, which the log of the service has too. Errors show it. */
-const requestIdMember = 'requestId';
-
-client.afterSend = (response: Response, body: unknown): unknown => {
-  if (isCutOff(response, body)) throw new Error('The answer is no JSON, or not all of it came.');
-  if (response.status < 400 || typeof body !== 'object' || body === null) return body;
-  // An expired token makes its bearer a guest, who gets a 401 wherever only superusers may go.
-  if (response.status === 401 && client.authStore.token !== '' && !('mfaId' in body))
-    expired.dispatchEvent(new Event('expired'));
-  return { ...body, [requestIdMember]: response.headers.get('x-request-id') ?? '' };
-};
+/** Has each refusal bear the id of its request. Returns what fires `expired` when the token of the client is taken no more. */
+export function watchAnswers(sender: PocketBase): EventTarget {
+  // Every request has a signal of its own where it may become needless. The SDK would end requests that only look alike.
+  sender.autoCancellation(false);
+  const target = new EventTarget();
+  sender.afterSend = (response: Response, body: unknown): unknown => {
+    if (isCutOff(response, body)) throw new Error('The answer is no JSON, or not all of it came.');
+    if (response.status < 400 || typeof body !== 'object' || body === null) return body;
+    // An expired token makes its bearer a guest, who gets a 401 wherever only superusers may go.
+    if (response.status === 401 && sender.authStore.token !== '' && !('mfaId' in body))
+      target.dispatchEvent(new Event('expired'));
+    return { ...body, [requestIdMember]: response.headers.get('x-request-id') ?? '' };
+  };
+  return target;
+}
 
 /**
  * True for a success whose body could not be read: the page was left or the connection broke in the middle of it, or something in between has
@@ -46,16 +53,13 @@ function isCutOff({ status, headers }: Response, body: unknown): boolean {
   return isEmpty && status < 400 && status !== 204 && headers.get('content-length') !== '2';
 }
 
-/** Fires `expired` when the service takes our token no more. */
-export const expired = new EventTarget();
-
 /** The definition of a collection. */
 export type Collection = Schemas['Collection'];
 export type Field = Schemas['Field'];
 export type RecordModel = Schemas['Record'];
 
 /** What calls an operation of spec/openapi.json. */
-interface CallOptions<Key extends keyof Operations> {
+export interface CallOptions<Key extends keyof Operations> {
   /** The values of the names in the path. */
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Operations[Key]['query'];
@@ -65,6 +69,15 @@ interface CallOptions<Key extends keyof Operations> {
 
 /** Calls an operation of spec/openapi.json. Throws Failure. */
 export async function call<Key extends keyof Operations>(
+  key: Key,
+  options: CallOptions<Key> = {},
+): Promise<Operations[Key]['answer']> {
+  return callBy(client, key, options);
+}
+
+/** The same with the token of another client. */
+export async function callBy<Key extends keyof Operations>(
+  sender: PocketBase,
   key: Key,
   { path = {}, query, body, signal }: CallOptions<Key> = {},
 ): Promise<Operations[Key]['answer']> {
@@ -76,7 +89,7 @@ export async function call<Key extends keyof Operations>(
     ...(body !== undefined && { body }),
     ...(signal !== undefined && { signal }),
   };
-  return orFailure(client.send<Operations[Key]['answer']>(url, options));
+  return orFailure(sender.send<Operations[Key]['answer']>(url, options));
 }
 
 /** Why the service, or the way to it, did not do what was wanted. */

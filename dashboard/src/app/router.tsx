@@ -12,6 +12,7 @@ import { collectionsQuery } from '../api/collections.ts';
 import { decodeDeliveriesSearch, decodeDeliverySearch } from '../screens/deliveries/delivery-search.ts';
 import { decodeEventSearch } from '../screens/events/event-search.ts';
 import { isSignedIn, mayUse, signInWithLink } from '../api/session.ts';
+import { decodeOperatorSearch } from '../screens/operator/operator-search.ts';
 import { decodeLogSearch } from '../screens/logs/log-search.ts';
 import { decodeRecordSearch } from '../screens/records/record-search.ts';
 import { decodeSettingsSearch } from '../screens/settings/settings-search.ts';
@@ -272,7 +273,57 @@ const endpointRoute = createRoute({
   ),
 });
 
+/** Everything for those with an operator key. */
+const operatorRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/operator',
+  validateSearch: decodeOperatorSearch,
+  beforeLoad: async ({ location }) => {
+    // Loaded here, as the dashboards of instances have no use for it.
+    const { currentKey } = await import('../api/operator-session.ts');
+    if (currentKey() !== undefined) return;
+    const next = location.pathname + location.searchStr;
+    redirect({ throw: true, to: '/operator/login', search: { next }, replace: true });
+  },
+  component: lazyRouteComponent(async () => import('./operator-shell.tsx'), 'OperatorShell'),
+});
+
+const operatorLoginRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/operator/login',
+  validateSearch: decodeOperatorSearch,
+  component: lazyRouteComponent(
+    async () => import('../screens/operator/operator-login-screen.tsx'),
+    'OperatorLoginScreen',
+  ),
+});
+
+const operatorIndexRoute = createRoute({
+  getParentRoute: () => operatorRoute,
+  path: '/',
+  beforeLoad: () => {
+    redirect({ throw: true, to: '/operator/$section', params: { section: 'instances' }, replace: true });
+  },
+});
+
+const operatorScreen = lazyRouteComponent(
+  async () => import('../screens/operator/operator-screen.tsx'),
+  'OperatorScreen',
+);
+const operatorSectionRoute = createRoute({
+  getParentRoute: () => operatorRoute,
+  path: '/$section',
+  component: operatorScreen,
+});
+const operatorInstanceRoute = createRoute({
+  getParentRoute: () => operatorRoute,
+  path: '/instances/$instance',
+  component: operatorScreen,
+});
+
 const routeTree = rootRoute.addChildren([
+  operatorLoginRoute,
+  operatorRoute.addChildren([operatorIndexRoute, operatorSectionRoute, operatorInstanceRoute]),
   loginRoute,
   setupRoute,
   linkRoute,

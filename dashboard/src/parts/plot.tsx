@@ -23,6 +23,8 @@ interface PlotProps {
 const height = 112;
 const room = 8;
 const width = 12;
+/** Of more hours than these, the axis shows days. */
+const dayHours = 48;
 
 /** Figures by hours or days as a picture, with the same as a table for those who hear it. Nothing but SVG. */
 export function Plot({
@@ -73,7 +75,11 @@ export function Plot({
       </svg>
       <div className="plot-axis" aria-hidden>
         {axisOf(times.length).map((index) => (
-          <span key={index}>{labels[index] === undefined ? ' ' : shortLabel(labels[index], step)}</span>
+          <span key={index}>
+            {labels[index] === undefined
+              ? ' '
+              : shortLabel(labels[index], times.length > dayHours ? 'day' : step)}
+          </span>
         ))}
       </div>
       <PlotTable caption={caption} step={step} labels={labels} series={series} />
@@ -164,7 +170,7 @@ function labelOf(time: string, step: 'hour' | 'day'): string {
 }
 
 function shortLabel(label: string, step: 'hour' | 'day'): string {
-  return step === 'day' ? label.slice(5) : label.slice(11);
+  return step === 'day' ? label.slice(5, 10) : label.slice(11);
 }
 
 function axisOf(count: number): readonly number[] {

@@ -1,0 +1,49 @@
+import { getRouteApi } from '@tanstack/react-router';
+import Plus from 'lucide-react/icons/plus';
+import { mayOperate } from '../../api/operator-session.ts';
+import { useKeys } from '../../browser/keys.ts';
+import { Button } from '../../parts/button.tsx';
+import { CreateDrawer } from './create-drawer.tsx';
+import { InstanceList } from './instance-list.tsx';
+import { OperatorPage } from './operator-page.tsx';
+
+const route = getRouteApi('/operator/$section');
+
+/** All instances, and a drawer for another one. */
+export function InstancesScreen() {
+  const { open } = route.useSearch();
+  const navigate = route.useNavigate();
+  const mayCreate = mayOperate('instances:write');
+  const isCreating = open === 'create' && mayCreate;
+  const setOpen = (isOpen: boolean): void =>
+    void navigate({
+      search: ({ open: _open, ...rest }) => ({ ...rest, ...(isOpen && { open: 'create' }) }),
+      replace: !isOpen,
+    });
+  useKeys({
+    c: (event) => {
+      if (!mayCreate) return;
+      event.preventDefault();
+      setOpen(true);
+    },
+  });
+  return (
+    <OperatorPage
+      title="Instances"
+      scope="instances:read"
+      actions={
+        mayCreate && (
+          <Button tone="primary" onClick={() => setOpen(true)}>
+            <Plus size={15} aria-hidden />
+            New instance
+          </Button>
+        )
+      }
+    >
+      <div className="records" data-drawer={isCreating ? '' : undefined}>
+        <InstanceList />
+        {isCreating && <CreateDrawer onClose={() => setOpen(false)} />}
+      </div>
+    </OperatorPage>
+  );
+}

@@ -1,0 +1,59 @@
+import { useNavigate } from '@tanstack/react-router';
+import Lock from 'lucide-react/icons/lock';
+import type { ReactNode } from 'react';
+import {
+  mayOperate,
+  type OperatorScope,
+  signOutOperator,
+  useOperatorKey,
+} from '../../api/operator-session.ts';
+import { Bar } from '../../parts/bar.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Empty } from '../../parts/empty.tsx';
+
+interface OperatorPageProps {
+  readonly title: ReactNode;
+  readonly aside?: ReactNode;
+  /** What the key needs for what is shown. */
+  readonly scope: OperatorScope;
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** A screen of the operator, or which scope the key lacks for it. */
+export function OperatorPage({ title, aside, scope, actions, children }: OperatorPageProps) {
+  const isAllowed = mayOperate(scope);
+  return (
+    <>
+      <Bar title={title} aside={isAllowed && aside}>
+        {isAllowed && actions}
+      </Bar>
+      {isAllowed ? children : <MissingScope scope={scope} />}
+    </>
+  );
+}
+
+function MissingScope({ scope }: { readonly scope: OperatorScope }) {
+  const navigate = useNavigate();
+  const key = useOperatorKey();
+  const scopes = [...(key?.scopes ?? []), scope].join(',');
+  return (
+    <Empty
+      icon={<Lock size={24} strokeWidth={1.5} aria-hidden />}
+      title={`Needs the scope ${scope}`}
+      actions={
+        <Button
+          onClick={() => {
+            signOutOperator();
+            void navigate({ to: '/operator/login' });
+          }}
+        >
+          Use another key
+        </Button>
+      }
+      code={`chancery operator key create NAME --scopes ${scopes}`}
+    >
+      The key {key?.name} does not have it.
+    </Empty>
+  );
+}

@@ -1,0 +1,71 @@
+import { useQuery } from '@tanstack/react-query';
+import CircleAlert from 'lucide-react/icons/circle-alert';
+import TriangleAlert from 'lucide-react/icons/triangle-alert';
+import { type ManagedInstance, type QuotaReading, quotasQuery } from '../../api/operator.ts';
+import { FailureNotice } from '../../parts/notice.tsx';
+import { quotaAmount, quotaLabel } from './instance-values.ts';
+
+interface QuotaBarsProps {
+  readonly id: string;
+  readonly state: ManagedInstance['state'];
+}
+
+/** The quotas of an instance, and how much of each is used. */
+export function QuotaBars({ id, state }: QuotaBarsProps) {
+  const { data: quotas, error, refetch } = useQuery(quotasQuery(id));
+  return (
+    <section className="section" aria-labelledby="quotas">
+      <div className="section-head">
+        <h2 id="quotas">Quotas</h2>
+        {state === 'suspended' && <span className="faint">not measured while suspended</span>}
+      </div>
+      {error !== null && <FailureNotice error={error} onRetry={() => void refetch()} />}
+      {quotas?.length === 0 && <p className="soft">No limits</p>}
+      {quotas !== undefined && quotas.length > 0 && (
+        <ul className="panel operator-bars">
+          {quotas.map((quota) => (
+            <QuotaBar key={quota.name} quota={quota} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+/** The share from which on a quota is amber, as for the events of the operator. */
+const warning = 0.8;
+
+function QuotaBar({ quota: { name, used, max } }: { readonly quota: QuotaReading }) {
+  const label = quotaLabel(name);
+  if (used === null)
+    return (
+      <li className="operator-bar">
+        <span>{label}</span>
+        <span className="soft operator-bar-text">at most {quotaAmount(name, max)}</span>
+      </li>
+    );
+  const share = max === 0 ? 1 : used / max;
+  const tone = share >= 1 ? 'failed' : share >= warning ? 'retrying' : undefined;
+  const Icon = share >= 1 ? CircleAlert : TriangleAlert;
+  return (
+    <li className="operator-bar">
+      <span>{label}</span>
+      <progress
+        className="progress"
+        data-tone={tone}
+        value={max === 0 ? 1 : Math.min(used, max)}
+        max={Math.max(max, 1)}
+        aria-label={label}
+      />
+      <span className="operator-bar-text">
+        <span className="soft">
+          {quotaAmount(name, used)} of {quotaAmount(name, max)}
+        </span>
+        <span className="badge" data-tone={tone}>
+          {tone !== undefined && <Icon size={14} aria-hidden />}
+          {Math.floor(share * 100)} %
+        </span>
+      </span>
+    </li>
+  );
+}
