@@ -60,7 +60,7 @@ test('a start loads nothing that a server may never need', async (t) => {
       .map((file) => file.replace(/.*\//, ''))
       .toSorted(),
     // What routes are described with; the documents are made when they are asked for.
-    ['description-route.ts', 'operation.ts', 'refusals.ts', 'schema.ts'],
+    ['description-route.ts', 'operation.ts', 'parameters.ts', 'refusals.ts', 'schema.ts'],
   );
   assert.equal(builtins.includes(undici), false, 'the client that fetch is made of');
   assert.equal(builtins.includes(typeStripper), false, 'the compiler that strips types');

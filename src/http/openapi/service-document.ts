@@ -31,7 +31,8 @@ import { ruleSchemas } from '../routes/rules.ts';
 import { settingsSchemas } from '../routes/settings.ts';
 import { fillPath } from '../path-patterns.ts';
 import type { Route } from '../route.ts';
-import { errorSchemas, headers, operation, parameters } from '../schemas/operation.ts';
+import { errorSchemas, headers, operation } from '../schemas/operation.ts';
+import { parameters } from '../schemas/parameters.ts';
 import { refusalResponses } from '../schemas/refusals.ts';
 import type { OpenApiDocument, PathItem, Paths } from '../schemas/schema.ts';
 

@@ -1,6 +1,7 @@
 import { actorKinds, auditActions } from '../../logs/audit-entry.ts';
 import { listAudit } from '../../logs/list-audit.ts';
-import { jsonAnswer, listParameters } from '../schemas/operation.ts';
+import { jsonAnswer } from '../schemas/operation.ts';
+import { listParameters } from '../schemas/parameters.ts';
 import { listSchema, objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 

@@ -9,7 +9,8 @@ import {
 import { deliveryStatuses } from '../../deliveries/delivery.ts';
 import { tryEndpoint } from '../../deliveries/endpoints/try-endpoint.ts';
 import type { AttemptKind } from '../../sending/attempt-result.ts';
-import { jsonAnswer, listParameters } from '../schemas/operation.ts';
+import { jsonAnswer } from '../schemas/operation.ts';
+import { listParameters } from '../schemas/parameters.ts';
 import { cursorListSchema, objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import type { RequestContext } from '../request-context.ts';
 import { route } from '../route.ts';

@@ -5,7 +5,8 @@ import {
   statsSteps,
 } from '../../deliveries/endpoints/endpoint-stats.ts';
 import { listLanes } from '../../deliveries/list-lanes.ts';
-import { jsonAnswer, listParameters } from '../schemas/operation.ts';
+import { jsonAnswer } from '../schemas/operation.ts';
+import { listParameters } from '../schemas/parameters.ts';
 import { listSchema, objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 

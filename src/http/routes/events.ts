@@ -7,7 +7,8 @@ import { deliveryStatuses } from '../../deliveries/delivery.ts';
 import { explainEvent } from '../../deliveries/why/explain-event.ts';
 import { changedMembers, reasons } from '../../deliveries/why/explanation.ts';
 import { nothing } from '../answer.ts';
-import { emptyAnswer, jsonAnswer, listParameters } from '../schemas/operation.ts';
+import { emptyAnswer, jsonAnswer } from '../schemas/operation.ts';
+import { listParameters } from '../schemas/parameters.ts';
 import { cursorListSchema, objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 

@@ -2,7 +2,8 @@ import { keyScopes } from '../../access/caller.ts';
 import { apiKeyLimits, createApiKey, deleteApiKey, getOwnApiKey, listApiKeys } from '../../auth/api-keys.ts';
 import { assert } from '../../base/assert.ts';
 import { nothing, notStored } from '../answer.ts';
-import { emptyAnswer, jsonAnswer, listParameters } from '../schemas/operation.ts';
+import { emptyAnswer, jsonAnswer } from '../schemas/operation.ts';
+import { listParameters } from '../schemas/parameters.ts';
 import { listSchema, objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 

@@ -1,7 +1,8 @@
 import type { Instance } from '../../instances/instance.ts';
 import { countLogs, getLog, listLogs, type LogReading } from '../../logs/list-logs.ts';
 import { nothing } from '../answer.ts';
-import { emptyAnswer, jsonAnswer, listParameters } from '../schemas/operation.ts';
+import { emptyAnswer, jsonAnswer } from '../schemas/operation.ts';
+import { listParameters } from '../schemas/parameters.ts';
 import { listSchema, objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 

@@ -4,7 +4,8 @@ import { listAudit } from '../../../logs/list-audit.ts';
 import { listNodes } from '../../../dispatch/nodes/leased-ownership.ts';
 import { answerMetrics, metricsAnswer } from '../metrics.ts';
 import { operatorRoute } from '../../route.ts';
-import { jsonAnswer, listParameters } from '../../schemas/operation.ts';
+import { jsonAnswer } from '../../schemas/operation.ts';
+import { listParameters } from '../../schemas/parameters.ts';
 import { objectSchema, type Schema, schemaReference } from '../../schemas/schema.ts';
 
 const common = { tag: 'operator', method: 'GET' } as const;

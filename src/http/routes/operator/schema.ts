@@ -13,7 +13,8 @@ import type { Answer } from '../../answer.ts';
 import { errorEnvelope } from '../../error-response.ts';
 import type { OperatorContext } from '../../operator-context.ts';
 import { operatorRoute } from '../../route.ts';
-import { jsonAnswer, listParameters } from '../../schemas/operation.ts';
+import { jsonAnswer } from '../../schemas/operation.ts';
+import { listParameters } from '../../schemas/parameters.ts';
 import { listSchema, objectSchema, type Schema, schemaReference } from '../../schemas/schema.ts';
 
 const common = { tag: 'operator' } as const;
