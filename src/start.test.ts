@@ -47,6 +47,7 @@ const everyOption: Required<StartOptions> = {
   checkHours: 24,
   auditDays: 1,
   deletedDays: 1,
+  diskReserve: '5%',
   metricsPort: 0,
   metricsHost: '',
   metricsNames: [],

@@ -62,6 +62,8 @@ export interface StartOptions {
   readonly auditDays?: number;
   /** How many days a deleted instance can be restored. */
   readonly deletedDays?: number;
+  /** While less of the disk is free, as `10GiB` or `5%`, instances above their share are refused: 5%, at most 10GiB. */
+  readonly diskReserve?: string;
   /** A folder for the backups that superusers make, in place of `backups` in the data directory. */
   readonly backups?: string;
   /** Backs up all instances into this folder, or `s3://bucket/prefix`, whenever `backupCron` says, in UTC. */

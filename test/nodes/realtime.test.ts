@@ -125,6 +125,8 @@ test('a request for a client of another node is carried out there, with its refu
     String(token),
   );
   assert.equal(wrong.status, 400);
+  // It would be refused by a message the second time.
+  assert.equal((await subscribe(nodes[1], { clientId, subscriptions: [] }, String(token))).status, 204);
   assert.deepEqual(
     wrong,
     await subscribe(nodes[0], { clientId, subscriptions: [`posts/*?options=${options}`] }, String(token)),
