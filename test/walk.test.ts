@@ -8,15 +8,15 @@ import { walkNames, walkOf } from '../tools/walk/walk-of.ts';
  * delivery or wake a client depends on what else is due then, so those two have a bar for files alone.
  */
 const most: Readonly<Record<string, Bar>> = {
-  create: { files: 116, functions: 481 },
-  upload: { files: 128, functions: 579 },
+  create: { files: 117, functions: 484 },
+  upload: { files: 129, functions: 582 },
   list: { files: 64, functions: 248 },
   'list with fields': { files: 72, functions: 276 },
   view: { files: 57, functions: 185 },
-  update: { files: 114, functions: 477 },
-  'delete with cascade': { files: 96, functions: 383 },
-  delivery: { files: 132 },
-  'realtime event': { files: 133 },
+  update: { files: 115, functions: 480 },
+  'delete with cascade': { files: 97, functions: 386 },
+  delivery: { files: 134 },
+  'realtime event': { files: 134 },
 };
 
 interface Bar {

@@ -75,8 +75,11 @@ export const walkNames: readonly string[] = Object.keys(walks);
 const warmRounds = 5;
 /** A walk is what each of these rounds ran. A timer of the service that fires in some of them is no part of it. */
 const walkRounds = 8;
-/** For so long the service is watched without a request: timers that fire on a busy machine in every round are known by it. */
-const idleMs = 1_500;
+/**
+ * For so long the service is watched without a request, which is longer than its frequent timers take: those that fire on a busy machine
+ * in every round are known by it.
+ */
+const idleMs = 2_500;
 const root = fileURLToPath(new URL('../../src/', import.meta.url));
 
 /** Returns what the request runs, by the paths of the files in src/. */
