@@ -5,16 +5,17 @@ import { walkNames, walkOf } from '../tools/walk/walk-of.ts';
 /**
  * How many files and functions of src/ each may run through at most: as many as when this was last measured. A walk that grows has become
  * harder to follow: see `npm run walk`, and put together what is read together. One that shrinks lowers its bar. Files that also run without a request may be left out of a count, so it is at most this; how many functions settle a
- * delivery or wake a client depends on what else is due then, so those two have a bar for files alone.
+ * delivery or wake a client depends on what else is due then, so those two have a bar for files alone. A write also wakes the dispatcher, of
+ * which up to 15 functions run in time to be counted: bars of writes have room for them.
  */
 const most: Readonly<Record<string, Bar>> = {
-  create: { files: 117, functions: 484 },
-  upload: { files: 129, functions: 582 },
+  create: { files: 117, functions: 490 },
+  upload: { files: 130, functions: 592 },
   list: { files: 64, functions: 248 },
   'list with fields': { files: 72, functions: 276 },
   view: { files: 57, functions: 185 },
-  update: { files: 115, functions: 480 },
-  'delete with cascade': { files: 97, functions: 386 },
+  update: { files: 115, functions: 488 },
+  'delete with cascade': { files: 97, functions: 392 },
   delivery: { files: 134 },
   'realtime event': { files: 134 },
 };
