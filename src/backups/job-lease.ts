@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { sql } from '../sql/sql.ts';
+import { sql, type Sql } from '../sql/sql.ts';
 import type { Database, InternalTable } from '../storage/database.ts';
 
 /** How long a job is held without a renewal: then its holder has ended without a word. */
@@ -32,15 +32,16 @@ export function keepHeld(parts: LeaseParts, lease: JobHold, onLost: () => void):
 }
 
 /** Returns false where another has taken the job over. */
-export async function renewHold(
-  { database, clock }: LeaseParts,
-  { table, id, holder }: JobHold,
-): Promise<boolean> {
+export async function renewHold({ database, clock }: LeaseParts, hold: JobHold): Promise<boolean> {
   const until = clock.now() + leaseMs;
   const count = await database.write((tx) =>
     tx.run(sql`
-      UPDATE ${tx.names.table(table)} SET held_until = ${until}
-      WHERE id = ${id} AND holder = ${holder} AND state = 'running'`),
+      UPDATE ${tx.names.table(hold.table)} SET held_until = ${until} WHERE ${isHeldAs(hold)}`),
   );
   return count > 0;
+}
+
+/** Holds for the row of a job while this holder runs it. */
+export function isHeldAs({ id, holder }: Pick<JobHold, 'id' | 'holder'>): Sql {
+  return sql`id = ${id} AND holder = ${holder} AND state = 'running'`;
 }

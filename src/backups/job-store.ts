@@ -7,7 +7,7 @@ import { appendOperatorEvent } from '../instances/operator-events.ts';
 import { limit, sql, type Sql } from '../sql/sql.ts';
 import type { Database, Row, Transaction } from '../storage/database.ts';
 import { UniqueViolation } from '../storage/engine-errors.ts';
-import { keepHeld, type JobHold, leaseMs, type LeaseParts, renewHold } from './job-lease.ts';
+import { isHeldAs, keepHeld, type JobHold, leaseMs, type LeaseParts, renewHold } from './job-lease.ts';
 
 /**
  * Backups, restores and verifications, as rows of the shared data. Whoever asks for one adds it; the job runner of any process
@@ -280,10 +280,6 @@ export function alreadyStarted(): AppError {
 
 function leaseOf({ id, holder }: HeldJob): JobHold {
   return { table: '$transfer', id, holder };
-}
-
-function isHeldAs({ id, holder }: HeldJob): Sql {
-  return sql`id = ${id} AND holder = ${holder} AND state = 'running'`;
 }
 
 /** Why a job is stopped that another has taken over. */

@@ -21,7 +21,7 @@ import {
 } from './instance-rows.ts';
 import { appendOperatorEvent, createdEvent } from './operator-events.ts';
 import type { Quotas } from './quotas.ts';
-import { invalidMember, placeConflict, requireHost, requireLabels, requireSlug } from './require-slug.ts';
+import { placeConflict, requireHost, requireLabels, requireSlug, takenSlug } from './require-slug.ts';
 
 /** An instance that is made of something, and not empty. */
 export interface FilledInstance extends Omit<UnshownInstance, 'labels'> {
@@ -63,8 +63,7 @@ export async function createFilled(parts: FillingParts, instance: FilledInstance
   requireSlug(slug);
   requireHost(host);
   requireLabels(instance.labels ?? {});
-  if (instance.replaced === undefined && directory.findBySlug(slug) !== undefined)
-    throw invalidMember('slug', `The slug ${slug} belongs to another instance.`);
+  if (instance.replaced === undefined && directory.findBySlug(slug) !== undefined) throw takenSlug(slug);
   const reservation = await Reservation.make(parts, instance);
   const { shownId, quotas = {} } = instance;
   const entry: InstanceEntry = { id, shownId, slug, host, created, key, quotas, state: 'active' };

@@ -37,17 +37,21 @@ export function placeConflict(
   error: UniqueViolation,
   { slug, host }: { readonly slug: string; readonly host: string | null },
 ): AppError {
-  if (error.columns.includes('host'))
-    return invalidMember('host', `The host ${host} is bound to another instance.`, error);
+  if (error.columns.includes('host')) return takenHost(host, error);
   return takenSlug(slug, error);
 }
 
 /** Returns the error for a member of an instance; its message is for the command line as well. */
-export function invalidMember(name: 'slug' | 'host' | 'labels', message: string, cause?: unknown): AppError {
+function invalidMember(name: 'slug' | 'host' | 'labels', message: string, cause?: unknown): AppError {
   return new AppError('bad_request', message, { details: { [name]: invalidValue(message) }, cause });
 }
 
 /** Returns the error for a slug that another instance has. */
 export function takenSlug(slug: string, cause?: UniqueViolation): AppError {
   return invalidMember('slug', `The slug ${slug} belongs to another instance.`, cause);
+}
+
+/** Returns the error for a host that another instance has. */
+export function takenHost(host: string | null, cause?: UniqueViolation): AppError {
+  return invalidMember('host', `The host ${host} is bound to another instance.`, cause);
 }

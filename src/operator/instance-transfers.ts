@@ -5,7 +5,7 @@ import { JobStore, type NewTransfer } from '../backups/job-store.ts';
 import { archivesFolder } from '../backups/remove-leftovers.ts';
 import { assert } from '../base/assert.ts';
 import { newId } from '../base/ids.ts';
-import { invalidMember, requireHost, requireSlug, takenSlug } from '../instances/require-slug.ts';
+import { requireHost, requireSlug, takenHost, takenSlug } from '../instances/require-slug.ts';
 import type { Actor } from '../logs/audit-entry.ts';
 import { findManaged, findServed, type ManagedInstance } from './managed-instances.ts';
 import type { OperatorControl } from './operator-control.ts';
@@ -81,10 +81,8 @@ export async function importInstance(
   requireHost(host);
   const { directory } = operator;
   // Before anything of the archive is read; the transaction that shows the instance decides.
-  if (directory.findBySlug(slug) !== undefined)
-    throw invalidMember('slug', `The slug ${slug} belongs to another instance.`);
-  if (host !== null && directory.findByHost(host) !== undefined)
-    throw invalidMember('host', `The host ${host} is bound to another instance.`);
+  if (directory.findBySlug(slug) !== undefined) throw takenSlug(slug);
+  if (host !== null && directory.findByHost(host) !== undefined) throw takenHost(host);
   await transfersOf(operator).importArchive(archive, receive);
   // Requests to it may come at once.
   await directory.refresh();

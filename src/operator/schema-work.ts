@@ -1,4 +1,4 @@
-import { keepHeld, type JobHold, leaseMs } from '../backups/job-lease.ts';
+import { isHeldAs, keepHeld, type JobHold, leaseMs } from '../backups/job-lease.ts';
 import type { Clock } from '../base/clock.ts';
 import { toTimestamp } from '../base/timestamp.ts';
 import { limit, sql, type Sql } from '../sql/sql.ts';
@@ -114,7 +114,7 @@ export class SchemaWork {
   async #mayBegin(tx: Transaction, job: HeldSchemaJob): Promise<boolean> {
     const { names } = tx;
     const [row] = await tx.tuples(sql`
-      SELECT is_cancelled FROM ${names.table('$schema_job')} WHERE ${isHeld(job)}${names.locks.forUpdate}`);
+      SELECT is_cancelled FROM ${names.table('$schema_job')} WHERE ${isHeldAs(job)}${names.locks.forUpdate}`);
     return row?.[0] === 0 && !(await hasStopped(tx, job));
   }
 
@@ -144,7 +144,7 @@ export class SchemaWork {
   /** Lets another process take the job up at once. */
   async release(job: HeldSchemaJob): Promise<void> {
     await this.#database.write((tx) =>
-      tx.run(sql`UPDATE ${tx.names.table('$schema_job')} SET held_until = 0 WHERE ${isHeld(job)}`),
+      tx.run(sql`UPDATE ${tx.names.table('$schema_job')} SET held_until = 0 WHERE ${isHeldAs(job)}`),
     );
   }
 
@@ -155,7 +155,7 @@ export class SchemaWork {
       const { names } = tx;
       const jobs = names.table('$schema_job');
       const [row] = await tx.tuples(
-        sql`SELECT is_cancelled FROM ${jobs} WHERE ${isHeld(job)}${names.locks.forUpdate}`,
+        sql`SELECT is_cancelled FROM ${jobs} WHERE ${isHeldAs(job)}${names.locks.forUpdate}`,
       );
       if (row === undefined) return;
       const failed = await countFailed(tx, job);
@@ -163,7 +163,7 @@ export class SchemaWork {
         await skipWaiting(tx, job.id, { reason: `The job stopped after ${failed} failures.`, now });
       const state: SchemaJobState = row[0] === 1 ? 'cancelled' : failed > 0 ? 'failed' : 'done';
       await tx.run(
-        sql`UPDATE ${jobs} SET state = ${state}, ended = ${toTimestamp(now)} WHERE ${isHeld(job)}`,
+        sql`UPDATE ${jobs} SET state = ${state}, ended = ${toTimestamp(now)} WHERE ${isHeldAs(job)}`,
       );
     });
   }
@@ -179,12 +179,8 @@ async function countFailed(tx: Transaction, { id }: HeldSchemaJob): Promise<numb
   return Number(row?.[0]);
 }
 
-function isHeld({ id, holder }: HeldSchemaJob): Sql {
-  return sql`id = ${id} AND holder = ${holder} AND state = 'running'`;
-}
-
 /** Holds for an instance of a job that this holder works on. */
 function isOwn({ names }: Reader, job: HeldSchemaJob, position: number): Sql {
   return sql`position = ${position} AND state = 'running'
-    AND EXISTS (SELECT 1 FROM ${names.table('$schema_job')} WHERE ${isHeld(job)})`;
+    AND EXISTS (SELECT 1 FROM ${names.table('$schema_job')} WHERE ${isHeldAs(job)})`;
 }

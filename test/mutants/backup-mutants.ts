@@ -81,7 +81,7 @@ export const backupMutants: readonly Mutant[] = [
   },
   {
     name: 'only the holder of a job ends it',
-    file: 'src/backups/job-store.ts',
+    file: 'src/backups/job-lease.ts',
     from: "return sql`id = ${id} AND holder = ${holder} AND state = 'running'`;",
     to: "return sql`id = ${id} AND ${holder} = ${holder} AND state = 'running'`;",
     tests: [holds],

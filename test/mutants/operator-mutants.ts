@@ -169,7 +169,7 @@ export const operatorMutants: readonly Mutant[] = [
   {
     name: 'a process that holds a schema job no more notes nothing of an instance',
     file: 'src/operator/schema-work.ts',
-    from: "AND EXISTS (SELECT 1 FROM ${names.table('$schema_job')} WHERE ${isHeld(job)})",
+    from: "AND EXISTS (SELECT 1 FROM ${names.table('$schema_job')} WHERE ${isHeldAs(job)})",
     to: 'AND ${names.instance.condition} = ${names.instance.condition}',
     tests: leaseTests,
   },
