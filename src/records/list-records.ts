@@ -18,7 +18,7 @@ import { type PlanInputs, type PlanRequest, PlanSlots, valuesFor } from '../quer
 import { baseAlias, RecordScope } from '../query/record-scope.ts';
 import { rowJson } from '../query/row-cache.ts';
 import { projectTexts } from '../query/project-texts.ts';
-import { parseFields } from '../query/projection.ts';
+import { parseFields, type Projection } from '../query/projection.ts';
 import { type BoundList, bytesOf, listTexts, runJson, runRows } from '../query/run-list.ts';
 import { cursorsOfList } from '../secrets/seal-position.ts';
 import type { SlotValue } from '../sql/slot.ts';
@@ -88,6 +88,8 @@ interface ListRequest {
   readonly query: QueryReader;
   readonly paging: Paging;
   readonly filter: FilterTemplate | undefined;
+  /** Undefined where whole records are shown. */
+  readonly fields: Projection | undefined;
   readonly isExplained: boolean;
   /** Undefined where records are not shown as the engine can write them. */
   readonly written: RecordJson | undefined;
@@ -106,7 +108,7 @@ function parseList(
   const isSuperuser = caller.kind === 'superuser';
   if (!isSuperuser) refuseRuleNames(query);
   const isExplained = isSuperuser && isTrue(query, 'explain');
-  parseFields(query.get('fields') ?? '');
+  const fields = parseFields(query.get('fields') ?? '');
   const paging = parsePaging(query);
   const text = query.get('filter') || undefined;
   const filter = text === undefined ? undefined : filterTemplate(text);
@@ -119,7 +121,7 @@ function parseList(
   const how = `${table.id}/${collections.version}/${written === undefined}/${begin}/${perPage}/${skipTotal}/${sort.length}`;
   const planKey = [how, callerForm(caller), sort, filter?.form ?? ''].join('\u0000');
   const answerKey = [planKey, page, rule && idOf(caller), ...(filter?.literals ?? [])].join('\u0000');
-  return { ...options, paging, filter, isExplained, written, planKey, answerKey };
+  return { ...options, paging, filter, fields, isExplained, written, planKey, answerKey };
 }
 
 function idOf(caller: Caller): string {
@@ -226,7 +228,7 @@ function sourceOf(
 async function runAndPresent(
   instance: Instance,
   input: RuleInput,
-  { collection, query, written, bound }: ListRequest & { readonly bound: BoundList },
+  { collection, fields, written, bound }: ListRequest & { readonly bound: BoundList },
 ): Promise<readonly string[]> {
   const { database } = instance;
   if (written !== undefined) {
@@ -238,7 +240,6 @@ async function runAndPresent(
   // The texts of the records are in memory beside their values.
   bound.memory?.extend(bytesOf(tuples));
   const texts = await presentRecords({ instance, input }, records);
-  const fields = parseFields(query.get('fields') ?? '');
   return listTexts(page, fields === undefined ? texts : await projectTexts(texts, fields));
 }
 
