@@ -185,6 +185,8 @@ async function waiting(client: Client, count: number): Promise<void> {
     )
     SELECT s.*, b.pid IS NOT NULL AS "isBehind" FROM sessions s LEFT JOIN behind b USING (pid)`;
   const isWaiting = async (): Promise<true> => {
+    // A transaction goes on seeing the sessions of its first look, and none that was opened since.
+    await client.query('SELECT pg_stat_clear_snapshot()');
     const { rows } = await client.query<{ readonly isBehind: boolean }>(look);
     assert.ok(rows.filter(({ isBehind }) => isBehind).length >= count, JSON.stringify(rows));
     return true;
