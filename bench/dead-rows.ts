@@ -4,7 +4,7 @@ import { sql } from '../src/sql/sql.ts';
 import type { Database } from '../src/storage/database.ts';
 import { openPostgresHome } from '../src/storage/postgres/home.ts';
 import { DueFloor } from '../src/dispatch/due-floor.ts';
-import { readDue } from '../src/dispatch/lane-source.ts';
+import { readDue } from '../src/dispatch/read-due.ts';
 import { median } from './support/median.ts';
 import type { BenchOptions } from './support/options.ts';
 import { createDatabase } from './support/service.ts';

@@ -20,7 +20,7 @@ import type { AttemptResult } from '../sending/attempt-result.ts';
  *   endpoints/       changes of endpoints, which end, move or replay their backlog
  *  dispatch/
  *   scheduler        which instances have something due, and when; slots: how many attempts may be open, and who gets the next one
- *   lanes            an instance's lanes, and what of it is claimed; lane-source: where the deliveries of one come from
+ *   lanes            an instance's lanes, and what of it is claimed; lane-source: where the deliveries of one come from (log-cursor, due-queue)
  *   dispatcher       finds work by these, claims what is due and gives it to the sender, or to catcher-attempts
  *   claims           open claims: settles the results, one group of each instance at a time (settle); loans: instances on loan, with their lanes
  *   janitor          trims the log, and moves cursors on that nothing else moves

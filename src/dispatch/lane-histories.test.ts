@@ -7,7 +7,8 @@ import { sql } from '../sql/sql.ts';
 import type { Database, InlineColumn } from '../storage/database.ts';
 import { migrate } from '../storage/migrate.ts';
 import { instanceMigrations } from '../storage/migrations/instance-migrations.ts';
-import { LaneSource, sweepEveryMs } from './lane-source.ts';
+import { LaneSource } from './lane-source.ts';
+import { sweepEveryMs } from './log-cursor.ts';
 import type { DueDelivery } from './slots.ts';
 
 const start = 1_000_000;

@@ -5,7 +5,8 @@ import { openPostgresDatabase } from '../../test/support/postgres-database.ts';
 import { sql } from '../sql/sql.ts';
 import type { Database, Reader } from '../storage/database.ts';
 import { readOldestPending } from '../deliveries/log/count-waiting.ts';
-import { LaneSource, readDue } from './lane-source.ts';
+import { LaneSource } from './lane-source.ts';
+import { readDue } from './read-due.ts';
 
 const endpoint = 7;
 const rows = 2_700;

@@ -3,7 +3,9 @@ import { test, type TestContext } from 'node:test';
 import { describeEngines } from '../../test/support/engines.ts';
 import { insertDeliveries, insertOutcomes, openLogDatabase, range } from '../../test/support/log-rows.ts';
 import type { Database } from '../storage/database.ts';
-import { LaneSource, type Look, sweepEveryMs } from './lane-source.ts';
+import { LaneSource } from './lane-source.ts';
+import { sweepEveryMs } from './log-cursor.ts';
+import type { Look } from './read-due.ts';
 
 const start = 1_000_000;
 /** A higher number than others have, so that it is the last one of each event. */

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SafeEnd } from '../events/log-horizon.ts';
 import type { Reader } from '../storage/database.ts';
 import { type EndpointLane, isReadable } from './endpoint-lane.ts';
-import type { Look } from './lane-source.ts';
+import type { Look } from './read-due.ts';
 
 /** Reads for one lane in one look: the others wait meanwhile. */
 const readsMax = 16;

@@ -147,7 +147,7 @@ export const accountMutants: readonly Mutant[] = [
   },
   {
     name: 'the lane of an account does not pass what is decided later',
-    file: 'src/dispatch/lane-source.ts',
+    file: 'src/dispatch/log-cursor.ts',
     from: 'Math.min(end, safe, decided ?? safe)',
     to: 'Math.min(end, safe)',
     tests: ['test/api/account-lanes.test.ts'],

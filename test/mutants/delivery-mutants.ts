@@ -32,7 +32,7 @@ export const deliveryMutants: readonly Mutant[] = [
   },
   {
     name: 'a lane reads its own deliveries and not those of others',
-    file: 'src/dispatch/lane-source.ts',
+    file: 'src/dispatch/read-due.ts',
     from: 'AND endpoint = ${endpoint} AND event > ${from}${upTo} ORDER BY event${limit(walkMax)}',
     to: 'AND endpoint + 0 = ${endpoint} AND event > ${from}${upTo} ORDER BY event${limit(walkMax)}',
     tests: ['src/dispatch/lane-source-plans.test.ts'],

@@ -202,7 +202,7 @@ export const retentionMutants: readonly Mutant[] = [
   },
   {
     name: 'a lane looks for the outcome of each delivery by its whole key',
-    file: 'src/dispatch/lane-source.ts',
+    file: 'src/dispatch/read-due.ts',
     from: 'AND o.event = w.event AND o.endpoint = ${endpoint} AND o.event > ${from}`;',
     to: 'AND o.event + 0 = w.event AND o.endpoint = ${endpoint} AND o.event > ${from}`;',
     tests: ['src/dispatch/lane-source-plans.test.ts'],

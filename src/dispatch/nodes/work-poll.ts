@@ -7,7 +7,7 @@ import { type LogState, readLogState, type SafeEnd, LogHorizon } from '../../eve
 import { foundByKeys, sql } from '../../sql/sql.ts';
 import type { Database } from '../../storage/database.ts';
 import { DueFloor } from '../due-floor.ts';
-import { behindMax, sweepEveryMs } from '../lane-source.ts';
+import { behindMax, sweepEveryMs } from '../log-cursor.ts';
 
 const pollIntervalMs = 250;
 /** The interval while a caller waits for the log to become safe, and for how long after that. */
