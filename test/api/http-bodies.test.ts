@@ -87,9 +87,10 @@ test('a body that is not one JSON object of safe values is refused with 400 and 
 
 test('what a request asks of, and by whom, comes before what is wrong with its body', async (t) => {
   const service = await withPosts(t);
+  let body = '{"title":';
   const send = async (path: string, method = 'POST', headers: Readonly<Record<string, string>> = {}) => {
     const all = { 'content-type': 'application/json', ...headers };
-    return (await fetch(service.url + path, { method, headers: all, body: '{"title":' })).status;
+    return (await fetch(service.url + path, { method, headers: all, body })).status;
   };
   assert.equal(await send(records), 400);
   assert.equal(await send('/api/records/nowhere'), 404);
@@ -97,7 +98,14 @@ test('what a request asks of, and by whom, comes before what is wrong with its b
   assert.equal(await send('/api/collections/nowhere/auth-with-password'), 404);
   assert.equal(await send(records, 'POST', { authorization: `ck_${'a'.repeat(43)}` }), 401);
   assert.equal(await send(`${records}/abc`, 'DELETE'), 400);
-  assert.equal(await send('/api/collections'), 400);
+  assert.equal(await send('/api/collections'), 401);
+  assert.equal(await send('/api/settings', 'PATCH'), 401);
+  assert.equal(await send('/api/collections/posts/auth-with-password'), 404);
+  body = '[]';
+  assert.equal(await send(records), 400);
+  assert.equal(await send('/api/records/nowhere'), 404);
+  assert.equal(await send('/api/collections/nowhere/records/abc', 'PATCH'), 404);
+  assert.equal(await send('/api/collections/posts/auth-with-password'), 404);
 });
 
 test('H-46 H-58 values at the limits are stored as they are', async (t) => {

@@ -1,7 +1,9 @@
 import { type Caller, guest, hasScope, operator, reachedEndpoints } from '../../access/caller.ts';
+import { withAuthCollection } from '../../auth/auth-collection.ts';
 import { authenticate, tokenRequired } from '../../auth/authenticate.ts';
 import { AppError } from '../../base/errors.ts';
 import { Uploads } from '../../files/uploads.ts';
+import { currentCollection } from '../../instances/current-collection.ts';
 import type { Instance } from '../../instances/instance.ts';
 import type { InstanceEntry } from '../../instances/instance-rows.ts';
 import { clientKey } from '../../limits/rate-limiter.ts';
@@ -11,7 +13,7 @@ import type { ClientTraces } from '../client-address.ts';
 import { httpLimits } from '../connections.ts';
 import { requireReached, withOwnEndpoints } from '../endpoint-keys.ts';
 import type { InstanceRequest } from '../instance-request.ts';
-import { parseBody } from '../parse-body.ts';
+import { objectOf, parseBody } from '../parse-body.ts';
 import { receiveForm } from '../receive-form.ts';
 import { RequestContext, type Services } from '../request-context.ts';
 import type { InstanceRoute } from '../route.ts';
@@ -117,11 +119,11 @@ class Exchange {
     requireScope(caller, route);
     if (reachedEndpoints(caller) !== null)
       await requireReached(route, { instance, caller, id: request.params['id'] ?? '' });
+    if (route.isForSuperusers === true) requireSuperuser(caller);
     const body = await this.#readBody(route);
     meter?.note(instance.id);
     // A record's rule is checked before anything else that is wrong with a request to read it.
     if (!isRecordRead(route)) checkFields(request.query);
-    if (route.isForSuperusers === true) requireSuperuser(caller);
     if (route.isCurrent === true) await instance.refresh();
     const answer = await admission.inTurn(instance, request, () =>
       this.#handleOnFullDisk(route, this.#contextWith(body)),
@@ -181,12 +183,20 @@ class Exchange {
     }
     if (request.bytes === undefined) return undefined;
     try {
-      return await parseBody(route, request);
+      const body = await parseBody(route, request);
+      if (route.body !== undefined && route.takesBytes !== true) objectOf(body);
+      return body;
     } catch (error) {
       const { collection } = request.params;
-      if (error instanceof AppError && collection !== undefined) this.#instance.collections.get(collection);
+      if (error instanceof AppError && collection !== undefined)
+        await this.#requireCollection(route, collection);
       throw error;
     }
+  }
+
+  async #requireCollection({ tag }: InstanceRoute, nameOrId: string): Promise<void> {
+    if (tag === 'auth') await withAuthCollection(this.#instance, nameOrId, () => Promise.resolve());
+    else await currentCollection(this.#instance, nameOrId);
   }
 
   /**
