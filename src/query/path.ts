@@ -58,6 +58,7 @@ export function findPath(
   start: Collection,
   { segments, modifier, joinedBy }: PathName,
 ): Path | Misuse | undefined {
+  if (segments.includes('')) return undefined;
   const steps: Step[] = [];
   let collection = start;
   let joinColumn = joinedBy;

@@ -27,7 +27,10 @@ export interface RequestNamesContext extends PathContext {
 
 type Resolved = ReturnType<Resolve> | Path;
 
-/** Resolves names that begin with `@request.` or `@collection.` (http-api 8.2). A member that a request lacks is NULL, never an error. */
+/**
+ * Resolves names that begin with `@request.` or `@collection.` (http-api 8.2). A member that a request lacks is NULL, never an error; a part that
+ * no request has, such as `@request.boby`, is unknown: it could only be a slip.
+ */
 export function resolveRequest(name: string, context: RequestNamesContext): Resolved {
   const [, other, alias, rest] = /^@collection\.(\w+)(?::(\w+))?\.(.+)$/.exec(name) ?? [];
   if (other !== undefined && rest !== undefined)
@@ -44,7 +47,7 @@ export function resolveRequest(name: string, context: RequestNamesContext): Reso
     case 'auth':
       return resolveCaller(path, context);
     default:
-      return modifier === undefined ? null : misuse(modifier);
+      return undefined;
   }
 }
 
@@ -70,8 +73,8 @@ interface MemberPath {
 }
 
 function resolveWord(name: string, part: string, context: RequestNamesContext): Resolved {
-  if (!name.startsWith('@request.') || name.includes(':')) return undefined;
-  return part === 'context' || part === 'method' ? valueOf(context, ({ input }) => input[part]) : null;
+  if (name.includes(':')) return undefined;
+  return part === 'context' || part === 'method' ? valueOf(context, ({ input }) => input[part]) : undefined;
 }
 
 /**

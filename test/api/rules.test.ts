@@ -131,3 +131,29 @@ test('a rule that is null refuses before anything is looked for, and one that br
   assert.equal((await askAsGuest('GET', '/posts/records')).status, 400);
   assert.equal((await ask('GET', '/posts/records')).status, 200);
 });
+
+test('a part that no request has, and a path with an empty step, are unknown in rules and filters', async (t) => {
+  const { ask, select } = await startBlog(t);
+  const fields = [
+    { name: 'meta', type: 'json' },
+    { name: 'at', type: 'geoPoint' },
+  ];
+  assert.equal((await ask('POST', '', { name: 'places', type: 'base', fields })).status, 200);
+  for (const name of [
+    '@request.boby.title',
+    '@request.boby',
+    '@request.auth',
+    '@request.body',
+    '@request.query',
+    '@request.method.x',
+    '@request.context.x',
+    'meta..a',
+    'at..lon',
+  ]) {
+    const rule = await ask('PATCH', '/places', { listRule: `${name} = ''` });
+    assert.deepEqual([rule.status, rule.json.data?.listRule?.code], [400, 'validation_invalid_rule'], name);
+    const filter = encodeURIComponent(`${name} = ''`);
+    assert.equal((await ask('GET', `/places/records?filter=${filter}`)).status, 400, name);
+  }
+  assert.equal(await select("@request.body.nothing = '' && @request.auth.nothing = ''"), 'p1 p2 p3 p4');
+});
