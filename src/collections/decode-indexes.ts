@@ -27,7 +27,7 @@ export function decodeIndexes(
   context: IndexContext,
   problems: ProblemList,
 ): readonly IndexDefinition[] {
-  if (raw === undefined || raw === null) return withRequired(existingIndexes(context), context, problems);
+  if (raw === undefined || raw === null) return withRequired(existingIndexes(context), context);
   if (!isIndexList(raw)) {
     problems.add('indexes', tooManyIndexes);
     return [];
@@ -41,7 +41,7 @@ export function decodeIndexes(
     else if (index !== undefined) indexes.push(index);
   }
   problems.addAll('indexes', errors);
-  return errors.isEmpty ? withRequired(indexes, context, problems) : indexes;
+  return errors.isEmpty ? withRequired(indexes, context) : indexes;
 }
 
 /** Adds what is wrong with the indexes of a definition whatever its fields are. */
@@ -71,24 +71,15 @@ function readIndex(text: unknown): IndexDefinition | undefined {
     : undefined;
 }
 
-/**
- * Adds the indexes that an auth collection must have. Without the one on `email` two accounts could sign in by one address: an
- * update that leaves it out is refused, a new collection gets it. The one on `tokenKey` is only shown, and may be left out.
- */
+/** Adds the indexes that an auth collection must have, where a definition leaves them out: without that on `email` two accounts could share an address. */
 function withRequired(
   indexes: readonly IndexDefinition[],
-  { draft, existing }: IndexContext,
-  problems: ProblemList,
+  context: IndexContext,
 ): readonly IndexDefinition[] {
+  const { draft, names } = context;
   if (draft.type !== 'auth') return indexes;
-  if (existing !== undefined && !indexes.some((index) => isIdentityIndex(index, 'email'))) {
-    problems.add('indexes', {
-      code: 'validation_missing_required_unique_index',
-      message: 'Missing required unique index for field "email".',
-      params: { fieldName: 'email' },
-    });
-  }
-  return withAccountIndexes(draft.id, indexes);
+  const isTaken = (name: string): boolean => names.hasIndex(name, draft.id) || isTableName(name, context);
+  return withAccountIndexes(draft.id, indexes, isTaken);
 }
 
 const invalidIndex: FieldError = {
@@ -176,26 +167,32 @@ function isTableName(name: string, context: IndexContext): boolean {
 }
 
 /**
- * Adds the indexes that every auth collection shows. Of the two the table has only that on `email`: token keys are not a column
- * of it, and as random texts never repeat.
+ * Adds the indexes that every auth collection shows, by names that are free. Of the two the table has only that on `email`: token keys are
+ * not a column of it, and as random texts never repeat.
  */
 export function withAccountIndexes(
   collectionId: string,
   indexes: readonly IndexDefinition[],
+  isTaken: (name: string) => boolean = () => false,
 ): readonly IndexDefinition[] {
-  const required = [unique('tokenKey', collectionId), unique('email', collectionId)];
-  const missing = required.filter(
-    ({ fieldName }) => !indexes.some((index) => isIdentityIndex(index, fieldName)),
+  const names = new Set(indexes.map(({ name }) => name.toLowerCase()));
+  const nameFor = (fieldName: string): string => {
+    const first = `idx_${fieldName}_${collectionId}`;
+    let name = first;
+    for (let at = 2; names.has(name.toLowerCase()) || isTaken(name); at += 1) name = `${first}_${at}`;
+    return name;
+  };
+  const missing = (['tokenKey', 'email'] as const).filter(
+    (fieldName) => !indexes.some((index) => isIdentityIndex(index, fieldName)),
   );
-  return missing.length === 0 ? indexes : [...missing.map(({ index }) => index), ...indexes];
+  return [...missing.map((fieldName) => uniqueIndex(fieldName, nameFor(fieldName))), ...indexes];
 }
 
-function unique(fieldName: 'tokenKey' | 'email', collectionId: string) {
-  const index: IndexDefinition = {
-    name: `idx_${fieldName}_${collectionId}`,
+function uniqueIndex(fieldName: 'tokenKey' | 'email', name: string): IndexDefinition {
+  return {
+    name,
     isUnique: true,
     columns: [{ name: fieldName, isNocase: false, isDescending: false }],
     where: fieldName === 'email' ? [{ column: 'email', operator: '!=', value: '' }] : [],
   };
-  return { fieldName, index };
 }
