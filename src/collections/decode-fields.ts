@@ -86,6 +86,7 @@ function checkField(field: Field, context: FieldContext, problems: ProblemList):
     problems.add('name', {
       code: 'validation_duplicated_field_name',
       message: `Duplicated or invalid field name ${field.name}.`,
+      params: { fieldName: field.name },
     });
   }
   checkStandardName(field, problems);

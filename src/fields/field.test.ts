@@ -148,7 +148,7 @@ test('common members and options are refused under their names', () => {
     [{ type: 'text', id: 'x'.repeat(101) }, 'id', 'validation_length_out_of_range'],
     [{ type: 'text', id: {} }, 'id', 'validation_invalid_value'],
     [{ type: 'number', min: '1' }, 'min', 'validation_invalid_value'],
-    [{ type: 'number', min: 5, max: 4 }, 'max', 'validation_min_greater_equal_than_required'],
+    [{ type: 'number', min: 5, max: 4 }, 'max', 'validation_min_number_constraint'],
     [{ type: 'number', min: 1.5, onlyInt: true }, 'min', 'validation_only_int_constraint'],
     [{ type: 'number', max: 1.5, onlyInt: true }, 'max', 'validation_only_int_constraint'],
     [{ type: 'bool', required: 1 }, 'required', 'validation_invalid_value'],

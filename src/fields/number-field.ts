@@ -40,7 +40,7 @@ function decodeOptions(raw: RawOptions, problems: Problems): NumberOptions {
       problems.add(name, fieldError('validation_only_int_constraint'));
   }
   if (options.min !== null && options.max !== null && options.max < options.min)
-    problems.add('max', fieldError('validation_min_greater_equal_than_required', { threshold: options.min }));
+    problems.add('max', fieldError('validation_min_number_constraint', { min: options.min }));
   return options;
 }
 

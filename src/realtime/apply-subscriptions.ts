@@ -1,5 +1,5 @@
 import type { Caller } from '../access/caller.ts';
-import { AppError, type FieldError } from '../base/errors.ts';
+import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
 import { findLostEvents } from '../events/lost-events.ts';
 import { isAhead } from '../events/log-horizon.ts';
 import { readTrimmed } from '../events/trimmed.ts';
@@ -40,21 +40,23 @@ export function requireForm(
     throw new AppError('bad_request', 'Failed to set the subscriptions.', { details });
 }
 
-function problemsOf({
-  clientId,
-  subscriptions,
-}: Parameters<typeof requireForm>[0]): Readonly<Record<string, FieldError>> | undefined {
+function problemsOf({ clientId, subscriptions }: Parameters<typeof requireForm>[0]): FieldErrors | undefined {
   const { subscriptionsMax, subscriptionLengthMax, clientIdLengthMax } = realtimeLimits;
   if (clientId === '') return { clientId: fieldError('validation_required') };
   if (clientId.length > clientIdLengthMax)
     return { clientId: fieldError('validation_length_out_of_range', { min: 1, max: clientIdLengthMax }) };
   if (subscriptions.length > subscriptionsMax)
     return { subscriptions: fieldError('validation_length_too_long', { min: 0, max: subscriptionsMax }) };
-  if (subscriptions.some((one) => one === '' || one.length > subscriptionLengthMax))
-    return {
-      subscriptions: fieldError('validation_length_out_of_range', { min: 1, max: subscriptionLengthMax }),
-    };
-  return undefined;
+  const problems: [at: string, problem: FieldError][] = [];
+  for (const [at, one] of subscriptions.entries()) {
+    if (one === '') problems.push([String(at), fieldError('validation_required')]);
+    if (one.length > subscriptionLengthMax)
+      problems.push([
+        String(at),
+        fieldError('validation_length_too_long', { min: 0, max: subscriptionLengthMax }),
+      ]);
+  }
+  return problems.length === 0 ? undefined : { subscriptions: Object.fromEntries(problems) };
 }
 
 /** The topics of a request that are right, and what is wrong with the others, by their texts. */

@@ -187,6 +187,7 @@ test('S-01 S-03 S-15 a field is taken, and then takes records, or refused by mem
     fields: [text('a'), text('A'), text('b', { id: 'same' }), text('c', { id: 'same' })],
   });
   assert.equal(twice.json.data.fields['2'].name.code, 'validation_duplicated_field_name');
+  assert.deepEqual(twice.json.data.fields['2'].name.params, { fieldName: 'A' });
   assert.equal(twice.json.data.fields['4'].id.code, 'validation_duplicated_field_id');
   assert.equal(
     (await create(service, { name: 'twice', fields: {} })).json.data.fields.code,
