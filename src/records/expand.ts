@@ -56,8 +56,8 @@ export function expandRecords(
 }
 
 /**
- * Returns the paths of which every name is a relation that the caller may know of, as the reference does. What is behind one that an API key
- * does not reach is not looked at.
+ * Returns the paths of which every name is a relation that the caller may know of, to a collection that is not closed to it, as the reference
+ * does. What is behind one that an API key does not reach is not looked at.
  */
 function knownPaths(context: ExpandContext, collection: Collection, tree: ExpandTree): ExpandTree {
   const paths = new Map<string, ExpandTree>();
@@ -69,10 +69,16 @@ function knownPaths(context: ExpandContext, collection: Collection, tree: Expand
       if (field?.type === 'relation' && isVisible) paths.set(name, subtree);
       continue;
     }
+    if (viewRuleFor(context.input, relation.target) === null) continue;
     const inner = knownPaths(context, relation.target, subtree);
     if (inner.size > 0 || subtree.size === 0) paths.set(name, inner);
   }
   return paths;
+}
+
+/** The rule by which the caller may see records of a collection; null where it is closed. */
+function viewRuleFor({ caller }: RuleInput, { rules }: Collection): string | null {
+  return caller.kind === 'superuser' ? '' : rules.viewRule;
 }
 
 interface Expansion extends ExpandContext {
@@ -185,7 +191,7 @@ async function selectRelated(
 ): Promise<readonly { readonly key: string; readonly record: StoredRecord }[]> {
   const { target, field, isBack } = relation;
   const { names } = reader;
-  const viewRule = input.caller.kind === 'superuser' ? '' : target.rules.viewRule;
+  const viewRule = viewRuleFor(input, target);
   if (viewRule === null) return [];
   const rule = boundRule({ instance, input: { ...input, context: 'expand' } }, target, viewRule);
   if (rule.plan.constant === false) return [];
