@@ -3,6 +3,7 @@ import type { Clock } from './base/clock.ts';
 import type { Logger } from './base/logger.ts';
 import { readWebhooksDue } from './deliveries/read-webhooks-due.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
+import type { Janitor } from './dispatch/janitor.ts';
 import { type FileSweeper, readFilesDue } from './files/file-sweeper.ts';
 import type { DueIndex, DueTimes } from './instances/due-index.ts';
 import { DueWork } from './instances/due-work.ts';
@@ -49,18 +50,18 @@ async function readTrimDue(reader: Reader, webhookDays: number): Promise<number>
 /** How webhooks of instances that are not open are woken. */
 export interface DeliveringWork {
   readonly dispatcher: Pick<Dispatcher, 'nextDue' | 'noteDue'>;
-  tidy(instanceId: string): void;
+  readonly janitor: Pick<Janitor, 'visit'>;
 }
 
 /** Wakes the upkeep of an instance: files to remove, deletes in steps, a log to trim. */
 export function wakeUpkeep(
   id: string,
   { fileSweeper, removals }: { readonly fileSweeper: FileSweeper; readonly removals: RemovalRunner },
-  { tidy }: Pick<DeliveringWork, 'tidy'>,
+  { janitor }: Pick<DeliveringWork, 'janitor'>,
 ): void {
   fileSweeper.note(id, 0);
   removals.wake(id);
-  tidy(id);
+  janitor.visit(id);
 }
 
 /** Returns when an instance is to be opened again for webhooks that are due at `due`, and that whoever has closed it does not know. */

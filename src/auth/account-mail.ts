@@ -71,11 +71,12 @@ export async function sendTestMail(instance: Instance, mailer: Mailer, body: Jso
   const form = decodeForm(body, ['email', 'template', 'collection']);
   const { auth } = instance.collections.find(form.collection || superusersName) ?? {};
   const templateOf = mailTemplates.get(form.template);
-  refuseForm({
+  const problems = {
     email: emailProblem(form.email),
     template: templateOf === undefined ? templateProblem(form.template) : undefined,
     collection: auth === undefined ? noAuthCollection : undefined,
-  });
+  };
+  refuseForm(problems, 'Failed to send the test email.');
   assert(
     auth !== undefined && templateOf !== undefined,
     'an unknown collection or template was rejected before',

@@ -61,14 +61,15 @@ export function lengthProblem(length: number, max: number): FieldError | undefin
 }
 
 /** Throws bad_request with the problems of a form's texts, if there are any. */
-export function refuseForm(problems: Readonly<Record<string, FieldError | undefined>>): void {
+export function refuseForm(
+  problems: Readonly<Record<string, FieldError | undefined>>,
+  message = 'An error occurred while validating the submitted data.',
+): void {
   const details = Object.entries(problems).flatMap(([name, problem]) =>
     problem === undefined ? [] : [[name, problem] as const],
   );
   if (details.length === 0) return;
-  throw new AppError('bad_request', 'An error occurred while validating the submitted data.', {
-    details: Object.fromEntries(details),
-  });
+  throw new AppError('bad_request', message, { details: Object.fromEntries(details) });
 }
 
 const lengthMax = 255;

@@ -86,9 +86,42 @@ export async function consumeAccountRow(
   return count > 0;
 }
 
-async function removeRows(tx: Transaction, companion: Collection, select: Sql): Promise<void> {
+/** Returns how many rows were found. */
+async function removeRows(tx: Transaction, companion: Collection, select: Sql): Promise<number> {
   const rows = await tx.tuples(sql`${select}${tx.names.locks.skipLocked}`);
   for (const [id] of rows) await consumeAccountRow(tx, companion, String(id));
+  return rows.length;
+}
+
+/** The companion collections whose rows expire. */
+export type AccountRowName = Extract<CompanionName, '_mfas' | '_otps'>;
+
+/** Expired rows that one transaction deletes: sign-ins wait for it. */
+const removedTogetherMax = 100;
+
+/** Deletes all rows that are older than what the options of their auth collection allow. */
+export async function removeExpiredRows(
+  instance: Instance,
+  name: AccountRowName,
+  signal: AbortSignal,
+): Promise<void> {
+  const { database, collections, clock } = instance;
+  const companion = getCompanion(instance, name);
+  for (const { id, auth } of collections.all()) {
+    if (auth === undefined) continue;
+    const { duration } = name === '_otps' ? auth.otp : auth.mfa;
+    const before = toTimestamp(clock.now() - duration * 1_000);
+    let removed = removedTogetherMax;
+    while (removed === removedTogetherMax && !signal.aborted)
+      removed = await database.write((tx) =>
+        removeRows(
+          tx,
+          companion,
+          sql`SELECT id FROM ${recordTable(companion).statements(tx.names).table}
+            WHERE "collectionRef" = ${id} AND created <= ${before} ORDER BY created LIMIT ${removedTogetherMax}`,
+        ),
+      );
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { notFound } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
+import { backupName } from './backup-names.ts';
 import { alreadyStarted, JobStore, type NewTransfer, type TransferJob } from './job-store.ts';
 import { type Schedule, ScheduleStore } from './schedule-store.ts';
 import type { Database } from '../storage/database.ts';
@@ -35,6 +36,12 @@ export class InstanceBackups {
   /** Has a job done, and resolves when it is over (JobStore.run). Throws bad_request. */
   run(job: NewTransfer, { signal }: { readonly signal: AbortSignal }): Promise<void> {
     return this.#jobs.run(job, () => signal.aborted);
+  }
+
+  /** Begins a backup beside the schedule, as the schedule does. Throws bad_request while the instance has a job. */
+  async begin({ shownId, slug, dueClock }: Instance): Promise<void> {
+    const backup = backupName(slug, dueClock.now(), { isAuto: true });
+    await this.#jobs.add({ instance: shownId, kind: 'backup', backup, place: '', isAuto: true });
   }
 
   /** Throws bad_request while the instance has a job. */

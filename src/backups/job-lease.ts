@@ -5,9 +5,9 @@ import type { Database, InternalTable } from '../storage/database.ts';
 /** How long a job is held without a renewal: then its holder has ended without a word. */
 export const leaseMs = 30_000;
 
-/** The hold on a job that a process runs: a row with `holder`, `held_until` and `state`. */
+/** The hold on a job that a process runs: a row with an `id`, `holder`, `held_until` and `state`. */
 export interface JobHold {
-  readonly table: Extract<InternalTable, '$transfer' | '$schema_job'>;
+  readonly table: Extract<InternalTable, '$transfer' | '$schema_job' | '$cron_run'>;
   readonly id: string;
   readonly holder: string;
 }

@@ -40,3 +40,10 @@ export function nextRun(cron: string, nowMs: number): number | undefined {
   const pattern = cron === '@midnight' ? '@daily' : cron;
   return new Cron(pattern, { timezone: 'UTC', paused: true }).nextRun(new Date(nowMs))?.getTime();
 }
+
+/** Returns the last time up to now that an expression names; undefined where there is none. */
+export function lastRun(cron: string, nowMs: number): number | undefined {
+  // The run of this second is in the past: `previousRuns` would leave it out.
+  const nextSecond = new Date((Math.floor(nowMs / 1_000) + 1) * 1_000);
+  return new Cron(cron, { timezone: 'UTC', paused: true }).previousRuns(1, nextSecond)[0]?.getTime();
+}

@@ -8,8 +8,7 @@ export interface Delivering {
   readonly dispatcher: Dispatcher;
   /** Notes that this process committed events, or that anything may have changed. Only a hint: it may be lost. */
   wake(instanceId: string, what?: 'log' | 'all'): void;
-  /** Notes that something may have to be tidied in the log of an instance that is not open. */
-  tidy(instanceId: string): void;
+  readonly janitor: Pick<Janitor, 'visit' | 'tidyInstance'>;
   /** Notifies other nodes of a commit. Only a hint as well. */
   notifyNodes(instanceId: string): void;
   /** The id of this node; undefined where there are no others. */
@@ -45,7 +44,7 @@ export function deliverAlone(parts: DeliveringParts & Pick<DispatcherOptions, 'o
   return {
     dispatcher,
     wake: dispatcher.wake.bind(dispatcher),
-    tidy: (id) => janitor.visit(id),
+    janitor,
     notifyNodes: () => undefined,
     node: undefined,
     start: () => {

@@ -102,7 +102,7 @@ export class Janitor {
     if (this.#isStopping || !owns(id) || clock.monotonic() < dueMs) return;
     this.#tidiedAtMs.set(id, clock.monotonic());
     try {
-      await this.#tidyOne(id);
+      await this.tidyInstance(id);
     } catch (error) {
       logger.warn('The log of webhooks of an instance could not be trimmed.', { instance: id, error });
     }
@@ -138,7 +138,8 @@ export class Janitor {
     }
   }
 
-  async #tidyOne(id: string): Promise<void> {
+  /** Tidies one instance now, whichever process delivers for it. */
+  async tidyInstance(id: string): Promise<void> {
     const loan = await this.#options.borrow(id);
     if (loan === undefined) return;
     try {

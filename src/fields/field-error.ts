@@ -35,6 +35,7 @@ const MESSAGES = {
   validation_json_size_limit: 'The maximum allowed JSON size is {maxSize} bytes.',
   validation_invalid_json: 'Must be a valid json value.',
   validation_length_out_of_range: 'The length must be between {min} and {max}.',
+  validation_length_invalid: 'The length must be exactly {max}.',
   validation_length_too_long: 'The length must be no more than {max}.',
   validation_match_invalid: 'Must be in a valid format.',
   validation_in_invalid: 'Must be a valid value.',

@@ -99,6 +99,11 @@ export class FileSweeper {
     await this.#sweeping;
   }
 
+  /** Sweeps one instance. Rejects where files of it could not be removed. */
+  async sweepInstance(id: string, signal: AbortSignal): Promise<void> {
+    this.#noteLater(id, await this.#sweepOne(id, () => signal.aborted));
+  }
+
   async #sweepUploads(): Promise<void> {
     for (const id of this.#options.instances())
       try {
@@ -134,7 +139,7 @@ export class FileSweeper {
       // Looked at again if this fails, and whatever is noted meanwhile counts.
       this.#nextDue.delete(id);
       try {
-        this.#noteLater(id, await this.#sweepOne(id));
+        this.#noteLater(id, await this.#sweepOne(id, () => !this.#isRunning));
       } catch (error) {
         this.#noteLater(id, this.#options.clock.now());
         const members = { instance: id, error };
@@ -145,11 +150,11 @@ export class FileSweeper {
   }
 
   /** Returns when something is due next. */
-  async #sweepOne(id: string): Promise<number> {
+  async #sweepOne(id: string, isEnding: () => boolean): Promise<number> {
     const loan = await this.#options.borrow(id);
     if (loan === undefined) return never;
     try {
-      while ((await removeSome(loan.instance, this.#options.logger)).mayHaveMore && this.#isRunning);
+      while ((await removeSome(loan.instance, this.#options.logger)).mayHaveMore && !isEnding());
       return Math.min((await readNextDue(loan.instance.database)) ?? never, await this.#sweepUploadsOf(id));
     } finally {
       loan.release();

@@ -33,7 +33,7 @@ import { openSender } from '../sending/sender.ts';
 import { LongTurnLog } from './long-turns.ts';
 import { LongTurnRecord } from './long-turn-record.ts';
 import type { RunningHosts } from './running-hosts.ts';
-import { backupsOf } from '../jobs/backups-of.ts';
+import { instanceJobsOf } from '../jobs/instance-jobs.ts';
 import { DatabaseClock } from '../storage/postgres/database-clock.ts';
 
 /** How long mails that are on their way may take once the service is to stop. */
@@ -104,6 +104,7 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
   const record = new LongTurnRecord({ control: home.background, directory, node: delivering.node, logger });
   const meter = meterOf(options, record);
   const { usage, quotas, disk } = watchesOf(options, { dispatcher, realtime });
+  const jobs = instanceJobsOf(data, config, { logger, janitor: delivering.janitor });
   const host = new LocalHost({
     admission: new Admission({ trustedProxies: config.trustedProxies, instances, disk }),
     meter,
@@ -114,7 +115,7 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
     realtime,
     thumbs,
     removals,
-    backups: backupsOf(data, config),
+    ...jobs,
     metrics,
     policy,
     version: build.version,
@@ -141,14 +142,14 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
       startData(options, realtime);
       await delivering.start();
       await data.start(delivering);
-      nodes?.start();
       if (options.ownership === undefined) record.start();
-      for (const part of [usage, quotas, daily, disk]) part.start();
+      for (const part of [nodes, usage, quotas, daily, disk, jobs.crons]) part?.start();
       announcements = await watchAnnouncements(options, delivering);
     },
     stopSending: () => stopSending(realtime, delivering, config.stopTimeoutMs),
     stop: async () => {
-      for (const part of [usage, quotas, daily, disk, record, nodes, announcements]) await part?.stop();
+      for (const part of [usage, quotas, daily, disk, jobs.crons, record, nodes, announcements])
+        await part?.stop();
       await mailer.stop(mailsStopMs);
       await thumbs.stop();
     },

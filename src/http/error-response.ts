@@ -215,7 +215,6 @@ const absentFeatures: readonly (readonly [paths: RegExp, sentence: string])[] = 
   [/^\/api\/collections\/[^/]+\/auth-with-oauth2$/, 'Sign-in with OAuth2 is not available yet.'],
   [/^\/api\/oauth2-redirect$/, 'Sign-in with OAuth2 is not available yet.'],
   [/^\/api\/settings\/apple\/generate-client-secret$/, 'Sign-in with OAuth2 is not available yet.'],
-  [/^\/api\/crons(?:\/.|$)/, 'Scheduled jobs are not available yet.'],
   [/^\/api\/sql$/, 'The SQL console is not offered: superusers of an instance have no access to its engine.'],
   [/^\/_\/extensions(?:\.js$|\/)/, 'Extensions of the dashboard are not offered.'],
 ];

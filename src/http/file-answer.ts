@@ -195,7 +195,7 @@ const inlineTypes: ReadonlySet<string> = new Set([
 /** Returns the header for a name of any characters (RFC 6266): clients that know `filename*` prefer it. */
 function disposition({ name, isDownload }: FileToSend, type: string): string {
   const kind = !isDownload && inlineTypes.has(type) ? 'inline' : 'attachment';
-  if (/^[\w!#$&+.^`|~-]+$/.test(name)) return `${kind}; filename=${name}`;
+  if (/^[\w!#$&+.^`|~-]+$/.test(name)) return `${kind}; filename="${name}"`;
   const plain = name.replaceAll(/[^ !#-$&-[\]-~]/g, '_');
   const encoded = encodeURIComponent(name.toWellFormed()).replaceAll(
     /['()*]/g,

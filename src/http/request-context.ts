@@ -31,6 +31,7 @@ import type { Realtime } from '../realtime/realtime.ts';
 import type { Reserve } from '../storage/data-home.ts';
 import type { Transaction, WriteOptions } from '../storage/database.ts';
 import type { InstanceBackups } from '../backups/instance-backups.ts';
+import type { InstanceCrons } from '../crons/instance-crons.ts';
 import type { StorageFault } from '../storage/storage-health.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Admission } from './admission.ts';
@@ -56,6 +57,7 @@ export interface Services {
   readonly thumbs: ThumbMaker;
   readonly removals: RemovalRunner;
   readonly backups: InstanceBackups;
+  readonly crons: InstanceCrons;
   readonly metrics: { write(): Promise<Exposition> };
   readonly policy: NetworkPolicy;
   readonly version: string;

@@ -18,7 +18,7 @@ import { InstanceIndex, type LifeListener, type QuotaListener, type StoredQuotas
 import {
   changeRow,
   countServed,
-  deleteBackupRows,
+  deleteJobRows,
   deletedSet,
   deleteRow,
   type InstanceEntry,
@@ -278,7 +278,7 @@ export class InstanceDirectory {
       await deleteRow(tx, id);
       // Nobody has known one that was never filled.
       if (state === 'filling') return;
-      await deleteBackupRows(tx, shownId);
+      await deleteJobRows(tx, shownId);
       const event = eventOf('instance.removed', { shownId, slug });
       await appendOperatorEvent(tx, event, toTimestamp(this.#clock.now()));
     });

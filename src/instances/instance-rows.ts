@@ -231,9 +231,9 @@ function replacedSlug(slug: string, now: Timestamp): string {
   return `${slug.slice(0, 24)}-${date.replaceAll('-', '')}-${time.replaceAll(':', '')}`;
 }
 
-/** Forgets the jobs and the schedule of backups of an instance that is removed. */
-export async function deleteBackupRows(tx: Transaction, shownId: string): Promise<void> {
-  for (const table of ['$transfer', '$backup_schedule'] as const)
+/** Forgets the jobs and schedules of an instance that is removed. */
+export async function deleteJobRows(tx: Transaction, shownId: string): Promise<void> {
+  for (const table of ['$transfer', '$backup_schedule', '$cron_run'] as const)
     await tx.run(sql`DELETE FROM ${tx.names.table(table)} WHERE instance = ${shownId}`);
 }
 

@@ -65,6 +65,7 @@ export const auditActions = [
   'collection.truncate',
   'collection.secrets',
   'settings.update',
+  'cron.run',
   'endpoint.create',
   'endpoint.update',
   'endpoint.delete',

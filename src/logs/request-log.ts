@@ -51,10 +51,14 @@ export class RequestLog {
 
   /** Returns the log's database after writing all noted entries and deleting old ones. */
   async table(): Promise<Database> {
+    await this.trim();
+    return this.#open();
+  }
+
+  /** Deletes what is too old, and the oldest entries beyond the limit. */
+  async trim(): Promise<void> {
     await this.#write();
-    const database = await this.#open();
-    await trimLog(database, this.#keep());
-    return database;
+    await trimLog(await this.#open(), this.#keep());
   }
 
   /** Deletes all entries. */

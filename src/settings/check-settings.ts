@@ -101,7 +101,9 @@ function checkMeta(meta: Settings['meta'], problems: ProblemList): void {
     problems.add('appURL', fieldError('validation_is_url'));
   if (emailField.check(senderAddress, anyDomain) !== undefined)
     problems.add('senderAddress', fieldError('validation_is_email'));
-  if (accentColor !== '' && !/^#(?:[0-9a-f]{3}){1,2}$/i.test(accentColor))
+  if (accentColor !== '' && accentColor.length !== 7)
+    problems.add('accentColor', fieldError('validation_length_invalid', { min: 7, max: 7 }));
+  else if (accentColor !== '' && !/^#[0-9a-f]{6}$/i.test(accentColor))
     problems.add('accentColor', fieldError('validation_is_hex_color'));
   const max = settingsLimits.frameAncestorsMax;
   if (frameAncestors.length > max)
@@ -180,7 +182,11 @@ function checkBatch(batch: Settings['batch'], problems: ProblemList): void {
 
 function checkRanges(texts: readonly string[], problems: ProblemList): void {
   for (const [index, text] of texts.entries())
-    if (!isRange(text)) problems.add(String(index), fieldError('validation_invlaid_ip_or_subnet'));
+    if (!isRange(text))
+      problems.add(
+        String(index),
+        fieldError(text === '' ? 'validation_required' : 'validation_invlaid_ip_or_subnet'),
+      );
 }
 
 function isRange(text: string): boolean {

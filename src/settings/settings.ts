@@ -51,12 +51,12 @@ export interface Settings {
     readonly maxBodySize: number;
   };
   readonly logs: {
+    /** Bytes of the data of an entry; 0 for no limit of its own. */
+    readonly maxDataSize: number;
     readonly maxDays: number;
     readonly minLevel: number;
     readonly logIP: boolean;
     readonly logAuthId: boolean;
-    /** Bytes of the data of an entry; 0 for no limit of its own. */
-    readonly maxDataSize: number;
   };
   readonly webhooks: {
     /** `always`, or `when told`: then a change that no endpoint receives is not logged, which saves its row, and there is no feed. */
@@ -140,7 +140,7 @@ export const defaultSettings: Settings = {
   },
   trustedProxy: { headers: [], useLeftmostIP: false },
   batch: { enabled: true, maxRequests: 50, timeout: 3, maxBodySize: 0 },
-  logs: { maxDays: 5, minLevel: 0, logIP: true, logAuthId: false, maxDataSize: 0 },
+  logs: { maxDataSize: 0, maxDays: 5, minLevel: 0, logIP: true, logAuthId: false },
   webhooks: { events: 'always', accountEndpointsMax: 200 },
 };
 

@@ -280,6 +280,7 @@ export type InternalTable =
   | '$setting'
   | '$transfer'
   | '$backup_schedule'
+  | '$cron_run'
   | '$schema_job'
   | '$schema_result';
 

@@ -15,6 +15,7 @@ const places: Readonly<Record<MovedTable, Place>> = {
   $setting: 'control',
   $transfer: 'control',
   $backup_schedule: 'control',
+  $cron_run: 'control',
   $schema_job: 'control',
   $schema_result: 'control',
   $operator_event: 'control',

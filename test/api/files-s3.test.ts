@@ -30,7 +30,7 @@ test('files in S3 are served as those on disk are', async (t) => {
   const { status, text, headers } = await get('a.txt');
   assert.deepEqual([status, text], [200, 'hello']);
   assert.equal(headers.get('content-type'), 'text/plain; charset=utf-8');
-  assert.equal(headers.get('content-disposition'), 'attachment; filename=a.txt');
+  assert.equal(headers.get('content-disposition'), 'attachment; filename="a.txt"');
   const etag = headers.get('etag') ?? '';
   assert.equal((await get('a.txt', { headers: { 'if-none-match': etag } })).status, 304);
   const part = await get('a.txt', { headers: { range: 'bytes=1-2' } });

@@ -26,7 +26,7 @@ test('a file of a record is sent to whoever knows its address, with what tells c
   const expected = {
     'content-type': 'image/png',
     'content-length': String(png.length),
-    'content-disposition': 'inline; filename=a_1.png',
+    'content-disposition': 'inline; filename="a_1.png"',
     'content-security-policy': "default-src 'none'; media-src 'self'; style-src 'unsafe-inline'; sandbox",
     'cache-control': 'max-age=2592000, stale-while-revalidate=86400',
     'cross-origin-resource-policy': 'cross-origin',
@@ -115,7 +115,7 @@ test('F-05 F-06 F-08 the type is that of the bytes, and what a browser would run
     await put(name, content);
     const { headers } = await get(name);
     assert.equal(headers.get('content-type'), type, name);
-    assert.equal(headers.get('content-disposition'), `${kind}; filename=${name}`);
+    assert.equal(headers.get('content-disposition'), `${kind}; filename="${name}"`);
     assert.equal(headers.get('x-content-type-options'), 'nosniff');
   }
 });
@@ -132,7 +132,7 @@ test('download has any file stored, when it is true', async (t) => {
     ['', 'inline'],
   ] as const) {
     const { headers } = await get(`a.png?download=${value}`);
-    assert.equal(headers.get('content-disposition'), `${kind}; filename=a.png`, value);
+    assert.equal(headers.get('content-disposition'), `${kind}; filename="a.png"`, value);
   }
 });
 

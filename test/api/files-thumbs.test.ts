@@ -75,7 +75,7 @@ test('an image is sent in a size that its field names, cut or made to fit', asyn
     assert.equal(status, 200);
     assert.equal(await look(bytes), expected, size);
     assert.equal(headers.get('content-type'), 'image/png');
-    assert.equal(headers.get('content-disposition'), `inline; filename=${size}_p_1.png`);
+    assert.equal(headers.get('content-disposition'), `inline; filename="${size}_p_1.png"`);
     assert.equal(headers.get('content-length'), String(bytes.length));
     const etag = headers.get('etag') ?? '';
     assert.equal((await get(`p_1.png?thumb=${size}`, { headers: { 'if-none-match': etag } })).status, 304);

@@ -73,7 +73,10 @@ test('what cannot be tested is told by its member, and no mail is sent', async (
   ];
   for (const [body, member, code] of cases) {
     const { status, json } = await testMail(service, body);
-    assert.deepEqual([status, Object.keys(json.data), json.data[member].code], [400, [member], code]);
+    assert.deepEqual(
+      [status, json.message, Object.keys(json.data), json.data[member].code],
+      [400, 'Failed to send the test email.', [member], code],
+    );
   }
   const wrong = await testMail(service, { email: 5 });
   assert.deepEqual(

@@ -41,7 +41,7 @@ test('section 17: settings are there from the start, in this order, without secr
     '"rateLimits":{"rules":[{"label":"*:auth","audience":"","duration":3,"maxRequests":2},{"label":"*:create","audience":"","duration":5,"maxRequests":20},' +
     '{"label":"/api/batch","audience":"","duration":1,"maxRequests":3},{"label":"/api/","audience":"","duration":10,"maxRequests":300}],"excludedIPs":[],"enabled":false},' +
     '"trustedProxy":{"headers":[],"useLeftmostIP":false},"batch":{"enabled":true,"maxRequests":50,"timeout":3,"maxBodySize":0},' +
-    '"logs":{"maxDays":5,"minLevel":0,"logIP":true,"logAuthId":false,"maxDataSize":0},"webhooks":{"events":"always","accountEndpointsMax":200}}';
+    '"logs":{"maxDataSize":0,"maxDays":5,"minLevel":0,"logIP":true,"logAuthId":false},"webhooks":{"events":"always","accountEndpointsMax":200}}';
   assert.equal((await service.request('/api/settings', { token: true })).text, expected);
   assert.equal((await change(service, {})).text, expected);
   for (const method of ['GET', 'PATCH'])
@@ -118,7 +118,9 @@ test('what makes no sense is told by its place, with the codes of section 20', a
     [{ meta: { appName: 'a'.repeat(2_001) } }, 'meta.appName', 'validation_length_out_of_range'],
     [{ meta: { appURL: 'x' } }, 'meta.appURL', 'validation_is_url'],
     [{ meta: { senderAddress: 'x' } }, 'meta.senderAddress', 'validation_is_email'],
-    [{ meta: { accentColor: 'red' } }, 'meta.accentColor', 'validation_is_hex_color'],
+    [{ meta: { accentColor: '#fff' } }, 'meta.accentColor', 'validation_length_invalid'],
+    [{ meta: { accentColor: '#12345g' } }, 'meta.accentColor', 'validation_is_hex_color'],
+    [{ superuserIPs: [''] }, 'superuserIPs.0', 'validation_required'],
     [{ smtp: { port: 1.5 } }, 'smtp.port', 'validation_only_int_constraint'],
     [{ smtp: { port: 65_536 } }, 'smtp.port', 'validation_max_less_equal_than_required'],
     [{ smtp: { enabled: true, port: 0 } }, 'smtp.port', 'validation_required'],

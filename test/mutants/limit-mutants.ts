@@ -14,6 +14,27 @@ export const limitMutants: readonly Mutant[] = [
     tests: ['test/api/collection-import.test.ts'],
   },
   {
+    name: 'a scheduled job runs once at a time',
+    file: 'src/crons/cron-runs.ts',
+    from: "(run.state <> 'running' OR run.held_until <= ${now})",
+    to: 'TRUE',
+    tests: ['test/engines/crons.test.ts'],
+  },
+  {
+    name: 'a slot of a schedule is run once',
+    file: 'src/crons/cron-runs.ts',
+    from: 'sql` AND run.slot <> ${slot}`',
+    to: 'sql``',
+    tests: ['test/engines/crons.test.ts'],
+  },
+  {
+    name: 'runs by hand of scheduled jobs are bounded',
+    file: 'src/crons/instance-crons.ts',
+    from: 'if (work === undefined) throw busy();',
+    to: '',
+    tests: ['test/engines/crons.test.ts'],
+  },
+  {
     name: 'fields that an import keeps count',
     file: 'src/definitions/import-plan.ts',
     from: 'Math.max(fields ?? 0, currentFields)',

@@ -40,7 +40,7 @@ async function makeOlder(t: TestContext): Promise<{ readonly data: string; reado
   const control = new DatabaseSync(join(service.data, 'control.db'));
   control.exec(`DELETE FROM "$setting" WHERE name = 'upgrade_checked'; DELETE FROM "$migration" WHERE number > ${controlSteps};
     DROP TABLE "$due"; DROP TABLE "$command"; DROP TABLE "$upgrade"; DROP TABLE "$usage"; DROP INDEX "$instance_change";
-    DROP TABLE "$transfer"; DROP TABLE "$backup_schedule"; DROP TABLE "$schema_job"; DROP TABLE "$schema_result";
+    DROP TABLE "$transfer"; DROP TABLE "$backup_schedule"; DROP TABLE "$cron_run"; DROP TABLE "$schema_job"; DROP TABLE "$schema_result";
     DROP TABLE "$api_key"; DROP TABLE "$audit"; DROP TABLE "$idempotency"; DROP TABLE "$operator_event"; DROP TABLE "$operator_endpoint"`);
   for (const column of [
     'state',

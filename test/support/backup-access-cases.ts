@@ -1,6 +1,6 @@
 import type { AccessCase } from './access-cases.ts';
 
-/** The cases of the routes of backups. */
+/** The cases of the routes of backups and of scheduled jobs. */
 export function backupAccessCases(): readonly AccessCase[] {
   const path = '/api/backups';
   const ofOne = (route: string, rest = ''): AccessCase => ({
@@ -20,6 +20,13 @@ export function backupAccessCases(): readonly AccessCase[] {
       route: `POST ${path}/upload`,
       of: 'without a file',
       request: () => ({ path: `${path}/upload`, body: {} }),
+    },
+    { route: 'GET /api/crons', of: '', request: () => ({ path: '/api/crons' }) },
+    // One that runs already would be refused.
+    {
+      route: 'POST /api/crons/{id}',
+      of: 'that does not exist',
+      request: () => ({ path: '/api/crons/nope' }),
     },
     ofOne(`GET ${path}/{key}`),
     ofOne(`DELETE ${path}/{key}`),

@@ -14,7 +14,7 @@ import type { Readiness } from '../../http/request-context.ts';
 import { createServer } from '../../http/server/server.ts';
 import { ServiceMetrics } from '../../http/service-metrics.ts';
 import { announceCommits } from '../../instances/commit-announcements.ts';
-import { backupsOf } from '../../jobs/backups-of.ts';
+import { instanceJobsOf } from '../../jobs/instance-jobs.ts';
 import type { OperatorControl } from '../../operator/operator-control.ts';
 import { Mailer } from '../../mail/mailer.ts';
 import { borrowAtOnceFrom, borrowFrom, type DataDirectory } from '../../open-data-directory.ts';
@@ -71,6 +71,7 @@ export async function openLocalService(
   const { directory, instances } = data;
   const metrics = metricsOf(data, { dispatcher, realtime, logger });
   const readiness = (): Readiness => 'ready';
+  const jobs = instanceJobsOf(data, config, { logger });
   const host = new LocalHost({
     admission,
     directory,
@@ -80,7 +81,7 @@ export async function openLocalService(
     realtime,
     thumbs,
     removals: data.removals,
-    backups: backupsOf(data, config),
+    ...jobs,
     metrics,
     policy,
     version,
@@ -107,7 +108,7 @@ export async function openLocalService(
   return {
     connect: (connection) => void server.server.emit('connection', connection),
     stop: async () => {
-      await schema?.stop();
+      await Promise.all([schema?.stop(), jobs.crons.stop()]);
       await Promise.all([realtime.stop(), server.close(), dispatcher.stop(stopMs)]);
       await Promise.all([mailer.stop(stopMs), thumbs.stop(), stopSafeEnd(), notes.stop()]);
     },

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { backupName } from '../../backups/backup-names.ts';
 import { isBackupName, type StoredBackup } from '../../backups/backup-place.ts';
-import { type PlaceParts, openNamedPlace } from '../../backups/open-backup-place.ts';
+import { openNamedPlace, openOwnPlace, type PlaceParts } from '../../backups/open-backup-place.ts';
 import { systemClock } from '../../base/clock.ts';
 import { AppError } from '../../base/errors.ts';
 import { toTimestamp } from '../../base/timestamp.ts';
@@ -10,7 +10,6 @@ import { ConfigError } from '../../config/config-error.ts';
 import { backupAccountFlags, dataFlags } from '../../config/config-flags.ts';
 import type { Config } from '../../config/config.ts';
 import type { InstanceEntry } from '../../instances/instance-rows.ts';
-import { backupsOf } from '../../jobs/backups-of.ts';
 import { type DataDirectory, onInstance } from '../../open-data-directory.ts';
 import { withDataDirectory } from '../api/with-instance.ts';
 import { CommandError, exitCodes } from '../terminal/command-error.ts';
@@ -244,7 +243,7 @@ async function listOf(
 ): Promise<readonly StoredBackup[]> {
   const parts: PlaceParts = { places: config.backups, requests: data.requests, clock: systemClock };
   if (place !== '') return openNamedPlace(place, entry.shownId, parts).list();
-  return onInstance(data, entry, (instance) => backupsOf(data, config).placeOf(instance).list());
+  return onInstance(data, entry, (instance) => openOwnPlace(instance, parts).list());
 }
 
 function mebibytes(bytes: number): string {

@@ -69,7 +69,7 @@ export function deliverAmongNodes(
   return {
     dispatcher,
     wake: (instanceId, what) => dispatcher.wake(instanceId, what),
-    tidy: (instanceId) => janitor.visit(instanceId),
+    janitor,
     notifyNodes: (instanceId) => hints.add(instanceId),
     node: leases.node,
     start: async () => {

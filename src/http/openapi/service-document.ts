@@ -14,6 +14,7 @@ import { feedSchemas } from '../routes/feed.ts';
 import { fileSchemas } from '../routes/files.ts';
 import { healthSchemas } from '../routes/health.ts';
 import { keySchemas } from '../routes/keys.ts';
+import { cronSchemas } from '../routes/crons.ts';
 import { logSchemas } from '../routes/logs.ts';
 import { mailSchemas } from '../routes/mail.ts';
 import { recordHistorySchemas } from '../routes/record-history.ts';
@@ -68,6 +69,7 @@ export function serviceDocument(version: string, routes: readonly Route[]): Open
       { name: 'audit', description: 'The audit log. For superusers.' },
       { name: 'settings', description: 'Settings of the instance. For superusers.' },
       { name: 'backups', description: 'Backups of the instance. For superusers.' },
+      { name: 'crons', description: 'Scheduled jobs of the instance. For superusers.' },
       { name: 'logs', description: 'The request log. For superusers.' },
       { name: 'health', description: 'Health checks and probes.' },
       {
@@ -123,6 +125,7 @@ const schemas = {
   ...keySchemas,
   ...auditSchemas,
   ...settingsSchemas,
+  ...cronSchemas,
   ...logSchemas,
   ...ruleSchemas,
   ...mailSchemas,

@@ -116,6 +116,7 @@ export const parameters: Readonly<Record<string, Schema>> = {
     description: 'Only events of this collection: its name or id.',
     schema: { type: 'string' },
   }),
+  CronId: inPath('id', 'Id of a scheduled job.'),
   BackupKey: inPath('key', 'Name of a backup.'),
   ManagedInstance: inPath('instance', 'Slug or id of an instance.'),
   Template: inQuery('template', {

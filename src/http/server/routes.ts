@@ -6,6 +6,7 @@ import { backupRoutes } from '../routes/backups.ts';
 import { batchRoutes } from '../routes/batch.ts';
 import { catcherRoutes } from '../routes/catchers.ts';
 import { collectionRoutes } from '../routes/collections.ts';
+import { cronRoutes } from '../routes/crons.ts';
 import { deliveryRoutes } from '../routes/deliveries.ts';
 import { descriptionRoute } from '../openapi/description-route.ts';
 import { endpointImportRoutes } from '../routes/endpoint-import.ts';
@@ -57,6 +58,7 @@ export const routes: readonly Route[] = [
   ...auditRoutes,
   ...settingsRoutes,
   ...backupRoutes,
+  ...cronRoutes,
   ...logRoutes,
   ...metricsRoutes,
   ...ruleRoutes,

@@ -1,6 +1,7 @@
 import { sql } from '../../sql/sql.ts';
 import type { Migration } from '../migrate.ts';
 import { backupJobs } from './backup-jobs.ts';
+import { cronRuns } from './cron-runs.ts';
 import { instanceLife } from './instance-life.ts';
 import { instanceQuotas } from './instance-quotas.ts';
 import { operatorEndpoints } from './operator-endpoints.ts';
@@ -41,4 +42,5 @@ export const controlMigrations: readonly Migration[] = [
   schemaJobs,
   operatorEndpoints,
   usageSizes,
+  cronRuns,
 ];

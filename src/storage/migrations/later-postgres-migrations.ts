@@ -1,5 +1,6 @@
 import type { Migration } from '../migrate.ts';
 import { backupJobs } from './backup-jobs.ts';
+import { cronRuns } from './cron-runs.ts';
 import { instanceLife } from './instance-life.ts';
 import { instanceQuotas } from './instance-quotas.ts';
 import { nodeSteps } from './node-steps.ts';
@@ -24,4 +25,5 @@ export const laterPostgresMigrations: readonly Migration[] = [
   schemaJobs,
   operatorEndpoints,
   usageSizes,
+  cronRuns,
 ];
