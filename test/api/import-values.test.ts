@@ -131,3 +131,27 @@ function withoutAuthor(table: SourceTable): SourceTable {
 function range(from: number, to: number): readonly number[] {
   return Array.from({ length: to - from }, (_, at) => from + at);
 }
+
+test('definitions of older versions keep lists as null, and indexes the name that their collection had', async (t) => {
+  const notes: SourceTable = {
+    id: 'pbc_0000000042',
+    name: 'notes',
+    fields: [
+      sourceId,
+      { id: 'email0000000001', name: 'email', type: 'email', exceptDomains: null, onlyDomains: null },
+      { id: 'file00000000001', name: 'paper', type: 'file', maxSelect: 1, mimeTypes: null, thumbs: null },
+    ],
+    indexes: ['CREATE UNIQUE INDEX `idx_old_email` ON `notes` (`email`)'],
+    rows: [{ id: 'note00000000001', email: 'a@example.com', paper: '' }],
+  };
+  const directory = makePocketbaseDirectory(t, {
+    tables: [...sourceAccounts([ann]), notes],
+    sql: `UPDATE _collections SET indexes = replace(indexes, '\`notes\`', '\`memos\`')`,
+  });
+  const service = await startService(t);
+  assert.deepEqual(omissionsOf(await importInto(service, directory)), []);
+  const { json } = await service.request('/api/collections/notes', { token: true });
+  const [, email, paper] = json.fields;
+  assert.deepEqual([email.exceptDomains, email.onlyDomains, paper.mimeTypes, paper.thumbs], [[], [], [], []]);
+  assert.deepEqual(json.indexes, ['CREATE UNIQUE INDEX `idx_old_email` ON `notes` (`email`)']);
+});

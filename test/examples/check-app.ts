@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import PocketBase from 'pocketbase';
@@ -13,6 +12,7 @@ import { root } from '../../tools/build/root.ts';
 import { run } from '../../tools/build/run.ts';
 import { eventually } from '../support/eventually.ts';
 import { FormBrowser } from './form-browser.ts';
+import { freePort } from '../support/free-port.ts';
 
 /** An application in examples/ with a package.json of its own. */
 interface AppExample {
@@ -182,15 +182,4 @@ function runScript(
       if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
     },
   };
-}
-
-/** A port that was free a moment ago: the endpoint must be made before the example says where it listens. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  // A server on a port has such an address.
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
 import { endWith, MainProcess } from '../support/main-process.ts';
 import { ask, openTestPostgres } from '../support/postgres.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -30,16 +29,6 @@ async function openPlace(t: TestContext): Promise<Place> {
 
 async function listening(started: MainProcess): Promise<string> {
   return String((await started.waitForLog(listens))['url']);
-}
-
-/** A port that was free just now. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  assert.ok(typeof address === 'object' && address !== null);
-  return address.port;
 }
 
 async function get(

@@ -12,7 +12,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
@@ -22,6 +21,7 @@ import { makePackage } from '../../tools/build/make-package.ts';
 import { root } from '../../tools/build/root.ts';
 import { run } from '../../tools/build/run.ts';
 import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
 import { openTestPostgres } from '../support/postgres.ts';
 import { isSample } from '../support/sample.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -259,15 +259,4 @@ async function endIt(child: ChildProcess): Promise<void> {
   const exit = once(child, 'exit');
   child.stdin?.write('\u0003');
   await exit;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  // A server that listens on TCP has such an address.
-  const { port } = address as { readonly port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }

