@@ -1,5 +1,6 @@
 import { foldCase } from '../base/case-folding.ts';
 import { type Field, fieldColumn, hasColumn } from '../fields/field.ts';
+import { fieldType } from '../fields/field-types.ts';
 import {
   type Constant,
   type Constants,
@@ -138,7 +139,10 @@ function resolveBody({ segments, modifier }: MemberPath, context: RequestNamesCo
       values: listOf(value(context.request)).map(toConstant),
     } satisfies Constants;
   }
-  if (modifier === 'length') return valueOf(context, (request) => lengthOf(value(request)));
+  if (modifier === 'length')
+    return valueOf(context, (request) =>
+      field?.type === 'json' ? lengthInJson(field, value(request)) : lengthOf(value(request)),
+    );
   if (modifier === 'lower') return valueOf(context, (request) => lower(toConstant(value(request))));
   if (modifier !== undefined) return misuse(modifier);
   const isNumber = isNumberField(context.collection, segments.at(-1) ?? '');
@@ -279,6 +283,13 @@ function asNumber(text: string | null): PlainConstant {
 function lengthOf(value: unknown): number {
   if (Array.isArray(value)) return value.length;
   return value === undefined || value === null || value === '' ? 0 : 1;
+}
+
+/** Returns the length that the sent value has once it is stored: only lists have one, and a list may be sent as text. */
+function lengthInJson(field: Field, value: unknown): number {
+  const stored = typeof value === 'string' ? fieldType(field).normalise(value, field.options) : undefined;
+  const list: unknown = typeof stored === 'string' && stored.startsWith('[') ? JSON.parse(stored) : value;
+  return Array.isArray(list) ? list.length : 0;
 }
 
 function lower(value: PlainConstant): PlainConstant {

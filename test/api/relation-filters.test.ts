@@ -135,7 +135,7 @@ test('json values of back relations sort a list by the least or the greatest: nu
 });
 
 test('a list in a json field has a length, and whatever else is there has none', async (t) => {
-  const { ask, select } = await startBlog(t);
+  const { ask, askAsGuest, select } = await startBlog(t);
   const fields = [{ name: 'sizes', type: 'json' }];
   assert.equal((await ask('POST', '', { name: 'shoes', fields })).status, 200);
   const values = [[], [38, 39], [[1], 'a', null], { list: [1, 2], size: 3 }, '38', 'a, b', 0, true, null];
@@ -151,6 +151,15 @@ test('a list in a json field has a length, and whatever else is there has none',
   ];
   for (const [filter, selected] of found)
     assert.equal(await select(filter, { collection: 'shoes', sort: 'id' }), selected, filter);
+  const createRule = '@request.body.sizes:length < 2';
+  assert.equal((await ask('PATCH', '/shoes', { createRule })).status, 200);
+  const statuses: number[] = [];
+  for (const sizes of [[], [1], 'a, b', { list: [1, 2, 3] }, 7, null, [1, 2], '[1, 2]'])
+    statuses.push((await askAsGuest('POST', '/shoes/records', { sizes })).status);
+  assert.deepEqual(statuses, [201, 201, 201, 201, 201, 201, 400, 400]);
+  assert.equal((await ask('PATCH', '/shoes', { createRule: '@request.body.sizes:length > 0' })).status, 200);
+  for (const sizes of ['a, b', { list: [1] }, 7, '', null, '{"a":[1]}'])
+    assert.equal((await askAsGuest('POST', '/shoes/records', { sizes })).status, 400, JSON.stringify(sizes));
 });
 
 test('what is no path is refused, and names what is wrong', async (t) => {

@@ -11,6 +11,13 @@ export const filterMutants: readonly Mutant[] = [
     tests: ['src/query/rule-plan.test.ts'],
   },
   {
+    name: 'a rule counts a list that is sent as text for a json field',
+    file: 'src/query/request-names.ts',
+    from: "field?.type === 'json' ? lengthInJson(field, value(request)) : lengthOf(value(request))",
+    to: 'lengthOf(value(request))',
+    tests: ['test/api/relation-filters.test.ts'],
+  },
+  {
     name: 'a plan of a rule is for requests with the value that decided it',
     file: 'src/query/plan-slots.ts',
     from: 'if (slot !== undefined) holds<SlotValue>(slot, (other) => other === value);',
