@@ -83,7 +83,7 @@ export function createCollection(change: CollectionSaving, definition: Definitio
     problems.throwIfAny(failed);
     await change.onChange?.(tx, { before: undefined, after: collection });
     await change.collections.create(tx, collection);
-    await saveSecrets(tx, change, { collection, secrets, isNew: true });
+    await saveSecrets(tx, change, { collection, secrets, before: undefined });
     await change.onDefinitions?.(tx, [...others, collection]);
     return collection;
   });
@@ -109,7 +109,7 @@ export function updateCollection(
     await change.onChange?.(tx, { before: existing, after: collection });
     await change.collections.update(tx, existing, collection);
     await notifyRenames(tx, change, [{ before: existing, after: collection }]);
-    await saveSecrets(tx, change, { collection, secrets, isNew: false });
+    await saveSecrets(tx, change, { collection, secrets, before: existing });
     await change.onDefinitions?.(tx, [...all.filter(({ id }) => id !== existing.id), collection]);
     return collection;
   });
@@ -129,20 +129,30 @@ export async function notifyRenames(
 export interface SavedSecrets {
   readonly collection: Collection;
   readonly secrets: ReadonlyMap<TokenKind, string>;
-  /** Whether the collection is new: then missing secrets are generated. */
-  readonly isNew: boolean;
+  /** The definition before; undefined for a new collection, whose missing secrets are generated. */
+  readonly before: Collection | undefined;
 }
 
-/** Stores the token secrets of a saved collection. Does nothing for one without accounts. */
+/**
+ * Stores the token secrets of a saved collection. Does nothing for one without accounts. Another `authRule` ends all sessions: they
+ * began under the one before.
+ */
 export async function saveSecrets(
   tx: Transaction,
   { onTokenSecrets }: CollectionSaving,
-  { collection, secrets, isNew }: SavedSecrets,
+  { collection, secrets, before }: SavedSecrets,
 ): Promise<void> {
   if (collection.type !== 'auth') return;
   assert(onTokenSecrets !== undefined, 'an auth collection is created with a store for its token secrets');
-  const fresh = isNew ? tokenKinds.map((kind) => [kind, ''] as const) : [];
-  await onTokenSecrets(tx, collection, new Map([...fresh, ...secrets]));
+  await onTokenSecrets(tx, collection, new Map([...freshKinds(before, collection), ...secrets]));
+}
+
+function freshKinds(
+  before: Collection | undefined,
+  after: Collection,
+): readonly [kind: TokenKind, secret: ''][] {
+  if (before === undefined) return tokenKinds.map((kind) => [kind, '']);
+  return before.auth?.authRule === after.auth?.authRule ? [] : [['authToken', '']];
 }
 
 export interface CollectionDeletion extends CollectionSaving {

@@ -154,7 +154,7 @@ function* decodeItems(
     secrets.push({
       collection,
       secrets: requestedTokenSecrets(raw, problems),
-      isNew: existing === undefined,
+      before: existing,
     });
     if (!problems.isEmpty) throw refusal(problems, { at, raw });
     yield 1 + collection.fields.length;

@@ -14,27 +14,54 @@ test('the auth rule is asked of the account at every sign-in and refresh, in the
   const stage = await Accounts.start(t);
   const ann = await stage.account('ann');
   const message = "The request doesn't satisfy the collection requirements to authenticate.";
-  const refused = async (): Promise<void> => {
+  const refusals = async (token: string): Promise<void> => {
     for (const answer of [
       await stage.signIn(ann.email),
-      await stage.ask('POST', `${path}/auth-refresh`, { token: ann.token }),
+      await stage.ask('POST', `${path}/auth-refresh`, { token }),
     ])
       assert.deepEqual([answer.status, answer.json.message], [403, message]);
   };
   for (const authRule of [null, 'verified = true', "name = 'bob'"]) {
     await stage.define({ authRule });
-    await refused();
+    const { status, json } = await stage.signIn(ann.email);
+    assert.deepEqual([status, json.message], [403, message]);
   }
-  // A wrong password is told nothing of the rule, and a token that is there stays good for all else.
-  assert.equal((await stage.signIn(ann.email, 'wrong')).status, 400);
-  assert.equal((await stage.ask('GET', users, { token: ann.token })).json.totalItems, 1);
+  assert.equal(
+    (await stage.signIn(ann.email, 'wrong')).status,
+    400,
+    'a wrong password is told nothing of the rule',
+  );
+  await stage.define({ authRule: "verified = true && @request.context = 'password'" });
   await stage.update(ann.id, { verified: true }, true);
+  const { token } = (await stage.signIn(ann.email)).json;
+  assert.equal((await stage.ask('POST', `${path}/auth-refresh`, { token })).status, 403);
   await stage.define({ authRule: 'verified = true' });
-  assert.equal((await stage.signIn(ann.email)).status, 200);
-  assert.equal(await stage.isIn(ann.token), true);
-  await stage.define({ authRule: "@request.context = 'password'" });
-  assert.equal((await stage.signIn(ann.email)).status, 200);
-  assert.equal((await stage.ask('POST', `${path}/auth-refresh`, { token: ann.token })).status, 403);
+  const later: string = (await stage.signIn(ann.email)).json.token;
+  assert.equal(await stage.isIn(later), true);
+  await stage.update(ann.id, { verified: false }, true);
+  await refusals(later);
+  assert.equal(
+    (await stage.ask('GET', users, { token: later })).json.totalItems,
+    1,
+    'the token is good for all else',
+  );
+});
+
+test('another auth rule ends all sessions of the collection, and a definition with the same one none', async (t) => {
+  const stage = await Accounts.start(t);
+  const ann = await stage.account('ann');
+  let { token } = ann;
+  await stage.define({ authRule: '', mfa: { duration: 700 }, listRule: null });
+  assert.equal((await stage.ask('POST', `${path}/auth-refresh`, { token })).status, 200);
+  for (const authRule of ["name != 'bob'", null, '']) {
+    await stage.define({ authRule });
+    assert.equal((await stage.ask('POST', `${path}/auth-refresh`, { token })).status, 401, String(authRule));
+    if (authRule !== null) token = String((await stage.signIn(ann.email)).json.token);
+  }
+  const { json } = await stage.ask('GET', path, { token: true });
+  const body = { collections: [{ ...json, authRule: "name != 'dan'" }] };
+  assert.equal((await stage.ask('PUT', '/api/collections/import', { token: true, body })).status, 204);
+  assert.equal((await stage.ask('POST', `${path}/auth-refresh`, { token })).status, 401);
 });
 
 test('an identity is found with blanks around it, and in another letter case where one account alone has it', async (t) => {

@@ -180,4 +180,11 @@ export const accountMutants: readonly Mutant[] = [
     to: '},',
     tests: ['test/api/unproven-logins.test.ts'],
   },
+  {
+    name: 'another auth rule ends the sessions that began under the one before',
+    file: 'src/definitions/change-collection.ts',
+    from: "return before.auth?.authRule === after.auth?.authRule ? [] : [['authToken', '']];",
+    to: 'return [];',
+    tests: ['test/api/auth-sign-in.test.ts'],
+  },
 ];
