@@ -32,16 +32,30 @@ function noAuthCollection(): AppError {
   return new AppError('not_found', 'Missing or invalid auth collection context.');
 }
 
+/** How a client begins a sign-in at a provider. The members are those of the reference, in their order. */
+export interface ProviderMethod {
+  readonly name: string;
+  readonly displayName: string;
+  readonly logo: string;
+  readonly state: string;
+  /** Ends with `redirect_uri=`, to which the client appends its own. */
+  readonly authURL: string;
+  readonly authUrl: string;
+  readonly codeVerifier: string;
+  readonly codeChallenge: string;
+  readonly codeChallengeMethod: string;
+}
+
 /** Returns how accounts of the collection may sign in. The last three members are for clients of earlier PocketBase versions. */
-export function authMethodsJson({ auth }: AuthCollection): string {
-  const { passwordAuth, mfa, otp } = auth;
+export function authMethodsJson({ auth }: AuthCollection, providers: readonly ProviderMethod[]): string {
+  const { passwordAuth, mfa, otp, oauth2 } = auth;
   const identityFields = passwordAuth.enabled ? passwordAuth.identityFields : [];
   return JSON.stringify({
     password: { identityFields, enabled: passwordAuth.enabled },
-    oauth2: { providers: [], enabled: false },
+    oauth2: { providers, enabled: oauth2.enabled },
     mfa: { enabled: mfa.enabled, duration: mfa.enabled ? mfa.duration : 0 },
     otp: { enabled: otp.enabled, duration: otp.enabled ? otp.duration : 0 },
-    authProviders: null,
+    authProviders: oauth2.enabled ? providers.map((provider) => ({ ...provider, logo: '' })) : null,
     usernamePassword: identityFields.includes('username'),
     emailPassword: identityFields.includes('email'),
   });

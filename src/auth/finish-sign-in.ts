@@ -56,11 +56,16 @@ export type SignInResult =
 
 /** Throws forbidden when the collection has this method switched off. */
 export function requireMethod({ auth }: AuthCollection, method: SignInMethod): void {
-  const [{ enabled }, name] =
-    method === 'password' ? ([auth.passwordAuth, 'password'] as const) : ([auth.otp, 'OTP'] as const);
-  if (!enabled)
+  const [option, name] = methods[method];
+  if (!auth[option].enabled)
     throw new AppError('forbidden', `The collection is not configured to allow ${name} authentication.`);
 }
+
+const methods = {
+  password: ['passwordAuth', 'password'],
+  otp: ['otp', 'OTP'],
+  oauth2: ['oauth2', 'OAuth2'],
+} as const satisfies Readonly<Record<SignInMethod, readonly [option: string, name: string]>>;
 
 /** Throws forbidden when the collection's rule does not let this account sign in. Superusers pass every rule. */
 export async function requireSignInAllowed(

@@ -12,7 +12,7 @@ import { findTokenKey } from './tokens.ts';
 import type { AuthCollection } from './auth-collection.ts';
 
 /** A way to sign in. */
-export type SignInMethod = 'password' | 'otp';
+export type SignInMethod = 'password' | 'otp' | 'oauth2';
 
 export interface FactorProof {
   readonly collection: AuthCollection;

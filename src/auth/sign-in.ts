@@ -6,6 +6,7 @@ import { isIdentityIndex } from '../collections/index-definition.ts';
 import { fieldError } from '../fields/field-error.ts';
 import type { Instance } from '../instances/instance.ts';
 import { callerOf } from '../instances/token-secrets.ts';
+import { ProviderFailure } from '../providers/provider-requests.ts';
 import { findRecord } from '../records/find-record.ts';
 import { type StoredRecord, valueOf } from '../records/record.ts';
 import { readSecret, type SecretKey } from '../secrets/secrets.ts';
@@ -162,7 +163,7 @@ export async function findByExactIdentity(
 }
 
 /** A condition that compares as the field's unique index does: values that the index takes for equal are one identity. */
-function isIdentity(
+export function isIdentity(
   { database: { names } }: Instance,
   { indexes }: AuthCollection,
   { name, identity }: { readonly name: string; readonly identity: string },
@@ -180,7 +181,7 @@ function isIdentity(
 export interface SignInAccount {
   readonly input: RuleInput;
   readonly collection: AuthCollection;
-  /** Id of the record; empty when there is no such account. */
+  /** Id of the record; empty when there is no such account, or none is known yet. */
   readonly id: string;
 }
 
@@ -194,14 +195,21 @@ export async function recordSignIn(
   const entry = { action: 'sign-in', collection: collection.id, target: id } as const;
   try {
     const result = await signIn();
-    if (result.kind === 'signed in') audit.note({ ...input, caller: callerOf(collection, id) }, entry);
-    else audit.note(input, { ...entry, outcome: 'refused', details: { reason: result.kind } });
+    if (result.kind === 'signed in') {
+      const target = String(valueOf(result.signedIn.record, 'id'));
+      audit.note({ ...input, caller: callerOf(collection, target) }, { ...entry, target });
+    } else audit.note(input, { ...entry, outcome: 'refused', details: { reason: result.kind } });
     return result;
   } catch (error) {
-    const reason = error instanceof AppError ? refusals.get(error.code) : undefined;
+    const reason = error instanceof AppError ? reasonOf(error) : undefined;
     if (reason !== undefined) audit.note(input, { ...entry, outcome: 'refused', details: { reason } });
     throw error;
   }
+}
+
+/** Superusers see why a provider was of no use, and nobody else does. */
+function reasonOf({ cause, code, explanation }: AppError): string | undefined {
+  return cause instanceof ProviderFailure ? explanation : refusals.get(code);
 }
 
 const refusals: ReadonlyMap<string, string> = new Map([

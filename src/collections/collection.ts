@@ -1,5 +1,6 @@
 import type { Timestamp } from '../base/timestamp.ts';
 import { type Field, fieldToJson } from '../fields/field.ts';
+import type { ProviderOptions } from '../providers/provider.ts';
 import { type IndexDefinition, indexToText } from './index-definition.ts';
 
 /**
@@ -76,9 +77,10 @@ export interface AuthOptions extends Record<TokenKind, TokenOptions> {
   readonly manageRule: string | null;
   readonly authAlert: { readonly enabled: boolean; readonly emailTemplate: EmailTemplate };
   readonly oauth2: {
-    readonly providers: readonly never[];
+    /** Their secrets are kept apart from the definition. */
+    readonly providers: readonly ProviderOptions[];
     readonly mappedFields: Readonly<Record<MappedField, string>>;
-    readonly enabled: false;
+    readonly enabled: boolean;
   };
   readonly passwordAuth: { readonly enabled: boolean; readonly identityFields: readonly string[] };
   readonly mfa: { readonly enabled: boolean; readonly duration: number; readonly rule: string };
@@ -114,6 +116,16 @@ export const tokenKinds = [
 ] as const;
 
 export type TokenKind = (typeof tokenKinds)[number];
+
+/** A secret of an auth collection: for tokens of one kind, or that of a client at a sign-in provider. */
+export type CollectionSecret = TokenKind | ProviderSecret;
+
+type ProviderSecret = `oauth2 ${string}`;
+
+/** Returns the name of the secret of the client at a provider. */
+export function providerSecret(provider: string): ProviderSecret {
+  return `oauth2 ${provider}`;
+}
 
 export const mappedFields = ['id', 'name', 'username', 'avatarURL'] as const;
 

@@ -4,12 +4,13 @@ import { fieldColumn } from '../fields/field.ts';
 import {
   type AuthOptions,
   type Collection,
+  type CollectionSecret,
   defaultAuthOptions,
   type EmailTemplate,
-  mappedFields,
   type TokenKind,
   tokenKinds,
 } from './collection.ts';
+import { decodeOauth2, requestedProviderSecrets } from './decode-oauth2.ts';
 import { isIdentityIndex } from './index-definition.ts';
 import { memberReader, type MemberReader, type ProblemList } from './member-reader.ts';
 
@@ -42,7 +43,7 @@ export function decodeAuthOptions(
       enabled: alert.flag('enabled', was.authAlert.enabled),
       emailTemplate: decodeTemplate(alert, 'emailTemplate', was.authAlert.emailTemplate),
     })),
-    oauth2: decodeOauth2(read, was),
+    oauth2: decodeOauth2(read, was.oauth2, context.draft.fields),
     passwordAuth,
     mfa: read.members('mfa', (mfa) => ({
       enabled: mfa.flag('enabled', was.mfa.enabled),
@@ -67,20 +68,23 @@ export function decodeAuthOptions(
       was.confirmEmailChangeTemplate,
     ),
   };
-  if (options.mfa.enabled && !(options.passwordAuth.enabled && options.otp.enabled))
-    problems.add('mfa', { enabled: tooFewMethods });
+  const methods = [options.passwordAuth, options.otp, options.oauth2].filter(({ enabled }) => enabled);
+  if (options.mfa.enabled && methods.length < 2) problems.add('mfa', { enabled: tooFewMethods });
   if (options.manageRule === '')
     problems.add('manageRule', { code: 'validation_nil_or_not_empty_required', message: 'Cannot be blank.' });
   if (context.existing?.system === true) refuseSystemChange(options, was, problems);
   return options;
 }
 
-/** Returns the token secrets that a definition replaces: by this text, or by a generated one where it is empty. */
-export function requestedTokenSecrets(
+/**
+ * Returns the secrets that a definition replaces: by this text, or by a generated one where that of a kind of token is empty, and those of
+ * clients at sign-in providers.
+ */
+export function requestedSecrets(
   raw: Readonly<Record<string, unknown>>,
   problems: ProblemList,
-): ReadonlyMap<TokenKind, string> {
-  const secrets = new Map<TokenKind, string>();
+): ReadonlyMap<CollectionSecret, string> {
+  const secrets = new Map<CollectionSecret, string>(requestedProviderSecrets(raw));
   const read = memberReader(raw, problems);
   for (const kind of tokenKinds)
     read.members(kind, (token) => {
@@ -128,36 +132,10 @@ function identityProblem(name: string, draft: AuthContext['draft']): FieldError 
   };
 }
 
-function decodeOauth2(read: MemberReader, was: AuthOptions): AuthOptions['oauth2'] {
-  return read.members('oauth2', (oauth2) => {
-    refuseEnabled(oauth2, 'Signing in by OAuth2');
-    if (oauth2.list('providers').length > 0) oauth2.refuse('providers', notSupported('Signing in by OAuth2'));
-    const mapped = oauth2.members('mappedFields', (names) =>
-      mappedFields.map((name) => [name, names.text(name, was.oauth2.mappedFields[name])] as const),
-    );
-    return {
-      providers: [],
-      // One entry for each of the names.
-      mappedFields: Object.fromEntries(mapped) as AuthOptions['oauth2']['mappedFields'],
-      enabled: false,
-    };
-  });
-}
-
 const tooFewMethods: FieldError = {
   code: 'validation_mfa_not_enough_auths',
   message: 'At least two ways to sign in must be enabled.',
 };
-
-/** Refuses to enable what is not supported: if it were accepted without effect, it would seem to protect accounts. */
-function refuseEnabled(read: MemberReader, what: string): false {
-  if (read.flag('enabled', false)) read.refuse('enabled', notSupported(what));
-  return false;
-}
-
-function notSupported(what: string): FieldError {
-  return { code: 'validation_in_invalid', message: `${what} is not supported yet.` };
-}
 
 function decodeTokens(read: MemberReader, was: AuthOptions): Pick<AuthOptions, TokenKind> {
   const tokens = tokenKinds.map(

@@ -8,6 +8,9 @@ import type { Problems } from '../fields/field-type.ts';
  * returns `was`, too.
  */
 export interface MemberReader {
+  readonly names: () => readonly string[];
+  /** Whether it is there at all, be it null. */
+  readonly has: (name: string) => boolean;
   readonly flag: (name: string, was: boolean) => boolean;
   text(name: string, was: string): string;
   text(name: string, was: undefined): string | undefined;
@@ -22,12 +25,12 @@ export interface MemberReader {
   readonly rule: (name: string, was: string | null) => string | null;
   /** Reads the members of a member; their problems are reported under its name. */
   readonly members: <Result>(name: string, decode: (read: MemberReader) => Result) => Result;
-  readonly refuse: (name: string, problem: FieldError) => void;
+  readonly refuse: (name: string, problem: FieldError | FieldErrors) => void;
 }
 
 export function memberReader(raw: Readonly<Record<string, unknown>>, problems: ProblemList): MemberReader {
   const member = (name: string): unknown => (Object.hasOwn(raw, name) ? (raw[name] ?? undefined) : undefined);
-  const refuse = (name: string, problem: FieldError): void => problems.add(name, problem);
+  const refuse = (name: string, problem: FieldError | FieldErrors): void => problems.add(name, problem);
   const expect = <Value>(name: string, what: string, isIt: (value: unknown) => value is Value) => {
     const value = member(name);
     if (value === undefined || isIt(value)) return value;
@@ -40,6 +43,8 @@ export function memberReader(raw: Readonly<Record<string, unknown>>, problems: P
     return expect(name, 'a text', isText) ?? was;
   }
   return {
+    names: () => Object.keys(raw),
+    has: (name) => Object.hasOwn(raw, name),
     flag: (name, was) => expect(name, 'true or false', isFlag) ?? was,
     text,
     texts: (name, was) => expect(name, 'a list of texts', isTexts) ?? was,

@@ -6,14 +6,14 @@ import { NoRoom } from '../storage/engine-errors.ts';
 import {
   type Collection,
   collectionLimits,
+  type CollectionSecret,
   referringTo,
-  type TokenKind,
   tokenKinds,
 } from '../collections/collection.ts';
 import { CollectionNames } from '../collections/collection-names.ts';
 import type { CollectionStore } from '../collections/collection-store.ts';
 import { checkRules } from './check-rules.ts';
-import { requestedTokenSecrets } from '../collections/decode-auth-options.ts';
+import { requestedSecrets } from '../collections/decode-auth-options.ts';
 import { decodeCollection } from '../collections/decode-collection.ts';
 import { EqualRecords } from '../collections/alter-tables.ts';
 import { ProblemList } from '../collections/member-reader.ts';
@@ -28,11 +28,11 @@ export interface CollectionChange {
   readonly now: number;
 }
 
-/** Stores the token secrets of an auth collection, inside the transaction that saves it. An empty secret is replaced by a generated one. */
+/** Stores the secrets of an auth collection, inside the transaction that saves it. An empty secret for tokens is replaced by a generated one. */
 export type TokenSecretsListener = (
   tx: Transaction,
   collection: Collection,
-  secrets: ReadonlyMap<TokenKind, string>,
+  secrets: ReadonlyMap<CollectionSecret, string>,
 ) => Promise<void>;
 
 /**
@@ -77,7 +77,7 @@ export function createCollection(change: CollectionSaving, definition: Definitio
     }
     const context = { names: new CollectionNames(others), now: toTimestamp(change.now) };
     const collection = decodeCollection(definition, context, problems);
-    const secrets = requestedTokenSecrets(definition, problems);
+    const secrets = requestedSecrets(definition, problems);
     problems.throwIfAny(failed);
     checkRules(collection, { collections: change.collections, names: tx.names }, problems);
     problems.throwIfAny(failed);
@@ -102,7 +102,7 @@ export function updateCollection(
     const all = change.collections.all();
     const context = { existing, names: new CollectionNames(all), now: toTimestamp(change.now) };
     const collection = decodeCollection(definition, context, problems);
-    const secrets = requestedTokenSecrets(definition, problems);
+    const secrets = requestedSecrets(definition, problems);
     problems.throwIfAny(failed);
     checkRules(collection, { collections: change.collections, names: tx.names, existing }, problems);
     problems.throwIfAny(failed);
@@ -128,7 +128,7 @@ export async function notifyRenames(
 
 export interface SavedSecrets {
   readonly collection: Collection;
-  readonly secrets: ReadonlyMap<TokenKind, string>;
+  readonly secrets: ReadonlyMap<CollectionSecret, string>;
   /** The definition before; undefined for a new collection, whose missing secrets are generated. */
   readonly before: Collection | undefined;
 }
@@ -150,7 +150,7 @@ export async function saveSecrets(
 function freshKinds(
   before: Collection | undefined,
   after: Collection,
-): readonly [kind: TokenKind, secret: ''][] {
+): readonly [kind: CollectionSecret, secret: ''][] {
   if (before === undefined) return tokenKinds.map((kind) => [kind, '']);
   return before.auth?.authRule === after.auth?.authRule ? [] : [['authToken', '']];
 }

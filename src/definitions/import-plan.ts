@@ -18,7 +18,7 @@ import {
   referringById,
   ruleNames,
 } from '../collections/collection.ts';
-import { requestedTokenSecrets } from '../collections/decode-auth-options.ts';
+import { requestedSecrets } from '../collections/decode-auth-options.ts';
 import { decodeCollection, defaultCollectionId } from '../collections/decode-collection.ts';
 import { ProblemList } from '../collections/member-reader.ts';
 import { scaffoldCollection } from './list-collections.ts';
@@ -153,7 +153,7 @@ function* decodeItems(
     decoded.push(collection);
     secrets.push({
       collection,
-      secrets: requestedTokenSecrets(raw, problems),
+      secrets: requestedSecrets(raw, problems),
       before: existing,
     });
     if (!problems.isEmpty) throw refusal(problems, { at, raw });

@@ -49,6 +49,9 @@ const MESSAGES = {
   // The reference misspells this code, and clients compare it.
   validation_invlaid_ip_or_subnet: 'Must be a valid IP address or subnet.',
   validation_invalid_cron: 'Must be a valid cron expression.',
+  validation_missing_provider: 'Invalid or missing provider with name {name}.',
+  validation_duplicated_provider: 'The provider {name} is already registered.',
+  validation_invalid_provider: 'Provider with name {name} is missing or is not enabled.',
   validation_conflicting_rate_limit_rule:
     'Another rule has this label and an audience that includes this one.',
   validation_backup_name_exists: 'There is a backup with this name.',

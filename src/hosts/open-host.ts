@@ -26,6 +26,7 @@ import type { Instance } from '../instances/instance.ts';
 import type { SpaceReader } from '../limits/disk-space.ts';
 import { Mailer } from '../mail/mailer.ts';
 import { borrowAtOnceFrom, borrowFrom, type DataDirectory } from '../open-data-directory.ts';
+import { ProviderClient } from '../providers/provider-client.ts';
 import { Realtime } from '../realtime/realtime.ts';
 import type { RealtimeNodes } from '../realtime/realtime-nodes.ts';
 import { wakeUpkeep } from '../start-due-work.ts';
@@ -112,6 +113,7 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
     instances,
     dispatcher,
     mailer,
+    providers: new ProviderClient({ requests: data.requests, version: build.version, clock }),
     realtime,
     thumbs,
     removals,

@@ -27,6 +27,7 @@ import {
 } from '../records/idempotency.ts';
 import type { Exposition } from '../logs/metrics.ts';
 import type { RemovalRunner } from '../records/removal-runner.ts';
+import type { ProviderClient } from '../providers/provider-client.ts';
 import type { Realtime } from '../realtime/realtime.ts';
 import type { Reserve } from '../storage/data-home.ts';
 import type { Transaction, WriteOptions } from '../storage/database.ts';
@@ -53,6 +54,7 @@ export interface Services {
   readonly instances: OpenInstances;
   readonly dispatcher: Dispatcher;
   readonly mailer: Mailer;
+  readonly providers: ProviderClient;
   readonly realtime: Realtime;
   readonly thumbs: ThumbMaker;
   readonly removals: RemovalRunner;

@@ -1,5 +1,5 @@
 import { AppError } from '../base/errors.ts';
-import type { TokenKind } from '../collections/collection.ts';
+import type { CollectionSecret } from '../collections/collection.ts';
 import { type MasterKey, SecretError } from '../secrets/master-key.ts';
 import { openKeys } from '../secrets/locked-keys.ts';
 import { deriveKeys, type InstanceKeys, sealerOf, type SealPlace } from '../secrets/seal.ts';
@@ -33,8 +33,8 @@ export async function requireOwnSecrets(
   );
   if (row === undefined) return;
   const [collection, name, sealed] = row.map(String);
-  // Only token secrets belong to a collection rather than to a record.
-  const place = tokenSecretPlace(String(collection), name as TokenKind);
+  // Only these secrets belong to a collection rather than to a record.
+  const place = tokenSecretPlace(String(collection), name as CollectionSecret);
   const isOf = (one: InstanceEntry): boolean => opens(masterKey, one, { sealed: String(sealed), place });
   if (isOf(entry)) return;
   const owner = entries().slice(0, triedMax).find(isOf);

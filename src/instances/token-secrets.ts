@@ -1,17 +1,22 @@
 import type { Caller } from '../access/caller.ts';
-import { type Collection, superusersName, type TokenKind } from '../collections/collection.ts';
+import {
+  type Collection,
+  type CollectionSecret,
+  providerSecret,
+  superusersName,
+} from '../collections/collection.ts';
 import type { Sealer, SealPlace } from '../secrets/seal.ts';
-import { writeSecret } from '../secrets/secrets.ts';
+import { deleteSecret, writeSecret } from '../secrets/secrets.ts';
 import { newTokenSecret } from '../secrets/token.ts';
 import type { Transaction } from '../storage/database.ts';
 
-/** Token secrets to store for one auth collection. An empty one is to be generated. */
+/** Secrets to store for one auth collection. An empty one is to be generated. */
 export interface NewTokenSecrets {
   readonly collection: string;
-  readonly secrets: ReadonlyMap<TokenKind, string>;
+  readonly secrets: ReadonlyMap<CollectionSecret, string>;
 }
 
-/** Stores token secrets. Tokens signed with the previous ones become invalid. */
+/** Stores secrets. Tokens signed with the previous ones become invalid. */
 export async function writeTokenSecrets(
   tx: Transaction,
   sealer: Sealer,
@@ -23,11 +28,22 @@ export async function writeTokenSecrets(
   }
 }
 
+/** Deletes the secrets of clients at providers that a collection no longer has. */
+export async function deleteProviderSecrets(
+  tx: Transaction,
+  before: Collection,
+  after: Collection,
+): Promise<void> {
+  for (const { name } of before.auth?.oauth2.providers ?? [])
+    if (after.auth?.oauth2.providers.some((one) => one.name === name) !== true)
+      await deleteSecret(tx, { collection: after.id, record: '', name: providerSecret(name) });
+}
+
 /**
  * Returns the place to which a sealed secret is bound. The secret for sessions has no kind in its id, because it is older than
  * the others.
  */
-export function tokenSecretPlace(collection: string, kind: TokenKind): SealPlace {
+export function tokenSecretPlace(collection: string, kind: CollectionSecret): SealPlace {
   return { purpose: 'token-secret', id: kind === 'authToken' ? collection : `${collection} ${kind}` };
 }
 

@@ -22,6 +22,8 @@ export interface GuardedRequest {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Readable | undefined;
+  /** Ends the request, at whatever point it is. */
+  readonly signal?: AbortSignal;
 }
 
 export interface GuardedAnswer {
@@ -52,7 +54,7 @@ export class GuardedRequests {
   }
 
   /** Sends a request. Rejects with a ConnectFailure, or with an error of undici. */
-  async send({ url, method, headers, body }: GuardedRequest): Promise<GuardedAnswer> {
+  async send({ url, method, headers, body, signal }: GuardedRequest): Promise<GuardedAnswer> {
     const agent = await (this.#agent ??= this.#open());
     const { origin, pathname, search } = url;
     const answer = await agent.request({
@@ -61,6 +63,7 @@ export class GuardedRequests {
       method,
       headers,
       body: body ?? null,
+      signal: signal ?? null,
     });
     const { statusCode: status, headers: answered, body: content } = answer;
     return { status, headers: answered, body: content, discard: () => content.dump().catch(() => undefined) };

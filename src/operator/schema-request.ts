@@ -1,6 +1,6 @@
 import { AppError, type FieldErrors } from '../base/errors.ts';
 import type { JsonObject } from '../base/json.ts';
-import { requestedTokenSecrets } from '../collections/decode-auth-options.ts';
+import { requestedSecrets } from '../collections/decode-auth-options.ts';
 import { checkDefinition } from '../collections/decode-collection.ts';
 import { ProblemList } from '../collections/member-reader.ts';
 import { decodeImport, type Definition } from '../definitions/import-plan.ts';
@@ -118,7 +118,10 @@ function problemsOf(raw: Definition): ProblemList {
   const problems = new ProblemList();
   checkDefinition(raw, problems);
   // With the secret of another instance, whoever has that could sign tokens for this one.
-  for (const kind of requestedTokenSecrets(raw, problems).keys()) problems.addAll(kind, sharedSecret());
+  for (const name of requestedSecrets(raw, problems).keys()) {
+    const [member = name] = name.split(' ');
+    problems.addAll(member, sharedSecret());
+  }
   return problems;
 }
 

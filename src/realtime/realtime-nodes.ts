@@ -10,7 +10,14 @@ import type { Loan } from '../instances/open-instances.ts';
 import { sql } from '../sql/sql.ts';
 import type { Database } from '../storage/database.ts';
 import { listenPostgres } from '../storage/postgres/listen-postgres.ts';
-import { type OtherNodes, type Realtime, type SubscribeRequest, unknownClient } from './realtime.ts';
+import {
+  type ClientRequest,
+  type Message,
+  type OtherNodes,
+  type Realtime,
+  type SubscribeRequest,
+  unknownClient,
+} from './realtime.ts';
 
 export interface RealtimeNodesOptions {
   /** The id of this node, as in `chancery.node`. It is the beginning of the ids of its clients. */
@@ -87,13 +94,12 @@ export class RealtimeNodes implements OtherNodes {
   }
 
   /** Forwards a request to the node of its client. Throws the error of that node; not_found when there is no such node. */
-  async forward(instance: Instance, request: SubscribeRequest): Promise<void> {
+  async forward(instance: Instance, request: ClientRequest): Promise<void> {
     const { database } = this.#options;
     const node = request.clientId.slice(0, idLength);
     if (!(await this.#isAlive(node))) throw unknownClient();
     const id = newId();
-    const { clientId, subscriptions, authorization, address } = request;
-    const text = JSON.stringify({ clientId, subscriptions, authorization, address });
+    const text = JSON.stringify(withoutCaller(request));
     const sealed = instance.sealer.seal(text, { purpose: 'realtime-request', id });
     const answered = this.#answerTo(id);
     try {
@@ -158,7 +164,7 @@ export class RealtimeNodes implements OtherNodes {
       const [row] = rows;
       if (row === undefined) return;
       const text = loan.instance.sealer.open(String(row[0]), { purpose: 'realtime-request', id });
-      const outcome = await subscribeHere(realtime, loan.instance, text);
+      const outcome = await executeHere(realtime, loan.instance, text);
       await this.#notify(`answer ${id} ${outcome}`);
     } finally {
       loan.release();
@@ -179,14 +185,26 @@ export class RealtimeNodes implements OtherNodes {
   }
 }
 
+/** The caller is authenticated again where the client is. */
+function withoutCaller(request: ClientRequest): ForwardedRequest {
+  if ('data' in request) return request;
+  const { clientId, subscriptions, authorization, address } = request;
+  return { clientId, subscriptions, authorization, address };
+}
+
+type ForwardedRequest = Message | Omit<SubscribeRequest, 'caller'>;
+
 /** Returns the answer: empty, or the error as JSON. */
-async function subscribeHere(realtime: Realtime, instance: Instance, text: string): Promise<string> {
+async function executeHere(realtime: Realtime, instance: Instance, text: string): Promise<string> {
   // Sealed by `forward`, on a node of the same version or a neighbouring one.
-  const request = JSON.parse(text) as Omit<SubscribeRequest, 'caller'>;
-  const { authorization } = request;
+  const request = JSON.parse(text) as ForwardedRequest;
   try {
-    const caller = authorization === undefined ? guest : await authenticate(instance, authorization);
-    await realtime.subscribe(instance, { ...request, caller });
+    if ('data' in request) await realtime.sendMessage(instance, request);
+    else {
+      const { authorization } = request;
+      const caller = authorization === undefined ? guest : await authenticate(instance, authorization);
+      await realtime.subscribe(instance, { ...request, caller });
+    }
     return '';
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -199,7 +217,7 @@ async function subscribeHere(realtime: Realtime, instance: Instance, text: strin
 
 function toRefusal(text: string): AppError | undefined {
   if (text === '') return undefined;
-  // Made by `subscribeHere`.
+  // Made by `executeHere`.
   const { code, message, details } = JSON.parse(text) as {
     readonly code: ErrorCode;
     readonly message: string;

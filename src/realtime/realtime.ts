@@ -113,18 +113,29 @@ export class Realtime {
   }
 
   /** Another node may have the client. */
-  async #forward(instance: Instance, request: SubscribeRequest): Promise<void> {
+  async #forward(instance: Instance, request: ClientRequest): Promise<void> {
     if (this.#nodes === undefined) throw unknownClient();
     await this.#nodes.forward(instance, request);
   }
 
-  /** Sends a client a message that is about no record. Returns false when it is not connected, or has not subscribed to that name. */
-  async sendMessage(instanceId: string, clientId: string, message: Message): Promise<boolean> {
-    const group = await this.#instances.get(instanceId);
-    const client = group?.clients.get(clientId);
-    if (client?.subscriptions.has(message.name) !== true) return false;
+  /**
+   * Sends a client a message that is about no record, to the subscription by its name, which ends by that. Throws not_found when there is no
+   * such client, or it has no such subscription; bad_request when the request comes from another address.
+   */
+  async sendMessage(instance: Instance, message: Message): Promise<void> {
+    const group = await this.#instances.get(instance.id);
+    const client = group?.clients.get(message.clientId);
+    if (group === undefined || client === undefined || client.isClosed)
+      return this.#forward(instance, message);
+    if (client.address !== message.address) throw new AppError('bad_request', 'Invalid realtime client.');
+    const subscription = client.subscriptions.get(message.name);
+    if (subscription === undefined) throw unknownClient();
+    const { [message.name]: _, ...others } = Object.fromEntries(client.subscriptions);
+    client.subscriptions = new Map(Object.entries(others));
+    client.idleSinceMs = this.#options.clock.monotonic();
+    group.channel.remove(subscription);
+    group.textLength -= message.name.length;
     client.send(message.name, message.data);
-    return true;
   }
 
   /** The ids of the instances that have clients here. */
@@ -235,7 +246,7 @@ export interface OtherNodes {
   /** The beginning of the ids of this node's clients. */
   readonly node: string;
   noteOpened(): void;
-  forward(instance: Instance, request: SubscribeRequest): Promise<void>;
+  forward(instance: Instance, request: ClientRequest): Promise<void>;
 }
 
 export interface RealtimeOptions extends ConnectionLimits {
@@ -254,7 +265,13 @@ export interface SubscribeRequest extends RequestedSubscriptions {
   readonly address: string;
 }
 
+/** A request about a client, which may be connected to another node. */
+export type ClientRequest = SubscribeRequest | Message;
+
 export interface Message {
+  readonly clientId: string;
+  /** From where it comes: messages are for clients at the same address. */
+  readonly address: string;
   readonly name: string;
   /** JSON text. */
   readonly data: string;

@@ -1,5 +1,7 @@
 import { toTimestamp } from '../base/timestamp.ts';
 import { admit, isLocked } from '../access/rule.ts';
+import type { Collection } from '../collections/collection.ts';
+import type { StoredValue } from '../fields/field-type.ts';
 import type { Transaction } from '../storage/database.ts';
 import { auditAccount } from './audit-account.ts';
 import { checkAccount, isAlwaysVerified, withVerified } from './check-account.ts';
@@ -34,6 +36,8 @@ export interface PreparedCreate extends CreateRecordRequest {
   readonly secrets: PreparedSecrets;
   /** The id for the record where the body has none; undefined for any. */
   readonly newId?: string | undefined;
+  /** An address that was proven to be the account's owner's: an account with it is verified from the start. */
+  readonly provenEmail?: string;
 }
 
 /** Prepares to make a record. Throws not_found (collection), forbidden (null rule), unavailable (too many passwords to hash). */
@@ -77,19 +81,29 @@ async function create(scope: WriteScope, prepared: PreparedCreate): Promise<Stor
   if (recordTable(collection).relations.length > 0)
     await requireRelated(scope, { collection, values, problems });
   else refuseProblems(problems);
-  const record = new StoredRecord(collection, 1, values);
+  const record = new StoredRecord(collection, 1, provenValues(collection, values, prepared));
   const passwords = passwordChanges(collection, { body, hashes: secrets.hashes, isSuperuser });
-  const account = { body, values, isSuperuser, hasNewPassword: true };
+  const account = { body, values: record.values, isSuperuser, hasNewPassword: true };
   const secretChanges = [...passwords, ...tokenKeyChanges(instance, collection, account)];
   const id = String(valueOf(record, 'id'));
   await tx.inOrder([
     () => insertRecord(tx, record),
     ...secretChanges.map((change) => () => change(tx, id)),
-    ...fileSteps(scope, { collection, id, after: values, body }),
+    ...fileSteps(scope, { collection, id, after: record.values, body }),
     () => noteChange(scope, { kind: 'record.create', record, now }),
     () => auditAccount(scope, record, { kind: 'create' }),
   ]);
   return record;
+}
+
+function provenValues(
+  collection: Collection,
+  values: readonly StoredValue[],
+  { provenEmail }: PreparedCreate,
+): readonly StoredValue[] {
+  const email = collection.fields.findIndex(({ name }) => name === 'email');
+  const isProven = collection.type === 'auth' && provenEmail !== undefined && values[email] === provenEmail;
+  return isProven ? withVerified(collection, values, 1) : values;
 }
 
 function insertRecord(tx: Transaction, { collection, values }: StoredRecord): Promise<unknown> {

@@ -3,12 +3,8 @@ import { test } from 'node:test';
 import { refusalOf, superuserSdk } from '../support/sdk.ts';
 import { startService } from '../support/service.ts';
 
-const oauth2 = 'Sign-in with OAuth2 is not available yet.';
 const absent: readonly (readonly [path: string, sentence: string])[] = [
   ['/api/collections/meta/dry-run-view', 'View collections are not available yet.'],
-  ['/api/collections/users/auth-with-oauth2', oauth2],
-  ['/api/oauth2-redirect?state=a&code=b', oauth2],
-  ['/api/settings/apple/generate-client-secret', oauth2],
   ['/api/sql', 'The SQL console is not offered: superusers of an instance have no access to its engine.'],
   ['/_/extensions.js', 'Extensions of the dashboard are not offered.'],
   ['/_/extensions/one/main.js', 'Extensions of the dashboard are not offered.'],

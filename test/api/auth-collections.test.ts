@@ -128,8 +128,7 @@ const refused: readonly (readonly [object, readonly string[], string])[] = [
   ],
   [{ otp: { length: 3 } }, ['otp', 'length'], 'validation_min_greater_equal_than_required'],
   [{ otp: 'on' }, ['otp'], 'validation_invalid_value'],
-  [{ oauth2: { enabled: true } }, ['oauth2', 'enabled'], 'validation_in_invalid'],
-  [{ oauth2: { providers: [{ name: 'google' }] } }, ['oauth2', 'providers'], 'validation_in_invalid'],
+  [{ oauth2: { enabled: 'yes' } }, ['oauth2', 'enabled'], 'validation_invalid_value'],
   [{ passwordAuth: { identityFields: [] } }, ['passwordAuth', 'identityFields'], 'validation_required'],
   [
     { passwordAuth: { identityFields: ['nope'] } },

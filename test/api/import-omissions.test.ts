@@ -85,7 +85,15 @@ test('indexes, options of fields and options of accounts that are refused are le
   ];
   const more = {
     ...users.more,
-    oauth2: { enabled: true, providers: [{ name: 'google', clientId: 'x' }], mappedFields: { name: 'name' } },
+    oauth2: {
+      enabled: true,
+      providers: [
+        { name: 'myspace', clientId: '', clientSecret: 'x' },
+        { name: 'github', clientId: 'x', clientSecret: 'canary: of github' },
+        { name: 'google', clientId: 'x' },
+      ],
+      mappedFields: { name: 'name' },
+    },
     passwordAuth: { enabled: true, identityFields: ['name'] },
     verificationTemplate: { subject: '', body: 'Hello' },
     fileToken: { duration: 1, secret: 'short' },
@@ -103,16 +111,18 @@ test('indexes, options of fields and options of accounts that are refused are le
     'notes: the index "CREATE INDEX `idx_lower` ON `notes` (lower(`text`))"',
     'users: fileToken.duration',
     'users: fileToken.secret',
-    'users: oauth2.enabled',
-    'users: oauth2.providers',
     'users: passwordAuth.identityFields',
+    'users: the sign-in provider "google"',
+    'users: the sign-in provider "myspace"',
     'users: verificationTemplate.subject',
   ]);
   const { json } = await service.request('/api/collections/notes', { token: true });
   assert.deepEqual(json.indexes, [indexes[1]]);
   assert.equal(json.fields[1].min, 2);
   const { json: auth } = await service.request('/api/collections/users', { token: true });
-  assert.deepEqual([auth.oauth2.enabled, auth.oauth2.mappedFields.name], [false, 'name']);
+  const providers: readonly { readonly name: string }[] = auth.oauth2.providers;
+  const names = providers.map(({ name }) => name);
+  assert.deepEqual([auth.oauth2.enabled, auth.oauth2.mappedFields.name, names], [true, 'name', ['github']]);
   assert.deepEqual([auth.passwordAuth.identityFields, auth.verificationTemplate.body], [['email'], 'Hello']);
 });
 

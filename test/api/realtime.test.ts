@@ -146,18 +146,14 @@ describe('a connection', () => {
     const stage = await RealtimeStage.open(t);
     const stream = await stage.subscribed('@oauth2');
     const other = await stage.subscribed('posts/*');
-    const { app } = stage.service;
-    const realtime = app.local?.realtime;
-    assert.ok(realtime !== undefined);
-    const send = (clientId: string, name: string): Promise<boolean> =>
-      realtime.sendMessage(app.data.directory.all()[0]?.id ?? '', clientId, {
-        name,
-        data: '{"code":"1"}',
-      });
-    assert.equal(await send(other.clientId, '@oauth2'), false);
-    assert.equal(await send('nobody', '@oauth2'), false);
-    assert.equal(await send(stream.clientId, '@oauth2'), true);
-    assert.deepEqual(await stream.received(1), [{ event: '@oauth2', data: { code: '1' } }]);
+    const send = async (clientId: string): Promise<number> =>
+      (await stage.service.request(`/api/oauth2-redirect?state=${clientId}&code=1`)).status;
+    assert.equal(await send(other.clientId), 400);
+    assert.equal(await send('nobody'), 400);
+    assert.equal(await send(stream.clientId), 200);
+    const data = { state: stream.clientId, code: '1', error: '' };
+    assert.deepEqual(await stream.received(1), [{ event: '@oauth2', data }]);
+    assert.equal(await send(stream.clientId), 400);
     assert.deepEqual(other.messages, []);
   });
 

@@ -79,10 +79,8 @@ const services: Readonly<Record<string, Coverage>> = {
       requestOTP: { kind: 'client', why: 'one-time-passwords.test.ts calls it' },
       authWithOTP: { kind: 'client', why: 'one-time-passwords.test.ts calls it' },
       impersonate: { kind: 'client', why: 'auth-records.test.ts calls it' },
-      authWithOAuth2: { kind: 'not served', why: outOfScope },
-      authWithOAuth2Code: notServed(outOfScope, (pb) =>
-        superusers(pb).authWithOAuth2Code('google', 'code', 'verifier', 'http://127.0.0.1/'),
-      ),
+      authWithOAuth2: { kind: 'client', why: 'provider-popup.test.ts calls it' },
+      authWithOAuth2Code: { kind: 'client', why: 'provider-popup.test.ts calls it' },
       listExternalAuths: { kind: 'client', why: 'sdk-auth.test.ts calls it' },
       unlinkExternalAuth: notServed(outOfScope, (pb) =>
         superusers(pb).unlinkExternalAuth('abcdefghij01234', 'google'),

@@ -1,5 +1,6 @@
 import { newId } from '../../src/base/ids.ts';
 import { backupAccessCases } from './backup-access-cases.ts';
+import { providerAccessCases } from './provider-access-cases.ts';
 import type { AccessStage } from './access-stage.ts';
 import { operatorAccessCases } from './operator-access-cases.ts';
 import { webhookAccessCases } from './webhook-access-cases.ts';
@@ -33,6 +34,7 @@ export const accessCases: readonly AccessCase[] = [
   ...webhookAccessCases(),
   ...settingsCases(),
   ...backupAccessCases(),
+  ...providerAccessCases,
   ...keyCases(),
   ...openCases(),
   ...realtimeCases(),

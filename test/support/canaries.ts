@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { App } from '../../src/app.ts';
-import { tokenKinds } from '../../src/collections/collection.ts';
+import { type CollectionSecret, providerSecret, tokenKinds } from '../../src/collections/collection.ts';
 import type { Instance } from '../../src/instances/instance.ts';
 import { tokenSecretPlace } from '../../src/instances/token-secrets.ts';
 import { operatorSealId } from '../../src/operator/operator-control.ts';
@@ -144,6 +144,11 @@ function textOfBytes(value: unknown): string {
   return Buffer.from(value as Uint8Array).toString();
 }
 
+function secretKind(name: string): CollectionSecret | undefined {
+  if (name.startsWith('oauth2 ')) return providerSecret(name.slice('oauth2 '.length));
+  return tokenKinds.find((one) => one === name);
+}
+
 async function secretsOf(instance: Instance): Promise<readonly (readonly [string, string])[]> {
   const { database, sealer, settings } = instance;
   const { names } = database;
@@ -152,7 +157,7 @@ async function secretsOf(instance: Instance): Promise<readonly (readonly [string
   );
   const kept = rows.flatMap(({ collection, record, name, value }) => {
     const what = `${String(name)} of ${String(collection)} ${String(record)}`;
-    const kind = record === '' ? tokenKinds.find((one) => one === name) : undefined;
+    const kind = record === '' ? secretKind(String(name)) : undefined;
     const stored = [what, String(value)] as const;
     if (kind === undefined) return [stored];
     return [stored, [what, sealer.open(String(value), tokenSecretPlace(String(collection), kind))] as const];

@@ -6,7 +6,7 @@ import type { Violation } from './violation.ts';
  * a file that lies directly in it. Types count, as knowing a type is knowing the part.
  */
 const importOrder: readonly string[] =
-  `base network sql fields filters storage access collections query definitions events secrets settings logs limits mail files sending
+  `base network providers sql fields filters storage access collections query definitions events secrets settings logs limits mail files sending
    endpoints deliveries dispatch instances records auth realtime transfer backups crons operator http config open-instance start-due-work open-data-directory jobs hosts open-operator app start cli main`.split(
     /\s+/,
   );

@@ -22,6 +22,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   sharp: ['src/files/'],
   aws4fetch: ['src/files/'],
   undici: ['src/network/', 'src/sending/'],
+  oauth4webapi: ['src/providers/'],
   fastify: ['src/http/'],
   '@fastify/': ['src/http/'],
   typebox: ['src/http/'],
@@ -54,6 +55,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   ajv: [],
   standardwebhooks: [],
   pocketbase: [],
+  'oidc-provider': [],
   'fast-check': [],
   autocannon: [],
 };

@@ -18,6 +18,7 @@ import { instanceJobsOf } from '../../jobs/instance-jobs.ts';
 import type { OperatorControl } from '../../operator/operator-control.ts';
 import { Mailer } from '../../mail/mailer.ts';
 import { borrowAtOnceFrom, borrowFrom, type DataDirectory } from '../../open-data-directory.ts';
+import { ProviderClient } from '../../providers/provider-client.ts';
 import { Realtime } from '../../realtime/realtime.ts';
 import { noOwnership } from '../../deliveries/delivery.ts';
 import { Dispatcher } from '../../dispatch/dispatcher.ts';
@@ -78,6 +79,7 @@ export async function openLocalService(
     instances,
     dispatcher,
     mailer,
+    providers: new ProviderClient({ requests: data.requests, version, clock }),
     realtime,
     thumbs,
     removals: data.removals,

@@ -1,6 +1,7 @@
 import { accountSchemas } from '../routes/accounts.ts';
 import { auditSchemas } from '../routes/audit.ts';
 import { authSchemas } from '../routes/auth.ts';
+import { oauth2Schemas } from '../routes/oauth2.ts';
 import { backupSchemas } from '../routes/backups.ts';
 import { batchSchemas } from '../routes/batch.ts';
 import { collectionSchemas } from '../routes/collection-schemas.ts';
@@ -112,6 +113,7 @@ const schemas = {
   ...fileSchemas,
   ...collectionSchemas,
   ...authSchemas,
+  ...oauth2Schemas,
   ...accountSchemas,
   ...endpointSchemas,
   ...endpointImportSchemas,

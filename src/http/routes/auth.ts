@@ -4,9 +4,10 @@ import { signInWithOneTimePassword } from '../../auth/one-time-password.ts';
 import { impersonate, refreshSignIn } from '../../auth/refresh-sign-in.ts';
 import { recordSignInOrigin } from '../../auth/sign-in-alert.ts';
 import { issueSignInLink, signInWithLink } from '../../auth/sign-in-link.ts';
+import { providerMethods } from '../../auth/provider-methods.ts';
 import { setUp } from '../../auth/set-up.ts';
 import { type PasswordSignIn, signIn } from '../../auth/sign-in.ts';
-import { ownMember } from '../../base/json.ts';
+import { type JsonObject, ownMember } from '../../base/json.ts';
 import { superusersName } from '../../collections/collection.ts';
 import { withCurrentDefinitions } from '../../instances/current-collection.ts';
 import { callerOf } from '../../instances/token-secrets.ts';
@@ -27,7 +28,7 @@ const signInAnswers = {
   }),
 };
 
-const signInRoute = {
+export const signInRoute = {
   method: 'POST',
   tag: 'auth',
   parameters: ['Collection', 'Expand', 'Fields', 'MfaId'],
@@ -53,9 +54,14 @@ export const authRoutes = [
     answers: { 200: jsonAnswer('The methods.', schemaReference('AuthMethods')) },
     handle: async (context) =>
       context.answer(
-        await withAuthCollection(context.instance, context.params.collection, async (collection) =>
-          authMethodsJson(collection),
-        ),
+        await withAuthCollection(context.instance, context.params.collection, async (collection) => {
+          const { instance, input } = context;
+          const { providers } = context.services;
+          return authMethodsJson(
+            collection,
+            await providerMethods(instance, { input, collection, providers }),
+          );
+        }),
       ),
   }),
   route({
@@ -184,23 +190,32 @@ export const authRoutes = [
 ];
 
 /** Answers with account and token, or 401 with an `mfaId` for the second factor. After the answer, the owner is told of a new place. */
-async function answerSignIn(context: RequestContext, result: SignInResult): Promise<Answer> {
+export async function answerSignIn(
+  context: RequestContext,
+  result: SignInResult,
+  meta?: JsonObject,
+): Promise<Answer> {
   if (result.kind === 'second factor')
     return context.answer(JSON.stringify({ mfaId: result.mfaId }), { status: 401, headers: notStored });
   const { request, address } = context;
   const { signedIn } = result;
   const work = recordSignInOrigin(signedIn, { address, userAgent: request.headers['user-agent'] ?? '' });
   if (work !== undefined) await context.runAfterAnswer(work);
-  return answerSignedIn(context, signedIn);
+  return answerSignedIn(context, signedIn, meta);
 }
 
 /** Answers with the account as the account itself may see it, and its token. */
-async function answerSignedIn(context: RequestContext, signedIn: SignedIn): Promise<Answer> {
+async function answerSignedIn(
+  context: RequestContext,
+  signedIn: SignedIn,
+  meta?: JsonObject,
+): Promise<Answer> {
   const { instance } = context;
   const { collection, record, token } = signedIn;
   const input = { ...context.input, caller: callerOf(collection, String(valueOf(record, 'id'))) };
   const [json = ''] = await withCurrentDefinitions(() => presentRecords({ instance, input }, [record]));
-  return context.answer(`{"record":${json},"token":${JSON.stringify(token)}}`, { headers: notStored });
+  const head = meta === undefined ? '' : `"meta":${JSON.stringify(meta)},`;
+  return context.answer(`{${head}"record":${json},"token":${JSON.stringify(token)}}`, { headers: notStored });
 }
 
 const mfaId: Schema = {
@@ -235,10 +250,13 @@ export const authSchemas: Readonly<Record<string, Schema>> = {
       identityFields: { type: 'array', items: { type: 'string' } },
       enabled: { type: 'boolean' },
     }),
-    oauth2: objectSchema({ providers: { type: 'array', maxItems: 0 }, enabled: { const: false } }),
+    oauth2: objectSchema({
+      providers: { type: 'array', items: schemaReference('AuthProvider') },
+      enabled: { type: 'boolean' },
+    }),
     mfa: methodSchema(),
     otp: methodSchema(),
-    authProviders: { type: 'null' },
+    authProviders: { type: ['array', 'null'], items: schemaReference('AuthProvider') },
     usernamePassword: { type: 'boolean' },
     emailPassword: { type: 'boolean' },
   }),
@@ -258,10 +276,14 @@ export const authSchemas: Readonly<Record<string, Schema>> = {
     expires: text,
     email: { type: 'string', description: 'The superuser.' },
   }),
-  SignedIn: objectSchema({
-    record: schemaReference('Record'),
-    token: { type: 'string', description: 'For the header `Authorization`.' },
-  }),
+  SignedIn: objectSchema(
+    {
+      meta: schemaReference('ProviderUser'),
+      record: schemaReference('Record'),
+      token: { type: 'string', description: 'For the header `Authorization`.' },
+    },
+    ['meta'],
+  ),
 };
 
 function methodSchema(): Schema {

@@ -57,6 +57,11 @@ const authMembers: Readonly<Record<string, Schema>> = {
   ...Object.fromEntries(
     Object.entries(defaultAuthOptions).map(([member, value]) => [member, schemaLike(value)] as const),
   ),
+  oauth2: objectSchema({
+    providers: { type: 'array', maxItems: 50, items: schemaReference('OAuth2Provider') },
+    mappedFields: schemaLike(defaultAuthOptions.oauth2.mappedFields),
+    enabled: flag,
+  }),
   authRule: { ...nullable, description: 'Who may sign in: null nobody, empty everyone, else a filter.' },
   manageRule: {
     ...nullable,
@@ -67,6 +72,20 @@ const authMembers: Readonly<Record<string, Schema>> = {
 /** Definitions of collections. */
 export const collectionSchemas: Readonly<Record<string, Schema>> = {
   Collection: collectionSchema(),
+  OAuth2Provider: objectSchema({
+    pkce: { type: ['boolean', 'null'], description: 'Null for the default of the provider.' },
+    name: text,
+    clientId: text,
+    authURL: { ...text, description: 'Empty for that of the provider.' },
+    tokenURL: text,
+    userInfoURL: text,
+    displayName: text,
+    extra: {
+      type: 'object',
+      properties: { issuer: text, jwksURL: text, issuers: { type: 'array', items: text } },
+      description: 'For OpenID Connect: `issuer`, or `jwksURL` and `issuers`.',
+    },
+  }),
   CollectionList: listSchema(schemaReference('Collection')),
   CollectionInput: {
     type: 'object',

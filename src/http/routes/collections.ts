@@ -18,21 +18,23 @@ import { type ImportPlan, readImportPlan } from '../../definitions/import-plan.t
 import { listCollections, scaffoldCollection } from '../../definitions/list-collections.ts';
 import { noteLostFiles } from '../../files/file-removals.ts';
 import type { Instance } from '../../instances/instance.ts';
-import { writeTokenSecrets } from '../../instances/token-secrets.ts';
+import { deleteProviderSecrets, writeTokenSecrets } from '../../instances/token-secrets.ts';
 import { auditCollectionChange, changedPaths } from '../../logs/audit-entry.ts';
 import { eraseAccount } from '../../records/sessions.ts';
 import { truncateCollection } from '../../records/truncate-collection.ts';
 import { booleanOf, parameterError } from '../../query/list-parameters.ts';
 import { collectionsOf } from '../../query/record-scope.ts';
+import { listProviders } from '../../providers/configure-provider.ts';
 import { renameLabels } from '../../settings/change-settings.ts';
 import { forgetCollection, pauseBroken } from '../../deliveries/endpoints/forget-collection.ts';
 import { nothing } from '../answer.ts';
 import { emptyAnswer, jsonAnswer } from '../schemas/operation.ts';
 import { listParameters } from '../schemas/parameters.ts';
-import { schemaReference } from '../schemas/schema.ts';
+import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import type { RequestContext } from '../request-context.ts';
 import { route } from '../route.ts';
 
+const text: Schema = { type: 'string' };
 const common = { tag: 'collections', isForSuperusers: true, isCurrent: true } as const;
 const reading = { ...common, method: 'GET', scope: 'collections:read' } as const;
 const writing = { ...common, scope: 'collections:write', refusals: [409, 507] } as const;
@@ -86,11 +88,15 @@ export const collectionRoutes = [
     ...reading,
     path: '/api/collections/meta/oauth2-providers',
     id: 'getOAuth2Providers',
-    summary: 'List OAuth2 providers; none yet',
+    summary: 'List the sign-in providers that a collection can have',
     parameters: ['Fields'],
-    answers: { 200: jsonAnswer('No providers.', { type: 'array', maxItems: 0 }) },
-    // None, until there is a sign-in with OAuth2. Dashboards ask for them before they show a collection.
-    handle: (context) => context.answer('[]'),
+    answers: {
+      200: jsonAnswer('The providers.', {
+        type: 'array',
+        items: objectSchema({ name: text, displayName: text, logo: { ...text, description: 'SVG.' } }),
+      }),
+    },
+    handle: (context) => context.answer(JSON.stringify(listProviders())),
   }),
   route({
     ...writing,
@@ -229,7 +235,9 @@ function savingOf(instance: Instance, input: RuleInput): CollectionSaving {
       else if (after !== undefined) newIds.add(after.id);
       const entry = auditCollectionChange(before, after);
       if (entry !== undefined) await audit.append(tx, input, entry);
-      if (before !== undefined) await noteLostFiles(tx, instance, { before, after });
+      if (before === undefined) return;
+      await noteLostFiles(tx, instance, { before, after });
+      if (after !== undefined) await deleteProviderSecrets(tx, before, after);
     },
     onRename: async (tx, names) => {
       const settings = await renameLabels(tx, instance.settings, names);

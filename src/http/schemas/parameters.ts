@@ -190,6 +190,18 @@ export const parameters: Readonly<Record<string, Schema>> = {
       'then missing unless selected. In a list it selects members of the items.',
     schema: { type: 'string', maxLength: listLimits.fieldsLengthMax },
   }),
+  OAuth2State: inQuery('state', {
+    description: 'The id of the realtime client that began the sign-in.',
+    schema: { type: 'string', maxLength: 255 },
+  }),
+  OAuth2Code: inQuery('code', {
+    description: 'The code of the provider.',
+    schema: { type: 'string', maxLength: 8_192 },
+  }),
+  OAuth2Error: inQuery('error', {
+    description: 'The error of the provider.',
+    schema: { type: 'string', maxLength: 8_192 },
+  }),
   MfaId: inQuery('mfaId', {
     description: 'The `mfaId` from the answer to the first factor, unless the body has it.',
     schema: { type: 'string' },

@@ -21,6 +21,7 @@ import { keyRoutes } from '../routes/keys.ts';
 import { logRoutes } from '../routes/logs.ts';
 import { mailRoutes } from '../routes/mail.ts';
 import { metricsRoutes } from '../routes/metrics.ts';
+import { oauth2Routes } from '../routes/oauth2.ts';
 import { realtimeRoutes } from '../routes/realtime.ts';
 import { recordHistoryRoutes } from '../routes/record-history.ts';
 import { operatorBackupRoutes } from '../routes/operator/backups.ts';
@@ -45,6 +46,7 @@ export const routes: readonly Route[] = [
   ...collectionRoutes,
   ...realtimeRoutes,
   ...authRoutes,
+  ...oauth2Routes,
   ...accountRoutes,
   ...endpointRoutes,
   ...endpointImportRoutes,

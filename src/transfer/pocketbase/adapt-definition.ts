@@ -1,7 +1,12 @@
 import { AppError, type FieldErrors } from '../../base/errors.ts';
 import { isJsonObject, type JsonObject, ownMember } from '../../base/json.ts';
-import { type Collection, ruleNames, type TokenKind, tokenKinds } from '../../collections/collection.ts';
-import { requestedTokenSecrets } from '../../collections/decode-auth-options.ts';
+import {
+  type Collection,
+  type CollectionSecret,
+  ruleNames,
+  tokenKinds,
+} from '../../collections/collection.ts';
+import { requestedSecrets } from '../../collections/decode-auth-options.ts';
 import { decodeCollection, type DecodeContext } from '../../collections/decode-collection.ts';
 import { ProblemList } from '../../collections/member-reader.ts';
 import { type ProblemPlace, problemPlaces } from './omissions.ts';
@@ -9,7 +14,7 @@ import { type ProblemPlace, problemPlaces } from './omissions.ts';
 /** A definition of the source as this service can store it. */
 export interface AdaptedDefinition {
   readonly collection: Collection;
-  readonly secrets: ReadonlyMap<TokenKind, string>;
+  readonly secrets: ReadonlyMap<CollectionSecret, string>;
 }
 
 /** Reports a part of a definition that had to be left out: `what` is its place in the definition. */
@@ -59,7 +64,7 @@ export function adaptDefinition(
   for (let round = 0; ; round += 1) {
     const problems = new ProblemList();
     const collection = decodeCollection(definition, context, problems);
-    const secrets = requestedTokenSecrets(definition, problems);
+    const secrets = requestedSecrets(definition, problems);
     if (problems.isEmpty) return { collection, secrets };
     const { places, refused } = sort(definition, problems.toErrors());
     const basic = basicOf(places);
@@ -85,9 +90,16 @@ function sort(
   }
   // From last to first: removing an item from a list does not renumber the items before it.
   const byItem = (one: ProblemPlace, other: ProblemPlace): number =>
-    Number(other.path[1] ?? 0) - Number(one.path[1] ?? 0);
-  const items = places.filter(({ path }) => path[0] === 'indexes').toSorted(byItem);
-  return { places: [...places.filter(({ path }) => path[0] !== 'indexes'), ...items], refused };
+    Number(other.path.at(-1)) - Number(one.path.at(-1));
+  const items = places.filter(({ path }) => isItem(path)).toSorted(byItem);
+  // A provider may have several problems, and is removed once.
+  const once = items.filter(({ path }, at) => items[at - 1]?.path.join('.') !== path.join('.'));
+  return { places: [...places.filter(({ path }) => !isItem(path)), ...once], refused };
+}
+
+/** Whether a path is that of an item of a list. */
+function isItem([name, list, item]: readonly string[]): boolean {
+  return name === 'indexes' || (name === 'oauth2' && list === 'providers' && item !== undefined);
 }
 
 /**
@@ -107,12 +119,19 @@ const excerptLength = 100;
 /** Names a place so that an operator finds it: items of lists by name instead of number. */
 function describe(definition: JsonObject, path: readonly string[]): string {
   const [name = '', index = '', ...rest] = path;
+  if (isItem(path) && name === 'oauth2') return `the sign-in provider ${providerName(definition, rest[0])}`;
   const list: unknown = definition[name];
   const item: unknown = Array.isArray(list) ? list[Number(index)] : undefined;
   if (name === 'indexes') return `the index ${JSON.stringify(item).slice(0, excerptLength)}`;
   if (name === 'fields' && isJsonObject(item))
     return `${rest.join('.')} of the field ${String(item['name'])}`;
   return path.join('.');
+}
+
+function providerName({ oauth2 }: JsonObject, item = ''): string {
+  const providers: unknown = isJsonObject(oauth2) ? oauth2['providers'] : undefined;
+  const provider: unknown = Array.isArray(providers) ? providers[Number(item)] : undefined;
+  return isJsonObject(provider) ? JSON.stringify(provider['name']) : item;
 }
 
 /** Returns the path of the part to remove so that the problem at `path` goes away; undefined when no part can be removed. */
@@ -125,6 +144,7 @@ function dispensablePath(definition: JsonObject, path: readonly string[]): reado
     return isThere ? [name, index, option] : undefined;
   }
   if (!optionNames.has(name)) return undefined;
+  if (isItem(path)) return path.slice(0, 3);
   if (hasMember(definition, path)) return path;
   return hasMember(definition, [name]) ? [name] : undefined;
 }

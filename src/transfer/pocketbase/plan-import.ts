@@ -6,7 +6,7 @@ import {
   type Collection,
   collectionLimits,
   ruleNames,
-  type TokenKind,
+  type CollectionSecret,
   tokenKinds,
 } from '../../collections/collection.ts';
 import { CollectionNames } from '../../collections/collection-names.ts';
@@ -27,7 +27,7 @@ export interface PlannedCollection {
   /** The system collection that this instance already has in its place. */
   readonly existing: Collection | undefined;
   /** Its token secrets; an empty one is to be generated. */
-  readonly secrets: ReadonlyMap<TokenKind, string>;
+  readonly secrets: ReadonlyMap<CollectionSecret, string>;
 }
 
 export interface PlanOptions {
@@ -178,16 +178,16 @@ function timesOf(
 function secretsOf(
   { type }: Collection,
   context: {
-    readonly secrets: ReadonlyMap<TokenKind, string>;
+    readonly secrets: ReadonlyMap<CollectionSecret, string>;
     readonly existing: Collection | undefined;
     readonly options: PlanOptions;
   },
-): ReadonlyMap<TokenKind, string> {
+): ReadonlyMap<CollectionSecret, string> {
   if (type !== 'auth') return new Map();
   const { secrets, existing, options } = context;
-  if (options.rotateTokens) return new Map(tokenKinds.map((kind) => [kind, '']));
+  if (options.rotateTokens) return new Map([...secrets, ...tokenKinds.map((kind) => [kind, ''] as const)]);
   const generated = existing === undefined ? tokenKinds.map((kind) => [kind, ''] as const) : [];
-  return new Map([...generated, ...secrets]);
+  return new Map<CollectionSecret, string>([...generated, ...secrets]);
 }
 
 /** Replaces each rule that this service cannot follow by the strictest one: superusers only, or nobody. */
