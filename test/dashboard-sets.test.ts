@@ -18,6 +18,7 @@ const unlisted: Readonly<Record<string, string>> = {
   'parameters UsageStep': 'chosen by the span',
   'schemas AuditEntry action': 'shown as it is named',
   'schemas AuditEntry outcome': 'only a refusal is marked',
+  'schemas AuthProvider codeChallengeMethod': 'no screen signs in at providers',
   'schemas BackupJob state': 'shown as it is',
   'schemas BatchRequest requests method': 'the dashboard sends it, through the SDK',
   'schemas Endpoint onExhausted': 'a switch',

@@ -17,6 +17,8 @@ import { newAccountBody, type PictureSource } from './new-account-body.ts';
 import { isIdentity } from './sign-in.ts';
 import { findTokenKey } from './tokens.ts';
 
+/** How often an account is looked for while others change it. */
+const triesMax = 3;
 /** Links of one account; it has one for each provider of its collection at most. */
 const linksMax = 50;
 
@@ -45,23 +47,41 @@ interface Match {
  * another's address must not stay in. Throws forbidden, bad_request, conflict.
  */
 export async function admitProviderUser(
+  write: WriteRequest,
+  request: ProviderUserRequest,
+  triesLeft = triesMax,
+): Promise<AdmittedUser> {
+  const lookup = { ...write, reader: write.instance.database };
+  const match = await findMatch(lookup, request);
+  try {
+    if (match === undefined) return await makeAccount(write, request);
+    return await useAccount(write, request, match);
+  } catch (error) {
+    // Another sign-in of the same user came first. The code is used up, so that the client could not try again.
+    const isOvertaken = !isSame(match, await findMatch(lookup, request));
+    if (triesLeft === 1 || !isOvertaken) throw error;
+    return admitProviderUser(write, request, triesLeft - 1);
+  }
+}
+
+async function useAccount(
   { instance, input }: WriteRequest,
   request: ProviderUserRequest,
+  match: Match,
 ): Promise<AdmittedUser> {
-  const { collection } = request;
-  const match = await findMatch({ instance, input, reader: instance.database }, request);
-  if (match === undefined) return makeAccount({ instance, input }, request);
-  const account = await findRecord(instance.database, collection, match.id);
+  const account = await findRecord(instance.database, request.collection, match.id);
   const isTakenOver = match.kind === 'joined' && account !== undefined && !isVerified(account);
   const share = shareOf(instance.id, input);
   // A random password, which nobody knows.
   const passwordHash = isTakenOver ? await instance.passwords.hash(newTokenKey(), share) : undefined;
   return instance.database.write(async (tx) => {
-    const current = await findMatch({ instance, input, reader: tx }, request);
-    if (current?.id !== match.id || current.kind !== match.kind) throw conflicting();
-    const scope = { instance, input, tx };
-    return enterAccount(scope, request, { match, passwordHash });
+    if (!isSame(match, await findMatch({ instance, input, reader: tx }, request))) throw conflicting();
+    return enterAccount({ instance, input, tx }, request, { match, passwordHash });
   });
+}
+
+function isSame(one: Match | undefined, other: Match | undefined): boolean {
+  return one?.kind === other?.kind && one?.id === other?.id;
 }
 
 interface Lookup extends WriteRequest {

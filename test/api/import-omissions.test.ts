@@ -4,6 +4,8 @@ import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { SQLInputValue } from 'node:sqlite';
+import { tokenSecretPlace } from '../../src/instances/token-secrets.ts';
+import { readSecret } from '../../src/secrets/secrets.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { importInto, omissionsOf, storageOf } from '../support/import-into.ts';
 import { ann, blogPosts, blogRow } from '../support/pocketbase-blog.ts';
@@ -123,6 +125,11 @@ test('indexes, options of fields and options of accounts that are refused are le
   const providers: readonly { readonly name: string }[] = auth.oauth2.providers;
   const names = providers.map(({ name }) => name);
   assert.deepEqual([auth.oauth2.enabled, auth.oauth2.mappedFields.name, names], [true, 'name', ['github']]);
+  await service.withInstance('default', async ({ database, sealer }) => {
+    const name = 'oauth2 github';
+    const sealed = await readSecret(database, { collection: auth.id, record: '', name });
+    assert.equal(sealer.open(sealed ?? '', tokenSecretPlace(auth.id, name)), 'canary: of github');
+  });
   assert.deepEqual([auth.passwordAuth.identityFields, auth.verificationTemplate.body], [['email'], 'Hello']);
 });
 

@@ -112,6 +112,23 @@ describe('a user of a provider', () => {
     assert.ok(await accounts.signIn(account.email, password));
   });
 
+  test('who signs in several times at once gets one account', async (t) => {
+    const stage = await ProviderStage.open(t);
+    const codes = [];
+    for (let count = 0; count < 4; count += 1) codes.push((await stage.code(ann)).body);
+    const answers = await Promise.all(codes.map((body) => stage.exchange(body)));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200, 200, 200],
+    );
+    assert.equal(new Set(answers.map(({ json }) => json.record.id)).size, 1);
+    assert.equal(answers.filter(({ json }) => json.meta.isNew).length, 1);
+    assert.deepEqual(
+      [(await stage.list('users')).length, (await stage.list('_externalAuths')).length],
+      [1, 1],
+    );
+  });
+
   test('who is linked to another account is signed in to that, whoever sends the code', async (t) => {
     const stage = await ProviderStage.open(t);
     const { json } = await stage.signIn(ann);
@@ -200,6 +217,30 @@ describe('a sign-in at a provider', () => {
     assert.deepEqual([json.oauth2, json.authProviders], [{ providers: [], enabled: false }, null]);
     await stage.define({ enabled: true });
     assert.equal((await stage.exchange(body)).status, 200);
+  });
+
+  test('is limited by its own label, and lets no superuser in from an address that none may come from', async (t) => {
+    const stage = await ProviderStage.open(t, { flags: { 'trusted-proxies': '127.0.0.1' } });
+    const { service } = stage;
+    const provider = (await stage.ok('GET', users)).oauth2.providers[0];
+    const oauth2 = { enabled: true, providers: [{ ...provider, clientSecret: 'canary: of superusers' }] };
+    await stage.ok('PATCH', '/api/collections/_superusers', { oauth2 });
+    const asSuperuser = (headers = {}) =>
+      service.request('/api/collections/_superusers/auth-with-oauth2', {
+        method: 'POST',
+        body: { provider: 'oidc', code: 'x', codeVerifier: 'x' },
+        headers,
+      });
+    assert.equal((await asSuperuser()).status, 400);
+    const rule = { label: 'users:authWithOAuth2', audience: '', duration: 600, maxRequests: 1 };
+    await stage.ok('PATCH', '/api/settings', { rateLimits: { enabled: true, rules: [rule] } });
+    assert.equal((await stage.signIn(ann)).status, 200);
+    assert.equal((await stage.signIn(ann)).status, 429);
+    await stage.ok('PATCH', '/api/settings', { rateLimits: { enabled: false } });
+    const trustedProxy = { headers: ['X-Real-IP'] };
+    await stage.ok('PATCH', '/api/settings', { superuserIPs: ['127.0.0.1'], trustedProxy });
+    assert.equal((await asSuperuser()).status, 400);
+    assert.equal((await asSuperuser({ 'x-real-ip': '203.0.113.7' })).status, 403);
   });
 
   test('A-31 uses the code once, with its verifier and its redirect URL', async (t) => {

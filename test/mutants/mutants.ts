@@ -36,6 +36,7 @@ import { shippingMutants } from './shipping-mutants.ts';
 import { searchMutants } from './search-mutants.ts';
 import { storageMutants } from './storage-mutants.ts';
 import { tableMutants } from './table-mutants.ts';
+import { providerMutants } from './provider-mutants.ts';
 import { tokenMutants } from './token-mutants.ts';
 import { uploadMutants } from './upload-mutants.ts';
 import { upgradeMutants } from './upgrade-mutants.ts';
@@ -78,6 +79,7 @@ export const mutants: readonly Mutant[] = [
   ...searchMutants,
   ...storageMutants,
   ...tableMutants,
+  ...providerMutants,
   ...tokenMutants,
   ...dueMutants,
   ...hostMutants,

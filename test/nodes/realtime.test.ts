@@ -247,3 +247,19 @@ test('a client that was told more by another node than is known to be safe here 
   assert.deepEqual(told, ['4']);
   await channel.stop();
 });
+
+test('a code of a sign-in provider reaches its client from any node, from its own address alone', async (t) => {
+  const { nodes } = await open(t);
+  const [first, second] = nodes;
+  const stream = await EventStream.open(t, first.url);
+  await subscribe(first, { clientId: stream.clientId, subscriptions: ['@oauth2'] });
+  const redirect = async (state: string): Promise<number> =>
+    (await fetch(`${second.url}/api/oauth2-redirect?state=${state}&code=x`)).status;
+  assert.equal(await redirect(stream.clientId), 200);
+  await stream.received(1);
+  assert.deepEqual(stream.messages, [
+    { event: '@oauth2', data: { state: stream.clientId, code: 'x', error: '' } },
+  ]);
+  assert.equal(await redirect(stream.clientId), 400);
+  assert.equal(await redirect(`${stream.clientId.slice(0, 15)}${'x'.repeat(25)}`), 400);
+});

@@ -78,8 +78,8 @@ export const oauth2Routes = [
     summary: 'Make the client secret that Apple wants, signed with a key from its developer account',
     body: objectSchema({
       clientId: text,
-      teamId: { type: 'string', minLength: 10, maxLength: 10 },
-      keyId: { type: 'string', minLength: 10, maxLength: 10 },
+      teamId: { type: 'string', description: 'Ten characters.' },
+      keyId: { type: 'string', description: 'Ten characters.' },
       privateKey: { type: 'string', description: 'PEM, PKCS #8; it is not stored.' },
       duration: { type: 'integer', minimum: 1, maximum: 15_777_000, description: 'Seconds.' },
     }),
@@ -124,7 +124,7 @@ async function answerRedirect(context: RequestContext): Promise<Answer> {
   }
   if (code === '' || error !== '')
     return textAnswer(400, 'The sign-in has failed. Close this window, and try again.');
-  return textAnswer(200, 'You are signed in. Close this window.');
+  return textAnswer(200, 'Done. You can close this window.');
 }
 
 function textAnswer(status: number, line: string): Answer {

@@ -14,10 +14,26 @@ export function templateCondition(table: InternalTable): Sql | undefined {
   return conditions[table];
 }
 
-/** Returns a row of a table as a template has it: of settings without their secrets, and what needs one is switched off. */
+/**
+ * Returns a row of a table as a template has it: of settings without their secrets, and what needs one is switched off; of collections without
+ * sign-in providers, which are nothing without the secrets of their clients.
+ */
 export function templateRow(table: InternalTable, row: Tuple): Tuple {
+  if (table === '$collection')
+    return row.map((value) =>
+      typeof value === 'string' && value.startsWith('{') ? withoutProviders(value) : value,
+    );
   if (table !== '$instance_setting') return row;
   return row.map((value, at) => (at === 0 ? value : withoutSecrets(String(value))));
+}
+
+/** Takes the text of a definition. */
+function withoutProviders(text: string): string {
+  const definition: unknown = JSON.parse(text);
+  const auth = isJsonObject(definition) ? definition['auth'] : undefined;
+  const oauth2 = isJsonObject(auth) ? auth['oauth2'] : undefined;
+  if (!isJsonObject(definition) || !isJsonObject(auth) || !isJsonObject(oauth2)) return text;
+  return JSON.stringify({ ...definition, auth: { ...auth, oauth2: { ...oauth2, providers: [] } } });
 }
 
 /** Whoever makes an instance of it has other accounts for mails and buckets. */
