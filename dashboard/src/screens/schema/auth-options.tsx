@@ -1,5 +1,7 @@
+import { lazy, Suspense, useState } from 'react';
 import type { Collection } from '../../api/client.ts';
 import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
+import { PlaceholderLines } from '../../parts/placeholder-lines.tsx';
 import { duration } from '../../parts/time.tsx';
 import type { DraftHandle } from './definition-draft.ts';
 import { FlagOption, NumberOption, TextOption } from './option-controls.tsx';
@@ -18,6 +20,7 @@ export function AuthOptions(props: AuthOptionsProps) {
     <>
       <PasswordOptions {...props} />
       <CodeOptions {...props} />
+      <ProviderPanel {...props} />
       <FactorOptions {...props} />
       <TokenOptions {...props} />
       <MailOptions {...props} />
@@ -119,6 +122,28 @@ function CodeOptions({ draft, errors }: AuthOptionsProps) {
   );
 }
 
+// Loaded when it is opened.
+const ProviderOptions = lazy(async () => ({
+  default: (await import('./provider-options.tsx')).ProviderOptions,
+}));
+
+/** Providers of a collection that is stored. */
+function ProviderPanel({ draft, collections }: AuthOptionsProps) {
+  const [isOpen, setIsOpen] = useState(false);
+  const collection = collections.find(({ id }) => id === draft.next.id);
+  if (collection?.oauth2 === undefined) return null;
+  return (
+    <details className="schema-panel" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
+      <summary>Sign-in providers</summary>
+      {isOpen && (
+        <Suspense fallback={<PlaceholderLines count={2} />}>
+          <ProviderOptions collection={collection} />
+        </Suspense>
+      )}
+    </details>
+  );
+}
+
 function WebhookOptions({ draft, errors }: AuthOptionsProps) {
   const { webhooks } = draft.next;
   if (webhooks === undefined) return null;
@@ -143,7 +168,7 @@ function FactorOptions({ draft, collections, errors }: AuthOptionsProps) {
     <div className="schema-panel">
       <FlagOption
         label="Second factor"
-        help="Accounts need both: the password and a code."
+        help="Accounts need two ways to sign in, one after the other."
         value={mfa.enabled}
         error={errors.get('mfa.enabled')}
         onChange={(enabled) => draft.change({ mfa: { ...mfa, enabled } })}
