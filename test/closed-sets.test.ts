@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import type {
+  AttemptFailedEvent,
   DeliveryExhaustedEvent,
   EndpointDisabledEvent,
+  EndpointFailingEvent,
   EndpointRecoveredEvent,
   WebhookEvent,
 } from '../kit/src/webhook-event.ts';
@@ -22,14 +24,17 @@ const kitKinds = Object.keys({
   'record.create': true,
   'record.update': true,
   'record.delete': true,
+  'endpoint.failing': true,
   'endpoint.disabled': true,
   'endpoint.recovered': true,
   'delivery.exhausted': true,
+  'attempt.failed': true,
   ping: true,
 } satisfies Record<WebhookEvent['event'], true>);
 
 /** The members that the types of the kit give the data of each event about endpoints. */
 const kitMembers = {
+  'endpoint.failing': { id: '', url: '', reason: '' } satisfies EndpointFailingEvent['data'],
   'endpoint.disabled': { id: '', url: '', reason: '' } satisfies EndpointDisabledEvent['data'],
   'endpoint.recovered': { id: '', url: '' } satisfies EndpointRecoveredEvent['data'],
   'delivery.exhausted': {
@@ -38,6 +43,12 @@ const kitMembers = {
     endpoint: '',
     cause: '',
   } satisfies DeliveryExhaustedEvent['data'],
+  'attempt.failed': {
+    delivery: '',
+    event: '',
+    endpoint: '',
+    cause: '',
+  } satisfies AttemptFailedEvent['data'],
 };
 
 describe('the kit', () => {

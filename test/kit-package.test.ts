@@ -62,10 +62,10 @@ const typedProgram = `
     return event.collection === 'posts' ? event.data.title : event.event === 'ping' ? 'ping' : '';
   }
   export function reasonOf(event: WebhookEvent<Records>): string {
-    if (event.event === 'endpoint.disabled') return event.data.reason;
+    if (event.event === 'endpoint.disabled' || event.event === 'endpoint.failing') return event.data.reason;
     if (event.event === 'endpoint.recovered') return event.data.url;
     // @ts-expect-error: it is about a record, a test or a delivery
-    if (event.event !== 'delivery.exhausted') return event.data.cause;
+    if (event.event !== 'delivery.exhausted' && event.event !== 'attempt.failed') return event.data.cause;
     return event.data.cause;
   }
   export function titleBefore({ event, changed, isChangedCut }: Webhook<Records>): string | undefined {

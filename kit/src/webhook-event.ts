@@ -37,6 +37,9 @@ interface OperationalEvent<Kind extends string, Name extends string> {
   readonly data: Readonly<Record<Name, string>> & Readonly<Record<string, unknown>>;
 }
 
+/** An endpoint has accepted nothing for an hour. */
+export type EndpointFailingEvent = OperationalEvent<'endpoint.failing', 'id' | 'url' | 'reason'>;
+
 /** An endpoint was away for too long, and is sent nothing until somebody resumes it. */
 export type EndpointDisabledEvent = OperationalEvent<'endpoint.disabled', 'id' | 'url' | 'reason'>;
 
@@ -46,6 +49,12 @@ export type EndpointRecoveredEvent = OperationalEvent<'endpoint.recovered', 'id'
 /** A delivery was given up: its id, that of the event which it was to deliver, that of the endpoint, and why the last attempt failed. */
 export type DeliveryExhaustedEvent = OperationalEvent<
   'delivery.exhausted',
+  'delivery' | 'event' | 'endpoint' | 'cause'
+>;
+
+/** An attempt of a delivery failed. Of each endpoint there is at most one in six minutes. */
+export type AttemptFailedEvent = OperationalEvent<
+  'attempt.failed',
   'delivery' | 'event' | 'endpoint' | 'cause'
 >;
 
@@ -63,9 +72,11 @@ export type AnyRecords = Readonly<Record<string, Readonly<Record<string, unknown
 export type WebhookEvent<Records = AnyRecords> =
   | { readonly [Name in keyof Records & string]: RecordEvent<Name, Records[Name]> }[keyof Records & string]
   | PingEvent
+  | EndpointFailingEvent
   | EndpointDisabledEvent
   | EndpointRecoveredEvent
-  | DeliveryExhaustedEvent;
+  | DeliveryExhaustedEvent
+  | AttemptFailedEvent;
 
 /** The body of a webhook that would have been too large: of the record it has the id and nothing else. */
 export type TruncatedEvent<Records = AnyRecords> = {

@@ -106,10 +106,12 @@ function operational(event: string, data: object): object {
 /** The compiler accepts each line only because of the condition before it. */
 function subjectOf(event: Webhook<Records>['event']): string | undefined {
   switch (event.event) {
+    case 'endpoint.failing':
     case 'endpoint.disabled':
     case 'endpoint.recovered':
       return event.data.url;
     case 'delivery.exhausted':
+    case 'attempt.failed':
       return event.data.cause;
     case 'ping':
       return event.event;

@@ -2,7 +2,7 @@ import { toTimestamp } from '../base/timestamp.ts';
 import { isOperational, type NewEvent, type OperationalEventKind } from '../events/event.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { renderMail } from '../mail/render-mail.ts';
-import type { Sql } from '../sql/sql.ts';
+import { limit, sql, type Sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import { warnOfEndpoint } from '../endpoints/endpoint-warnings.ts';
 import { type Endpoint, wants } from '../endpoints/endpoint.ts';
@@ -11,7 +11,7 @@ import type { WebhookInstance } from '../endpoints/webhook-instance.ts';
 
 /**
  * Alerts about an endpoint, by mail and as events to other endpoints: it accepts nothing for an hour, it is disabled, it recovered, and the
- * first exhausted delivery of a day. An alert and its event are stored with the lane, in the transaction that causes them: no
+ * first exhausted delivery of a day. Samples of its failed attempts are events alone. An alert and its event are stored with the lane, in the transaction that causes them: no
  * other process or node sends it again. The mail follows the commit.
  */
 export interface EndpointAlert {
@@ -105,7 +105,37 @@ export async function storeAlerts(
       if (content !== undefined) await appendOperational(tx, lanes.instance, { endpoint, ...content });
     }
   }
+  await storeFailures(tx, lanes.instance, settlement);
   return stored;
+}
+
+/** Of each endpoint one failed attempt in this time becomes an event, whatever is restarted meanwhile. */
+const failureEveryMs = 360_000;
+
+/** Stores events of failed attempts, where an endpoint asks for them. One about such an event causes none, as for exhausted deliveries. */
+async function storeFailures(
+  tx: Transaction,
+  instance: WebhookInstance,
+  { attempts, now, fence }: Parameters<typeof storeAlerts>[2],
+): Promise<void> {
+  const failed = attempts.filter(({ isSuccess, kind }) => !isSuccess && !isOperational(kind));
+  if (failed.length === 0) return;
+  const all = await instance.endpoints.all(tx);
+  const isWanted = (record: string): boolean =>
+    all.some((other) => wants(other, { kind: 'attempt.failed', collection: '', record }));
+  const firstOfEach = new Map(failed.toReversed().map((attempt) => [attempt.endpoint.id, attempt]));
+  const { names } = tx;
+  for (const { endpoint, delivery, event, cause } of firstOfEach.values()) {
+    if (!isWanted(endpoint.id)) continue;
+    const last = sql`
+      SELECT created FROM ${names.table('$event')}
+      WHERE ${names.instance.condition} AND record = ${endpoint.id} AND kind = 'attempt.failed' ORDER BY position DESC${limit(1)}`;
+    const [row] = await tx.tuples(
+      sql`SELECT 1 WHERE coalesce((${last}), '') <= ${toTimestamp(now - failureEveryMs)} AND ${fence}`,
+    );
+    const data = { delivery, event, endpoint: endpoint.id, cause };
+    if (row !== undefined) await appendOperational(tx, instance, { endpoint, kind: 'attempt.failed', data });
+  }
 }
 
 type AlertContent = { readonly kind: OperationalEventKind; readonly data: Readonly<Record<string, string>> };
@@ -115,6 +145,7 @@ function eventOf(
   kind: AlertTurn['kind'],
   { endpoint: { id, url }, delivery, event, kind: delivered, cause }: AlertingAttempt,
 ): AlertContent | undefined {
+  if (kind === 'away') return { kind: 'endpoint.failing', data: { id, url, reason: cause } };
   if (kind === 'recovered') return { kind: 'endpoint.recovered', data: { id, url } };
   if (kind !== 'exhausted' || isOperational(delivered)) return undefined;
   return { kind: 'delivery.exhausted', data: { delivery, event, endpoint: id, cause } };

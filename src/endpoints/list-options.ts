@@ -27,7 +27,8 @@ export const listOptions = {
       type: 'array',
       minItems: 1,
       items: { enum: endpointEventKinds },
-      description: 'The last three are about other endpoints, and need no collections.',
+      description:
+        'Those of endpoints, deliveries and attempts are about other endpoints, and need no collections.',
     },
   },
   schedule: {

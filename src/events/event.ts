@@ -10,9 +10,11 @@ export type RecordEventKind = (typeof recordEventKinds)[number];
 
 /** The kinds of events about endpoints themselves, to which other endpoints may subscribe. */
 export const operationalEventKinds = [
+  'endpoint.failing',
   'endpoint.disabled',
   'endpoint.recovered',
   'delivery.exhausted',
+  'attempt.failed',
 ] as const;
 
 export type OperationalEventKind = (typeof operationalEventKinds)[number];

@@ -26,7 +26,13 @@ const things = {
   ],
 };
 
-const aboutEndpoints = ['delivery.exhausted', 'endpoint.disabled', 'endpoint.recovered'];
+const aboutEndpoints = [
+  'attempt.failed',
+  'delivery.exhausted',
+  'endpoint.disabled',
+  'endpoint.failing',
+  'endpoint.recovered',
+];
 
 test('each kind of event has a schema that its example and what is really sent follow', async (t) => {
   const service = await startWebhookService(t);

@@ -40,7 +40,7 @@ async function start(t: TestContext, settings: Json = {}): Promise<Stage> {
   });
   const url = 'https://shop.example.com/hook?key=hidden';
   const { id } = await service.addEndpoint({ url, contact, description: 'The <shop>', ...settings });
-  const events = ['endpoint.disabled', 'endpoint.recovered', 'delivery.exhausted'];
+  const events = ['endpoint.failing', 'endpoint.disabled', 'endpoint.recovered', 'delivery.exhausted'];
   const { id: listener } = await service.addEndpoint({ url: 'https://ops.example.com/', events });
   sender.answerOf.set(listener, answers.ok);
   const passMs = async (ms: number): Promise<void> => {
@@ -117,14 +117,60 @@ test('who is away for an hour is told once by mail, across starts and owners, an
   await restart();
   await addPosts(5);
   await idle();
-  assert.deepEqual(await kindsOf(stage), ['endpoint.recovered']);
-  const [told] = await bodiesTo(stage, stage.listener);
+  assert.deepEqual((await kindsOf(stage)).toSorted(), ['endpoint.failing', 'endpoint.recovered']);
+  const [failing, told] = await bodiesTo(stage, stage.listener);
   const url = 'https://shop.example.com/hook?key=hidden';
   assert.deepEqual(Object.keys(told), ['event', 'timestamp', 'instance_id', 'collection', 'data']);
   assert.deepEqual([told.event, told.collection, told.data], ['endpoint.recovered', '', { id, url }]);
+  assert.deepEqual([failing.event, failing.data], ['endpoint.failing', { id, url, reason: 'Status 500.' }]);
   const shown = await service.call('GET', '/api/webhooks/events?perPage=200');
   assert.equal(listOf(shown.items).find(({ kind }) => kind === 'endpoint.recovered').record, id);
   assert.equal(sink.mails.length, 2);
+});
+
+test('whoever asks for failed attempts is told of one of an endpoint in six minutes, across starts, and not of its own', async (t) => {
+  const stage = await start(t, { events: ['record.create', 'attempt.failed'] });
+  const { service, sender, id, listener, addPosts, idle, restart, passMs } = stage;
+  sender.answer = answers.down;
+  await addPosts(4);
+  await idle();
+  assert.deepEqual(await kindsOf(stage), []);
+  await service.call('PATCH', `/api/webhooks/endpoints/${listener}`, {
+    body: { events: ['attempt.failed'] },
+  });
+  await addPosts(2);
+  await idle();
+  assert.deepEqual(await kindsOf(stage), ['attempt.failed']);
+  const [{ event, collection, data }] = await bodiesTo(stage, listener);
+  assert.deepEqual([event, collection, data.endpoint, data.cause], ['attempt.failed', '', id, 'Status 500.']);
+  const { items } = await service.call('GET', `/api/webhooks/deliveries?filter=(id='${data.delivery}')`);
+  assert.equal(listOf(items)[0].event, data.event);
+  const attempts = sender.given.length;
+  await restart();
+  await passMs(2 * hour);
+  const times = (await toldOf(stage))
+    .filter(({ kind }) => kind === 'attempt.failed')
+    .map(({ created }) => Date.parse(created))
+    .toSorted((a, b) => a - b);
+  assert.ok(times.length > 2 && times.length < sender.given.length - attempts);
+  assert.ok(times.every((time, index) => index === 0 || time - (times[index - 1] ?? 0) >= 6 * minute));
+});
+
+test('a failed attempt to tell of a failed attempt is told to nobody', async (t) => {
+  const stage = await start(t, { events: ['record.create', 'attempt.failed'] });
+  const { service, sender, listener, addPosts, idle, passMs } = stage;
+  await service.call('PATCH', `/api/webhooks/endpoints/${listener}`, {
+    body: { events: ['attempt.failed'] },
+  });
+  sender.answerOf.set(listener, answers.down);
+  await addPosts(1);
+  sender.answer = answers.down;
+  await addPosts(1);
+  await idle();
+  await passMs(hour);
+  const told = await toldOf(stage);
+  const records = told.filter(({ kind }) => kind === 'attempt.failed').map(({ record }) => record);
+  assert.deepEqual(new Set(records), new Set([stage.id]));
 });
 
 test('an endpoint that is back before an hour has passed is not spoken of', async (t) => {
@@ -142,7 +188,13 @@ test('an endpoint that is back before an hour has passed is not spoken of', asyn
 });
 
 test('others are told that an endpoint was disabled and is back, and it is not told of itself', async (t) => {
-  const all = ['record.create', 'endpoint.disabled', 'endpoint.recovered', 'delivery.exhausted'];
+  const all = [
+    'record.create',
+    'endpoint.failing',
+    'endpoint.disabled',
+    'endpoint.recovered',
+    'delivery.exhausted',
+  ];
   const stage = await start(t, { events: all, schedule: [] });
   const { service, sender, sink, id, listener, addPosts, idle, restart, untilNext, wake } = stage;
   const path = `/api/webhooks/endpoints/${id}`;
@@ -165,7 +217,7 @@ test('others are told that an endpoint was disabled and is back, and it is not t
   const kinds = await kindsOf(stage);
   assert.deepEqual(
     kinds.filter((kind) => kind.startsWith('endpoint.')),
-    ['endpoint.disabled', 'endpoint.recovered'],
+    ['endpoint.failing', 'endpoint.disabled', 'endpoint.recovered'],
   );
   const told = await bodiesTo(stage, listener);
   assert.deepEqual(told.map(({ event }) => String(event)).toSorted(), kinds.toSorted());

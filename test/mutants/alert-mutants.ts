@@ -48,6 +48,20 @@ export const alertMutants: readonly Mutant[] = [
     tests,
   },
   {
+    name: 'of failed attempts a sample is told of',
+    file,
+    from: 'toTimestamp(now - failureEveryMs)',
+    to: 'toTimestamp(now)',
+    tests,
+  },
+  {
+    name: 'a failed attempt to tell of a failed attempt is not told of',
+    file,
+    from: '!isSuccess && !isOperational(kind)',
+    to: "!isSuccess && kind !== ''",
+    tests,
+  },
+  {
     name: 'an endpoint is not told of itself',
     file: 'src/endpoints/endpoint.ts',
     from: 'event.record !== endpoint.id &&',

@@ -122,9 +122,11 @@ export const kindNames: Readonly<Record<Event['kind'], string>> = {
   'record.update': 'Updated',
   'record.delete': 'Deleted',
   backfill: 'Backfilled',
+  'endpoint.failing': 'Endpoint failing',
   'endpoint.disabled': 'Endpoint disabled',
   'endpoint.recovered': 'Endpoint recovered',
   'delivery.exhausted': 'Delivery exhausted',
+  'attempt.failed': 'Attempt failed',
   ping: 'Test',
   test: 'Record test',
 };

@@ -50,22 +50,28 @@ export function operationalTypes(instanceId: string): readonly EventType[] {
 
 const endpointExample = { id: 'e4a1c0m8p2q7r9t', url: 'https://example.com/hooks' };
 
+const deliveryExample = {
+  delivery: '0mwos9t825cml2muc1oz-e4a1c0m8p2q7r9t',
+  event: '0mwos9t825cml2muc1oz',
+  endpoint: endpointExample.id,
+  cause: 'The receiver answered with status 500.',
+};
+
 /** What `data` has of each: texts like these. */
 const aboutEndpoints: Readonly<Record<OperationalEventKind, Readonly<Record<string, string>>>> = {
+  'endpoint.failing': { ...endpointExample, reason: 'The receiver answered with status 500.' },
   'endpoint.disabled': { ...endpointExample, reason: 'The receiver was down for five days.' },
   'endpoint.recovered': endpointExample,
-  'delivery.exhausted': {
-    delivery: '0mwos9t825cml2muc1oz-e4a1c0m8p2q7r9t',
-    event: '0mwos9t825cml2muc1oz',
-    endpoint: endpointExample.id,
-    cause: 'The receiver answered with status 500.',
-  },
+  'delivery.exhausted': deliveryExample,
+  'attempt.failed': deliveryExample,
 };
 
 const summaries: Readonly<Record<OperationalEventKind, string>> = {
+  'endpoint.failing': 'An endpoint has accepted nothing for an hour',
   'endpoint.disabled': 'An endpoint was disabled after failing for too long',
   'endpoint.recovered': 'An endpoint recovered after an hour of failures or being disabled',
   'delivery.exhausted': 'The first delivery of the day to an endpoint was exhausted',
+  'attempt.failed': 'An attempt to send to an endpoint failed: at most one in six minutes of each endpoint',
 };
 
 function operationalData(kind: OperationalEventKind): Schema {

@@ -55,9 +55,11 @@ export const kindLabels: Readonly<Record<Endpoint['events'][number], string>> = 
   'record.create': 'Created',
   'record.update': 'Updated',
   'record.delete': 'Deleted',
+  'endpoint.failing': 'Endpoint failing',
   'endpoint.disabled': 'Endpoint disabled',
   'endpoint.recovered': 'Endpoint recovered',
   'delivery.exhausted': 'Delivery exhausted',
+  'attempt.failed': 'Attempt failed',
 };
 
 export const eventKinds = membersOf(kindLabels).filter((kind) => kind.startsWith('record.'));
