@@ -1,6 +1,7 @@
 import { fromTimestamp } from './base/timestamp.ts';
 import type { Clock } from './base/clock.ts';
 import type { Logger } from './base/logger.ts';
+import { hasDueMails } from './deliveries/alert-mails.ts';
 import { readWebhooksDue } from './deliveries/read-webhooks-due.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
 import type { Janitor } from './dispatch/janitor.ts';
@@ -30,6 +31,7 @@ export async function readDueTimes(
   const upkeep = Math.min(
     await readFilesDue(database, files.uploadFolder),
     (await hasJobs(database)) ? 0 : Number.POSITIVE_INFINITY,
+    (await hasDueMails(database)) ? dueClock.now() + trimmedMs : Number.POSITIVE_INFINITY,
     Math.max(await readTrimDue(database, webhookDays), dueClock.now() + trimmedMs),
   );
   return {

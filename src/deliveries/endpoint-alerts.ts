@@ -1,30 +1,22 @@
 import { toTimestamp } from '../base/timestamp.ts';
 import { isOperational, type NewEvent, type OperationalEventKind } from '../events/event.ts';
-import type { Mailer } from '../mail/mailer.ts';
-import { renderMail } from '../mail/render-mail.ts';
 import { limit, sql, type Sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import { warnOfEndpoint } from '../endpoints/endpoint-warnings.ts';
 import { type Endpoint, wants } from '../endpoints/endpoint.ts';
+import { type AlertMails, type DueMail, type MailedAlert, storeMail } from './alert-mails.ts';
 import { type AlertState, type LaneAlerts, saveAlert, saveDisabledAlert } from './lane-store.ts';
 import type { WebhookInstance } from '../endpoints/webhook-instance.ts';
 
 /**
  * Alerts about an endpoint, by mail and as events to other endpoints: it accepts nothing for an hour, it is disabled, it recovered, and the
  * first exhausted delivery of a day. Samples of its failed attempts are events alone. An alert and its event are stored with the lane, in the transaction that causes them: no
- * other process or node sends it again. The mail follows the commit.
+ * other process or node sends it again. So is its mail, which is sent after the commit (alert-mails.ts).
  */
-export interface EndpointAlert {
-  readonly kind: 'away' | 'disabled' | 'recovered' | 'exhausted';
-  readonly endpoint: Endpoint;
-  /** In plain words; empty for an endpoint that recovered. */
-  readonly cause: string;
+export interface EndpointAlert extends MailedAlert {
   /** The id of the event whose delivery caused the alert. */
   readonly event: string;
 }
-
-/** Sends the mails of alerts; undefined in a process without a mail server. */
-export type AlertMailer = Pick<Mailer, 'send' | 'recorded'> | undefined;
 
 /** The parts of an attempt that alerts depend on. */
 export interface AlertingAttempt {
@@ -80,6 +72,8 @@ export interface StoredAlert {
   readonly after: LaneAlerts;
   /** Whether it was stored here for the first time. */
   readonly isFirst: boolean;
+  /** Its mail, where one is to be sent. */
+  readonly mail: DueMail | undefined;
 }
 
 /** Stores the alerts that attempts cause, with their events, in the transaction that settles them. */
@@ -100,7 +94,9 @@ export async function storeAlerts(
       const current = latest.get(endpoint.id) ?? state.alerts;
       const isFirst = await saveAlert(tx, { ...row, before: current }, settlement.fence);
       latest.set(endpoint.id, after);
-      stored.push({ alert: { kind, endpoint, event, cause }, after, isFirst });
+      const alert = { kind, endpoint, event, cause };
+      const mail = isFirst ? await storeMail(tx, lanes.instance, alert) : undefined;
+      stored.push({ alert, after, isFirst, mail });
       const content = isFirst ? eventOf(kind, attempt) : undefined;
       if (content !== undefined) await appendOperational(tx, lanes.instance, { endpoint, ...content });
     }
@@ -151,15 +147,16 @@ function eventOf(
   return { kind: 'delivery.exhausted', data: { delivery, event, endpoint: id, cause } };
 }
 
-/** Stores that an endpoint is disabled, and its event, in the transaction that disables it. */
+/** Stores that an endpoint is disabled, with its event and its mail, in the transaction that disables it. */
 export async function storeDisabled(
   tx: Transaction,
   instance: WebhookInstance,
   { endpoint, reason }: { readonly endpoint: Endpoint; readonly reason: string },
-): Promise<void> {
+): Promise<DueMail | undefined> {
   await saveDisabledAlert(tx, endpoint.number);
   const { id, url } = endpoint;
   await appendOperational(tx, instance, { endpoint, kind: 'endpoint.disabled', data: { id, url, reason } });
+  return storeMail(tx, instance, { kind: 'disabled', endpoint, cause: reason });
 }
 
 /** Writes an event about an endpoint, unless the instance logs only events with a recipient and this has none. */
@@ -175,58 +172,13 @@ async function appendOperational(
 }
 
 /** Logs an alert and sends its mail, once it is committed. */
-export function sendAlert(instance: WebhookInstance, alert: EndpointAlert, mailer: AlertMailer): void {
+export function sendAlert(
+  instance: WebhookInstance,
+  { alert, mail }: Pick<StoredAlert, 'alert' | 'mail'>,
+  mails: AlertMails | undefined,
+): void {
   const { kind, endpoint, cause, event } = alert;
   // The other kinds are logged already.
   if (kind === 'away' || kind === 'recovered') warnOfEndpoint(instance, endpoint, { kind, event, cause });
-  const { smtp, meta } = instance.settings.current;
-  if (endpoint.contact === '' || mailer === undefined) return;
-  // A development server records mails even without SMTP.
-  if (!smtp.enabled && mailer.recorded(instance.id) === undefined) return;
-  const values: Readonly<Record<string, string>> = {
-    id: endpoint.id,
-    name: endpoint.description === '' ? endpoint.id : endpoint.description,
-    // Path and query may hold secrets.
-    host: URL.parse(endpoint.url)?.host ?? '',
-  };
-  const text = renderMail(templates[kind], { meta, alertInfo: cause, field: (name) => values[name] ?? '' });
-  // Failures are logged by the mailer, and no alert is sent twice.
-  void mailer.send(instance, { ...text, to: endpoint.contact, purpose: 'endpoint-alert' });
+  mails?.send(instance, { alert, mail });
 }
-
-const link =
-  '<p><a href="{APP_URL}/_/webhooks/{RECORD:id}" target="_blank" rel="noopener">Look at the endpoint</a></p>';
-const subjectOf = (what: string): string => `{APP_NAME}: ${what}`;
-const bodyOf = (...paragraphs: readonly string[]): string =>
-  [...paragraphs.map((one) => `<p>${one}</p>`), link].join('\n');
-
-const templates = {
-  away: {
-    subject: subjectOf('an endpoint has accepted no webhook for an hour'),
-    body: bodyOf(
-      'The endpoint {RECORD:name} at {RECORD:host} has accepted no webhook of {APP_NAME} for an hour:',
-      '{ALERT_INFO}',
-      'Nothing is lost: its webhooks are sent when it recovers. After five days without a success it is disabled.',
-    ),
-  },
-  disabled: {
-    subject: subjectOf('an endpoint was disabled'),
-    body: bodyOf(
-      'The endpoint {RECORD:name} at {RECORD:host} no longer receives webhooks of {APP_NAME}:',
-      '{ALERT_INFO}',
-      'Its webhooks wait until it is resumed, for as long as the log is kept.',
-    ),
-  },
-  recovered: {
-    subject: subjectOf('an endpoint recovered'),
-    body: bodyOf('The endpoint {RECORD:name} at {RECORD:host} accepts webhooks of {APP_NAME} again.'),
-  },
-  exhausted: {
-    subject: subjectOf('a webhook is exhausted'),
-    body: bodyOf(
-      'A webhook of {APP_NAME} to the endpoint {RECORD:name} at {RECORD:host} failed its last attempt:',
-      '{ALERT_INFO}',
-      'It can be sent again. At most one such mail is sent a day.',
-    ),
-  },
-} as const;

@@ -12,7 +12,8 @@ import {
   standardSchedule,
   stateIfNotSent,
 } from '../deliveries/delivery.ts';
-import { type AlertMailer, sendAlert, type StoredAlert, storeAlerts } from '../deliveries/endpoint-alerts.ts';
+import type { AlertMails } from '../deliveries/alert-mails.ts';
+import { sendAlert, type StoredAlert, storeAlerts } from '../deliveries/endpoint-alerts.ts';
 import { noteOutcome, warnOfEndpoint } from '../endpoints/endpoint-warnings.ts';
 import { stopEndpoint } from '../deliveries/endpoints/change-endpoint.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
@@ -35,7 +36,7 @@ export interface ClaimsOptions {
   readonly logger: Logger;
   readonly counts: WebhookCounts;
   /** Sends the mails of alerts; absent in a process that sends tests only. */
-  readonly mailer?: AlertMailer;
+  readonly mails?: AlertMails;
   /** Called when results of the instance are settled, so that there is room for more attempts. */
   readonly onSettled: (instanceId: string) => void;
 }
@@ -195,9 +196,9 @@ export class Claims {
       { findsByKey: true },
     );
     lanes.noteStored(changed, options.now);
-    for (const { alert, after, isFirst } of alerts) {
+    for (const { alert, after, isFirst, mail } of alerts) {
       lanes.noteAlerts(alert.endpoint.id, after);
-      if (isFirst) sendAlert(instance, alert, this.#options.mailer);
+      if (isFirst) sendAlert(instance, { alert, mail }, this.#options.mails);
     }
     this.#options.counts.exhausted += exhausted.size;
     for (const { key, result } of settlements)
@@ -285,7 +286,7 @@ export class Claims {
           status: stop.status,
           event: pending.eventId,
           reason: stop.reason,
-          mailer: this.#options.mailer,
+          mails: this.#options.mails,
         }));
       if (isStopped) this.#options.counts.stopped[stop.why] += 1;
       if (laneChange === 'recovered') await sendWaiting(instance, endpoint.number);

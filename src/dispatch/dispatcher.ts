@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { alwaysSafe, type SafeEnd } from '../events/log-horizon.ts';
-import type { AlertMailer } from '../deliveries/endpoint-alerts.ts';
+import type { AlertMails } from '../deliveries/alert-mails.ts';
 import type { DecisionPort } from '../deliveries/accounts/account-decisions.ts';
 import { type PastDelivery, PastDeliveries } from '../deliveries/accounts/past-deliveries.ts';
 import { isSentAgain } from '../deliveries/log/past-events.ts';
@@ -46,7 +46,7 @@ export interface DispatcherOptions {
   /** The most attempts in flight over all instances, tests not counted: bounds the sockets and memory of the sending thread. */
   readonly slotsMax?: number;
   /** Sends the mails of alerts. */
-  readonly mailer?: AlertMailer;
+  readonly mails?: AlertMails;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
@@ -266,9 +266,9 @@ export class Dispatcher {
   }
 
   #decisionPort(id: string): DecisionPort {
-    const { ownership, mailer } = this.#options;
+    const { ownership, mails } = this.#options;
     const isOver = (): boolean => this.#isStopping || !ownership.owns(id);
-    return { safeEnd: this.safeEnd, mailer, isOver, onStep: () => this.wake(id, 'due') };
+    return { safeEnd: this.safeEnd, mails, isOver, onStep: () => this.wake(id, 'due') };
   }
 
   /** Runs a step on an instance. One whose file cannot be read must not delay the others: it is paused until it is woken. */

@@ -4,6 +4,7 @@ import { readSafeFor } from '../deliveries/decision-cursor.ts';
 import { Poller } from '../base/poller.ts';
 import type { SafeEnd } from '../events/log-horizon.ts';
 import type { TrimPoint } from '../events/trimmed.ts';
+import type { AlertMails } from '../deliveries/alert-mails.ts';
 import { giveUpWaiting } from '../deliveries/give-up-waiting.ts';
 import { releaseStrays } from '../deliveries/record-order.ts';
 import { moveCursors } from '../deliveries/log/move-cursors.ts';
@@ -24,6 +25,8 @@ export interface JanitorOptions {
   /** How many days the log of events and deliveries is kept; 0 for ever. */
   readonly days: number;
   readonly retention: Retention;
+  /** Sends mails of alerts that were not sent when they became due. */
+  readonly mails?: AlertMails;
   /** Wakes an instance that may have something due. */
   readonly wake: (instanceId: string) => void;
   readonly clock: Clock;
@@ -147,6 +150,7 @@ export class Janitor {
       await this.#trim(instance);
       if (await releaseStrays(instance)) this.#options.wake(id);
       await tidyDeleted(instance);
+      await this.#options.mails?.sendDue(instance);
       await moveCursors(instance.database, {
         safeFor: await readSafeFor(instance, this.#options.safeEnd.safePosition),
         isEnding: () => this.#isStopping,

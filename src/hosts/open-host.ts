@@ -24,6 +24,7 @@ import { watchCommits } from '../instances/commit-announcements.ts';
 import type { DueTimes } from '../instances/due-index.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { SpaceReader } from '../limits/disk-space.ts';
+import { AlertMails } from '../deliveries/alert-mails.ts';
 import { Mailer } from '../mail/mailer.ts';
 import { borrowAtOnceFrom, borrowFrom, type DataDirectory } from '../open-data-directory.ts';
 import { ProviderClient } from '../providers/provider-client.ts';
@@ -89,10 +90,9 @@ export interface OpenHost extends RunningHosts {
 export async function openHost(options: HostOptions): Promise<OpenHost> {
   const { config, parts, data, logger, readiness, metrics } = options;
   const clock = parts.clock ?? systemClock;
-  const { policy, dev: isDevelopment } = config;
-  const mailer = new Mailer({ policy, clock, logger, isDevelopment });
+  const { mailer, mails } = mailsOf(options, clock);
   const daily = dailyOf(data, () => delivering, logger);
-  const delivering = await createDelivering({ ...options, daily }, mailer);
+  const delivering = await createDelivering({ ...options, daily }, mails);
   const thumbs = new ThumbMaker({ clock, logger, sharp: parts.sharp ?? installedSharp(logger) });
   const { dispatcher } = delivering;
   const realtime = createRealtime(options, dispatcher.safeEnd, clock);
@@ -119,7 +119,7 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
     removals,
     ...jobs,
     metrics,
-    policy,
+    policy: config.policy,
     version: build.version,
     readiness,
     isOutdated: () => home.isOutdated,
@@ -152,7 +152,7 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
     stop: async () => {
       for (const part of [usage, quotas, daily, disk, jobs.crons, record, nodes, announcements])
         await part?.stop();
-      await mailer.stop(mailsStopMs);
+      await mails.stop(mailsStopMs);
       await thumbs.stop();
     },
   };
@@ -160,6 +160,14 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
 
 async function stopSending(realtime: Realtime, delivering: Delivering, maxMs: number): Promise<void> {
   await Promise.all([realtime.stop(), delivering.stop(maxMs)]);
+}
+
+function mailsOf(
+  { config: { policy, dev: isDevelopment }, data, logger }: HostOptions,
+  clock: Clock,
+): { readonly mailer: Mailer; readonly mails: AlertMails } {
+  const mailer = new Mailer({ policy, clock, logger, isDevelopment });
+  return { mailer, mails: new AlertMails({ mailer, borrow: borrowAtOnceFrom(data), logger }) };
 }
 
 function dailyOf(data: DataDirectory, delivering: () => Delivering, logger: Logger): DailyDeliveries {
@@ -335,7 +343,7 @@ async function createDelivering(
     daily,
     ownership = soleOwnership,
   }: HostOptions & { readonly daily: DailyDeliveries },
-  mailer: Mailer,
+  mails: AlertMails,
 ): Promise<Delivering> {
   const clock = parts.clock ?? systemClock;
   const sender = openSender({ policy: config.policy, clock, logger });
@@ -352,7 +360,7 @@ async function createDelivering(
     slotsMax: Math.min(config.webhookSlots, Math.floor(openFilesMax() / 4)),
     clock,
     logger,
-    mailer,
+    mails,
     version: build.version,
   };
   if (config.postgres === undefined || !(data.dueClock instanceof DatabaseClock)) {

@@ -1,60 +1,16 @@
 // Both engines: an alert is stored under a condition.
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
-import { systemClock } from '../../src/base/clock.ts';
-import { Mailer } from '../../src/mail/mailer.ts';
-import { loopbackRanges } from '../../src/network/address-guard.ts';
+import { test } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
+import { alertContact, startAlertStage } from '../support/alert-stage.ts';
 import { eventually } from '../support/eventually.ts';
 import { answers } from '../support/held-sender.ts';
-import { type LaneTrial, startLaneTrial } from '../support/lane-trial.ts';
-import { SmtpSink } from '../support/smtp-sink.ts';
+import type { LaneTrial } from '../support/lane-trial.ts';
 import { type Json, listOf } from '../support/webhook-service.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
-
-interface Stage extends LaneTrial {
-  readonly sink: SmtpSink;
-  /** Id of the endpoint that fails; another one is told of it. */
-  readonly id: string;
-  readonly listener: string;
-  /** Lets time pass, with all that happens meanwhile. */
-  readonly passMs: (ms: number) => Promise<void>;
-}
-
-const contact = 'on-call@example.com';
-
-async function start(t: TestContext, settings: Json = {}): Promise<Stage> {
-  const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-  const policy = { allowHttp: true, allowed: loopbackRanges };
-  const mailer = new Mailer({ policy, clock: systemClock, logger, isDevelopment: false });
-  t.after(() => mailer.stop(0));
-  const trial = await startLaneTrial(t, { mailer });
-  const { service, clock, sender } = trial;
-  const sink = await SmtpSink.start(t);
-  await sink.serve(service);
-  await service.call('PATCH', '/api/settings', {
-    body: { meta: { appName: 'Harbour & Co', appURL: 'https://harbour.example.com' } },
-  });
-  const url = 'https://shop.example.com/hook?key=hidden';
-  const { id } = await service.addEndpoint({ url, contact, description: 'The <shop>', ...settings });
-  const events = ['endpoint.failing', 'endpoint.disabled', 'endpoint.recovered', 'delivery.exhausted'];
-  const { id: listener } = await service.addEndpoint({ url: 'https://ops.example.com/', events });
-  sender.answerOf.set(listener, answers.ok);
-  const passMs = async (ms: number): Promise<void> => {
-    const end = clock.now() + ms;
-    while (clock.now() < end) {
-      const before = clock.now();
-      await trial.untilNext();
-      // Nothing is due.
-      if (clock.now() === before) clock.move(end - before);
-      await trial.idle();
-    }
-  };
-  return { ...trial, sink, id, listener, passMs };
-}
 
 /** Returns the events about endpoints, in the order in which they happened. */
 async function toldOf({ service }: LaneTrial): Promise<readonly Json[]> {
@@ -87,7 +43,7 @@ async function backdate({ service, passAround, wake }: LaneTrial, ms: number): P
 }
 
 test('who is away for an hour is told once by mail, across starts and owners, and once that it is back', async (t) => {
-  const stage = await start(t);
+  const stage = await startAlertStage(t);
   const { service, sender, sink, id, addPosts, idle, restart, passAround, passMs } = stage;
   sender.answer = answers.down;
   await addPosts(6);
@@ -96,7 +52,7 @@ test('who is away for an hour is told once by mail, across starts and owners, an
   assert.equal(sink.mails.length, 0);
   await passMs(30 * minute);
   const mail = await sink.mail(0);
-  assert.deepEqual(mail.to, [contact]);
+  assert.deepEqual(mail.to, [alertContact]);
   assert.equal(mail.parsed.subject, 'Harbour & Co: an endpoint has accepted no webhook for an hour');
   assert.match(
     mail.parsed.html ?? '',
@@ -129,7 +85,7 @@ test('who is away for an hour is told once by mail, across starts and owners, an
 });
 
 test('whoever asks for failed attempts is told of one of an endpoint in six minutes, across starts, and not of its own', async (t) => {
-  const stage = await start(t, { events: ['record.create', 'attempt.failed'] });
+  const stage = await startAlertStage(t, { events: ['record.create', 'attempt.failed'] });
   const { service, sender, id, listener, addPosts, idle, restart, passMs } = stage;
   sender.answer = answers.down;
   await addPosts(4);
@@ -157,7 +113,7 @@ test('whoever asks for failed attempts is told of one of an endpoint in six minu
 });
 
 test('a failed attempt to tell of a failed attempt is told to nobody', async (t) => {
-  const stage = await start(t, { events: ['record.create', 'attempt.failed'] });
+  const stage = await startAlertStage(t, { events: ['record.create', 'attempt.failed'] });
   const { service, sender, listener, addPosts, idle, passMs } = stage;
   await service.call('PATCH', `/api/webhooks/endpoints/${listener}`, {
     body: { events: ['attempt.failed'] },
@@ -174,7 +130,7 @@ test('a failed attempt to tell of a failed attempt is told to nobody', async (t)
 });
 
 test('an endpoint that is back before an hour has passed is not spoken of', async (t) => {
-  const stage = await start(t);
+  const stage = await startAlertStage(t);
   const { sender, sink, addPosts, idle, passMs } = stage;
   sender.answer = answers.down;
   await addPosts(6);
@@ -195,7 +151,7 @@ test('others are told that an endpoint was disabled and is back, and it is not t
     'endpoint.recovered',
     'delivery.exhausted',
   ];
-  const stage = await start(t, { events: all, schedule: [] });
+  const stage = await startAlertStage(t, { events: all, schedule: [] });
   const { service, sender, sink, id, listener, addPosts, idle, restart, untilNext, wake } = stage;
   const path = `/api/webhooks/endpoints/${id}`;
   sender.answer = answers.down;
@@ -242,7 +198,7 @@ test('others are told that an endpoint was disabled and is back, and it is not t
 });
 
 test('the first exhausted delivery of a day is told of, and the others are not', async (t) => {
-  const stage = await start(t, { schedule: [] });
+  const stage = await startAlertStage(t, { schedule: [] });
   const { service, sender, sink, id, listener, clock, addPosts, idle, restart } = stage;
   sender.answer = answers.missing;
   await addPosts(2);
@@ -266,7 +222,7 @@ test('the first exhausted delivery of a day is told of, and the others are not',
 });
 
 test('two endpoints that are told of each other do not go on telling', async (t) => {
-  const stage = await start(t, { events: ['delivery.exhausted', 'record.create'], schedule: [] });
+  const stage = await startAlertStage(t, { events: ['delivery.exhausted', 'record.create'], schedule: [] });
   const { service, sender, id, listener, addPosts, idle, clock } = stage;
   await service.call('PATCH', `/api/webhooks/endpoints/${listener}`, { body: { schedule: [] } });
   sender.answerOf.set(listener, answers.missing);
@@ -285,7 +241,7 @@ test('two endpoints that are told of each other do not go on telling', async (t)
 });
 
 test('events about endpoints are neither in the feed nor for records, and need no collection', async (t) => {
-  const stage = await start(t, { schedule: [] });
+  const stage = await startAlertStage(t, { schedule: [] });
   const { service, sender, listener, addPosts, idle } = stage;
   await service.call('PATCH', `/api/webhooks/endpoints/${listener}`, {
     body: { collections: ['posts'], payload: 'thin', coalesce: true },
@@ -305,7 +261,7 @@ test('events about endpoints are neither in the feed nor for records, and need n
 });
 
 test('an address that is none is refused as a contact', async (t) => {
-  const { service } = await start(t);
+  const { service } = await startAlertStage(t);
   for (const wrong of [
     'nobody',
     'a@b',

@@ -49,7 +49,7 @@ async function disable(stage: WhyStage, id: string): Promise<void> {
   await stage.withInstance('default', async (instance) => {
     const endpoint = await instance.endpoints.find(instance.database, id);
     assert.ok(endpoint !== undefined);
-    const stop = { status: 'disabled', event: '', reason: 'It took nothing.', mailer: undefined } as const;
+    const stop = { status: 'disabled', event: '', reason: 'It took nothing.', mails: undefined } as const;
     assert.ok(await stopEndpoint(instance, endpoint, stop));
   });
 }

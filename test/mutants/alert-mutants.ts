@@ -62,6 +62,13 @@ export const alertMutants: readonly Mutant[] = [
     tests,
   },
   {
+    name: 'a mail that is due is sent by whoever claims it first',
+    file: 'src/deliveries/alert-mails.ts',
+    from: 'SET value = ${value} WHERE ${isSame(tx, mail)}`)) > 0',
+    to: 'SET value = ${value} WHERE ${isSame(tx, mail)}`)) >= 0',
+    tests: ['test/api/webhook-alert-mails.test.ts'],
+  },
+  {
     name: 'an endpoint is not told of itself',
     file: 'src/endpoints/endpoint.ts',
     from: 'event.record !== endpoint.id &&',
@@ -70,7 +77,7 @@ export const alertMutants: readonly Mutant[] = [
   },
   {
     name: 'the mail of an alert has no more of a URL than its host',
-    file,
+    file: 'src/deliveries/alert-mails.ts',
     from: "URL.parse(endpoint.url)?.host ?? ''",
     to: 'endpoint.url',
     tests,

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { AlertMails } from '../../src/deliveries/alert-mails.ts';
 import { readOldestPending } from '../../src/deliveries/log/count-waiting.ts';
 import { soleOwnership } from '../../src/deliveries/delivery.ts';
 import { Dispatcher, type DispatcherOptions } from '../../src/dispatch/dispatcher.ts';
 import { WorkPoll } from '../../src/dispatch/nodes/work-poll.ts';
 import type { Wake } from '../../src/dispatch/lanes.ts';
 import { testEndpoint } from '../../src/dispatch/test-endpoint.ts';
+import type { Mailer } from '../../src/mail/mailer.ts';
 import { atEnd } from './at-end.ts';
 import { eventually } from './eventually.ts';
 import { answers, HeldSender, type SenderPort } from './held-sender.ts';
@@ -46,7 +48,7 @@ export interface LaneTrial {
 
 export async function startLaneTrial(
   t: TestContext,
-  { clock = new MovableClock(), ...parts }: Pick<DispatcherOptions, 'mailer'> & { clock?: MovableClock } = {},
+  { clock = new MovableClock(), mailer }: { readonly clock?: MovableClock; readonly mailer?: Mailer } = {},
 ): Promise<LaneTrial> {
   const wrapSender = (real: SenderPort): SenderPort => new HeldSender(real);
   const service = await startWebhookService(t, { parts: { clock, wrapSender } });
@@ -68,7 +70,8 @@ export async function startLaneTrial(
   };
   const ownership = { ...soleOwnership, owns: () => isOwned, epochOf: () => `${epoch}` };
   const poll = startPoll(t, { service, clock, onDue: (id, what) => dispatcher.wake(id, what) });
-  const options = { ...parts, sender, clock, ...(poll && { safeEnd: poll }) };
+  const mails = mailer && new AlertMails({ mailer, borrow: borrowAtOnce, logger: silent });
+  const options = { ...(mails && { mails }), sender, clock, ...(poll && { safeEnd: poll }) };
   const open = (): Dispatcher =>
     startDispatcher({ ...options, ownership, instances: () => [entry.id], borrowAtOnce });
   let dispatcher = open();

@@ -1,5 +1,5 @@
 import type { SafeEnd } from '../../events/log-horizon.ts';
-import type { AlertMailer } from '../endpoint-alerts.ts';
+import type { AlertMails } from '../alert-mails.ts';
 import { OutdatedDefinitions } from '../../storage/engine-errors.ts';
 import { stopEndpoint } from '../endpoints/change-endpoint.ts';
 import type { Endpoint } from '../../endpoints/endpoint.ts';
@@ -21,7 +21,7 @@ import { decideApart, decideTogether, type StepResult } from './decide-step.ts';
 /** What decisions need of the dispatcher. */
 export interface DecisionPort {
   readonly safeEnd: SafeEnd;
-  readonly mailer?: AlertMailer | undefined;
+  readonly mails?: AlertMails | undefined;
   /** Whether the instance is another node's by now, or this one stops. */
   readonly isOver: () => boolean;
   /** Called when deliveries were inserted, or when no step is running any more. */
@@ -168,11 +168,11 @@ export class AccountDecisions {
   /** Pauses an endpoint that cannot be decided, with a visible reason, and joins it to the others: events in between are skipped. */
   async #giveUp(
     instance: WebhookInstance,
-    { mailer }: DecisionContext,
+    { mails }: DecisionContext,
     { endpoint, cause }: { readonly endpoint: Endpoint; readonly cause: string },
   ): Promise<void> {
     const reason = `Its events could not be matched for five days: ${cause}`;
-    const stop = { status: 'paused', event: '', reason, mailer } as const;
+    const stop = { status: 'paused', event: '', reason, mails } as const;
     await stopEndpoint(instance, endpoint, stop);
     await instance.database.write((tx) =>
       moveApart(tx, endpoint.number, { at: undefined, cause: '', since: 0 }),

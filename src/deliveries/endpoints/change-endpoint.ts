@@ -25,7 +25,8 @@ import {
   refuseFixed,
 } from '../../endpoints/endpoint.ts';
 import { newSigningSecret } from '../../sending/signature.ts';
-import { type AlertMailer, sendAlert, storeDisabled } from '../endpoint-alerts.ts';
+import type { AlertMails } from '../alert-mails.ts';
+import { sendAlert, storeDisabled } from '../endpoint-alerts.ts';
 import { warnOfEndpoint } from '../../endpoints/endpoint-warnings.ts';
 import { endLane, skippedCause, skipWaiting } from '../skip-waiting.ts';
 import { closeLane, halfOpenLane, openLane } from '../lane-store.ts';
@@ -319,12 +320,12 @@ export async function stopEndpoint(
     status,
     event,
     reason,
-    mailer,
+    mails,
   }: {
     readonly status: 'paused' | 'disabled';
     readonly event: string;
     readonly reason: string;
-    readonly mailer: AlertMailer;
+    readonly mails: AlertMails | undefined;
   },
 ): Promise<boolean> {
   let isStopped = false;
@@ -334,12 +335,13 @@ export async function stopEndpoint(
     const updated = timeOfChange(existing, instance.clock);
     const after = { ...existing, status, statusReason: reason, updated };
     await endpoints.update(tx, after);
-    if (status === 'disabled') await storeDisabled(tx, instance, { endpoint: after, reason });
+    const isDisabled = status === 'disabled';
+    const mail = isDisabled ? await storeDisabled(tx, instance, { endpoint: after, reason }) : undefined;
     tx.afterCommit(() => {
       isStopped = true;
       warnOfEndpoint(instance, existing, { kind: status, event, cause: reason });
-      if (status === 'disabled')
-        sendAlert(instance, { kind: status, endpoint: after, event, cause: reason }, mailer);
+      const alert = { kind: 'disabled', endpoint: after, event, cause: reason } as const;
+      if (isDisabled) sendAlert(instance, { alert, mail }, mails);
     });
   });
   return isStopped;

@@ -105,7 +105,7 @@ export class Partitions implements Retention {
 
   /**
    * Returns the instances in which the janitor has something to do: old events, cursors behind their log, deleted endpoints, or deliveries that
-   * may wait for nothing.
+   * may wait for nothing; or mails of alerts to send.
    */
   async findUntidy(before: number): Promise<readonly string[]> {
     const event = sql`SELECT instance_id, created FROM chancery.event`;
@@ -118,6 +118,7 @@ export class Partitions implements Retention {
         SELECT next.* FROM first, LATERAL (${event} WHERE instance_id > first.instance_id ${next}) next
       )
       SELECT instance_id FROM first WHERE created < ${toTimestamp(before - this.graceMs)}
+      UNION SELECT instance_id FROM chancery.instance_setting WHERE name LIKE 'alert mail %'
       UNION SELECT instance_id FROM chancery.endpoint WHERE deleted <> '' OR "order" = 'record'
       UNION SELECT l.instance_id FROM chancery.lane l WHERE EXISTS (
         SELECT 1 FROM chancery.delivery d WHERE d.instance_id = l.instance_id AND d.endpoint = l.endpoint AND d.event > l.cursor)`),
