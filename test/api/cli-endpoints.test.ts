@@ -229,6 +229,10 @@ describePlaces('endpoint', (start) => {
     assert.deepEqual(await run([...backfill, ...filtered, '--dry-run']), said('1 record would be sent.\n'));
     const begun = await run([...backfill, ...filtered]);
     assert.match(begun.stdout, /^Backfill \w+ has begun: 1 delivery\.\n$/, begun.stderr);
+    const named = ['endpoint', 'backfill', String(made['id']), 'posts', '--dry-run'];
+    assert.deepEqual(await run(named), said('2 records would be sent.\n'));
+    assert.equal((await run([...named, '--collection', 'posts'])).code, 64);
+    assert.equal((await run(['endpoint', 'backfill', String(made['id'])])).code, 64);
     const refused = await run(['endpoint', 'backfill', String(made['id']), '--collection', 'nope']);
     assert.match(refused.stderr, /There is no collection "nope"\./);
     assert.equal(refused.code, 65);

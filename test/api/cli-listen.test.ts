@@ -67,14 +67,15 @@ test('events are shown, verified and forwarded as an endpoint gets them, and not
   const service = await startWebhookService(t);
   const receiver = await Receiver.open();
   t.after(() => receiver.close());
-  const { id, secret } = await service.addEndpoint({
+  const { secret } = await service.addEndpoint({
+    name: 'shop',
     status: 'paused',
     headers: { 'X-Team': 'red' },
     events: ['record.delete'],
   });
   await service.addPost('before');
   const before = await stateOf(service);
-  const args = ['--endpoint', id, '--secret', secret, '--forward', receiver.url];
+  const args = ['--endpoint', 'shop', '--secret', secret, '--forward', receiver.url];
   const listening = await listen(t, remoteRun(service), ...args);
   const { id: post } = await service.addPost('Hello');
   await service.call('PATCH', `/api/collections/posts/records/${post}`, { body: { title: 'Bye' } });

@@ -22,7 +22,10 @@ export function listenCommand(io: CommandIo): Command {
     'show events as they happen, and forward them to a receiver on this machine',
   );
   command.option('--forward <URL>', 'post each event there, signed as a webhook');
-  command.option('--endpoint <ID>', 'with the headers and the signature that this endpoint gets');
+  command.option(
+    '--endpoint <ENDPOINT>',
+    'its id or its name: with the headers and the signature that it gets',
+  );
   command.option('--secret <SECRET>', 'sign with this one, or with --endpoint: verify with it');
   command.option('--secret-file <FILE>', 'file with it');
   command.option('--events <KINDS>', `which, as "${recordEventKinds.slice(0, 2).join(',')}"; all by default`);
@@ -40,7 +43,7 @@ export function listenCommand(io: CommandIo): Command {
       withApi(command, io, async (api) => {
         const { endpoint: text } = options;
         const endpoint = text === undefined ? undefined : await endpointIdOf(api, text);
-        const start = await startOf(api, options, interrupt);
+        const start = await startOf(api, { ...options, endpoint }, interrupt);
         tell(`Listening to ${api.place}. Ctrl-C ends it.`);
         if (options.isNewSecret) tell(`Signed with ${options.secret}, a secret for this run alone.`);
         const end = await subscribeToEvents(api, {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import type { JsonObject } from '../../base/json.ts';
 import { replayScopes } from '../../deliveries/replays/replay-store.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { type Api, objectOf } from '../api/api.ts';
 import { CommandError, exitCodes } from '../terminal/command-error.ts';
 import { endpointPath, withEndpoint } from './find-endpoint.ts';
@@ -37,14 +38,27 @@ export function endpointReplay(io: CommandIo): Command {
 /** `endpoint backfill` */
 export function endpointBackfill(io: CommandIo): Command {
   const command = new Command('backfill').description('send the existing records of a collection');
-  command.argument('<endpoint>', 'its id');
-  command.requiredOption('--collection <COLLECTION>', 'its name or id');
+  command.argument('<endpoint>', 'its id or its name');
+  command.argument('[collection]', 'its name or id');
+  command.option('--collection <COLLECTION>', 'the same');
   command.option('--filter <FILTER>', 'which records, as "price > 10"');
   return sending(command, io, {
     name: 'backfill',
-    bodyOf: () => ({ collection: textOf(command, 'collection'), filter: textOf(command, 'filter') }),
+    bodyOf: () => ({ collection: collectionOf(command), filter: textOf(command, 'filter') }),
     countText: (total) => `${countOf(total, 'record', 'records')} would be sent.`,
   });
+}
+
+function collectionOf(command: Command): string {
+  const [, argument] = command.args;
+  const option = textOf(command, 'collection');
+  const collection = argument ?? option;
+  if (collection !== undefined && (argument === undefined || option === undefined)) return collection;
+  throw new ConfigError(
+    collection === undefined
+      ? 'Which collection? Give its name: chancery endpoint backfill ENDPOINT COLLECTION.'
+      : 'The collection is given twice: as an argument and by --collection.',
+  );
 }
 
 /** What a replay and a backfill do not have in common. */
