@@ -17,6 +17,14 @@ test('a check of an endpoint shows what it would be sent and when it would be tr
     retries: [5, 35],
   });
   assert.equal((await check({ url, events: ['record.delete'] })).eventsPerDay, 0);
+  for (const [filter, perDay] of [
+    ["title = 'a'", 0.1],
+    ["title >= 'd'", 0.6],
+    ["title = 'h'", 0],
+    ["title:changed = true && title != 'g'", 0.9],
+    ['nothing = 1', null],
+  ] as const)
+    assert.equal((await check({ url, filter })).eventsPerDay, perDay, filter);
   assert.deepEqual((await check({ url, schedule: [] })).retries, []);
   const retries: readonly number[] = (await check({ url })).retries;
   assert.deepEqual([retries.length, retries[0], retries.at(-1)], [14, 5, 272_555]);

@@ -30,7 +30,7 @@ test(
     await drawer.getByText('Unknown field "stat" at position 0.').waitFor();
     await drawer.getByLabel('Filter').fill("state:changed = true && state = 'paid'");
     await drawer.getByText('Matches 1 of 2 changes in the last 24 hours.').waitFor();
-    await drawer.getByText(/less than one event a day before the filter/).waitFor();
+    await drawer.getByText(/less than one event a day, by the last week/).waitFor();
     await drawer.getByLabel('Filter').fill("state = 'Paid'");
     await drawer.getByText('Matches none of 2 changes in the last 24 hours.').waitFor();
     await drawer.getByText('no events', { exact: true }).waitFor();

@@ -3,6 +3,8 @@ import { AppError, type FieldErrors } from '../../base/errors.ts';
 import { invalidValue } from '../../fields/field-error.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
 import { averageEventsPerDay } from '../log/count-events.ts';
+import { readMetShare } from '../log/test-filter.ts';
+import type { ConditionContext } from '../../endpoints/endpoint-conditions.ts';
 import { standardSchedule } from '../delivery.ts';
 import { contextOf, type EndpointSaving } from './change-endpoint.ts';
 import { checkTarget, type EndpointSettings, type OptionContext } from '../../endpoints/endpoint-options.ts';
@@ -24,8 +26,7 @@ export interface EndpointCheck {
   readonly problems: FieldErrors;
   readonly url: UrlVerdict;
   /**
-   * How many events it would get on an average day, without its filter; null while its events or collections have a problem, and with an
-   * owner, who must not learn about other events.
+   * How many events it would get on an average day; null while its events, collections or filter have a problem, and with an owner, who must not learn about other events.
    */
   readonly eventsPerDay: number | null;
   /** Probable mistakes in its filter, in words. */
@@ -70,11 +71,26 @@ export async function checkEndpoint(
     problems,
     url: verdictOf(body['url'] ?? existing?.url, context),
     eventsPerDay:
-      has('events') || has('collections') || settings.owner !== ''
+      ['events', 'collections', 'filter'].some(has) || settings.owner !== ''
         ? null
-        : await averageEventsPerDay(database, settings, { now: clock.now() }),
+        : await averageEventsPerDay(database, settings, {
+            now: clock.now(),
+            ...(settings.filter !== '' && { shareOf: shareOf(saving, settings, context) }),
+          }),
     warnings: has('filter') || has('collections') || has('owner') ? [] : filterWarnings(settings, context),
     retries: has('schedule') || has('maxAgeSeconds') ? [] : retriesOf(settings),
+  };
+}
+
+/** Returns what says which part of the events of a collection meets the filter. */
+function shareOf(
+  { database, collections }: EndpointSaving,
+  settings: EndpointSettings,
+  context: ConditionContext,
+): (collectionId: string) => Promise<number> {
+  return async (id) => {
+    const collection = collections.find(id);
+    return collection === undefined ? 0 : readMetShare(database, settings, { collection, context });
   };
 }
 

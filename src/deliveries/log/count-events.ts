@@ -14,6 +14,16 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const averagedDays = 7;
 
+interface AverageOptions {
+  readonly now: number;
+  readonly eventsMax?: number;
+  /** Returns which part of the events of a collection, by its id, meets the filter. */
+  readonly shareOf?: (collection: string) => Promise<number>;
+}
+
+/** Collections whose events are asked for their share; of the others all are counted. */
+const askedCollectionsMax = 10;
+
 /**
  * Returns how many events a day an endpoint with these options would have received, on the average of the last seven days. Where these
  * have more than `eventsMax`, or the log is shorter, it is the average of the time that was read, an hour at least.
@@ -21,7 +31,7 @@ const averagedDays = 7;
 export async function averageEventsPerDay(
   reader: Reader,
   endpoint: Pick<EndpointSettings, 'events' | 'collections'>,
-  { now, eventsMax = countedEventsMax }: { readonly now: number; readonly eventsMax?: number },
+  { now, eventsMax = countedEventsMax, shareOf }: AverageOptions,
 ): Promise<number> {
   const trimmed = await readTrimmed(reader);
   const begin = now - averagedDays * dayMs;
@@ -31,15 +41,19 @@ export async function averageEventsPerDay(
     sql`SELECT kind, collection, count(*), min(created) FROM (${newest}) AS newest GROUP BY kind, collection`,
   );
   let all = 0;
-  let matches = 0;
+  const counts = new Map<string, number>();
   let oldest = now;
   for (const [name, collection, count, first] of rows) {
     all += Number(count);
     oldest = Math.min(oldest, fromTimestamp(String(first)));
     const kind = recordEventKinds.find((one) => one === name);
-    if (kind !== undefined && wants(endpoint, { kind, collection: String(collection) }))
-      matches += Number(count);
+    const id = String(collection);
+    if (kind !== undefined && wants(endpoint, { kind, collection: id }))
+      counts.set(id, (counts.get(id) ?? 0) + Number(count));
   }
+  let matches = 0;
+  for (const [index, [id, count]] of [...counts].toSorted(([, a], [, b]) => b - a).entries())
+    matches += count * (index < askedCollectionsMax ? ((await shareOf?.(id)) ?? 1) : 1);
   const keptSince = trimmed.time === '' ? begin : Math.max(begin, fromTimestamp(trimmed.time));
   const lookedAtSince = all < eventsMax ? keptSince : oldest;
   const days = Math.max(hourMs, now - lookedAtSince) / dayMs;

@@ -8,7 +8,8 @@ import { inlineColumns } from '../../query/inline-columns.ts';
 import { baseAlias } from '../../query/record-scope.ts';
 import { joinSql, limit, sql, type Sql } from '../../sql/sql.ts';
 import type { Names, Reader } from '../../storage/database.ts';
-import { beforeAlias, filterCondition } from '../../endpoints/endpoint-conditions.ts';
+import { beforeAlias, type ConditionContext, filterCondition } from '../../endpoints/endpoint-conditions.ts';
+import type { EndpointSettings } from '../../endpoints/endpoint-options.ts';
 import { filterWarnings } from '../../endpoints/filter-warnings.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 import { type LoggedChange, readChanges } from './logged-changes.ts';
@@ -57,9 +58,9 @@ export async function testFilter(
   const tested = { filter, owner: '', collections: [collection.id] };
   const condition = filterCondition(tested, collection, context);
   if (condition instanceof AppError) throw condition;
-  const events = await readLast(database, collection);
-  const asksBefore = /@old\.|:changed\b/.test(filter);
-  const askable = asksBefore ? events.filter(({ before }) => before !== undefined) : events;
+  const events = await readLast(database, collection, recordEventKinds);
+  const asksBefore = comparesBefore(filter);
+  const askable = askableOf(filter, events);
   const met = await findMet(database, askable, { collection, condition });
   const items = events.map(({ position, id, kind, record, revision, created, before }) => ({
     id,
@@ -91,13 +92,40 @@ function decode(
   return { collection, filter };
 }
 
-async function readLast(reader: Reader, collection: Collection): Promise<readonly LoggedChange[]> {
+function comparesBefore(filter: string): boolean {
+  return /@old\.|:changed\b/.test(filter);
+}
+
+function askableOf(filter: string, events: readonly LoggedChange[]): readonly LoggedChange[] {
+  return comparesBefore(filter) ? events.filter(({ before }) => before !== undefined) : events;
+}
+
+/** Returns which part of the last changes of a collection meets the filter of an endpoint: all where none of them can tell. */
+export async function readMetShare(
+  reader: Reader,
+  endpoint: Pick<EndpointSettings, 'filter' | 'owner' | 'collections' | 'events'>,
+  { collection, context }: { readonly collection: Collection; readonly context: ConditionContext },
+): Promise<number> {
+  const condition = filterCondition(endpoint, collection, context);
+  // The filter of an endpoint for all collections need not fit each of them.
+  if (condition instanceof AppError) return 0;
+  const last = await readLast(reader, collection, endpoint.events);
+  const events = askableOf(endpoint.filter, last);
+  if (events.length === 0) return 1;
+  return (await findMet(reader, events, { collection, condition })).size / events.length;
+}
+
+async function readLast(
+  reader: Reader,
+  collection: Collection,
+  kinds: readonly string[],
+): Promise<readonly LoggedChange[]> {
   const { names } = reader;
   const rows = await reader.tuples(sql`
     WITH walked AS MATERIALIZED (
       SELECT position, kind, collection, length(body) AS bytes, expunged FROM ${names.table('$event')}
       WHERE ${names.instance.condition} ORDER BY position DESC${limit(walkMax)})
-    SELECT position, bytes FROM walked WHERE collection = ${collection.id} AND kind${names.anyOf(recordEventKinds)} AND expunged IS NULL
+    SELECT position, bytes FROM walked WHERE collection = ${collection.id} AND kind${names.anyOf(kinds)} AND expunged IS NULL
     ORDER BY position DESC${limit(eventsMax)}`);
   let bytes = 0;
   const positions = rows

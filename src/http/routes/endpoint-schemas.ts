@@ -127,7 +127,7 @@ export const endpointSchemas: Readonly<Record<string, Schema>> = {
       type: ['number', 'null'],
       minimum: 0,
       description:
-        'Events per day that it would have received, averaged over the last week; null while its events or collections are invalid.',
+        'Events per day that it would have received, averaged over the last week, and by its filter over the last changes; null while its events, collections or filter are invalid.',
     },
     warnings: filterWarningsSchema,
     retries: {

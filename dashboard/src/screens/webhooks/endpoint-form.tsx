@@ -81,7 +81,7 @@ export function EndpointForm({ values, onChange, id, refused, urlAside }: Endpoi
         warnings={(isCurrent && check?.warnings) || []}
       />
       <ScheduleFields values={values} onChange={onChange} error={problems.get('schedule')} />
-      <Forecast check={check} values={values} isChecked={isCurrent && !problems.has('filter')} />
+      <Forecast check={check} />
       {error !== null && <FailureNotice error={error} />}
       <details
         className="endpoint-more"

@@ -1,24 +1,12 @@
 import type { EndpointCheck } from '../../api/endpoints.ts';
-import type { FilterTrial } from '../../api/filter-trial.ts';
 import { plural } from '../../parts/time.tsx';
 import { roughly } from './delays.ts';
-import type { EndpointValues } from './endpoint-values.ts';
-import { useFilterTrial } from './use-filter-trial.ts';
 
 const width = 480;
 const radius = 4;
 
-interface ForecastProps {
-  readonly check: EndpointCheck | undefined;
-  readonly values: EndpointValues;
-  /** Whether the service has said that nothing is wrong with the filter as it is now. */
-  readonly isChecked: boolean;
-}
-
 /** What to expect of an endpoint: how much it would be sent, and when it would be tried again. */
-export function Forecast({ check, values, isChecked }: ForecastProps) {
-  const hasFilter = values.filter.trim() !== '';
-  const trial = useFilterTrial(values, isChecked);
+export function Forecast({ check }: { readonly check: EndpointCheck | undefined }) {
   if (check === undefined) return <div className="forecast panel" aria-busy />;
   const { eventsPerDay, retries } = check;
   const last = retries.at(-1);
@@ -28,7 +16,9 @@ export function Forecast({ check, values, isChecked }: ForecastProps) {
         {eventsPerDay === null ? (
           'How many events match cannot be said yet.'
         ) : (
-          <Amount perDay={eventsPerDay} trial={trial} hasFilter={hasFilter} />
+          <>
+            Sends <strong>{amount(eventsPerDay)}</strong>, by the last week.
+          </>
         )}
       </p>
       <p>
@@ -38,30 +28,6 @@ export function Forecast({ check, values, isChecked }: ForecastProps) {
       </p>
       {last !== undefined && <RetryLine retries={retries} last={last} />}
     </div>
-  );
-}
-
-interface AmountProps {
-  readonly perDay: number;
-  readonly trial: FilterTrial | undefined;
-  readonly hasFilter: boolean;
-}
-
-/** The service leaves the filter out of its estimate: what a trial has let through is its share. */
-function Amount({ perDay, trial, hasFilter }: AmountProps) {
-  if (!hasFilter)
-    return (
-      <>
-        Sends <strong>{amount(perDay)}</strong>, by the last week.
-      </>
-    );
-  const before = `${amount(perDay)} before the filter`;
-  if (trial === undefined || trial.changes === 0 || trial.unknown > 0)
-    return <>At most {before}, by the last week.</>;
-  return (
-    <>
-      Sends <strong>{amount((perDay * trial.matches) / trial.changes)}</strong>, {before}.
-    </>
   );
 }
 
