@@ -6,6 +6,7 @@ import type { SafeEnd } from '../events/log-horizon.ts';
 import type { TrimPoint } from '../events/trimmed.ts';
 import type { AlertMails } from '../deliveries/alert-mails.ts';
 import { giveUpWaiting } from '../deliveries/give-up-waiting.ts';
+import { pauseOrphans } from '../deliveries/endpoints/pause-orphans.ts';
 import { releaseStrays } from '../deliveries/record-order.ts';
 import { moveCursors } from '../deliveries/log/move-cursors.ts';
 import { tidyDeleted, trimLog } from '../deliveries/log/trim-log.ts';
@@ -150,6 +151,7 @@ export class Janitor {
       await this.#trim(instance);
       if (await releaseStrays(instance)) this.#options.wake(id);
       await tidyDeleted(instance);
+      await pauseOrphans(instance, this.#options.mails);
       await this.#options.mails?.sendDue(instance);
       await moveCursors(instance.database, {
         safeFor: await readSafeFor(instance, this.#options.safeEnd.safePosition),

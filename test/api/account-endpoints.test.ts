@@ -6,6 +6,7 @@ import { readSafeFor } from '../../src/deliveries/decision-cursor.ts';
 import { moveCursors } from '../../src/deliveries/log/move-cursors.ts';
 import { trimLog } from '../../src/deliveries/log/trim-log.ts';
 import { add, endpoints, makeSlow, openAccountStage, posts } from '../support/account-stage.ts';
+import { users } from '../support/accounts.ts';
 import { eventually } from '../support/eventually.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { type Json, listOf } from '../support/webhook-service.ts';
@@ -195,4 +196,28 @@ test('an endpoint that is given to superusers is told of what was undecided, and
   await add(stage, 'two');
   await eventually('all is told', () => told().length === 2 && told('/skipped').length > 0);
   assert.deepEqual([told().toSorted(), told('/skipped')], [['one', 'two'], ['two']]);
+});
+
+test('the endpoints of an account that is deleted are paused with that reason, which every event says', async (t) => {
+  const stage = await openAccountStage(t);
+  const { account, own, service } = stage;
+  const [ann, bob] = [await account('ann'), await account('bob')];
+  const [ofAnn, ofBob] = [await own(ann), await own(bob)];
+  await add(stage, 'first');
+  await eventually('both are told', () => stage.told().length === 2);
+  await service.call('DELETE', `${users}/${ann.id}`, { status: 204 });
+  const statusOf = async ({ id }: Json): Promise<Json> => service.call('GET', `${endpoints}/${id}`);
+  const paused = await eventually('it is paused', async () => {
+    const endpoint = await statusOf(ofAnn);
+    return endpoint.status === 'paused' && endpoint;
+  });
+  assert.equal(paused.statusReason, 'The account that it belongs to was deleted.');
+  assert.equal((await statusOf(ofBob)).status, 'active');
+  await add(stage, 'second');
+  await eventually('the other is told', () => stage.told().length === 3);
+  const { items } = await service.call('GET', '/api/webhooks/events?sort=-created');
+  const last = listOf(items).find(({ kind }) => kind === 'record.create');
+  const why = await service.call('GET', `/api/webhooks/events/${last.id}/why?endpoint=${ofAnn.id}`);
+  const [{ reason, message }] = listOf(why.items);
+  assert.deepEqual([reason, message], ['owner-deleted', paused.statusReason]);
 });

@@ -138,6 +138,16 @@ const stories: Readonly<Record<Exclude<(typeof reasons)[number], 'undecided' | '
     await addAccount(stage, 'mia');
     return stage.whyOf(id);
   },
+  'owner-deleted': async (stage) => {
+    const account = await addAccount(stage, 'mia');
+    const { id } = await stage.addEndpoint({ owner: `_pb_users_auth_/${account}` });
+    await stage.call('DELETE', `${users}/${account}`, { status: 204 });
+    const status = async (): Promise<unknown> => (await stage.call('GET', `${endpoints}/${id}`)).status;
+    await eventually('it is paused', async () => (await status()) === 'paused');
+    await stage.addPost();
+    await allDecided(stage);
+    return stage.whyOf(id);
+  },
   owner: async (stage) => {
     const account = await addAccount(stage, 'mia');
     await stage.call('PATCH', '/api/collections/posts', {

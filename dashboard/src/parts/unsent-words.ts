@@ -28,6 +28,7 @@ const titles: Readonly<Record<Exclude<Reason, 'other-events' | 'other-collection
   filter: 'Filter is false',
   'filter-unfit': 'Filter does not fit collection',
   owner: 'Owner may not view record',
+  'owner-deleted': 'Owner was deleted',
   changed: 'Matches only since its change',
   'related-changed': 'Matches only since related changes',
   expunged: 'Event body was removed',
@@ -38,7 +39,7 @@ const titles: Readonly<Record<Exclude<Reason, 'other-events' | 'other-collection
 
 /** The first are those that somebody may not expect. */
 const ranks: readonly (readonly Reason[])[] = [
-  ['filter', 'filter-unfit', 'owner', 'changed', 'related-changed'],
+  ['filter', 'filter-unfit', 'owner', 'owner-deleted', 'changed', 'related-changed'],
   ['undecided', 'expunged', 'collection-deleted', 'state-trimmed', 'unknown'],
   ['other-events', 'other-collections'],
   ['made-later', 'about-itself', 'other-endpoint', 'sent', 'paused', 'disabled', 'quota', 'deleted'],
@@ -57,7 +58,7 @@ export function isUnexpected(explanation: EndpointExplanation): boolean {
 /** What the title does not say, in the words of the service; empty where it says it all. */
 export function unsentDetail(explanation: EndpointExplanation): string {
   const { reason, message, comparisons } = explanation;
-  const isSaid = unsentRank(explanation) > 1 || reason === 'owner';
+  const isSaid = unsentRank(explanation) > 1 || reason.startsWith('owner');
   return isSaid || (reason === 'filter' && comparisons.length > 0) ? '' : message;
 }
 

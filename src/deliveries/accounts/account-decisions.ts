@@ -2,6 +2,7 @@ import type { SafeEnd } from '../../events/log-horizon.ts';
 import type { AlertMails } from '../alert-mails.ts';
 import { OutdatedDefinitions } from '../../storage/engine-errors.ts';
 import { stopEndpoint } from '../endpoints/change-endpoint.ts';
+import { pauseOrphans } from '../endpoints/pause-orphans.ts';
 import type { Endpoint } from '../../endpoints/endpoint.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 import { type DecisionState, moveApart, readDecisions } from '../decision-cursor.ts';
@@ -138,6 +139,7 @@ export class AccountDecisions {
       if (state === undefined) return;
       const step = await decideTogether(instance, { state, safe: safeEnd.safePosition });
       if (step.recipients.size > 0) onDecided(step.recipients);
+      if (step.hasOrphans === true) await pauseOrphans(instance, context.mails);
       this.#isStale = true;
       if (step.next === 'unsafe') await safeEnd.nextSafe(safeMs);
       if (step.next !== 'nothing') this.#hasMore = true;

@@ -30,6 +30,8 @@ export interface StepResult {
   readonly next: 'nothing' | 'more' | 'unsafe' | 'again';
   /** Why endpoints could not be decided, by their numbers. */
   readonly failed: ReadonlyMap<number, string>;
+  /** Whether an account was deleted that endpoints belong to. */
+  readonly hasOrphans?: boolean;
 }
 
 export interface StepContext {
@@ -72,8 +74,10 @@ export async function decideTogether(
     { findsByKey: true },
   );
   const causes = new Map([...failed].map(([number, { cause }]) => [number, cause] as const));
+  const owners = new Set(owned.map(({ owner }) => owner));
+  const hasOrphans = decisions.deleted.some((record) => owners.has(record));
   return isStored
-    ? { recipients: recipientsOf(decisions), next: decisions.next, failed: causes }
+    ? { recipients: recipientsOf(decisions), next: decisions.next, failed: causes, hasOrphans }
     : { recipients: new Set(), next: 'again', failed: new Map() };
 }
 
@@ -152,6 +156,8 @@ interface Decisions {
   /** Up to where the log is decided now. */
   readonly to: number;
   readonly next: 'nothing' | 'more' | 'unsafe';
+  /** The records that were deleted, each with the id of its collection. */
+  readonly deleted: readonly string[];
 }
 
 function recipientsOf({ pairs }: Decisions): ReadonlySet<number> {
@@ -173,14 +179,16 @@ async function decideNext(
   const { events, end, next } = await readUndecided(database, range);
   const endsAtMs = clock.monotonic() + stepMs;
   const pairs: DecidedPair[] = [];
+  const deleted: string[] = [];
   for (const event of events) {
+    if (event.kind === 'record.delete') deleted.push(`${event.collection}/${event.record}`);
     const { recipients, failed } = await decideEvent(instance, endpointsOf(event), event);
     for (const number of recipients) pairs.push([event.position, number]);
     for (const [number, cause] of failed) onFailed(event, number, cause);
     if (clock.monotonic() > endsAtMs && event !== events.at(-1))
-      return { pairs, to: event.position, next: 'more' };
+      return { pairs, to: event.position, next: 'more', deleted };
   }
-  return { pairs, to: end, next };
+  return { pairs, to: end, next, deleted };
 }
 
 /** Reads the next changes of records behind a position, and the position up to which these are all. */

@@ -13,6 +13,7 @@ import type { Reader } from '../../storage/database.ts';
 import { countDeliveredToday } from '../endpoint-hours.ts';
 import { type DecisionState, readDecisions } from '../decision-cursor.ts';
 import { deliveryId } from '../deliveries.ts';
+import { ownerDeletedReason } from '../endpoints/pause-orphans.ts';
 import type { Endpoint } from '../../endpoints/endpoint.ts';
 import { hasConditions } from '../../endpoints/endpoint-conditions.ts';
 import { type DeliveryOutcome, readOutcomesOf } from '../log/delivery-log.ts';
@@ -258,6 +259,8 @@ function verdictOf(
   verdicts: ReadonlyMap<Endpoint, Verdict>,
 ): Verdict {
   const verdict = endpoint && verdicts.get(endpoint);
+  if (verdict?.reason === 'owner' && endpoint?.statusReason === ownerDeletedReason)
+    return { ...verdict, reason: 'owner-deleted' };
   if (verdict !== undefined) return verdict;
   const isConditional = endpoint !== undefined && hasConditions(endpoint) && !isOperational(event.kind);
   const cannotAsk = event.isExpunged ? 'expunged' : 'collection-deleted';
@@ -275,7 +278,7 @@ function toExplanation(
 ): Explanation {
   const changed = endpoint === undefined || outcome !== undefined ? [] : changedOf(endpoint, event, changes);
   const reason = found ?? reasonIfMet(event, endpoint, { changed, isOfNow });
-  const isByConditions = ['filter', 'owner', 'related-changed', 'unknown'].includes(reason);
+  const isByConditions = ['filter', 'owner', 'owner-deleted', 'related-changed', 'unknown'].includes(reason);
   return {
     endpoint: id,
     name,

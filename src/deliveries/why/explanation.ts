@@ -1,5 +1,6 @@
 import { isOperational, isTest, type EventKind } from '../../events/event.ts';
 import type { DeliveryStatus } from '../delivery.ts';
+import { ownerDeletedReason } from '../endpoints/pause-orphans.ts';
 import { type Endpoint, wants } from '../../endpoints/endpoint.ts';
 
 /**
@@ -28,6 +29,7 @@ export const reasons = [
   'filter',
   'filter-unfit',
   'owner',
+  'owner-deleted',
   'changed',
   'related-changed',
   'expunged',
@@ -129,7 +131,9 @@ const messages: Readonly<Record<Reason, string>> = {
   undecided: 'It belongs to an account, and this event has not been matched yet.',
   filter: 'Its filter is false for this change.',
   'filter-unfit': 'Its filter does not fit this collection.',
-  owner: 'Its owner may not view the record by the view rule of the collection as it is now, or is gone.',
+  owner:
+    'Its owner may not view the record by the view rule of the collection as it is now, or was deleted a moment ago.',
+  'owner-deleted': ownerDeletedReason,
   changed: 'It was changed since, and would be sent this event now.',
   'related-changed':
     'It would be sent this event now: its filter, or what its owner may view, depends on other records or a rule, which have changed since.',
