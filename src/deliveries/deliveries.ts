@@ -236,7 +236,7 @@ export interface AttemptContent {
 
 export interface AttemptTarget {
   readonly endpoint: Endpoint;
-  readonly instanceId: string;
+  readonly instance: Pick<WebhookInstance, 'shownId' | 'settings'>;
   /** In milliseconds since 1970: which secrets sign depends on it. */
   readonly nowMs: number;
   /** The version of this service. */
@@ -270,13 +270,14 @@ export function toAttemptRequest(
     attempt,
     ...content
   }: AttemptContent,
-  { endpoint, instanceId, nowMs, version }: AttemptTarget,
+  { endpoint, instance, nowMs, version }: AttemptTarget,
 ): AttemptRequest {
   const { id, url, headers, timeoutMs, payload, oauth2, updated } = endpoint;
   const { body, isThin, traceparent, tracestate, context } = content;
   const cloudEvent = {
-    source: `urn:chancery:instance:${instanceId}`,
+    source: `urn:chancery:instance:${instance.shownId}`,
     subject: collectionName === '' ? '' : `${collectionName}/${record}`,
+    schema: collectionName === '' ? '' : schemaUrl(instance, collectionName),
     time: toIsoTimestamp(created),
   };
   const event = kind === 'test' ? kindOfBody(body) : kindForReceivers(kind);
@@ -303,6 +304,14 @@ export function toAttemptRequest(
     timeoutMs,
     version,
   };
+}
+
+/** Returns where the schema of a collection's events is: in the description of the API that superusers get (event-schemas.ts). */
+function schemaUrl({ settings }: Pick<WebhookInstance, 'settings'>, collection: string): string {
+  const { appURL } = settings.current.meta;
+  // What is not ASCII in it could not be sent in a header.
+  const base = URL.parse(appURL)?.href.replace(/\/+$/, '') ?? '';
+  return base === '' ? '' : `${base}/api/openapi.json#/components/schemas/${collection}.Event`;
 }
 
 /** Names are cut where the header would be longer than this; `*` then stands for those that are left out. */

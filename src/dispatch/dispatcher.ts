@@ -356,7 +356,7 @@ export class Dispatcher {
     const { clock, version } = this.#options;
     return toAttemptRequest(attemptContent(pending), {
       endpoint,
-      instanceId: instance.shownId,
+      instance,
       nowMs: clock.now(),
       version,
     });

@@ -32,7 +32,13 @@ export interface AttemptRequest {
     readonly backfill?: string;
   };
   /** The further headers of CloudEvents; absent where they are off. */
-  readonly cloudEvent?: { readonly source: string; readonly subject: string; readonly time: string };
+  readonly cloudEvent?: {
+    readonly source: string;
+    readonly subject: string;
+    /** A URL; empty where the event is about no record. */
+    readonly schema: string;
+    readonly time: string;
+  };
   readonly customHeaders: Readonly<Record<string, string>>;
   /** The credentials for the token; absent without one. Another `updated` invalidates earlier tokens. */
   readonly oauth2?: ClientCredentials & { readonly updated: string };

@@ -167,7 +167,7 @@ function causeHeaders(cause: NonNullable<AttemptRequest['cause']>): readonly str
 /** The attributes of an event in the binary mode of CloudEvents 1.0 (cloudevents.io, HTTP protocol binding, section 3.1). */
 function cloudEventHeaders(
   { eventId, event }: AttemptRequest,
-  { source, subject, time }: NonNullable<AttemptRequest['cloudEvent']>,
+  { source, subject, schema, time }: NonNullable<AttemptRequest['cloudEvent']>,
 ): readonly string[] {
   const headers = [
     'ce-specversion',
@@ -181,5 +181,7 @@ function cloudEventHeaders(
     'ce-time',
     time,
   ];
-  return subject === '' ? headers : [...headers, 'ce-subject', subject];
+  if (subject !== '') headers.push('ce-subject', subject);
+  if (schema !== '') headers.push('ce-dataschema', schema);
+  return headers;
 }

@@ -1,6 +1,7 @@
 // Both engines: bodies are written by SQL of each.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { Webhook } from 'standardwebhooks';
 import type { ReceivedRequest } from '../support/receiver.ts';
 import { startWebhookService, type WebhookService } from '../support/webhook-service.ts';
@@ -59,6 +60,8 @@ test('every attempt and a replay have the same bytes, also after the record is a
 
 test('with CloudEvents the headers of its binary mode are sent as well, and nobody else’s of the kind', async (t) => {
   const service = await startWebhookService(t);
+  const app = 'https://app.example.com/shop';
+  await service.call('PATCH', '/api/settings', { body: { meta: { appURL: `${app}/` } } });
   const { id: endpoint, secret } = await service.addEndpoint({
     cloudEvents: true,
     headers: { 'ce-id': 'mine', 'x-mine': 'yes' },
@@ -75,12 +78,20 @@ test('with CloudEvents the headers of its binary mode are sent as well, and nobo
     'ce-type': 'record.create',
     'ce-time': timestamp,
     'ce-subject': `posts/${id}`,
+    'ce-dataschema': `${app}/api/openapi.json#/components/schemas/posts.Event`,
   });
+  // Whoever may read the description of the API finds it there.
+  const { components } = await service.call('GET', '/api/openapi.json');
+  const ajv = new Ajv2020({ strict: false, formats: { 'date-time': /^\d{4}-\d\d-\d\dT/ } });
+  assert.ok(ajv.validate(components.schemas['posts.Event'], JSON.parse(request.body.toString())));
   assert.equal(request.headers['x-mine'], 'yes');
   verify(request, secret);
   await service.call('POST', `/api/webhooks/endpoints/${endpoint}/test`);
   const ping = (await service.receiver.waitForRequests(2)).at(-1);
-  assert.deepEqual([ping?.headers['ce-type'], ping?.headers['ce-subject']], ['ping', undefined]);
+  assert.deepEqual(
+    [ping?.headers['ce-type'], ping?.headers['ce-subject'], ping?.headers['ce-dataschema']],
+    ['ping', undefined, undefined],
+  );
   await service.call('PATCH', `/api/webhooks/endpoints/${endpoint}`, { body: { cloudEvents: false } });
   await create(service, { title: 'plain' });
   const plain = (await service.receiver.waitForRequests(3)).at(-1);

@@ -257,7 +257,7 @@ async function signerOf(
     const content = { ...event, ...message, eventId: id, attempt: 1, traceparent: '', tracestate: '' };
     const request = toAttemptRequest(
       { ...content, deliveryId: deliveryId(id, endpointId) },
-      { endpoint, instanceId: instance.shownId, nowMs: instance.clock.now(), version },
+      { endpoint, instance, nowMs: instance.clock.now(), version },
     );
     const flat = requestHeaders(request, Math.floor(instance.clock.now() / 1_000));
     // No other member shows an account more than its body.
