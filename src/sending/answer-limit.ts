@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { HeadLines } from './head-lines.ts';
 
 /** Bytes of one response, framing included: 16 KiB of headers, 16 KiB of body and two reads ahead fit. */
 const answerBytesMax = 256 * 1024;
@@ -22,11 +23,13 @@ export class AnswerLimit {
   #bytesLeft = 0;
   #stepsLeft = 0;
   #isCut = false;
+  readonly #lines = new HeadLines();
 
   /** Begins the response to the next request. */
   begin(): void {
     this.#bytesLeft = answerBytesMax;
     this.#stepsLeft = answerStepsMax;
+    this.#lines.begin();
   }
 
   /**
@@ -42,7 +45,7 @@ export class AnswerLimit {
         return null;
       }
       const chunk: unknown = read(size);
-      return Buffer.isBuffer(chunk) ? this.admit(chunk) : null;
+      return Buffer.isBuffer(chunk) ? this.#lines.complete(this.admit(chunk)) : null;
     };
   }
 
