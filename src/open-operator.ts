@@ -17,11 +17,11 @@ export function operatorOf(
   data: DataDirectory,
   parts: { readonly clock: Clock; readonly logger: Logger; readonly transfers?: JobRunner },
 ): OperatorControl {
-  const { auditDays, deletedDays, backups, policy } = config;
+  const { auditDays, deletedDays, backups, policy, egress } = config;
   const { home, directory, masterKey, dueClock } = data;
   const { transfers = jobsOf({ data, config, logger: parts.logger }) } = parts;
   const places = { backupFolder: backups.folder, backupPlace: backups.schedule?.place ?? '' };
-  const own = { auditDays, deletedDays, policy, transfers, ...places };
+  const own = { auditDays, deletedDays, policy, egress, transfers, ...places };
   return openOperatorControl({ ...parts, ...own, home, directory, masterKey, dueClock });
 }
 

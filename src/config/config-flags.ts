@@ -107,6 +107,17 @@ export const outwardFlags: readonly FlagDefinition[] = [
     value: 'CIDR,…',
     description: 'private networks that webhooks, mails and files may go to',
   },
+  {
+    name: 'webhook-proxy',
+    value: 'URL',
+    description: 'HTTP proxy through which webhooks are sent, as http://user:password@proxy.example:3128',
+    isSecret: true,
+  },
+  {
+    name: 'webhook-ca',
+    value: 'FILE',
+    description: "certificates (PEM) that webhooks trust beside the system's",
+  },
 ];
 
 /** Flags that only the server takes. */

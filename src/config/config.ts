@@ -1,15 +1,16 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unreachable } from '../base/assert.ts';
 import { type Cidr, parseCidr } from '../base/ip-address.ts';
 import { parseByteSize } from '../base/parse-byte-size.ts';
 import { type BackupConfig, readBackups } from './backup-config.ts';
 import { ConfigError } from './config-error.ts';
-import { listOf, readHours, readInteger, readSeconds, readSwitch } from './read-values.ts';
+import { readEgress } from './read-egress.ts';
+import { listOf, readHours, readInteger, readSeconds, readSwitch, readText } from './read-values.ts';
 import { allOptions, configFlag, type FlagDefinition, variableOf } from './config-flags.ts';
 import { nearestName } from '../fields/field-error.ts';
 import type { DiskFolders, DiskReserveSize } from '../limits/disk-space.ts';
 import { loopbackRanges, type NetworkPolicy } from '../network/address-guard.ts';
+import type { Egress } from '../network/proxy-tunnel.ts';
 
 /** What the operator decides, read once and checked. app.ts hands its values to the other parts. */
 export interface Config {
@@ -20,6 +21,7 @@ export interface Config {
   readonly port: number;
   readonly dev: boolean;
   readonly policy: NetworkPolicy;
+  readonly egress: Egress;
   /** A PostgreSQL database in place of the data directory. */
   readonly postgres: { readonly url: string; readonly allowUnsafe: boolean } | undefined;
   /** Where files of records are kept, and whether the operator has named the folder, as for several nodes. */
@@ -153,6 +155,7 @@ function decodeConfig(sources: Sources): Config {
     port: readInteger('port', read('port'), { max: 65_535 }),
     dev,
     policy: { ...readPolicy(dev, read('allow-net')), allowedPorts: readPorts(read('allow-ports')) },
+    egress: readEgress(read),
     postgres: readPostgres(sources),
     files: readFiles(read),
     trustedProxies: readRanges('trusted-proxies', read('trusted-proxies')),
@@ -355,15 +358,6 @@ function readMetrics(read: ReadValue): Config['metrics'] {
     port: readInteger('metrics-port', port, { max: 65_535 }),
     names,
   };
-}
-
-function readText(name: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8').trim();
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new ConfigError(`--${name}: ${reason}`, { cause: error });
-  }
 }
 
 function readTls(certificate: string | undefined, key: string | undefined): Config['tls'] {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { ConfigError } from './config-error.ts';
 
 /** Reads a list: its members, separated by commas. */
@@ -41,4 +42,14 @@ export function readInteger(name: string, text: string | undefined, { min = 0, m
   throw new ConfigError(
     `--${name} must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}.`,
   );
+}
+
+/** Reads a file without the blanks around its text. */
+export function readText(name: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(`--${name}: ${reason}`, { cause: error });
+  }
 }

@@ -13,6 +13,7 @@ const success = result('success', { isSuccess: true });
 const down = result('status', { isEndpointWide: true });
 const silent = result('timeout', { isEndpointWide: true });
 const unreached = result('connect', { isEndpointWide: true });
+const proxyDown = result('proxy', { isEndpointWide: true });
 const refusal = result('status');
 const cut = result('aborted');
 
@@ -285,6 +286,21 @@ test('an unreachable receiver gets a probe within 30 seconds of its recovery', (
     sweep(trial, { during: 30 * second, connects: () => true, answer: success });
     assert.notEqual(trial.lane.state, 'open');
   }
+});
+
+test('a proxy that fails opens the lane, but is no reason to disable the endpoint, and its recovery is found', () => {
+  const trial = new Trial();
+  assert.equal(trial.attempts(5, proxyDown).at(-1), 'opened');
+  sweep(trial, { during: 6 * day, connects: () => false, answer: proxyDown });
+  assert.equal(trial.lane.state, 'open');
+  assert.ok(trial.now - trial.lane.stored.since < 20 * minute, 'the receiver is not away for days');
+  trial.untilProbe();
+  assert.equal(trial.attempt(down), undefined, 'it is not disabled at once either');
+  trial.untilProbe();
+  trial.attempt(proxyDown);
+  sweep(trial, { during: 5 * second, connects: () => false, answer: proxyDown });
+  sweep(trial, { during: 30 * second, connects: () => true, answer: success });
+  assert.notEqual(trial.lane.state, 'open');
 });
 
 test('a restart does not make a receiver wait for longer', () => {

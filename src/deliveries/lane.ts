@@ -13,7 +13,8 @@ import { Reach } from './reach.ts';
  *     │                                                                                              ▼                  │ twice the delay
  *     └── the window has reached 4 ── slow (window 1, 2, 3) ◄── it succeeded ── probing (1 in flight) ──────────────────┘
  *
- * An answer with `Retry-After` holds the lane, whatever its state. After five days without a success the endpoint is disabled.
+ * An answer with `Retry-After` holds the lane, whatever its state. After five days without a success the endpoint is disabled; the time
+ * during which the operator's proxy fails is not counted.
  *
  * The time is an argument of every method, in milliseconds since 1970. What must survive the process is {@link LaneMemory}.
  */
@@ -181,7 +182,9 @@ export class Lane {
   }
 
   #openAgain(result: EndedAttempt, context: LaneContext): void {
-    const { since, probeDelayMs } = this.#stored;
+    const { probeDelayMs } = this.#stored;
+    // A proxy of the operator says nothing about the receiver, which must be neither reported nor disabled for it.
+    const since = result.kind === 'proxy' ? context.now : this.#stored.since;
     const delayMs = Math.min(probeDelayMsMax, probeDelayMs * 2);
     this.#openFor(result, { ...context, since, probeDelayMs: delayMs });
   }

@@ -6,7 +6,7 @@ const handshakeEveryMs = 25_000;
 const probeEveryMsMin = 30_000;
 const probeEveryMsMax = 1_200_000;
 
-const unreachedKinds: readonly AttemptKind[] = ['dns', 'connect', 'tls'];
+const unreachedKinds: readonly AttemptKind[] = ['dns', 'connect', 'tls', 'proxy'];
 
 /**
  * When an unreachable receiver gets a handshake. Only the change from a failure to a success makes a

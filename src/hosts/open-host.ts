@@ -346,7 +346,7 @@ async function createDelivering(
   mails: AlertMails,
 ): Promise<Delivering> {
   const clock = parts.clock ?? systemClock;
-  const sender = openSender({ policy: config.policy, clock, logger });
+  const sender = openSender({ policy: config.policy, egress: config.egress, clock, logger });
   const common = {
     sender: parts.wrapSender?.(sender) ?? sender,
     instances: () => data.instances.openIds(),

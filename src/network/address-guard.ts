@@ -6,6 +6,7 @@
  *   address-guard     which addresses, and which of them without TLS
  *   host-resolver     names to addresses
  *   guarded-connect   the only way out: a socket to an address that was checked
+ *   proxy-tunnel      that socket through a proxy of the operator, for webhooks
  */
 
 import { type Cidr, isInCidr, parseCidr, readIpAddress } from '../base/ip-address.ts';

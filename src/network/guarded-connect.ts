@@ -10,6 +10,7 @@ import {
 } from './address-guard.ts';
 import { ConnectFailure, openTcp, openTls } from './open-socket.ts';
 import type { HostResolver } from './host-resolver.ts';
+import { type EgressProxy, openTunnel } from './proxy-tunnel.ts';
 
 /** Addresses tried per name: a name with a hundred is not worth a hundred time-outs. */
 const addressesTriedMax = 4;
@@ -32,6 +33,8 @@ export interface ConnectGuard {
   readonly clock: Clock;
   /** PEM certificates trusted instead of the system's, for tests. */
   readonly trustedCertificates?: string | undefined;
+  /** Absent where connections are direct. */
+  readonly proxy?: EgressProxy | undefined;
 }
 
 /** How long each step took in ms; null for a step that was not taken or not finished. */
@@ -53,7 +56,7 @@ export interface ConnectRun {
 /**
  * Opens a connection to a checked address and to no other: a literal is checked, a name is resolved once and **all** its addresses
  * are checked, and the peer of the open socket is compared with the intended address. No byte is written before that, not even of
- * TLS. Rejects with a {@link ConnectFailure}.
+ * TLS. A proxy gets the checked address, so that it resolves nothing itself. Rejects with a {@link ConnectFailure}.
  */
 export async function guardedConnect(
   target: ConnectTarget,
@@ -111,8 +114,7 @@ async function connectToFirst(addresses: readonly string[], job: ConnectJob): Pr
     // Each address gets its share of the time left, so that a silent one does not use up that of the others.
     const timeoutMs = (job.run.deadline - clock.monotonic()) / (addresses.length - index);
     try {
-      const socket = await openTcp(address, { port: job.target.port, timeoutMs, signal: job.run.signal });
-      assertPeer(socket, address, job);
+      const socket = await openToAddress(address, timeoutMs, job);
       job.run.timings.connectMs = clock.monotonic() - start;
       return socket;
     } catch (error) {
@@ -120,6 +122,16 @@ async function connectToFirst(addresses: readonly string[], job: ConnectJob): Pr
     }
   }
   throw failure;
+}
+
+async function openToAddress(address: string, timeoutMs: number, job: ConnectJob): Promise<Socket> {
+  const { target, guard, run } = job;
+  const options = { port: target.port, timeoutMs, signal: run.signal };
+  // The peer of a tunnel is the proxy.
+  if (guard.proxy !== undefined) return openTunnel(guard.proxy, address, { ...options, clock: guard.clock });
+  const socket = await openTcp(address, options);
+  assertPeer(socket, address, job);
+  return socket;
 }
 
 /** Refuses a socket whose peer is not the intended address, as with a proxy that was preloaded into the process. */

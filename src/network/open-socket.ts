@@ -1,16 +1,18 @@
-import { connect, isIP, type Socket } from 'node:net';
+import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import { codeOf } from '../base/process.ts';
 
 /** Idle time before the first keep-alive probe, which notices a peer that vanished without closing. */
 const KEEP_ALIVE_PROBE_MS = 30_000;
 
-interface OpenOptions {
+export interface OpenOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
 export interface TcpOptions extends OpenOptions {
   readonly port: number;
+  /** Resolves a name; absent for a literal address. */
+  readonly lookup?: LookupFunction;
 }
 
 export interface TlsOptions extends OpenOptions {
@@ -20,11 +22,16 @@ export interface TlsOptions extends OpenOptions {
   readonly trustedCertificates: string | undefined;
 }
 
-/** Opens a socket to a literal address. Rejects with a {@link ConnectFailure} of kind `connect` or `timeout`. */
+/** Opens a socket to an address. Rejects with a {@link ConnectFailure} of kind `connect` or `timeout`. */
 export function openTcp(address: string, options: TcpOptions): Promise<Socket> {
-  const socket = connect({ host: address, port: options.port, noDelay: true });
+  const { port, lookup } = options;
+  const socket = connect({ host: address, port, noDelay: true, ...(lookup && { lookup }) });
   socket.setKeepAlive(true, KEEP_ALIVE_PROBE_MS);
-  return whenOpen(socket, { ...options, event: 'connect', toFailure: connectFailure });
+  return whenOpen(socket, {
+    ...options,
+    begin: (open) => void socket.once('connect', open),
+    toFailure: connectFailure,
+  });
 }
 
 /** Starts TLS on a socket and verifies the certificate. Rejects with a {@link ConnectFailure} of kind `tls` or `timeout`. */
@@ -40,16 +47,27 @@ export function openTls(socket: Socket, options: TlsOptions): Promise<Socket> {
     rejectUnauthorized: true,
     ...(options.protocols.length === 0 ? {} : { ALPNProtocols: [...options.protocols] }),
   });
-  return whenOpen(secure, { ...options, event: 'secureConnect', toFailure: tlsFailure });
+  return whenOpen(secure, {
+    ...options,
+    begin: (open) => void secure.once('secureConnect', open),
+    toFailure: tlsFailure,
+  });
 }
 
 interface WhenOpenOptions extends OpenOptions {
-  readonly event: 'connect' | 'secureConnect';
+  /** Calls one of the two once the socket is open, or cannot be. */
+  readonly begin: (open: () => void, fail: (failure: ConnectFailure) => void) => void;
   readonly toFailure: (error: unknown) => ConnectFailure;
+  readonly timeoutText?: string;
 }
 
-function whenOpen<Opening extends Socket>(socket: Opening, options: WhenOpenOptions): Promise<Opening> {
+/** Resolves with the socket once it is open, and destroys it if that fails or takes too long. */
+export function whenOpen<Opening extends Socket>(
+  socket: Opening,
+  options: WhenOpenOptions,
+): Promise<Opening> {
   const { promise, resolve, reject } = Promise.withResolvers<Opening>();
+  const { timeoutText = 'The connection could not be opened in time.' } = options;
   const fail = (failure: ConnectFailure) => {
     cleanUp();
     socket.destroy();
@@ -60,7 +78,7 @@ function whenOpen<Opening extends Socket>(socket: Opening, options: WhenOpenOpti
   const onAbort = () =>
     fail(new ConnectFailure('connect', 'The attempt was over before the connection was open.'));
   const timer = setTimeout(
-    () => fail(new ConnectFailure('timeout', 'The connection could not be opened in time.')),
+    () => fail(new ConnectFailure('timeout', timeoutText)),
     Math.max(1, options.timeoutMs),
   );
   const cleanUp = () => {
@@ -71,10 +89,10 @@ function whenOpen<Opening extends Socket>(socket: Opening, options: WhenOpenOpti
   // The error listener stays: until undici adds its own, an error without a listener would end the thread.
   socket.on('error', onError);
   socket.once('close', onClose);
-  socket.once(options.event, () => {
+  options.begin(() => {
     cleanUp();
     resolve(socket);
-  });
+  }, fail);
   options.signal.addEventListener('abort', onAbort);
   if (options.signal.aborted) onAbort();
   return promise;
@@ -116,7 +134,7 @@ function tlsFailure(error: unknown): ConnectFailure {
   );
 }
 
-export type ConnectFailureKind = 'dns' | 'connect' | 'tls' | 'refused' | 'timeout' | 'protocol';
+export type ConnectFailureKind = 'dns' | 'connect' | 'tls' | 'refused' | 'timeout' | 'protocol' | 'proxy';
 
 /**
  * Why no usable connection was made. `message` is in plain words, for the endpoint's owner. `code` must not be one of undici's: on

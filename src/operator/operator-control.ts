@@ -7,6 +7,7 @@ import type { MasterKey } from '../secrets/master-key.ts';
 import { sealerFor, type Sealer } from '../secrets/seal.ts';
 import type { DataHome } from '../storage/data-home.ts';
 import type { NetworkPolicy } from '../network/address-guard.ts';
+import type { Egress } from '../network/proxy-tunnel.ts';
 import { openSender } from '../sending/sender.ts';
 import { OperatorDispatcher } from './operator-dispatcher.ts';
 import { OperatorEndpointStore } from './operator-endpoint-store.ts';
@@ -40,6 +41,8 @@ export interface OperatorControl extends KeyOwner {
   readonly dispatcher: OperatorDispatcher;
   /** Where endpoints may be. */
   readonly policy: NetworkPolicy;
+  /** How requests to them leave. */
+  readonly egress: Egress;
   /** Seals and fingerprints what belongs to no instance. */
   readonly sealer: Sealer;
   /** Where archives are written that somebody downloads. */
@@ -56,7 +59,15 @@ export interface OperatorControl extends KeyOwner {
 
 export interface OperatorParts extends Pick<
   OperatorControl,
-  'home' | 'directory' | 'clock' | 'policy' | 'deletedDays' | 'backupFolder' | 'backupPlace' | 'transfers'
+  | 'home'
+  | 'directory'
+  | 'clock'
+  | 'policy'
+  | 'egress'
+  | 'deletedDays'
+  | 'backupFolder'
+  | 'backupPlace'
+  | 'transfers'
 > {
   readonly masterKey: MasterKey;
   /** How long the audit log is kept; 0 for ever. */
@@ -76,12 +87,12 @@ export function openOperatorControl({
   dueClock,
   ...parts
 }: OperatorParts): OperatorControl {
-  const { clock, home, policy } = parts;
+  const { clock, home, policy, egress } = parts;
   const database = home.control;
   const sealer = sealerFor(masterKey, operatorSealId);
   const endpoints = new OperatorEndpointStore(home.background, sealer, dueClock);
   // Its thread starts with the first request.
-  const sender = openSender({ policy, clock, logger });
+  const sender = openSender({ policy, egress, clock, logger });
   return {
     ...parts,
     database,

@@ -59,6 +59,7 @@ export const attemptKinds = [
   'tls',
   'refused',
   'protocol',
+  'proxy',
   'aborted',
 ] as const;
 

@@ -11,6 +11,7 @@ import {
 } from '../network/guarded-connect.ts';
 import { HostResolver } from '../network/host-resolver.ts';
 import { ConnectFailure } from '../network/open-socket.ts';
+import type { EgressProxy } from '../network/proxy-tunnel.ts';
 import { checkEndpointUrl, hostOf, portOf, refusedTarget } from './endpoint-request.ts';
 import { AnswerLimit } from './answer-limit.ts';
 
@@ -30,6 +31,7 @@ export interface GuardedAgentOptions {
   readonly dnsServers?: readonly string[] | undefined;
   /** PEM certificates trusted instead of the system's, for tests. */
   readonly trustedCertificates?: string | undefined;
+  readonly proxy?: EgressProxy | undefined;
   readonly poolsMax?: number | undefined;
 }
 
@@ -51,7 +53,7 @@ interface Pool {
 /**
  * Guarded connections to endpoints, in one pool per endpoint: two endpoints never share a connection, so that what one receiver
  * does to its connections cannot affect another endpoint. Each connection carries one request at a time; HTTP/1.1 only, no
- * redirects and no proxy, whatever the environment says.
+ * redirects, and no proxy but that of `--webhook-proxy`, whatever the environment says.
  */
 export class GuardedAgent {
   readonly #options: GuardedAgentOptions;
@@ -72,6 +74,7 @@ export class GuardedAgent {
       resolver: this.#resolver,
       clock: options.clock,
       trustedCertificates: options.trustedCertificates,
+      proxy: options.proxy,
     };
     this.#poolsMax = options.poolsMax ?? poolsMax;
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref();

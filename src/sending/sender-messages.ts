@@ -3,11 +3,13 @@
  * as posting a view copies all of the buffer under it.
  */
 import type { NetworkPolicy } from '../network/address-guard.ts';
+import type { Egress } from '../network/proxy-tunnel.ts';
 import type { AttemptRequest, AttemptResult } from './attempt-result.ts';
 
 /** The settings of the sending worker. */
 export interface SenderSettings {
   readonly policy: NetworkPolicy;
+  readonly egress?: Egress | undefined;
   /** Name servers instead of the system's, for tests. */
   readonly dnsServers?: readonly string[] | undefined;
   /** PEM certificates trusted instead of the system's, for tests. */

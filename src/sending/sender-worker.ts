@@ -6,6 +6,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
+import { nodeTls } from '../network/open-socket.ts';
 import { attemptParts, sendAttempt } from './attempt.ts';
 import { GuardedAgent } from './guarded-agent.ts';
 import type {
@@ -24,7 +25,11 @@ const port = parentPort;
 const settings = workerData as SenderSettings;
 
 const clock = systemClock;
-const agent = new GuardedAgent({ ...settings, clock });
+const { proxy, authorities } = settings.egress ?? {};
+// Of this thread alone.
+if (authorities !== undefined)
+  nodeTls.setDefaultCACertificates([...nodeTls.getCACertificates('default'), ...authorities]);
+const agent = new GuardedAgent({ ...settings, proxy, clock });
 const parts = attemptParts({ agent, clock });
 const { inFlight } = parts;
 let unsent: NumberedResult[] = [];

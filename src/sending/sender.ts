@@ -100,8 +100,8 @@ export class Sender {
 
   #start(): void {
     this.#restartTimer = null;
-    const { policy, dnsServers, trustedCertificates } = this.#options;
-    const settings: SenderSettings = { policy, dnsServers, trustedCertificates };
+    const { policy, egress, dnsServers, trustedCertificates } = this.#options;
+    const settings: SenderSettings = { policy, egress, dnsServers, trustedCertificates };
     const worker = startThread(workerUrl, { workerData: settings, name: 'webhook-sender' });
     this.#worker = worker;
     this.#startedAt = this.#options.clock.monotonic();

@@ -8,6 +8,7 @@ import { deliveryMutants } from './delivery-mutants.ts';
 import { dueMutants } from './due-mutants.ts';
 import { hostMutants } from './host-mutants.ts';
 import { edgeMutants } from './edge-mutants.ts';
+import { egressMutants } from './egress-mutants.ts';
 import { expungeMutants } from './expunge-mutants.ts';
 import { filterMutants } from './filter-mutants.ts';
 import { healthMutants } from './health-mutants.ts';
@@ -53,6 +54,7 @@ export const mutants: readonly Mutant[] = [
   ...commandMutants,
   ...deliveryMutants,
   ...edgeMutants,
+  ...egressMutants,
   ...expungeMutants,
   ...filterMutants,
   ...healthMutants,

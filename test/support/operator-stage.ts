@@ -10,8 +10,9 @@ import type { TestAnswer, TestRequest, TestService } from './service.ts';
 /** The operator over the data of a service. */
 export function operatorOf({ app }: { readonly app: Pick<App, 'data'> }): OperatorControl {
   const { home, directory, masterKey, dueClock } = app.data;
-  const { policy } = readConfig({ dev: true }, {});
-  const parts = { home, directory, masterKey, dueClock, policy, clock: systemClock, logger: logInto([]) };
+  const { policy, egress } = readConfig({ dev: true }, {});
+  const sending = { policy, egress, clock: systemClock, logger: logInto([]) };
+  const parts = { home, directory, masterKey, dueClock, ...sending };
   return openOperatorControl({ ...parts, auditDays: 0, deletedDays: 7, backupFolder: '', backupPlace: '' });
 }
 

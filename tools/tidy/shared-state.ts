@@ -55,6 +55,7 @@ const allowed: SharedPlaces = {
   'src/storage/sqlite/reader-worker.ts': { connections: 'ofProcess', remaining: 'ofProcess' },
   'src/storage/sqlite/writer-worker.ts': { connection: 'ofInstance', answered: 'ofInstance' },
   'src/storage/sqlite/sqlite-names.ts': { tables: 'compiled', combined: 'compiled' },
+  'src/network/proxy-tunnel.ts': { waiting: 'ofProcess' },
   'src/endpoints/endpoint-warnings.ts': { lines: 'counts', failing: 'counts' },
   'src/hosts/host-thread.ts': { '#stops': 'ofProcess' },
   'src/sending/sender-worker.ts': { agent: 'ofProcess', unsent: 'ofProcess' },

@@ -51,10 +51,10 @@ export async function openLocalService(
   { logger, operator }: LocalServiceParts,
 ): Promise<LocalService> {
   const clock = systemClock;
-  const { policy } = config;
+  const { policy, egress } = config;
   const { safeEnd, stop: stopSafeEnd } = safeEndOf(data, logger);
   const dispatcher = new Dispatcher({
-    sender: openSender({ policy, clock, logger }),
+    sender: openSender({ policy, egress, clock, logger }),
     instances: () => [],
     borrowAtOnce: borrowAtOnceFrom(data),
     ownership: noOwnership,

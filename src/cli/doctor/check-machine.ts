@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { newId } from '../../base/ids.ts';
 import type { Config } from '../../config/config.ts';
-import { certificateEnd } from '../../secrets/certificate-end.ts';
+import { certificateEnd } from '../../secrets/read-certificates.ts';
 import { type InspectedFile, inspectDirectory } from '../../storage/sqlite/inspect-directory.ts';
 import type { Check } from './checks.ts';
 import { durationText } from '../terminal/duration-text.ts';

@@ -99,6 +99,7 @@ const attemptKinds = Object.keys({
   tls: true,
   refused: true,
   protocol: true,
+  proxy: true,
 } satisfies Record<Exclude<AttemptKind, 'aborted'>, true>);
 
 const text: Schema = { type: 'string' };
