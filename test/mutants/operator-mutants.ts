@@ -141,8 +141,8 @@ export const operatorMutants: readonly Mutant[] = [
   {
     name: 'a schema job brings no token secret of one instance to others',
     file: 'src/operator/schema-request.ts',
-    from: 'problems.addAll(kind, sharedSecret());',
-    to: 'void kind;',
+    from: 'problems.addAll(member, sharedSecret());',
+    to: 'void member;',
     tests: schemaTests,
   },
   {

@@ -173,7 +173,7 @@ export const uploadMutants: readonly Mutant[] = [
   {
     name: 'the files of fields and collections go with them',
     file: 'src/http/routes/collections.ts',
-    from: 'if (before !== undefined) await noteLostFiles(tx, instance, { before, after });',
+    from: 'await noteLostFiles(tx, instance, { before, after });',
     to: '',
     tests: removals,
   },

@@ -78,8 +78,7 @@ export function makeCertificate(options: CertificateOptions): Certificate {
   const lines = bytes.toString('base64').match(/.{1,64}/g) ?? [];
   return {
     commonName,
-    // The overload for KeyObject has a wider type.
-    key: String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
     cert: `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`,
   };
 }

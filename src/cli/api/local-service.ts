@@ -51,19 +51,9 @@ export async function openLocalService(
   { logger, operator }: LocalServiceParts,
 ): Promise<LocalService> {
   const clock = systemClock;
-  const { policy, egress } = config;
+  const { policy } = config;
   const { safeEnd, stop: stopSafeEnd } = safeEndOf(data, logger);
-  const dispatcher = new Dispatcher({
-    sender: openSender({ policy, egress, clock, logger }),
-    instances: () => [],
-    borrowAtOnce: borrowAtOnceFrom(data),
-    ownership: noOwnership,
-    safeEnd,
-    onForeign: () => undefined,
-    clock,
-    logger,
-    version,
-  });
+  const dispatcher = idleDispatcher(data, config, { safeEnd, logger });
   const mailer = new Mailer({ policy, clock, logger, isDevelopment: config.dev });
   const thumbs = new ThumbMaker({ clock, logger, sharp: installedSharp(logger) });
   const realtime = noRealtime(data, safeEnd, logger);
@@ -115,6 +105,25 @@ export async function openLocalService(
       await Promise.all([mailer.stop(stopMs), thumbs.stop(), stopSafeEnd(), notes.stop()]);
     },
   };
+}
+
+/** Sends nothing but tests of endpoints. */
+function idleDispatcher(
+  data: DataDirectory,
+  { policy, egress }: Config,
+  { safeEnd, logger }: { readonly safeEnd: SafeEnd; readonly logger: Logger },
+): Dispatcher {
+  return new Dispatcher({
+    sender: openSender({ policy, egress, clock: systemClock, logger }),
+    instances: () => [],
+    borrowAtOnce: borrowAtOnceFrom(data),
+    ownership: noOwnership,
+    safeEnd,
+    onForeign: () => undefined,
+    clock: systemClock,
+    logger,
+    version,
+  });
 }
 
 /** Realtime that no client can connect to. */
