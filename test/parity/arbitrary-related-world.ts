@@ -104,7 +104,7 @@ const requests = fc.constantFrom(
   '@request.auth.name',
   '@request.auth.friends.name',
   '@request.auth.team.name:lower',
-  '@request.nothing.at.all',
+  '@request.query.nothing',
 );
 
 const distances = fc
