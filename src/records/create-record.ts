@@ -23,7 +23,7 @@ import {
   type WriteRequest,
   type WriteScope,
 } from './record-write.ts';
-import { requireRelated } from './require-related.ts';
+import { refersToRecords, requireRelated } from './require-related.ts';
 import { tokenKeyChanges } from './sessions.ts';
 
 export interface CreateRecordRequest {
@@ -78,8 +78,7 @@ async function create(scope: WriteScope, prepared: PreparedCreate): Promise<Stor
   if (collection.auth !== undefined)
     await checkAccount(scope, { collection, body, values, secrets, ruleRequest });
   const { problems } = decoded;
-  if (recordTable(collection).relations.length > 0)
-    await requireRelated(scope, { collection, values, problems });
+  if (refersToRecords(collection)) await requireRelated(scope, { collection, values, problems });
   else refuseProblems(problems);
   const record = new StoredRecord(collection, 1, provenValues(collection, values, prepared));
   const passwords = passwordChanges(collection, { body, hashes: secrets.hashes, isSuperuser });

@@ -21,8 +21,7 @@ import { notBefore, type StoredRecord } from './record.ts';
 import { passwordChanges, type PreparedSecrets, prepareSecrets } from './passwords.ts';
 import { reserveFileKeysOf } from './record-files.ts';
 import { WrittenRecord } from '../query/condition-request.ts';
-import { recordTable } from './record-table.ts';
-import { requireRelated } from './require-related.ts';
+import { refersToRecords, requireRelated } from './require-related.ts';
 import { saveChanges } from './save-record.ts';
 import { type AccountChange, type SecretChange, tokenKeyChanges } from './sessions.ts';
 
@@ -83,8 +82,7 @@ async function update(scope: WriteScope, prepared: PreparedUpdate): Promise<Stor
   if (collection.auth !== undefined)
     await checkAccount(scope, { collection, body, values, existing, secrets, ruleRequest });
   const { problems } = decoded;
-  if (recordTable(collection).relations.length > 0)
-    await requireRelated(scope, { collection, values, existing, problems });
+  if (refersToRecords(collection)) await requireRelated(scope, { collection, values, existing, problems });
   else refuseProblems(problems);
   const changed = secretChanges(instance, collection, { body, values, existing, secrets, isSuperuser });
   if (!isChanged(existing, values) && changed.length === 0) return existing;

@@ -49,10 +49,11 @@ test('a collection of accounts takes along what these have beside them, also by 
     _authOrigins: { fingerprint: 'here' },
   };
   const names = Object.keys(beside);
-  // What they refer to need not be there.
-  const recordRef = 'aaaaaaaaaaaaaaa';
+  const password = 'correct horse';
   for (const name of ['members', 'staff']) {
     const { json } = await stage.create({ name, type: 'auth' });
+    const account = { email: 'ann@example.com', password, passwordConfirm: password };
+    const recordRef = (await stage.add(name, account)).json.id;
     for (const [companion, body] of Object.entries(beside)) {
       const { status, text } = await stage.add(companion, { ...body, collectionRef: json.id, recordRef });
       assert.equal(status, 201, text);
