@@ -2,7 +2,14 @@ import type * as oauth4webapi from 'oauth4webapi';
 import type { AuthorizationServer, Client, ClientAuth } from 'oauth4webapi';
 import { isJsonObject, type JsonObject, ownMember } from '../base/json.ts';
 import type { ConfiguredProvider } from './provider.ts';
-import { jsonOf, type ProviderAnswer, ProviderFailure, type SendToProvider } from './provider-requests.ts';
+import {
+  jsonOf,
+  type ProviderAnswer,
+  ProviderFailure,
+  providerLimits,
+  type SendToProvider,
+  strictJson,
+} from './provider-requests.ts';
 
 /** Returns the library of the protocol, imported on demand: most processes sign nobody in by a provider. */
 export function loadProtocol(): Promise<typeof oauth4webapi> {
@@ -61,7 +68,7 @@ export async function exchangeCode(
   const body = JSON.stringify(checksIdToken ? { ...rest, id_token: idToken } : rest);
   // The library remembers by the answer which ID token was in it.
   const answer = new Response(body, { headers: { 'content-type': 'application/json' } });
-  const claimed = unverifiedClaims(idToken);
+  const claimed = checksIdToken ? unverifiedClaims(idToken) : {};
   const issuer = issuerOf(provider, server, claimed['iss']);
   const isNonceExpected = exchange.isNonceRequired || claimed['nonce'] !== undefined;
   const client: Client = { client_id: provider.clientId, [protocol.clockTolerance]: clockToleranceSeconds };
@@ -72,7 +79,7 @@ export async function exchangeCode(
     });
     if (checksIdToken)
       await protocol.validateApplicationLevelSignature(issuer, answer, {
-        [protocol.customFetch]: fetchBy(send),
+        [protocol.customFetch]: fetchBy(send, providerLimits.metadataBytesMax),
         [protocol.allowInsecureRequests]: true,
       });
     return {
@@ -168,15 +175,15 @@ function errorIn(answer: ProviderAnswer): string | undefined {
   }
 }
 
-/** Returns the claims of an ID token, **unverified**: good only for choosing what it is verified against. */
+/**
+ * Returns the claims of an ID token, **unverified**: good only for choosing what it is verified against. Throws ProviderFailure for one that
+ * cannot be read.
+ */
 function unverifiedClaims(idToken: unknown): JsonObject {
   const [, payload = ''] = typeof idToken === 'string' ? idToken.split('.') : [];
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
-    return isJsonObject(claims) ? claims : {};
-  } catch {
-    return {};
-  }
+  const claims = strictJson(Buffer.from(payload, 'base64url'));
+  if (!isJsonObject(claims)) throw new ProviderFailure('its ID token is none');
+  return claims;
 }
 
 /** Returns the server as the issuer of an ID token, where several are configured. */
@@ -190,13 +197,14 @@ function issuerOf(
 }
 
 /** The way to providers as the library wants it. */
-export function fetchBy(send: SendToProvider): (url: string, options: FetchOptions) => Promise<Response> {
+export function fetchBy(
+  send: SendToProvider,
+  bytesMax?: number,
+): (url: string, options: FetchOptions) => Promise<Response> {
   return async (url, { method, headers, body }) => {
-    const answer = await send(url, {
-      method: method === 'POST' ? 'POST' : 'GET',
-      headers,
-      ...(body instanceof URLSearchParams && { body: body.toString() }),
-    });
+    const text = body instanceof URLSearchParams ? { body: body.toString() } : {};
+    const request = { method: method === 'POST' ? 'POST' : 'GET', headers, ...text } as const;
+    const answer = await send(url, request, bytesMax);
     const { status } = answer;
     if (status < 200 || status > 599) throw new ProviderFailure(`it has answered with status ${status}`);
     const hasBody = ![204, 205, 304].includes(status);

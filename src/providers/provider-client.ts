@@ -35,7 +35,7 @@ export interface ProviderSignIn {
 }
 
 /** Servers whose endpoints and keys are cached, of all instances. */
-const serversMax = 1_000;
+const serversMax = 250;
 /** Names that wait for the sign-in with their code. */
 const namesMax = 1_000;
 const nameLengthMax = 150;
@@ -92,10 +92,16 @@ export class ProviderClient {
     if (provider.authURL !== '' || provider.issuer === undefined) return provider.authURL;
     const cached = this.#find(share.instance, provider);
     const server = await (cached ??
-      this.#requests.run(share, (send) => this.#serverOf(share.instance, provider, send)));
-    if (server.authorization_endpoint === undefined)
-      throw new ProviderFailure('its discovery document has no authorization_endpoint');
-    return server.authorization_endpoint;
+      this.#requests.run(
+        share,
+        (send) => this.#serverOf(share.instance, provider, send),
+        providerLimits.discoveryMs,
+      ));
+    const endpoint = server.authorization_endpoint ?? '';
+    // A browser is sent there, which would run a script.
+    if (!/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
+      throw new ProviderFailure('its discovery document has no URL as authorization_endpoint');
+    return endpoint;
   }
 
   /** Downloads the picture of a user. Throws ProviderFailure, unavailable. */
@@ -178,7 +184,7 @@ async function discover(
   const url = new URL(issuer);
   try {
     const response = await discoveryRequest(url, {
-      [customFetch]: fetchBy(send),
+      [customFetch]: fetchBy(send, providerLimits.metadataBytesMax),
       [allowInsecureRequests]: true,
     });
     const server = await processDiscoveryResponse(url, response);

@@ -1,13 +1,18 @@
-import { busy } from '../base/errors.ts';
+import { AppError, busy } from '../base/errors.ts';
 import type { Share } from '../base/fair-line.ts';
 import { FairQueue } from '../base/fair-queue.ts';
+import { decodeUtf8, parseJson } from '../base/json.ts';
 import type { GuardedRequests } from '../network/guarded-requests.ts';
 
 export const providerLimits = {
   /** All requests of one sign-in together. */
   signInMs: 15_000,
+  /** Of the requests by which its discovery document is read, while a client waits for a list of ways to sign in. */
+  discoveryMs: 5_000,
   /** Of one answer. */
   answerBytesMax: 256 * 1024,
+  /** Of a discovery document and of keys, which are cached. */
+  metadataBytesMax: 64 * 1024,
   /** Of a picture; the field that it is for may have a lower limit. */
   pictureBytesMax: 5 * 1024 * 1024,
 } as const;
@@ -72,10 +77,14 @@ export class ProviderRequests {
     this.#signInMs = signInMs;
   }
 
-  /** Runs the requests of one sign-in in their turn. Throws unavailable when too many wait. */
-  async run<Result>(share: Share, work: (send: SendToProvider) => Promise<Result>): Promise<Result> {
+  /** Runs the requests of one sign-in in their turn, for so long at most. Throws unavailable when too many wait. */
+  async run<Result>(
+    share: Share,
+    work: (send: SendToProvider) => Promise<Result>,
+    timeoutMs = this.#signInMs,
+  ): Promise<Result> {
     const result = this.#queue.run(share, () => {
-      const deadline = AbortSignal.timeout(this.#signInMs);
+      const deadline = AbortSignal.timeout(timeoutMs);
       return work((url, request, bytesMax = providerLimits.answerBytesMax) =>
         this.#send({ url, bytesMax, signal: deadline }, request),
       );
@@ -133,10 +142,16 @@ async function readBody(body: AsyncIterable<Buffer>, bytesMax: number): Promise<
 /** Returns the JSON of an answer. Throws ProviderFailure. */
 export function jsonOf({ mediaType, body }: ProviderAnswer): unknown {
   if (!/[/+]json$/.test(mediaType))
-    throw new ProviderFailure(`its answer is ${mediaType || 'of no type'} and not JSON`);
+    throw new ProviderFailure(`its answer is ${mediaType === '' ? 'of no type' : mediaType} and not JSON`);
+  return strictJson(body);
+}
+
+/** Parses JSON within the limits of requests: what it has goes on to clients. Throws ProviderFailure. */
+export function strictJson(bytes: Buffer): unknown {
   try {
-    return JSON.parse(body.toString('utf8'));
+    return parseJson(decodeUtf8(bytes));
   } catch (error) {
-    throw new ProviderFailure('its answer is not valid JSON', { cause: error });
+    if (!(error instanceof AppError)) throw error;
+    throw new ProviderFailure(`its JSON cannot be read: ${error.message}`, { cause: error });
   }
 }

@@ -130,8 +130,7 @@ export class Realtime {
     if (client.address !== message.address) throw new AppError('bad_request', 'Invalid realtime client.');
     const subscription = client.subscriptions.get(message.name);
     if (subscription === undefined) throw unknownClient();
-    const { [message.name]: _, ...others } = Object.fromEntries(client.subscriptions);
-    client.subscriptions = new Map(Object.entries(others));
+    client.subscriptions = new Map([...client.subscriptions].filter(([name]) => name !== message.name));
     client.idleSinceMs = this.#options.clock.monotonic();
     group.channel.remove(subscription);
     group.textLength -= message.name.length;

@@ -125,6 +125,12 @@ const wrong: Readonly<Record<string, ReceiverMode>> = {
   'a list': json(200, []),
   'nothing in it': json(200, {}),
   'values of wrong types': json(200, { access_token: 5, token_type: [], sub: {} }),
+  'more levels than a JSON body may have': {
+    kind: 'status',
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    body: `{"sub":"ann","access_token":"a","token_type":"Bearer","x":${'['.repeat(50_000)}${']'.repeat(50_000)}}`,
+  },
   'no end': { kind: 'endless body' },
   'half an answer': { kind: 'half response' },
   'a closed connection': { kind: 'close after request' },
@@ -188,10 +194,17 @@ describe('a provider', () => {
     const answer = await service.request(`${users}/auth-methods`);
     assert.deepEqual([answer.status, answer.json.oauth2], [200, { enabled: true, providers: [] }]);
     assert.ok(service.log.some(({ message }) => message.includes('discovery document')));
+    const urls = { issuer: issuer.url, token_endpoint: issuer.url, jwks_uri: issuer.url };
+    const script = { ...urls, authorization_endpoint: 'javascript:alert(1)' };
+    issuer.modes = { '/.well-known/openid-configuration': json(200, script) };
+    const other = { name: 'oidc3', ...client, extra: { issuer: issuer.url } };
+    await ok(users, { oauth2: { providers: [other] } });
+    const scripted = await service.request(`${users}/auth-methods`);
+    assert.deepEqual(scripted.json.oauth2.providers, []);
     // Behind the guard of addresses: a service that may not reach loopback addresses.
     issuer.modes = {};
     const away = { extra: { issuer: 'http://10.255.255.1' }, ...client, name: 'oidc2' };
-    await ok(users, { oauth2: { providers: [{ name: 'oidc' }, away] } });
+    await ok(users, { oauth2: { providers: [away] } });
     const { json: methods } = await service.request(`${users}/auth-methods`);
     const names: readonly { readonly name: string }[] = methods.oauth2.providers;
     assert.ok(names.every(({ name }) => name !== 'oidc2'));

@@ -124,8 +124,8 @@ export const providerMutants: readonly Mutant[] = [
   {
     name: 'a client gets one code for each time that it waits for one',
     file: 'src/realtime/realtime.ts',
-    from: 'client.subscriptions = new Map(Object.entries(others));',
-    to: 'void others;',
+    from: 'client.subscriptions = new Map([...client.subscriptions].filter(([name]) => name !== message.name));',
+    to: '',
     tests: popup,
   },
   {
@@ -141,5 +141,12 @@ export const providerMutants: readonly Mutant[] = [
     from: 'admission.requirePlaceOf(instance, collection, request);',
     to: '',
     tests: signIn,
+  },
+  {
+    name: 'a browser is sent to a URL of http alone',
+    file: 'src/providers/provider-client.ts',
+    from: "if (!/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))",
+    to: "if (endpoint === '')",
+    tests: lying,
   },
 ];
