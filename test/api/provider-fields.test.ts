@@ -128,3 +128,16 @@ test('fields of the service itself cannot be mapped to what a user of a provider
   assert.notEqual(record.id, 'abcdefghijklmno');
   assert.deepEqual([record.email, record.verified], ['own@example.com', false]);
 });
+
+test('the name that Apple posts beside a code is that of the account which the code leads to', async (t) => {
+  const { service, signIn } = await open(t, { name: 'name' });
+  const user = JSON.stringify({ name: { firstName: 'Ann', lastName: 'Lee' }, email: 'evil@example.com' });
+  for (const wrong of ['none', '{"name":5}', '[]', user]) {
+    const body = new URLSearchParams({ state: 'none', code: 'x', user: wrong });
+    await fetch(`${service.url}/api/oauth2-redirect`, { method: 'POST', body });
+  }
+  const { record, meta } = await signIn(userOf('ann'));
+  assert.deepEqual([record.name, meta.name, record.email], ['Ann Lee', 'Ann Lee', 'ann@example.com']);
+  const { record: named } = await signIn(userOf('bob', { name: 'Bob' }));
+  assert.equal(named.name, 'Bob');
+});

@@ -6,34 +6,37 @@ import { EventSource } from 'undici';
 import { EventStream } from '../support/event-stream.ts';
 import { ProviderStage } from '../support/provider-stage.ts';
 import { refusalOf } from '../support/sdk.ts';
+import { testEngine } from '../support/test-config.ts';
 
 // What the SDK's documentation asks of those who use it in Node.
 Object.assign(globalThis, { EventSource });
 
 const ann = { sub: 'ann-1', email: 'ann@example.com', email_verified: true, name: 'Ann Lee' };
 const back = 'http://127.0.0.1:9/back';
+const threadCounts = testEngine === 'sqlite' ? (['0', '2'] as const) : (['0'] as const);
 
 describe('the SDK', () => {
-  test('signs in by a popup, and is told who it is', async (t) => {
-    const stage = await ProviderStage.open(t);
-    stage.issuer.user = ann;
-    const pb = new PocketBase(stage.service.url);
-    let page = '';
-    const signedIn = await pb.collection('users').authWithOAuth2({
-      provider: 'oidc',
-      createData: { emailVisibility: true },
-      urlCallback: async (url) => {
-        const end = await stage.issuer.browse(url);
-        const answer = await fetch(end, { redirect: 'manual' });
-        assert.equal(answer.headers.get('cross-origin-opener-policy'), null);
-        page = `${answer.status} ${await answer.text()}`;
-      },
+  for (const hostThreads of threadCounts)
+    test(`signs in by a popup, and is told who it is, with --host-threads ${hostThreads}`, async (t) => {
+      const stage = await ProviderStage.open(t, { flags: { 'host-threads': hostThreads } });
+      stage.issuer.user = ann;
+      const pb = new PocketBase(stage.service.url);
+      let page = '';
+      const signedIn = await pb.collection('users').authWithOAuth2({
+        provider: 'oidc',
+        createData: { emailVisibility: true },
+        urlCallback: async (url) => {
+          const end = await stage.issuer.browse(url);
+          const answer = await fetch(end, { redirect: 'manual' });
+          assert.equal(answer.headers.get('cross-origin-opener-policy'), null);
+          page = `${answer.status} ${await answer.text()}`;
+        },
+      });
+      assert.match(page, /^200 Done\./);
+      assert.equal(signedIn.record['email'], ann.email);
+      assert.deepEqual([signedIn.meta?.['isNew'], pb.authStore.isValid], [true, true]);
+      assert.equal(signedIn.record['emailVisibility'], true);
     });
-    assert.match(page, /^200 Done\./);
-    assert.equal(signedIn.record['email'], ann.email);
-    assert.deepEqual([signedIn.meta?.['isNew'], pb.authStore.isValid], [true, true]);
-    assert.equal(signedIn.record['emailVisibility'], true);
-  });
 
   test('signs in by a code, and is refused without one that is good', async (t) => {
     const stage = await ProviderStage.open(t);
