@@ -158,15 +158,17 @@ async function makeAccount(
 ): Promise<AdmittedUser> {
   const { user, collection } = request;
   await using body = await newAccountBody({ instance, input }, request);
+  // For the create rule, as in any other create.
+  const write = { instance, input: { ...input, body: body.values } };
   const prepared: PreparedCreate = {
-    ...(await prepareCreate({ instance, input }, { collection: collection.id, body: body.values })),
+    ...(await prepareCreate(write, { collection: collection.id, body: body.values })),
     ...(user.isEmailVerified && { provenEmail: user.email }),
   };
   return await body.place(() =>
     instance.database.write(async (tx) => {
-      const scope = { instance, input, tx };
+      const scope = { ...write, tx };
       // Another sign-in of the same user came first.
-      if ((await findMatch({ instance, input, reader: tx }, request)) !== undefined) throw conflicting();
+      if ((await findMatch({ ...write, reader: tx }, request)) !== undefined) throw conflicting();
       const record = await createRecord(scope, prepared);
       await saveLink(scope, request, String(valueOf(record, 'id')));
       return { record, tokenKey: await tokenKeyOf(scope, record), isNew: true };

@@ -134,7 +134,7 @@ async function askProvider(
   } catch (error) {
     if (!(error instanceof ProviderFailure)) throw error;
     const what = error instanceof UserFailure ? 'user' : 'token';
-    const explanation = `The provider ${provider.name} was of no use: ${error.message}.`;
+    const explanation = `The provider ${provider.name} failed: ${error.message}.`;
     throw new AppError('bad_request', `Failed to fetch OAuth2 ${what}.`, { cause: error, explanation });
   }
 }

@@ -207,7 +207,7 @@ export async function recordSignIn(
   }
 }
 
-/** Superusers see why a provider was of no use, and nobody else does. */
+/** The audit log says why a provider failed; the client is not told. */
 function reasonOf({ cause, code, explanation }: AppError): string | undefined {
   return cause instanceof ProviderFailure ? explanation : refusals.get(code);
 }

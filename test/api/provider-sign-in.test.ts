@@ -180,6 +180,12 @@ describe('a sign-in at a provider', () => {
     assert.deepEqual(await stage.list('users'), []);
     const { json } = await stage.signIn(ann, { createData: { name: 'Bob' } });
     assert.deepEqual([json.record.name, json.meta.name], ['Bob', ann.name]);
+    const ruled = '@request.body.name = "Cat" && @request.body.email = "cat@example.com"';
+    await stage.define({}, { createRule: `${ruled} && @request.body.code:isset = false` });
+    const cat = { ...ann, sub: 'cat', email: 'cat@example.com' };
+    assert.equal((await stage.signIn(cat)).status, 400);
+    assert.equal((await stage.signIn(cat, { createData: { name: 'Cat' } })).status, 200);
+    await stage.define({}, { createRule: 'name = "Bob"' });
     const verified = await stage.signIn(
       { sub: 'x', email: 'x@example.com' },
       { createData: { name: 'Bob', verified: true } },
@@ -270,6 +276,6 @@ describe('a sign-in at a provider', () => {
       const { items } = await stage.ok('GET', `/api/audit?filter=${filter}`);
       return items.length > 0 ? items : undefined;
     });
-    assert.match(refusals[0].details.reason, /^The provider oidc was of no use: .*invalid_grant/);
+    assert.match(refusals[0].details.reason, /^The provider oidc failed: .*invalid_grant/);
   });
 });
