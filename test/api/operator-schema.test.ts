@@ -17,6 +17,8 @@ const slugsOf = (letter: string, count: number): readonly string[] =>
 /** With PostgreSQL there are nodes instead. */
 const threadCounts = testEngine === 'sqlite' ? (['0', '2'] as const) : (['0'] as const);
 
+const google = { name: 'google', clientId: 'shop' };
+
 for (const hostThreads of threadCounts)
   test(`30 instances are brought to one definition, with --host-threads ${hostThreads}`, async (t) => {
     const stage = await SchemaStage.open(t, { flags: { 'host-threads': hostThreads } });
@@ -283,6 +285,10 @@ describe('a schema job', () => {
       [withPosts({ fields: [text('x'), text('x')] }), 'collections.0.fields.2.name'],
       [withPosts({ indexes: ['DROP TABLE posts'] }), 'collections.0.indexes.0'],
       [withPosts({ type: 'auth', authToken: { secret: 'x'.repeat(40) } }), 'collections.0.authToken.secret'],
+      [
+        withPosts({ type: 'auth', oauth2: { providers: [{ ...google, clientSecret: 'x' }] } }),
+        'collections.0.oauth2.secret',
+      ],
       [{ ...good, collections: [{ name: 'posts', help: 'x'.repeat(4 * 1024 * 1024) }] }, 'collections'],
     ];
     for (const [body, path] of cases) {
