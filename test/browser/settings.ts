@@ -294,3 +294,15 @@ test('what is not saved yet is there after a reload, but for secrets', { skip },
   await page.reload();
   assert.equal(await page.getByLabel('Send mails by SMTP').isChecked(), false);
 });
+
+test('a scheduled job is run by a click', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await stage.pb.settings.update({ backups: { cron: '0 3 * * *' } });
+  const page = await stage.openSignedIn('settings/jobs');
+  const list = page.getByRole('list', { name: 'Scheduled jobs' });
+  await list.getByText('*/10 * * * *').waitFor();
+  await assertAccessible(page, 'scheduled jobs');
+  await list.getByRole('button', { name: 'Run now: Make a backup' }).click();
+  await page.getByRole('status').getByText('Make a backup: started.').waitFor();
+  await eventually('it is made', async () => (await stage.pb.backups.getFullList()).length === 1);
+});

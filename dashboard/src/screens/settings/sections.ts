@@ -11,6 +11,7 @@ export const settingsSections = [
   { section: 'requests', label: 'Batches and events', group: 'Requests' },
   { section: 'logs', label: 'Request log', group: 'Requests' },
   { section: 'backups', label: 'Backups', group: 'Data' },
+  { section: 'jobs', label: 'Scheduled jobs', group: 'Data' },
   { section: 'definitions', label: 'Import and export', group: 'Data' },
   { section: 'audit', label: 'Audit log', group: 'Data' },
   { section: 'danger', label: 'Danger zone', group: 'Data' },

@@ -9,6 +9,7 @@ import { FailureNotice } from '../../parts/notice.tsx';
 import { AccountSection, TemplateSection } from './account-sections.tsx';
 import { AuditSection } from './audit-section.tsx';
 import { BackupSection } from './backup-section.tsx';
+import { CronSection } from './cron-section.tsx';
 import { DangerSection } from './danger-section.tsx';
 import { DefinitionSection } from './definition-section.tsx';
 import { FileSection } from './file-section.tsx';
@@ -32,6 +33,7 @@ const views: Readonly<Record<SectionName, ComponentType<{ readonly settings: Set
   requests: RequestSection,
   logs: LogSection,
   backups: BackupSection,
+  jobs: CronSection,
   definitions: DefinitionSection,
   audit: AuditSection,
   danger: DangerSection,
