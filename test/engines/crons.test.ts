@@ -80,6 +80,7 @@ test('a job that runs is refused in every process, and runs again once it has en
   const stage = await Stage.open(t);
   let begun = 0;
   let { promise: held, resolve: release } = Promise.withResolvers<void>();
+  t.after(() => release());
   const sweepInstance = (): Promise<void> => {
     begun += 1;
     return held;
