@@ -10,6 +10,7 @@ import { logInto } from '../../test/support/log-into.ts';
 import { MovableClock } from '../../test/support/movable-clock.ts';
 import { S3StandIn } from '../../test/support/s3-stand-in.ts';
 import { startService, type TestService } from '../../test/support/service.ts';
+import { CronRuns } from '../crons/cron-runs.ts';
 import { sql } from '../sql/sql.ts';
 import type { DataHome } from '../storage/data-home.ts';
 import { toTimestamp } from '../base/timestamp.ts';
@@ -48,6 +49,7 @@ async function startShop(t: TestContext, { isFixed = true } = {}): Promise<Stage
   };
   const id = data.directory.findBySlug('shop')?.id ?? '';
   mkdirSync(join(backups, id), { recursive: true });
+  assert.ok(await new CronRuns(data.home.control, clock).claimNow(id, 'fileCleanup'));
   return { service, clock, log, id, folder, remove };
 }
 
@@ -78,6 +80,8 @@ async function assertGone(stage: Stage): Promise<void> {
   assert.equal(existsSync(join(folder, id)), false);
   assert.equal(existsSync(join(service.data, 'backups', id)), false);
   assert.equal(await countRows(stage), 0);
+  const runs = home.control.names.table('$cron_run');
+  assert.deepEqual(await home.control.tuples(sql`SELECT id FROM ${runs} WHERE instance = ${id}`), []);
   if (home.control.engine === 'sqlite')
     for (const name of ['$due', '$command', '$upgrade'] as const) {
       const rows = sql`SELECT 1 FROM ${home.control.names.table(name)} WHERE instance = ${id}`;
