@@ -32,6 +32,11 @@ void main();
 // The import is dynamic, because a static one would be loaded before the lines above run. It is not awaited at the top of this file,
 // because the launcher of the package, which older versions of Node have to understand, requires it (tools/build/chancery.cjs).
 async function main(): Promise<void> {
+  if (isSea() && process.send !== undefined && process.argv[2] === 'view-reader') {
+    // src/base/thread.ts starts it.
+    await import('./storage/sqlite/view-worker.ts');
+    return;
+  }
   const { runCommand } = await importQuickly(() => import('./cli/commands/run-command.ts'));
   // Exits explicitly: a forgotten handle must not keep a finished command alive.
   process.exit(await runCommand(process.argv.slice(2), process));

@@ -1,6 +1,6 @@
 import type { Collection } from './collection.ts';
 
-type Named = Pick<Collection, 'id' | 'name' | 'indexes'>;
+type Named = Pick<Collection, 'id' | 'name' | 'indexes' | 'type'>;
 
 /**
  * The names, ids and indexes of an instance's collections: names that a definition may not reuse, and targets of its relations. Each
@@ -12,12 +12,14 @@ export class CollectionNames {
   readonly #names = new Map<string, string[]>();
   readonly #ids = new Map<string, string[]>();
   readonly #indexes = new Map<string, string[]>();
+  readonly #views = new Set<unknown>();
 
   constructor(collections: readonly Named[]) {
     for (const collection of collections) this.add(collection);
   }
 
-  add({ id, name, indexes }: Named): void {
+  add({ id, name, indexes, type }: Named): void {
+    if (type === 'view') this.#views.add(id);
     add(this.#names, name, id);
     add(this.#ids, id, id);
     for (const index of indexes) add(this.#indexes, index.name, id);
@@ -25,6 +27,7 @@ export class CollectionNames {
 
   /** Removes one that was added. */
   remove({ id, name, indexes }: Named): void {
+    this.#views.delete(id);
     remove(this.#names, name, id);
     remove(this.#ids, id, id);
     for (const index of indexes) remove(this.#indexes, index.name, id);
@@ -43,6 +46,11 @@ export class CollectionNames {
   /** Whether a collection has exactly this id. */
   hasExactId(id: unknown): boolean {
     return typeof id === 'string' && this.#ids.get(id.toLowerCase())?.includes(id) === true;
+  }
+
+  /** Whether the collection with exactly this id is a view. */
+  isView(id: unknown): boolean {
+    return this.#views.has(id);
   }
 
   /** Whether a collection, other than the one with the id `exceptId`, has an index of this name. */

@@ -5,10 +5,12 @@ import type { Reader, Row, Transaction } from '../storage/database.ts';
 import {
   type AuthOptions,
   type Collection,
+  type CollectionType,
   defaultAuthOptions,
   lockedRules,
   type Rules,
   secretName,
+  type ViewOptions,
 } from './collection.ts';
 import { withAccountFields } from './decode-fields.ts';
 import { withAccountIndexes } from './decode-indexes.ts';
@@ -16,6 +18,7 @@ import { type IndexDefinition, indexToText, parseIndex } from './index-definitio
 import { alterTables, type TableChange } from './alter-tables.ts';
 import { countRecords, uncountRecords } from './table-quotas.ts';
 import { createTable, dropTable, type Fill } from './tables.ts';
+import { createViews, dropViews, isShapeSame } from './views.ts';
 
 /** Collections by name in any case, or by id. */
 export type CollectionFinder = Pick<CollectionStore, 'find'> & {
@@ -98,13 +101,18 @@ export class CollectionStore {
   /** Applies several changes at once, because names may pass from one collection to another. */
   async apply(tx: Transaction, changes: CollectionChanges, fill?: Fill): Promise<void> {
     const { removed = [], changed = [], created = [] } = changes;
-    for (const collection of removed) await uncountRecords(tx, collection);
+    const views = this.#viewChanges(changes);
+    await dropViews(tx, views.toDrop);
+    const tables = { removed: removed.filter(isTable), created: created.filter(isTable) };
+    const changedTables = changed.filter(({ after }) => isTable(after));
+    for (const collection of tables.removed) await uncountRecords(tx, collection);
     for (const collection of removed) await remove(tx, collection);
     await updateDefinitions(tx, changed);
-    await alterTables(tx, changed);
-    for (const change of changed) await deleteLostValues(tx, change);
+    await alterTables(tx, changedTables);
+    for (const change of changedTables) await deleteLostValues(tx, change);
     for (const collection of created) await insert(tx, collection, fill);
-    await countRecords(tx, { created, changed: changed.map(({ after }) => after) });
+    await countRecords(tx, { created: tables.created, changed: changedTables.map(({ after }) => after) });
+    await createViews(tx, views.toCreate);
     tx.afterCommit(() => {
       for (const { id } of removed) this.#byId.delete(id);
       for (const { name } of [...removed, ...changed.map(({ before }) => before)]) {
@@ -114,6 +122,19 @@ export class CollectionStore {
       for (const collection of [...changed.map(({ after }) => after), ...created]) this.#put(collection);
       this.#version = CollectionStore.#lastVersion += 1;
     });
+  }
+
+  /** Views are made again where any collection is, as tables are altered without them. */
+  #viewChanges({ removed = [], changed = [], created = [] }: CollectionChanges): {
+    readonly toDrop: readonly Collection[];
+    readonly toCreate: readonly Collection[];
+  } {
+    const present = this.all().filter((one) => !isTable(one));
+    const isSame = removed.length === 0 && changed.every(({ before, after }) => isShapeSame(before, after));
+    if (isSame) return { toDrop: [], toCreate: created.filter((one) => !isTable(one)) };
+    const after = new Map(changed.map((change) => [change.before.id, change.after]));
+    const remaining = present.filter((one) => !removed.includes(one)).map((one) => after.get(one.id) ?? one);
+    return { toDrop: present, toCreate: [...remaining, ...created.filter((one) => !isTable(one))] };
   }
 
   /** Returns the object in memory where its definition has not changed, so that caches per definition stay valid. */
@@ -137,7 +158,7 @@ export interface CollectionChanges {
   readonly created?: readonly Collection[];
 }
 
-async function remove(tx: Transaction, { id, name }: Collection): Promise<void> {
+async function remove(tx: Transaction, { id, name, type }: Collection): Promise<void> {
   const { names } = tx;
   await tx.run(
     sql`DELETE FROM ${names.table('$collection')} WHERE ${names.instance.condition} AND id = ${id}`,
@@ -145,7 +166,11 @@ async function remove(tx: Transaction, { id, name }: Collection): Promise<void> 
   await tx.run(
     sql`DELETE FROM ${names.table('$secret')} WHERE ${names.instance.condition} AND collection = ${id}`,
   );
-  await dropTable(tx, name);
+  if (type !== 'view') await dropTable(tx, name);
+}
+
+function isTable({ type }: Collection): boolean {
+  return type !== 'view';
 }
 
 async function updateDefinitions(tx: Transaction, changes: readonly TableChange[]): Promise<void> {
@@ -167,7 +192,7 @@ async function insert(tx: Transaction, collection: Collection, fill: Fill | unde
   await tx.run(sql`
     INSERT INTO ${tx.names.table('$collection')} (${tx.names.instance.column}id, name, type, system, definition, created, updated)
     VALUES (${tx.names.instance.value}${id}, ${name}, ${type}, ${collection.system ? 1 : 0}, ${definitionText(collection)}, ${created}, ${updated})`);
-  await createTable(tx, collection, fill);
+  if (isTable(collection)) await createTable(tx, collection, fill);
 }
 
 async function deleteLostValues(tx: Transaction, { before, after }: TableChange): Promise<void> {
@@ -189,12 +214,14 @@ interface Definition {
   readonly fields: readonly unknown[];
   readonly indexes: readonly string[];
   readonly auth: StoredAuth | null;
+  readonly view?: ViewOptions;
 }
 
 function definitionText(collection: Collection): string {
   const fields = collection.fields.map(({ options, ...common }) => ({ ...options, ...common }));
   const indexes = collection.indexes.map((index) => indexToText(index, collection.name));
-  const definition: Definition = { rules: collection.rules, fields, indexes, auth: collection.auth ?? null };
+  const { rules, auth = null, view } = collection;
+  const definition: Definition = { rules, fields, indexes, auth, ...(view && { view }) };
   return JSON.stringify(definition);
 }
 
@@ -205,12 +232,14 @@ function fromRow(row: Row): Collection {
   const collection: Collection = {
     id: String(row['id']),
     name: String(row['name']),
-    type: row['type'] === 'auth' ? 'auth' : 'base',
+    // Only `insert` above writes this column.
+    type: row['type'] as CollectionType,
     system: row['system'] === 1,
     rules: { ...lockedRules, ...definition.rules },
     fields: definition.fields.map(storedField),
     indexes: definition.indexes.map(storedIndex),
     auth: undefined,
+    ...(definition.view && { view: definition.view }),
     created: String(row['created']),
     updated: String(row['updated']),
   };

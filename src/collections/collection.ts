@@ -24,11 +24,31 @@ export interface Collection {
   readonly indexes: readonly IndexDefinition[];
   /** Undefined unless it is an auth collection. */
   readonly auth: AuthOptions | undefined;
+  /** Of a view: what its rows are. */
+  readonly view?: ViewOptions;
   readonly created: Timestamp;
   readonly updated: Timestamp;
 }
 
-export type CollectionType = 'base' | 'auth';
+export type CollectionType = 'base' | 'auth' | 'view';
+
+/** A view has no table of its own: its rows are those of a query, and its fields follow from that. */
+export interface ViewOptions {
+  /** As its author wrote it. */
+  readonly query: string;
+  /** Whether its `id` is a text of a collection as it is: then rows are found by it. */
+  readonly hasPlainId: boolean;
+  /** The ids of the collections that it reads. */
+  readonly reads: readonly string[];
+  /** Where the files are whose names a field holds, by the name of the field. */
+  readonly files: Readonly<Record<string, FileSource>>;
+}
+
+export interface FileSource {
+  /** The id of the collection. */
+  readonly collection: string;
+  readonly field: string;
+}
 
 /** Who may do what: null = superusers only, '' = everyone, otherwise a filter. */
 export interface Rules {
@@ -51,7 +71,7 @@ export const lockedRules: Rules = {
 
 /** Whether changes of its records make events. Collections whose names begin with `_` are internal to the service. */
 export function emitsEvents(collection: Collection): boolean {
-  return !collection.name.startsWith('_');
+  return collection.type !== 'view' && !collection.name.startsWith('_');
 }
 
 /** The definition as the collections API shows it. Members of `fields` come in alphabetical order, as clients know them. */
@@ -64,6 +84,7 @@ export function collectionToJson(collection: Collection): string {
     updated: collection.updated,
     system: collection.system,
     ...collection.auth,
+    ...(collection.view !== undefined && { viewQuery: collection.view.query }),
   });
   const head = `"id":${JSON.stringify(collection.id)},${rules},"name":${JSON.stringify(collection.name)}`;
   return `{${head},"type":"${collection.type}","fields":[${fields}],"indexes":${indexes},${tail.slice(1)}`;
@@ -199,6 +220,7 @@ export const collectionLimits = {
   importPartsMax: 10_000,
   /** The text as a client writes it. What is stored may be longer: names get quotes, and the collection may be renamed. */
   indexTextLengthMax: 2_000,
+  viewQueryLengthMax: 5_000,
   nameLengthMax: 255,
 } as const;
 

@@ -7,6 +7,7 @@ import type { CollectionNames } from './collection-names.ts';
 import { decodeAuthOptions } from './decode-auth-options.ts';
 import { decodeFields } from './decode-fields.ts';
 import { checkIndexTexts, decodeIndexes } from './decode-indexes.ts';
+import { type InferredView, inferView, type ViewReader } from './infer-view.ts';
 import type { ProblemList } from './member-reader.ts';
 
 export interface DecodeContext {
@@ -15,6 +16,13 @@ export interface DecodeContext {
   /** Those of all of the instance's collections, perhaps without the existing one: they are unique. */
   readonly names: CollectionNames;
   readonly now: Timestamp;
+  /** What a view may read; without it there are none. */
+  readonly views?: ViewSources;
+}
+
+export interface ViewSources extends ViewReader {
+  /** All others. */
+  readonly collections: readonly Collection[];
 }
 
 /**
@@ -35,6 +43,7 @@ export function decodeCollection(
     { ...context, fallback: defaultCollectionId({ type, name }, context.names) },
     problems,
   );
+  if (type === 'view') return decodeView(raw, { ...context, id, name }, problems);
   const fields = decodeFields(raw['fields'], { ...context, id, type }, problems);
   const plain: Collection = {
     id,
@@ -53,6 +62,82 @@ export function decodeCollection(
   return { ...draft, auth: decodeAuthOptions(raw, { ...context, draft }, problems) };
 }
 
+/** Decodes what a view has, which has no say in its fields. */
+function decodeView(
+  raw: Readonly<Record<string, unknown>>,
+  { existing, now, views, id, name }: DecodeContext & Pick<Collection, 'id' | 'name'>,
+  problems: ProblemList,
+): Collection {
+  const rules = decodeRules(raw, existing, problems);
+  checkViewMembers(raw, problems);
+  const inferred =
+    views && decodeQuery(raw['viewQuery'] ?? existing?.view?.query, { existing, views, id }, problems);
+  return {
+    id,
+    name,
+    type: 'view',
+    system: false,
+    rules,
+    fields: inferred?.fields ?? [],
+    indexes: [],
+    auth: undefined,
+    ...(inferred && { view: inferred.view }),
+    created: existing?.created ?? now,
+    updated: now,
+  };
+}
+
+function checkViewMembers(raw: Readonly<Record<string, unknown>>, problems: ProblemList): void {
+  for (const rule of ['createRule', 'updateRule', 'deleteRule'])
+    if (raw[rule] !== undefined && raw[rule] !== null)
+      problems.add(rule, { code: 'validation_nil', message: 'Must be blank.' });
+  const { indexes } = raw;
+  if (indexes === undefined || indexes === null || (Array.isArray(indexes) && indexes.length === 0)) return;
+  const message = "View collections don't support indexes.";
+  problems.add('indexes', { code: 'validation_indexes_not_supported', message });
+}
+
+function decodeQuery(
+  query: unknown,
+  {
+    existing,
+    views,
+    id,
+  }: {
+    readonly existing: Collection | undefined;
+    readonly views: ViewSources;
+    readonly id: string;
+  },
+  problems: ProblemList,
+): InferredView | undefined {
+  const problem = queryProblem(query);
+  if (problem !== undefined) problems.add('viewQuery', problem);
+  // A query that is no text has a problem.
+  if (problem !== undefined || typeof query !== 'string') return undefined;
+  const others = views.collections.filter((one) => one.id !== id);
+  const inferred = inferView(query, others, views);
+  const failure =
+    typeof inferred === 'string'
+      ? inferred
+      : query === existing?.view?.query
+        ? undefined
+        : views.idProblem(inferred.draft);
+  if (failure !== undefined)
+    problems.add('viewQuery', {
+      code: 'validation_invalid_view_query',
+      message: `Invalid query - ${failure}.`,
+    });
+  return typeof inferred === 'string' ? undefined : inferred;
+}
+
+/** Returns what is wrong with a query before it is read. */
+export function queryProblem(query: unknown): FieldError | undefined {
+  if (query === undefined || query === null || query === '') return fieldError('validation_required');
+  if (typeof query !== 'string') return { code: 'validation_invalid_view_query', message: 'Must be a text.' };
+  const max = collectionLimits.viewQueryLengthMax;
+  return query.length > max ? fieldError('validation_length_too_long', { min: 0, max }) : undefined;
+}
+
 /** Adds what is wrong with a definition whatever collections there are where it is applied. */
 export function checkDefinition(raw: Readonly<Record<string, unknown>>, problems: ProblemList): void {
   const { name, id } = raw;
@@ -66,7 +151,16 @@ export function checkDefinition(raw: Readonly<Record<string, unknown>>, problems
   if (problem !== undefined) problems.add('name', problem);
   const type = decodeType(raw, undefined, problems);
   decodeRules(raw, undefined, problems);
-  decodeFields(raw['fields'], { id: '', type, names: { hasExactId: () => true } }, problems);
+  if (type === 'view') {
+    const query = raw['viewQuery'] === undefined && isFoundById ? undefined : queryProblem(raw['viewQuery']);
+    if (query !== undefined) problems.add('viewQuery', query);
+    return checkViewMembers(raw, problems);
+  }
+  decodeFields(
+    raw['fields'],
+    { id: '', type, names: { hasExactId: () => true, isView: () => false } },
+    problems,
+  );
   checkIndexTexts(raw['indexes'], problems);
 }
 
@@ -168,10 +262,8 @@ function decodeType(
     }
     return existing.type;
   }
-  if (type === 'base' || type === 'auth') return type;
-  const message =
-    type === 'view' ? 'Collections of type view are not supported yet.' : 'Must be a valid value.';
-  problems.add('type', { code: 'validation_in_invalid', message });
+  if (type === 'base' || type === 'auth' || type === 'view') return type;
+  problems.add('type', { code: 'validation_in_invalid', message: 'Must be a valid value.' });
   return 'base';
 }
 

@@ -19,7 +19,7 @@ export interface FieldsContext {
   readonly id: string;
   readonly type: Collection['type'];
   readonly existing?: Collection;
-  readonly names: Pick<CollectionNames, 'hasExactId'>;
+  readonly names: Pick<CollectionNames, 'hasExactId' | 'isView'>;
 }
 
 /** Decodes the fields of a definition and adds the standard fields of its type. */
@@ -162,6 +162,11 @@ function checkRelation(field: Field, context: FieldContext, problems: ProblemLis
     problems.add('collectionId', fieldError('validation_field_relation_change'));
   if (collectionId !== context.id && !context.names.hasExactId(collectionId))
     problems.add('collectionId', fieldError('validation_field_relation_missing_collection'));
+  else if (context.names.isView(collectionId))
+    problems.add('collectionId', {
+      code: 'validation_relation_field_non_view_base_collection',
+      message: 'Only view collections are allowed to have relations to other views.',
+    });
 }
 
 const standard: ReadonlyMap<string, Field> = new Map(

@@ -141,8 +141,8 @@ export async function countRecords(
   if (quota !== undefined && quota.used > quota.max) throw new QuotaExceeded(ofRecords);
 }
 
-function isCounted({ system }: Collection): boolean {
-  return !system;
+function isCounted({ system, type }: Collection): boolean {
+  return !system && type !== 'view';
 }
 
 async function beginCounting(

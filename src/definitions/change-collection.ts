@@ -13,9 +13,12 @@ import {
 import { CollectionNames } from '../collections/collection-names.ts';
 import type { CollectionStore } from '../collections/collection-store.ts';
 import { checkRules } from './check-rules.ts';
+import { keepViews } from './keep-views.ts';
+import { withViews } from './view-descriptions.ts';
 import { requestedSecrets } from '../collections/decode-auth-options.ts';
 import { decodeCollection } from '../collections/decode-collection.ts';
 import { EqualRecords } from '../collections/alter-tables.ts';
+import type { ViewReader } from '../collections/infer-view.ts';
 import { ProblemList } from '../collections/member-reader.ts';
 
 /** Runs inside the transaction that deletes a collection, for parts that refer to it. May await nothing but `tx`. */
@@ -66,7 +69,7 @@ type Definition = Readonly<Record<string, unknown>>;
 /** Makes a collection and its table; throws `bad_request` with every problem of the definition. */
 export function createCollection(change: CollectionSaving, definition: Definition): Promise<Collection> {
   const failed = 'Failed to create collection.';
-  return changeTables(change, { failed }, async (tx) => {
+  return changeTables(change, { failed }, async (tx, reader) => {
     const problems = new ProblemList();
     const others = change.collections.all();
     if (others.length >= collectionLimits.collectionsMax) {
@@ -75,7 +78,8 @@ export function createCollection(change: CollectionSaving, definition: Definitio
         `${failed} There can be at most ${collectionLimits.collectionsMax} collections.`,
       );
     }
-    const context = { names: new CollectionNames(others), now: toTimestamp(change.now) };
+    const views = { ...reader, collections: others };
+    const context = { names: new CollectionNames(others), now: toTimestamp(change.now), views };
     const collection = decodeCollection(definition, context, problems);
     const secrets = requestedSecrets(definition, problems);
     problems.throwIfAny(failed);
@@ -96,21 +100,30 @@ export function updateCollection(
   definition: Definition,
 ): Promise<Collection> {
   const failed = 'Failed to update collection.';
-  return changeTables(change, { failed, alteredTables: 1 }, async (tx) => {
+  return changeTables(change, { failed, alteredTables: 1 }, async (tx, reader) => {
     const existing = getCollection(change.collections, nameOrId);
     const problems = new ProblemList();
     const all = change.collections.all();
-    const context = { existing, names: new CollectionNames(all), now: toTimestamp(change.now) };
+    const views = { ...reader, collections: all };
+    const context = { existing, names: new CollectionNames(all), now: toTimestamp(change.now), views };
     const collection = decodeCollection(definition, context, problems);
     const secrets = requestedSecrets(definition, problems);
     problems.throwIfAny(failed);
     checkRules(collection, { collections: change.collections, names: tx.names, existing }, problems);
     problems.throwIfAny(failed);
+    const future = all.map((one) => (one === existing ? collection : one));
+    const viewChanges = keepViews(failed, { before: all, future }, reader);
     await change.onChange?.(tx, { before: existing, after: collection });
-    await change.collections.update(tx, existing, collection);
+    await change.collections.apply(tx, {
+      changed: [{ before: existing, after: collection }, ...viewChanges],
+    });
     await notifyRenames(tx, change, [{ before: existing, after: collection }]);
     await saveSecrets(tx, change, { collection, secrets, before: existing });
-    await change.onDefinitions?.(tx, [...all.filter(({ id }) => id !== existing.id), collection]);
+    const viewsAfter = new Map(viewChanges.map(({ before, after }) => [before, after]));
+    await change.onDefinitions?.(
+      tx,
+      future.map((one) => viewsAfter.get(one) ?? one),
+    );
     return collection;
   });
 }
@@ -168,7 +181,9 @@ export function deleteCollection(change: CollectionDeletion, nameOrId: string): 
   return changeTables(change, { failed, alteredTables: 1 }, async (tx) => {
     const collection = getCollection(change.collections, nameOrId);
     if (collection.system) throw new AppError('bad_request', failed);
-    const referring = referringTo(collection, change.collections.all());
+    const all = change.collections.all();
+    const readingViews = all.filter(({ view }) => view?.reads.includes(collection.id) === true);
+    const referring = [...new Set([...referringTo(collection, all), ...readingViews])];
     if (referring.length > 0) {
       const names = referring.map(({ name }) => name).join(', ');
       throw new AppError(
@@ -200,11 +215,13 @@ export function getCollection(collections: CollectionStore, nameOrId: string): C
 export async function changeTables<Result>(
   change: CollectionChange,
   { failed, alteredTables }: { readonly failed: string; readonly alteredTables?: number },
-  work: (tx: Transaction) => Promise<Result>,
+  work: (tx: Transaction, views: ViewReader) => Promise<Result>,
 ): Promise<Result> {
   const options = alteredTables === undefined ? {} : { alteredTables };
   try {
-    return await change.database.write(work, { isExclusive: true, ...options });
+    return await withViews(change.database, (views) =>
+      change.database.write((tx) => work(tx, views), { isExclusive: true, ...options }),
+    );
   } catch (error) {
     // Elsewhere NoRoom suggests a retry; a change of tables would fail again.
     if (error instanceof NoRoom)

@@ -54,12 +54,13 @@ function runImport(
   const request = decodeImport(body);
   const alteredTables =
     request.collections.length + (request.deleteMissing ? change.collections.all().length : 0);
-  return changeTables(change, { failed: importFailed, alteredTables }, async (tx) => {
-    const parts = { now: toTimestamp(change.now), names: tx.names };
+  return changeTables(change, { failed: importFailed, alteredTables }, async (tx, views) => {
+    const parts = { now: toTimestamp(change.now), names: tx.names, views };
     const planning = planImport(change.collections.all(), request, parts);
     const plan = await inTurns(planning, new Pauses(partsPerTurn, () => tx.pause()));
     for (const before of plan.removed) await change.onChange?.(tx, { before, after: undefined });
-    for (const changed of plan.changed) await change.onChange?.(tx, changed);
+    for (const changed of plan.changed)
+      if (!plan.viewChanges.has(changed)) await change.onChange?.(tx, changed);
     for (const collection of plan.created)
       await change.onChange?.(tx, { before: undefined, after: collection });
     for (const collection of plan.removed) await change.onDeleted(tx, collection);

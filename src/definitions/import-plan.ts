@@ -4,7 +4,9 @@ import { inTurns, Pauses } from '../base/pieces.ts';
 import { type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import { fieldError, invalidValue } from '../fields/field-error.ts';
 import { decodeField, type Field } from '../fields/field.ts';
-import type { Names } from '../storage/database.ts';
+import { readSelect } from '../sql/select-text.ts';
+import type { Database, Names } from '../storage/database.ts';
+import type { ViewQueries } from '../storage/view-query.ts';
 import type { SavedSecrets } from './change-collection.ts';
 import { accountsOf, checkRules, filterRules } from './check-rules.ts';
 import type { TableChange } from '../collections/alter-tables.ts';
@@ -21,7 +23,10 @@ import {
 import { requestedSecrets } from '../collections/decode-auth-options.ts';
 import { decodeCollection, defaultCollectionId } from '../collections/decode-collection.ts';
 import { ProblemList } from '../collections/member-reader.ts';
+import type { ViewReader } from '../collections/infer-view.ts';
+import { keepViews } from './keep-views.ts';
 import { scaffoldCollection } from './list-collections.ts';
+import { withViews } from './view-descriptions.ts';
 
 export const importFailed = 'Failed to import collections.';
 
@@ -38,6 +43,8 @@ export interface ImportPlan {
   readonly created: readonly Collection[];
   readonly changed: readonly TableChange[];
   readonly removed: readonly Collection[];
+  /** Those of `changed` that the import does not name: views, whose fields follow from what they read. */
+  readonly viewChanges: ReadonlySet<TableChange>;
   /** Token secrets that definitions bring, and those of new collections. */
   readonly secrets: readonly SavedSecrets[];
 }
@@ -49,10 +56,14 @@ export interface ImportPlan {
 export async function readImportPlan(
   present: readonly Collection[],
   body: Definition,
-  { now, names }: { readonly now: number; readonly names: Names },
+  { now, database }: { readonly now: number; readonly database: ViewQueries & Pick<Database, 'names'> },
 ): Promise<ImportPlan> {
-  const planning = planImport(present, decodeImport(body), { now: toTimestamp(now), names });
-  return await inTurns(planning, new Pauses(partsPerTurn));
+  const request = decodeImport(body);
+  const { names } = database;
+  return await withViews(database, (views) => {
+    const planning = planImport(present, request, { now: toTimestamp(now), names, views });
+    return inTurns(planning, new Pauses(partsPerTurn));
+  });
 }
 
 /** How many parts of an import are planned in one turn of the event loop: some milliseconds. */
@@ -98,7 +109,7 @@ interface Item {
 export function* planImport(
   present: readonly Collection[],
   { collections, deleteMissing }: CollectionImport,
-  { now, names }: { readonly now: Timestamp; readonly names: Names },
+  { now, names, views }: { readonly now: Timestamp; readonly names: Names; readonly views: ViewReader },
 ): Generator<number, ImportPlan> {
   const byId = new Map(present.map((one) => [one.id, one]));
   const byName = new Map(present.map((one) => [one.name.toLowerCase(), one]));
@@ -113,9 +124,11 @@ export function* planImport(
   const items = withIds(drafts, remaining);
   if (items.length + remaining.length > collectionLimits.collectionsMax)
     throw new AppError('bad_request', importFailed, { details: { collections: tooMany } });
-  const { decoded, secrets } = yield* decodeItems(items, remaining, now);
+  const { decoded, secrets } = yield* decodeItems(items, { remaining, now, views });
   refuseReferred(removed, remaining);
-  const future = collectionsOf([...remaining, ...decoded]);
+  const viewChanges = keepViews(importFailed, { before: present, future: [...remaining, ...decoded] }, views);
+  const viewsAfter = new Map(viewChanges.map(({ before, after }) => [before, after]));
+  const future = collectionsOf([...remaining.map((one) => viewsAfter.get(one) ?? one), ...decoded]);
   yield* checkAllRules(items, decoded, { collections: future, names });
   const changed: TableChange[] = [];
   for (const [at, { existing }] of items.entries()) {
@@ -127,30 +140,33 @@ export function* planImport(
   return {
     removed,
     secrets,
-    changed,
+    changed: [...changed, ...viewChanges],
+    viewChanges: new Set(viewChanges),
     created: decoded.filter((_, at) => items[at]?.existing === undefined),
   };
 }
 
-/** Decodes each definition beside all others: those before it as they will be, those behind it as their sketches. */
+/** Decodes each definition beside all others: those before it as they will be, those behind it as their sketches. Views come last. */
 function* decodeItems(
   items: readonly Item[],
-  remaining: readonly Collection[],
-  now: Timestamp,
+  { remaining, now, views: reader }: DecodeParts,
 ): Generator<number, { readonly decoded: readonly Collection[]; readonly secrets: readonly SavedSecrets[] }> {
   const names = new CollectionNames([...remaining, ...items.map(({ sketch }) => sketch)]);
-  const decoded: Collection[] = [];
+  const decodedAt = new Map<Item, Collection>();
   const secrets: SavedSecrets[] = [];
   const targets = new Set<Collection>();
-  for (const [at, { raw, existing, sketch }] of items.entries()) {
+  for (const item of viewsLast(items)) {
+    const { raw, existing, sketch } = item;
+    const at = items.indexOf(item);
+    const views = { ...reader, collections: [...remaining, ...decodedAt.values()] };
     names.remove(sketch);
     const problems = new ProblemList();
     if (existing !== undefined && targets.has(existing)) problems.add('id', twice);
     if (existing !== undefined) targets.add(existing);
-    const context = existing === undefined ? { names, now } : { names, now, existing };
+    const context = { names, now, views, ...(existing !== undefined && { existing }) };
     const collection = decodeCollection(raw, context, problems);
     names.add(collection);
-    decoded.push(collection);
+    decodedAt.set(item, collection);
     secrets.push({
       collection,
       secrets: requestedSecrets(raw, problems),
@@ -159,7 +175,32 @@ function* decodeItems(
     if (!problems.isEmpty) throw refusal(problems, { at, raw });
     yield 1 + collection.fields.length;
   }
-  return { decoded, secrets };
+  return { decoded: items.flatMap((item) => decodedAt.get(item) ?? []), secrets };
+}
+
+interface DecodeParts {
+  readonly remaining: readonly Collection[];
+  readonly now: Timestamp;
+  readonly views: ViewReader;
+}
+
+/** Returns the items with views behind what they read, as far as their queries name it. */
+function viewsLast(items: readonly Item[]): readonly Item[] {
+  const isView = ({ sketch }: Item): boolean => sketch.type === 'view';
+  const views = new Map(items.filter(isView).map((item) => [item.sketch.name.toLowerCase(), item]));
+  const ordered = new Set(items.filter((item) => !isView(item)));
+  const visit = (name: string, item: Item): void => {
+    if (!views.delete(name)) return;
+    const raw = item.raw['viewQuery'] ?? item.existing?.view?.query;
+    const query = readSelect(typeof raw === 'string' ? raw : '');
+    for (const word of typeof query === 'string' ? [] : query.words) {
+      const other = views.get(word);
+      if (other !== undefined) visit(word, other);
+    }
+    ordered.add(item);
+  };
+  for (const [name, item] of views) visit(name, item);
+  return [...ordered, ...items.filter((item) => !ordered.has(item))];
 }
 
 /** Throws bad_request for the first definition with a rule that does not compile beside all others. */
@@ -216,7 +257,8 @@ function isRule(rule: unknown): boolean {
 function toItem({ raw, existing }: Match, deleteMissing: boolean): Item {
   const merged = existing === undefined || deleteMissing ? raw : withMissingFields(raw, existing.fields);
   const name = typeof raw['name'] === 'string' ? raw['name'] : (existing?.name ?? '');
-  const type = existing?.type ?? (raw['type'] === 'auth' ? 'auth' : 'base');
+  const { type: rawType } = raw;
+  const type = existing?.type ?? (rawType === 'auth' || rawType === 'view' ? rawType : 'base');
   const rawId = raw['id'];
   // An id that is no text is rejected when it is decoded. Converting an object here would run its `toString`.
   const id = existing?.id ?? (typeof rawId === 'string' ? rawId : '');

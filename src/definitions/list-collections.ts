@@ -42,7 +42,7 @@ export async function listCollections(
 
 /** Returns a definition to start from: a collection of this type with defaults for everything but its name. */
 export function scaffoldCollection(type: Collection['type']): Collection {
-  const fields = [idField(), createdField(), updatedField()];
+  const fields = type === 'view' ? [] : [idField(), createdField(), updatedField()];
   return {
     id: '',
     name: '',
@@ -53,6 +53,7 @@ export function scaffoldCollection(type: Collection['type']): Collection {
     // An auth collection gets its indexes when it has an id, which is part of their names.
     indexes: [],
     auth: type === 'auth' ? defaultAuthOptions : undefined,
+    ...(type === 'view' && { view: { query: '', hasPlainId: false, reads: [], files: {} } }),
     created: '',
     updated: '',
   };

@@ -211,7 +211,6 @@ export function refuseTunnel(_request: IncomingMessage, socket: Duplex): void {
 
 /** Paths of the reference that have no routes here, and what is said there instead of "not found". */
 const absentFeatures: readonly (readonly [paths: RegExp, sentence: string])[] = [
-  [/^\/api\/collections\/meta\/dry-run-view$/, 'View collections are not available yet.'],
   [/^\/api\/sql$/, 'The SQL console is not offered: superusers of an instance have no access to its engine.'],
   [/^\/_\/extensions(?:\.js$|\/)/, 'Extensions of the dashboard are not offered.'],
 ];

@@ -3,8 +3,8 @@ import { admit, isLocked } from '../access/rule.ts';
 import { isJsonObject, type JsonObject, ownMember } from '../base/json.ts';
 import { type FileOptions, fileBytesMax } from '../fields/file-field.ts';
 import { type Field, mayWriteField } from '../fields/field.ts';
-import { currentCollection } from '../instances/current-collection.ts';
 import { recordTable } from '../records/record-table.ts';
+import { writtenCollection } from '../records/record-write.ts';
 import type { Settings } from '../settings/settings.ts';
 import { httpLimits } from './connections.ts';
 import type { FormPlan, SentFile } from './receive-form.ts';
@@ -18,7 +18,7 @@ export async function recordForm(
   { instance, caller, params }: FormContext<{ readonly collection: string }>,
   rule: 'createRule' | 'updateRule',
 ): Promise<FormPlan> {
-  const collection = await currentCollection(instance, params.collection, (current) =>
+  const collection = await writtenCollection(instance, params.collection, (current) =>
     isLocked(current, [rule], caller),
   );
   admit(collection, rule, caller);

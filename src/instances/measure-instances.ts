@@ -83,8 +83,8 @@ async function countRecords({ database, collections }: Instance): Promise<number
   const quota = await readRecordQuota(database);
   if (quota !== undefined) return quota.used;
   let records = 0;
-  for (const { name, system } of collections.all()) {
-    if (system) continue;
+  for (const { name, system, type } of collections.all()) {
+    if (system || type === 'view') continue;
     const [row] = await database.search(sql`SELECT count(*) FROM ${database.names.collectionTable(name)}`);
     records += Number(row?.[0]);
   }

@@ -20,6 +20,8 @@ export interface ListSource {
   readonly tieBreaker: Operand;
   /** Orders rows with the same position, where several may have it. */
   readonly tieBreakerEnd?: Operand;
+  /** Whether a query makes the rows, which may take long and has an order of its own. */
+  readonly isView?: true;
   /** Resolves the names in the sort and, without a scope, those in the filter. */
   readonly resolve: Resolve;
   /** For a table whose conditions may need joins. */

@@ -7,6 +7,7 @@ import type { Names } from '../storage/database.ts';
 import type { CollectionFinder } from '../collections/collection-store.ts';
 import type { Collection } from '../collections/collection.ts';
 import { isIdentityIndex } from '../collections/index-definition.ts';
+import { tableOf } from '../collections/views.ts';
 import { indexedPrefix } from '../collections/index-sql.ts';
 
 /**
@@ -135,7 +136,7 @@ function relationSteps(
   const target = collections.find(String(field.options['collectionId']));
   if (target === undefined) return { steps: [], target, joinedBy: 'id' };
   const list = isMultiple(field) ? [eachStep(names, dialect, field)] : [];
-  const table = names.collectionTable(target.name);
+  const table = tableOf(target, names);
   const id = (from: Sql): Sql =>
     isMultiple(field)
       ? dialect.valueOfEach(from).sql
@@ -186,7 +187,7 @@ function backRelationSteps(
     isMultiple(field)
       ? sql`EXISTS (SELECT 1 FROM ${dialect.each(column(to), inner)} WHERE ${dialect.valueOfEach(inner).sql} = ${from}.id)`
       : sql`${column(to)} = ${joinValue(dialect, sql`${from}.id`, joinColumn === 'id')}`;
-  const table = names.collectionTable(target.name);
+  const table = tableOf(target, names);
   const row: Step = {
     key: `${segment}.`,
     hasMany: !backRelation.isSole,
@@ -331,4 +332,17 @@ function isRelationOfMany(field: Field): boolean {
 
 export function isMultiple(field: Field): boolean {
   return ['select', 'relation', 'file'].includes(field.type) && Number(field.options['maxSelect']) > 1;
+}
+
+/**
+ * Returns a look-up of collections that are no views. Rules run where writes wait for them, and a view takes as long as its query: only
+ * conditions on views may lead to views.
+ */
+export function withoutViews(collections: CollectionFinder): CollectionFinder {
+  return {
+    find: (nameOrId) => {
+      const collection = collections.find(nameOrId);
+      return collection?.type === 'view' ? undefined : collection;
+    },
+  };
 }

@@ -43,6 +43,8 @@ interface ListSelect {
   readonly conditions: readonly Sql[];
   readonly terms: readonly SortTerm[];
   readonly order: Sql;
+  /** Whether its pages are in the order of the view's query. */
+  readonly hasOwnOrder: boolean;
   /** Whether it selects all rows, in the table's own order. */
   readonly isWhole: boolean;
   /** Whether the rows are found without a search. */
@@ -61,7 +63,8 @@ export function planList(list: PlannedList, source: ListSource, columns: ListCol
   if (offset === undefined)
     return { ...common, page: undefined, extraColumns: cursorColumns(select.terms).length };
   const pageOf = (selected: Sql): Sql => {
-    const rows = sql`SELECT ${selected} FROM ${select.from}${whereAll(select.conditions)} ORDER BY ${select.order}${limit(perPage, offset)}`;
+    const order = select.hasOwnOrder ? sql`` : sql` ORDER BY ${select.order}`;
+    const rows = sql`SELECT ${selected} FROM ${select.from}${whereAll(select.conditions)}${order}${limit(perPage, offset)}`;
     return skipTotal ? rows : withTotal(rows, count, perPage);
   };
   const { rows, versions } = columns;
@@ -80,12 +83,13 @@ function selectOf({ filter, sort, offset }: PlannedList, source: ListSource): Li
   const conditions = conditionsOf(filter, source);
   const isWhole = conditions.length === 0 && sort.length === 0;
   // The first page in the table's own order is found without a search, and needs no timeout. Others have rows before them.
-  const isQuick = isWhole && (offset === undefined || offset === 0);
+  const isQuick = isWhole && source.isView === undefined && (offset === undefined || offset === 0);
   return {
     from: source.scope === undefined ? source.from : sql`${source.from}${source.scope.joins()}`,
     conditions: isQuick || source.isInTime === undefined ? conditions : [source.isInTime, ...conditions],
     terms,
     order: compileSort(terms, source.dialect),
+    hasOwnOrder: source.isView === true && sort.length === 0,
     isWhole,
     isQuick,
   };

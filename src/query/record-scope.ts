@@ -13,7 +13,7 @@ import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { Names } from '../storage/database.ts';
 import type { ConditionRequest } from './condition-request.ts';
 import type { ListScope } from './list-source.ts';
-import { findPath, type Path, type Step } from './path.ts';
+import { findPath, type Path, type Step, withoutViews } from './path.ts';
 import type { PlanSlots } from './plan-slots.ts';
 import { resolveRequest } from './request-names.ts';
 
@@ -113,7 +113,8 @@ export class RecordScope {
   #leadsElsewhere = false;
 
   constructor(context: ScopeContext, base: Base, options: ScopeOptions = {}) {
-    const collections = reachableCollections(context.collections, context.input.caller);
+    const reachable = reachableCollections(context.collections, context.input.caller);
+    const collections = base.collection.type === 'view' ? reachable : withoutViews(reachable);
     this.#context = collections === context.collections ? context : { ...context, collections };
     this.#dialect = context.names.dialect;
     this.#base = base;

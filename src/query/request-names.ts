@@ -1,3 +1,4 @@
+import { tableOf } from '../collections/views.ts';
 import { foldCase } from '../base/case-folding.ts';
 import { type Field, fieldColumn, hasColumn } from '../fields/field.ts';
 import { fieldType } from '../fields/field-types.ts';
@@ -86,7 +87,7 @@ function resolveOther(key: string, rest: string, context: RequestNamesContext): 
   if (target === undefined) return undefined;
   const [path = '', modifier, ...more] = rest.split(':');
   if (more.length > 0) return undefined;
-  const table = context.names.collectionTable(target.name);
+  const table = tableOf(target, context.names);
   const step: Step = {
     key: `@collection.${key}.`,
     hasMany: true,
@@ -164,7 +165,7 @@ function relationOf(
     const ids = listOf(bodyMember(request, field.name)).filter((id) => typeof id === 'string');
     return JSON.stringify(isMultiple(field) ? ids : ids.slice(-1));
   });
-  const table = context.names.collectionTable(target.name);
+  const table = tableOf(target, context.names);
   const { dialect } = context;
   const steps: Step[] = [
     {

@@ -5,7 +5,6 @@ import type { StoredValue } from '../fields/field-type.ts';
 import type { Transaction } from '../storage/database.ts';
 import { auditAccount } from './audit-account.ts';
 import { checkAccount, isAlwaysVerified, withVerified } from './check-account.ts';
-import { currentCollection } from '../instances/current-collection.ts';
 import { boundRule, valuesMeetRule } from './check-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import { passwordChanges, type PreparedSecrets, prepareSecrets } from './passwords.ts';
@@ -21,6 +20,7 @@ import {
   refuseProblems,
   withUniqueErrors,
   type WriteRequest,
+  writtenCollection,
   type WriteScope,
 } from './record-write.ts';
 import { refersToRecords, requireRelated } from './require-related.ts';
@@ -46,7 +46,7 @@ export async function prepareCreate(
   request: CreateRecordRequest,
 ): Promise<PreparedCreate> {
   const { caller } = input;
-  const collection = await currentCollection(instance, request.collection, (candidate) =>
+  const collection = await writtenCollection(instance, request.collection, (candidate) =>
     isLocked(candidate, ['createRule'], caller),
   );
   admit(collection, 'createRule', caller);

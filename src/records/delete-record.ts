@@ -1,7 +1,6 @@
 import { admit, isLocked } from '../access/rule.ts';
 import { AppError, notFound } from '../base/errors.ts';
 import { superusersName } from '../collections/collection.ts';
-import { currentCollection } from '../instances/current-collection.ts';
 import { sql } from '../sql/sql.ts';
 import { requireAnotherSuperuser } from './check-account.ts';
 import { boundRule, isAllowed } from './check-rule.ts';
@@ -11,6 +10,7 @@ import {
   type ExpectedRevision,
   requireExpected,
   type WriteRequest,
+  writtenCollection,
   type WriteScope,
 } from './record-write.ts';
 import type { StoredRecord } from './record.ts';
@@ -38,7 +38,7 @@ export async function prepareDelete(
   request: DeleteRecordRequest,
 ): Promise<DeleteRecordRequest> {
   const { caller } = input;
-  const collection = await currentCollection(instance, request.collection, (candidate) =>
+  const collection = await writtenCollection(instance, request.collection, (candidate) =>
     isLocked(candidate, ['deleteRule'], caller),
   );
   admit(collection, 'deleteRule', caller);

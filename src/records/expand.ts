@@ -121,7 +121,7 @@ interface ReadRelation {
 }
 
 function findRelation(
-  { instance, input }: ExpandContext,
+  { instance, input, reader }: ExpandContext,
   collection: Collection,
   name: string,
 ): Relation | undefined {
@@ -134,11 +134,18 @@ function findRelation(
   if (field !== undefined) {
     const target =
       field.type === 'relation' ? collections.find(String(field.options['collectionId'])) : undefined;
-    if (target === undefined || (field.hidden && !mayUseHidden)) return undefined;
+    if (target === undefined || (field.hidden && !mayUseHidden) || !isReadable(target, reader))
+      return undefined;
     return { target, field, isMultiple: isMultiple(field), isBack: false };
   }
   const back = findBackRelation({ collections, mayUseHidden }, collection, name);
-  return back && { target: back.target, field: back.field, isMultiple: !back.isSole, isBack: true };
+  if (back === undefined || !isReadable(back.target, reader)) return undefined;
+  return { target: back.target, field: back.field, isMultiple: !back.isSole, isBack: true };
+}
+
+/** Whether its records can be read here: a transaction holds locks, and cannot wait for the query of a view. */
+function isReadable({ type }: Collection, reader: Reader | undefined): boolean {
+  return type !== 'view' || reader === undefined;
 }
 
 function membersOf(

@@ -8,6 +8,10 @@ import { readCurrentCollection } from '../instances/current-collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { admission } from './check-rule.ts';
 import { findAllowed, findRecord } from './find-record.ts';
+import { isMultiple } from '../query/path.ts';
+import { baseAlias } from '../query/record-scope.ts';
+import { joinSql, limit, sql } from '../sql/sql.ts';
+import { recordTable } from './record-table.ts';
 import { type StoredRecord, valueOf } from './record.ts';
 
 /** A file that a record names, with the options of its field. */
@@ -43,10 +47,45 @@ export function findRecordFile(
       if (field === undefined) return undefined;
       const isProtected = field.options['protected'] === true;
       if (isProtected && !(await mayView(instance, { collection, id }, await findInput()))) return undefined;
-      return { key: `${collection.id}/${id}/${fileName}`, isProtected, thumbs: thumbsOf(field) };
+      const owner = await findOwner(instance, { collection, field, id, fileName });
+      if (owner === undefined) return undefined;
+      return { key: `${owner}/${fileName}`, isProtected, thumbs: thumbsOf(field) };
     }),
   );
 }
+
+interface ShownFile {
+  readonly collection: Collection;
+  readonly field: Field;
+  readonly id: string;
+  readonly fileName: string;
+}
+
+/** Returns the collection and the record that a file belongs to. A view shows those of other records, often of the one with the same id. */
+async function findOwner(
+  { collections, database }: Instance,
+  { collection, field, id, fileName }: ShownFile,
+): Promise<string | undefined> {
+  if (collection.type !== 'view') return `${collection.id}/${id}`;
+  const { names } = database;
+  const at = collection.view?.files[field.name];
+  const source = at && collections.find(at.collection);
+  const own = source?.fields.find(({ name }) => name === at?.field);
+  if (source === undefined || own === undefined) return undefined;
+  const same = await findRecord(database, source, id);
+  if (same !== undefined && fieldOfFile(same, fileName) !== undefined) return `${source.id}/${id}`;
+  const column = sql`${baseAlias}.${names.column(own.name)}`;
+  const isIn = isMultiple(own)
+    ? sql`EXISTS (SELECT 1 FROM ${names.dialect.each(column, file)} WHERE ${names.dialect.valueOfEach(file).sql} = ${fileName})`
+    : sql`${column} = ${fileName}`;
+  const isInTime = names.isInTime(sql`${baseAlias}."$position"`, 'for some');
+  const where = joinSql(isInTime === undefined ? [isIn] : [isInTime, isIn], ' AND ');
+  const { from } = recordTable(source).statements(names).joined;
+  const [row] = await database.search(sql`SELECT ${baseAlias}.id FROM ${from} WHERE ${where}${limit(1)}`);
+  return row && `${source.id}/${String(row[0])}`;
+}
+
+const file = sql`"$file"`;
 
 /** Returns the field that names the file. */
 function fieldOfFile(record: StoredRecord, fileName: string): Field | undefined {

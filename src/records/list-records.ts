@@ -107,7 +107,8 @@ function parseList(
   const { collection, rule, query } = options;
   const isSuperuser = caller.kind === 'superuser';
   if (!isSuperuser) refuseRuleNames(query);
-  const isExplained = isSuperuser && isTrue(query, 'explain');
+  // The plan of a view is that of its query: to make it may take as long.
+  const isExplained = isSuperuser && isTrue(query, 'explain') && collection.type !== 'view';
   const fields = parseFields(query.get('fields') ?? '');
   const paging = parsePaging(query);
   const text = query.get('filter') || undefined;
@@ -218,6 +219,7 @@ function sourceOf(
     from,
     ...(isInTime && { isInTime }),
     tieBreaker: position,
+    ...(collection.type === 'view' && { isView: true, tieBreakerEnd: viewId }),
     resolve: scope.resolve,
     scope: scope.forList(),
     dialect: names.dialect,
@@ -296,4 +298,5 @@ export function refuseRuleNames(query: QueryReader): void {
     if (names.includes(name)) throw new AppError('forbidden', `Only superusers can filter by ${name}`);
 }
 
+const viewId: Operand = { sql: sql`${baseAlias}.id`, kind: 'text', isNeverNull: true };
 const position: Operand = { sql: sql`${baseAlias}."$position"`, kind: 'number', isNeverNull: true };

@@ -1,5 +1,6 @@
 import { attached, GenerationCache } from '../base/cache.ts';
 import type { Collection } from '../collections/collection.ts';
+import { tableOf } from '../collections/views.ts';
 import { chosenTexts } from '../fields/chosen-texts.ts';
 import type { FieldType, StoredValue } from '../fields/field-type.ts';
 import { fieldType } from '../fields/field-types.ts';
@@ -70,10 +71,10 @@ export class RecordTable {
 
   /**
    * Returns how an engine writes the records as JSON: for superusers `withHidden` fields. Undefined for auth collections, where each
-   * account decides whether its address is shown.
+   * account decides whether its address is shown, and for views, whose rows have no revisions.
    */
   json(names: Names, { withHidden }: { readonly withHidden: boolean }): RecordJson | undefined {
-    if (this.collection.type === 'auth') return undefined;
+    if (this.collection.type !== 'base') return undefined;
     if (withHidden) return (this.#wholeJson ??= makeJson(this, names, withHidden));
     return (this.#openJson ??= makeJson(this, names, withHidden));
   }
@@ -172,7 +173,7 @@ interface JoinedTable {
 const updatesMax = 32;
 
 function makeStatements(collection: Collection, names: Names): RecordStatements {
-  const table = names.collectionTable(collection.name);
+  const table = tableOf(collection, names);
   const stored = collection.fields.filter(hasColumn);
   const isStored = stored.length === collection.fields.length ? undefined : collection.fields.map(hasColumn);
   const fields = joinSql(
@@ -189,7 +190,7 @@ function makeStatements(collection: Collection, names: Names): RecordStatements 
   return {
     table,
     columns,
-    selectById: lookupByKey(selectById),
+    selectById: collection.type === 'view' ? selectById : lookupByKey(selectById),
     selectToChange: lookupToChange(sql`${selectById}${names.locks.forUpdate}`),
     insert: (values) =>
       withValues(insert, isStored === undefined ? values : values.filter((_, index) => isStored[index])),

@@ -2,6 +2,7 @@ import type { RuleInput } from '../access/rule-input.ts';
 import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
 import type { Collection } from '../collections/collection.ts';
 import { mayWriteField } from '../fields/field.ts';
+import { currentCollection } from '../instances/current-collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { identifier } from '../sql/sql.ts';
 import type { Names, Transaction } from '../storage/database.ts';
@@ -35,6 +36,18 @@ export class RefusedWrite extends AppError {
   constructor(details: FieldErrors = {}, cause?: unknown) {
     super('bad_request', 'The record cannot be written.', { details, cause });
   }
+}
+
+/** As `currentCollection`, of records that are written. Throws bad_request for a view. */
+export async function writtenCollection(
+  ...request: Parameters<typeof currentCollection>
+): Promise<Collection> {
+  const [instance, nameOrId] = request;
+  const current = instance.collections.find(nameOrId);
+  // Before its rules, which are closed to all.
+  const collection = current?.type === 'view' ? current : await currentCollection(...request);
+  if (collection.type === 'view') throw new AppError('bad_request', 'Unsupported collection type.');
+  return collection;
 }
 
 /** Throws RefusedWrite if any field has a problem. */

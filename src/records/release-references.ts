@@ -25,6 +25,7 @@ export interface Referring {
 /** Returns the collections that have relations to this one. */
 export function referringTo(instance: Instance, { id }: Collection): readonly Referring[] {
   return instance.collections.all().flatMap((collection) => {
+    if (collection.type === 'view') return [];
     const relations = recordTable(collection).relations.filter(({ options }) => options.collectionId === id);
     return relations.length === 0 ? [] : [{ collection, relations }];
   });

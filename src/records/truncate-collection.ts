@@ -11,6 +11,7 @@ import { recordTable } from './record-table.ts';
 import { fromTuple } from './record.ts';
 import { withCurrentCollection } from '../instances/current-collection.ts';
 
+const truncatedView = "View collections cannot be truncated since they don't store their own records.";
 const FAILED = 'Failed to truncate collection';
 
 /** Few enough that other writers wait no longer for such a transaction than for a few of their own. */
@@ -30,6 +31,7 @@ export async function truncateCollection(
   const { database } = instance;
   const { id, end } = await withCurrentCollection(instance, nameOrId, async (collection) => {
     requireReach(input.caller, collection);
+    if (collection.type === 'view') throw new AppError('bad_request', truncatedView);
     return { id: collection.id, end: await lastPosition(database, collection) };
   });
   let isBegun = false;
@@ -72,6 +74,7 @@ async function refuseReferred(
 ): Promise<void> {
   const referring: string[] = [];
   for (const other of candidates) {
+    if (other.type === 'view') continue;
     const condition = staysAndRefers(reader.names, truncated, other);
     if (condition === undefined) continue;
     const { table } = recordTable(other).statements(reader.names);

@@ -4,7 +4,6 @@ import type { StoredValue } from '../fields/field-type.ts';
 import type { Instance } from '../instances/instance.ts';
 import { admit, isLocked } from '../access/rule.ts';
 import { checkAccount, isAlwaysVerified, withVerified } from './check-account.ts';
-import { currentCollection } from '../instances/current-collection.ts';
 import { boundRule, isAllowed } from './check-rule.ts';
 import { decodeRecord, type RecordBody } from './decode-record.ts';
 import {
@@ -14,6 +13,7 @@ import {
   refuseProblems,
   requireExpected,
   type WriteRequest,
+  writtenCollection,
   type WriteScope,
 } from './record-write.ts';
 import { findRecordToChange } from './find-record.ts';
@@ -44,7 +44,7 @@ export async function prepareUpdate(
   request: UpdateRecordRequest,
 ): Promise<PreparedUpdate> {
   const { caller } = input;
-  const collection = await currentCollection(instance, request.collection, (candidate) =>
+  const collection = await writtenCollection(instance, request.collection, (candidate) =>
     isLocked(candidate, ['updateRule'], caller),
   );
   admit(collection, 'updateRule', caller);

@@ -7,12 +7,12 @@ import type { Names } from '../storage/database.ts';
 import { Collision, UniqueViolation } from '../storage/engine-errors.ts';
 import { createRecord } from './create-record.ts';
 import { reserveFileKeysOf, reserveFileKeys } from './record-files.ts';
-import { currentCollection } from '../instances/current-collection.ts';
 import type { RecordBody } from './decode-record.ts';
 import {
   type ExpectedRevision,
   requireExpected,
   type WriteRequest,
+  writtenCollection,
   type WriteScope,
 } from './record-write.ts';
 import { findRecordToChange } from './find-record.ts';
@@ -44,7 +44,7 @@ export async function prepareUpsert(
   request: UpsertRecordRequest,
 ): Promise<PreparedUpsert> {
   const { caller } = input;
-  const collection = await currentCollection(instance, request.collection, (candidate) =>
+  const collection = await writtenCollection(instance, request.collection, (candidate) =>
     mayNotWrite(candidate, caller),
   );
   // Hashing is expensive: not done for a caller who may neither create nor update records.

@@ -36,6 +36,8 @@ export type StatementForm =
   | { readonly kind: 'change'; readonly table: Sql; readonly columns: readonly Sql[]; readonly key: Sql }
   /** A SELECT that finds its rows by keys, however large the tables are and whatever the values: one plan serves all of them. */
   | { readonly kind: 'keyed' }
+  /** It holds the query of a view: sent so that it can be one statement only, whatever is in it. */
+  | { readonly kind: 'single' }
   /** The engine's plan for another statement. It is not kept prepared, or it would not notice changes of the schema. */
   | { readonly kind: 'explain' };
 
@@ -57,6 +59,14 @@ export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue
 /** A quoted name of a table, column or index. */
 export function identifier(name: string): Sql {
   return make(`"${name.replaceAll('"', '""')}"`, []);
+}
+
+/**
+ * The query of a view, whose author is a client: the only text that becomes SQL. For engines that check what it names before they run it
+ * (storage/view-query.ts). It stands on lines of its own, so that nothing in it hides what is behind it.
+ */
+export function viewSelect(query: string): Sql {
+  return make(`\n${query}\n`, []);
 }
 
 /** The name of a table, which statements that contain it report in `tables`. */
@@ -103,6 +113,11 @@ export function lookupToChange(select: Sql): Sql {
  */
 export function foundByKeys(select: Sql): Sql {
   return withForm(select, { kind: 'keyed' });
+}
+
+/** Marks a statement that holds the query of a view. */
+export function singleStatement(statement: Sql): Sql {
+  return withForm(statement, { kind: 'single' });
 }
 
 /** Marks a statement that returns the engine's plan for another. */

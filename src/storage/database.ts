@@ -1,6 +1,7 @@
 import { AppError } from '../base/errors.ts';
 import type { Dialect } from '../filters/dialect.ts';
 import type { Sql, SqlValue } from '../sql/sql.ts';
+import type { ViewDialect, ViewQueries } from './view-query.ts';
 
 /**
  * The port of an engine, and the promises both engines keep:
@@ -28,7 +29,7 @@ import type { Sql, SqlValue } from '../sql/sql.ts';
  * - What engines write differently: `Names` with its `tables` here, and the `Dialect` of filters/. No other room branches on the engine.
  * - Both: bulk-inserts.ts inserts the rows of several works together.
  */
-export interface Database extends Reader {
+export interface Database extends Reader, ViewQueries {
   readonly engine: Engine;
   write<Result>(work: (tx: Transaction) => Promise<Result>, options?: WriteOptions): Promise<Result>;
   /**
@@ -111,6 +112,7 @@ export interface Names {
   readonly json: JsonWriter;
   readonly dialect: Dialect;
   readonly tables: TableDialect;
+  readonly views: ViewDialect;
   readonly positions: PositionDialect;
   /** Whether works run at the same time, those of other processes too: rows have to be locked. Otherwise they run one after the other. */
   readonly isConcurrent: boolean;

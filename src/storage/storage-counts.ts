@@ -35,7 +35,7 @@ export type StatementKind = keyof StorageCounts['sqlSeconds'];
 
 /** A limited number of connections or threads, and how long callers wait for one. */
 export interface PoolCounts {
-  readonly name: 'requests' | 'background' | 'readers';
+  readonly name: 'requests' | 'background' | 'readers' | 'views';
   /** How long each wait took, those included that were over at once. */
   readonly waitSeconds: Histogram;
   readonly waiting: () => number;

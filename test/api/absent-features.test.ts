@@ -4,7 +4,6 @@ import { refusalOf, superuserSdk } from '../support/sdk.ts';
 import { startService } from '../support/service.ts';
 
 const absent: readonly (readonly [path: string, sentence: string])[] = [
-  ['/api/collections/meta/dry-run-view', 'View collections are not available yet.'],
   ['/api/sql', 'The SQL console is not offered: superusers of an instance have no access to its engine.'],
   ['/_/extensions.js', 'Extensions of the dashboard are not offered.'],
   ['/_/extensions/one/main.js', 'Extensions of the dashboard are not offered.'],

@@ -227,7 +227,7 @@ const refusals: readonly (readonly [
     { collections: [{ name: 'new' }, { name: 'target', type: 'auth' }] },
     ['collections', 'type'],
   ],
-  ['a view', { collections: [{ name: 'new', type: 'view' }] }, ['collections', 'type']],
+  ['a view', { collections: [{ name: 'new', type: 'view' }] }, ['collections', 'viewQuery']],
   [
     'an unknown type of field',
     { collections: [{ name: 'new', fields: [{ name: 'a', type: 'nope' }] }] },

@@ -196,7 +196,6 @@ test('Q-53 a rule is null, an empty text or a filter that compiles; all else is 
     ['', null, null, "id != ''"],
   );
   for (const [type, message] of [
-    ['view', /view are not supported yet/],
     ['nope', /valid value/],
     [5, /valid value/],
   ] as const)
@@ -208,7 +207,7 @@ test('all problems of a definition are told at once, and none of it is kept', as
   const before = await service.request(path, { token: true });
   const answer = await create(service, {
     name: 'é',
-    type: 'view',
+    type: 'nope',
     listRule: 5,
     id: '$',
     fields: [text('é')],

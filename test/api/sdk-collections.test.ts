@@ -164,7 +164,7 @@ describe('collections', () => {
       { definition: { name: '' }, path: ['name'], code: 'validation_required' },
       { definition: { name: 'a b' }, path: ['name'], code: 'validation_match_invalid' },
       { definition: { name: 'Posts' }, path: ['name'], code: 'validation_collection_name_exists' },
-      { definition: { name: 'a', type: 'view' }, path: ['type'], code: 'validation_in_invalid' },
+      { definition: { name: 'a', type: 'none' }, path: ['type'], code: 'validation_in_invalid' },
       {
         definition: {
           name: 'a',

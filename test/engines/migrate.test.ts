@@ -127,6 +127,8 @@ function readOnly(database: Database): Database {
     engine: database.engine,
     names: database.names,
     state: () => database.state(),
+    describeView: (draft) => database.describeView(draft),
+    searchDraft: (statement) => database.searchDraft(statement),
     all: (statement) => database.all(statement),
     get: (statement) => database.get(statement),
     tuples: (statement) => database.tuples(statement),

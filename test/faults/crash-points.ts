@@ -3,6 +3,7 @@ import type { AppParts } from '../../src/app.ts';
 import type { BlobStore } from '../../src/files/blob-store.ts';
 import type { Sql } from '../../src/sql/sql.ts';
 import type { Database, BulkInsert, Transaction } from '../../src/storage/database.ts';
+import type { ViewDescription, ViewDraft } from '../../src/storage/view-query.ts';
 import type { DispatcherOptions } from '../../src/dispatch/dispatcher.ts';
 
 /** Every place at which a server can be made to die, in the order in which one record passes them. */
@@ -109,6 +110,14 @@ class CrashingDatabase implements Database {
 
   state(): object | undefined {
     return this.#database.state();
+  }
+
+  describeView(draft: ViewDraft): Promise<ViewDescription> {
+    return this.#database.describeView(draft);
+  }
+
+  searchDraft(statement: Sql): ReturnType<Database['searchDraft']> {
+    return this.#database.searchDraft(statement);
   }
 
   all(statement: Sql): ReturnType<Database['all']> {

@@ -72,6 +72,8 @@ function unsynced(database: Database): Database {
     engine: other.engine,
     names: other.names,
     state: () => other.state(),
+    describeView: (draft) => other.describeView(draft),
+    searchDraft: (statement) => other.searchDraft(statement),
     all: (statement) => other.all(statement),
     get: (statement) => other.get(statement),
     tuples: (statement) => other.tuples(statement),

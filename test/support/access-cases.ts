@@ -1,5 +1,6 @@
 import { newId } from '../../src/base/ids.ts';
 import { backupAccessCases } from './backup-access-cases.ts';
+import { collectionAccessCases } from './collection-access-cases.ts';
 import { providerAccessCases } from './provider-access-cases.ts';
 import type { AccessStage } from './access-stage.ts';
 import { operatorAccessCases } from './operator-access-cases.ts';
@@ -29,7 +30,7 @@ export const accessCases: readonly AccessCase[] = [
   ...superuserCases(),
   ...batchCases(),
   ...fileCases(),
-  ...collectionCases(),
+  ...collectionAccessCases(),
   ...authCases(),
   ...webhookAccessCases(),
   ...settingsCases(),
@@ -180,60 +181,6 @@ function fileCases(): readonly AccessCase[] {
       request: async (stage) => ({ path: await stage.file('letter') }),
     },
     { route: 'POST /api/files/token', of: '', request: () => ({ path: '/api/files/token' }) },
-  ];
-}
-
-function collectionCases(): readonly AccessCase[] {
-  const all = '/api/collections';
-  const one = '/api/collections/{collection}';
-  return [
-    { route: `GET ${all}`, of: '', request: () => ({ path: all }) },
-    { route: `POST ${all}`, of: '', request: (stage) => ({ path: all, body: { name: stage.fresh() } }) },
-    { route: `GET ${all}/meta/scaffolds`, of: '', request: () => ({ path: `${all}/meta/scaffolds` }) },
-    {
-      route: `GET ${all}/meta/oauth2-providers`,
-      of: '',
-      request: () => ({ path: `${all}/meta/oauth2-providers` }),
-    },
-    {
-      route: `PUT ${all}/import`,
-      of: '',
-      request: (stage) => ({ path: `${all}/import`, body: { collections: [{ name: stage.fresh() }] } }),
-    },
-    {
-      route: `POST ${all}/import/plan`,
-      of: '',
-      request: (stage) => ({ path: `${all}/import/plan`, body: { collections: [{ name: stage.fresh() }] } }),
-    },
-    { route: `GET ${one}`, of: '', request: () => ({ path: `${all}/notes` }) },
-    {
-      route: `PATCH ${one}`,
-      of: '',
-      request: async (stage) => ({ path: `${all}/${await stage.collection()}`, body: { viewRule: '' } }),
-    },
-    {
-      route: `DELETE ${one}`,
-      of: '',
-      request: async (stage) => ({ path: `${all}/${await stage.collection()}` }),
-    },
-    {
-      route: `DELETE ${one}/truncate`,
-      of: '',
-      request: async (stage) => ({ path: `${all}/${await stage.collection()}/truncate` }),
-    },
-    {
-      route: `POST ${one}/filters/check`,
-      of: '',
-      request: () => ({ path: `${all}/notes/filters/check`, body: { filter: "title = 'a'" } }),
-    },
-    {
-      route: `POST ${one}/rules/test`,
-      of: '',
-      request: ({ userId }) => ({
-        path: `${all}/users/rules/test`,
-        body: { rule: 'viewRule', caller: { collection: 'users', id: userId }, record: userId },
-      }),
-    },
   ];
 }
 

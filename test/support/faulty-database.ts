@@ -1,4 +1,5 @@
 import type { Sql } from '../../src/sql/sql.ts';
+import type { ViewDescription, ViewDraft } from '../../src/storage/view-query.ts';
 import type { Database, Row, Transaction, Tuple, WriteOptions } from '../../src/storage/database.ts';
 
 /** A database that can be told to fail: for reads of deliveries, and for all writes. */
@@ -34,6 +35,14 @@ export class FaultyDatabase implements Database {
 
   state(): object | undefined {
     return this.#database.state();
+  }
+
+  describeView(draft: ViewDraft): Promise<ViewDescription> {
+    return this.#database.describeView(draft);
+  }
+
+  searchDraft(statement: Sql): ReturnType<Database['searchDraft']> {
+    return this.#database.searchDraft(statement);
   }
 
   all(statement: Sql): Promise<Row[]> {

@@ -13,6 +13,7 @@ const threads = [
   'src/secrets/bcrypt-worker.ts',
   'src/storage/sqlite/reader-worker.ts',
   'src/storage/sqlite/writer-worker.ts',
+  'src/storage/sqlite/view-worker.ts',
   'src/sending/sender-worker.ts',
   'src/hosts/host-worker.ts',
 ];
@@ -159,12 +160,16 @@ const lazyParts: Plugin = {
   },
 };
 
-/** Lets `main.js` load the commands from `chancery.js` beside it. */
+/** Lets `main.js` load the commands from `chancery.js` beside it, and what only the executable needs from its own file. */
 const besideMain: Plugin = {
   name: 'beside main',
   setup: (bundler) => {
     bundler.onResolve({ filter: /^\.\/cli\/commands\/run-command\.ts$/ }, () => ({
       path: './chancery.js',
+      external: true,
+    }));
+    bundler.onResolve({ filter: /^\.\/storage\/sqlite\/view-worker\.ts$/ }, () => ({
+      path: './view-worker.js',
       external: true,
     }));
   },

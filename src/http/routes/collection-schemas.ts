@@ -30,9 +30,16 @@ const members: Readonly<Record<string, Schema>> = {
   help: { type: 'string', maxLength: 300 },
 };
 
+const viewQuery: Schema = {
+  type: 'string',
+  maxLength: collectionLimits.viewQueryLengthMax,
+  description: 'Of a view: one SELECT, in the SQL of the engine.',
+};
+
 const definable: Readonly<Record<string, Schema>> = {
   ...rules,
-  type: { enum: ['base', 'auth'], default: 'base' },
+  type: { enum: ['base', 'auth', 'view'], default: 'base' },
+  viewQuery,
   fields: {
     type: 'array',
     maxItems: collectionLimits.fieldsMax,
@@ -120,7 +127,16 @@ export const collectionSchemas: Readonly<Record<string, Schema>> = {
     },
     deleted: { type: 'array', items: schemaReference('Collection') },
   }),
-  Scaffolds: objectSchema({ auth: schemaReference('Collection'), base: schemaReference('Collection') }),
+  Scaffolds: objectSchema({
+    auth: schemaReference('Collection'),
+    base: schemaReference('Collection'),
+    view: schemaReference('Collection'),
+  }),
+  ViewQuery: objectSchema({ query: viewQuery }),
+  DryRunView: objectSchema({
+    fields: { type: 'array', items: schemaReference('Field') },
+    sample: { type: 'array', maxItems: 10, items: schemaReference('Record') },
+  }),
   Field: { oneOf: eachType(answeredField), discriminator: { propertyName: 'type' } },
   FieldInput: { oneOf: eachType(givenField), discriminator: { propertyName: 'type' } },
 };
@@ -131,15 +147,16 @@ function collectionSchema(): Schema {
       id: text,
       ...rules,
       name: text,
-      type: { enum: ['base', 'auth'] },
+      type: { enum: ['base', 'auth', 'view'] },
       fields: { type: 'array', items: schemaReference('Field') },
       indexes: { type: 'array', items: text },
       created: text,
       updated: text,
       system: flag,
+      viewQuery,
       ...authMembers,
     },
-    Object.keys(authMembers),
+    ['viewQuery', ...Object.keys(authMembers)],
   );
 }
 

@@ -21,6 +21,7 @@ import type { Instance } from '../../instances/instance.ts';
 import { deleteProviderSecrets, writeTokenSecrets } from '../../instances/token-secrets.ts';
 import { auditCollectionChange, changedPaths } from '../../logs/audit-entry.ts';
 import { eraseAccount } from '../../records/sessions.ts';
+import { dryRunView } from '../../records/dry-run-view.ts';
 import { truncateCollection } from '../../records/truncate-collection.ts';
 import { booleanOf, parameterError } from '../../query/list-parameters.ts';
 import { collectionsOf } from '../../query/record-scope.ts';
@@ -78,10 +79,10 @@ export const collectionRoutes = [
     parameters: ['Fields'],
     answers: { 200: jsonAnswer('By type of collection.', schemaReference('Scaffolds')) },
     handle: (context) => {
-      const [auth, base] = (['auth', 'base'] as const).map((type) =>
+      const [auth, base, view] = (['auth', 'base', 'view'] as const).map((type) =>
         collectionToJson(withIndexes(withoutDates(scaffoldCollection(type)))),
       );
-      return context.answer(`{"auth":${auth},"base":${base}}`);
+      return context.answer(`{"auth":${auth},"base":${base},"view":${view}}`);
     },
   }),
   route({
@@ -137,6 +138,19 @@ export const collectionRoutes = [
         `{"created":[${createdJson}],"changed":[${pairs.join(',')}],"deleted":[${deletedJson}]}`,
       );
     },
+  }),
+  route({
+    ...common,
+    method: 'POST',
+    scope: 'collections:write',
+    path: '/api/collections/meta/dry-run-view',
+    id: 'dryRunView',
+    summary: 'Try the query of a view: its fields, and ten records at most',
+    parameters: ['Fields'],
+    body: schemaReference('ViewQuery'),
+    answers: { 200: jsonAnswer('What the view would have.', schemaReference('DryRunView')) },
+    handle: async (context) =>
+      context.answer(await dryRunView(context.instance, context.caller, context.body)),
   }),
   route({
     ...reading,
@@ -217,7 +231,7 @@ async function planOf({ instance, caller, input, query, body }: RequestContext):
     return rehearseImport(deletionOf(instance, input), body);
   }
   const { collections, clock, database } = instance;
-  return readImportPlan(collections.all(), body, { now: clock.now(), names: database.names });
+  return readImportPlan(collections.all(), body, { now: clock.now(), database });
 }
 
 function changeOf(instance: Instance): CollectionChange {
@@ -233,6 +247,11 @@ function savingOf(instance: Instance, input: RuleInput): CollectionSaving {
     onChange: async (tx, { before, after }) => {
       if (before !== undefined) requireReach(caller, before);
       else if (after !== undefined) newIds.add(after.id);
+      // A view shows what it reads.
+      for (const id of after?.view?.reads ?? []) {
+        const source = instance.collections.find(id);
+        if (source !== undefined) requireReach(caller, source);
+      }
       const entry = auditCollectionChange(before, after);
       if (entry !== undefined) await audit.append(tx, input, entry);
       if (before === undefined) return;

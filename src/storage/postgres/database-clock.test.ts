@@ -19,6 +19,8 @@ function behind(database: Database, thereMs: number, backMs: number): Database {
     engine: database.engine,
     names: database.names,
     state: () => database.state(),
+    describeView: (draft) => database.describeView(draft),
+    searchDraft: (statement) => database.searchDraft(statement),
     all: (statement) => database.all(statement),
     get: (statement) => database.get(statement),
     tuples,

@@ -303,6 +303,8 @@ function announcing(database: Database, { instanceId, onChange, onStop }: Announ
     engine: database.engine,
     names: database.names,
     state: () => database.state(),
+    describeView: (draft) => database.describeView(draft),
+    searchDraft: (statement) => database.searchDraft(statement),
     all: (statement) => database.all(statement),
     get: (statement) => database.get(statement),
     tuples: (statement) => database.tuples(statement),

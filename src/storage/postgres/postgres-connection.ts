@@ -165,11 +165,17 @@ export class PostgresConnection {
   }
 
   #configOf(
-    { text }: Sql,
+    { text, form }: Sql,
     options: { readonly name: string | undefined; readonly isArray: boolean },
   ): QueryArrayConfig {
     const { name, isArray } = options;
     const numbered = numberPlaceholders(text);
+    // By the simple protocol, which pg uses without values, a text can be several statements.
+    if (form?.kind === 'single') {
+      const single = { text: numbered, name, rowMode: 'array', types: this.#types, queryMode: 'extended' };
+      // pg's types do not know of the mode yet.
+      return single as QueryArrayConfig;
+    }
     // pg's types know of one mode only; any other value means rows as objects.
     if (!isArray) return { text: numbered, name, rowMode: undefined as unknown as 'array' };
     const types = this.#types;

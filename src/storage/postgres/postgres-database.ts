@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../base/clock.ts';
 import { AppError, busy, stopping } from '../../base/errors.ts';
 import { randomUnit } from '../../base/ids.ts';
@@ -14,6 +15,8 @@ import {
   type Tuple,
   type WriteOptions,
 } from '../database.ts';
+import type { ViewQueries } from '../view-query.ts';
+import { describePostgresView, searchPostgresDraft } from './postgres-views.ts';
 import type { PostgresConnection } from './postgres-connection.ts';
 import {
   areOutdated,
@@ -163,6 +166,12 @@ class PostgresDatabase implements Database {
 
   state(): undefined {
     return undefined;
+  }
+
+  readonly describeView: ViewQueries['describeView'] = (draft) => describePostgresView(this, draft);
+
+  searchDraft(statement: Sql): Promise<Tuple[]> {
+    return searchPostgresDraft(this, this.#options, statement);
   }
 
   async write<Result>(
@@ -381,10 +390,6 @@ function judge<Result>(tx: PostgresTransaction, settled: RunResult<Result>): Run
   if (settled.kind === 'failed' && isCollision(settled.error))
     return { kind: 'collided', error: settled.error };
   return tx.hasSwallowed(settled.kind === 'kept') ? { kind: 'needs_guards' } : settled;
-}
-
-function pause(delayMs: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, delayMs));
 }
 
 function lost(outcome: RunResult<unknown>): unknown {

@@ -13,6 +13,7 @@ import type {
 import { insertFromArrays, unnestArrays } from './batched-statements.ts';
 import { arrayText, toArrayOf } from './postgres-array.ts';
 import { postgresTables, readPlan } from './postgres-tables.ts';
+import { postgresViews } from './postgres-views.ts';
 
 /** The names for one instance: its collections have a schema of their own, the internal tables are shared and have an `instance_id`. */
 export function postgresNames(schema: string, instanceId: string): Names {
@@ -47,6 +48,10 @@ export function postgresNames(schema: string, instanceId: string): Names {
     json: postgresJson,
     dialect: postgresDialect,
     tables: tableDialect,
+    views: postgresViews(schema, {
+      collectionTable: (name) => tablesOfCollections.findOrAdd(name, toCollectionTable),
+      bareName: (name) => bareNames.findOrAdd(name, toBareName),
+    }),
     positions: {
       last: ({ table, column }) =>
         sql`SELECT pg_sequence_last_value(pg_get_serial_sequence(${table.text}, ${column})::regclass)`,

@@ -17,11 +17,12 @@ import { logMigrations } from '../migrations/log-migrations.ts';
 import { DiskReserve } from './disk-reserve.ts';
 import { LogMark } from './log-mark.ts';
 import { PageSearch } from './page-search.ts';
-import { ReaderPool } from './reader-pool.ts';
+import { ReaderPool, type ReaderPoolOptions } from './reader-pool.ts';
 import { writingRefusal } from './sqlite-connection.ts';
 import { openSqlite, type SqliteFile, type SqliteOptions } from './sqlite-database.ts';
 import { SqliteDefinitions } from './sqlite-definitions.ts';
 import { readSqliteSnapshot } from './read-sqlite-snapshot.ts';
+import { ViewProcess } from './view-process.ts';
 import { WriterThreads } from './writer-thread.ts';
 import { UpgradeCopies, type UpgradeCopyOptions } from './upgrade-copies.ts';
 
@@ -30,6 +31,14 @@ const watchIntervalMs = 250;
 
 /** How much of its log a file may lose without a word, if the log is removed after a crash. */
 const markIntervalMs = 1_000;
+
+/** Each has a Node of its own. No instance can have all of them. */
+const viewProcesses: ReaderPoolOptions = {
+  name: 'views',
+  threads: 4,
+  threadsOfFile: 2,
+  startThread: () => new ViewProcess(),
+};
 
 export interface SqliteHomeOptions {
   readonly queryTimeoutMs: number;
@@ -42,16 +51,18 @@ export interface SqliteHomeOptions {
   readonly instanceSteps?: readonly Migration[];
 }
 
+const stepCounts = { control: controlMigrations.length, instance: instanceMigrations.length };
+
 /** A directory: `control.db`, and for each instance `instances/<id>/data.db` and `logs.db` beside it. */
 export async function openSqliteHome(directory: string, options: SqliteHomeOptions): Promise<DataHome> {
   const { queryTimeoutMs, onLoss, onNotice, instanceSteps: migrations = instanceMigrations } = options;
-  const steps = { control: controlMigrations.length, instance: instanceMigrations.length };
-  const copies = new UpgradeCopies({ copiesMax: options.upgradeCopiesMax, steps });
+  const copies = new UpgradeCopies({ copiesMax: options.upgradeCopiesMax, steps: stepCounts });
   const readers = new ReaderPool();
+  const viewReaders = new ReaderPool(viewProcesses);
   const writers = new WriterThreads();
   const searched = { queryTimeoutMs, readers };
-  const counts = new StorageCounts([readers.counts]);
-  const altered = { ...searched, writers, counts, copies };
+  const counts = new StorageCounts([readers.counts, viewReaders.counts]);
+  const altered = { ...searched, viewReaders, writers, counts, copies };
   const health = new StorageHealth({ faultOf, probe: () => probeFolder(directory) });
   const ofControl = { counts, copies, checks: { onLoss }, ...watching(health, '') };
   const { database: control, mark } = await openControl(directory, ofControl);
@@ -108,7 +119,7 @@ export async function openSqliteHome(directory: string, options: SqliteHomeOptio
       await health.stop();
       await reserve.stop();
       await control.stop();
-      await readers.stop();
+      for (const pool of [readers, viewReaders]) await pool.stop();
       await writers.stop();
     },
   };

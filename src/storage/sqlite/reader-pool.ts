@@ -6,7 +6,7 @@ import type { Sql } from '../../sql/sql.ts';
 import type { Tuple } from '../database.ts';
 import { QueryTimeout } from '../engine-errors.ts';
 import type { PoolCounts } from '../storage-counts.ts';
-import { type ReaderFile, ReaderThread } from './reader-thread.ts';
+import { type ReaderFile, type ReaderSearch, ReaderThread } from './reader-thread.ts';
 import { inodeOf } from './sqlite-connection.ts';
 
 /**
@@ -47,7 +47,7 @@ export interface PooledFile {
   readonly log: FileLog;
 }
 
-export interface PooledSearch {
+export interface PooledSearch extends Pick<ReaderSearch, 'described'> {
   readonly statement: Sql;
   readonly timeoutMs: number;
   /** How much of the timeout has passed before. */
@@ -72,20 +72,20 @@ interface QueuedSearch extends PooledSearch {
 
 type Thread = Pick<ReaderThread, 'hasEnded' | 'search' | 'close' | 'stop'>;
 
-interface ReaderPoolOptions {
+export interface ReaderPoolOptions {
+  /** What metrics call it. */
+  readonly name?: PoolCounts['name'];
   readonly threads?: number;
+  /** How many of the threads one file may have at once; by default all. */
+  readonly threadsOfFile?: number;
   readonly startThread?: () => Thread;
 }
 
 export class ReaderPool {
   /** The searches that wait for a thread, and the threads that search. */
-  readonly counts: PoolCounts = {
-    name: 'readers',
-    waitSeconds: new Histogram(secondsBounds),
-    waiting: () => this.#turns.values().reduce((sum, { length }) => sum + length, 0),
-    inUse: () => this.#threads.values().reduce((sum, file) => sum + (file === undefined ? 0 : 1), 0),
-  };
+  readonly counts: PoolCounts;
   readonly #threadsMax: number;
+  readonly #threadsOfFileMax: number;
   readonly #startThread: () => Thread;
   /** Every thread, with the file that it searches now. */
   readonly #threads = new Map<Thread, PooledFile | undefined>();
@@ -98,7 +98,14 @@ export class ReaderPool {
   #wastedMs = 0;
 
   constructor(options: ReaderPoolOptions = {}) {
+    this.counts = {
+      name: options.name ?? 'readers',
+      waitSeconds: new Histogram(secondsBounds),
+      waiting: () => this.#turns.values().reduce((sum, { length }) => sum + length, 0),
+      inUse: () => this.#threads.values().reduce((sum, file) => sum + (file === undefined ? 0 : 1), 0),
+    };
     this.#threadsMax = options.threads ?? Math.min(threadsMax, Math.max(1, availableParallelism() - 1));
+    this.#threadsOfFileMax = options.threadsOfFile ?? this.#threadsMax;
     this.#startThread = options.startThread ?? (() => new ReaderThread());
   }
 
@@ -184,6 +191,7 @@ export class ReaderPool {
 
   #nextFile(): PooledFile | undefined {
     for (const file of this.#turns.keys()) {
+      if (this.#threadsOf(file) >= this.#threadsOfFileMax) continue;
       if (file.log.bytes() <= logBytesMax) return file;
       if ([...this.#threads.values()].includes(file)) continue;
       file.log.copy();
@@ -192,8 +200,12 @@ export class ReaderPool {
     return undefined;
   }
 
+  #threadsOf(file: PooledFile): number {
+    return this.#threads.values().reduce((sum, searched) => sum + (searched === file ? 1 : 0), 0);
+  }
+
   async #run(thread: Thread, file: PooledFile, search: QueuedSearch): Promise<void> {
-    const { statement, timeoutMs, bytesMax, sinceMs, dueMs, timer, resolve, reject } = search;
+    const { statement, timeoutMs, bytesMax, described, sinceMs, dueMs, timer, resolve, reject } = search;
     clearTimeout(timer);
     this.#threads.set(thread, file);
     const nowMs = systemClock.monotonic();
@@ -206,6 +218,7 @@ export class ReaderPool {
         timeoutMs,
         spentMs,
         bytesMax,
+        described,
       });
       resolve({ rows, isSlow: tookMs > budgetMsMax });
     } catch (error) {

@@ -1,5 +1,6 @@
 import type { Sql } from '../../sql/sql.ts';
 import type { Tuple } from '../database.ts';
+import type { ViewDraft } from '../view-query.ts';
 import { AnsweringThread } from './answering-thread.ts';
 import { type ThreadFailure, toError } from './thread-failure.ts';
 
@@ -21,6 +22,8 @@ export interface ReaderSearch {
   readonly spentMs: number;
   /** The most that its rows may take in memory. */
   readonly bytesMax?: number | undefined;
+  /** The query of a view to describe, instead of a statement: the only row is a text of JSON. */
+  readonly described?: ViewDraft | undefined;
 }
 
 export type ToReader =
@@ -47,12 +50,17 @@ export interface ReaderRows {
 
 const workerUrl = new URL('./reader-worker.ts', import.meta.url);
 
-/** A thread that runs searches, one after the other. */
+/** A thread that runs searches, one after the other; or a process that does. */
 export class ReaderThread {
-  readonly #thread: AnsweringThread<ToReader, FromReader>;
+  readonly #thread: Pick<AnsweringThread<ToReader, FromReader>, 'endError' | 'request' | 'stop'>;
 
-  constructor(url = workerUrl) {
-    this.#thread = new AnsweringThread(url, 'reader');
+  constructor(
+    thread: Pick<
+      AnsweringThread<ToReader, FromReader>,
+      'endError' | 'request' | 'stop'
+    > = new AnsweringThread(workerUrl, 'reader'),
+  ) {
+    this.#thread = thread;
   }
 
   get hasEnded(): boolean {

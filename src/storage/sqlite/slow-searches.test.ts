@@ -6,6 +6,7 @@ import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { literal, sql, type Sql } from '../../sql/sql.ts';
 import type { Database, Tuple } from '../database.ts';
 import { QueryTimeout } from '../engine-errors.ts';
+import { AnsweringThread } from './answering-thread.ts';
 import { ReaderPool } from './reader-pool.ts';
 import { ReaderThread } from './reader-thread.ts';
 import { openSqlite } from './sqlite-database.ts';
@@ -179,7 +180,9 @@ test('a file in the place of another is not searched', async (t) => {
 });
 
 test('a thread that dies fails what it does with a clear error', async () => {
-  const thread = new ReaderThread(new URL('data:text/javascript,throw new Error("no memory")'));
+  const thread = new ReaderThread(
+    new AnsweringThread(new URL('data:text/javascript,throw new Error("no memory")'), 'reader'),
+  );
   const source = { number: 1, path: 'none', inode: '1' };
   const search = thread.search({ file: source, statement: sql`SELECT 1`, timeoutMs: 1, spentMs: 0 });
   await assert.rejects(search, /^Error: The reader thread has died/);

@@ -1,6 +1,7 @@
 import { accessSync, closeSync, constants, fdatasync, fdatasyncSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { promisify } from 'node:util';
+import { assert } from '../../base/assert.ts';
 import { GenerationCache } from '../../base/cache.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { codeOf } from '../../base/process.ts';
@@ -8,7 +9,7 @@ import { foldFunction, likeFunction, realTextFunction, sql, type Sql } from '../
 import { answerBytesMax, answerTooLarge, bytesOfTuple, type Row, type Tuple } from '../database.ts';
 import { EngineFailure, isBusy, isFailedWrite, toEngineError } from '../engine-errors.ts';
 import { Deadline, type SearchBudget } from './deadline.ts';
-import { jsonNumber } from './sqlite-names.ts';
+import { jsonNumber, viewTables } from './sqlite-names.ts';
 
 /**
  * The size of a generation of prepared statements, in characters of SQL: the memory that SQLite takes for one grows with its columns
@@ -43,6 +44,7 @@ export class SqliteConnection {
   /** Whether a commit is on the disk only after {@link syncLog}; otherwise it gets there in time, or is lost with the machine. */
   readonly isFullySynced: boolean;
   readonly #deadline: Deadline;
+  #readsViews = false;
   readonly #rowStatements = statementCache();
   readonly #tupleStatements = statementCache();
 
@@ -71,6 +73,14 @@ export class SqliteConnection {
     }
   }
 
+  /** From now on asks what each statement may read, and fails one that needs more memory. For connections that run clients' queries. */
+  guard(authorizer: Parameters<DatabaseSync['setAuthorizer']>[0], heapBytesMax: number): void {
+    this.#database.setAuthorizer(null);
+    this.#database.exec(`PRAGMA hard_heap_limit = ${heapBytesMax}`);
+    this.#database.setAuthorizer(authorizer);
+    this.#readsViews = true;
+  }
+
   get isInTransaction(): boolean {
     return this.#database.isTransaction;
   }
@@ -94,7 +104,7 @@ export class SqliteConnection {
   tuples(statement: Sql): Tuple[] {
     try {
       // The mode set below makes rows arrays; the types of node:sqlite do not follow it.
-      return this.#prepareTuples(statement.text).all(...statement.values) as unknown as Tuple[];
+      return this.#prepareTuples(statement).all(...statement.values) as unknown as Tuple[];
     } catch (error) {
       throw this.#failure(error);
     }
@@ -103,7 +113,7 @@ export class SqliteConnection {
   /** As `tuples`, but steps row by row, to stop when the rows get too large. That is slower. Throws QueryTimeout, OverBudget. */
   search(statement: Sql, time: SearchBudget = {}): Tuple[] {
     try {
-      const prepared = this.#prepareTuples(statement.text);
+      const prepared = this.#prepareTuples(statement);
       this.#deadline.reset(time);
       const iterator = prepared.iterate(...statement.values);
       try {
@@ -119,10 +129,11 @@ export class SqliteConnection {
   }
 
   /** Reads row by row. The caller reads to the end, or ends the iteration. */
-  *scan({ text, values }: Sql): Generator<Tuple> {
+  *scan(statement: Sql): Generator<Tuple> {
     try {
+      const rows = this.#prepareTuples(statement).iterate(...statement.values);
       // The statement returns rows as arrays.
-      for (const row of this.#prepareTuples(text).iterate(...values)) yield row as unknown as Tuple;
+      for (const row of rows) yield row as unknown as Tuple;
     } catch (error) {
       throw this.#failure(error);
     }
@@ -211,20 +222,22 @@ export class SqliteConnection {
     return toEngineError(error);
   }
 
-  #prepareTuples(text: string): StatementSync {
+  #prepareTuples({ text, tables }: Sql): StatementSync {
     this.#deadline.reset();
     const cached = this.#tupleStatements.find(text);
     if (cached !== undefined) return cached;
+    assert(this.#readsViews || !tables.includes(viewTables), 'a view is read where nothing can end it');
     const prepared = this.#database.prepare(text);
     prepared.setReturnArrays(true);
     this.#tupleStatements.add(text, prepared);
     return prepared;
   }
 
-  #prepare({ text, form }: Pick<Sql, 'text'> & Partial<Sql>): StatementSync {
+  #prepare({ text, form, tables }: Pick<Sql, 'text'> & Partial<Sql>): StatementSync {
     this.#deadline.reset();
     const cached = this.#rowStatements.find(text);
     if (cached !== undefined) return cached;
+    assert(tables?.includes(viewTables) !== true, 'a view is read where nothing can end it');
     const prepared = this.#database.prepare(text);
     // An explanation that is kept does not notice that the schema has changed.
     if (form?.kind !== 'explain') this.#rowStatements.add(text, prepared);

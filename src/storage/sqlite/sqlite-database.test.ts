@@ -10,7 +10,8 @@ import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { AppError } from '../../base/errors.ts';
 import { identifier, joinSql, limit, sql } from '../../sql/sql.ts';
 import type { BulkInsert, Database } from '../database.ts';
-import { openSqlite, sqliteVersion } from './sqlite-database.ts';
+import { openSqlite } from './sqlite-database.ts';
+import { sqliteVersion } from './sqlite-state.ts';
 
 test('works of one turn share one commit', async (t) => {
   const database = await openNumbers(t);

@@ -5,12 +5,15 @@ import { sql, type Sql } from '../../sql/sql.ts';
 import type { Database, Row, SearchOptions, Transaction, Tuple, WriteOptions } from '../database.ts';
 import { asCertain, isMissingName, OutdatedDefinitions } from '../engine-errors.ts';
 import type { StatementKind, StorageCounts } from '../storage-counts.ts';
+import type { ViewDescription, ViewDraft } from '../view-query.ts';
 import { OverBudget } from './deadline.ts';
 import type { WalState } from './log-mark.ts';
 import type { PooledFile, ReaderPool } from './reader-pool.ts';
 import { inodeOf, queryTimeoutMsDefault, SqliteConnection, type Synchronous } from './sqlite-connection.ts';
-import { dataVersion, type SqliteDefinitions } from './sqlite-definitions.ts';
-import { sqliteNames } from './sqlite-names.ts';
+import type { SqliteDefinitions } from './sqlite-definitions.ts';
+import { sqliteNames, viewTables } from './sqlite-names.ts';
+import { SqliteState } from './sqlite-state.ts';
+import { SqliteViews, type ViewSearch, viewsOf } from './sqlite-views.ts';
 import { WriteQueue } from './write-queue.ts';
 import { WriteSearches } from './write-searches.ts';
 import type { WriterThreads } from './writer-thread.ts';
@@ -28,6 +31,8 @@ export interface SqliteOptions {
   readonly definitions?: SqliteDefinitions;
   /** For a file that clients search: long searches then run in threads. */
   readonly readers?: ReaderPool;
+  /** For a file whose tables may be views, which processes read. */
+  readonly viewReaders?: ReaderPool;
   /** For a file whose tables are altered: long changes then run in threads. */
   readonly writers?: WriterThreads;
   /** Where commits and statements are counted; undefined for a file without metrics. */
@@ -75,6 +80,7 @@ class SqliteDatabase implements SqliteFile {
   #reader: SqliteConnection;
   /** The file as threads search it. Undefined without such threads, and once it is stopped. */
   #pooled: PooledFile | undefined;
+  readonly #views: SqliteViews | undefined;
   /** By the text of a search, whether the last one was slow, although it may have had other values. */
   readonly #slowTexts = new GenerationCache<string, boolean>(slowTextsLengthMax, (_, { length }) => length);
   #isViewing = false;
@@ -111,7 +117,10 @@ class SqliteDatabase implements SqliteFile {
     });
     this.#reader = this.#openReader();
     this.#inode = inodeOf(options.path);
-    this.#pooled = this.#openPooled();
+    this.#pooled = this.#openPooled(options.readers);
+    const { viewReaders, queryTimeoutMs = queryTimeoutMsDefault } = options;
+    if (viewReaders !== undefined)
+      this.#views = new SqliteViews(viewReaders, queryTimeoutMs, () => this.#openPooled(viewReaders));
   }
 
   all(statement: Sql): Promise<Row[]> {
@@ -128,6 +137,14 @@ class SqliteDatabase implements SqliteFile {
 
   search(statement: Sql, options: SearchOptions = {}): Promise<Tuple[]> {
     return this.#read('search', () => this.#search(statement, options));
+  }
+
+  describeView(draft: ViewDraft): Promise<ViewDescription> {
+    return this.#read('search', () => viewsOf(this.#views).describe(draft));
+  }
+
+  searchDraft(statement: Sql): Promise<Tuple[]> {
+    return this.#read('search', () => this.#searchView(statement, {}));
   }
 
   state(): object {
@@ -198,6 +215,7 @@ class SqliteDatabase implements SqliteFile {
     this.#options.onStopped?.();
     // First: the last connection to be closed folds the log into the file, and these can only read.
     if (pooled !== undefined) await this.#options.readers?.close(pooled);
+    await this.#views?.close();
     await Promise.allSettled(this.#lent);
     await this.#queue.drain();
     this.#options.definitions?.end();
@@ -249,6 +267,8 @@ class SqliteDatabase implements SqliteFile {
     const shorterMs = Math.max(0, queryTimeoutMs - (options.timeoutMs ?? queryTimeoutMs));
     const spentMs = (options.spentMs ?? 0) + shorterMs;
     const budget = { ...options, spentMs };
+    if (statement.tables.includes(viewTables))
+      return this.#searchView(statement, { spentMs, bytesMax: options.bytesMax });
     if (readers === undefined || pooled === undefined) return this.#view().search(statement, budget);
     const { bytesMax } = options;
     if (this.#slowTexts.find(statement.text) === true)
@@ -283,8 +303,15 @@ class SqliteDatabase implements SqliteFile {
     return rows;
   }
 
-  #openPooled(): PooledFile | undefined {
-    return this.#options.readers?.open(this.#options.path, {
+  async #searchView(statement: Sql, options: ViewSearch): Promise<Tuple[]> {
+    const rows = await viewsOf(this.#views).search(statement, options);
+    // As for a thread.
+    await this.#queue.synced;
+    return rows;
+  }
+
+  #openPooled(readers: ReaderPool | undefined): PooledFile | undefined {
+    return readers?.open(this.#options.path, {
       bytes: () => this.#queue.logBytes,
       copy: () => {
         // A held view ends by itself, and the log is copied when the next search begins.
@@ -352,6 +379,7 @@ class SqliteDatabase implements SqliteFile {
    */
   async #reopenReader(): Promise<void> {
     if (this.#pooled !== undefined) await this.#options.readers?.close(this.#pooled);
+    await this.#views?.close();
     const reader = this.#open(true);
     this.#isViewing = false;
     this.#isHeld = false;
@@ -359,41 +387,6 @@ class SqliteDatabase implements SqliteFile {
     this.#reader = reader;
     this.#inode = inodeOf(this.#options.path);
     this.#state.forget();
-    if (this.#pooled !== undefined) this.#pooled = this.#openPooled();
-  }
-}
-
-/** The version of the SQLite inside this Node, as `[major, minor, patch]`. */
-export function sqliteVersion(): readonly [number, number, number] {
-  const connection = new SqliteConnection(':memory:', { isReadOnly: false, synchronous: 'FULL' });
-  const text = String(connection.get(sql`SELECT sqlite_version() AS version`)?.['version']);
-  connection.close();
-  const [major = 0, minor = 0, patch = 0] = text.split('.').map(Number);
-  return [major, minor, patch];
-}
-
-/** An object that identifies the committed state that the reader's connection sees: the same object until that state changes. */
-export class SqliteState {
-  #state = {};
-  #version: unknown;
-  /** Whether the version was read in the open view, within which it cannot change. */
-  #hasLooked = false;
-
-  now(reader: SqliteConnection): object {
-    const version = this.#hasLooked ? this.#version : dataVersion(reader);
-    this.#hasLooked = true;
-    if (version !== this.#version) this.#state = {};
-    this.#version = version;
-    return this.#state;
-  }
-
-  endView(): void {
-    this.#hasLooked = false;
-  }
-
-  /** Called when the reader is reopened: versions of different connections cannot be compared. */
-  forget(): void {
-    this.#version = undefined;
-    this.#hasLooked = false;
+    if (this.#pooled !== undefined) this.#pooled = this.#openPooled(this.#options.readers);
   }
 }

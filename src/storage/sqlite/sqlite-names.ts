@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { GenerationCache } from '../../base/cache.ts';
+import type { ColumnKind } from '../../fields/field-type.ts';
 import { sqliteDialect } from '../../filters/sqlite-dialect.ts';
 import {
   explanation,
@@ -62,6 +63,14 @@ const sqliteJson: JsonWriter = {
 
 /** Each instance has a file of its own, so names and scopes need no instance. */
 export const sqliteNames: Names = {
+  views: {
+    table: (name) => ofTable(identifier(name), viewTables),
+    value: viewValue,
+    create: async (tx, name, select) => {
+      await tx.run(sql`CREATE VIEW ${tableOf(name)} AS ${select}`);
+    },
+    drop: (name) => sql`DROP VIEW IF EXISTS ${tableOf(name)}`,
+  },
   engine: 'sqlite',
   table: tableOf,
   columnsOf: (name) => sql`
@@ -125,6 +134,25 @@ export const sqliteNames: Names = {
   readPlan,
   locks: { forUpdate: none, forDelete: none, forReference: none, skipLocked: none },
 };
+
+/** What all views are in {@link Sql.tables}. */
+export const viewTables = '$views';
+
+function viewValue(column: Sql, kind: ColumnKind | 'any', zero: Sql): Sql {
+  switch (kind) {
+    case 'any':
+      return sql`CASE typeof(${column}) WHEN 'null' THEN NULL WHEN 'text' THEN iif(json_valid(${column}), ${column}, json_quote(${column}))
+        WHEN 'blob' THEN json_quote(hex(${column}))
+        WHEN 'real' THEN json_quote(iif(${column} = CAST(${column} AS INTEGER) AND abs(${column}) < ${wholeMax}, CAST(${column} AS INTEGER), ${column}))
+        ELSE json_quote(${column}) END`;
+    case 'number':
+      return sql`coalesce(CAST(${column} AS REAL), ${zero})`;
+    case 'bool':
+      return sql`iif(${column} = 1, 1, 0)`;
+    default:
+      return sql`coalesce(CAST(${column} AS TEXT), ${zero})`;
+  }
+}
 
 function addsTrigger(collectionId: string): Sql {
   return identifier(`$quota_add_${collectionId}`);

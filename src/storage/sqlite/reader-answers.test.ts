@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Tuple } from '../database.ts';
-import { RowPieces } from './row-pieces.ts';
+import { RowPieces } from './reader-answers.ts';
 
 function piecesOf(rows: readonly Tuple[]): readonly (readonly Tuple[])[] {
   const pieces = new RowPieces(rows);
