@@ -32,6 +32,7 @@ const followed: readonly (readonly [page: string, languages: string, test: strin
   ['docs/realtime.md', 'http', 'test/api/docs-realtime.test.ts'],
   ['docs/records.md', 'http', 'test/docs-records.test.ts'],
   ['docs/rules.md', 'http', 'test/api/docs-rules.test.ts'],
+  ['docs/views.md', 'http', 'test/api/docs-views.test.ts'],
   ['docs/webhooks.md', 'http', 'test/api/docs-webhooks.test.ts'],
 ];
 

@@ -124,6 +124,14 @@ export class CollectionStore {
     });
   }
 
+  /** Makes all views again, from these definitions of them. */
+  async remakeViews(tx: Transaction, changed: readonly TableChange[]): Promise<void> {
+    const views = changed.map(({ after }) => after);
+    await dropViews(tx, views);
+    await updateDefinitions(tx, changed);
+    await createViews(tx, views);
+  }
+
   /** Views are made again where any collection is, as tables are altered without them. */
   #viewChanges({ removed = [], changed = [], created = [] }: CollectionChanges): {
     readonly toDrop: readonly Collection[];

@@ -221,6 +221,8 @@ export const collectionLimits = {
   /** The text as a client writes it. What is stored may be longer: names get quotes, and the collection may be renamed. */
   indexTextLengthMax: 2_000,
   viewQueryLengthMax: 5_000,
+  /** All of them are made again where a table changes. */
+  viewsMax: 100,
   nameLengthMax: 255,
 } as const;
 

@@ -70,6 +70,13 @@ function decodeView(
 ): Collection {
   const rules = decodeRules(raw, existing, problems);
   checkViewMembers(raw, problems);
+  const others = views?.collections.filter((one) => one.type === 'view' && one.id !== id) ?? [];
+  if (others.length >= collectionLimits.viewsMax)
+    problems.add('type', {
+      code: 'validation_length_too_long',
+      message: `There can be at most ${collectionLimits.viewsMax} views.`,
+      params: { max: collectionLimits.viewsMax },
+    });
   const inferred =
     views && decodeQuery(raw['viewQuery'] ?? existing?.view?.query, { existing, views, id }, problems);
   return {

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import { codeOf } from '../base/process.ts';
+import { requireViewsFit, restoreViews } from '../definitions/restore-views.ts';
 import type { Collection } from '../collections/collection.ts';
 import { createTable } from '../collections/tables.ts';
 import type { InstanceEntry } from '../instances/instance-rows.ts';
@@ -53,6 +54,7 @@ export interface MovedInstance {
 export async function moveToPostgres(move: Move): Promise<readonly MovedInstance[]> {
   const { source, target, clock } = move;
   const { control } = target;
+  await requireAllViewsFit(move);
   await markMove(control, clock.now());
   const moved: MovedInstance[] = [];
   await requireUnchanged(source.home.control, async () => {
@@ -70,6 +72,19 @@ export async function moveToPostgres(move: Move): Promise<readonly MovedInstance
   for (const [table] of placesOf()) await analyze(control, control.names.table(table));
   await clearMoveMark(control);
   return moved;
+}
+
+/** A query is written for one engine, and the other one may refuse it. */
+async function requireAllViewsFit({ source, target }: Move): Promise<void> {
+  for (const entry of source.instances) {
+    const loan = await source.borrow(entry);
+    try {
+      const { slug, collections } = loan.instance;
+      await requireViewsFit(target.control, collections.all(), slug);
+    } finally {
+      loan.release();
+    }
+  }
 }
 
 /** Throws conflict when another process has written to the database during the work: a command, as servers are locked out. */
@@ -92,7 +107,9 @@ async function moveInstance(move: Move, instance: Instance): Promise<MovedInstan
     await requireUnchanged(instance.database, async () => {
       const copy = { source: instance.database, target, report };
       await copyInternal('instance', copy);
-      for (const collection of collections.all()) records += await copyRecords(copy, collection);
+      const tables = collections.all().filter(({ type }) => type !== 'view');
+      for (const collection of tables) records += await copyRecords(copy, collection);
+      await restoreViews(target);
     });
     await moveLogs(move, id, report);
     return {

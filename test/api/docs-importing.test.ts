@@ -22,7 +22,13 @@ test('the dry run of docs/importing.md says what the page says, and the import t
         fields: [sourceId, { id: 'date1', name: 'due', type: 'date' }],
         rows: [{ id: 'note00000000001', due: 'soon' }, { id: 'a/b' }],
       },
-      { id: 'pbc_v', name: 'titles', type: 'view', fields: [] },
+      {
+        id: 'pbc_v',
+        name: 'titles',
+        type: 'view',
+        fields: [],
+        more: { viewQuery: 'SELECT title FROM posts' },
+      },
     ],
     files: { 'pbc_1125843985/post00000000001/cover_abc.png': 'picture' },
   });

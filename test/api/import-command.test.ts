@@ -88,7 +88,7 @@ test('what is left out, and what is to look at, is said in lines that a terminal
     left,
     [
       'Left out:',
-      '  v\\u001b[2J\\u202e: the collection: Collections of type view are not supported yet.',
+      '  v\\u001b[2J\\u202e: the collection: Must be in a valid format.',
       `  notes: due (6 times): It is no date. [${examples}]`,
       'To look at:',
       '  the settings: superuserIPs: From now on superusers are let in from 192.0.2.1 only: see that these are addresses that you come from.',

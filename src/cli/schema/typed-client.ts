@@ -20,8 +20,7 @@ export function typedClient(definitions: readonly JsonObject[]): string {
   const parts = collections.map((collection) => [
     recordType(collection, collections),
     expandType(collection, collections),
-    createType(collection),
-    updateType(collection),
+    ...(collection.isView ? [] : [createType(collection), updateType(collection)]),
   ]);
   return `${head}\n${[...parts.flat(), clientType(collections)].filter((part) => part !== '').join('\n')}`;
 }
@@ -153,8 +152,8 @@ function modifierType(field: TypedField, modifier: string): string {
 
 function clientType(collections: readonly TypedCollection[]): string {
   const overloads = collections.map(
-    ({ name, type }) =>
-      `  collection(idOrName: ${JSON.stringify(name)}): TypedRecordService<${type}Record, ${type}Create, ${type}Update>;\n`,
+    ({ name, type, isView }) =>
+      `  collection(idOrName: ${JSON.stringify(name)}): TypedRecordService<${type}Record, ${isView ? 'never, never' : `${type}Create, ${type}Update`}>;\n`,
   );
   return `/** The SDK for this instance: \`new PocketBase(url) as TypedPocketBase\`. */
 export interface TypedPocketBase extends PocketBase {

@@ -7,6 +7,8 @@ export interface TypedCollection {
   readonly type: string;
   readonly id: string;
   readonly isAuth: boolean;
+  /** Whether it is only read. */
+  readonly isView: boolean;
   readonly fields: readonly TypedField[];
   readonly indexes: readonly string[];
 }
@@ -32,6 +34,7 @@ export function typedCollections(definitions: readonly JsonObject[]): readonly T
       name: String(name),
       id: String(id),
       isAuth: type === 'auth',
+      isView: type === 'view',
       fields: Array.isArray(fields) ? fields.filter(isJsonObject).map(decodeField) : [],
       indexes: Array.isArray(indexes) ? indexes.map(String) : [],
     }))

@@ -13,7 +13,7 @@ import {
  * catalogue of events says it, so without hidden fields and passwords. The same definitions make the same text, whatever their order.
  */
 export function typedWebhooks(definitions: readonly JsonObject[]): string {
-  const collections = typedCollections(definitions);
+  const collections = typedCollections(definitions).filter(({ isView }) => !isView);
   return [head, ...collections.map(fieldsType), recordsType(collections)].join('\n');
 }
 

@@ -61,6 +61,8 @@ function pathsOf(collection: Collection): Paths {
     },
     describe: (rule) => ruleText(collection, rule),
   });
+  if (collection.type === 'view')
+    return { [path]: { get: operation(list) }, [`${path}/{id}`]: { get: operation(view) } };
   return {
     [path]: { get: operation(list), post: operation(create) },
     [`${path}/{id}`]: { get: operation(view), patch: operation(update), delete: operation(rest.delete) },
@@ -101,6 +103,7 @@ function schemasOf(collection: Collection, nameOf: (id: string) => string): read
     [record, answeredSchema(collection, values)],
     [partName(collection, 'List'), cursorListSchema(schemaReference(record))],
   ];
+  if (collection.type === 'view') return reads;
   const isNeeded = ({ options }: Field): boolean =>
     options['required'] === true && (options['autogeneratePattern'] ?? '') === '';
   const needed = values.filter(({ field }) => isNeeded(field)).map(({ field }) => field.name);

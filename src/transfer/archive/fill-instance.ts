@@ -99,7 +99,8 @@ class Filling {
     this.#store ??= await openStore();
     this.#collections ??= await CollectionStore.load(database);
     const collection = this.#collections.find(part.table);
-    if (collection?.name !== part.table) throw refusedArchive(`there is no collection ${part.table}.`);
+    if (collection?.name !== part.table || collection.type === 'view')
+      throw refusedArchive(`there is no collection ${part.table}.`);
     requireFields(collection, part);
     if (this.#instance.progress?.isTableMade() !== true)
       await this.#write(database, (tx) => createTable(tx, collection), { isExclusive: true });

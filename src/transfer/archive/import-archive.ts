@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { newId } from '../../base/ids.ts';
 import { CollectionStore } from '../../collections/collection-store.ts';
+import { restoreViews } from '../../definitions/restore-views.ts';
 import { toTimestamp } from '../../base/timestamp.ts';
 import type { BlobStore } from '../../files/blob-store.ts';
 import { InstanceFiles } from '../../files/instance-files.ts';
@@ -186,6 +187,7 @@ async function fill(
       uploadFolder: files.uploadFolder,
       onProgress: (progress) => onProgress?.({ ...progress, share: archive.share }),
     });
+    await restoreViews(database);
     if (archive.manifest.template === true) await makeTokenSecrets(database, sealerOf(keys));
     else if (as === 'copy') await pauseEndpoints(database);
     else if (as === 'backup') await goOnBehindLost(database, now);

@@ -224,7 +224,8 @@ async function takeConsumers(old: Snapshot, database: Database): Promise<void> {
 async function takePositions(old: Snapshot, database: Database): Promise<void> {
   const collections = await CollectionStore.load(database);
   const { names } = database;
-  const tables = collections.all().map(({ name }) => ({
+  const ofTables = collections.all().filter(({ type }) => type !== 'view');
+  const tables = ofTables.map(({ name }) => ({
     name,
     table: names.collectionTable(name),
     oldTable: old.names.collectionTable(name),

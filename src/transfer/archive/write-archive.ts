@@ -94,9 +94,11 @@ class Writing {
         const from = place === 'logs' ? logs : data;
         if (place !== 'control' && from !== undefined) await this.#addTable(from, table);
       }
-      for (const collection of collections.all()) await this.#addRecords(data, collection);
+      // A view has its query, and nothing else.
+      const tables = collections.all().filter(({ type }) => type !== 'view');
+      for (const collection of tables) await this.#addRecords(data, collection);
       if (this.#source.isTemplate !== true)
-        for (const collection of collections.all()) await this.#addFiles(data, collection);
+        for (const collection of tables) await this.#addFiles(data, collection);
       return await this.#finish();
     } catch (error) {
       await this.#zip.abort();

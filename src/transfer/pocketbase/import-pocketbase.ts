@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { AppError } from '../../base/errors.ts';
+import type { Collection } from '../../collections/collection.ts';
 import type { Instance } from '../../instances/instance.ts';
 import { usersCollection } from '../../instances/system-collections.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -19,6 +20,7 @@ import {
 } from './import-state.ts';
 import { type Omission, Omissions } from './omissions.ts';
 import { planImport, type PlannedCollection } from './plan-import.ts';
+import { planViews } from './plan-views.ts';
 import { openPocketbaseSource, type PocketbaseSource } from './pocketbase-source.ts';
 import { reportDuplicates } from './record-inserter.ts';
 
@@ -102,8 +104,13 @@ async function withPlan<Result>(
     if (!rotateTokens) await requireUnclaimed(control, source.fingerprint, instance);
     const omissions = new Omissions();
     const planned = planImport(source, { instance, rotateTokens, omissions });
+    const own = instance.collections.all().filter(({ system }) => system);
+    const tables = new Map(
+      [...own, ...planned.map(({ collection }) => collection)].map((one) => [one.id, one]),
+    );
+    const views = await planViews(source.collections, [...tables.values()], { instance, omissions });
     const settings = importSettings(instance.settings.current, source.settings, omissions);
-    return await work({ run: { options, source, planned }, resumed, settings, omissions });
+    return await work({ run: { options, source, planned, views }, resumed, settings, omissions });
   } finally {
     source.database.close();
   }
@@ -113,6 +120,8 @@ interface Run {
   readonly options: PocketbaseImport;
   readonly source: PocketbaseSource;
   readonly planned: readonly PlannedCollection[];
+  /** Made at the end, when the tables are there that they read. */
+  readonly views: readonly Collection[];
 }
 
 function requireOwnState(
@@ -208,6 +217,7 @@ async function importAll(run: Run, begun: ImportState, omissions: Omissions): Pr
   await instance.database.write(
     async (tx) => {
       await requireImportState(tx, state);
+      if (run.views.length > 0) await instance.collections.apply(tx, { created: run.views });
       await writeImportState(tx, { ...state, isFinished: true });
     },
     { isExclusive: true },

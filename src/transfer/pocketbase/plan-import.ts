@@ -88,14 +88,7 @@ function isImported(
   { database }: PocketbaseSource,
   omissions: Omissions,
 ): boolean {
-  if (type === 'view') {
-    omissions.add({
-      of: name,
-      what: 'the collection',
-      why: 'Collections of type view are not supported yet.',
-    });
-    return false;
-  }
+  if (type === 'view') return false;
   if (!passing.has(name)) return true;
   if (database.columnsOf(name) !== undefined && database.count(name) > 0)
     omissions.add({ of: name, what: 'its records', why: 'They are good for some minutes only.' });
