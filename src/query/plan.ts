@@ -83,7 +83,7 @@ function selectOf({ filter, sort, offset }: PlannedList, source: ListSource): Li
   const conditions = conditionsOf(filter, source);
   const isWhole = conditions.length === 0 && sort.length === 0;
   // The first page in the table's own order is found without a search, and needs no timeout. Others have rows before them.
-  const isQuick = isWhole && source.isView === undefined && (offset === undefined || offset === 0);
+  const isQuick = source.isView === undefined && isWhole && (offset === undefined || offset === 0);
   return {
     from: source.scope === undefined ? source.from : sql`${source.from}${source.scope.joins()}`,
     conditions: isQuick || source.isInTime === undefined ? conditions : [source.isInTime, ...conditions],

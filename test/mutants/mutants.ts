@@ -39,6 +39,7 @@ import { storageMutants } from './storage-mutants.ts';
 import { tableMutants } from './table-mutants.ts';
 import { providerMutants } from './provider-mutants.ts';
 import { tokenMutants } from './token-mutants.ts';
+import { viewMutants } from './view-mutants.ts';
 import { uploadMutants } from './upload-mutants.ts';
 import { upgradeMutants } from './upgrade-mutants.ts';
 import { whyMutants } from './why-mutants.ts';
@@ -80,6 +81,7 @@ export const mutants: readonly Mutant[] = [
   ...shippingMutants,
   ...searchMutants,
   ...storageMutants,
+  ...viewMutants,
   ...tableMutants,
   ...providerMutants,
   ...tokenMutants,

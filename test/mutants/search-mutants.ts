@@ -69,7 +69,7 @@ export const searchMutants: readonly Mutant[] = [
   },
   {
     name: 'a thread searches no file that has taken the place of another',
-    file: 'src/storage/sqlite/reader-worker.ts',
+    file: 'src/storage/sqlite/reader-answers.ts',
     from: 'if (inodeOf(path) === inode) return connection;',
     to: "if (inodeOf(path) !== '') return connection;",
     tests: ['src/storage/sqlite/slow-searches.test.ts'],
@@ -92,14 +92,14 @@ export const searchMutants: readonly Mutant[] = [
   },
   {
     name: 'a message of a thread that reads has a limited size',
-    file: 'src/storage/sqlite/row-pieces.ts',
+    file: 'src/storage/sqlite/reader-answers.ts',
     from: ' && size < sizeMax',
     to: '',
     tests: ['src/storage/sqlite/row-pieces.test.ts'],
   },
   {
     name: 'a message of a thread that reads has a limited number of rows',
-    file: 'src/storage/sqlite/row-pieces.ts',
+    file: 'src/storage/sqlite/reader-answers.ts',
     from: ' && this.#at - from < rowsMax',
     to: '',
     tests: ['src/storage/sqlite/row-pieces.test.ts'],

@@ -100,6 +100,7 @@ export const ruleTitles: Readonly<Record<RuleName, string>> = {
 export const ruleNames = membersOf(ruleTitles);
 
 export function rulesOf({ type }: Pick<Collection, 'type'>): readonly RuleName[] {
+  if (type === 'view') return ruleNames.slice(0, 2);
   return type === 'auth' ? ruleNames : ruleNames.slice(0, 5);
 }
 

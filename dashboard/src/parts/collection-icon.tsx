@@ -1,8 +1,9 @@
+import Eye from 'lucide-react/icons/eye';
 import Table2 from 'lucide-react/icons/table-2';
 import UsersRound from 'lucide-react/icons/users-round';
 import type { Collection } from '../api/client.ts';
 
-/** Tells accounts from other records. */
+/** Tells accounts and views from other records. */
 export function CollectionIcon({
   collection,
   size = 15,
@@ -10,6 +11,6 @@ export function CollectionIcon({
   readonly collection: Collection;
   readonly size?: number;
 }) {
-  const Icon = collection.type === 'auth' ? UsersRound : Table2;
+  const Icon = collection.type === 'auth' ? UsersRound : collection.type === 'view' ? Eye : Table2;
   return <Icon size={size} aria-hidden />;
 }

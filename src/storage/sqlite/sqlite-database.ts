@@ -304,10 +304,10 @@ class SqliteDatabase implements SqliteFile {
   }
 
   async #searchView(statement: Sql, options: ViewSearch): Promise<Tuple[]> {
-    const rows = await viewsOf(this.#views).search(statement, options);
+    const tuples = await viewsOf(this.#views).search(statement, options);
     // As for a thread.
     await this.#queue.synced;
-    return rows;
+    return tuples;
   }
 
   #openPooled(readers: ReaderPool | undefined): PooledFile | undefined {

@@ -53,9 +53,11 @@ export function CellMenu(props: CellMenuProps) {
           aria-label={`${field.name} of ${record.id}`}
           onCloseAutoFocus={(event) => event.preventDefault()}
         >
-          <MenuItem icon={Pencil} end="↵" onSelect={onEdit}>
-            Edit
-          </MenuItem>
+          {collection.type !== 'view' && (
+            <MenuItem icon={Pencil} end="↵" onSelect={onEdit}>
+              Edit
+            </MenuItem>
+          )}
           <MenuItem icon={PanelRight} end="space" onSelect={onOpen}>
             Open the record
           </MenuItem>

@@ -39,7 +39,9 @@ interface RecordDrawerProps {
 
 /** One record beside the table, which keeps its place. Not modal: the table can be gone through while it is open. */
 export function RecordDrawer(props: RecordDrawerProps) {
-  const { collection, id, shown, onView, onClose } = props;
+  const { collection, id, onView, onClose } = props;
+  const isView = collection.type === 'view';
+  const shown = isView ? 'json' : props.shown;
   const { data, error, refetch } = useQuery({
     ...recordQuery(collection.name, id ?? ''),
     enabled: id !== undefined,
@@ -72,7 +74,7 @@ export function RecordDrawer(props: RecordDrawerProps) {
               <AccountActions collection={collection} record={record} />
             </Suspense>
           )}
-          <TabList label="View" tabs={tabs} selected={shown} onSelect={onView} />
+          <TabList label="View" tabs={isView ? [jsonTab] : tabs} selected={shown} onSelect={onView} />
         </>
       )}
       {id !== undefined && shown === 'story' && <StoryTab collection={collection} id={id} />}
@@ -109,9 +111,11 @@ function useFocusOnNew(isNew: boolean) {
   return panel;
 }
 
+const jsonTab = { name: 'json', label: 'JSON' } as const;
+
 const tabs: readonly { readonly name: RecordView; readonly label: string }[] = [
   { name: 'fields', label: 'Fields' },
-  { name: 'json', label: 'JSON' },
+  jsonTab,
   { name: 'story', label: 'Story' },
   { name: 'relations', label: 'Relations' },
 ];
@@ -144,10 +148,14 @@ function RecordMenu({ collection, record, onClose }: RecordDrawerProps & { reado
         >
           Copy a curl command
         </MenuItem>
-        <MenuLine />
-        <MenuItem icon={Trash2} tone="danger" onSelect={() => setIsDeleting(true)}>
-          Delete …
-        </MenuItem>
+        {collection.type !== 'view' && (
+          <>
+            <MenuLine />
+            <MenuItem icon={Trash2} tone="danger" onSelect={() => setIsDeleting(true)}>
+              Delete …
+            </MenuItem>
+          </>
+        )}
       </Menu>
       {isDeleting && (
         <Confirm

@@ -135,7 +135,7 @@ function CellTools({ cells, grid, ...props }: CellToolsProps) {
   const [editing, pointing] = [placeOf(edited), placeOf(menu)];
   return (
     <Suspense fallback={null}>
-      {editing !== undefined && (
+      {editing !== undefined && props.collection.type !== 'view' && (
         <CellEditor
           key={`${editing.record.id}-${editing.field.name}`}
           collection={collection}

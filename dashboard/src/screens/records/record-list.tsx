@@ -84,7 +84,7 @@ export function RecordList(props: RecordListProps) {
           onOpen={onOpen}
         />
       )}
-      {selection.count > 0 && (
+      {selection.count > 0 && collection.type !== 'view' && (
         <Suspense fallback={null}>
           <BulkBar
             collection={collection}

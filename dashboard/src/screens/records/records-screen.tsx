@@ -62,11 +62,12 @@ function CollectionRecords({ collection, collections }: CollectionRecordsProps) 
   const address = useAddress();
   const { search, open, filterBy, sortBy, view } = address;
   const { filter = '', sort = '', record } = search;
+  const isView = collection.type === 'view';
   const columns = useColumns(collection, { columns: search.columns, onColumns: address.layOut });
   useKeys({
     c: (event) => {
       event.preventDefault();
-      open('new');
+      if (!isView) open('new');
     },
     Escape: () => record !== undefined && open(undefined),
   });
@@ -84,10 +85,12 @@ function CollectionRecords({ collection, collections }: CollectionRecordsProps) 
         <CollectionTabs name={collection.name} />
         <ColumnMenu columns={columns} />
         <TransferMenu collection={collection} filter={filter} sort={sort} columns={columns} />
-        <Button tone="primary" onClick={() => open('new')}>
-          <Plus size={15} aria-hidden />
-          New record
-        </Button>
+        {!isView && (
+          <Button tone="primary" onClick={() => open('new')}>
+            <Plus size={15} aria-hidden />
+            New record
+          </Button>
+        )}
       </Bar>
       <div className="records" data-drawer={record === undefined ? undefined : ''}>
         <RecordList

@@ -23,9 +23,11 @@ export function TransferMenu(props: ShownRecords) {
         <MenuItem icon={Download} onSelect={() => setMode('export')}>
           Export these records …
         </MenuItem>
-        <MenuItem icon={Upload} onSelect={() => setMode('import')}>
-          Import CSV …
-        </MenuItem>
+        {props.collection.type !== 'view' && (
+          <MenuItem icon={Upload} onSelect={() => setMode('import')}>
+            Import CSV …
+          </MenuItem>
+        )}
       </Menu>
       {mode !== undefined && (
         <Suspense fallback={null}>

@@ -19,6 +19,8 @@ export interface DefinitionStep {
 
 /** Returns what leads from one definition to the other, in the order in which people think of it. */
 export function stepsBetween(before: Collection, after: Collection): readonly DefinitionStep[] {
+  if (after.type === 'view')
+    return [...nameSteps(before, after), ...querySteps(before, after), ...ruleSteps(before, after)];
   return [
     ...nameSteps(before, after),
     ...fieldSteps(before, after),
@@ -40,6 +42,15 @@ function nameSteps(before: Collection, after: Collection): readonly DefinitionSt
       tone: 'warning',
       cost: 'schema',
     },
+  ];
+}
+
+/** A view loses no data: its fields follow from its query. */
+function querySteps(before: Collection, after: Collection): readonly DefinitionStep[] {
+  if (before.viewQuery === after.viewQuery) return [];
+  const names = after.fields.map(({ name }) => name).join(', ');
+  return [
+    { key: 'query', title: 'Change the query', detail: `Fields: ${names}`, tone: 'plain', cost: 'schema' },
   ];
 }
 

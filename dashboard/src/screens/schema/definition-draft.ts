@@ -88,7 +88,10 @@ export function resultOf(draft: DefinitionDraft): Collection {
 /** What the service gets for a change of a definition. */
 export function toInput(draft: DefinitionDraft): CollectionInput {
   const { created: _created, updated: _updated, system: _system, ...members } = resultOf(draft);
-  return members;
+  if (members.type !== 'view') return members;
+  // They follow from the query.
+  const { fields: _fields, indexes: _indexes, ...ofView } = members;
+  return ofView;
 }
 
 /**
@@ -100,6 +103,7 @@ export function toNewInput(draft: DefinitionDraft): CollectionInput {
   const refersToItself = draft.next.fields.some(
     (field) => field.type === 'relation' && field.collectionId === draft.next.id,
   );
+  if (draft.next.type === 'view') return members;
   const isOfBase = (field: Field): boolean => draft.base.fields.some((one) => one.id === field.id);
   const fields = remainingFields(draft).map((field) => {
     if (isOfBase(field)) return field;

@@ -30,7 +30,9 @@ export function DeleteCollection({ collection, collections }: DeleteCollectionPr
       </div>
       <p className="soft">
         {referring.length === 0
-          ? 'Its records and their files go with it, without events.'
+          ? collection.type === 'view'
+            ? 'The records that it shows stay where they are.'
+            : 'Its records and their files go with it, without events.'
           : `Relations of ${referring.map(({ name }) => name).join(', ')} refer to it. Drop those first.`}
       </p>
       <div>

@@ -16,7 +16,11 @@ import { type DraftHandle, toNewInput, useDefinitionDraft } from './definition-d
 import { Segments } from './option-controls.tsx';
 import { SchemaForm } from './schema-form.tsx';
 
-const collectionTypes = choicesOf<Collection['type']>({ base: 'Records', auth: 'Accounts' });
+const collectionTypes = choicesOf<Collection['type']>({
+  base: 'Records',
+  auth: 'Accounts',
+  view: 'View',
+});
 
 /** Makes a collection. Its draft is kept as that of any other definition. */
 export function NewCollectionScreen() {
@@ -131,6 +135,7 @@ function retyped(from: Collection, scaffold: Collection): Collection {
     (field) => isOwn(field) && !scaffold.fields.some(({ name }) => name === field.name),
   );
   const { listRule, viewRule, createRule, updateRule, deleteRule } = from;
+  if (scaffold.type === 'view') return { ...scaffold, id: from.id, name: from.name, listRule, viewRule };
   return {
     ...scaffold,
     id: from.id,

@@ -8,6 +8,7 @@ import { plural } from '../../parts/time.tsx';
 import type { DraftHandle } from './definition-draft.ts';
 import { FieldList } from './field-list.tsx';
 import { IndexList } from './index-list.tsx';
+import { LazyViewQuery } from './lazy-view-query.tsx';
 import { RuleList } from './rule-list.tsx';
 
 interface SchemaFormProps {
@@ -33,6 +34,7 @@ export function SchemaForm({
 }: SchemaFormProps) {
   const errors = problemsOf(error);
   const nameError = errors.get('name');
+  const isView = draft.next.type === 'view';
   return (
     <>
       {error !== undefined && (
@@ -62,8 +64,12 @@ export function SchemaForm({
         </LabelledField>
         {children}
       </div>
-      <Section id="fields" title="Fields">
-        <FieldList draft={draft} collections={collections} errors={errors} isNew={isNew} />
+      <Section id="fields" title={isView ? 'Query' : 'Fields'}>
+        {isView ? (
+          <LazyViewQuery draft={draft} error={errors.get('viewQuery')} />
+        ) : (
+          <FieldList draft={draft} collections={collections} errors={errors} isNew={isNew} />
+        )}
       </Section>
       <Section id="rules" title="Rules" note="Who may do what. Superusers may do everything.">
         <RuleList
@@ -74,9 +80,11 @@ export function SchemaForm({
           onTest={onTest}
         />
       </Section>
-      <Section id="indexes" title="Indexes">
-        <IndexList draft={draft} errors={errors} />
-      </Section>
+      {!isView && (
+        <Section id="indexes" title="Indexes">
+          <IndexList draft={draft} errors={errors} />
+        </Section>
+      )}
       {draft.next.type === 'auth' && (
         <Section id="accounts" title="Accounts">
           <AuthOptions draft={draft} collections={collections} errors={errors} />
