@@ -30,7 +30,7 @@ import { filesPlace } from './storage/storage-health.ts';
 import { DatabaseClock } from './storage/postgres/database-clock.ts';
 import type { UpgradeWait } from './storage/postgres/wait-for-nodes.ts';
 import { openSqliteHome, prepareDirectory } from './storage/sqlite/home.ts';
-import { sqliteVersion } from './storage/sqlite/sqlite-state.ts';
+import { sqliteVersion } from './storage/sqlite/sqlite-version.ts';
 import { requireNoMove } from './transfer/move-mark.ts';
 
 /** Older versions of SQLite could corrupt a database when they reset its write-ahead log (https://www.sqlite.org/wal.html#walresetbug). */

@@ -112,6 +112,8 @@ const onPostgres: readonly string[] = [
   "SELECT current_setting('data_directory') AS id",
   'SELECT current_user AS id',
   'SELECT current_catalog AS id',
+  'SELECT CURRENT_TIMESTAMP::text AS id',
+  'SELECT LOCALTIME::text AS id',
   'SELECT version() AS id',
   'SELECT pg_sleep(100) AS id',
   "SELECT dblink('x', 'y') AS id",

@@ -95,14 +95,14 @@ export const searchMutants: readonly Mutant[] = [
     file: 'src/storage/sqlite/reader-answers.ts',
     from: ' && size < sizeMax',
     to: '',
-    tests: ['src/storage/sqlite/row-pieces.test.ts'],
+    tests: ['src/storage/sqlite/reader-answers.test.ts'],
   },
   {
     name: 'a message of a thread that reads has a limited number of rows',
     file: 'src/storage/sqlite/reader-answers.ts',
     from: ' && this.#at - from < rowsMax',
     to: '',
-    tests: ['src/storage/sqlite/row-pieces.test.ts'],
+    tests: ['src/storage/sqlite/reader-answers.test.ts'],
   },
   {
     name: 'a thread that reads sends all of its rows',

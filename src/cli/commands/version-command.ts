@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { build } from '../../base/build.ts';
-import { sqliteVersion } from '../../storage/sqlite/sqlite-state.ts';
+import { sqliteVersion } from '../../storage/sqlite/sqlite-version.ts';
 import { type CommandIo, print } from '../terminal/print.ts';
 
 /** `version` */

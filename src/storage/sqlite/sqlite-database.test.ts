@@ -11,7 +11,7 @@ import { AppError } from '../../base/errors.ts';
 import { identifier, joinSql, limit, sql } from '../../sql/sql.ts';
 import type { BulkInsert, Database } from '../database.ts';
 import { openSqlite } from './sqlite-database.ts';
-import { sqliteVersion } from './sqlite-state.ts';
+import { sqliteVersion } from './sqlite-version.ts';
 
 test('works of one turn share one commit', async (t) => {
   const database = await openNumbers(t);

@@ -96,3 +96,29 @@ const DATA_VERSION = sql`PRAGMA data_version`;
 export function dataVersion(connection: SqliteConnection): unknown {
   return connection.tuples(DATA_VERSION)[0]?.[0];
 }
+
+/** An object that identifies the committed state that the reader's connection sees: the same object until that state changes. */
+export class SqliteState {
+  #state = {};
+  #version: unknown;
+  /** Whether the version was read in the open view, within which it cannot change. */
+  #hasLooked = false;
+
+  now(reader: SqliteConnection): object {
+    const version = this.#hasLooked ? this.#version : dataVersion(reader);
+    this.#hasLooked = true;
+    if (version !== this.#version) this.#state = {};
+    this.#version = version;
+    return this.#state;
+  }
+
+  endView(): void {
+    this.#hasLooked = false;
+  }
+
+  /** Called when the reader is reopened: versions of different connections cannot be compared. */
+  forget(): void {
+    this.#version = undefined;
+    this.#hasLooked = false;
+  }
+}

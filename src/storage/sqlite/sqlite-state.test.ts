@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { sql } from '../../sql/sql.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
-import { SqliteState } from './sqlite-state.ts';
+import { SqliteState } from './sqlite-definitions.ts';
 
 function open(t: TestContext): { readonly writer: SqliteConnection; readonly reader: SqliteConnection } {
   const path = join(temporaryFolder(t), 'data.db');
