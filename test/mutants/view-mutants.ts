@@ -85,14 +85,6 @@ export const viewMutants: readonly Mutant[] = [
     tests: hostile,
   },
   {
-    name: 'a query of a view locks no rows',
-    file: 'src/storage/postgres/view-tree.ts',
-    from: "return value === '<>' ? undefined : 'a view cannot lock rows';",
-    to: 'return undefined;',
-    engine: 'postgres',
-    tests: hostile,
-  },
-  {
     name: 'an API key makes no view of what it does not reach',
     file: 'src/http/routes/collections.ts',
     from: 'if (source !== undefined) requireReach(caller, source);',

@@ -24,7 +24,7 @@ test('what is not known is refused', () => {
     '{FUNCEXPR :funcid 20001 :funcformat 1}',
     '{OPEXPR :opno 20001}',
     '{QUERY :commandType 4}',
-    '{QUERY :rowMarks ({X})}',
+    '{QUERY :rowMarks ({ROWMARKCLAUSE :rti 1})}',
     '{COMMONTABLEEXPR :cterecursive true}',
     '{RANGETBLENTRY :relid x}',
   ];

@@ -60,10 +60,6 @@ function checkMember(
       return value === 'false' ? undefined : recursive;
     case 'hasModifyingCTE':
       return value === 'false' ? undefined : 'a view can only read';
-    case 'rowMarks':
-      return value === '<>' ? undefined : 'a view cannot lock rows';
-    case 'tablesample':
-      return value === '<>' ? undefined : 'TABLESAMPLE cannot be used in a view';
     case 'relid':
       if (number !== 0) reading.tables.add(number);
       return Number.isSafeInteger(number) ? undefined : unreadable;
@@ -124,6 +120,7 @@ const nodeWords: ReadonlyMap<string, string> = new Map([
   ['PARAM', 'a parameter'],
   ['ROWEXPR', 'ROW'],
   ['TABLESAMPLECLAUSE', 'TABLESAMPLE'],
+  ['ROWMARKCLAUSE', 'FOR UPDATE'],
 ]);
 
 const operatorMembers: ReadonlySet<string> = new Set([
