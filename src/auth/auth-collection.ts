@@ -55,7 +55,7 @@ export function authMethodsJson({ auth }: AuthCollection, providers: readonly Pr
     oauth2: { providers, enabled: oauth2.enabled },
     mfa: { enabled: mfa.enabled, duration: mfa.enabled ? mfa.duration : 0 },
     otp: { enabled: otp.enabled, duration: otp.enabled ? otp.duration : 0 },
-    authProviders: oauth2.enabled ? providers.map((provider) => ({ ...provider, logo: '' })) : null,
+    authProviders: providers.map((provider) => ({ ...provider, logo: '' })),
     usernamePassword: identityFields.includes('username'),
     emailPassword: identityFields.includes('email'),
   });

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { sql, type Sql } from '../sql/sql.ts';
-import type { Database, InternalTable } from '../storage/database.ts';
+import type { Database } from '../storage/database.ts';
+import type { InternalTable } from '../storage/internal-table.ts';
 
 /** How long a job is held without a renewal: then its holder has ended without a word. */
 export const leaseMs = 30_000;

@@ -259,7 +259,8 @@ function decodeType(
   existing: Collection | undefined,
   problems: ProblemList,
 ): Collection['type'] {
-  const type = raw['type'] ?? existing?.type ?? 'base';
+  const sent = raw['type'] === '' ? undefined : raw['type'];
+  const type = sent ?? existing?.type ?? 'base';
   if (existing !== undefined) {
     if (type !== existing.type) {
       problems.add('type', {

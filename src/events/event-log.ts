@@ -2,7 +2,8 @@ import { newTimeOrderedId } from '../base/ids.ts';
 import { fromTimestamp } from '../base/timestamp.ts';
 import { type Trace, traceText } from '../base/trace-context.ts';
 import { insertInto, sql, type Sql, withValues } from '../sql/sql.ts';
-import type { DependentRows, BulkInsert, InternalTable, Names, Transaction } from '../storage/database.ts';
+import type { DependentRows, BulkInsert, Names, Transaction } from '../storage/database.ts';
+import type { InternalTable } from '../storage/internal-table.ts';
 import { type Event, type NewEvent, payloadOf, type RecordChange } from './event.ts';
 
 /**

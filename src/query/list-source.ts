@@ -3,7 +3,8 @@ import type { Operand, OperandKind, Resolve } from '../filters/operand.ts';
 import type { FilterTree } from '../filters/parse.ts';
 import type { SortTerm } from '../filters/compile/sort.ts';
 import { sql, type Sql } from '../sql/sql.ts';
-import type { InternalTable, Reader, Tuple } from '../storage/database.ts';
+import type { Reader, Tuple } from '../storage/database.ts';
+import type { InternalTable } from '../storage/internal-table.ts';
 import { parameterError } from './list-parameters.ts';
 
 /** The table that is listed, and the rows of it that the caller may see. */

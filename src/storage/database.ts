@@ -1,6 +1,7 @@
 import { AppError } from '../base/errors.ts';
 import type { Dialect } from '../filters/dialect.ts';
 import type { Sql, SqlValue } from '../sql/sql.ts';
+import type { InternalTable } from './internal-table.ts';
 import type { ViewDialect, ViewQueries } from './view-query.ts';
 
 /**
@@ -247,44 +248,6 @@ export interface JsonWriter {
   /** The texts one after the other. */
   concat(parts: readonly Sql[]): Sql;
 }
-
-export type InternalTable =
-  | '$collection'
-  | '$secret'
-  | '$event'
-  | '$endpoint'
-  | '$delivery'
-  | '$outcome'
-  | '$lane'
-  | '$gap'
-  | '$replay'
-  | '$consumer'
-  | '$endpoint_hour'
-  | '$attempt'
-  | '$idempotency'
-  | '$api_key'
-  | '$audit'
-  | '$setup_token'
-  | '$file_removal'
-  | '$job'
-  | '$leaving'
-  | '$catcher_request'
-  | '$instance'
-  | '$instance_setting'
-  | '$quota'
-  | '$usage'
-  | '$log'
-  | '$due'
-  | '$command'
-  | '$upgrade'
-  | '$operator_event'
-  | '$operator_endpoint'
-  | '$setting'
-  | '$transfer'
-  | '$backup_schedule'
-  | '$cron_run'
-  | '$schema_job'
-  | '$schema_result';
 
 export interface Reader {
   readonly names: Names;

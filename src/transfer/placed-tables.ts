@@ -1,4 +1,4 @@
-import type { InternalTable } from '../storage/database.ts';
+import type { InternalTable } from '../storage/internal-table.ts';
 
 /** The database of a data directory that has a table: one for the whole service, or two for each instance. */
 export type Place = 'control' | 'instance' | 'logs';

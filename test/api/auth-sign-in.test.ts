@@ -171,7 +171,7 @@ test('A-28 identities are looked for where the definition says, the address firs
     oauth2: { providers: [], enabled: false },
     mfa: { enabled: false, duration: 0 },
     otp: { enabled: false, duration: 0 },
-    authProviders: null,
+    authProviders: [],
     usernamePassword: true,
     emailPassword: true,
   });

@@ -220,7 +220,7 @@ describe('a sign-in at a provider', () => {
       [403, 'The collection is not configured to allow OAuth2 authentication.'],
     );
     const { json } = await stage.service.request(`${users}/auth-methods`);
-    assert.deepEqual([json.oauth2, json.authProviders], [{ providers: [], enabled: false }, null]);
+    assert.deepEqual([json.oauth2, json.authProviders], [{ providers: [], enabled: false }, []]);
     await stage.define({ enabled: true });
     assert.equal((await stage.exchange(body)).status, 200);
   });

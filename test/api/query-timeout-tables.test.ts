@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { identifier, joinSql, sql } from '../../src/sql/sql.ts';
-import type { Database, InternalTable } from '../../src/storage/database.ts';
+import type { Database } from '../../src/storage/database.ts';
+import type { InternalTable } from '../../src/storage/internal-table.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const rowsMax = 2_000;

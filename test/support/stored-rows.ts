@@ -1,6 +1,7 @@
 import type { Instance } from '../../src/instances/instance.ts';
 import { sql, type Sql } from '../../src/sql/sql.ts';
-import type { InternalTable, Row } from '../../src/storage/database.ts';
+import type { Row } from '../../src/storage/database.ts';
+import type { InternalTable } from '../../src/storage/internal-table.ts';
 
 /** All rows of a table that a comparison looks at, and the columns that tell them apart. */
 interface StoredTable {

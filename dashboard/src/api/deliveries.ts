@@ -169,4 +169,5 @@ const failureNames: Readonly<Record<Attempt['kind'], string>> = {
   tls: 'TLS failed',
   refused: 'not allowed',
   protocol: 'no HTTP',
+  proxy: 'proxy failed',
 };

@@ -36,7 +36,7 @@ export interface Schemas {
   Credentials: { readonly identity: string; readonly password: string; readonly identityField?: string; readonly mfaId?: string };
   OneTimePassword: { readonly otpId: string; readonly password: string; readonly mfaId?: string };
   SecondFactor: { readonly mfaId: string };
-  AuthMethods: { readonly password: { readonly identityFields: readonly (string)[]; readonly enabled: boolean }; readonly oauth2: { readonly providers: readonly (Schemas['AuthProvider'])[]; readonly enabled: boolean }; readonly mfa: { readonly enabled: boolean; readonly duration: number }; readonly otp: { readonly enabled: boolean; readonly duration: number }; readonly authProviders: readonly (Schemas['AuthProvider'])[] | null; readonly usernamePassword: boolean; readonly emailPassword: boolean };
+  AuthMethods: { readonly password: { readonly identityFields: readonly (string)[]; readonly enabled: boolean }; readonly oauth2: { readonly providers: readonly (Schemas['AuthProvider'])[]; readonly enabled: boolean }; readonly mfa: { readonly enabled: boolean; readonly duration: number }; readonly otp: { readonly enabled: boolean; readonly duration: number }; readonly authProviders: readonly (Schemas['AuthProvider'])[]; readonly usernamePassword: boolean; readonly emailPassword: boolean };
   Impersonation: { readonly duration?: number | null };
   SignInLink: { readonly token: string; readonly expires: string; readonly email: string };
   SignedIn: { readonly meta?: Schemas['ProviderUser']; readonly record: Schemas['Record']; readonly token: string };

@@ -12,7 +12,8 @@ import {
 import { deliveryKeys } from '../../../test/support/delivery-rows.ts';
 import { toTimestamp } from '../../base/timestamp.ts';
 import { sql } from '../../sql/sql.ts';
-import type { Database, InternalTable } from '../../storage/database.ts';
+import type { Database } from '../../storage/database.ts';
+import type { InternalTable } from '../../storage/internal-table.ts';
 import { openLane } from '../lane-store.ts';
 import { insertGap } from '../skip-waiting.ts';
 import { moveCursors } from './move-cursors.ts';

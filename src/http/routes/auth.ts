@@ -256,7 +256,7 @@ export const authSchemas: Readonly<Record<string, Schema>> = {
     }),
     mfa: methodSchema(),
     otp: methodSchema(),
-    authProviders: { type: ['array', 'null'], items: schemaReference('AuthProvider') },
+    authProviders: { type: 'array', items: schemaReference('AuthProvider') },
     usernamePassword: { type: 'boolean' },
     emailPassword: { type: 'boolean' },
   }),

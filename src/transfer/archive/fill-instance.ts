@@ -12,14 +12,8 @@ import type { BlobStore } from '../../files/blob-store.ts';
 import { typeOf } from '../../files/copy-store.ts';
 import { identifier, joinSql, type Sql, sql } from '../../sql/sql.ts';
 import { streamDigest } from '../../secrets/digest.ts';
-import type {
-  Database,
-  InternalTable,
-  NumberedTable,
-  Transaction,
-  Tuple,
-  WriteOptions,
-} from '../../storage/database.ts';
+import type { Database, NumberedTable, Transaction, Tuple, WriteOptions } from '../../storage/database.ts';
+import type { InternalTable } from '../../storage/internal-table.ts';
 import { placesOf } from '../placed-tables.ts';
 import { type ArchivedFile, type Part, refusedArchive, type ArchivedRows } from './archive-format.ts';
 import { parseRow } from './archive-rows.ts';

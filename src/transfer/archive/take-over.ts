@@ -3,7 +3,8 @@ import { CollectionStore } from '../../collections/collection-store.ts';
 import { type LostEvents, noteLostEvents, readLostEvents } from '../../events/lost-events.ts';
 import { readTrimmed } from '../../events/trimmed.ts';
 import { identifier, joinSql, sql, type Sql } from '../../sql/sql.ts';
-import type { Database, InternalTable, NumberedTable, Reader, Transaction } from '../../storage/database.ts';
+import type { Database, NumberedTable, Reader, Transaction } from '../../storage/database.ts';
+import type { InternalTable } from '../../storage/internal-table.ts';
 import type { Snapshot } from '../../storage/snapshot.ts';
 import { readColumns } from './write-archive.ts';
 

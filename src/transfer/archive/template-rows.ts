@@ -1,7 +1,8 @@
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
 import { mapSecrets } from '../../settings/settings.ts';
 import { sql, type Sql } from '../../sql/sql.ts';
-import type { InternalTable, Tuple } from '../../storage/database.ts';
+import type { Tuple } from '../../storage/database.ts';
+import type { InternalTable } from '../../storage/internal-table.ts';
 
 /** The rows of internal tables that an archive has which is a template. Of collections it has the tables without records. */
 const conditions: Partial<Readonly<Record<InternalTable, Sql>>> = {

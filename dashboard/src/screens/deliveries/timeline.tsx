@@ -156,6 +156,7 @@ const kindWords = {
   tls: 'TLS failed',
   refused: 'Not allowed',
   protocol: 'Not HTTP',
+  proxy: 'Proxy failed',
 } as const satisfies Record<Attempt['kind'], string>;
 
 function gapOf(before: Attempt, attempt: Attempt): string {
