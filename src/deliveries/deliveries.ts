@@ -300,6 +300,7 @@ export function toAttemptRequest(
     ...(endpoint.cloudEvents && { cloudEvent }),
     customHeaders: headers,
     ...(oauth2 !== null && { oauth2: { ...oauth2, updated } }),
+    ...tlsOf(endpoint),
     secrets: signingSecrets(endpoint, nowMs),
     timeoutMs,
     version,
@@ -312,6 +313,15 @@ function schemaUrl({ settings }: Pick<WebhookInstance, 'settings'>, collection: 
   // What is not ASCII in it could not be sent in a header.
   const base = URL.parse(appURL)?.href.replace(/\/+$/, '') ?? '';
   return base === '' ? '' : `${base}/api/openapi.json#/components/schemas/${collection}.Event`;
+}
+
+/** Returns how TLS to the receiver of an endpoint differs from the usual. */
+export function tlsOf({
+  ca,
+  clientCertificate: client,
+}: Pick<Endpoint, 'ca' | 'clientCertificate'>): Pick<AttemptRequest, 'tls'> {
+  if (ca === '' && client === null) return {};
+  return { tls: { ca, client: client && { certificate: client.certificate, key: client.key } } };
 }
 
 /** Names are cut where the header would be longer than this; `*` then stands for those that are left out. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { tlsOf } from '../deliveries/deliveries.ts';
 import type { Sender } from '../sending/sender.ts';
 import type { EndpointLane } from './endpoint-lane.ts';
 
@@ -29,11 +30,11 @@ export class Handshakes {
     }
   }
 
-  async #shake(instanceId: string, { lane, endpoint: { url } }: EndpointLane): Promise<void> {
+  async #shake(instanceId: string, { lane, endpoint }: EndpointLane): Promise<void> {
     const { sender, clock, onReached } = this.#options;
     this.#open += 1;
     try {
-      const isReached = await sender.handshake(url);
+      const isReached = await sender.handshake(endpoint.url, tlsOf(endpoint).tls);
       if (lane.noteHandshake(isReached, clock.now())) onReached(instanceId);
     } finally {
       this.#open -= 1;

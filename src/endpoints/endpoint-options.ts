@@ -15,6 +15,14 @@ import {
   maskCredentials,
 } from '../sending/client-credentials.ts';
 import {
+  authoritiesSchema,
+  type ClientCertificate,
+  clientCertificateSchema,
+  decodeAuthorities,
+  decodeClientCertificate,
+  maskClientCertificate,
+} from '../sending/client-certificate.ts';
+import {
   checkEndpointUrl,
   decodeHeaders,
   type EndpointUrlCheck,
@@ -59,6 +67,7 @@ export interface OptionContext {
     readonly filter: string;
     readonly headers: Readonly<Record<string, string>>;
     readonly oauth2: ClientCredentials | null;
+    readonly clientCertificate: ClientCertificate | null;
   };
 }
 
@@ -132,6 +141,17 @@ export const endpointOptions = {
     schema: credentialsSchema,
     show: maskCredentials,
   }),
+  /** What the receiver is shown in the TLS handshake, or null. */
+  clientCertificate: option<ClientCertificate | null>({
+    initial: null,
+    decode: (value, { existing, now }) =>
+      decodeClientCertificate(value, { existing: existing?.clientCertificate ?? null, now }),
+    form: 'sealed',
+    schema: clientCertificateSchema,
+    show: maskClientCertificate,
+  }),
+  /** Authorities that are trusted in place of the system's; empty for those. */
+  ca: option<string>({ initial: '', decode: decodeAuthorities, form: 'text', schema: authoritiesSchema }),
   /** Requests that may be open at once. */
   maxInFlight: integerOption({
     initial: 16,

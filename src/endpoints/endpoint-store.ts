@@ -103,7 +103,7 @@ export class EndpointStore {
   /** Deletes an endpoint. Its row stays while the log names it, without secrets. */
   async delete(tx: Transaction, id: string, now: Timestamp): Promise<void> {
     await tx.run(sql`
-      UPDATE ${tx.names.table('$endpoint')} SET deleted = ${now}, url = '', headers = '', oauth2 = NULL, secret = '', previous_secret = ''
+      UPDATE ${tx.names.table('$endpoint')} SET deleted = ${now}, url = '', headers = '', oauth2 = NULL, client_certificate = NULL, secret = '', previous_secret = ''
       WHERE ${tx.names.instance.condition} AND id = ${id}`);
     this.#changeAfterCommit(tx, (all) => all.filter((other) => other.id !== id));
   }

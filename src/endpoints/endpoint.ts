@@ -127,6 +127,10 @@ export function readSettings(
   for (const [name, problem] of problemsTogether(combined, context)) errors[name] ??= problem;
   const ofHeaders = errors['url'] === undefined ? secretsOfOther(combined, raw, context) : undefined;
   if (ofHeaders !== undefined) errors['headers'] ??= ofHeaders;
+  if (errors['url'] === undefined && isKeyOfOther(combined, raw, context))
+    errors['clientCertificate'] ??= invalidValue(
+      'Must be set again, with its key: it was for another server.',
+    );
   return { settings: combined, problems: errors };
 }
 
@@ -150,12 +154,27 @@ function secretsOfOther(
     : Object.fromEntries(secretNames.map((name) => [name, problem]));
 }
 
+/** Whether a client certificate would go to another server than the one for which it was set: that may accept what others reject. */
+function isKeyOfOther(
+  { url, clientCertificate }: EndpointSettings,
+  raw: Raw,
+  { existing }: EndpointContext,
+): boolean {
+  if (existing === undefined || clientCertificate === null || existing.clientCertificate === null)
+    return false;
+  if (new URL(url).origin === new URL(existing.url).origin) return false;
+  const sent = raw['clientCertificate'];
+  return !isJsonObject(sent) || sent['key'] === maskedValue;
+}
+
 /** Returns the problems of combinations of options, by name. */
 function problemsTogether(
   settings: EndpointSettings,
   { collections, names, now, author, existing }: EndpointContext,
 ): readonly (readonly [name: string, problem: FieldError | FieldErrors])[] {
   const { order, onExhausted, coalesce, payload, fields, owner, oauth2, headers } = settings;
+  // It is missing where it has a problem of its own.
+  const isPlain = String(settings.url).startsWith('http:');
   const isStored = existing?.filter === settings.filter;
   // A filter of another author may name more than the author of this change may.
   const isSame = isStored && isDeepStrictEqual(settings.collections, existing.collections);
@@ -169,6 +188,12 @@ function problemsTogether(
       'oauth2',
       'Not with a header authorization: the token is sent in it.',
     ],
+    [
+      isPlain && settings.clientCertificate !== null,
+      'clientCertificate',
+      'Requires a URL that begins with https://.',
+    ],
+    [isPlain && settings.ca !== '', 'ca', 'Requires a URL that begins with https://.'],
     [
       owner !== '' && payload === 'previous',
       'payload',

@@ -1,4 +1,5 @@
 import { isIP, type Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
 import {
   isAddressAllowed,
@@ -20,6 +21,8 @@ export interface ConnectTarget {
   readonly tls: 'now' | 'later' | 'never';
   /** The protocols offered inside TLS (ALPN); absent for none. */
   readonly protocols?: readonly string[];
+  /** Of a server with authorities of its own, or that wants to see a certificate. */
+  readonly context?: SecureContext | undefined;
   /** A name or a literal address, without brackets. */
   readonly host: string;
   readonly port: number;
@@ -73,6 +76,7 @@ export async function guardedConnect(
     signal: run.signal,
     protocols: target.protocols ?? [],
     trustedCertificates: guard.trustedCertificates,
+    context: target.context,
   });
   run.timings.tlsMs = guard.clock.monotonic() - start;
   return secure;

@@ -1,5 +1,8 @@
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
 import { codeOf } from '../base/process.ts';
+
+export const tlsVersionMin = 'TLSv1.2';
 
 /** Idle time before the first keep-alive probe, which notices a peer that vanished without closing. */
 const KEEP_ALIVE_PROBE_MS = 30_000;
@@ -20,6 +23,8 @@ export interface TlsOptions extends OpenOptions {
   readonly name: string;
   readonly protocols: readonly string[];
   readonly trustedCertificates: string | undefined;
+  /** What TLS uses in place of the defaults; it decides what is trusted. */
+  readonly context?: SecureContext | undefined;
 }
 
 /** Opens a socket to an address. Rejects with a {@link ConnectFailure} of kind `connect` or `timeout`. */
@@ -42,7 +47,8 @@ export function openTls(socket: Socket, options: TlsOptions): Promise<Socket> {
     host: options.name,
     ...(isIP(options.name) === 0 ? { servername: options.name } : {}),
     ...(options.trustedCertificates === undefined ? {} : { ca: options.trustedCertificates }),
-    minVersion: 'TLSv1.2',
+    ...(options.context !== undefined && { secureContext: options.context }),
+    minVersion: tlsVersionMin,
     // Explicit, as NODE_TLS_REJECT_UNAUTHORIZED could turn the default off.
     rejectUnauthorized: true,
     ...(options.protocols.length === 0 ? {} : { ALPNProtocols: [...options.protocols] }),

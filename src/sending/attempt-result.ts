@@ -42,12 +42,22 @@ export interface AttemptRequest {
   readonly customHeaders: Readonly<Record<string, string>>;
   /** The credentials for the token; absent without one. Another `updated` invalidates earlier tokens. */
   readonly oauth2?: ClientCredentials & { readonly updated: string };
+  /** How TLS to the receiver differs from the usual; absent where it does not. */
+  readonly tls?: ReceiverTls;
   /** The current secret, and during the overlap of a rotation the previous one. */
   readonly secrets: readonly string[];
   /** From the first DNS packet to the last byte of the answer. */
   readonly timeoutMs: number;
   /** The version of this service, for `User-Agent`. */
   readonly version: string;
+}
+
+/** TLS with one receiver. It does not apply to the server that issues access tokens. */
+export interface ReceiverTls {
+  /** PEM certificates that are trusted in place of the system's; empty for those. */
+  readonly ca: string;
+  /** What the receiver is shown; null for nothing. */
+  readonly client: { readonly certificate: string; readonly key: string } | null;
 }
 
 export const attemptKinds = [
@@ -139,12 +149,23 @@ export function attemptFailure(error: unknown, hasAnswer: boolean): AttemptFailu
   if (code === 'UND_ERR_SOCKET' && error instanceof Error && error.message.startsWith('bad ')) {
     return { kind: 'protocol', cause: unasked };
   }
+  // With TLS 1.3 a receiver rejects a client certificate only after the connection is open.
+  if (code.startsWith('ERR_SSL_')) return { kind: 'tls', cause: alertWords(code) };
   if (['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT'].includes(code)) {
     return hasAnswer
       ? { kind: 'protocol', cause: 'The connection was closed in the middle of the answer.' }
       : { kind: 'connect', cause: 'The connection was closed without an answer.' };
   }
   return { kind: 'protocol', cause: `The answer is not valid HTTP/1.1 (${code || 'unknown'}).` };
+}
+
+function alertWords(code: string): string {
+  if (code.endsWith('ALERT_CERTIFICATE_REQUIRED')) return 'The receiver requires a client certificate.';
+  if (
+    /ALERT_(?:BAD_CERTIFICATE|UNKNOWN_CA|CERTIFICATE_\w+|UNSUPPORTED_CERTIFICATE|ACCESS_DENIED)$/.test(code)
+  )
+    return 'The receiver rejected the client certificate.';
+  return `The receiver ended TLS (${code}).`;
 }
 
 /** True for statuses that say something about the receiver as a whole rather than about one event. */

@@ -89,8 +89,8 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
   }
 
   #connect(): void {
-    const { endpointId, url } = this.#request;
-    const checkout = this.#parts.agent.checkOut(endpointId, url);
+    const { endpointId, url, tls } = this.#request;
+    const checkout = this.#parts.agent.checkOut(endpointId, url, tls);
     if (checkout.kind === 'refused') return this.#fail({ kind: 'refused', cause: checkout.reason });
     this.#connection = checkout.connection;
     this.#path = checkout.path;

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
 import { type buildConnector, Client, type Dispatcher } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import type { NetworkPolicy } from '../network/address-guard.ts';
@@ -10,10 +11,11 @@ import {
   guardedConnect,
 } from '../network/guarded-connect.ts';
 import { HostResolver } from '../network/host-resolver.ts';
-import { ConnectFailure } from '../network/open-socket.ts';
+import { ConnectFailure, nodeTls, tlsVersionMin } from '../network/open-socket.ts';
 import type { EgressProxy } from '../network/proxy-tunnel.ts';
 import { checkEndpointUrl, hostOf, portOf, refusedTarget } from './endpoint-request.ts';
 import { AnswerLimit } from './answer-limit.ts';
+import type { ReceiverTls } from './attempt-result.ts';
 
 /** An address is checked when its socket is opened; after this long the name may lead to another one. */
 const socketAgeMsMax = 60_000;
@@ -41,6 +43,7 @@ export type Checkout =
 
 interface Pool {
   readonly url: string;
+  readonly tls: ReceiverTls | undefined;
   readonly origin: string;
   readonly path: string;
   readonly target: ConnectTarget;
@@ -48,11 +51,13 @@ interface Pool {
   readonly idle: GuardedConnection[];
   busyCount: number;
   isClosed: boolean;
+  context?: SecureContext;
 }
 
 /**
  * Guarded connections to endpoints, in one pool per endpoint: two endpoints never share a connection, so that what one receiver
- * does to its connections cannot affect another endpoint. Each connection carries one request at a time; HTTP/1.1 only, no
+ * does to its connections cannot affect another endpoint, and each has its own certificates. Another URL or other certificates make
+ * another pool. Each connection carries one request at a time; HTTP/1.1 only, no
  * redirects, and no proxy but that of `--webhook-proxy`, whatever the environment says.
  */
 export class GuardedAgent {
@@ -81,8 +86,8 @@ export class GuardedAgent {
   }
 
   /** Returns a connection of this endpoint, which may still have to connect. It must be returned with {@link release}. */
-  checkOut(endpointId: string, url: string): Checkout {
-    const pool = this.#poolOf(endpointId, url);
+  checkOut(endpointId: string, url: string, tls?: ReceiverTls): Checkout {
+    const pool = this.#poolOf(endpointId, url, tls);
     if (typeof pool === 'string') return { kind: 'refused', reason: pool };
     const connection = this.#takeIdle(pool) ?? this.#newConnection(pool);
     pool.busyCount += 1;
@@ -101,13 +106,13 @@ export class GuardedAgent {
   }
 
   /** Connects to a URL as an attempt would, TLS included, and closes the connection. Returns whether that succeeded. */
-  async handshake(url: string): Promise<boolean> {
-    const pool = this.#newPool(url);
+  async handshake(url: string, tls?: ReceiverTls): Promise<boolean> {
+    const pool = this.#newPool(url, tls);
     if (typeof pool === 'string') return false;
     const deadline = this.#options.clock.monotonic() + handshakeMsMax;
     const run = { deadline, timings: noTimings(), signal: this.#stopped.signal };
     try {
-      (await guardedConnect(pool.target, this.#guard, run)).destroy();
+      (await guardedConnect(this.#targetOf(pool), this.#guard, run)).destroy();
       return true;
     } catch {
       return false;
@@ -128,14 +133,14 @@ export class GuardedAgent {
     this.#busy.clear();
   }
 
-  #poolOf(endpointId: string, url: string): Pool | string {
+  #poolOf(endpointId: string, url: string, tls: ReceiverTls | undefined): Pool | string {
     const cached = this.#pools.get(endpointId);
-    if (cached !== undefined && cached.url === url) {
+    if (cached !== undefined && cached.url === url && isSameTls(cached.tls, tls)) {
       this.#pools.delete(endpointId);
       this.#pools.set(endpointId, cached);
       return cached;
     }
-    const pool = this.#newPool(url);
+    const pool = this.#newPool(url, tls);
     if (typeof pool === 'string') return pool;
     if (cached !== undefined) closePool(cached);
     this.#pools.delete(endpointId);
@@ -145,13 +150,14 @@ export class GuardedAgent {
   }
 
   /** Checks the URL again: the operator may have narrowed the policy since it was saved. */
-  #newPool(text: string): Pool | string {
+  #newPool(text: string, tls: ReceiverTls | undefined): Pool | string {
     const check = checkEndpointUrl(text, this.#options.policy);
     if (check.kind === 'refused') return check.reason;
     const url = new URL(check.url);
     const isSecure = url.protocol === 'https:';
     return {
       url: text,
+      tls,
       origin: url.origin,
       path: url.pathname + url.search,
       target: {
@@ -195,14 +201,14 @@ export class GuardedAgent {
         keepAliveTimeout: IDLE_MS,
         keepAliveMaxTimeout: socketAgeMsMax,
         maxHeaderSize: responseHeaderBytesMax,
-        connect: (_options, callback) => void this.#connect(pool.target, connection, callback),
+        connect: (_options, callback) => void this.#connect(pool, connection, callback),
       }),
     );
     return connection;
   }
 
   async #connect(
-    target: ConnectTarget,
+    pool: Pool,
     connection: GuardedConnection,
     callback: buildConnector.Callback,
   ): Promise<void> {
@@ -210,13 +216,21 @@ export class GuardedAgent {
     try {
       const run = connection.beginConnect(this.#options.clock.monotonic());
       if (run === null) throw new ConnectFailure('protocol', 'The receiver keeps closing the connection.');
-      socket = await guardedConnect(target, this.#guard, run);
+      socket = await guardedConnect(this.#targetOf(pool), this.#guard, run);
     } catch (error) {
       callback(toError(error), null);
       return;
     }
     connection.endConnect(socket);
     callback(null, socket);
+  }
+
+  /** Adds the certificates of a pool, which are parsed for its first connection. */
+  #targetOf(pool: Pool): ConnectTarget {
+    const { target, tls } = pool;
+    if (tls === undefined || target.tls !== 'now') return target;
+    pool.context ??= secureContext(tls, this.#options.trustedCertificates);
+    return { ...target, context: pool.context };
   }
 
   #isTooOld(connection: GuardedConnection): boolean {
@@ -237,6 +251,28 @@ function closePool(pool: Pool): void {
   pool.isClosed = true;
   for (const connection of pool.idle) connection.discard();
   pool.idle.length = 0;
+}
+
+function isSameTls(one: ReceiverTls | undefined, other: ReceiverTls | undefined): boolean {
+  return (
+    one?.ca === other?.ca &&
+    one?.client?.certificate === other?.client?.certificate &&
+    one?.client?.key === other?.client?.key
+  );
+}
+
+/** Without authorities of its own, it trusts those of the system, which all contexts share. */
+function secureContext({ ca, client }: ReceiverTls, trustedCertificates: string | undefined): SecureContext {
+  const trusted = ca === '' ? trustedCertificates : ca;
+  try {
+    return nodeTls.createSecureContext({
+      ...(trusted !== undefined && { ca: trusted }),
+      ...(client !== null && { cert: client.certificate, key: client.key }),
+      minVersion: tlsVersionMin,
+    });
+  } catch (error) {
+    throw new ConnectFailure('tls', 'The certificates of the endpoint cannot be used.', error);
+  }
 }
 
 function toError(error: unknown): Error {

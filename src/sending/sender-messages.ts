@@ -4,7 +4,7 @@
  */
 import type { NetworkPolicy } from '../network/address-guard.ts';
 import type { Egress } from '../network/proxy-tunnel.ts';
-import type { AttemptRequest, AttemptResult } from './attempt-result.ts';
+import type { AttemptRequest, AttemptResult, ReceiverTls } from './attempt-result.ts';
 
 /** The settings of the sending worker. */
 export interface SenderSettings {
@@ -30,7 +30,12 @@ export interface NumberedResult {
 export type ToWorker =
   | { readonly kind: 'send'; readonly requests: readonly NumberedRequest[] }
   /** To connect to a URL, and to send nothing. */
-  | { readonly kind: 'handshake'; readonly token: number; readonly url: string }
+  | {
+      readonly kind: 'handshake';
+      readonly token: number;
+      readonly url: string;
+      readonly tls: ReceiverTls | undefined;
+    }
   /** The last message: let attempts in flight end for `graceMs`, abort the rest, then post `stopped`. */
   | { readonly kind: 'stop'; readonly graceMs: number };
 

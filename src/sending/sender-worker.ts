@@ -48,8 +48,8 @@ async function run({ token, request }: NumberedRequest): Promise<void> {
   unsent.push({ token, result });
 }
 
-async function shakeHands({ token, url }: Extract<ToWorker, { kind: 'handshake' }>): Promise<void> {
-  post({ kind: 'handshake', token, isReached: await agent.handshake(url) });
+async function shakeHands({ token, url, tls }: Extract<ToWorker, { kind: 'handshake' }>): Promise<void> {
+  post({ kind: 'handshake', token, isReached: await agent.handshake(url, tls) });
 }
 
 function flush(): void {

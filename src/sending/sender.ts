@@ -2,7 +2,12 @@ import type { Worker } from 'node:worker_threads';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { startThread } from '../base/thread.ts';
-import { abortedResult, type AttemptRequest, type AttemptResult } from './attempt-result.ts';
+import {
+  abortedResult,
+  type AttemptRequest,
+  type AttemptResult,
+  type ReceiverTls,
+} from './attempt-result.ts';
 import type {
   FromWorker,
   NumberedRequest,
@@ -77,14 +82,14 @@ export class Sender {
   }
 
   /** Connects to a URL, through the same guard as an attempt, and sends nothing. Resolves with whether that succeeded; never rejects. */
-  handshake(url: string): Promise<boolean> {
+  handshake(url: string, tls?: ReceiverTls): Promise<boolean> {
     if (this.#worker === null && this.#restartTimer === null && !this.#isStopping) this.#start();
     if (this.#isStopping || this.#worker === null) return Promise.resolve(false);
     const token = this.#nextToken;
     this.#nextToken += 1;
     const { promise, resolve } = Promise.withResolvers<boolean>();
     this.#handshakes.set(token, resolve);
-    this.#post({ kind: 'handshake', token, url });
+    this.#post({ kind: 'handshake', token, url, tls });
     return promise;
   }
 

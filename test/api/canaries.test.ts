@@ -9,6 +9,7 @@ import { AccessStage, roles, type Role } from '../support/access-stage.ts';
 import { Canaries } from '../support/canaries.ts';
 import { noteAnswers } from '../support/note-answers.ts';
 import { eventually } from '../support/eventually.ts';
+import { makeCertificate } from '../support/certificate.ts';
 import { makeKey } from '../support/make-key.ts';
 import { operatorOf } from '../support/operator-stage.ts';
 import { Receiver } from '../support/receiver.ts';
@@ -80,13 +81,16 @@ test('a secret that is told is found, wherever it was told', async (t) => {
   const headers = { 'X-Api-Key': 'a planted header' };
   const client = { clientId: 'shop', clientSecret: 'a planted client' };
   const oauth2 = { tokenUrl: 'https://example.com/token', ...client };
-  const endpoint = { url: 'https://example.com/hook', headers, oauth2 };
+  const { cert: certificate, key: clientKey } = makeCertificate({ names: ['client'] });
+  const clientCertificate = { certificate, key: clientKey };
+  const endpoint = { url: 'https://example.com/hook', headers, oauth2, clientCertificate };
   await service.request('/api/webhooks/endpoints', { method: 'POST', token: true, body: endpoint });
   const told = [
     ['GET /a', 'the key 0001020304', '0001020304'],
     ['GET /b', '{"hash":"$argon2id$v=19$m=19456"}', ''],
     ['GET /e', 'x-api-key: a planted header', ''],
     ['GET /f', 'the a planted client', ''],
+    ['GET /g', `a key: ${clientKey}`, ''],
     ['GET /c', '{"text":"has a planted \\"password\\" in it"}', ''],
   ] as const;
   for (const [where, text, masterKey] of told) {

@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { makeCertificate } from '../support/certificate.ts';
 import { describePlaces, remoteRun } from '../support/command-stage.ts';
 import { Receiver, type ReceiverMode } from '../support/receiver.ts';
 import type { CommandResult } from '../support/run-in-process.ts';
@@ -10,6 +11,29 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { listOf, startWebhookService } from '../support/webhook-service.ts';
 
 describePlaces('endpoint', (start) => {
+  test('certificates of an endpoint are read from files, and the key is not shown', async (t) => {
+    const { run } = await start(t);
+    const { cert, key } = makeCertificate({ names: ['client.test'], commonName: 'client.test' });
+    const folder = temporaryFolder(t);
+    const [certFile, keyFile] = ['client.pem', 'client.key'].map((name) => join(folder, name));
+    assert.ok(certFile !== undefined && keyFile !== undefined);
+    writeFileSync(certFile, cert);
+    writeFileSync(keyFile, key);
+    const tls = ['--client-cert', certFile, '--client-key', keyFile, '--ca', certFile];
+    const create = ['endpoint', 'create', 'https://127.0.0.1:9/hook', '--dev', '--json'];
+    const { id, clientCertificate, ca } = jsonOf(await run([...create, ...tls]));
+    assert.deepEqual([Object(clientCertificate).subject, ca], ['CN=client.test', cert]);
+    const update = ['endpoint', 'update', String(id), '--dev', '--json'];
+    const again = jsonOf(await run([...update, '--client-cert', certFile]));
+    assert.deepEqual(again['clientCertificate'], clientCertificate);
+    const none = jsonOf(await run([...update, '--client-cert', '', '--ca', '']));
+    assert.deepEqual([none['clientCertificate'], none['ca']], [null, '']);
+    const alone = await run([...update, '--client-key', keyFile]);
+    assert.deepEqual([alone.code, alone.stderr.includes('give both')], [64, true]);
+    const missing = await run([...update, '--ca', join(folder, 'absent.pem')]);
+    assert.ok(missing.code !== 0 && missing.stderr.includes('absent.pem'));
+  });
+
   test('an endpoint is created with its secret, listed, shown, changed and deleted', async (t) => {
     const { run } = await start(t);
     const url = 'http://127.0.0.1:9/hook';

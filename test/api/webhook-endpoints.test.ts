@@ -27,6 +27,8 @@ test('an endpoint is created with defaults, and its secret is shown then and by 
     filter: '',
     headers: {},
     oauth2: null,
+    clientCertificate: null,
+    ca: '',
     maxInFlight: 16,
     timeoutMs: 15_000,
     schedule: null,

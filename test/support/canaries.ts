@@ -177,6 +177,12 @@ async function secretsOf(instance: Instance): Promise<readonly (readonly [string
         .filter(([name]) => isSecretHeader(name))
         .map(([, value]) => ['a header of an endpoint', value] as const),
     ),
+    ...endpoints.flatMap(({ clientCertificate }) =>
+      // A line of it, however the others were written.
+      clientCertificate === null
+        ? []
+        : [['the key of a client certificate', clientCertificate.key.split('\n')[1] ?? ''] as const],
+    ),
     ...endpoints.flatMap(({ oauth2 }) =>
       oauth2 === null ? [] : [['the secret of a client of OAuth 2.0', oauth2.clientSecret] as const],
     ),

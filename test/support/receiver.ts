@@ -60,7 +60,12 @@ export interface ReceiverOptions {
   /** A loopback address; all of 127.0.0.0/8 belongs to this machine. */
   readonly address?: string;
   readonly port?: number;
-  readonly tls?: { readonly key: string; readonly cert: string };
+  readonly tls?: {
+    readonly key: string;
+    readonly cert: string;
+    /** Whose certificates clients must have; absent where they need none. */
+    readonly ca?: string;
+  };
   /** Called when a request has arrived, before it is answered in this mode. */
   readonly onRequest?: (request: ReceivedRequest, mode: ReceiverMode) => void;
 }
@@ -75,6 +80,8 @@ export class Receiver implements AsyncDisposable {
   openRequestsMost = 0;
   /** What each TLS client named in its greeting (SNI). */
   readonly serverNames: string[] = [];
+  /** The certificate of the client of each connection. */
+  readonly clientFingerprints: string[] = [];
   readonly #server: Server;
   readonly #isTls: boolean;
   readonly #listener: ReceiverOptions['onRequest'];
@@ -90,12 +97,17 @@ export class Receiver implements AsyncDisposable {
     const onRequest = (request: IncomingMessage, response: ServerResponse) =>
       this.#onRequest(request, response);
     this.#server =
-      options.tls === undefined ? createServer(onRequest) : createTlsServer(options.tls, onRequest);
+      options.tls === undefined
+        ? createServer(onRequest)
+        : createTlsServer({ ...options.tls, requestCert: options.tls.ca !== undefined }, onRequest);
     // Only the client closes idle connections: if the receiver did so just as a request arrives, the attempt would fail.
     this.#server.keepAliveTimeout = 0;
     this.#server.on('connection', (socket: Socket) => this.#onConnection(socket));
     this.#server.on('secureConnection', (socket: TLSSocket) => {
       if (typeof socket.servername === 'string') this.serverNames.push(socket.servername);
+      // Without a certificate there is no fingerprint.
+      if (options.tls?.ca !== undefined)
+        this.clientFingerprints.push(socket.getPeerCertificate().fingerprint256);
     });
     this.#server.on('clientError', (_error, socket) => socket.destroy());
   }

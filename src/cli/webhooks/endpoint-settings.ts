@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
 import { ConfigError } from '../../config/config-error.ts';
+import { maskedValue } from '../../sending/endpoint-request.ts';
 import { flagsOf, numberOf, textOf } from '../terminal/flags.ts';
 import type { CommandIo } from '../terminal/print.ts';
 
@@ -17,6 +19,9 @@ export function addSettings(command: Command): void {
     'sent with every request, as "Name: value"; may be repeated',
     addHeader,
   );
+  command.option('--client-cert <FILE>', 'PEM: what the receiver is shown in TLS; "" for nothing');
+  command.option('--client-key <FILE>', 'PEM: its key; left out, the stored one stays');
+  command.option('--ca <FILE>', 'PEM: trusted in place of the system\'s authorities; "" for those');
   command.option('--payload <PAYLOAD>', 'full, or thin: only the id of the record');
   command.option('--fields <NAMES>', 'the fields sent beside the id, as "title,price"; "" for all');
   command.option('--cloud-events', 'send the headers of CloudEvents as well');
@@ -51,6 +56,8 @@ export function settingsOf(command: Command, headersBefore: JsonObject): JsonObj
     events: listOf(textOf(command, 'events')),
     collections: listOf(textOf(command, 'collections')),
     headers: headersOf(command, headersBefore),
+    clientCertificate: clientCertificateOf(command),
+    ca: contentOf(command, 'ca'),
     payload: textOf(command, 'payload'),
     fields: listOf(textOf(command, 'fields')),
     cloudEvents: flagsOf(command)['cloud-events'],
@@ -64,6 +71,20 @@ export function settingsOf(command: Command, headersBefore: JsonObject): JsonObj
     rateLimit: numberOf(command, 'rate-limit', { min: 0, max: 999_999_999 }),
   };
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}
+
+function clientCertificateOf(command: Command): JsonObject | null | undefined {
+  const [certificate, key] = [contentOf(command, 'client-cert'), contentOf(command, 'client-key')];
+  if (certificate === '') return null;
+  if (certificate !== undefined) return { certificate, key: key ?? maskedValue };
+  if (key === undefined) return undefined;
+  throw new ConfigError('--client-key is the key of --client-cert: give both.');
+}
+
+/** Returns the content of the file that a flag names; empty for an empty name. */
+function contentOf(command: Command, flag: string): string | undefined {
+  const file = textOf(command, flag);
+  return file === undefined || file === '' ? file : readFileSync(file, 'utf8');
 }
 
 function ageOf(command: Command): number | undefined {

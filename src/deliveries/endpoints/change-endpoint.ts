@@ -373,7 +373,16 @@ async function reopenLane(
 }
 
 /** Members that decide whether a receiver accepts a request. */
-const receiverMembers = ['url', 'headers', 'secret', 'oauth2', 'timeoutMs', 'payload'] as const;
+const receiverMembers = [
+  'url',
+  'headers',
+  'secret',
+  'oauth2',
+  'clientCertificate',
+  'ca',
+  'timeoutMs',
+  'payload',
+] as const;
 
 /** One probe shows whether an endpoint that was down has recovered. */
 async function renewLane(

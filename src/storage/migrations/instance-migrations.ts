@@ -1,6 +1,7 @@
 import { sql, type Sql } from '../../sql/sql.ts';
 import type { Migration } from '../migrate.ts';
 import { instanceDeliveryLog } from './instance-delivery-log.ts';
+import { endpointCertificates } from './endpoint-certificates.ts';
 import { quotaRooms } from './quota-rooms.ts';
 import { removalJobs } from './removal-jobs.ts';
 import { storedFilters } from './stored-filters.ts';
@@ -313,4 +314,5 @@ export const instanceMigrations: readonly Migration[] = [
   { name: 'deliveries by endpoint', statements: () => [deliveryEndpoint], admits: 1 },
   removalJobs,
   quotaRooms,
+  endpointCertificates,
 ];

@@ -1,6 +1,7 @@
 import type { Migration } from '../migrate.ts';
 import { backupJobs } from './backup-jobs.ts';
 import { cronRuns } from './cron-runs.ts';
+import { endpointCertificates } from './endpoint-certificates.ts';
 import { instanceLife } from './instance-life.ts';
 import { instanceQuotas } from './instance-quotas.ts';
 import { nodeSteps } from './node-steps.ts';
@@ -26,4 +27,5 @@ export const laterPostgresMigrations: readonly Migration[] = [
   operatorEndpoints,
   usageSizes,
   cronRuns,
+  endpointCertificates,
 ];
