@@ -2,6 +2,7 @@ import { fromTimestamp } from './base/timestamp.ts';
 import type { Clock } from './base/clock.ts';
 import type { Logger } from './base/logger.ts';
 import { hasDueMails } from './deliveries/alert-mails.ts';
+import { readCertificatesDue } from './deliveries/certificate-alerts.ts';
 import { readWebhooksDue } from './deliveries/read-webhooks-due.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
 import type { Janitor } from './dispatch/janitor.ts';
@@ -24,11 +25,10 @@ const trimmedMs = 3_600_000;
 const unknownMs = 60_000;
 
 /** Returns what is due in an instance that nobody uses. `webhookDays` is how long the log of events is kept; 0 for ever. */
-export async function readDueTimes(
-  { database, files, dueClock }: Instance,
-  webhookDays: number,
-): Promise<DueTimes> {
+export async function readDueTimes(instance: Instance, webhookDays: number): Promise<DueTimes> {
+  const { database, files, dueClock } = instance;
   const upkeep = Math.min(
+    await readCertificatesDue(instance),
     await readFilesDue(database, files.uploadFolder),
     (await hasJobs(database)) ? 0 : Number.POSITIVE_INFINITY,
     (await hasDueMails(database)) ? dueClock.now() + trimmedMs : Number.POSITIVE_INFINITY,

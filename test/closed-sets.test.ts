@@ -5,6 +5,7 @@ import type {
   AttemptFailedEvent,
   DeliveryExhaustedEvent,
   EndpointDisabledEvent,
+  EndpointCertificateExpiringEvent,
   EndpointFailingEvent,
   EndpointRecoveredEvent,
   WebhookEvent,
@@ -27,6 +28,7 @@ const kitKinds = Object.keys({
   'endpoint.failing': true,
   'endpoint.disabled': true,
   'endpoint.recovered': true,
+  'endpoint.certificate_expiring': true,
   'delivery.exhausted': true,
   'attempt.failed': true,
   ping: true,
@@ -37,6 +39,12 @@ const kitMembers = {
   'endpoint.failing': { id: '', url: '', reason: '' } satisfies EndpointFailingEvent['data'],
   'endpoint.disabled': { id: '', url: '', reason: '' } satisfies EndpointDisabledEvent['data'],
   'endpoint.recovered': { id: '', url: '' } satisfies EndpointRecoveredEvent['data'],
+  'endpoint.certificate_expiring': {
+    id: '',
+    url: '',
+    fingerprint: '',
+    expires: '',
+  } satisfies EndpointCertificateExpiringEvent['data'],
   'delivery.exhausted': {
     delivery: '',
     event: '',
@@ -70,7 +78,9 @@ describe('the manual', () => {
   });
 
   test('lists the data of every event about endpoints in docs/webhooks.md', () => {
-    const rows = rowsOf('docs/webhooks.md', '| event                | `data`').map((row) => namesIn(row));
+    const rows = rowsOf('docs/webhooks.md', '| event                           | `data`').map((row) =>
+      namesIn(row),
+    );
     assert.deepEqual(
       Object.fromEntries(rows.map(([kind = '', ...members]) => [kind, members])),
       membersOfEvents(),

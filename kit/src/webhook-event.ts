@@ -46,6 +46,12 @@ export type EndpointDisabledEvent = OperationalEvent<'endpoint.disabled', 'id' |
 /** An endpoint recovered. */
 export type EndpointRecoveredEvent = OperationalEvent<'endpoint.recovered', 'id' | 'url'>;
 
+/** The client certificate of an endpoint ends soon, or has ended: its SHA-256 and when it ends. */
+export type EndpointCertificateExpiringEvent = OperationalEvent<
+  'endpoint.certificate_expiring',
+  'id' | 'url' | 'fingerprint' | 'expires'
+>;
+
 /** A delivery was given up: its id, that of the event which it was to deliver, that of the endpoint, and why the last attempt failed. */
 export type DeliveryExhaustedEvent = OperationalEvent<
   'delivery.exhausted',
@@ -75,6 +81,7 @@ export type WebhookEvent<Records = AnyRecords> =
   | EndpointFailingEvent
   | EndpointDisabledEvent
   | EndpointRecoveredEvent
+  | EndpointCertificateExpiringEvent
   | DeliveryExhaustedEvent
   | AttemptFailedEvent;
 

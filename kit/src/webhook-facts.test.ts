@@ -109,6 +109,7 @@ function subjectOf(event: Webhook<Records>['event']): string | undefined {
     case 'endpoint.failing':
     case 'endpoint.disabled':
     case 'endpoint.recovered':
+    case 'endpoint.certificate_expiring':
       return event.data.url;
     case 'delivery.exhausted':
     case 'attempt.failed':

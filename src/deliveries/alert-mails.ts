@@ -9,7 +9,7 @@ import type { Names, Reader, Transaction } from '../storage/database.ts';
 
 /** An alert of which a mail tells. */
 export interface MailedAlert {
-  readonly kind: 'away' | 'disabled' | 'recovered' | 'exhausted';
+  readonly kind: 'away' | 'disabled' | 'recovered' | 'exhausted' | 'expiring';
   readonly endpoint: Endpoint;
   /** In plain words; empty for an endpoint that recovered. */
   readonly cause: string;
@@ -215,6 +215,14 @@ const templates = {
   recovered: {
     subject: subjectOf('an endpoint recovered'),
     body: bodyOf('The endpoint {RECORD:name} at {RECORD:host} accepts webhooks of {APP_NAME} again.'),
+  },
+  expiring: {
+    subject: subjectOf('a client certificate expires'),
+    body: bodyOf(
+      'The client certificate that {APP_NAME} shows the endpoint {RECORD:name} at {RECORD:host} needs to be renewed:',
+      '{ALERT_INFO}',
+      'Once it has expired, the receiver is likely to reject webhooks.',
+    ),
   },
   exhausted: {
     subject: subjectOf('a webhook is exhausted'),

@@ -9,12 +9,12 @@ import { type AlertState, type LaneAlerts, saveAlert, saveDisabledAlert } from '
 import type { WebhookInstance } from '../endpoints/webhook-instance.ts';
 
 /**
- * Alerts about an endpoint, by mail and as events to other endpoints: it accepts nothing for an hour, it is disabled, it recovered, and the
- * first exhausted delivery of a day. Samples of its failed attempts are events alone. An alert and its event are stored with the lane, in the transaction that causes them: no
- * other process or node sends it again. So is its mail, which is sent after the commit (alert-mails.ts).
+ * Alerts about an endpoint, by mail and as events to other endpoints: it accepts nothing for an hour, it is disabled, it recovered, the
+ * first exhausted delivery of a day, and the end of its certificate (certificate-alerts.ts). Samples of its failed attempts are events alone. An alert and its event are stored
+ * with the lane, in the transaction that causes them: no other process or node sends it again. So is its mail, which is sent after the commit (alert-mails.ts).
  */
 export interface EndpointAlert extends MailedAlert {
-  /** The id of the event whose delivery caused the alert. */
+  /** The id of the event whose delivery caused the alert; empty where none did. */
   readonly event: string;
 }
 
@@ -159,6 +159,18 @@ export async function storeDisabled(
   return storeMail(tx, instance, { kind: 'disabled', endpoint, cause: reason });
 }
 
+/** Stores the event that the client certificate of an endpoint ends soon, in the transaction that notes the alert. */
+export async function storeExpiring(
+  tx: Transaction,
+  instance: WebhookInstance,
+  endpoint: Endpoint,
+): Promise<void> {
+  const { id, url, clientCertificate } = endpoint;
+  const { fingerprint = '', expires = '' } = clientCertificate ?? {};
+  const data = { id, url, fingerprint, expires };
+  await appendOperational(tx, instance, { endpoint, kind: 'endpoint.certificate_expiring', data });
+}
+
 /** Writes an event about an endpoint, unless the instance logs only events with a recipient and this has none. */
 async function appendOperational(
   tx: Transaction,
@@ -179,6 +191,7 @@ export function sendAlert(
 ): void {
   const { kind, endpoint, cause, event } = alert;
   // The other kinds are logged already.
-  if (kind === 'away' || kind === 'recovered') warnOfEndpoint(instance, endpoint, { kind, event, cause });
+  if (kind === 'away' || kind === 'recovered' || kind === 'expiring')
+    warnOfEndpoint(instance, endpoint, { kind, ...(event !== '' && { event }), cause });
   mails?.send(instance, { alert, mail });
 }

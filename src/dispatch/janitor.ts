@@ -5,6 +5,7 @@ import { Poller } from '../base/poller.ts';
 import type { SafeEnd } from '../events/log-horizon.ts';
 import type { TrimPoint } from '../events/trimmed.ts';
 import type { AlertMails } from '../deliveries/alert-mails.ts';
+import { alertExpiring } from '../deliveries/certificate-alerts.ts';
 import { giveUpWaiting } from '../deliveries/give-up-waiting.ts';
 import { pauseOrphans } from '../deliveries/endpoints/pause-orphans.ts';
 import { releaseStrays } from '../deliveries/record-order.ts';
@@ -151,6 +152,7 @@ export class Janitor {
       await this.#trim(instance);
       if (await releaseStrays(instance)) this.#options.wake(id);
       await tidyDeleted(instance);
+      await alertExpiring(instance, this.#options.mails);
       await pauseOrphans(instance, this.#options.mails);
       await this.#options.mails?.sendDue(instance);
       await moveCursors(instance.database, {

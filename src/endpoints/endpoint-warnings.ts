@@ -10,6 +10,7 @@ const messages = {
   disabled: 'An endpoint was disabled by the service.',
   away: 'An endpoint has accepted nothing for an hour.',
   recovered: 'An endpoint recovered.',
+  expiring: 'The client certificate of an endpoint expires.',
 } as const;
 
 export interface EndpointWarning {

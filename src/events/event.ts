@@ -13,6 +13,7 @@ export const operationalEventKinds = [
   'endpoint.failing',
   'endpoint.disabled',
   'endpoint.recovered',
+  'endpoint.certificate_expiring',
   'delivery.exhausted',
   'attempt.failed',
 ] as const;

@@ -134,6 +134,14 @@ export function decodeAuthorities(raw: unknown): DecodedValue<string> {
   return 'error' in chain ? chain : { value: chain.value.map(({ pem }) => pem).join('') };
 }
 
+const warningDays = 30;
+
+/** Returns warnings about a certificate that ends soon. */
+export function certificateWarnings(client: ClientCertificate | null, now: number): readonly string[] {
+  if (client === null || fromTimestamp(client.expires) - now > warningDays * 86_400_000) return [];
+  return [`The client certificate expires on ${client.expires}.`];
+}
+
 /** Returns a certificate as the API shows it. */
 export function maskClientCertificate(client: ClientCertificate | null): ClientCertificate | null {
   return client === null ? null : { ...client, key: maskedValue };

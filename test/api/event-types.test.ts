@@ -29,6 +29,7 @@ const things = {
 const aboutEndpoints = [
   'attempt.failed',
   'delivery.exhausted',
+  'endpoint.certificate_expiring',
   'endpoint.disabled',
   'endpoint.failing',
   'endpoint.recovered',

@@ -98,6 +98,20 @@ export const egressMutants: readonly Mutant[] = [
     tests: tlsTests,
   },
   {
+    name: 'an alert about a certificate is sent once, whatever the number of nodes',
+    file: 'src/deliveries/certificate-alerts.ts',
+    from: 'AND certificate_alert <> ${mark} AND',
+    to: 'AND',
+    tests: ['test/api/webhook-certificate-ends.test.ts'],
+  },
+  {
+    name: 'an instance that nobody uses is opened for an alert about a certificate',
+    file: 'src/start-due-work.ts',
+    from: 'await readCertificatesDue(instance),',
+    to: '',
+    tests: ['test/api/webhook-certificate-ends.test.ts'],
+  },
+  {
     name: 'a deleted endpoint keeps no key',
     file: 'src/endpoints/endpoint-store.ts',
     from: 'client_certificate = NULL, ',

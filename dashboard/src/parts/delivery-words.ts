@@ -125,6 +125,7 @@ export const kindNames: Readonly<Record<Event['kind'], string>> = {
   'endpoint.failing': 'Endpoint failing',
   'endpoint.disabled': 'Endpoint disabled',
   'endpoint.recovered': 'Endpoint recovered',
+  'endpoint.certificate_expiring': 'Certificate expiring',
   'delivery.exhausted': 'Delivery exhausted',
   'attempt.failed': 'Attempt failed',
   ping: 'Test',

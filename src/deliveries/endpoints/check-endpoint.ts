@@ -9,6 +9,7 @@ import { standardSchedule } from '../delivery.ts';
 import { contextOf, type EndpointSaving } from './change-endpoint.ts';
 import { checkTarget, type EndpointSettings, type OptionContext } from '../../endpoints/endpoint-options.ts';
 import { ownedBody, refusedMembers, requireEndpoint } from '../../endpoints/endpoint-reach.ts';
+import { certificateWarnings } from '../../sending/client-certificate.ts';
 import { filterWarnings } from '../../endpoints/filter-warnings.ts';
 import {
   decodeSecret,
@@ -77,7 +78,10 @@ export async function checkEndpoint(
             now: clock.now(),
             ...(settings.filter !== '' && { shareOf: shareOf(saving, settings, context) }),
           }),
-    warnings: has('filter') || has('collections') || has('owner') ? [] : filterWarnings(settings, context),
+    warnings: [
+      ...(has('filter') || has('collections') || has('owner') ? [] : filterWarnings(settings, context)),
+      ...(has('clientCertificate') ? [] : certificateWarnings(settings.clientCertificate, context.now)),
+    ],
     retries: has('schedule') || has('maxAgeSeconds') ? [] : retriesOf(settings),
   };
 }

@@ -93,6 +93,8 @@ interface BacklogStats {
 }
 
 export interface EndpointStats extends Stats, BacklogStats, EndpointMatches {
+  /** When its client certificate expires; empty without one. */
+  readonly certificateExpires: string;
   readonly endpoint: string;
   readonly state: string;
 }
@@ -117,6 +119,7 @@ export async function endpointStats(
     waitingMax: waitingCountMax,
     waitingIsAtLeast: isAtLeast,
     oldestWaiting: oldest ?? '',
+    certificateExpires: endpoint.clientCertificate?.expires ?? '',
     ...(await readMatches(database, endpoint, { now: clock.now() })),
   };
 }

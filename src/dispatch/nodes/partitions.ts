@@ -104,8 +104,8 @@ export class Partitions implements Retention {
   }
 
   /**
-   * Returns the instances in which the janitor has something to do: old events, cursors behind their log, deleted endpoints, or deliveries that
-   * may wait for nothing; or mails of alerts to send.
+   * Returns the instances in which the janitor has something to do: old events, cursors behind their log, deleted endpoints, certificates
+   * that end some day, deliveries that may wait for nothing, or mails of alerts to send.
    */
   async findUntidy(before: number): Promise<readonly string[]> {
     const event = sql`SELECT instance_id, created FROM chancery.event`;
@@ -119,7 +119,7 @@ export class Partitions implements Retention {
       )
       SELECT instance_id FROM first WHERE created < ${toTimestamp(before - this.graceMs)}
       UNION SELECT instance_id FROM chancery.instance_setting WHERE name LIKE 'alert mail %'
-      UNION SELECT instance_id FROM chancery.endpoint WHERE deleted <> '' OR "order" = 'record'
+      UNION SELECT instance_id FROM chancery.endpoint WHERE deleted <> '' OR "order" = 'record' OR client_certificate IS NOT NULL
       UNION SELECT l.instance_id FROM chancery.lane l WHERE EXISTS (
         SELECT 1 FROM chancery.delivery d WHERE d.instance_id = l.instance_id AND d.endpoint = l.endpoint AND d.event > l.cursor)`),
     );

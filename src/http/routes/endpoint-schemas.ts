@@ -42,7 +42,7 @@ const warnings: Schema = {
 const filterWarningsSchema: Schema = {
   ...texts,
   description:
-    'Warnings about the filter, such as a text that is no option of its select field. A change returns them only if there are any.',
+    'Warnings about the filter, such as a text that is no option of its select field, and about a certificate that expires soon. A change returns them only if there are any.',
 };
 
 /** Members of an endpoint that is to be made. */
@@ -68,7 +68,7 @@ export const endpointSchemas: Readonly<Record<string, Schema>> = {
     secret,
     warnings: {
       ...texts,
-      description: 'Warnings about the secret and the filter.',
+      description: 'Warnings about the secret, the filter and the client certificate.',
     },
   }),
   /** As an endpoint is shown, but for warnings that there may be. */

@@ -115,6 +115,10 @@ export const endpointStatsSchemas: Readonly<Record<string, Schema>> = {
     total: objectSchema({ ...figures, ...summary }),
     state,
     ...waiting,
+    certificateExpires: {
+      type: 'string',
+      description: 'When its client certificate expires; empty without one.',
+    },
     lastMatch: {
       type: 'string',
       description:

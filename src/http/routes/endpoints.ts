@@ -19,6 +19,7 @@ import { checkEndpoint } from '../../deliveries/endpoints/check-endpoint.ts';
 import { listEndpoints, readEndpoint } from '../../endpoints/endpoint-store.ts';
 import { filterWarnings } from '../../endpoints/filter-warnings.ts';
 import { type Endpoint, endpointView } from '../../endpoints/endpoint.ts';
+import { certificateWarnings } from '../../sending/client-certificate.ts';
 import { secretWarnings } from '../../sending/signature.ts';
 import { nothing, notStored } from '../answer.ts';
 import { isFromOperator } from '../client-address.ts';
@@ -233,13 +234,17 @@ function toJson(endpoint: Endpoint): string {
   return JSON.stringify(endpointView(endpoint));
 }
 
-/** Returns what of the filter of an endpoint is hardly meant, as far as the caller may name it. */
+/** Returns what of the filter of an endpoint is hardly meant, as far as the caller may name it, and whether its certificate ends soon. */
 function warningsOf(
   { instance, caller }: Pick<RequestContext, 'instance' | 'caller'>,
   endpoint: Endpoint,
 ): readonly string[] {
   const { collections, database, clock } = instance;
-  return filterWarnings(endpoint, { collections, names: database.names, now: clock.now(), author: caller });
+  const now = clock.now();
+  return [
+    ...filterWarnings(endpoint, { collections, names: database.names, now, author: caller }),
+    ...certificateWarnings(endpoint.clientCertificate, now),
+  ];
 }
 
 /** Audits each change in its transaction. Only names of members are recorded, as headers and the query of a URL may be secret. */

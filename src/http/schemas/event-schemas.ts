@@ -62,6 +62,11 @@ const aboutEndpoints: Readonly<Record<OperationalEventKind, Readonly<Record<stri
   'endpoint.failing': { ...endpointExample, reason: 'The receiver answered with status 500.' },
   'endpoint.disabled': { ...endpointExample, reason: 'The receiver was down for five days.' },
   'endpoint.recovered': endpointExample,
+  'endpoint.certificate_expiring': {
+    ...endpointExample,
+    fingerprint: '5C:0E:7A:44:…',
+    expires: '2026-12-20 09:35:20.114Z',
+  },
   'delivery.exhausted': deliveryExample,
   'attempt.failed': deliveryExample,
 };
@@ -69,6 +74,8 @@ const aboutEndpoints: Readonly<Record<OperationalEventKind, Readonly<Record<stri
 const summaries: Readonly<Record<OperationalEventKind, string>> = {
   'endpoint.failing': 'An endpoint has accepted nothing for an hour',
   'endpoint.disabled': 'An endpoint was disabled after failing for too long',
+  'endpoint.certificate_expiring':
+    'The client certificate of an endpoint expires within 30, 7 or 1 days, or has expired',
   'endpoint.recovered': 'An endpoint recovered after an hour of failures or being disabled',
   'delivery.exhausted': 'The first delivery of the day to an endpoint was exhausted',
   'attempt.failed': 'An attempt to send to an endpoint failed: at most one in six minutes of each endpoint',

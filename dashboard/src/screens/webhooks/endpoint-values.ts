@@ -58,6 +58,7 @@ export const kindLabels: Readonly<Record<Endpoint['events'][number], string>> = 
   'endpoint.failing': 'Endpoint failing',
   'endpoint.disabled': 'Endpoint disabled',
   'endpoint.recovered': 'Endpoint recovered',
+  'endpoint.certificate_expiring': 'Certificate expiring',
   'delivery.exhausted': 'Delivery exhausted',
   'attempt.failed': 'Attempt failed',
 };
