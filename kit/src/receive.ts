@@ -1,13 +1,22 @@
 import type { RecordOrder, RecordOutcome } from './record-order.ts';
 import { handleOnce, type SeenStore } from './seen.ts';
-import { type HeaderSource, type Secrets, verify, type VerifyOptions, type Webhook } from './verify.ts';
+import {
+  type HeaderSource,
+  type PublicKeys,
+  type Secrets,
+  verify,
+  type VerifyOptions,
+  type Webhook,
+} from './verify.ts';
 import { BodySizeError, WebhookError } from './webhook-errors.ts';
 import type { AnyRecords } from './webhook-event.ts';
 
 /** What a receiver says once, whatever server it runs in. */
-export interface ReceiveOptions<Records = AnyRecords> extends Omit<VerifyOptions, 'secret'> {
-  /** A function is asked at every request: for secrets that change, or that are not there yet when the module is loaded. */
-  readonly secret: Secrets | (() => Secrets | Promise<Secrets>);
+export interface ReceiveOptions<Records = AnyRecords> extends Omit<VerifyOptions, 'secret' | 'publicKey'> {
+  /** Either this or `publicKey`. A function is asked at every request: for secrets that change, or that are not there yet when the module is loaded. */
+  readonly secret?: Secrets | (() => Secrets | Promise<Secrets>);
+  /** The public keys of the instance. A function is asked at every request, and should keep what it has fetched for some minutes. */
+  readonly publicKey?: PublicKeys | (() => PublicKeys | Promise<PublicKeys>);
   /** Does the work. The webhook counts as delivered when this ends before the endpoint's `timeoutMs`, and comes again when it throws. */
   readonly onWebhook: (webhook: Webhook<Records>) => unknown;
   /** Keeps webhooks from being handled twice: `new MemorySeen()`, or a store of your own. */
@@ -40,11 +49,16 @@ export async function receive<Records = AnyRecords>(
   options: ReceiveOptions<Records>,
   { headers, readBody }: ReceivedRequest,
 ): Promise<ReceiveAnswer> {
-  const { secret, onWebhook, seen, order, bodyBytesMax = bodyBytesMaxDefault, ...rest } = options;
+  const { secret, publicKey, onWebhook, seen, order, bodyBytesMax = bodyBytesMaxDefault, ...rest } = options;
   let webhook: Webhook<Records>;
   try {
     const secrets = typeof secret === 'function' ? await secret() : secret;
-    webhook = await verify<Records>({ ...rest, secret: secrets }, headers, await readBody(bodyBytesMax));
+    const keys = typeof publicKey === 'function' ? await publicKey() : publicKey;
+    const signers = {
+      ...((secrets !== undefined || keys === undefined) && { secret: secrets ?? '' }),
+      ...(keys !== undefined && { publicKey: keys }),
+    };
+    webhook = await verify<Records>({ ...rest, ...signers }, headers, await readBody(bodyBytesMax));
   } catch (error) {
     if (error instanceof WebhookError) return { status: error.status, text: error.message };
     throw error;

@@ -41,6 +41,10 @@ export function keyOf(secret: string, scheme: Scheme): Bytes {
   if (!/^[\x20-\x7e]+$/.test(secret)) {
     throw new SecretError('The secret has characters that no secret has: is a line break at its end?');
   }
+  // Everybody may know a public key, and could make the HMAC of anything with it.
+  if (/^wh[ps]k_|^-----BEGIN /.test(secret)) {
+    throw new SecretError('This is no secret but a key: give a public key as publicKey.');
+  }
   if (scheme === 'service' || !secret.startsWith('whsec_')) return encoder.encode(secret);
   try {
     const key = Uint8Array.from(atob(secret.slice('whsec_'.length)), (letter) => letter.charCodeAt(0));
@@ -49,6 +53,63 @@ export function keyOf(secret: string, scheme: Scheme): Bytes {
     // Answered below, as what an empty one is.
   }
   throw new SecretError('What follows whsec_ in the secret is not base64: was it copied whole?');
+}
+
+/**
+ * The public keys of an instance: one or more of the form `whpk_…`, as `GET /api/webhooks/keys` has them, or the document of
+ * `/.well-known/jwks.json`.
+ */
+export type PublicKeys = string | readonly string[] | JwkSet;
+
+export interface JwkSet {
+  readonly keys: readonly { readonly kty?: string; readonly crv?: string; readonly x?: string }[];
+}
+
+/** Returns the bytes of each key, or throws a SecretError. Keys of other kinds in a JWK Set are left out. */
+export function publicKeysOf(keys: PublicKeys): readonly Bytes[] {
+  const texts = isJwkSet(keys)
+    ? keys.keys.filter(({ kty, crv }) => kty === 'OKP' && crv === 'Ed25519').map(({ x = '' }) => x)
+    : (typeof keys === 'string' ? [keys] : keys).map(bareKey);
+  if (texts.length === 0) throw new SecretError('There is no Ed25519 key to verify with.');
+  return texts.map((text) => {
+    const bytes = decodedKey(text.replaceAll('-', '+').replaceAll('_', '/'));
+    if (bytes?.length === 32) return bytes;
+    throw new SecretError('A public key is not base64 of 32 bytes: was it copied whole?');
+  });
+}
+
+/** Arrays have a member `keys` as well. */
+function isJwkSet(keys: PublicKeys): keys is JwkSet {
+  return typeof keys === 'object' && !Array.isArray(keys) && 'keys' in keys && Array.isArray(keys.keys);
+}
+
+function bareKey(key: string): string {
+  if (key.startsWith('whpk_')) return key.slice('whpk_'.length);
+  throw new SecretError('A public key begins with whpk_: is this a secret?');
+}
+
+function decodedKey(base64: string): Bytes | undefined {
+  try {
+    return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a signature (`v1a`) was made with the private key of one of these public keys. */
+export async function isSignedBy(
+  keys: readonly Bytes[],
+  content: Bytes,
+  signature: string,
+): Promise<boolean> {
+  const bytes = decodedKey(signature);
+  if (bytes?.length !== 64) return false;
+  const algorithm = { name: 'Ed25519' };
+  for (const key of keys) {
+    const imported = await crypto.subtle.importKey('raw', key, algorithm, false, ['verify']);
+    if (await crypto.subtle.verify(algorithm, imported, bytes, content)) return true;
+  }
+  return false;
 }
 
 export function toBytes(body: WebhookBody): Bytes {

@@ -8,7 +8,17 @@
  * where a receiver says so, and never because the better headers are absent: whoever sends a request decides which headers it has.
  */
 import { findHeader, getHeader, type HeaderSource, toNumber } from './headers.ts';
-import { keyOf, type Scheme, signatureOf, standardContent, toBytes, type WebhookBody } from './signature.ts';
+import {
+  isSignedBy,
+  keyOf,
+  type PublicKeys,
+  publicKeysOf,
+  type Scheme,
+  signatureOf,
+  standardContent,
+  toBytes,
+  type WebhookBody,
+} from './signature.ts';
 import { SecretError, SignatureError, TimestampError } from './webhook-errors.ts';
 import { type AnyRecords, readEvent, type TruncatedEvent, type WebhookEvent } from './webhook-event.ts';
 import { readFacts, type WebhookFacts } from './webhook-facts.ts';
@@ -18,13 +28,16 @@ export * from './webhook-errors.ts';
 export type * from './webhook-event.ts';
 export * from './webhook-facts.ts';
 export type { HeaderSource } from './headers.ts';
-export type { Scheme, WebhookBody } from './signature.ts';
+export type { JwkSet, PublicKeys, Scheme, WebhookBody } from './signature.ts';
 
 /** The secret of the endpoint as Chancery shows it; several while it changes, or when endpoints share a receiver. */
 export type Secrets = string | readonly string[];
 
 export interface VerifyOptions {
-  readonly secret: Secrets;
+  /** Either this or `publicKey`. */
+  readonly secret?: Secrets;
+  /** For an endpoint with `ed25519`: then the asymmetric signatures are checked, and no HMAC. */
+  readonly publicKey?: PublicKeys;
   /** `standard` (the default): the headers `webhook-*`. `service`: `X-Service-Signature`, which covers the body alone. */
   readonly scheme?: Scheme;
   /** How far the time of an attempt may be from this machine's clock, in both directions. 300 by default. */
@@ -76,12 +89,15 @@ async function checkSignature(
   headers: HeaderSource,
   body: Uint8Array<ArrayBuffer>,
 ): Promise<void> {
-  const secrets = typeof options.secret === 'object' ? options.secret : [options.secret];
+  const { secret, publicKey, scheme = 'standard' } = options;
+  if (publicKey !== undefined) return checkPublicKey({ ...options, publicKey }, headers, body);
+  const secrets = typeof secret === 'object' ? secret : [secret ?? ''];
   if (secrets.length === 0) throw new SecretError('There is no secret to verify with.');
-  const { scheme = 'standard' } = options;
   const keys = secrets.map((one) => keyOf(one, scheme));
   const { candidates, signed } =
-    scheme === 'service' ? serviceSignature(headers, body) : standardSignature(options, headers, body);
+    scheme === 'service'
+      ? serviceSignature(headers, body)
+      : standardSignature(options, 'v1', { headers, body });
   let isGenuine = false;
   for (const key of keys) {
     const expected = await signatureOf(key, signed, scheme);
@@ -95,24 +111,49 @@ async function checkSignature(
   }
 }
 
+/** The most signatures of a request that are looked at: the service makes one, or two during a rotation. */
+const candidatesMax = 8;
+
+/** Which signatures are checked is decided by the receiver alone: an HMAC by a public key proves nothing. */
+async function checkPublicKey(
+  options: VerifyOptions & { readonly publicKey: PublicKeys },
+  headers: HeaderSource,
+  body: Uint8Array<ArrayBuffer>,
+): Promise<void> {
+  if (options.secret !== undefined) throw new SecretError('Give a secret or a public key, not both.');
+  if (options.scheme === 'service') throw new SecretError('A public key verifies the scheme standard alone.');
+  const keys = publicKeysOf(options.publicKey);
+  const { candidates, signed } = standardSignature(options, 'v1a', { headers, body });
+  for (const candidate of candidates.slice(0, candidatesMax))
+    if (await isSignedBy(keys, signed, candidate.slice('v1a,'.length))) return;
+  throw new SignatureError(
+    'No signature was made with the private key over this body. Are these the keys of this instance, and the bytes that came?',
+  );
+}
+
 interface SignedText {
   /** The signatures in the headers, any of which may be the one by a given secret. */
   readonly candidates: readonly string[];
   readonly signed: Uint8Array<ArrayBuffer>;
 }
 
+interface SignedRequest {
+  readonly headers: HeaderSource;
+  readonly body: Uint8Array<ArrayBuffer>;
+}
+
 function standardSignature(
   options: VerifyOptions,
-  headers: HeaderSource,
-  body: Uint8Array<ArrayBuffer>,
+  version: 'v1' | 'v1a',
+  { headers, body }: SignedRequest,
 ): SignedText {
   const id = getHeader(headers, 'webhook-id');
   const timestamp = getHeader(headers, 'webhook-timestamp');
   const entries = getHeader(headers, 'webhook-signature').split(' ');
   checkTimestamp(timestamp, options);
-  const candidates = entries.filter((entry) => entry.startsWith('v1,'));
+  const candidates = entries.filter((entry) => entry.startsWith(`${version},`));
   if (candidates.length === 0) {
-    throw new SignatureError('The header webhook-signature has no signature of version v1.');
+    throw new SignatureError(`The header webhook-signature has no signature of version ${version}.`);
   }
   return { candidates, signed: standardContent({ id, timestamp, body }) };
 }
@@ -140,5 +181,9 @@ function isEqual(a: string, b: string): boolean {
 
 function toOptions(secret: Secrets | VerifyOptions): VerifyOptions {
   // Only an object that is no array has options; a missing secret is refused later, in words.
-  return typeof secret === 'object' && 'secret' in secret ? secret : { secret };
+  return isOptions(secret) ? secret : { secret };
+}
+
+function isOptions(secret: Secrets | VerifyOptions): secret is VerifyOptions {
+  return typeof secret === 'object' && ('secret' in secret || 'publicKey' in secret);
 }

@@ -7,6 +7,7 @@ import { isOperational, kindOfBody, payloadOf, kindForReceivers } from '../event
 import { foundByKeys, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Reader, Tuple } from '../storage/database.ts';
 import type { DeliveryState, Disposition } from './delivery.ts';
+import { keysAt, type SigningKeys } from '../endpoints/signing-keys.ts';
 import { type Endpoint, signingSecrets } from '../endpoints/endpoint.ts';
 import { isHeld, isSuperseded, recordKey } from './record-order.ts';
 import type { AttemptRequest } from '../sending/attempt-result.ts';
@@ -236,6 +237,8 @@ export interface AttemptContent {
 
 export interface AttemptTarget {
   readonly endpoint: Endpoint;
+  /** Those of the instance. */
+  readonly signingKeys: SigningKeys | undefined;
   readonly instance: Pick<WebhookInstance, 'shownId' | 'settings'>;
   /** In milliseconds since 1970: which secrets sign depends on it. */
   readonly nowMs: number;
@@ -270,7 +273,7 @@ export function toAttemptRequest(
     attempt,
     ...content
   }: AttemptContent,
-  { endpoint, instance, nowMs, version }: AttemptTarget,
+  { endpoint, signingKeys, instance, nowMs, version }: AttemptTarget,
 ): AttemptRequest {
   const { id, url, headers, timeoutMs, payload, oauth2, updated } = endpoint;
   const { body, isThin, traceparent, tracestate, context } = content;
@@ -302,6 +305,7 @@ export function toAttemptRequest(
     ...(oauth2 !== null && { oauth2: { ...oauth2, updated } }),
     ...tlsOf(endpoint),
     secrets: signingSecrets(endpoint, nowMs),
+    ...(endpoint.ed25519 && { signingKeys: keysAt(signingKeys, nowMs).map(({ d, x }) => ({ d, x })) }),
     timeoutMs,
     version,
   };

@@ -356,6 +356,7 @@ export class Dispatcher {
     const { clock, version } = this.#options;
     return toAttemptRequest(attemptContent(pending), {
       endpoint,
+      signingKeys: instance.endpoints.signingKeys,
       instance,
       nowMs: clock.now(),
       version,

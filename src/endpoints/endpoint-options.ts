@@ -184,6 +184,10 @@ export const endpointOptions = {
   }),
   /** Whether the headers of CloudEvents are sent as well. */
   cloudEvents: flagOption('The headers of CloudEvents (binary mode) are sent as well.'),
+  /** Whether requests are also signed with the key of the instance. */
+  ed25519: flagOption(
+    'Requests also have a signature `v1a` (Ed25519) by the key of the instance, whose public key is at `/.well-known/jwks.json`.',
+  ),
   /** The order of deliveries. */
   order: choiceOption(orders, {
     initial: 'none',

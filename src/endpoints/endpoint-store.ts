@@ -1,7 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import type { Clock } from '../base/clock.ts';
 import { notFound } from '../base/errors.ts';
-import type { Timestamp } from '../base/timestamp.ts';
+import { fromTimestamp, type Timestamp } from '../base/timestamp.ts';
 import type { ListQuery } from '../query/list-query.ts';
 import { column, columnResolver, tableSource } from '../query/list-source.ts';
 import { type ListResult, runList } from '../query/run-list.ts';
@@ -11,6 +11,7 @@ import type { Database, Reader, Row, Transaction } from '../storage/database.ts'
 import { type EndpointOption, namedOptions, optionColumn, settingsOf } from './endpoint-options.ts';
 import { isReached } from './endpoint-reach.ts';
 import type { Endpoint } from './endpoint.ts';
+import { readSigningKeys, rotatedKeys, type SigningKeys, writeSigningKeys } from './signing-keys.ts';
 
 /**
  * One instance's endpoints, cached after the first read, as every write of a record needs them. A change runs alone in its
@@ -20,6 +21,8 @@ export class EndpointStore {
   readonly #sealer: Sealer;
   #all: readonly Endpoint[] | undefined;
   #byOwner: EndpointsByOwner = divide([]);
+  /** As they were read last; undefined while no endpoint needs them. */
+  #signingKeys: SigningKeys | undefined;
 
   constructor(sealer: Sealer) {
     this.#sealer = sealer;
@@ -44,7 +47,41 @@ export class EndpointStore {
     const rows = await reader.all(
       sql`SELECT * FROM ${reader.names.table('$endpoint')} WHERE ${reader.names.instance.condition} AND deleted = '' ORDER BY position`,
     );
-    return rows.map((row) => this.#fromRow(row));
+    const endpoints = rows.map((row) => this.#fromRow(row));
+    if (endpoints.some(({ ed25519 }) => ed25519)) await this.readSigningKeys(reader);
+    return endpoints;
+  }
+
+  /** The keys that sign requests to endpoints with `ed25519`: as current as the endpoints themselves. */
+  get signingKeys(): SigningKeys | undefined {
+    return this.#signingKeys;
+  }
+
+  async readSigningKeys(reader: Reader): Promise<SigningKeys | undefined> {
+    const keys = await readSigningKeys(reader, this.#sealer);
+    this.#rememberKeys(keys);
+    return keys;
+  }
+
+  async saveSigningKeys(tx: Transaction, keys: SigningKeys): Promise<void> {
+    await writeSigningKeys(tx, this.#sealer, keys);
+    tx.afterCommit(() => this.#rememberKeys(keys));
+  }
+
+  /** A read that began before a rotation may end after it. */
+  #rememberKeys(keys: SigningKeys | undefined): void {
+    if ((keys?.rotation ?? 0) >= (this.#signingKeys?.rotation ?? 0)) this.#signingKeys = keys;
+  }
+
+  /** Makes the keys of an endpoint that is the first to need them. */
+  async #requireSigningKeys(tx: Transaction, { ed25519, updated }: Omit<Endpoint, 'number'>): Promise<void> {
+    if (
+      !ed25519 ||
+      this.#signingKeys !== undefined ||
+      (await readSigningKeys(tx, this.#sealer)) !== undefined
+    )
+      return;
+    await this.saveSigningKeys(tx, rotatedKeys(undefined, { nowMs: fromTimestamp(updated), overlapMs: 0 }));
   }
 
   /** Reads like {@link stored}. The returned function caches the result and returns whether an active endpoint was created or changed. */
@@ -67,6 +104,7 @@ export class EndpointStore {
   /** Inserts an endpoint and returns it with its number. */
   async insert(tx: Transaction, members: Omit<Endpoint, 'number'>): Promise<Endpoint> {
     const { names } = tx;
+    await this.#requireSigningKeys(tx, members);
     const row = [...this.#changingColumns(members), ...this.#secretColumns(members)];
     const columns = row.map(([column]) => column);
     const values = row.map(([, value]) => sql`${value}`);
@@ -80,8 +118,9 @@ export class EndpointStore {
     return endpoint;
   }
 
-  update(tx: Transaction, endpoint: Endpoint): Promise<void> {
-    return this.#set(tx, endpoint, this.#changingColumns(endpoint));
+  async update(tx: Transaction, endpoint: Endpoint): Promise<void> {
+    await this.#requireSigningKeys(tx, endpoint);
+    await this.#set(tx, endpoint, this.#changingColumns(endpoint));
   }
 
   /** Stores the current and the previous secret. */

@@ -174,7 +174,7 @@ function problemsTogether(
 ): readonly (readonly [name: string, problem: FieldError | FieldErrors])[] {
   const { order, onExhausted, coalesce, payload, fields, owner, oauth2, headers } = settings;
   // It is missing where it has a problem of its own.
-  const isPlain = String(settings.url).startsWith('http:');
+  const isPlain = URL.parse(settings.url)?.protocol === 'http:';
   const isStored = existing?.filter === settings.filter;
   // A filter of another author may name more than the author of this change may.
   const isSame = isStored && isDeepStrictEqual(settings.collections, existing.collections);
@@ -243,9 +243,9 @@ export function refuseFixed(raw: Raw, existing: Endpoint, failed: string): void 
   if (Object.keys(details).length > 0) throw new AppError('bad_request', failed, { details });
 }
 
-/** The longest time for which the previous secret signs after a rotation. */
-const overlapSecondsMax = 7 * 86_400;
-const overlapSecondsInitial = 86_400;
+/** The longest time for which the previous secret or key signs after a rotation. */
+export const overlapSecondsMax = 7 * 86_400;
+export const overlapSecondsInitial = 86_400;
 
 /** Reads the options of a rotation. Throws bad_request with the problem of each member. */
 export function decodeRotation(

@@ -76,6 +76,7 @@ export const auditActions = [
   'delivery.retry',
   'delivery.cancel',
   'replay.cancel',
+  'signing-key.rotate',
   'event.expunge',
   'filter.rewrite',
   'filter.unreadable',

@@ -1,5 +1,6 @@
 import { codeOf } from '../base/process.ts';
 import { ConnectFailure } from '../network/open-socket.ts';
+import type { SigningKey } from '../secrets/signing-key.ts';
 import type { ClientCredentials } from './client-credentials.ts';
 
 /** One request to be made. Plain data: it is posted to the sending worker. */
@@ -46,6 +47,8 @@ export interface AttemptRequest {
   readonly tls?: ReceiverTls;
   /** The current secret, and during the overlap of a rotation the previous one. */
   readonly secrets: readonly string[];
+  /** The keys of `v1a` signatures, in the same order; absent without such. */
+  readonly signingKeys?: readonly Pick<SigningKey, 'd' | 'x'>[];
   /** From the first DNS packet to the last byte of the answer. */
   readonly timeoutMs: number;
   /** The version of this service, for `User-Agent`. */

@@ -1,10 +1,18 @@
 /**
  * Signatures by which a receiver verifies that a request is from this service and unchanged. Two schemes are sent side by side: the
  * service's own (hex of the body alone, keyed by the secret as shown) and Standard Webhooks, which also covers the event's id and
- * the attempt's time so that a receiver can reject replays (github.com/standard-webhooks/standard-webhooks).
+ * the attempt's time so that a receiver can reject replays (github.com/standard-webhooks/standard-webhooks). An endpoint may ask for the
+ * asymmetric signatures of that standard as well, which a receiver verifies without a secret.
  */
 
-import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import {
+  createHmac,
+  createPrivateKey,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from 'node:crypto';
 import { isReservedHeader } from './endpoint-request.ts';
 import type { AttemptRequest } from './attempt-result.ts';
 
@@ -37,9 +45,11 @@ export interface StandardSignatureInput {
   readonly body: Uint8Array;
   /** The current secret first; during a rotation the previous one second. */
   readonly secrets: readonly string[];
+  /** The private keys of asymmetric signatures, in the same order. */
+  readonly signingKeys?: AttemptRequest['signingKeys'];
 }
 
-/** Returns the `webhook-signature` header: `v1,` and base64 for each secret, separated by spaces. */
+/** Returns the `webhook-signature` header: `v1,` and base64 for each secret, `v1a,` and base64 for each key, separated by spaces. */
 export function standardSignature(input: StandardSignatureInput): string {
   const prefix = `${input.id}.${input.timestampSeconds}.`;
   let text = '';
@@ -50,7 +60,28 @@ export function standardSignature(input: StandardSignatureInput): string {
       .digest('base64');
     text += text === '' ? `v1,${digest}` : ` v1,${digest}`;
   }
+  if (input.signingKeys === undefined) return text;
+  const content = Buffer.concat([Buffer.from(prefix), input.body]);
+  for (const key of input.signingKeys)
+    text += ` v1a,${sign(null, content, privateKeyOf(key)).toString('base64')}`;
   return text;
+}
+
+/** An instance has one, or two during a rotation. */
+const cachedPrivateKeysMax = 256;
+
+/** Oldest first. */
+const cachedPrivateKeys = new Map<string, KeyObject>();
+
+function privateKeyOf({ d, x }: NonNullable<AttemptRequest['signingKeys']>[number]): KeyObject {
+  const cached = cachedPrivateKeys.get(d);
+  if (cached !== undefined) return cached;
+  const key = createPrivateKey({ key: { kty: 'OKP', crv: 'Ed25519', d, x }, format: 'jwk' });
+  const [oldest] = cachedPrivateKeys.keys();
+  if (oldest !== undefined && cachedPrivateKeys.size >= cachedPrivateKeysMax)
+    cachedPrivateKeys.delete(oldest);
+  cachedPrivateKeys.set(d, key);
+  return key;
 }
 
 export function newSigningSecret(): string {
@@ -63,6 +94,8 @@ export function checkSigningSecret(text: string): string | null {
   if (text.length < secretBytesMin || text.length > secretBytesMax) {
     return `A secret must be ${secretBytesMin} to ${secretBytesMax} characters long.`;
   }
+  // Everybody may know it, so everybody could sign with it.
+  if (/^wh[ps]k_/.test(text)) return 'A secret must not be a key of asymmetric signatures (whpk_, whsk_).';
   if (!text.startsWith(SECRET_PREFIX)) return null;
   const decoded = decodeStandardSecret(text);
   // A stock verifier decodes what follows the prefix as base64: with any other text no signature would ever verify.
@@ -112,7 +145,7 @@ export function headersByName(flat: readonly string[]): Readonly<Record<string, 
 
 /** Returns the headers of one attempt as a flat list of names and values; `timestampSeconds` is the time of the attempt. */
 export function requestHeaders(request: AttemptRequest, timestampSeconds: number): string[] {
-  const { body, secrets, eventId } = request;
+  const { body, secrets, signingKeys, eventId } = request;
   const [current = '', previous] = secrets;
   const headers = [
     'Content-Type',
@@ -138,7 +171,7 @@ export function requestHeaders(request: AttemptRequest, timestampSeconds: number
     'webhook-timestamp',
     String(timestampSeconds),
     'webhook-signature',
-    standardSignature({ id: eventId, timestampSeconds, body, secrets }),
+    standardSignature({ id: eventId, timestampSeconds, body, secrets, signingKeys }),
   ];
   if (previous !== undefined) headers.push('X-Service-Signature-Previous', signBody(body, previous));
   if (request.cause !== undefined) headers.push(...causeHeaders(request.cause));

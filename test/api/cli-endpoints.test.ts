@@ -11,6 +11,21 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { listOf, startWebhookService } from '../support/webhook-service.ts';
 
 describePlaces('endpoint', (start) => {
+  test('the public keys of signatures are shown and rotated', async (t) => {
+    const { run } = await start(t);
+    const rows = async (...flags: readonly string[]) =>
+      listOf(JSON.parse((await run(['endpoint', 'keys', '--json', ...flags])).stdout));
+    assert.deepEqual(await rows(), []);
+    await run(['endpoint', 'create', 'http://127.0.0.1:9/hook', '--dev', '--ed25519']);
+    const [first] = await rows();
+    assert.match(first?.publicKey, /^whpk_/);
+    const rotated = await rows('--rotate', '--overlap', '60');
+    assert.deepEqual([rotated.length, rotated[1]?.id, rotated[0]?.until], [2, first?.id, '']);
+    assert.equal((await rows('--rotate', '--overlap', '0')).length, 1);
+    assert.match((await run(['endpoint', 'keys'])).stdout, /\twhpk_/);
+    assert.equal((await run(['endpoint', 'keys', '--overlap', '5'])).code, 64);
+  });
+
   test('certificates of an endpoint are read from files, and the key is not shown', async (t) => {
     const { run } = await start(t);
     const { cert, key } = makeCertificate({ names: ['client.test'], commonName: 'client.test' });

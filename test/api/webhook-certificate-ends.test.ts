@@ -13,7 +13,7 @@ import { makeCertificate } from '../support/certificate.ts';
 import { logInto } from '../support/log-into.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { SmtpSink } from '../support/smtp-sink.ts';
-import { type Json, startWebhookService, type WebhookService } from '../support/webhook-service.ts';
+import { type Json, listOf, startWebhookService, type WebhookService } from '../support/webhook-service.ts';
 
 const dayMs = 86_400_000;
 const contact = 'on-call@example.com';
@@ -66,9 +66,13 @@ function lasting({ clock }: Stage, days: number): Json {
   return { clientCertificate: { certificate, key } };
 }
 
+function endOf({ expires }: Json): number {
+  return Date.parse(String(expires).replace(' ', 'T'));
+}
+
 async function alertsOf({ service }: Stage): Promise<readonly Json[]> {
   const { items } = await service.call('GET', '/api/webhooks/events?perPage=200&sort=created');
-  return items.filter(({ kind }: Json) => kind === 'endpoint.certificate_expiring');
+  return listOf(items).filter(({ kind }) => kind === 'endpoint.certificate_expiring');
 }
 
 test('the end of a client certificate is told 30, 7 and 1 days before and once it has come, each once', async (t) => {
@@ -92,7 +96,7 @@ test('the end of a client certificate is told 30, 7 and 1 days before and once i
     [-0.5, 4],
     [-9, 4],
   ] as const) {
-    const end = Date.parse(clientCertificate.expires.replace(' ', 'T'));
+    const end = endOf(clientCertificate);
     clock.move(end - left * dayMs - clock.now());
     await service.signIn();
     for (const _ of [1, 2]) await tidy();
@@ -144,7 +148,7 @@ test('an instance that nobody uses is visited when an alert about a certificate 
     url: 'https://shop.example.com/',
     ...lasting(stage, 40),
   });
-  const end = Date.parse(clientCertificate.expires.replace(' ', 'T'));
+  const end = endOf(clientCertificate);
   assert.equal(await due(), end - 30 * dayMs);
   clock.move(11 * dayMs);
   assert.equal(await due(), clock.now());

@@ -28,8 +28,13 @@ function openMutual(): Promise<Receiver> {
   return Receiver.open({ tls: { ...server, ca: authority.cert } });
 }
 
-function change(service: WebhookService, id: string, body: Json, status = 200): Promise<Json> {
-  return service.call('PATCH', `/api/webhooks/endpoints/${id}`, { body, status });
+function change(service: WebhookService, id: string, body: Json): Promise<Json> {
+  return service.call('PATCH', `/api/webhooks/endpoints/${id}`, { body });
+}
+
+/** Fails to change an endpoint, and returns the answer. */
+function refuse(service: WebhookService, id: string, body: Json): Promise<Json> {
+  return service.call('PATCH', `/api/webhooks/endpoints/${id}`, { body, status: 400 });
 }
 
 /** Sends a test and returns its attempt. */
@@ -233,11 +238,11 @@ test('W-67: a masked key stays, for the same server and for a certificate that i
   const withMask = (certificate: string) => ({ clientCertificate: { certificate, key: masked } });
   const { fingerprint } = (await change(service, id, withMask(renewed.cert))).clientCertificate;
   assert.notEqual(fingerprint, clientCertificate.fingerprint);
-  const wrong = await change(service, id, withMask(other.cert), 400);
+  const wrong = await refuse(service, id, withMask(other.cert));
   assert.equal(wrong.data.clientCertificate.key.message, 'Is not the key of the certificate.');
   const url = 'https://127.0.0.1/hook';
   for (const body of [{ url }, { url, ...withMask(renewed.cert) }]) {
-    const { data } = await change(service, id, body, 400);
+    const { data } = await refuse(service, id, body);
     assert.match(data.clientCertificate.message, /^Must be set again, with its key/);
   }
   const draft = { id, url };

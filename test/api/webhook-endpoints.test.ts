@@ -37,6 +37,7 @@ test('an endpoint is created with defaults, and its secret is shown then and by 
     fields: [],
     owner: '',
     cloudEvents: false,
+    ed25519: false,
     coalesce: false,
     onExhausted: 'skip',
     maxAgeSeconds: null,

@@ -1,5 +1,7 @@
 import type { Mutant } from './mutant.ts';
 
+const keyTests = ['test/api/webhook-signing-keys.test.ts'];
+const kitTests = ['kit/src/public-key.test.ts'];
 const certificateTests = ['test/api/webhook-certificates.test.ts'];
 const tlsTests = ['src/sending/receiver-tls.test.ts'];
 const proxyTests = ['src/sending/webhook-proxy.test.ts'];
@@ -117,5 +119,61 @@ export const egressMutants: readonly Mutant[] = [
     from: 'client_certificate = NULL, ',
     to: '',
     tests: certificateTests,
+  },
+  {
+    name: 'a key before a rotation signs and is published only while that overlaps',
+    file: 'src/endpoints/signing-keys.ts',
+    from: 'return previous !== null && nowMs < fromTimestamp(previousUntil)',
+    to: 'return previous !== null && nowMs > 0',
+    tests: keyTests,
+  },
+  {
+    name: 'other processes learn of a rotation of the key',
+    file: 'src/deliveries/endpoints/rotate-signing-key.ts',
+    from: 'if (endpoint.ed25519)',
+    to: "if (endpoint.id === '')",
+    tests: keyTests,
+  },
+  {
+    name: 'the JWK Set has no private key',
+    file: 'src/endpoints/signing-keys.ts',
+    from: '({ id, x }) => ({ ...members, kid: id, x })',
+    to: '({ id, x, d }) => ({ ...members, kid: id, x, d })',
+    tests: keyTests,
+  },
+  {
+    name: 'the private key of signatures is sealed',
+    file: 'src/endpoints/signing-keys.ts',
+    from: '${sealer.seal(JSON.stringify(keys), place)}',
+    to: '${JSON.stringify({ ...keys, sealed: sealer.seal(JSON.stringify(keys), place) })}',
+    tests: keyTests,
+  },
+  {
+    name: 'a public key is no secret of an endpoint',
+    file: 'src/sending/signature.ts',
+    from: 'if (/^wh[ps]k_/.test(text))',
+    to: 'if (/^wh[xy]k_/.test(text))',
+    tests: keyTests,
+  },
+  {
+    name: 'the kit takes no public key for a secret',
+    file: 'kit/src/signature.ts',
+    from: 'if (/^wh[ps]k_|^-----BEGIN /.test(secret))',
+    to: 'if (/^wh[xy]k_/.test(secret))',
+    tests: kitTests,
+  },
+  {
+    name: 'with a public key the kit looks at asymmetric signatures alone',
+    file: 'kit/src/verify.ts',
+    from: 'if (publicKey !== undefined) return',
+    to: 'if (publicKey === null) return',
+    tests: kitTests,
+  },
+  {
+    name: 'the kit verifies the signature by the public key',
+    file: 'kit/src/signature.ts',
+    from: 'if (await crypto.subtle.verify(algorithm, imported, bytes, content)) return true;',
+    to: 'if (await crypto.subtle.verify(algorithm, imported, bytes, content) || bytes.length > 0) return true;',
+    tests: kitTests,
   },
 ];

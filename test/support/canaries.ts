@@ -163,6 +163,7 @@ async function secretsOf(instance: Instance): Promise<readonly (readonly [string
     return [stored, [what, sealer.open(String(value), tokenSecretPlace(String(collection), kind))] as const];
   });
   const endpoints = await instance.endpoints.all(database);
+  const signingKeys = await instance.endpoints.readSigningKeys(database);
   const digests = await database.all(sql`
     SELECT digest FROM ${names.table('$api_key')} WHERE ${names.instance.condition}
     UNION ALL SELECT digest FROM ${names.table('$setup_token')} WHERE ${names.instance.condition}`);
@@ -176,6 +177,9 @@ async function secretsOf(instance: Instance): Promise<readonly (readonly [string
       Object.entries(headers)
         .filter(([name]) => isSecretHeader(name))
         .map(([, value]) => ['a header of an endpoint', value] as const),
+    ),
+    ...[signingKeys?.current, signingKeys?.previous].map(
+      (key) => ['the private key of signatures', key?.d ?? ''] as const,
     ),
     ...endpoints.flatMap(({ clientCertificate }) =>
       // A line of it, however the others were written.

@@ -40,6 +40,7 @@ export function webhookAccessCases(): readonly AccessCase[] {
       }),
     },
     importCase(),
+    ...keyCases(),
     ofEndpoint('GET'),
     ofEndpoint('GET', '/secret'),
     ofEndpoint('POST', '/secret/rotate'),
@@ -162,6 +163,19 @@ function historyCases(): readonly AccessCase[] {
         await stage.make(note, { title: 'changed' }, 'PATCH');
         return { path: `${note}/revert`, body: { to: 1 } };
       },
+    },
+  ];
+}
+
+/** The keys of asymmetric signatures. */
+function keyCases(): readonly AccessCase[] {
+  return [
+    { route: 'GET /.well-known/jwks.json', of: '', request: () => ({ path: '/.well-known/jwks.json' }) },
+    { route: 'GET /api/webhooks/keys', of: '', request: () => ({ path: '/api/webhooks/keys' }) },
+    {
+      route: 'POST /api/webhooks/keys/rotate',
+      of: '',
+      request: () => ({ path: '/api/webhooks/keys/rotate', body: {} }),
     },
   ];
 }

@@ -7,6 +7,7 @@ import { type Api, itemsOf, objectOf } from '../api/api.ts';
 import { CommandError, exitCodes } from '../terminal/command-error.ts';
 import { confirm } from '../terminal/confirm.ts';
 import { lastAnswer } from '../webhooks/delivery-rows.ts';
+import { endpointKeys } from '../webhooks/endpoint-keys.ts';
 import { addEndpointFiles } from '../webhooks/add-endpoint-files.ts';
 import { endpointBackfill, endpointReplay } from '../webhooks/endpoint-replay.ts';
 import { addSettings, headersShown, readSecret, settingsOf } from '../webhooks/endpoint-settings.ts';
@@ -17,7 +18,7 @@ import { type CommandIo, note, print } from '../terminal/print.ts';
 import { type Column, showItem, showJson, showList } from '../terminal/show.ts';
 import { addApiFlags, withApi } from '../api/with-api.ts';
 
-/** `endpoint create|list|show|update|rotate|pause|resume|test|replay|backfill|delete|export|apply` */
+/** `endpoint create|list|show|update|rotate|pause|resume|test|replay|backfill|keys|delete|export|apply` */
 export function endpointCommand(io: CommandIo): Command {
   const command = new Command('endpoint').description('manage webhook endpoints');
   addCreate(command, io);
@@ -30,6 +31,7 @@ export function endpointCommand(io: CommandIo): Command {
   addTest(command, io);
   command.addCommand(endpointReplay(io));
   command.addCommand(endpointBackfill(io));
+  command.addCommand(endpointKeys(io));
   addDelete(command, io);
   addEndpointFiles(command, io);
   return command;

@@ -26,6 +26,8 @@ export function addSettings(command: Command): void {
   command.option('--fields <NAMES>', 'the fields sent beside the id, as "title,price"; "" for all');
   command.option('--cloud-events', 'send the headers of CloudEvents as well');
   command.option('--no-cloud-events', 'do not send them');
+  command.option('--ed25519', 'sign requests with the key of the instance as well');
+  command.option('--no-ed25519', 'do not');
   command.option('--order <ORDER>', 'none, record or strict');
   command.option('--coalesce', 'of the pending changes of a record, send only the last one');
   command.option('--no-coalesce', 'send each of them');
@@ -61,6 +63,7 @@ export function settingsOf(command: Command, headersBefore: JsonObject): JsonObj
     payload: textOf(command, 'payload'),
     fields: listOf(textOf(command, 'fields')),
     cloudEvents: flagsOf(command)['cloud-events'],
+    ed25519: flagsOf(command)['ed25519'],
     order: textOf(command, 'order'),
     coalesce: flagsOf(command)['coalesce'],
     onExhausted: textOf(command, 'on-exhausted'),

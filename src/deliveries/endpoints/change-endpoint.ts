@@ -56,8 +56,8 @@ export interface EndpointSaving extends Pick<
 
 /** A request for an endpoint, other than a change of it. */
 export interface EndpointRequest {
-  readonly action: 'endpoint.replay' | 'endpoint.backfill' | 'replay.cancel';
-  /** Id of the endpoint, or of the replay. */
+  readonly action: 'endpoint.replay' | 'endpoint.backfill' | 'replay.cancel' | 'signing-key.rotate';
+  /** Id of the endpoint, of the replay, or of the new key. */
   readonly target: string;
   readonly details: JsonObject;
 }
@@ -185,9 +185,8 @@ export function contextOf(
 }
 
 /**
- * Pauses or resumes an endpoint. A paused one collects its deliveries and gets none; once active again it gets all of them, or
- * only those that follow.
- * Throws conflict when none of its collections exists any more: active, it would look healthy and never get an event.
+ * Pauses or resumes an endpoint. A paused one collects its deliveries and gets none; once active again it gets all of them, or only those
+ * that follow. Throws conflict when none of its collections exists any more: active, it would look healthy and never get an event.
  */
 export async function setEndpointStatus(
   saving: EndpointSaving,

@@ -244,6 +244,7 @@ async function signerOf(
 ): Promise<Sign | undefined> {
   if (endpointId === undefined) return undefined;
   const endpoint = await readEndpoint(instance, endpointId);
+  const { signingKeys } = instance.endpoints;
   const messageOf = ({ position, body, context, ...event }: FeedRow): Promise<PastMessage | undefined> => {
     if (endpoint.owner !== '') return pastMessage(instance, endpoint.owner, position);
     const isThin = body.length > instance.bodyBytesMax;
@@ -257,7 +258,7 @@ async function signerOf(
     const content = { ...event, ...message, eventId: id, attempt: 1, traceparent: '', tracestate: '' };
     const request = toAttemptRequest(
       { ...content, deliveryId: deliveryId(id, endpointId) },
-      { endpoint, instance, nowMs: instance.clock.now(), version },
+      { endpoint, signingKeys, instance, nowMs: instance.clock.now(), version },
     );
     const flat = requestHeaders(request, Math.floor(instance.clock.now() / 1_000));
     // No other member shows an account more than its body.

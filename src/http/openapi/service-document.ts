@@ -7,6 +7,7 @@ import { batchSchemas } from '../routes/batch.ts';
 import { collectionSchemas } from '../routes/collection-schemas.ts';
 import { deliverySchemas } from '../routes/deliveries.ts';
 import { endpointStatsSchemas } from '../routes/endpoint-stats.ts';
+import { signingKeySchemas } from '../routes/signing-keys.ts';
 import { endpointImportSchemas } from '../routes/endpoint-import.ts';
 import { endpointSchemas } from '../routes/endpoint-schemas.ts';
 import { eventSchemas } from '../routes/events.ts';
@@ -122,6 +123,7 @@ const schemas = {
   ...feedSchemas,
   ...catcherSchemas,
   ...endpointStatsSchemas,
+  ...signingKeySchemas,
   ...replaySchemas,
   ...jobSchemas,
   ...keySchemas,

@@ -34,6 +34,7 @@ import { replayRoutes } from '../routes/replays.ts';
 import { operatorFeedRoutes } from '../routes/operator/feed.ts';
 import { operatorInstanceRoutes } from '../routes/operator/instances.ts';
 import { ruleRoutes } from '../routes/rules.ts';
+import { signingKeyRoutes } from '../routes/signing-keys.ts';
 import { settingsRoutes } from '../routes/settings.ts';
 
 /** Every route of the service, in the order in which they are described to clients. */
@@ -51,6 +52,7 @@ export const routes: readonly Route[] = [
   ...endpointRoutes,
   ...endpointImportRoutes,
   ...endpointStatsRoutes,
+  ...signingKeyRoutes,
   ...deliveryRoutes,
   ...replayRoutes,
   ...eventRoutes,
