@@ -41,6 +41,9 @@ const decisions: Readonly<
   'GET /events/{id}': 'narrowed',
   'GET /events/{id}/why': 'refused',
   'DELETE /events/{id}/body': 'refused',
+  // Everybody may read them at /.well-known/jwks.json.
+  'GET /keys': 'refused',
+  'POST /keys/rotate': 'refused',
   'GET /event-types': 'refused',
   'POST /filters/test': 'refused',
   'GET /feed': 'refused',
