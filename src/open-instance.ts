@@ -144,7 +144,7 @@ function eventLogOf(
     listenerTables: ['$delivery'],
     address: (tx, event, change) =>
       addressEvent(tx, event, { change, endpoints, settings, collections, clock }),
-    wakeUp: () => wakeUp.noteEvent(id),
+    wakeUp: (bytes) => wakeUp.noteEvent(id, bytes),
   });
 }
 

@@ -31,6 +31,7 @@ const everyOption: Required<StartOptions> = {
   webhookSlots: 16,
   webhookBodyMax: 1,
   webhookDays: 1,
+  webhookBytes: '10%',
   realtimeConnections: 1,
   realtimeConnectionsPerAddress: 1,
   answerMemory: 64,

@@ -55,6 +55,8 @@ export interface StartOptions {
   /** In KiB. */
   readonly webhookBodyMax?: number;
   readonly webhookDays?: number;
+  /** How large the logs of events of all instances may be together, as `10GiB` or `10%`: 10% of the disk; any size with PostgreSQL. */
+  readonly webhookBytes?: string;
   /** In MiB: what the bodies and answers of all clients may take together. */
   readonly answerMemory?: number;
   readonly realtimeConnections?: number;

@@ -210,6 +210,12 @@ export const serverFlags: readonly FlagDefinition[] = [
     fallback: '30',
   },
   {
+    name: 'webhook-bytes',
+    value: 'SIZE',
+    description:
+      'how large the logs of events may be together, as 10GiB or 10%; by default 10% of the disk, with PostgreSQL any size; 0 for any size',
+  },
+  {
     name: 'upgrade-wait',
     value: 'SECONDS',
     description: 'how long a newer version waits for nodes that its tables do not admit',

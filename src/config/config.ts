@@ -8,7 +8,7 @@ import { readEgress } from './read-egress.ts';
 import { listOf, readHours, readInteger, readSeconds, readSwitch, readText } from './read-values.ts';
 import { allOptions, configFlag, type FlagDefinition, variableOf } from './config-flags.ts';
 import { nearestName } from '../fields/field-error.ts';
-import type { DiskFolders, DiskReserveSize } from '../limits/disk-space.ts';
+import type { DiskFolders, DiskPart } from '../limits/disk-space.ts';
 import { loopbackRanges, type NetworkPolicy } from '../network/address-guard.ts';
 import type { Egress } from '../network/proxy-tunnel.ts';
 
@@ -45,6 +45,8 @@ export interface Config {
   readonly deletedDays: number;
   /** Days that events, deliveries and attempts are kept; 0 keeps them for ever. */
   readonly webhookDays: number;
+  /** How large the logs of events of all instances may be together; undefined for any size. */
+  readonly webhookBytes: DiskPart | undefined;
   /** How many threads run the instances; 0 for the one that takes requests, `auto` for that one until a second instance is used. */
   readonly hostThreads: number | 'auto';
   /** How many attempts of webhooks may be open at once. */
@@ -181,6 +183,7 @@ function decodeConfig(sources: Sources): Config {
       read('realtime-connections-per-address'),
       { max: 100_000 },
     ),
+    webhookBytes: readLogSize(read('webhook-bytes'), readPostgres(sources) !== undefined),
     webhookDays: readInteger('webhook-days', read('webhook-days'), { max: 36_500 }),
     auditDays: readInteger('audit-days', read('audit-days'), { max: 36_500 }),
     deletedDays: readInteger('deleted-days', read('deleted-days'), { max: 36_500 }),
@@ -209,15 +212,27 @@ function readDisks(sources: Sources): DiskFolders {
   return { data, files: readFiles(read).folder, reserve: readDiskReserve(read('disk-reserve')) };
 }
 
+function readDiskReserve(text = ''): DiskPart {
+  return text === '' ? { percent: 5, bytesMax: 10 * 1024 ** 3 } : readDiskPart('disk-reserve', text);
+}
+
+/** The disk of a database is not ours to see, so that there a size is needed. */
+function readLogSize(text = '', isPostgres = false): DiskPart | undefined {
+  if (text === '') return isPostgres ? undefined : { percent: 10, bytesMax: Number.MAX_SAFE_INTEGER };
+  const part = readDiskPart('webhook-bytes', text);
+  if (isPostgres && part.percent < 100)
+    throw new ConfigError('--webhook-bytes is a size as 10GiB with PostgreSQL, whose disk cannot be seen.');
+  return part.bytesMax === 0 || part.percent === 0 ? undefined : part;
+}
+
 /** Reads a size, or a part of the disk. */
-function readDiskReserve(text = ''): DiskReserveSize {
-  if (text === '') return { percent: 5, bytesMax: 10 * 1024 ** 3 };
+function readDiskPart(name: string, text: string): DiskPart {
   const [, percent] = /^(\d{1,2})%$/.exec(text) ?? [];
   if (percent !== undefined) return { percent: Number(percent), bytesMax: Number.MAX_SAFE_INTEGER };
   const bytesMax = parseByteSize(text);
   if (bytesMax !== undefined) return { percent: 100, bytesMax };
   throw new ConfigError(
-    `--disk-reserve is a size as 10GiB, or a part of the disk as 5%, not ${JSON.stringify(text)}.`,
+    `--${name} is a size as 10GiB, or a part of the disk as 5%, not ${JSON.stringify(text)}.`,
   );
 }
 

@@ -6,9 +6,9 @@ import { Janitor, type JanitorOptions, rowByRow } from './janitor.ts';
 /** The delivering side of a server: the dispatcher, and how it is woken. */
 export interface Delivering {
   readonly dispatcher: Dispatcher;
+  readonly janitor: Pick<Janitor, 'visit' | 'trimBytes' | 'canTrim' | 'tidyInstance'>;
   /** Notes that this process committed events, or that anything may have changed. Only a hint: it may be lost. */
   wake(instanceId: string, what?: 'log' | 'all'): void;
-  readonly janitor: Pick<Janitor, 'visit' | 'tidyInstance'>;
   /** Notifies other nodes of a commit. Only a hint as well. */
   notifyNodes(instanceId: string): void;
   /** The id of this node; undefined where there are no others. */

@@ -10,13 +10,17 @@ import { giveUpWaiting } from '../deliveries/give-up-waiting.ts';
 import { pauseOrphans } from '../deliveries/endpoints/pause-orphans.ts';
 import { releaseStrays } from '../deliveries/record-order.ts';
 import { moveCursors } from '../deliveries/log/move-cursors.ts';
-import { tidyDeleted, trimLog } from '../deliveries/log/trim-log.ts';
+import { hasUnneeded, tidyDeleted, trimLog, trimUnneeded } from '../deliveries/log/trim-log.ts';
 import type { WebhookInstance, WebhookInstanceLoan } from '../endpoints/webhook-instance.ts';
 
 const intervalMs = 60_000;
 /** How often each instance is visited. */
 const tidyEveryMs = 3_600_000;
 const dayMs = 86_400_000;
+/** Events of this time are kept, however full the log is: readers are about to read them. */
+const keptMsMin = 60_000;
+/** How long the log of one instance is trimmed until it is the turn of the next. */
+const trimMsMax = 1_000;
 
 export interface JanitorOptions {
   /** The instances that are open. */
@@ -87,6 +91,38 @@ export class Janitor {
   /** Notes that something may have to be tidied in an instance that is not open. */
   visit(instanceId: string): void {
     this.#noted.add(instanceId);
+  }
+
+  /**
+   * Deletes the oldest events of a log that is too large until so many bytes are gone, or the next one is still needed. Returns how many are
+   * gone; of an instance that this process does not deliver for, none.
+   */
+  async trimBytes(id: string, bytes: number): Promise<number> {
+    const { owns, borrow, clock, logger, safeEnd } = this.#options;
+    const loan = this.#isStopping || !owns(id) ? undefined : await borrow(id);
+    if (loan === undefined) return 0;
+    const endsAtMs = clock.monotonic() + trimMsMax;
+    const limits = { before: clock.now() - keptMsMin, safe: safeEnd.safePosition };
+    let [freed, events, hasMore] = [0, 0, true];
+    try {
+      while (hasMore && freed < bytes && !this.#isStopping && clock.monotonic() < endsAtMs) {
+        const trimmed = await trimUnneeded(loan.instance, { ...limits, bytes: bytes - freed });
+        hasMore = trimmed.events > 0;
+        freed += trimmed.bytes;
+        events += trimmed.events;
+      }
+    } finally {
+      loan.release();
+    }
+    if (events > 0)
+      logger.info('The oldest events were deleted, as the log was full.', { instance: id, events });
+    return freed;
+  }
+
+  /** Returns whether {@link trimBytes} would delete something of an instance. */
+  async canTrim({ database }: Pick<WebhookInstance, 'database'>): Promise<boolean> {
+    const { clock, safeEnd } = this.#options;
+    return hasUnneeded(database, { before: clock.now() - keptMsMin, safe: safeEnd.safePosition, bytes: 1 });
   }
 
   /** Visits the instances that this process delivers for. One that cannot be read does not block the others. */

@@ -28,8 +28,8 @@ export interface EventLogOptions {
     event: NewEvent,
     change: RecordChange,
   ) => Promise<NewEvent | undefined>;
-  /** Called after the commit of a transaction that appended events. It is a hint that may be lost: nothing may depend on it. */
-  readonly wakeUp: () => void;
+  /** Called after the commit of a transaction for each event that it appended, with its bytes. It is a hint that may be lost: nothing may depend on it. */
+  readonly wakeUp: (bytes: number) => void;
 }
 
 export interface NotedChange {
@@ -68,7 +68,8 @@ export class EventLog {
     const traced = trace === undefined ? undefined : { trace: traceText(trace) };
     const appended: Event = { id, ...about, ...traced, body, bodyBytes: Buffer.byteLength(body) };
     await tx.insertLater(this.#bulkInsert, appended);
-    tx.afterCommit(() => this.#announce());
+    const bytes = appended.bodyBytes + Buffer.byteLength(event.hiddenJson ?? '');
+    tx.afterCommit(() => this.#announce(bytes));
     return appended;
   }
 
@@ -82,8 +83,8 @@ export class EventLog {
     this.#appended.notify();
   }
 
-  #announce(): void {
-    this.#options.wakeUp();
+  #announce(bytes: number): void {
+    this.#options.wakeUp(bytes);
     this.#appended.notify();
   }
 }
@@ -141,9 +142,9 @@ function makeInsert(names: Names): Sql {
  */
 export class WakeUp {
   #listener: ((instanceId: string, what: 'log' | 'all') => void) | undefined;
-  /** How many events this process has committed, in all and of each instance. */
+  /** How many events this process has committed, in all and of each instance with their bytes. */
   events = 0;
-  readonly eventsOf = new Map<string, { events: number }>();
+  readonly eventsOf = new Map<string, { events: number; bytes: number }>();
 
   /** `listener` learns whether events were committed, or something related to them may have changed. */
   onWakeUp(listener: (instanceId: string, what: 'log' | 'all') => void): void {
@@ -151,11 +152,12 @@ export class WakeUp {
   }
 
   /** Called for each event that was committed. */
-  noteEvent(instanceId: string): void {
+  noteEvent(instanceId: string, bytes: number): void {
     this.events += 1;
-    const counts = this.eventsOf.get(instanceId);
-    if (counts === undefined) this.eventsOf.set(instanceId, { events: 1 });
-    else counts.events += 1;
+    const counts = this.eventsOf.get(instanceId) ?? { events: 0, bytes: 0 };
+    counts.events += 1;
+    counts.bytes += bytes;
+    this.eventsOf.set(instanceId, counts);
     this.#listener?.(instanceId, 'log');
   }
 

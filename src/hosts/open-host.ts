@@ -1,8 +1,4 @@
-import { DiskShares } from '../instances/disk-shares.ts';
 import { DailyDeliveries } from '../instances/daily-deliveries.ts';
-import { measuringInstances } from '../instances/measure-instances.ts';
-import { QuotaWatch } from '../instances/quota-watch.ts';
-import { UsageRecord } from '../logs/usage-record.ts';
 import { type Clock, ForwardClock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import { openFilesMax } from '../base/process.ts';
@@ -32,6 +28,7 @@ import { Realtime } from '../realtime/realtime.ts';
 import type { RealtimeNodes } from '../realtime/realtime-nodes.ts';
 import { wakeUpkeep } from '../start-due-work.ts';
 import { openSender } from '../sending/sender.ts';
+import { watchesOf } from './host-watches.ts';
 import { LongTurnLog } from './long-turns.ts';
 import { LongTurnRecord } from './long-turn-record.ts';
 import type { RunningHosts } from './running-hosts.ts';
@@ -104,10 +101,11 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
   const { directory, instances, removals, home } = data;
   const record = new LongTurnRecord({ control: home.background, directory, node: delivering.node, logger });
   const meter = meterOf(options, record);
-  const { usage, quotas, disk } = watchesOf(options, { dispatcher, realtime });
+  const { usage, quotas, disk, log } = watchesOf(options, { delivering, realtime });
   const jobs = instanceJobsOf(data, config, { logger, janitor: delivering.janitor });
+  const watches = [usage, quotas, daily, disk, log, jobs.crons];
   const host = new LocalHost({
-    admission: new Admission({ trustedProxies: config.trustedProxies, instances, disk }),
+    admission: new Admission({ trustedProxies: config.trustedProxies, instances, disk, log }),
     meter,
     directory,
     instances,
@@ -124,7 +122,7 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
     readiness,
     isOutdated: () => home.isOutdated,
     reserve: home.reserve,
-    warnings: (instance) => warningsFor(instance, thumbs, [warningOfFiles(config), data.upgradeWarning]),
+    warnings: (one) => warningsFor(one, options, [thumbs.warning, log.warningOf(one.id)]),
   });
   const take = (id: string): void => {
     delivering.wake(id);
@@ -135,7 +133,7 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
   return {
     host,
     realtime,
-    metrics: new HostMetrics({ data, dispatcher, realtime, quotas, meter, logger }),
+    metrics: new HostMetrics({ data, dispatcher, realtime, quotas, log, meter, logger }),
     faultOf: (instance) => home.fault(instance),
     comeBack: (id) => instances.comeBack(id),
     take,
@@ -145,13 +143,12 @@ export async function openHost(options: HostOptions): Promise<OpenHost> {
       await delivering.start();
       await data.start(delivering);
       if (options.ownership === undefined) record.start();
-      for (const part of [nodes, usage, quotas, daily, disk, jobs.crons]) part?.start();
+      for (const part of [nodes, ...watches]) part?.start();
       announcements = await watchAnnouncements(options, delivering);
     },
     stopSending: () => stopSending(realtime, delivering, config.stopTimeoutMs),
     stop: async () => {
-      for (const part of [usage, quotas, daily, disk, jobs.crons, record, nodes, announcements])
-        await part?.stop();
+      for (const part of [...watches, record, nodes, announcements]) await part?.stop();
       await mails.stop(mailsStopMs);
       await thumbs.stop();
     },
@@ -179,28 +176,6 @@ function dailyOf(data: DataDirectory, delivering: () => Delivering, logger: Logg
     clock: data.dueClock,
     logger,
   });
-}
-
-/** Returns what records, watches and limits how much the instances use that run here; the front records their requests. */
-function watchesOf(
-  { config, parts, data, logger }: HostOptions,
-  { dispatcher, realtime }: { readonly dispatcher: Dispatcher; readonly realtime: Realtime },
-): { readonly usage: UsageRecord; readonly quotas: QuotaWatch; readonly disk: DiskShares } {
-  const { home, directory, dueClock: clock, wakeUp, instances } = data;
-  const control = home.background;
-  const connections = (): ReadonlyMap<string, number> => realtime.connectionsOf();
-  const usage = new UsageRecord({
-    control,
-    clock,
-    logger,
-    sources: [() => wakeUp.eventsOf, () => dispatcher.counts.deliveriesOf],
-    connections,
-    measure: measuringInstances(instances, logger),
-  });
-  const quotas = new QuotaWatch({ instances, connections, control, clock, logger });
-  const folders = { ...config.disks, readSpace: parts.readSpace };
-  const disk = new DiskShares({ folders, instances, directory, control, clock, logger });
-  return { usage, quotas, disk };
 }
 
 interface HandOverParts {
@@ -327,11 +302,11 @@ export function warningOfFiles({ postgres, files }: Config): string | undefined 
 
 function warningsFor(
   { settings }: Instance,
-  thumbs: ThumbMaker,
-  [ownFiles, upgrade]: readonly (string | undefined)[],
+  { config, data }: HostOptions,
+  others: readonly (string | undefined)[],
 ): readonly string[] {
-  const ofFiles = settings.current.s3.enabled ? undefined : ownFiles;
-  return [thumbs.warning, ofFiles, upgrade].filter((warning) => warning !== undefined);
+  const ofFiles = settings.current.s3.enabled ? undefined : warningOfFiles(config);
+  return [ofFiles, data.upgradeWarning, ...others].filter((warning) => warning !== undefined);
 }
 
 async function createDelivering(

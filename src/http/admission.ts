@@ -4,6 +4,7 @@ import type { Cidr } from '../base/ip-address.ts';
 import { superusersName } from '../collections/collection.ts';
 import type { InstanceEntry } from '../instances/instance-rows.ts';
 import type { DiskShares } from '../instances/disk-shares.ts';
+import type { LogShares } from '../instances/log-shares.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { OpenInstances } from '../instances/open-instances.ts';
 import { MailRequestGuard } from '../limits/mail-request-guard.ts';
@@ -27,6 +28,7 @@ export interface AdmissionOptions {
   readonly instances: OpenInstances;
   /** Left out by a command. */
   readonly disk?: Pick<DiskShares, 'requireRoom'>;
+  readonly log?: Pick<LogShares, 'requireRoom'>;
 }
 
 export interface CountedRequest {
@@ -96,9 +98,11 @@ export class Admission {
     }
   }
 
-  /** Throws quota_full where the instance is above its share of a disk that is low. Deletes are what makes room. */
+  /** Throws quota_full where the instance is above its share of a disk that is low, or of a log that is full. Deletes are what makes room. */
   requireDiskRoom({ entry, method }: InstanceRequest, what: 'data' | 'files'): void {
-    if (method !== 'DELETE') this.#options.disk?.requireRoom(entry.id, what);
+    if (method === 'DELETE') return;
+    this.#options.disk?.requireRoom(entry.id, what);
+    if (what === 'data') this.#options.log?.requireRoom(entry.id);
   }
 
   /** Throws QuotaExceeded where a write finds no room in the data of its instance, as far as that is known before it. */

@@ -55,6 +55,11 @@ export class DiskShares {
     await this.#poller?.stop();
   }
 
+  /** How large the disk is that holds data of instances; undefined where none of the service does, or before the first look. */
+  get dataDiskBytes(): number | undefined {
+    return this.#space.states.find(({ holds }) => holds !== 'files')?.totalBytes;
+  }
+
   /** Throws quota_full where an instance above its share is to store more on a disk that is nearly full. */
   requireRoom(instanceId: string, what: 'data' | 'files'): void {
     const isRefused = this.#above.some(

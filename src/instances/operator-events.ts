@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { newTimeOrderedId } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
 import { fromTimestamp, type Timestamp } from '../base/timestamp.ts';
-import { sql } from '../sql/sql.ts';
+import { limit, sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 import { nextCount, type StoredInstance } from './instance-rows.ts';
 
@@ -20,6 +20,9 @@ export const operatorEventKinds = [
   'quota.reached',
   'disk.low',
   'disk.recovered',
+  'log.warning',
+  'log.full',
+  'log.recovered',
   'backup.created',
   'backup.restored',
   'backup.verified',
@@ -55,6 +58,30 @@ export async function appendOperatorEvent(
     INSERT INTO ${table} (position, id, kind, instance, created, data)
     VALUES (${position}, ${id}, ${kind}, ${instance}, ${created}, ${JSON.stringify(data)})`);
   await tx.run(sql`DELETE FROM ${table} WHERE position <= ${position - operatorEventsMax}`);
+}
+
+export type LogEventKind = Extract<OperatorEventKind, `log.${string}`>;
+
+/** A warning of a log that stays full for long is repeated after this time. */
+const warnedAgainMs = 86_400_000;
+
+/** Appends an event about the log, unless the last one about the same instance is the same: several processes look at it. */
+export async function appendLogEvent(
+  tx: Transaction,
+  event: NewOperatorEvent & { readonly kind: LogEventKind },
+  created: Timestamp,
+): Promise<void> {
+  const { names } = tx;
+  await tx.tuples(
+    sql`SELECT value FROM ${names.table('$setting')} WHERE name = 'operator_position'${names.locks.forUpdate}`,
+  );
+  const [last] = await tx.tuples(sql`
+    SELECT kind, created FROM ${names.table('$operator_event')} WHERE instance = ${event.instance} AND kind LIKE 'log.%'
+    ORDER BY position DESC${limit(1)}`);
+  const isOld =
+    event.kind === 'log.warning' &&
+    fromTimestamp(String(last?.[1] ?? created)) <= fromTimestamp(created) - warnedAgainMs;
+  if (last?.[0] !== event.kind || isOld) await appendOperatorEvent(tx, event, created);
 }
 
 type Place = Pick<StoredInstance, 'shownId' | 'slug'>;

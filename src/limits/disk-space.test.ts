@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import { type DiskReserveSize, DiskSpace, type SpaceReader } from './disk-space.ts';
+import { type DiskPart, DiskSpace, type SpaceReader } from './disk-space.ts';
 
 const totalBytes = 1_000;
 
@@ -29,7 +29,7 @@ test('a disk is low when less is free than is reserved, and well again when a qu
 
 test('what is reserved is a part of the disk, and at most so much', async (t) => {
   const folder = temporaryFolder(t);
-  const reserved = async (reserve: DiskReserveSize): Promise<number | undefined> => {
+  const reserved = async (reserve: DiskPart): Promise<number | undefined> => {
     const readSpace = (): ReturnType<SpaceReader> => Promise.resolve({ totalBytes, freeBytes: 0 });
     const space = new DiskSpace({ data: folder, files: folder, reserve, readSpace });
     await space.look();

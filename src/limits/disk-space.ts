@@ -2,8 +2,8 @@ import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf } from '../base/process.ts';
 
-/** How much of a disk is reserved for instances that use less than their share: so many percent of it, at most so many bytes. */
-export interface DiskReserveSize {
+/** A part of a disk: so many percent of it, at most so many bytes. */
+export interface DiskPart {
   readonly percent: number;
   readonly bytesMax: number;
 }
@@ -29,7 +29,8 @@ export interface DiskFolders {
   /** Where instances keep their data; undefined where a database has it, whose disk is not ours to see. */
   readonly data: string | undefined;
   readonly files: string;
-  readonly reserve: DiskReserveSize;
+  /** How much is reserved for instances that use less than their share. */
+  readonly reserve: DiskPart;
   /** Tests replace it. */
   readonly readSpace?: SpaceReader | undefined;
 }

@@ -93,6 +93,16 @@ export async function readDiskUse(control: Reader): Promise<ReadonlyMap<string, 
   return uses;
 }
 
+/** Reads how many bytes the log of each instance had when it was measured last, as {@link readDiskUse} does. */
+export async function readLogUse(control: Reader): Promise<ReadonlyMap<string, number>> {
+  const { names } = control;
+  const rows = await control.search(sql`
+    SELECT id, (
+      SELECT log_bytes FROM ${names.table('$usage')} u
+      WHERE step = 'hour' AND u.instance = i.id AND log_bytes IS NOT NULL ORDER BY at DESC${limit(1)}) FROM ${names.table('$instance')} i`);
+  return new Map(rows.flatMap(([id, bytes]) => (typeof bytes === 'number' ? [[String(id), bytes]] : [])));
+}
+
 function conditionOf(
   { instance, from, to }: Pick<UsageQuery, 'instance' | 'from' | 'to'>,
   stepMs: number,

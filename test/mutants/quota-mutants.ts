@@ -49,10 +49,31 @@ export const quotaMutants: readonly Mutant[] = [
   {
     name: 'deletes are never refused for the disk',
     file: 'src/http/admission.ts',
-    from: "if (method !== 'DELETE') this.#options.disk",
-    to: 'this.#options.disk',
+    from: "if (method === 'DELETE') return;",
+    to: '',
     tests: ['test/api/disk-shares.test.ts'],
     engine: 'sqlite',
+  },
+  {
+    name: 'no event with a pending delivery is trimmed from a log that is full',
+    file: 'src/deliveries/log/trim-log.ts',
+    from: 'filter(([position]) => Number(position) < Number(first))',
+    to: 'filter(([position]) => Number(position) > 0)',
+    tests: ['test/api/log-shares.test.ts'],
+  },
+  {
+    name: 'an instance above its share of a full log is refused writes',
+    file: 'src/http/admission.ts',
+    from: "if (what === 'data') this.#options.log?.requireRoom(entry.id);",
+    to: '',
+    tests: ['test/api/log-shares.test.ts'],
+  },
+  {
+    name: 'a log within its share is not trimmed',
+    file: 'src/instances/log-shares.ts',
+    from: 'Math.min(totalOf(sizes) - target, bytes - share)',
+    to: 'totalOf(sizes) - target',
+    tests: ['test/api/log-shares.test.ts'],
   },
   {
     name: 'a disk is low until a quarter more is free',

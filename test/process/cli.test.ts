@@ -103,6 +103,7 @@ test('a setting that is wrong is named in one line, from a flag or from the envi
       says: /--disk-reserve is a size as 10GiB, or a part of the disk as 5%, not "5 GB"/,
     },
     { args: [...serve, '--disk-reserve', '100%'], says: /--disk-reserve is a size/ },
+    { args: [...serve, '--webhook-bytes', 'much'], says: /--webhook-bytes is a size as 10GiB/ },
     // What is left of a variable that is not set; listening on every address is for those who say so.
     { args: [...serve, '--host', ''], says: /--host is empty/ },
     { args: ['serve', '--data', ''], says: /--data is empty/ },

@@ -270,8 +270,8 @@ test('webhooks that the dispatcher does not know are noted when their instance i
     noteDue: (id: string, due: number) => void noted.push([id, due]),
   };
   const clock = new MovableClock(Date.now());
-  const delivering = { dispatcher, janitor: { visit: () => undefined } };
-  const work = await startDueWork({ ...opened, index, clock, logger }, delivering);
+  const janitor = { visit: () => undefined };
+  const work = await startDueWork({ ...opened, index, clock, logger }, { dispatcher, janitor });
   atEnd(t, () => work.stop());
   const id = opened.directory.findBySlug('one')?.id ?? '';
   const later = (): readonly unknown[] => noted.filter(([, due]) => due > 0);

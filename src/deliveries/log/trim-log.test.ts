@@ -11,13 +11,13 @@ import {
 } from '../../../test/support/log-rows.ts';
 import { deliveryKeys } from '../../../test/support/delivery-rows.ts';
 import { toTimestamp } from '../../base/timestamp.ts';
-import { sql } from '../../sql/sql.ts';
+import { sql, type Sql } from '../../sql/sql.ts';
 import type { Database } from '../../storage/database.ts';
 import type { InternalTable } from '../../storage/internal-table.ts';
 import { openLane } from '../lane-store.ts';
 import { insertGap } from '../skip-waiting.ts';
 import { moveCursors } from './move-cursors.ts';
-import { trimLog, type TrimmedCount } from './trim-log.ts';
+import { hasUnneeded, trimLog, type TrimmedCount, trimUnneeded } from './trim-log.ts';
 
 /** What was made then is too old, and what was made later is not. */
 const old = 1_000_000;
@@ -123,6 +123,53 @@ describeEngines('trimming the log', (open) => {
     assert.deepEqual(counts.slice(0, 3), [counts[0], counts[0], counts[0]]);
     for (const table of ['$event', '$delivery', '$outcome', '$attempt'] as const)
       assert.deepEqual(await positions(plain, table), range(1_201, 1_203), table);
+  });
+
+  test('a log that is too large loses its oldest events, up to the first one that is needed', async (t) => {
+    const limits = { before, safe: Number.MAX_SAFE_INTEGER, bytes: 1_000 };
+    const database = await openLog(t);
+    const { names } = database;
+    const replay = (values: Sql): Promise<number> =>
+      database.write((tx) =>
+        tx.run(sql`
+          INSERT INTO ${names.table('$replay')} (${names.instance.column}id, endpoint, scope, collection, log_end, first, last, is_descending, rate,
+            filter, cursor, total, taken, state, created, updated)
+          VALUES (${names.instance.value}${values}, '', '')`),
+      );
+    const end = (): Promise<number> =>
+      database.write((tx) =>
+        tx.run(sql`UPDATE ${names.table('$replay')} SET state = 'done' WHERE ${names.instance.condition}`),
+      );
+    await openLanes(database, { 1: 20, 2: 0 });
+    await tell(database, range(1, 9), {});
+    await tell(database, range(10, 20), { created: young });
+    await insertOutcomes(database, { endpoint: 1, events: range(1, 20) });
+    // Every event has two bytes.
+    assert.deepEqual(await trimUnneeded({ database }, { ...limits, bytes: 3 }), { events: 2, bytes: 4 });
+    await replay(sql`'ascending', 1, 'all', '', 0, 1, 20, 0, 0, '', 3, 0, 0, 'running'`);
+    assert.deepEqual(await trimUnneeded({ database }, limits), { events: 1, bytes: 2 });
+    assert.equal(await hasUnneeded(database, limits), false);
+    await end();
+    await replay(sql`'descending', 1, 'all', '', 0, 5, 20, 1, 0, '', 19, 0, 0, 'running'`);
+    assert.deepEqual(await trimUnneeded({ database }, limits), { events: 1, bytes: 2 });
+    await end();
+    // One that has no outcome yet, and one that is to be sent again.
+    await insertDeliveries(database, [2], [6]);
+    assert.deepEqual(await trimUnneeded({ database }, limits), { events: 1, bytes: 2 });
+    assert.equal(await hasUnneeded(database, limits), false);
+    await insertOutcomes(database, { endpoint: 2, events: [6] }, { status: 'pending' });
+    assert.equal(await hasUnneeded(database, limits), false);
+    await database.write((tx) =>
+      tx.run(
+        sql`UPDATE ${names.table('$outcome')} SET status = 'exhausted' WHERE ${names.instance.condition} AND endpoint = 2`,
+      ),
+    );
+    assert.deepEqual(await trimUnneeded({ database }, { ...limits, safe: 7 }), { events: 2, bytes: 4 });
+    // The others are too young.
+    assert.deepEqual(await trimUnneeded({ database }, limits), { events: 2, bytes: 4 });
+    assert.deepEqual(await trimUnneeded({ database }, limits), { events: 0, bytes: 0 });
+    for (const table of ['$event', '$delivery', '$outcome'] as const)
+      assert.deepEqual(await positions(database, table), range(10, 20), table);
   });
 
   test('trimming deletes at most some thousand deliveries in a transaction', async (t) => {

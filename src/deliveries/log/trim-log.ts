@@ -1,7 +1,7 @@
-import { toTimestamp } from '../../base/timestamp.ts';
-import { noteTrimmed } from '../../events/trimmed.ts';
+import { type Timestamp, toTimestamp } from '../../base/timestamp.ts';
+import { noteTrimmed, readTrimmed } from '../../events/trimmed.ts';
 import { limit, sql, type Sql } from '../../sql/sql.ts';
-import type { Names, Transaction } from '../../storage/database.ts';
+import type { Names, Reader, Transaction } from '../../storage/database.ts';
 import { undecidedFrom } from '../decision-cursor.ts';
 import { cancelFailed, deletedCause } from '../delivery-outcomes.ts';
 import { releaseStray } from '../record-order.ts';
@@ -50,7 +50,24 @@ async function trim(
       ORDER BY position${limit(trimmedTogetherMax)}) AS oldest`);
   const [last, events, time] = row ?? [];
   if (typeof last !== 'number') return { events: 0, expired: 0, last: from };
-  const expired = await countWaiting(tx, { from, last });
+  const [waiting] = await tx.tuples(sql`SELECT count(*) ${waitingRows(names, { from, last })}`);
+  const expired = Number(waiting?.[0]);
+  await deleteEvents(tx, { from, last, time: String(time) });
+  if (expired > 0) await releaseStray(tx, now);
+  return { events: Number(events), expired, last };
+}
+
+interface LogRange {
+  readonly from: number;
+  readonly last: number;
+}
+
+/** Deletes the events behind a position, which is the end of what was deleted before, with everything of them. */
+async function deleteEvents(
+  tx: Transaction,
+  { from, last, time }: LogRange & { readonly time: Timestamp },
+): Promise<void> {
+  const { names } = tx;
   const between = (table: Sql, position: Sql): Sql =>
     sql`DELETE FROM ${table} WHERE ${names.instance.condition} AND ${position} > ${from} AND ${position} <= ${last}`;
   for (const name of ['$attempt', '$outcome', '$delivery'] as const)
@@ -59,9 +76,93 @@ async function trim(
   await tx.run(between(names.table('$gap'), sql`last`));
   await tx.run(sql`
     UPDATE ${names.table('$lane')} SET cursor = ${last} WHERE ${names.instance.condition} AND cursor < ${last}`);
-  await noteTrimmed(tx, { position: last, time: String(time) });
-  if (expired > 0) await releaseStray(tx, now);
-  return { events: Number(events), expired, last };
+  await noteTrimmed(tx, { position: last, time });
+}
+
+/** What may be deleted from a log that is too large, and what one transaction deleted of it. */
+export interface UnneededEvents {
+  readonly events: number;
+  /** Of their bodies and hidden fields, as `measureLog` counts them. */
+  readonly bytes: number;
+}
+
+/** From which events a log that is too large may be trimmed. */
+export interface TrimLimits {
+  /** Events that were made later are kept, in milliseconds since 1970: readers of the log are about to read them. */
+  readonly before: number;
+  /** No event can appear any more at this position or before it. */
+  readonly safe: number;
+  /** How many bytes are to be deleted: the last event deleted is the one that completes them. */
+  readonly bytes: number;
+}
+
+/**
+ * Deletes the oldest events, however old they are, up to the first one that is still needed. One transaction deletes some of them; returns 0
+ * when the oldest one is needed.
+ */
+export function trimUnneeded(
+  { database }: Pick<WebhookInstance, 'database'>,
+  limits: TrimLimits,
+): Promise<UnneededEvents> {
+  return database.write(
+    async (tx) => {
+      const { range, ...unneeded } = await readUnneeded(tx, limits, trimmedTogetherMax);
+      if (range !== undefined) await deleteEvents(tx, range);
+      return unneeded;
+    },
+    { findsByKey: true },
+  );
+}
+
+/** Returns whether the oldest event may be deleted. */
+export async function hasUnneeded(reader: Reader, limits: TrimLimits): Promise<boolean> {
+  return (await readUnneeded(reader, limits, 1)).events > 0;
+}
+
+/**
+ * Reads the oldest events that nothing needs: each delivery of theirs is over, they are decided for endpoints of accounts, and no replay has
+ * yet to come to them.
+ */
+async function readUnneeded(
+  reader: Reader,
+  { before, safe, bytes: bytesMax }: TrimLimits,
+  eventsMax: number,
+): Promise<UnneededEvents & { readonly range?: LogRange & { readonly time: Timestamp } }> {
+  const { names } = reader;
+  const { position: from } = await readTrimmed(reader);
+  const undecided = (await undecidedFrom(reader)) ?? safe;
+  const upTo = Math.min(safe, undecided, await replayedFrom(reader));
+  const upToRows = (table: Sql): Sql => sql`position <= ${endOfRows(names, table, from)}`;
+  const oldest = await reader.tuples(sql`
+    SELECT position, created, length(body) + coalesce(octet_length(hidden), 0) FROM ${names.table('$event')}
+    WHERE ${names.instance.condition} AND position > ${from} AND position <= ${upTo}
+      AND ${upToRows(names.table('$delivery'))} AND ${upToRows(names.table('$attempt'))}
+    ORDER BY position${limit(eventsMax)}`);
+  const young = oldest.findIndex(([, created]) => String(created) >= toTimestamp(before));
+  const old = young === -1 ? oldest : oldest.slice(0, young);
+  const end = Number(old.at(-1)?.[0] ?? from);
+  const [waiting] = await reader.tuples(sql`SELECT min(d.event) ${waitingRows(names, { from, last: end })}`);
+  const first = waiting?.[0] ?? Number.POSITIVE_INFINITY;
+  let bytes = 0;
+  const rows = old
+    .filter(([position]) => Number(position) < Number(first))
+    .filter(([, , size]) => {
+      const isNeeded = bytes < bytesMax;
+      if (isNeeded) bytes += Number(size);
+      return isNeeded;
+    });
+  const last = rows.at(-1);
+  if (last === undefined) return { events: 0, bytes: 0 };
+  return { events: rows.length, bytes, range: { from, last: Number(last[0]), time: String(last[1]) } };
+}
+
+/** Returns the position before the first event that a running replay has yet to come to. */
+async function replayedFrom(reader: Reader): Promise<number> {
+  const { names } = reader;
+  const [row] = await reader.tuples(sql`
+    SELECT min(CASE WHEN is_descending = 1 THEN first - 1 ELSE cursor END) FROM ${names.table('$replay')}
+    WHERE ${names.instance.condition} AND state = 'running' AND scope <> 'backfill'`);
+  return typeof row?.[0] === 'number' ? row[0] : Number.MAX_SAFE_INTEGER;
 }
 
 /** The position up to which this table has no more rows behind `from` than one transaction deletes, or those of one event. */
@@ -71,20 +172,14 @@ function endOfRows(names: Names, table: Sql, from: number): Sql {
     FROM (SELECT event FROM ${table} WHERE ${names.instance.condition} AND event > ${from} ORDER BY event${limit(rowsTogetherMax)}) AS first_rows)`;
 }
 
-/** Counts deliveries of active endpoints, paused or not, that are still to be sent. */
-async function countWaiting(
-  tx: Transaction,
-  { from, last }: { readonly from: number; readonly last: number },
-): Promise<number> {
-  const { names } = tx;
+/** The deliveries of endpoints, paused or not, that are still to be sent. */
+function waitingRows(names: Names, { from, last }: LogRange): Sql {
   const outcome = names.table('$outcome');
-  const [row] = await tx.tuples(sql`
-    SELECT count(*) FROM ${names.table('$delivery')} d
+  return sql`FROM ${names.table('$delivery')} d
     JOIN ${names.table('$lane')} l ON ${names.instance.conditionOf('l')} AND l.endpoint = d.endpoint
     LEFT JOIN ${outcome} o ON ${names.instance.conditionOf('o')} AND o.event = d.event AND o.endpoint = d.endpoint
     WHERE ${names.instance.conditionOf('d')} AND d.event > ${from} AND d.event <= ${last}
-      AND (o.status = 'pending' OR (o.event IS NULL AND d.event > l.cursor))`);
-  return Number(row?.[0]);
+      AND (o.status = 'pending' OR (o.event IS NULL AND d.event > l.cursor))`;
 }
 
 /** Cancels the remaining deliveries of deleted endpoints, and removes deleted endpoints that the log no longer names. */

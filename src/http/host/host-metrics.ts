@@ -6,6 +6,7 @@ import type { Dispatcher } from '../../dispatch/dispatcher.ts';
 import { webhookMetrics } from '../../dispatch/webhook-metrics.ts';
 import type { WakeUp } from '../../events/event-log.ts';
 import type { OpenInstances } from '../../instances/open-instances.ts';
+import type { LogShares } from '../../instances/log-shares.ts';
 import type { QuotaWatch } from '../../instances/quota-watch.ts';
 import { type Metric, single } from '../../logs/metric.ts';
 import { storageMetrics } from '../../logs/storage-metrics.ts';
@@ -23,6 +24,8 @@ export interface HostMetricSources {
   readonly dispatcher: Dispatcher;
   readonly realtime: Realtime;
   readonly quotas: Pick<QuotaWatch, 'ratios'>;
+  /** Left out by a command. */
+  readonly log?: Pick<LogShares, 'counts'>;
   readonly logger: Logger;
 }
 
@@ -31,7 +34,7 @@ export class HostMetrics {
   readonly list: readonly Metric[];
   readonly #backlog: BacklogCounter;
 
-  constructor({ data, dispatcher, realtime, quotas, meter, logger }: HostMetricSources) {
+  constructor({ data, dispatcher, realtime, quotas, log, meter, logger }: HostMetricSources) {
     const { home, instances, wakeUp } = data;
     this.#backlog = new BacklogCounter({
       instances: () => dispatcher.workingInstances(),
@@ -72,6 +75,22 @@ export class HostMetrics {
         help: `The largest share that is used of a quota, of the ${instancesMax} instances with most.`,
         samples: () => topOf([...quotas.ratios]),
       },
+      single(
+        {
+          name: 'chancery_webhook_log_bytes',
+          type: 'gauge',
+          help: 'Bytes of the logs of events of instances whose files are open, as they are compared with --webhook-bytes.',
+        },
+        () => log?.counts.bytes ?? 0,
+      ),
+      single(
+        {
+          name: 'chancery_webhook_log_refused_instances',
+          type: 'gauge',
+          help: 'Instances whose writes are refused, as the log is full and they use more than their share of it.',
+        },
+        () => log?.counts.refused ?? 0,
+      ),
       {
         name: 'chancery_instance_backlog',
         type: 'gauge',
