@@ -99,6 +99,11 @@ export class Lane {
     return true;
   }
 
+  /** Whether it waits until its receiver can be reached again. */
+  get isUnreachable(): boolean {
+    return this.#state === 'open' && this.#reach.mayBeUnreachable;
+  }
+
   /** Whether the endpoint accepted a webhook lately, and answers open attempts in its usual time. */
   isProven(now: number): boolean {
     if (this.hasFailed || now - this.#succeededAt > provenMs) return false;

@@ -22,6 +22,11 @@ export class Reach {
   #probes = 0;
   #probeFrom = Number.NEGATIVE_INFINITY;
 
+  /** Whether its last failure may have been one of the connection. */
+  get mayBeUnreachable(): boolean {
+    return this.#mayBeUnreachable;
+  }
+
   /** Notes that the lane was opened. */
   begin(now: number): void {
     this.#hasFailed = true;

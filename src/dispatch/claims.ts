@@ -22,6 +22,7 @@ import { type LaneRow, saveLane } from '../deliveries/lane-store.ts';
 import { postpone, sendWaiting } from '../deliveries/delivery-outcomes.ts';
 import type { InstanceLanes } from './lanes.ts';
 import { abortedResult, type AttemptResult } from '../sending/attempt-result.ts';
+import type { ReachedOrigins } from './reached-origins.ts';
 import { settle, type Settlement } from './settle.ts';
 import type { DeliverySlot, Slots } from './slots.ts';
 import { noteDelivered, type StopReason, type WebhookCounts } from './webhook-counts.ts';
@@ -37,6 +38,7 @@ export interface ClaimsOptions {
   readonly counts: WebhookCounts;
   /** Sends the mails of alerts; absent in a process that sends tests only. */
   readonly mails?: AlertMails;
+  readonly origins: Pick<ReachedOrigins, 'note'>;
   /** Called when results of the instance are settled, so that there is room for more attempts. */
   readonly onSettled: (instanceId: string) => void;
 }
@@ -74,6 +76,7 @@ export class Claims {
       const { lanes, endpoint, pending, test } = claim;
       this.#options.counts.noteAttempt(pending, result);
       if (result.isSuccess && test === undefined) noteDelivered(this.#options.counts, lanes.instance.id);
+      if (result.isSuccess && claim.slot !== undefined) this.#options.origins.note(claim.slot.origin);
       noteOutcome(lanes.instance, endpoint, { event: pending.eventId, result });
       const context = { now: this.#options.clock.now(), random: randomUnit() };
       if (test === undefined) claim.laneChange = lanes.endAttempt(endpoint.id, result, context);

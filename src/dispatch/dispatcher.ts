@@ -13,6 +13,7 @@ import { Handshakes } from './handshakes.ts';
 import type { BreakerState } from '../deliveries/lane.ts';
 import type { InstanceLanes, Wake } from './lanes.ts';
 import { type LaneTurn, Loans, readTurns } from './loans.ts';
+import type { OriginNews, ReachedOrigins } from './reached-origins.ts';
 import { Scheduler } from './scheduler.ts';
 import type { AttemptRequest, AttemptResult } from '../sending/attempt-result.ts';
 import { CatcherAttempts } from './catcher-attempts.ts';
@@ -43,6 +44,8 @@ export interface DispatcherOptions {
   readonly safeEnd?: SafeEnd;
   /** Called for an instance with new deliveries that another node owns. */
   readonly onForeign: (instanceId: string) => void;
+  /** Tells other nodes which origins cannot be reached here, and which of theirs were. */
+  readonly onOrigins?: (news: OriginNews) => void;
   /** The most attempts in flight over all instances, tests not counted: bounds the sockets and memory of the sending thread. */
   readonly slotsMax?: number;
   /** Sends the mails of alerts. */
@@ -82,7 +85,8 @@ export class Dispatcher {
     this.#slots = new Slots(options.slotsMax);
     this.#handshakes = new Handshakes({ ...options, onReached: (id) => this.wake(id) });
     const onSettled = (instanceId: string): void => this.wake(instanceId, 'due');
-    this.#claims = new Claims({ ...options, slots: this.#slots, counts: this.counts, onSettled });
+    const shared = { slots: this.#slots, counts: this.counts, origins: this.origins };
+    this.#claims = new Claims({ ...options, ...shared, onSettled });
     const finish = (results: readonly AttemptResult[]): void => {
       this.#claims.finish(results);
       this.#schedulePump();
@@ -102,10 +106,15 @@ export class Dispatcher {
     this.#sweeps = setInterval(sweep, sweepEveryMs).unref();
   }
 
-  /** Checks by handshakes whether unreachable receivers can be reached again. */
+  /** Checks by handshakes, and by what succeeded meanwhile, whether unreachable receivers can be reached again. */
   shakeHands(): void {
-    for (const [id, lanes] of this.#loans.cachedLanes())
-      if (this.#options.ownership.owns(id)) this.#handshakes.look(id, lanes.all());
+    const owned = [...this.#loans.cachedLanes()].filter(([id]) => this.#options.ownership.owns(id));
+    this.#handshakes.look(owned);
+  }
+
+  /** The origins that endpoints have reached. */
+  get origins(): ReachedOrigins {
+    return this.#handshakes.origins;
   }
 
   /** Wakes stalled lanes: there should be none, so each is logged and counted. A running look finds its own. */
@@ -354,13 +363,9 @@ export class Dispatcher {
 
   #requestOf(instance: WebhookInstance, endpoint: Endpoint, pending: PendingDelivery): AttemptRequest {
     const { clock, version } = this.#options;
-    return toAttemptRequest(attemptContent(pending), {
-      endpoint,
-      signingKeys: instance.endpoints.signingKeys,
-      instance,
-      nowMs: clock.now(),
-      version,
-    });
+    const { signingKeys } = instance.endpoints;
+    const target = { endpoint, signingKeys, instance, nowMs: clock.now(), version };
+    return toAttemptRequest(attemptContent(pending), target);
   }
 
   /** Releases instances that are idle, and notes when each has a delivery due next. */

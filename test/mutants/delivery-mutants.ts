@@ -3,6 +3,13 @@ import type { Mutant } from './mutant.ts';
 /** Guards of what becomes of deliveries. */
 export const deliveryMutants: readonly Mutant[] = [
   {
+    name: 'only endpoints that could not be reached are probed when another of their origin is',
+    file: 'src/dispatch/handshakes.ts',
+    from: 'if (!lane.isUnreachable) return;',
+    to: "if (lane.state !== 'open') return;",
+    tests: ['src/dispatch/reached-origins.test.ts'],
+  },
+  {
     name: 'a list of what is still to be sent counts no more than its maximum',
     file: 'src/deliveries/log/delivery-log.ts',
     from: 'query.skipTotal || isTooMany',

@@ -1,3 +1,5 @@
+import { newId } from '../../base/ids.ts';
+import { isJsonObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
 import { Poller } from '../../base/poller.ts';
 import { sql } from '../../sql/sql.ts';
@@ -9,6 +11,7 @@ import type { Delivering, DeliveringParts } from '../delivering.ts';
 import { Dispatcher } from '../dispatcher.ts';
 import { Janitor } from '../janitor.ts';
 import { whileActive } from '../loans.ts';
+import type { OriginNews } from '../reached-origins.ts';
 import { LeasedOwnership } from './leased-ownership.ts';
 import { Partitions } from './partitions.ts';
 import { WorkPoll } from './work-poll.ts';
@@ -52,6 +55,7 @@ export function deliverAmongNodes(
     ownership,
     safeEnd: poll,
     onForeign: (id) => hints.add(id),
+    onOrigins: (news) => hints.tell(news),
   });
   // Any name works: the node that owns its shard drops old partitions.
   const isChosen = (): boolean => leases.owns('partitions');
@@ -75,12 +79,9 @@ export function deliverAmongNodes(
     start: async () => {
       await clock.look(database);
       await leases.start();
-      poll.start();
-      partitions.start();
-      janitor.start();
-      const wake = (id: string): void => (ownership.owns(id) ? dispatcher.wake(id) : undefined);
-      const listening = listenForHints([wake, parts.onHint], { url, logger });
-      running.push(listening, watchClock(clock, database, logger));
+      for (const part of [dispatcher, poll, partitions, janitor]) part.start();
+      running.push(listenForHints({ ...parts, clock, ownership, dispatcher, hints, url }));
+      running.push(watchClock(clock, database, logger));
     },
     stop: async (graceMs) => {
       // First, and awaited only below: claims must stop before anything else takes time.
@@ -96,15 +97,30 @@ export function deliverAmongNodes(
 }
 
 /** Listens to notifications of other nodes. One about an instance of another node is not forwarded. */
-function listenForHints(
-  listeners: readonly ((instanceId: string) => void)[],
-  { url, logger }: { readonly url: string; readonly logger: Logger },
-): { stop(): Promise<void> } {
+function listenForHints({
+  ownership,
+  dispatcher,
+  hints,
+  clock,
+  onHint,
+  url,
+  logger,
+}: Pick<DeliveringParts, 'onHint' | 'logger' | 'clock'> & {
+  readonly ownership: Pick<LeasedOwnership, 'owns'>;
+  readonly dispatcher: Dispatcher;
+  readonly hints: NodeHints;
+  readonly url: string;
+}): { stop(): Promise<void> } {
   return listenPostgres({
     url,
     channel: 'chancery_wake',
     onMessage: (payload) => {
-      for (const id of NodeHints.idsOf(payload)) for (const listener of listeners) listener(id);
+      const news = hints.newsOf(payload);
+      if (news !== undefined) return dispatcher.origins.hear(news, clock.monotonic());
+      for (const id of NodeHints.idsOf(payload)) {
+        if (ownership.owns(id)) dispatcher.wake(id);
+        onHint(id);
+      }
     },
     onError: (error) =>
       logger.warn('Notifications of other nodes cannot be received; polling instead.', { error }),
@@ -141,6 +157,8 @@ export class NodeHints {
   readonly #database: Pick<Database, 'get'>;
   readonly #logger: Logger;
   readonly #ids = new Set<string>();
+  /** In messages that every node gets, also this one. */
+  readonly #name = newId();
   /** Until everything is sent and the pause after it is over. */
   #sending: Promise<void> | undefined;
   #isStopped = false;
@@ -156,6 +174,11 @@ export class NodeHints {
     this.#sending ??= this.#sendAll();
   }
 
+  /** Tells other nodes of origins: a hint as well, and old nodes ignore it. */
+  tell(news: OriginNews): void {
+    if (!this.#isStopped) void this.#notify(JSON.stringify({ ...news, from: this.#name }));
+  }
+
   /** Drops hints that were not sent yet: the other nodes find those deliveries by polling. */
   async stop(): Promise<void> {
     this.#isStopped = true;
@@ -166,6 +189,15 @@ export class NodeHints {
   /** Returns the instance ids in a payload; anything else in it is dropped. */
   static idsOf(payload: string): readonly string[] {
     return payload.split(',').filter((id) => /^[a-z0-9]{15}$/.test(id));
+  }
+
+  /** Returns what a payload tells of origins; undefined for one of another kind, and for our own. */
+  newsOf(payload: string): OriginNews | undefined {
+    if (!payload.startsWith('{')) return undefined;
+    const news: unknown = JSON.parse(payload);
+    const isForeign = isJsonObject(news) && news['from'] !== this.#name;
+    if (!isForeign) return { waiting: [], reached: [] };
+    return { waiting: textsOf(news['waiting']), reached: textsOf(news['reached']) };
   }
 
   async #sendAll(): Promise<void> {
@@ -179,18 +211,26 @@ export class NodeHints {
   async #send(): Promise<void> {
     const ids = [...this.#ids];
     this.#ids.clear();
+    for (let from = 0; from < ids.length; from += idsMax) {
+      const payload = ids.slice(from, from + idsMax).join(',');
+      await this.#notify(payload);
+    }
+  }
+
+  async #notify(payload: string): Promise<void> {
     try {
-      for (let from = 0; from < ids.length; from += idsMax) {
-        const payload = ids.slice(from, from + idsMax).join(',');
-        // This commit need not wait for the disk: it writes no rows.
-        await this.#database.get(
-          sql`SELECT set_config('synchronous_commit', 'off', true), pg_notify('chancery_wake', ${payload})`,
-        );
-      }
+      // This commit need not wait for the disk: it writes no rows.
+      await this.#database.get(
+        sql`SELECT set_config('synchronous_commit', 'off', true), pg_notify('chancery_wake', ${payload})`,
+      );
     } catch (error) {
       this.#logger.warn('Other nodes could not be notified of new deliveries; they poll for them.', {
         error,
       });
     }
   }
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 }
