@@ -13,9 +13,13 @@ import type { OpenInstances } from './open-instances.ts';
 import { appendLogEvent, type LogEventKind } from './operator-events.ts';
 
 const lookMs = 2_000;
-/** How old the size may be of a log that this process has written to, and that of one that is not open here. */
-const measuredMs = 60_000;
-const closedMs = 3_600_000;
+/**
+ * How old the sizes of logs may be. What this process appends is added to them; where instances share a database, other nodes append as
+ * well, which matters near the limit.
+ */
+const measuredMs = 3_600_000;
+const measuredNearMs = 60_000;
+const nearPart = 0.5;
 /** A full log is trimmed down to this part of its limit: at the limit, each write would trim it. */
 const trimmedPart = 0.95;
 /** The part of the limit at which the operator is warned, and the one below which the next warning may follow. */
@@ -55,6 +59,7 @@ export class LogShares {
   #refused: ReadonlySet<string> = new Set();
   #stored: { readonly atMs: number; readonly sizes: ReadonlyMap<string, number> } | undefined;
   #isWarned = false;
+  #isNear = false;
   #poller: Poller | undefined;
 
   constructor(options: LogSharesOptions) {
@@ -94,6 +99,7 @@ export class LogShares {
     if (bytesMax === undefined) return;
     const sizes = await this.#readSizes();
     const share = bytesMax / Math.max(1, this.#options.directory.all().length);
+    this.#isNear = totalOf(sizes) > bytesMax * nearPart;
     if (totalOf(sizes) > bytesMax) await this.#trim(sizes, { bytesMax, share });
     const total = totalOf(sizes);
     await this.#setRefused(total > bytesMax ? await this.#findBlocked(sizes, share) : new Set());
@@ -103,13 +109,13 @@ export class LogShares {
   async #readSizes(): Promise<Map<string, number>> {
     const { directory, clock } = this.#options;
     const nowMs = clock.monotonic();
-    if (this.#stored === undefined || nowMs - this.#stored.atMs > measuredMs)
+    if (this.#stored === undefined || nowMs - this.#stored.atMs > measuredNearMs)
       this.#stored = { atMs: nowMs, sizes: await readLogUse(this.#options.control) };
     for (const id of this.#options.instances.openIds()) {
       if (this.#isOutdated(id, nowMs)) await this.#measure(id);
       await nextTurn();
     }
-    for (const [id, { atMs }] of this.#measured) if (nowMs - atMs > closedMs) this.#measured.delete(id);
+    for (const [id, { atMs }] of this.#measured) if (nowMs - atMs > measuredMs) this.#measured.delete(id);
     const ids = directory.all().map(({ id }) => id);
     return new Map(ids.map((id) => [id, this.#sizeOf(id)]));
   }
@@ -124,10 +130,10 @@ export class LogShares {
     return this.#options.appended().get(id)?.bytes ?? 0;
   }
 
-  /** Other processes may have written to a log that they share with this one, and old events are deleted. */
   #isOutdated(id: string, nowMs: number): boolean {
     const measured = this.#measured.get(id);
-    return measured === undefined || nowMs - measured.atMs > measuredMs;
+    const maxMs = this.#options.control.names.isConcurrent && this.#isNear ? measuredNearMs : measuredMs;
+    return measured === undefined || nowMs - measured.atMs > maxMs;
   }
 
   async #measure(id: string): Promise<void> {
@@ -154,7 +160,8 @@ export class LogShares {
     const { janitor, clock, logger } = this.#options;
     const target = bytesMax * trimmedPart;
     const largest = [...sizes].toSorted(([, a], [, b]) => b - a);
-    for (const [id] of largest) {
+    for (const [id, estimated] of largest) {
+      if (estimated <= share) return;
       // What it was before may include events that were deleted since, as they were old.
       await this.#measure(id);
       const bytes = this.#sizeOf(id);

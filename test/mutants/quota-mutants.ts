@@ -71,8 +71,8 @@ export const quotaMutants: readonly Mutant[] = [
   {
     name: 'a log within its share is not trimmed',
     file: 'src/instances/log-shares.ts',
-    from: 'Math.min(totalOf(sizes) - target, bytes - share)',
-    to: 'totalOf(sizes) - target',
+    from: 'bytesMax / Math.max(1, this.#options.directory.all().length)',
+    to: '0',
     tests: ['test/api/log-shares.test.ts'],
   },
   {

@@ -48,15 +48,15 @@ export const retentionMutants: readonly Mutant[] = [
   {
     name: 'a work deletes a limited number of deliveries',
     file: 'src/deliveries/log/trim-log.ts',
-    from: "AND ${upToRows(names.table('$delivery'))} AND",
-    to: 'AND',
+    from: "${upToRows(names.table('$delivery'))} AND ",
+    to: '',
     tests: ['src/deliveries/log/trim-log.test.ts'],
   },
   {
     name: 'a work deletes a limited number of attempts',
     file: 'src/deliveries/log/trim-log.ts',
-    from: " AND ${upToRows(names.table('$attempt'))}${upToDecided}",
-    to: '${upToDecided}',
+    from: " AND ${upToRows(names.table('$attempt'))}",
+    to: '',
     tests: ['src/deliveries/log/trim-log.test.ts'],
   },
   {

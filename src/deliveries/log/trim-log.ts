@@ -41,12 +41,11 @@ async function trim(
   // Events that are not decided yet for endpoints of accounts are kept, however old they are.
   const undecided = await undecidedFrom(tx);
   const upToDecided = undecided === undefined ? sql`` : sql` AND position <= ${undecided}`;
-  const upToRows = (table: Sql): Sql => sql`position <= ${endOfRows(names, table, from)}`;
   const [row] = await tx.tuples(sql`
     SELECT max(CASE WHEN created < ${before} THEN position END), count(CASE WHEN created < ${before} THEN 1 END),
       max(CASE WHEN created < ${before} THEN created END) FROM (
       SELECT position, created FROM ${names.table('$event')}
-      WHERE ${names.instance.condition} AND position > ${from} AND ${upToRows(names.table('$delivery'))} AND ${upToRows(names.table('$attempt'))}${upToDecided}
+      WHERE ${names.instance.condition} AND position > ${from} AND ${fewRows(names, from)}${upToDecided}
       ORDER BY position${limit(trimmedTogetherMax)}) AS oldest`);
   const [last, events, time] = row ?? [];
   if (typeof last !== 'number') return { events: 0, expired: 0, last: from };
@@ -132,11 +131,10 @@ async function readUnneeded(
   const { position: from } = await readTrimmed(reader);
   const undecided = (await undecidedFrom(reader)) ?? safe;
   const upTo = Math.min(safe, undecided, await replayedFrom(reader));
-  const upToRows = (table: Sql): Sql => sql`position <= ${endOfRows(names, table, from)}`;
   const oldest = await reader.tuples(sql`
     SELECT position, created, length(body) + coalesce(octet_length(hidden), 0) FROM ${names.table('$event')}
     WHERE ${names.instance.condition} AND position > ${from} AND position <= ${upTo}
-      AND ${upToRows(names.table('$delivery'))} AND ${upToRows(names.table('$attempt'))}
+      AND ${fewRows(names, from)}
     ORDER BY position${limit(eventsMax)}`);
   const young = oldest.findIndex(([, created]) => String(created) >= toTimestamp(before));
   const old = young === -1 ? oldest : oldest.slice(0, young);
@@ -163,6 +161,12 @@ async function replayedFrom(reader: Reader): Promise<number> {
     SELECT min(CASE WHEN is_descending = 1 THEN first - 1 ELSE cursor END) FROM ${names.table('$replay')}
     WHERE ${names.instance.condition} AND state = 'running' AND scope <> 'backfill'`);
   return typeof row?.[0] === 'number' ? row[0] : Number.MAX_SAFE_INTEGER;
+}
+
+/** The condition that the events behind `from`, up to this one, have no more deliveries and attempts than one transaction deletes. */
+function fewRows(names: Names, from: number): Sql {
+  const upToRows = (table: Sql): Sql => sql`position <= ${endOfRows(names, table, from)}`;
+  return sql`${upToRows(names.table('$delivery'))} AND ${upToRows(names.table('$attempt'))}`;
 }
 
 /** The position up to which this table has no more rows behind `from` than one transaction deletes, or those of one event. */
