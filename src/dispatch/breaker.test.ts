@@ -1,6 +1,7 @@
 // Both engines: what is known of an endpoint is stored, and taken over by other nodes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { makeCertificate } from '../../test/support/certificate.ts';
 import { deliveryKeys } from '../../test/support/delivery-rows.ts';
 import { eventually } from '../../test/support/eventually.ts';
 import { answers } from '../../test/support/held-sender.ts';
@@ -264,7 +265,8 @@ test('a successful test closes the breaker, and one that fails does not', async 
 test('a receiver that is reachable again gets its backlog before its probe is due', async (t) => {
   const trial = await start(t);
   const { service, sender, clock, addPosts, idle, untilNext } = trial;
-  await service.addEndpoint();
+  const { cert: ca } = makeCertificate({ names: ['ca.test'] });
+  await service.addEndpoint({ url: 'https://shop.example.com/hook', ca });
   sender.answer = { ...answers.down, kind: 'connect', status: null };
   await addPosts(10);
   for (let probe = 0; probe < 8; probe += 1) await untilNext();
@@ -272,6 +274,7 @@ test('a receiver that is reachable again gets its backlog before its probe is du
   clock.move(30_000);
   trial.shakeHands();
   assert.deepEqual([sender.handshakes, await idle()], [1, requests]);
+  assert.deepEqual(sender.handshakeTls, { ca, client: null });
   sender.isReached = true;
   sender.answer = answers.ok;
   clock.move(30_000);

@@ -176,4 +176,11 @@ export const egressMutants: readonly Mutant[] = [
     to: 'if (await crypto.subtle.verify(algorithm, imported, bytes, content) || bytes.length > 0) return true;',
     tests: kitTests,
   },
+  {
+    name: 'a handshake shows the certificates of its endpoint',
+    file: 'src/dispatch/handshakes.ts',
+    from: 'await sender.handshake(endpoint.url, tlsOf(endpoint).tls);',
+    to: 'await sender.handshake(endpoint.url);',
+    tests: ['src/dispatch/breaker.test.ts'],
+  },
 ];

@@ -1,4 +1,9 @@
-import { abortedResult, type AttemptRequest, type AttemptResult } from '../../src/sending/attempt-result.ts';
+import {
+  abortedResult,
+  type AttemptRequest,
+  type AttemptResult,
+  type ReceiverTls,
+} from '../../src/sending/attempt-result.ts';
 import type { DispatcherOptions } from '../../src/dispatch/dispatcher.ts';
 
 export type SenderPort = DispatcherOptions['sender'];
@@ -24,8 +29,9 @@ export class HeldSender implements SenderPort {
   openMost = 0;
   /** Whether receivers can be connected to. */
   isReached = false;
-  /** How many handshakes were asked for. */
+  /** How many handshakes were asked for, and how TLS was to be in the last one. */
   handshakes = 0;
+  handshakeTls: ReceiverTls | undefined;
   #listener: (results: readonly AttemptResult[]) => void = () => undefined;
   readonly #real: SenderPort | undefined;
 
@@ -64,8 +70,9 @@ export class HeldSender implements SenderPort {
     this.#listener(requests.map(({ deliveryId }) => ({ ...rest, deliveryId })));
   }
 
-  handshake(): Promise<boolean> {
+  handshake(_url: string, tls?: ReceiverTls): Promise<boolean> {
     this.handshakes += 1;
+    this.handshakeTls = tls;
     return Promise.resolve(this.isReached);
   }
 
