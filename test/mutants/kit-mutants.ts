@@ -19,8 +19,8 @@ export const kitMutants: readonly Mutant[] = [
   {
     name: 'the kit does not fall back to the signature of the body alone',
     file: 'kit/src/verify.ts',
-    from: "const { scheme = 'standard' } = options;",
-    to: "const { scheme = findHeader(headers, 'webhook-signature') === undefined ? 'service' : 'standard' } = options;",
+    from: "const { secret, publicKey, scheme = 'standard' } = options;",
+    to: "const { secret, publicKey, scheme = findHeader(headers, 'webhook-signature') === undefined ? 'service' : 'standard' } = options;",
     tests: ['kit/src/verify.test.ts'],
   },
   {

@@ -42,8 +42,8 @@ export const whyMutants: readonly Mutant[] = [
   {
     name: 'warnings of a filter say nothing of fields that the author of a change may not name',
     file: 'src/http/routes/endpoints.ts',
-    from: 'now: clock.now(), author: caller });',
-    to: 'now: clock.now() });',
+    from: 'names: database.names, now, author: caller }),',
+    to: 'names: database.names, now }),',
     tests: ['test/api/webhook-filter-warnings.test.ts'],
   },
   {

@@ -361,10 +361,12 @@ export async function getEndpoint(
   return endpoint;
 }
 
+type LaneClock = Pick<LaneSaving, 'dueClock'>;
+
 /** Resets the lane where a change leads to another receiver, or may make it succeed. */
 async function reopenLane(
   tx: Transaction,
-  saving: Pick<LaneSaving, 'dueClock'>,
+  saving: LaneClock,
   { before, after }: { readonly before: Endpoint; readonly after: Endpoint },
 ): Promise<void> {
   const isAnother = receiverMembers.some((name) => !isDeepStrictEqual(before[name], after[name]));
@@ -384,11 +386,7 @@ const receiverMembers = [
 ] as const;
 
 /** One probe shows whether an endpoint that was down has recovered. */
-async function renewLane(
-  tx: Transaction,
-  { dueClock }: Pick<LaneSaving, 'dueClock'>,
-  endpoint: number,
-): Promise<void> {
+async function renewLane(tx: Transaction, { dueClock }: LaneClock, endpoint: number): Promise<void> {
   const isProbed = await halfOpenLane(tx, endpoint, { of: 'another receiver', now: dueClock.now() });
   if (!isProbed) await closeLane(tx, endpoint);
 }
