@@ -37,8 +37,9 @@ export async function requireSecondFactor(
   proof: FactorProof,
 ): Promise<string | undefined> {
   if (!(await isNeeded(instance, input, proof))) return undefined;
-  const mfaId = input.query.get('mfaId') ?? input.body['mfaId'];
-  if (typeof mfaId !== 'string' || mfaId === '') return beginSession(instance, proof);
+  const mfaId = input.query.get('mfaId') ?? input.body['mfaId'] ?? '';
+  if (mfaId === '') return beginSession(instance, proof);
+  if (typeof mfaId !== 'string') throw expired();
   await endSession(instance, proof, mfaId);
   return undefined;
 }

@@ -116,7 +116,7 @@ test('A-21 a session is good for another method, for its own account, once, and 
   });
   assert.equal(await message(twice), 'A different authentication method is required.');
   assert.equal(await message(useCode(box, await sendCode(box, bob), mfaId)), 'Invalid MFA session.');
-  for (const unknown of ['nope', 'abcdefghij01234'])
+  for (const unknown of ['nope', 'abcdefghij01234', 5, ['nope'], {}])
     assert.equal(
       await message(useCode(box, await sendCode(box, ann), unknown)),
       'Invalid or expired MFA session.',
