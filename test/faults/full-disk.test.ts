@@ -247,7 +247,7 @@ test(
   { skip: missing },
   async (t) => {
     // Far more than the log of a file, which is copied into it at some time.
-    const flags = ['--disk-reserve', '40MiB', '--host-threads', '2'];
+    const flags = ['--disk-reserve', '40MiB', '--host-threads', '2', '--webhook-bytes', '128MiB'];
     const place = await startPlace(t, { mib: 144, neighbours: [neighbour], flags });
     const other = await withPosts({ ...place, url: `${place.url}/i/${neighbour}` });
     await eventually('the reserve is there', () => readdirSync(place.disk).includes('reserve'));

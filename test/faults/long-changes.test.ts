@@ -6,6 +6,7 @@ import { startApp } from '../../src/app.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import { onInstance } from '../../src/open-data-directory.ts';
 import { readConfig } from '../../src/config/config.ts';
+import { atEnd } from '../support/at-end.ts';
 import { eventually } from '../support/eventually.ts';
 import { errorsOnly } from './errors-only.ts';
 import { FaultyDisk, faultyDiskMissing } from './faulty-disk.ts';
@@ -85,9 +86,9 @@ test('a disk that is full refuses a long change, of which nothing is kept', here
 
 async function start(t: TestContext): Promise<Place> {
   const journal = await Journal.open();
-  t.after(() => journal.close());
+  atEnd(t, () => journal.close());
   const { data, file } = await prepareFolder(journal, []);
-  t.after(() => rmSync(data, { recursive: true }));
+  atEnd(t, () => rmSync(data, { recursive: true }));
   await makeSuperuser(data);
   const database = new DatabaseSync(file);
   database.exec(`
@@ -96,9 +97,9 @@ async function start(t: TestContext): Promise<Place> {
     SELECT 'post' || n, 'title', hex(zeroblob(${rowBytes / 2})), '', '', 1 FROM n`);
   database.close();
   const disk = new FaultyDisk();
-  t.after(() => disk.close());
+  atEnd(t, () => disk.close());
   const server = await ServerProcess.start({ data }, disk.environment(data));
-  t.after(() => server.signal('SIGKILL'));
+  atEnd(t, () => server.signal('SIGKILL'));
   disk.count(log);
   let token = '';
   const ask: Place['ask'] = async (path, method = 'GET', body) => {
