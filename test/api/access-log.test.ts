@@ -81,7 +81,7 @@ test('refused, preflight and unknown requests have lines, and those that no rout
   assert.deepEqual(await shown('/api/nothing'), ['none', 404, 'default', 'guest']);
   assert.deepEqual(await shown('/i/nobody'), ['/api/health', 404, '', 'guest']);
   assert.deepEqual(await shown('/api/keys'), ['none', 204, '', 'guest']);
-  assert.deepEqual(await shown('/api/settings'), ['/api/settings', 400, 'default', 'guest']);
+  assert.deepEqual(await shown('/api/settings'), ['/api/settings', 401, 'default', 'guest']);
   assert.deepEqual(await shown('/%zz'), ['none', 400, '', 'guest']);
 });
 

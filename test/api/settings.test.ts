@@ -305,7 +305,7 @@ test('the SDK reads and changes settings, and is told plainly what cannot be tes
   assert.equal((await refusalOf(pb.settings.testS3())).status, 400);
   assert.equal(await pb.settings.testEmail('_superusers', 'a@example.com', 'otp'), true);
   const secret = pb.settings.generateAppleClientSecret('a', 'b', 'c', 'd', 1);
-  assert.equal((await refusalOf(secret)).status, 404);
+  assert.equal((await refusalOf(secret)).status, 400);
 });
 
 test('batches are as the settings have them: allowed or not, so many requests, bytes and seconds', async (t) => {
