@@ -32,6 +32,8 @@ const everyOption: Required<StartOptions> = {
   webhookBodyMax: 1,
   webhookDays: 1,
   webhookBytes: '10%',
+  webhookProxy: '',
+  webhookCa: '',
   realtimeConnections: 1,
   realtimeConnectionsPerAddress: 1,
   answerMemory: 64,

@@ -57,6 +57,10 @@ export interface StartOptions {
   readonly webhookDays?: number;
   /** How large the logs of events of all instances may be together, as `10GiB` or `10%`: 10% of the disk; any size with PostgreSQL. */
   readonly webhookBytes?: string;
+  /** `http://user:password@host:port`: the proxy that webhooks leave through. */
+  readonly webhookProxy?: string;
+  /** A file of certificates of authorities that receivers may have theirs from, besides those of the system. */
+  readonly webhookCa?: string;
   /** In MiB: what the bodies and answers of all clients may take together. */
   readonly answerMemory?: number;
   readonly realtimeConnections?: number;

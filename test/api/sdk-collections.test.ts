@@ -33,6 +33,15 @@ describe('collections', () => {
     assert.deepEqual(await pb.collections.getOne(created.id), created);
   });
 
+  test('the query of a view is tried', async (t) => {
+    const { pb } = await setUp(t);
+    await pb.collections.create({ name: 'posts', type: 'base' });
+    // The SDK declares the answer as a list.
+    const answer: object = await pb.collections.dryRunViewQuery('SELECT id FROM posts');
+    assert.deepEqual(Object.keys(answer), ['fields', 'sample']);
+    assert.equal((await refusalOf(pb.collections.dryRunViewQuery('SELECT 1'))).status, 400);
+  });
+
   test('they are listed, filtered, sorted and found as records are', async (t) => {
     const { pb } = await setUp(t);
     for (const name of ['alpha', 'beta', 'gamma']) await pb.collections.create({ name, type: 'base' });

@@ -34,7 +34,6 @@ function notServed(why: string, ask: (pb: PocketBase) => Promise<unknown>): Reas
 }
 
 const outOfScope = 'out of scope (http-api A21)';
-const superusers = (pb: PocketBase) => pb.collection('_superusers');
 
 const services: Readonly<Record<string, Coverage>> = {
   client: {
@@ -82,9 +81,7 @@ const services: Readonly<Record<string, Coverage>> = {
       authWithOAuth2: { kind: 'client', why: 'provider-popup.test.ts calls it' },
       authWithOAuth2Code: { kind: 'client', why: 'provider-popup.test.ts calls it' },
       listExternalAuths: { kind: 'client', why: 'sdk-auth.test.ts calls it' },
-      unlinkExternalAuth: notServed(outOfScope, (pb) =>
-        superusers(pb).unlinkExternalAuth('abcdefghij01234', 'google'),
-      ),
+      unlinkExternalAuth: { kind: 'client', why: 'provider-popup.test.ts calls it' },
     },
   },
   collections: {
@@ -94,7 +91,6 @@ const services: Readonly<Record<string, Coverage>> = {
       baseCrudPath: internal,
       decode: internal,
       _getFullList: internal,
-      dryRunViewQuery: notServed(outOfScope, (pb) => pb.collections.dryRunViewQuery('SELECT 1')),
     },
   },
   health: { of: (pb) => pb.health, file: 'sdk-auth.test.ts', others: {} },
@@ -137,11 +133,8 @@ const services: Readonly<Record<string, Coverage>> = {
   },
   crons: {
     of: (pb) => pb.crons,
-    file: '',
-    others: {
-      getFullList: notServed('crons', (pb) => pb.crons.getFullList()),
-      run: notServed('crons', (pb) => pb.crons.run('a')),
-    },
+    file: 'crons.test.ts',
+    others: {},
   },
   sql: {
     of: (pb) => pb.sql,
