@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { startApp } from '../../src/app.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import { onInstance } from '../../src/open-data-directory.ts';
@@ -115,6 +116,11 @@ async function start(t: TestContext): Promise<Place> {
   token = String(json['token']);
   // The first commit begins the log. What a sign-in does in the background is over as well.
   assert.equal((await ask('posts/records', 'POST', { body: 'first' })).status, 201);
+  // Nor does anything else write: a read waits for what hangs.
+  for (let before = -1; before !== disk.counts.syncs;) {
+    before = disk.counts.syncs;
+    await delay(1_000);
+  }
   const fieldsOf = async (): Promise<readonly { readonly name: string }[]> =>
     // As docs/collections.md describes it.
     (await ask('posts')).json['fields'] as readonly { readonly name: string }[];
