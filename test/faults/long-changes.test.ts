@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { startApp } from '../../src/app.ts';
 import { upsertSuperuser } from '../../src/auth/superuser.ts';
 import { onInstance } from '../../src/open-data-directory.ts';
@@ -47,13 +46,18 @@ test(
     await eventually('the change is being synced', () => disk.counts.syncs > syncs);
     let isHealed = false;
     const found = ask(slow).then(({ status, json }) => [isHealed, status, json['totalItems']]);
+    const lists: Promise<Answer>[] = [];
     for (let asked = 0; asked < 100; asked += 1) {
       assert.equal((await ask('../health/live')).status, 200);
-      assert.equal((await ask('posts/records?perPage=1')).json['totalItems'], rows);
+      // Where this process is held up, a list takes longer than its budget and is searched by a thread, which waits for what is synced.
+      lists.push(ask('posts/records?perPage=1'));
+      const view = await ask('posts/records/post1');
+      assert.deepEqual([view.status, view.json['added']], [200, undefined]);
       assert.ok(!(await fieldNames()).includes('added'));
     }
     isHealed = true;
     disk.heal();
+    for (const { json } of await Promise.all(lists)) assert.equal(json['totalItems'], rows);
     assert.equal((await changed).status, 200);
     assert.ok((await fieldNames()).includes('added'));
     assert.deepEqual(await found, [true, 200, rows]);
@@ -116,11 +120,6 @@ async function start(t: TestContext): Promise<Place> {
   token = String(json['token']);
   // The first commit begins the log. What a sign-in does in the background is over as well.
   assert.equal((await ask('posts/records', 'POST', { body: 'first' })).status, 201);
-  // Nor does anything else write: a read waits for what hangs.
-  for (let before = -1; before !== disk.counts.syncs;) {
-    before = disk.counts.syncs;
-    await delay(1_000);
-  }
   const fieldsOf = async (): Promise<readonly { readonly name: string }[]> =>
     // As docs/collections.md describes it.
     (await ask('posts')).json['fields'] as readonly { readonly name: string }[];
