@@ -50,16 +50,13 @@ export interface ReaderRows {
 
 const workerUrl = new URL('./reader-worker.ts', import.meta.url);
 
+type Answering = Pick<AnsweringThread<ToReader, FromReader>, 'endError' | 'request' | 'stop'>;
+
 /** A thread that runs searches, one after the other; or a process that does. */
 export class ReaderThread {
-  readonly #thread: Pick<AnsweringThread<ToReader, FromReader>, 'endError' | 'request' | 'stop'>;
+  readonly #thread: Answering;
 
-  constructor(
-    thread: Pick<
-      AnsweringThread<ToReader, FromReader>,
-      'endError' | 'request' | 'stop'
-    > = new AnsweringThread(workerUrl, 'reader'),
-  ) {
+  constructor(thread: Answering = new AnsweringThread(workerUrl, 'reader')) {
     this.#thread = thread;
   }
 

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { busy } from '../../base/errors.ts';
 import { startProcess } from '../../base/thread.ts';
 import { QueryTimeout } from '../engine-errors.ts';
+import { PendingAnswers } from './pending-answers.ts';
 import {
   type FromReader,
   type ReaderRows,
@@ -55,51 +56,47 @@ export class ViewProcess {
 /** As an AnsweringThread. */
 class AnsweringProcess {
   readonly #process: ChildProcess;
-  readonly #waiting: PromiseWithResolvers<FromReader>[] = [];
+  readonly #pending = new PendingAnswers<FromReader>();
   readonly #exited: Promise<void>;
-  readonly #start = Promise.withResolvers<FromReader>();
-  #endError: Error | undefined;
+  /** Resolves when it can answer. */
+  readonly started: Promise<unknown>;
 
   constructor(file: URL) {
     const child = startProcess(file);
     this.#process = child;
-    this.#waiting.push(this.#start);
+    // It says so unasked.
+    this.started = this.#pending.add(() => undefined);
     // Who waits for the start gets the error; nobody may.
-    this.#start.promise.catch(() => undefined);
+    this.started.catch(() => undefined);
     // Only the process's own file holds the other end.
     child.on('message', (message: FromReader) => {
-      this.#waiting.shift()?.resolve(message);
+      this.#pending.settle(message);
       this.#hold();
     });
-    child.on('error', (cause) => this.#end(new Error('The process for views has failed.', { cause })));
+    child.on('error', (cause) =>
+      this.#pending.end(new Error('The process for views has failed.', { cause })),
+    );
     this.#exited = new Promise((resolve) => {
       child.on('close', (code, signal) => {
-        this.#end(new Error(`The process for views has ended (${signal ?? code}).`));
+        this.#pending.end(new Error(`The process for views has ended (${signal ?? code}).`));
         resolve();
       });
     });
   }
 
-  /** Resolves when it can answer. */
-  get started(): Promise<unknown> {
-    return this.#start.promise;
-  }
-
   get endError(): Error | undefined {
-    return this.#endError;
+    return this.#pending.endError;
   }
 
   request(question: ToReader): Promise<FromReader> {
-    if (this.#endError !== undefined) return Promise.reject(this.#endError);
-    const answer = Promise.withResolvers<FromReader>();
-    this.#waiting.push(answer);
-    this.#hold();
-    this.#process.send(question);
-    return answer.promise;
+    return this.#pending.add(() => {
+      this.#hold();
+      this.#process.send(question);
+    });
   }
 
   kill(error: Error): void {
-    this.#end(error);
+    this.#pending.end(error);
     this.#process.kill('SIGKILL');
   }
 
@@ -110,15 +107,10 @@ class AnsweringProcess {
 
   /** It keeps this process alive only while it works. */
   #hold(): void {
-    const isIdle = this.#waiting.length === 0;
+    const isIdle = this.#pending.isEmpty;
     if (isIdle) this.#process.unref();
     else this.#process.ref();
     if (isIdle) this.#process.channel?.unref();
     else this.#process.channel?.ref();
-  }
-
-  #end(error: Error): void {
-    this.#endError ??= error;
-    for (const { reject } of this.#waiting.splice(0)) reject(this.#endError);
   }
 }
