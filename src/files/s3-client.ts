@@ -1,11 +1,15 @@
 import { createReadStream } from 'node:fs';
-import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { AppError } from '../base/errors.ts';
 import { randomUnit } from '../base/ids.ts';
 import { codeOf } from '../base/process.ts';
-import type { GuardedAnswer, GuardedRequest, GuardedRequests } from '../network/guarded-requests.ts';
+import {
+  type GuardedAnswer,
+  type GuardedRequest,
+  type GuardedRequests,
+  readBody,
+} from '../network/guarded-requests.ts';
 import { ConnectFailure } from '../network/open-socket.ts';
 import { fileDigest, hexDigest } from '../secrets/digest.ts';
 import { bucketUrl, endpointUrl, isBucketName } from '../settings/bucket-url.ts';
@@ -185,19 +189,9 @@ function sentenceOf(status: number, code: string | undefined): string {
 
 async function textOf({ body }: GuardedAnswer): Promise<string> {
   try {
-    return await text(limited(body));
+    const tooLong = (): S3Failure => new S3Failure('The answer is too long.');
+    return new TextDecoder().decode(await readBody(body, answerBytesMax, tooLong));
   } catch (error) {
     throw error instanceof S3Failure ? error : new PassingFailure('The response was cut off.', error);
-  }
-}
-
-async function* limited(body: GuardedAnswer['body']): AsyncIterable<Buffer> {
-  let length = 0;
-  for await (const piece of body) {
-    // undici returns bytes.
-    const bytes = piece as Buffer;
-    length += bytes.length;
-    if (length > answerBytesMax) throw new S3Failure('The answer is too long.');
-    yield bytes;
   }
 }

@@ -112,3 +112,21 @@ export class GuardedRequests {
     }
   }
 }
+
+/** Reads a whole body. Throws what `tooLong` returns once it has more than so many bytes; the connection is then destroyed. */
+export async function readBody(
+  body: GuardedAnswer['body'],
+  bytesMax: number,
+  tooLong: () => Error,
+): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of body) {
+    // undici returns bytes.
+    const bytes = piece as Buffer;
+    length += bytes.length;
+    if (length > bytesMax) throw tooLong();
+    pieces.push(bytes);
+  }
+  return Buffer.concat(pieces);
+}

@@ -2,7 +2,7 @@ import { AppError, busy } from '../base/errors.ts';
 import type { Share } from '../base/fair-line.ts';
 import { FairQueue } from '../base/fair-queue.ts';
 import { decodeUtf8, parseJson } from '../base/json.ts';
-import type { GuardedRequests } from '../network/guarded-requests.ts';
+import { type GuardedRequests, readBody } from '../network/guarded-requests.ts';
 
 export const providerLimits = {
   /** All requests of one sign-in together. */
@@ -114,7 +114,12 @@ export class ProviderRequests {
       });
       const type = [answer.headers['content-type'] ?? ''].flat()[0] ?? '';
       const mediaType = (type.split(';')[0] ?? '').trim().toLowerCase();
-      return { status: answer.status, mediaType, body: await readBody(answer.body, bytesMax) };
+      const content = await readBody(
+        answer.body,
+        bytesMax,
+        () => new ProviderFailure(`its answer is larger than ${bytesMax} bytes`),
+      );
+      return { status: answer.status, mediaType, body: content };
     } catch (error) {
       if (error instanceof ProviderFailure) throw error;
       const reason = signal.aborted ? 'it did not answer in time' : messageOf(error);
@@ -125,18 +130,6 @@ export class ProviderRequests {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-async function readBody(body: AsyncIterable<Buffer>, bytesMax: number): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  let length = 0;
-  for await (const piece of body) {
-    length += piece.length;
-    // Leaving the loop destroys the connection.
-    if (length > bytesMax) throw new ProviderFailure(`its answer is larger than ${bytesMax} bytes`);
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces);
 }
 
 /** Returns the JSON of an answer. Throws ProviderFailure. */

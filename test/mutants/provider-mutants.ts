@@ -130,7 +130,7 @@ export const providerMutants: readonly Mutant[] = [
   },
   {
     name: 'an answer of a provider is read up to its limit',
-    file: 'src/providers/provider-requests.ts',
+    file: 'src/network/guarded-requests.ts',
     from: 'if (length > bytesMax)',
     to: 'if (length < 0)',
     tests: ['src/providers/provider-requests.test.ts'],
