@@ -29,6 +29,7 @@ const followed: readonly (readonly [page: string, languages: string, test: strin
   ['docs/files.md', 'http', 'test/api/docs-files.test.ts'],
   ['docs/importing.md', 'text', 'test/api/docs-importing.test.ts'],
   ['docs/lists.md', 'http', 'test/api/docs-lists.test.ts'],
+  ['docs/mirrors.md', 'http sql ts', 'test/api/docs-mirrors.test.ts'],
   ['docs/realtime.md', 'http', 'test/api/docs-realtime.test.ts'],
   ['docs/records.md', 'http', 'test/docs-records.test.ts'],
   ['docs/rules.md', 'http', 'test/api/docs-rules.test.ts'],

@@ -13,6 +13,7 @@ import { isAboutRecord } from './webhook-event.ts';
 export interface OrderedWebhook {
   readonly sequence: number | undefined;
   readonly isTest?: boolean;
+  readonly transition?: 'enter' | 'leave' | undefined;
   readonly event: {
     readonly event: string;
     readonly timestamp: string;
@@ -27,7 +28,8 @@ export interface RecordPosition {
   readonly sequence: number;
   /** When that state was written. */
   readonly timestamp: string;
-  readonly kind: 'created' | 'changed' | 'deleted';
+  /** `left`: it exists, but the endpoint is sent no more of it. */
+  readonly kind: 'created' | 'changed' | 'left' | 'deleted';
   /** What was written before is of another record: the id of a deleted one may be used again, and its states count from 1 again. */
   readonly since?: string;
 }
@@ -139,11 +141,17 @@ export class RecordOrder {
 }
 
 /** Returns which state of a record a webhook tells of; undefined when it is about no record, nothing numbers its states, or it is a test. */
-export function positionOf({ sequence, isTest, event }: OrderedWebhook): RecordPosition | undefined {
+export function positionOf({
+  sequence,
+  isTest,
+  transition,
+  event,
+}: OrderedWebhook): RecordPosition | undefined {
   if (!isAboutRecord(event) || isTest === true || sequence === undefined || sequence === 0) return undefined;
   const { timestamp } = event;
-  if (event.event === 'record.delete') return { sequence, timestamp, kind: 'deleted' };
-  const isCreation = event.event === 'record.create' && sequence === 1;
+  if (event.event === 'record.delete')
+    return { sequence, timestamp, kind: transition === 'leave' ? 'left' : 'deleted' };
+  const isCreation = event.event === 'record.create' && sequence === 1 && transition === undefined;
   return { sequence, timestamp, kind: isCreation ? 'created' : 'changed' };
 }
 
@@ -156,7 +164,10 @@ export function isLater(position: RecordPosition, last: RecordPosition | undefin
   if (position.kind === 'created' && position.timestamp === last.timestamp) return last.kind === 'deleted';
   // No state follows a deletion, so what was written after it is of another record, too.
   if (position.kind === 'created' || last.kind === 'deleted') return position.timestamp > last.timestamp;
-  return position.sequence > last.sequence;
+  if (position.sequence > last.sequence) return true;
+  // A state that is sent again, by a backfill or a transition, is the same or a later one; and what has left may be another record since.
+  const maySayMore = position.sequence === last.sequence || last.kind === 'left';
+  return maySayMore && position.timestamp > last.timestamp;
 }
 
 /** Returns what to remember once a later state was handled. */

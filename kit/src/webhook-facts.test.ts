@@ -26,9 +26,12 @@ describe('the headers about a change', () => {
     assert.deepEqual([changed, isChangedCut], [['title', 'rank'], true]);
   });
 
-  test('a backfill is named by its job, and a test is no change', async () => {
+  test('a backfill is named by its job, a transition by its kind, and a test is no change', async () => {
     const told = await received(update, { 'X-Service-Backfill': 'job1' });
     assert.deepEqual([told.backfill, told.isTest], ['job1', false]);
+    for (const transition of ['enter', 'leave'])
+      assert.equal((await received(update, { 'X-Service-Transition': transition })).transition, transition);
+    assert.equal((await received(update, { 'X-Service-Transition': 'other' })).transition, undefined);
     const tried = await received(update, { 'X-Service-Test': 'true' });
     assert.deepEqual([tried.backfill, tried.isTest], [undefined, true]);
     assert.equal((await received(update, { 'X-Service-Test': 'false' })).isTest, false);

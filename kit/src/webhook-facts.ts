@@ -23,6 +23,11 @@ export interface WebhookFacts {
   readonly isChangedCut: boolean;
   /** Id of the backfill that tells of a record which was there before; undefined for a change. */
   readonly backfill: string | undefined;
+  /**
+   * For an endpoint with transitions: the record came to match its conditions (`enter`), or matches them no more (`leave`). Undefined for a
+   * change of the record.
+   */
+  readonly transition: 'enter' | 'leave' | undefined;
   /** Whether somebody tests the endpoint with a record: nothing has changed. */
   readonly isTest: boolean;
 }
@@ -41,8 +46,13 @@ export function readFacts(headers: HeaderSource): WebhookFacts {
     changed: isChangedCut ? names.slice(0, -1) : names,
     isChangedCut,
     backfill: findHeader(headers, 'x-service-backfill'),
+    transition: transitionOf(findHeader(headers, 'x-service-transition')),
     isTest: findHeader(headers, 'x-service-test') === 'true',
   };
+}
+
+function transitionOf(text: string | undefined): WebhookFacts['transition'] {
+  return text === 'enter' || text === 'leave' ? text : undefined;
 }
 
 /**

@@ -30,16 +30,21 @@ export interface DecisionState {
   readonly cursor: number | undefined;
   /** By the numbers of endpoints. */
   readonly apart: ReadonlyMap<number, Behind>;
+  /** The number of the last reconcile that has begun, or 0: what was decided before by other records may be wrong. */
+  readonly reconcile: number;
 }
 
 /** Reads where the decisions are. In a transaction, they stay there until it ends. */
 export async function readDecisions(reader: Reader, lock: Sql = sql``): Promise<DecisionState> {
   const { names } = reader;
   const [row] = await reader.tuples(sql`SELECT value FROM ${settingOf(names)}${lock}`);
+  const [last] = await reader.tuples(sql`
+    SELECT max(number) FROM ${names.table('$replay')} WHERE ${names.instance.condition} AND scope = 'reconcile'`);
   const lanes = await reader.tuples(sql`
     SELECT endpoint, decided, undecided, undecided_since FROM ${names.table('$lane')} WHERE ${names.instance.condition} AND decided IS NOT NULL`);
   return {
     cursor: row === undefined ? undefined : Number(row[0]),
+    reconcile: Number(last?.[0] ?? 0),
     apart: new Map(
       lanes.map(([endpoint, at, cause, since]) => [
         Number(endpoint),

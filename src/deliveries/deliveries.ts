@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, ownMember } from '../base/json.ts';
 import { fromTimestamp, type Timestamp, toIsoTimestamp } from '../base/timestamp.ts';
 import { nextSpan, toTrace } from '../base/trace-context.ts';
 import { type EventContext, readContext } from '../events/event-context.ts';
-import { isOperational, kindOfBody, payloadOf, kindForReceivers } from '../events/event.ts';
+import { isOperational, isTransition, kindOfBody, payloadOf, kindForReceivers } from '../events/event.ts';
 import { foundByKeys, sql, type Sql } from '../sql/sql.ts';
 import type { Names, Reader, Tuple } from '../storage/database.ts';
 import type { DeliveryState, Disposition } from './delivery.ts';
@@ -299,7 +299,9 @@ export function toAttemptRequest(
     ...(kind === 'test' && { isTest: true }),
     collection: collectionName,
     sequence: revision,
-    ...(context && { cause: causeOf(context, endpoint.owner === '') }),
+    ...(context && {
+      cause: { ...causeOf(context, endpoint.owner === ''), ...(isTransition(kind) && { transition: kind }) },
+    }),
     ...(endpoint.cloudEvents && { cloudEvent }),
     customHeaders: headers,
     ...(oauth2 !== null && { oauth2: { ...oauth2, updated } }),

@@ -28,7 +28,11 @@ export async function readWebhooksDue(reader: Reader): Promise<number | undefine
   const [running] = await reader.tuples(
     sql`SELECT 1 FROM ${names.table('$replay')} WHERE ${instance.condition} AND state = 'running'${limit(1)}`,
   );
-  if (running !== undefined || (await hasUndecided(reader))) return 0;
+  if (running !== undefined || (await hasUndecided(reader)) || (await hasUnwatched(reader))) return 0;
+  const [mark] = await reader.tuples(sql`
+    SELECT min(l.reconcile_at) FROM ${lane} l JOIN ${names.table('$endpoint')} p ON ${instance.conditionOf('p')} AND p.position = l.endpoint
+    WHERE ${instance.conditionOf('l')} AND p.status = 'active' AND p.deleted = ''`);
+  if (typeof mark?.[0] === 'number') dues.push(mark[0]);
   return dues.length === 0 ? undefined : Math.min(...dues);
 }
 
@@ -42,4 +46,15 @@ async function hasUndecided(reader: Reader): Promise<boolean> {
     SELECT 1 FROM ${names.table('$event')}
     WHERE ${names.instance.condition} AND position > ${cursor} AND kind${names.anyOf(recordEventKinds)}${limit(1)}`);
   return event !== undefined;
+}
+
+/** Whether events were not looked at yet for records on which endpoints with transitions depend (replays/reconcile-watch.ts). */
+async function hasUnwatched(reader: Reader): Promise<boolean> {
+  const { names } = reader;
+  const { instance } = names;
+  const [row] = await reader.tuples(sql`
+    SELECT (SELECT max(position) FROM ${names.table('$event')} WHERE ${instance.condition}),
+      (SELECT value FROM ${names.table('$instance_setting')} WHERE ${instance.condition} AND name = 'watched')
+    FROM ${names.table('$endpoint')} WHERE ${instance.condition} AND transitions = 'true' AND deleted = ''${limit(1)}`);
+  return row !== undefined && Number(row[0] ?? 0) > Number(row[1] ?? 0);
 }

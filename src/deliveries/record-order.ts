@@ -13,6 +13,12 @@ export function recordKey(event: Sql): Sql {
   return sql`${event}.collection || '/' || ${event}.record`;
 }
 
+/** Returns the id of the collection and of the record of a {@link recordKey}. */
+export function splitRecordKey(key: string): readonly [collection: string, record: string] {
+  const at = key.indexOf('/');
+  return [key.slice(0, at), key.slice(at + 1)];
+}
+
 /** A delivery of another event `b` of the record of `e` to the endpoint of `d`, with its outcome `x`, if there is one. */
 function ofSameRecord(names: Names): Sql {
   const delivery = sql`${names.table('$delivery')} c ON ${names.instance.conditionOf('c')} AND c.event = b.position AND c.endpoint = d.endpoint`;

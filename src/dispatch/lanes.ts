@@ -2,6 +2,7 @@ import { assert } from '../base/assert.ts';
 import { type PendingDelivery, readPendings, sendAnyway, type SendPolicy } from '../deliveries/deliveries.ts';
 import { AccountDecisions, type DecisionPort } from '../deliveries/accounts/account-decisions.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
+import { ReconcileWatch } from '../deliveries/replays/reconcile-watch.ts';
 import { ReplayRunner } from '../deliveries/replays/replay-runner.ts';
 import type { AttemptResult } from '../sending/attempt-result.ts';
 import type { WebhookInstance } from '../endpoints/webhook-instance.ts';
@@ -75,6 +76,7 @@ export class InstanceLanes {
   /** The slot time of the instance. */
   readonly #time = new SlotTime();
   readonly #replays = new ReplayRunner();
+  readonly #reconciles = new ReconcileWatch();
   readonly #decisions = new AccountDecisions();
   /** Running tests and settlements: they need the instance, and belong to no lane. */
   #uses = 0;
@@ -96,7 +98,10 @@ export class InstanceLanes {
   /** Makes lanes read again that may have something due. */
   note(wake: Wake): void {
     // What was reported during a pause was dropped.
-    if (wake !== 'due' || this.#isPaused) this.#decisions.noteChange();
+    if (wake !== 'due' || this.#isPaused) {
+      this.#decisions.noteChange();
+      this.#reconciles.note(wake === 'log' ? 'log' : 'all');
+    }
     if (this.#isPaused) {
       this.#isPaused = false;
       for (const state of this.#lanes.values()) this.#wake(state);
@@ -104,7 +109,7 @@ export class InstanceLanes {
     }
     if (wake === 'due') return;
     for (const state of this.#unowned) this.#wake(state);
-    if (wake === 'log') return;
+    if (wake !== 'all') return;
     this.#isOwnedUnknown = true;
     for (const state of this.#lanes.values()) this.#awake.add(state);
   }
@@ -127,8 +132,8 @@ export class InstanceLanes {
 
   /** Updates the lanes to the current endpoints, and reads due deliveries for lanes that have room and nothing read ahead. */
   async refill({ now, epoch, decisions }: LookContext): Promise<void> {
-    const { endpoints, database } = this.instance;
-    const all = await endpoints.all(database);
+    const { database } = this.instance;
+    const all = await this.instance.endpoints.all(database);
     await this.#follow(all, epoch);
     if (this.#isOwnedUnknown) {
       this.#isOwnedUnknown = false;
@@ -144,10 +149,12 @@ export class InstanceLanes {
         decisions.onStep();
       },
     });
+    const watching = { endpoints: all, safeEnd: decisions.safeEnd, now, replays: this.#replays };
+    await this.#reconciles.advance(this.instance, watching);
     const replaying = await this.#replays.advance(this.instance, all, now);
     if (replaying.size > 0) this.noteDue(replaying);
     const decidedFor = (number: number): number => this.#decisions.decidedFor(number);
-    await readLanesAhead(database, this.#awake, { now, safeEnd: decisions.safeEnd, decidedFor });
+    await readLanesAhead(database, this.#awake, { ...watching, decidedFor });
   }
 
   all(): Iterable<EndpointLane> {
@@ -207,9 +214,8 @@ export class InstanceLanes {
   /** Counts an attempt as open and returns its endpoint; undefined if the delivery cannot be claimed now. */
   claim(turn: Turn, pending: PendingDelivery | undefined, now: number): Endpoint | undefined {
     const state = this.#lanes.get(turn.endpointId);
-    if (state === undefined) return undefined;
+    if (state?.isActive !== true || state.source.isClaimed(turn.event)) return undefined;
     const { lane, source, time, bucket } = state;
-    if (!state.isActive || source.isClaimed(turn.event)) return undefined;
     if (pending === undefined) {
       source.release(turn.event);
       return undefined;
@@ -242,9 +248,8 @@ export class InstanceLanes {
     result: AttemptResult,
     context: { readonly now: number; readonly random: number },
   ): LaneChange | undefined {
-    this.#time.note(-1, context.now);
     const state = this.#lanes.get(endpointId);
-    state?.time.note(-1, context.now);
+    for (const time of [this.#time, state?.time]) time?.note(-1, context.now);
     const maxInFlight = state?.endpoint.maxInFlight ?? 1;
     return state?.lane.end(result.deliveryId, result, { ...context, maxInFlight });
   }
@@ -313,7 +318,8 @@ export class InstanceLanes {
 
   /** Ends a look: lanes that wait for a commit sleep until there is one. Returns when a lane may begin its next attempt, if not `now`. */
   endLook(now: number): number | undefined {
-    const dues: (number | undefined)[] = [this.#replays.nextAt, this.#decisions.nextAt(now)];
+    const others = [this.#replays, this.#reconciles].map(({ nextAt }) => nextAt);
+    const dues: (number | undefined)[] = [...others, this.#decisions.nextAt(now)];
     for (const state of this.#awake) {
       const wait = waitOf(state, now);
       if (wait.kind === 'time') dues.push(wait.at);
@@ -360,6 +366,7 @@ export class InstanceLanes {
     );
     if (unknown.length === 0) return;
     await this.#replays.reload(this.instance.database);
+    this.#reconciles.reload();
     const stored = await readLanes(this.instance.database);
     for (const { id, number, updated } of unknown) {
       const state = this.#lanes.get(id);

@@ -1,6 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import type { Collection } from '../collections/collection.ts';
 import type { NewEvent, RecordChange } from '../events/event.ts';
+import type { Sql } from '../sql/sql.ts';
 import type { Transaction } from '../storage/database.ts';
 
 /** The records of collections, for backfills and past events of accounts. A later room implements it. */
@@ -12,8 +13,10 @@ export interface BackfillRecords {
   next(what: RecordChoice, range: RecordRange, foundMax: number): Promise<NextRecords>;
   /** As `next`, but counts them. */
   count(what: RecordChoice, range: RecordRange): Promise<RangePart & { readonly count: number }>;
-  /** Locks the records at these positions that exist and meet the filter. Throws as `next`. */
+  /** Locks the records at these positions, and returns those that exist and meet the filter. Throws as `next`. */
   lock(tx: Transaction, what: RecordChoice, positions: readonly number[]): Promise<readonly LockedRecord[]>;
+  /** Locks those of these records that exist, by their ids. Throws not_found (the collection). */
+  lockByIds(tx: Transaction, collection: string, ids: readonly string[]): Promise<readonly LockedRecord[]>;
   /** Returns the event content of locked records. */
   read(
     tx: Transaction,
@@ -30,6 +33,8 @@ export interface RecordChoice {
   readonly collection: string;
   /** In the grammar of lists; '' for all. */
   readonly filter: string;
+  /** Another condition on a record, of which the row has the alias `baseAlias`; then there is no filter. */
+  readonly condition?: Sql;
   /** The author of the filter, who decides what it may name; absent for one that was checked when the backfill was requested. */
   readonly author?: Caller;
   /** Milliseconds since 1970, for macros such as `@now`. */
@@ -55,6 +60,7 @@ export interface NextRecords extends RangePart {
 export interface LockedRecord {
   readonly id: string;
   readonly position: number;
+  readonly revision: number;
 }
 
 /** A record as it is now: the content of its events, and its values as those of its creation. */

@@ -188,6 +188,10 @@ export const endpointOptions = {
   ed25519: flagOption(
     'Requests also have a signature `v1a` (Ed25519) by the key of the instance, whose public key is at `/.well-known/jwks.json`.',
   ),
+  /** Whether it is told when records come to match its conditions, or match them no more. */
+  transitions: flagOption(
+    'Keeps a copy exact: a record that comes to match the filter, or that the owner may view from now on, is sent as `record.create`, and one that does so no more as `record.delete`. Requires a filter or an owner, and all three events of records.',
+  ),
   /** The order of deliveries. */
   order: choiceOption(orders, {
     initial: 'none',

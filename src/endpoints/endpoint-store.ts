@@ -44,8 +44,15 @@ export class EndpointStore {
 
   /** Reads all endpoints from the table: outside a transaction, the cache may lack a change by another node. */
   async stored(reader: Reader): Promise<readonly Endpoint[]> {
+    const { names } = reader;
+    const isOf = (name: 'l' | 'r'): Sql =>
+      sql`${names.instance.conditionOf(name)} AND ${identifier(name)}.endpoint = p.position`;
+    const reconciling = sql`transitions = 'true' AND (
+      EXISTS (SELECT 1 FROM ${names.table('$lane')} l WHERE ${isOf('l')} AND l.reconcile_at IS NOT NULL)
+      OR EXISTS (SELECT 1 FROM ${names.table('$replay')} r WHERE ${isOf('r')} AND r.scope = 'reconcile' AND r.state = 'running'))`;
     const rows = await reader.all(
-      sql`SELECT * FROM ${reader.names.table('$endpoint')} WHERE ${reader.names.instance.condition} AND deleted = '' ORDER BY position`,
+      sql`SELECT p.*, CASE WHEN ${reconciling} THEN 1 ELSE 0 END AS reconciling FROM ${names.table('$endpoint')} p
+        WHERE ${names.instance.conditionOf('p')} AND deleted = '' ORDER BY position`,
     );
     const endpoints = rows.map((row) => this.#fromRow(row));
     if (endpoints.some(({ ed25519 }) => ed25519)) await this.readSigningKeys(reader);
@@ -205,6 +212,7 @@ export class EndpointStore {
       number: Number(row['position']),
       status: statuses.find((status) => status === row['status']) ?? 'active',
       statusReason: String(row['status_reason']),
+      reconciling: Number(row['reconciling']) === 1,
       secret: this.#sealer.open(String(row['secret']), secretPlace(id)),
       previousSecret: previous === '' ? '' : this.#sealer.open(previous, previousSecretPlace(id)),
       previousSecretUntil: String(row['previous_secret_until']),

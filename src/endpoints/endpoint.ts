@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { AppError, type FieldError, type FieldErrors } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
 import { fromTimestamp, type Timestamp } from '../base/timestamp.ts';
-import { type Event, isOperational, isTest } from '../events/event.ts';
+import { type Event, isAddressed, isOperational, isTest, recordEventKinds } from '../events/event.ts';
 import { fieldError, invalidValue, unknownMembers } from '../fields/field-error.ts';
-import { filterProblem } from './endpoint-conditions.ts';
+import { filterProblem, hasConditions, isAboutChange } from './endpoint-conditions.ts';
 import { checkSigningSecret } from '../sending/signature.ts';
 import { type EndpointSettings, namedOptions, type OptionContext, settingsOf } from './endpoint-options.ts';
 import { isSecretHeader, maskedValue } from '../sending/endpoint-request.ts';
@@ -18,6 +18,8 @@ export interface Endpoint extends EndpointSettings {
   readonly status: 'active' | 'paused' | 'disabled';
   /** Why the service paused or disabled it, in words; empty when its owner did. */
   readonly statusReason: string;
+  /** Whether it is reconciled, or is to be: what it holds may differ from what matches. In the store's memory it may be outdated. */
+  readonly reconciling: boolean;
   readonly secret: string;
   /** The secret before that one, which signs beside it until `previousSecretUntil`; empty when there is none. */
   readonly previousSecret: string;
@@ -31,7 +33,7 @@ export interface Endpoint extends EndpointSettings {
 export const endpointsMax = 1_000;
 
 /**
- * Whether the endpoint subscribes to the event. Tests and the events of a backfill are never fanned out. No endpoint
+ * Whether the endpoint subscribes to the event. Tests and events that are addressed to some endpoints have no subscribers. No endpoint
  * gets events about itself, and an account's none about endpoints.
  */
 export function wants(
@@ -41,7 +43,7 @@ export function wants(
   },
   event: Pick<Event, 'kind' | 'collection'> & { readonly record?: string },
 ): boolean {
-  if (isTest(event.kind) || event.kind === 'backfill') return false;
+  if (isTest(event.kind) || isAddressed(event.kind)) return false;
   if (!endpoint.events.includes(event.kind)) return false;
   if (isOperational(event.kind)) return event.record !== endpoint.id && (endpoint.owner ?? '') === '';
   return endpoint.collections.length === 0 || endpoint.collections.includes(event.collection);
@@ -73,6 +75,7 @@ type Raw = Readonly<Record<string, unknown>>;
 const responseNames = [
   'id',
   'statusReason',
+  'reconciling',
   'previousSecretUntil',
   'created',
   'updated',
@@ -172,7 +175,7 @@ function problemsTogether(
   settings: EndpointSettings,
   { collections, names, now, author, existing }: EndpointContext,
 ): readonly (readonly [name: string, problem: FieldError | FieldErrors])[] {
-  const { order, onExhausted, coalesce, payload, fields, owner, oauth2, headers } = settings;
+  const { order, onExhausted, coalesce, payload, fields, owner, oauth2, headers, transitions } = settings;
   // It is missing where it has a problem of its own.
   const isPlain = URL.parse(settings.url)?.protocol === 'http:';
   const isStored = existing?.filter === settings.filter;
@@ -198,6 +201,17 @@ function problemsTogether(
       owner !== '' && payload === 'previous',
       'payload',
       'Not with an owner, who may not have seen the record before.',
+    ],
+    [transitions && !hasConditions(settings), 'transitions', 'Requires a filter or an owner.'],
+    [
+      transitions && !recordEventKinds.every((kind) => settings.events.includes(kind)),
+      'transitions',
+      `Requires the events ${recordEventKinds.join(', ')}.`,
+    ],
+    [
+      transitions && filter === undefined && isAboutChange(settings.filter),
+      'filter',
+      'Not with transitions: `@old` and `:changed` are about a change, and no record matches them by itself.',
     ],
   ];
   return [

@@ -20,14 +20,10 @@ export interface EventLogOptions {
   /** The tables that the listener's rows are inserted into. */
   readonly listenerTables: readonly InternalTable[];
   /**
-   * Returns the event of a change of a record with its recipients, or undefined where it does not belong in the log. It may await
-   * nothing but `tx`.
+   * Returns the events that a change of a record causes, with their recipients, in their order; none where it does not belong in the
+   * log. It may await nothing but `tx`.
    */
-  readonly address?: (
-    tx: Transaction,
-    event: NewEvent,
-    change: RecordChange,
-  ) => Promise<NewEvent | undefined>;
+  readonly address?: (tx: Transaction, event: NewEvent, change: RecordChange) => Promise<readonly NewEvent[]>;
   /** Called after the commit of a transaction for each event that it appended, with its bytes. It is a hint that may be lost: nothing may depend on it. */
   readonly wakeUp: (bytes: number) => void;
 }
@@ -52,11 +48,11 @@ export class EventLog {
     };
   }
 
-  /** Writes the event of a change of a record, unless the instance keeps none of its kind. */
+  /** Writes the events of a change of a record, unless the instance keeps none of its kind. */
   async note(tx: Transaction, event: NewEvent, { change, trace }: NotedChange): Promise<void> {
     const { address } = this.#options;
-    const addressed = address === undefined ? event : await address(tx, event, change);
-    if (addressed !== undefined) await this.append(tx, addressed, trace?.());
+    const events = address === undefined ? [event] : await address(tx, event, change);
+    for (const one of events) await this.append(tx, one, trace?.());
   }
 
   /** Writes an event with the listener's rows, and returns it. The payload is built here, once for all attempts. */

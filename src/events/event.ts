@@ -21,14 +21,32 @@ export const operationalEventKinds = [
 export type OperationalEventKind = (typeof operationalEventKinds)[number];
 
 /**
- * `backfill` sends one endpoint an existing record, as if it were created now. It is no change of the record: a reader of the log for
- * changes selects their kinds.
+ * Events that are sent to some endpoints alone. None is a change of a record: a reader of the log for changes selects their kinds.
+ *
+ * - `backfill` sends an existing record, as if it were created now
+ * - `enter` sends a record that has come to match the conditions of an endpoint, as if it were created, and `leave` one that matches them no
+ *   more, as if it were deleted
  */
-export type EventKind = RecordEventKind | OperationalEventKind | TestEventKind | 'backfill';
+export const addressedKinds = ['backfill', 'enter', 'leave'] as const;
+
+type AddressedKind = (typeof addressedKinds)[number];
+
+export type EventKind = RecordEventKind | OperationalEventKind | TestEventKind | AddressedKind;
+
+export function isAddressed(kind: string): kind is AddressedKind {
+  return addressedKinds.some((one) => one === kind);
+}
+
+export type TransitionKind = Exclude<AddressedKind, 'backfill'>;
+
+export function isTransition(kind: string): kind is TransitionKind {
+  return kind !== 'backfill' && isAddressed(kind);
+}
 
 /** Returns the kind of an event as its receivers see it. */
 export function kindForReceivers(kind: string): string {
-  return kind === 'backfill' ? 'record.create' : kind;
+  if (kind === 'leave') return 'record.delete';
+  return isAddressed(kind) ? 'record.create' : kind;
 }
 
 /**
@@ -46,7 +64,7 @@ export function isTest(kind: string): kind is TestEventKind {
 /** All kinds that the log has. */
 export const eventKinds: readonly EventKind[] = [
   ...recordEventKinds,
-  'backfill',
+  ...addressedKinds,
   ...operationalEventKinds,
   ...testEventKinds,
 ];
@@ -75,7 +93,10 @@ export interface NewEvent {
   readonly hiddenJson?: string;
   /** Absent for an event that is about no record. */
   readonly context?: EventContext;
-  /** The numbers of the endpoints whose condition it meets. Endpoints without one receive every event that they subscribe to. */
+  /**
+   * The numbers of the endpoints whose condition it meets. Endpoints without one receive every event that they subscribe to; transitions
+   * go to these endpoints alone.
+   */
   readonly recipients?: readonly number[];
 }
 
@@ -86,6 +107,8 @@ export interface RecordChange {
   readonly before?: readonly StoredValue[];
   /** The values after it; the last ones for a deletion. */
   readonly after: readonly StoredValue[];
+  /** Returns the JSON text of the record before it, as events have it; absent for a new record. */
+  readonly beforeJson?: () => string;
 }
 
 /** An event as it stands in the log. `body` in UTF-8 is exactly what every receiver gets. */

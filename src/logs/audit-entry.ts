@@ -73,6 +73,7 @@ export const auditActions = [
   'endpoint.secret',
   'endpoint.replay',
   'endpoint.backfill',
+  'endpoint.reconcile',
   'delivery.retry',
   'delivery.cancel',
   'replay.cancel',

@@ -6,9 +6,10 @@ import { readCurrentCollection } from '../instances/current-collection.ts';
 import type { Instance } from '../instances/instance.ts';
 import { baseAlias, RecordScope } from '../query/record-scope.ts';
 import { limit, sql, type Sql } from '../sql/sql.ts';
-import type { Names, Reader, Tuple } from '../storage/database.ts';
+import type { Names, Reader, Transaction, Tuple } from '../storage/database.ts';
 import type {
   BackfillRecords,
+  LockedRecord,
   RangePart,
   RecordChoice,
   RecordRange,
@@ -60,11 +61,10 @@ export function backfillRecords(instance: Parts): BackfillRecords {
     lock: async (tx, what, positions) => {
       const collection = collections.get(what.collection);
       const { names } = tx;
-      const rows = await tx.tuples(sql`
-        SELECT "$position", id FROM ${tableOf(names, collection.id)} WHERE "$position"${names.anyNumberOf(positions)}
-        ORDER BY "$position"${names.locks.forUpdate}`);
-      const locked = rows.map(([position, id]) => ({ position: Number(position), id: String(id) }));
-      if (what.filter === '' || locked.length === 0) return locked;
+      const rows = sql`"$position"${names.anyNumberOf(positions)}`;
+      const locked = await lockRows(tx, tableOf(names, collection.id), rows);
+      const isAny = what.filter === '' && what.condition === undefined;
+      if (isAny || locked.length === 0) return locked;
       // A change that held the lock may have changed whether the record matches the filter.
       const at = sql`"$position"${names.anyNumberOf(locked.map(({ position }) => position))}`;
       const { from } = recordTable(collection).statements(names).joined;
@@ -74,6 +74,7 @@ export function backfillRecords(instance: Parts): BackfillRecords {
       const matching = new Set(matches.map(([position]) => Number(position)));
       return locked.filter(({ position }) => matching.has(position));
     },
+    lockByIds: (tx, id, ids) => lockRows(tx, tableOf(tx.names, id), sql`id${tx.names.anyOf(ids)}`),
     read: async (tx, { collection: id }, positions) => {
       const collection = collections.get(id);
       const { table, columns } = recordTable(collection).statements(tx.names);
@@ -87,6 +88,17 @@ export function backfillRecords(instance: Parts): BackfillRecords {
         return record && toState(record);
       }),
   };
+}
+
+/** Locks rows in the order of their positions. */
+async function lockRows(tx: Transaction, table: Sql, condition: Sql): Promise<readonly LockedRecord[]> {
+  const rows = await tx.tuples(sql`
+    SELECT "$position", id, "$revision" FROM ${table} WHERE ${condition} ORDER BY "$position"${tx.names.locks.forUpdate}`);
+  return rows.map(([position, id, revision]) => ({
+    position: Number(position),
+    id: String(id),
+    revision: Number(revision),
+  }));
 }
 
 function toState(record: StoredRecord): BackfilledRecord {
@@ -127,8 +139,9 @@ function among(instance: Parts, { collection, what, range }: RecordSearch): Sql 
 function conditionOf(
   { collections, database }: Parts,
   collection: Collection,
-  { filter, now, author = operator }: RecordChoice,
+  { filter, condition, now, author = operator }: RecordChoice,
 ): Sql {
+  if (condition !== undefined) return condition;
   if (filter === '') return sql`TRUE`;
   const context = { collections, names: database.names, input: ruleInputOfCaller(author), now };
   const scope = new RecordScope(context, { collection, alias: baseAlias });

@@ -36,7 +36,11 @@ export async function noteChange({ instance, input, tx }: WriteScope, change: Ne
     },
   };
   await instance.events.note(tx, event, {
-    change: { collection, after: record.values, ...(before && { before: before.values }) },
+    change: {
+      collection,
+      after: record.values,
+      ...(before && { before: before.values, beforeJson: () => recordToEventJson(before) }),
+    },
     trace: input.trace,
   });
 }

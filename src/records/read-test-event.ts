@@ -80,7 +80,8 @@ async function mayOwnerView(
   if (endpoint.owner === '') return true;
   const change = { collection, before: values, after: values };
   const unfiltered = [{ ...endpoint, filter: '' }];
-  return (await meetConditions(database, unfiltered, { collections, now: clock.now(), change })).length > 0;
+  const { matches } = await meetConditions(database, unfiltered, { collections, now: clock.now(), change });
+  return matches.length > 0;
 }
 
 interface TestRequest {

@@ -31,6 +31,8 @@ export interface AttemptRequest {
     readonly changed: string;
     /** The id of the backfill; absent for a change. */
     readonly backfill?: string;
+    /** Whether the record came to match the endpoint's conditions, or matches them no more; absent for a change. */
+    readonly transition?: 'enter' | 'leave';
   };
   /** The further headers of CloudEvents; absent where they are off. */
   readonly cloudEvent?: {

@@ -189,11 +189,12 @@ export function requestHeaders(request: AttemptRequest, timestampSeconds: number
 }
 
 function causeHeaders(cause: NonNullable<AttemptRequest['cause']>): readonly string[] {
-  const { actor, hops, changed, backfill } = cause;
+  const { actor, hops, changed, backfill, transition } = cause;
   const headers = ['X-Service-Hops', String(hops)];
   if (actor !== '') headers.push('X-Service-Actor', actor);
   if (changed !== '') headers.push('X-Service-Changed', changed);
   if (backfill !== undefined) headers.push('X-Service-Backfill', backfill);
+  if (transition !== undefined) headers.push('X-Service-Transition', transition);
   return headers;
 }
 

@@ -9,6 +9,7 @@ export type InternalTable =
   | '$lane'
   | '$gap'
   | '$replay'
+  | '$held'
   | '$consumer'
   | '$endpoint_hour'
   | '$attempt'

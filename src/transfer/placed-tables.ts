@@ -30,6 +30,7 @@ const places: Readonly<Record<MovedTable, Place>> = {
   $lane: 'instance',
   $gap: 'instance',
   $replay: 'instance',
+  $held: 'instance',
   $consumer: 'instance',
   $endpoint_hour: 'instance',
   $attempt: 'instance',

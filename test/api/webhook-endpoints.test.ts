@@ -32,6 +32,7 @@ test('an endpoint is created with defaults, and its secret is shown then and by 
     maxInFlight: 16,
     timeoutMs: 15_000,
     schedule: null,
+    transitions: false,
     order: 'none',
     payload: 'full',
     fields: [],
@@ -45,6 +46,7 @@ test('an endpoint is created with defaults, and its secret is shown then and by 
     contact: '',
     status: 'active',
     statusReason: '',
+    reconciling: false,
     previousSecretUntil: '',
     warnings: [],
   });

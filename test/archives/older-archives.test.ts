@@ -17,11 +17,13 @@ import { fillWorld } from './archive-world.ts';
 const superuser = 'ann@example.com';
 const password = 'correct horse battery';
 
-/** What the last step has added to tables that archives have. */
+/** What the last step has added to tables that archives have, and the table that it has made. */
 const added = {
-  $endpoint: ['client_certificate', 'ca', 'ed25519'],
-  $lane: ['certificate_alert'],
+  $endpoint: ['transitions'],
+  $lane: ['reconcile_at'],
+  $replay: ['record'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
+const addedTable = '$held';
 
 /** Takes from the parts of an archive what the last step has added, and returns the digest of the list of parts. */
 function withoutLastStep(parts: Map<string, string>): string {
@@ -29,6 +31,10 @@ function withoutLastStep(parts: Map<string, string>): string {
   const lines = list.flatMap((line): string[] => {
     // The types of a part that an export has written.
     const part = JSON.parse(line) as ArchivedRows;
+    if (part.table === addedTable) {
+      parts.delete(part.name);
+      return [];
+    }
     const names: readonly string[] | undefined = Object.entries(added).find(
       ([table]) => table === part.table,
     )?.[1];
@@ -60,7 +66,7 @@ async function writeOlder(file: string, path: string): Promise<void> {
   const steps = instanceMigrations.slice(0, -1);
   assert.equal(
     instanceMigrations.at(-1)?.name,
-    'certificates and asymmetric signatures of endpoints',
+    'what endpoints hold',
     'another step is the last one: change this test',
   );
   const manifest = parts.get('manifest.json') ?? '';

@@ -55,6 +55,7 @@ export function webhookAccessCases(): readonly AccessCase[] {
     ofDelivery('POST', '/cancel'),
     ofEndpoint('POST', '/replay', { dryRun: true }),
     ofEndpoint('POST', '/backfill', { collection: 'users', dryRun: true }),
+    ofEndpoint('POST', '/reconcile'),
     ...['GET', 'DELETE'].map((method) => ({
       route: `${method} /api/webhooks/replays/{id}`,
       of: '',

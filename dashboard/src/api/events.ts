@@ -128,6 +128,11 @@ export function useSurroundings(): Surroundings | undefined {
   };
 }
 
+/** Whether an event is sent to some endpoints alone, and is no change of its record. */
+export function isAddressed(kind: string): boolean {
+  return kind === 'backfill' || kind === 'enter' || kind === 'leave';
+}
+
 /** Whether an event is a test of an endpoint, which neither the feed nor a story has. */
 export function isTest(kind: string): boolean {
   return kind === 'ping' || kind === 'test';

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions } from '@tanstack/react-query';
 import { call } from './client.ts';
-import { isTest, type Event } from './events.ts';
+import { isAddressed, isTest, type Event } from './events.ts';
 import type { Schemas } from './schema.ts';
 import { isBoundToEndpoints } from './session.ts';
 
@@ -26,8 +26,8 @@ export function explanationQuery(event: Pick<Event, 'id' | 'kind'>) {
       }),
     initialPageParam: '',
     getNextPageParam: ({ nextCursor }) => nextCursor,
-    // Tests and backfills are for one endpoint alone, and a key for some endpoints may not ask about others.
-    enabled: !isTest(event.kind) && event.kind !== 'backfill' && !isBoundToEndpoints(),
+    // Tests, backfills and transitions are for some endpoints alone, and a key for some endpoints may not ask about others.
+    enabled: !isTest(event.kind) && !isAddressed(event.kind) && !isBoundToEndpoints(),
     refetchInterval: ({ state }) =>
       state.data?.pages.some(({ items }) => items.some(({ reason }) => reason === 'undecided')) === true
         ? undecidedMs

@@ -122,6 +122,8 @@ export const kindNames: Readonly<Record<Event['kind'], string>> = {
   'record.update': 'Updated',
   'record.delete': 'Deleted',
   backfill: 'Backfilled',
+  enter: 'Entered',
+  leave: 'Left',
   'endpoint.failing': 'Endpoint failing',
   'endpoint.disabled': 'Endpoint disabled',
   'endpoint.recovered': 'Endpoint recovered',

@@ -18,7 +18,7 @@ import { type CommandIo, note, print } from '../terminal/print.ts';
 import { type Column, showItem, showJson, showList } from '../terminal/show.ts';
 import { addApiFlags, withApi } from '../api/with-api.ts';
 
-/** `endpoint create|list|show|update|rotate|pause|resume|test|replay|backfill|keys|delete|export|apply` */
+/** `endpoint create|list|show|update|rotate|pause|resume|test|replay|backfill|reconcile|keys|delete|export|apply` */
 export function endpointCommand(io: CommandIo): Command {
   const command = new Command('endpoint').description('manage webhook endpoints');
   addCreate(command, io);
@@ -31,6 +31,7 @@ export function endpointCommand(io: CommandIo): Command {
   addTest(command, io);
   command.addCommand(endpointReplay(io));
   command.addCommand(endpointBackfill(io));
+  addReconcile(command, io);
   command.addCommand(endpointKeys(io));
   addDelete(command, io);
   addEndpointFiles(command, io);
@@ -200,6 +201,21 @@ function addPause(parent: Command, io: CommandIo): void {
     const answer = await withOne(command, io, (api, id) => api.request('POST', `${endpointPath(id)}/pause`));
     if (isSet(command, 'json')) await showJson(io, objectOf(answer));
     else await print(io, `Endpoint ${text} is paused.\n`);
+  });
+}
+
+function addReconcile(parent: Command, io: CommandIo): void {
+  const command = parent
+    .command('reconcile')
+    .description('send an endpoint with transitions what its copy lacks, or has too much');
+  command.argument('<endpoint>', idOrName);
+  addApiFlags(command);
+  command.action(async (text: string) => {
+    const answer = await withOne(command, io, (api, id) =>
+      api.request('POST', `${endpointPath(id)}/reconcile`),
+    );
+    if (isSet(command, 'json')) await showJson(io, objectOf(answer));
+    else await print(io, `Endpoint ${text} is being reconciled.\n`);
   });
 }
 

@@ -29,6 +29,8 @@ export function addSettings(command: Command): void {
   command.option('--ed25519', 'sign requests with the key of the instance as well');
   command.option('--no-ed25519', 'do not');
   command.option('--order <ORDER>', 'none, record or strict');
+  command.option('--transitions', 'tell it when records come to match its conditions, or match them no more');
+  command.option('--no-transitions', 'tell it of changes alone');
   command.option('--coalesce', 'of the pending changes of a record, send only the last one');
   command.option('--no-coalesce', 'send each of them');
   command.option('--on-exhausted <WHAT>', 'skip or pause, with the order strict');
@@ -65,6 +67,7 @@ export function settingsOf(command: Command, headersBefore: JsonObject): JsonObj
     cloudEvents: flagsOf(command)['cloud-events'],
     ed25519: flagsOf(command)['ed25519'],
     order: textOf(command, 'order'),
+    transitions: flagsOf(command)['transitions'],
     coalesce: flagsOf(command)['coalesce'],
     onExhausted: textOf(command, 'on-exhausted'),
     maxInFlight: numberOf(command, 'max-in-flight', { min: 1, max: 64 }),

@@ -12,7 +12,8 @@ import { decideApart, decideTogether, type StepResult } from './decide-step.ts';
  * Matches events to endpoints of accounts. The map of this folder:
  *
  *   account-decisions   decides, from the log and after the commit, which of them receive a change
- *   decide-step         the next events of all of them together, or of one that is behind; decide-event, one event
+ *   decide-step         the next events of all of them together, or of one that is behind; decide-event, one event; decide-transitions, those
+ *                       with transitions, by what they hold
  *   decision-cursor     the rows: up to which position the log is decided, and the deliveries
  *   past-events         what may still be sent of a past event; past-deliveries, of a claimed delivery
  *
@@ -191,8 +192,8 @@ export class AccountDecisions {
       this.#isStale = false;
       this.#state = await readDecisions(database);
     }
-    const { cursor, apart } = this.#state;
-    return cursor === undefined ? undefined : { cursor, apart };
+    const { cursor, ...state } = this.#state;
+    return cursor === undefined ? undefined : { ...state, cursor };
   }
 
   /** The numbers of endpoints that are behind the others. */

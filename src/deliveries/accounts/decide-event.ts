@@ -37,8 +37,17 @@ export interface UndecidedEvent {
 
 /** The endpoints that receive an event, and those that could not be decided, by their numbers. */
 export interface Decision {
+  /** Without those with transitions. */
   readonly recipients: readonly number[];
   readonly failed: ReadonlyMap<number, string>;
+  /** Those with transitions: the transaction that stores the decision decides by what they hold (decide-transitions.ts). */
+  readonly mirrors: readonly MirrorAnswer[];
+}
+
+export interface MirrorAnswer {
+  readonly endpoint: number;
+  /** Whether it may be sent the record as the event left it. Without a meaning for a deletion. */
+  readonly isMatch: boolean;
 }
 
 interface Question {
@@ -57,21 +66,39 @@ export async function decideEvent(
 ): Promise<Decision> {
   const subscribers = endpoints.filter((endpoint) => wants(endpoint, event));
   const collection = instance.collections.find(event.collection);
-  if (subscribers.length === 0 || collection === undefined) return { recipients: [], failed: new Map() };
+  if (subscribers.length === 0 || collection === undefined) return toDecision([], noAnswers);
+  // What holds the record is told of its deletion, whatever the conditions.
+  const conditional = subscribers.filter(({ transitions }) => !transitions || event.kind !== 'record.delete');
   const { database, collections, clock } = instance;
   const context = { collections, names: database.names, now: clock.now() };
-  const questions = subscribers.flatMap((endpoint): Question[] => {
+  const questions = conditional.flatMap((endpoint): Question[] => {
     const condition = endpointCondition(endpoint, collection, context);
     const isNever = condition === undefined || constantOf(condition) === false;
     return isNever ? [] : [{ endpoint: endpoint.number, condition }];
   });
   const after = questions.length === 0 ? undefined : await stateAfter(instance, collection, event);
-  if (after === undefined) return { recipients: [], failed: new Map() };
-  return evaluateAll(
-    instance,
-    { collection, after, before: stateBefore(collection, event, after) },
-    questions,
+  if (after === undefined) return toDecision(subscribers, noAnswers);
+  const change = { collection, after, before: stateBefore(collection, event, after) };
+  return toDecision(subscribers, await evaluateAll(instance, change, questions));
+}
+
+interface Answers {
+  readonly matches: readonly number[];
+  readonly failed: ReadonlyMap<number, string>;
+}
+
+const noAnswers: Answers = { matches: [], failed: new Map() };
+
+function toDecision(subscribers: readonly Endpoint[], { matches, failed }: Answers): Decision {
+  const [mirrors, others] = [true, false].map((isMirror) =>
+    subscribers.filter(({ transitions, number }) => transitions === isMirror && !failed.has(number)),
   );
+  const isMatch = ({ number }: Endpoint): boolean => matches.includes(number);
+  return {
+    recipients: (others ?? []).filter(isMatch).map(({ number }) => number),
+    failed,
+    mirrors: (mirrors ?? []).map((one) => ({ endpoint: one.number, isMatch: isMatch(one) })),
+  };
 }
 
 interface Change {
@@ -84,11 +111,11 @@ async function evaluateAll(
   { database }: DecidingInstance,
   { collection, after, before }: Change,
   questions: readonly Question[],
-): Promise<Decision> {
+): Promise<Answers> {
   const { names } = database;
   const rows = sql`(SELECT ${inlineColumns(collection, after, names)}) AS ${baseAlias},
     (SELECT ${inlineColumns(collection, before, names)}) AS ${beforeAlias}`;
-  const recipients: number[] = [];
+  const matches: number[] = [];
   const failed = new Map<number, string>();
   for (const same of Map.groupBy(questions, ({ condition }) => condition.text).values())
     for (let at = 0; at < same.length; at += togetherMax) {
@@ -97,7 +124,7 @@ async function evaluateAll(
       try {
         const select = sql`SELECT ${joinSql(columns, ', ')} FROM ${rows}`;
         const [answers = []] = await database.search(select, { timeoutMs: ruleMsMax });
-        recipients.push(
+        matches.push(
           ...some.filter((_, index) => Number(answers[index]) === 1).map(({ endpoint }) => endpoint),
         );
       } catch (error) {
@@ -109,7 +136,7 @@ async function evaluateAll(
       // Lets requests run in between, however many endpoints there are.
       await nextTurn();
     }
-  return { recipients, failed };
+  return { matches, failed };
 }
 
 /** Returns why a condition could not be evaluated; undefined for errors that have nothing to do with it. */

@@ -1,10 +1,11 @@
 import { readContext } from '../../events/event-context.ts';
-import { recordEventKinds } from '../../events/event.ts';
+import { isTransition, recordEventKinds } from '../../events/event.ts';
 import { foundByKeys, limit, sql } from '../../sql/sql.ts';
 import type { Reader, Transaction, Tuple } from '../../storage/database.ts';
 import type { Endpoint } from '../../endpoints/endpoint.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 import { type DecidingInstance, decideEvent, type UndecidedEvent } from './decide-event.ts';
+import { decideMirrored, type MirroredEvent } from './decide-transitions.ts';
 import {
   type DecidedPair,
   type DecisionState,
@@ -20,7 +21,7 @@ const bytesMax = 1024 * 1024;
 /** How long one step evaluates before it stores its decisions. */
 const stepMs = 50;
 
-export type StepInstance = DecidingInstance & Pick<WebhookInstance, 'endpoints' | 'dueClock'>;
+export type StepInstance = DecidingInstance & Pick<WebhookInstance, 'endpoints' | 'dueClock' | 'events'>;
 
 /** The result of a step of decisions. */
 export interface StepResult {
@@ -66,7 +67,7 @@ export async function decideTogether(
   const isStored = await database.write(
     async (tx) => {
       if (!(await isUnchanged(tx, instance, { state, owned }))) return false;
-      await insertDecided(tx, decisions.pairs);
+      await storeDecisions(tx, instance, decisions);
       await moveTogether(tx, { from: cursor, to: decisions.to });
       for (const [number, { at, cause }] of failed) await moveApart(tx, number, { at, cause, since: now });
       return true;
@@ -77,7 +78,7 @@ export async function decideTogether(
   const owners = new Set(owned.map(({ owner }) => owner));
   const hasOrphans = decisions.deleted.some((record) => owners.has(record));
   return isStored
-    ? { recipients: recipientsOf(decisions), next: decisions.next, failed: causes, hasOrphans }
+    ? { recipients: recipientsOf(decisions, owned), next: decisions.next, failed: causes, hasOrphans }
     : { recipients: new Set(), next: 'again', failed: new Map() };
 }
 
@@ -110,8 +111,9 @@ export async function decideApart(
     async (tx) => {
       const stored = await readDecisions(tx, tx.names.locks.forUpdate);
       const current = (await endpoints.byOwner(tx)).owned.find((one) => one.number === number);
-      if (stored.apart.get(number)?.at !== behind.at || current?.updated !== endpoint.updated) return false;
-      await insertDecided(tx, decisions.pairs);
+      const isSame = stored.apart.get(number)?.at === behind.at && stored.reconcile === state.reconcile;
+      if (!isSame || current?.updated !== endpoint.updated) return false;
+      await storeDecisions(tx, instance, decisions);
       const isThere = to >= (stored.cursor ?? 0);
       const since = behind.since === 0 ? now : behind.since;
       const cause = failure?.cause ?? behind.cause;
@@ -123,7 +125,8 @@ export async function decideApart(
   );
   if (!isStored) return { recipients: new Set(), next: 'again', failed: new Map() };
   const failed = new Map(failure === undefined ? [] : [[number, failure.cause]]);
-  return { recipients: recipientsOf(decisions), next: failure === undefined ? 'again' : 'nothing', failed };
+  const next = failure === undefined ? 'again' : 'nothing';
+  return { recipients: recipientsOf(decisions, [endpoint]), next, failed };
 }
 
 /**
@@ -140,7 +143,7 @@ async function isUnchanged(
 ): Promise<boolean> {
   const stored = await readDecisions(tx, tx.names.locks.forUpdate);
   const { cursor } = state;
-  if (stored.cursor !== cursor) return false;
+  if (stored.cursor !== cursor || stored.reconcile !== state.reconcile) return false;
   for (const number of new Set([...state.apart.keys(), ...stored.apart.keys()])) {
     const [before, after] = [state.apart.get(number)?.at, stored.apart.get(number)?.at];
     const isStillBehind = before !== undefined && after !== undefined && before < cursor && after < cursor;
@@ -153,6 +156,9 @@ async function isUnchanged(
 
 interface Decisions {
   readonly pairs: readonly DecidedPair[];
+  readonly mirrored: readonly MirroredEvent[];
+  /** Whether there are transitions among the events, whose deliveries are read from now on. */
+  readonly hasTransitions: boolean;
   /** Up to where the log is decided now. */
   readonly to: number;
   readonly next: 'nothing' | 'more' | 'unsafe';
@@ -160,8 +166,19 @@ interface Decisions {
   readonly deleted: readonly string[];
 }
 
-function recipientsOf({ pairs }: Decisions): ReadonlySet<number> {
-  return new Set(pairs.map(([, endpoint]) => endpoint));
+/** Inserts the deliveries of decided events, and appends the transitions that follow. */
+async function storeDecisions(tx: Transaction, instance: StepInstance, decisions: Decisions): Promise<void> {
+  const { pairs, mirrored } = decisions;
+  await insertDecided(tx, [...pairs, ...(await decideMirrored(tx, instance, mirrored))]);
+}
+
+function recipientsOf(
+  { pairs, mirrored, hasTransitions }: Decisions,
+  owned: readonly Endpoint[],
+): ReadonlySet<number> {
+  const areMirrors = hasTransitions || mirrored.length > 0;
+  const mirrors = owned.flatMap(({ number, transitions }) => (transitions && areMirrors ? [number] : []));
+  return new Set([...pairs.map(([, endpoint]) => endpoint), ...mirrors]);
 }
 
 interface DecisionRange {
@@ -176,19 +193,21 @@ async function decideNext(
   { endpointsOf, onFailed, ...range }: DecisionRange,
 ): Promise<Decisions> {
   const { database, clock } = instance;
-  const { events, end, next } = await readUndecided(database, range);
+  const { events, end, next, hasTransitions } = await readUndecided(database, range);
   const endsAtMs = clock.monotonic() + stepMs;
   const pairs: DecidedPair[] = [];
   const deleted: string[] = [];
+  const mirrored: MirroredEvent[] = [];
   for (const event of events) {
     if (event.kind === 'record.delete') deleted.push(`${event.collection}/${event.record}`);
-    const { recipients, failed } = await decideEvent(instance, endpointsOf(event), event);
+    const { recipients, failed, mirrors } = await decideEvent(instance, endpointsOf(event), event);
     for (const number of recipients) pairs.push([event.position, number]);
+    if (mirrors.length > 0) mirrored.push({ event, mirrors });
     for (const [number, cause] of failed) onFailed(event, number, cause);
     if (clock.monotonic() > endsAtMs && event !== events.at(-1))
-      return { pairs, to: event.position, next: 'more', deleted };
+      return { pairs, mirrored, hasTransitions, to: event.position, next: 'more', deleted };
   }
-  return { pairs, to: end, next, deleted };
+  return { pairs, mirrored, hasTransitions, to: end, next, deleted };
 }
 
 /** Reads the next changes of records behind a position, and the position up to which these are all. */
@@ -199,6 +218,7 @@ async function readUndecided(
   readonly events: readonly UndecidedEvent[];
   readonly end: number;
   readonly next: Decisions['next'];
+  readonly hasTransitions: boolean;
 }> {
   const { names } = reader;
   const event = names.table('$event');
@@ -216,7 +236,8 @@ async function readUndecided(
   const rowCount = Number(rows[0]?.[9] ?? 0);
   const isWhole = rows.length === rowCount && rowCount < eventsMax;
   const next = reached.length < rows.length ? 'unsafe' : isWhole ? 'nothing' : 'more';
-  return { events: reached.flatMap(toUndecided), end, next };
+  const hasTransitions = reached.some(([, kind]) => isTransition(String(kind)));
+  return { events: reached.flatMap(toUndecided), end, next, hasTransitions };
 }
 
 /** Who may view a change is unknown once its body was expunged. */

@@ -2,7 +2,10 @@ import { OutdatedDefinitions } from '../../storage/engine-errors.ts';
 import type { PendingDelivery } from '../deliveries.ts';
 import type { Endpoint } from '../../endpoints/endpoint.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
+import { noteStale } from '../../endpoints/held-records.ts';
 import { pastMessage } from '../log/past-events.ts';
+import { splitRecordKey } from '../record-order.ts';
+import { markReconcile } from '../reconcile-marks.ts';
 
 /** A claimed delivery of an account's endpoint that is sent again. */
 export interface PastDelivery {
@@ -38,8 +41,10 @@ const triesMax = 5;
 async function toSend(delivery: PastDelivery, tries = 1): Promise<PendingDelivery> {
   const { instance, endpoint, pending } = delivery;
   try {
-    const message = await pastMessage(instance, endpoint.owner, pending.key.event);
-    return message === undefined ? { ...pending, disposition: 'withheld' } : { ...pending, ...message };
+    const message = await pastMessage(instance, endpoint, pending.key.event);
+    if (message !== undefined) return { ...pending, ...message };
+    if (endpoint.transitions) await noteWithheld(delivery);
+    return { ...pending, disposition: 'withheld' };
   } catch (error) {
     // The definitions have been read again by now.
     if (error instanceof OutdatedDefinitions && tries < triesMax) return toSend(delivery, tries + 1);
@@ -48,4 +53,14 @@ async function toSend(delivery: PastDelivery, tries = 1): Promise<PendingDeliver
     instance.logger.warn('Checking whether an account may still view a record failed; retrying.', about);
     return { ...pending, disposition: 'postponed' };
   }
+}
+
+/** The endpoint lacks this state of the record from now on. A reconcile sends it if the owner may view it again. */
+async function noteWithheld({ instance, endpoint, pending }: PastDelivery): Promise<void> {
+  const { database, dueClock } = instance;
+  const [collection, record] = splitRecordKey(pending.record);
+  await database.write(async (tx) => {
+    await noteStale(tx, { endpoint: endpoint.number, collection, record });
+    await markReconcile(tx, { endpoints: [endpoint.number], now: dueClock.now() });
+  });
 }

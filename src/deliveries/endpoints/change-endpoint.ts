@@ -13,6 +13,7 @@ import { followOwner } from '../decision-cursor.ts';
 import { catcherOfUrl } from '../../endpoints/catchers.ts';
 import { filterProblem, ownerOf } from '../../endpoints/endpoint-conditions.ts';
 import type { EndpointSettings, OptionContext } from '../../endpoints/endpoint-options.ts';
+import { forgetHeld } from '../../endpoints/held-records.ts';
 import { refuseTooMany } from '../../endpoints/refuse-too-many.ts';
 import { ownedBody, requireChangeable } from '../../endpoints/endpoint-reach.ts';
 import type { EndpointStore } from '../../endpoints/endpoint-store.ts';
@@ -29,6 +30,7 @@ import type { AlertMails } from '../alert-mails.ts';
 import { sendAlert, storeDisabled } from '../endpoint-alerts.ts';
 import { warnOfEndpoint } from '../../endpoints/endpoint-warnings.ts';
 import { endLane, skippedCause, skipWaiting } from '../skip-waiting.ts';
+import { followTransitions } from '../reconcile-marks.ts';
 import { closeLane, halfOpenLane, openLane } from '../lane-store.ts';
 import { countReplay, planWaiting, replayWaiting } from '../replays/replays.ts';
 import { cancelFailed, deletedCause, releaseAll, sendWaiting } from '../delivery-outcomes.ts';
@@ -56,7 +58,8 @@ export interface EndpointSaving extends Pick<
 
 /** A request for an endpoint, other than a change of it. */
 export interface EndpointRequest {
-  readonly action: 'endpoint.replay' | 'endpoint.backfill' | 'replay.cancel' | 'signing-key.rotate';
+  readonly action:
+    'endpoint.replay' | 'endpoint.backfill' | 'endpoint.reconcile' | 'replay.cancel' | 'signing-key.rotate';
   /** Id of the endpoint, of the replay, or of the new key. */
   readonly target: string;
   readonly details: JsonObject;
@@ -86,7 +89,7 @@ export interface NewEndpoint {
 /** Inserts an endpoint whose members were checked. To be called while nothing else is written. */
 export async function insertEndpoint(
   tx: Transaction,
-  { endpoints, clock, onChange }: EndpointSaving,
+  { endpoints, clock, dueClock, onChange }: EndpointSaving,
   { settings, status, secret = newSigningSecret() }: NewEndpoint,
 ): Promise<Endpoint> {
   const now = toTimestamp(clock.now());
@@ -95,6 +98,7 @@ export async function insertEndpoint(
     id: newId(),
     status,
     statusReason: '',
+    reconciling: settings.transitions,
     secret,
     previousSecret: '',
     previousSecretUntil: '',
@@ -104,6 +108,7 @@ export async function insertEndpoint(
   const endpoint = await endpoints.insert(tx, values);
   await openLane(tx, endpoint.number);
   await followOwner(tx, { before: undefined, after: endpoint });
+  await followTransitions(tx, dueClock.now(), { before: undefined, after: endpoint });
   await onChange?.(tx, { before: undefined, after: endpoint });
   return endpoint;
 }
@@ -142,8 +147,9 @@ export async function changeSettings(
   await onChange?.(tx, { before, after });
   if (before.owner !== after.owner) await followOwner(tx, { before, after });
   await endpoints.update(tx, after);
+  const isMarked = await followTransitions(tx, dueClock.now(), { before, after });
   await reopenLane(tx, { dueClock }, { before, after });
-  return after;
+  return { ...after, reconciling: after.transitions && (isMarked || after.reconciling) };
 }
 
 /**
@@ -293,6 +299,7 @@ export async function deleteEndpoint(saving: EndpointSaving, id: string): Promis
     return before.number;
   });
   await cancelFailed(saving, { endpoint: deleted, cause: deletedCause });
+  while ((await saving.database.write((tx) => forgetHeld(tx, deleted))) > 0);
 }
 
 /** Deletes an endpoint, except its failed deliveries. To be called while nothing else is written. */

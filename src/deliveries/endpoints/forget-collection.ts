@@ -5,6 +5,7 @@ import { endBackfillsOf } from '../replays/backfills.ts';
 import { filterProblem } from '../../endpoints/endpoint-conditions.ts';
 import { warnOfEndpoint } from '../../endpoints/endpoint-warnings.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
+import { markReconcile } from '../reconcile-marks.ts';
 import { timeOfChange } from './change-endpoint.ts';
 
 /**
@@ -31,6 +32,21 @@ export async function forgetCollection(
     if (!isLast || endpoint.status !== 'active') continue;
     tx.afterCommit(() => warnOfEndpoint(instance, endpoint, { kind: 'paused', cause: statusReason }));
   }
+}
+
+/**
+ * Has the endpoints with transitions reconciled after a change of the definitions: a rule, or a field that a rule or a filter names, may be
+ * another. They count as changed, so that the node that sends to them notices.
+ */
+export async function reconcileAll(
+  tx: Transaction,
+  { endpoints, clock, dueClock }: Pick<WebhookInstance, 'endpoints' | 'clock' | 'dueClock'>,
+): Promise<void> {
+  const mirrors = (await endpoints.stored(tx)).filter(({ transitions }) => transitions);
+  if (mirrors.length === 0) return;
+  for (const endpoint of mirrors)
+    await endpoints.update(tx, { ...endpoint, updated: timeOfChange(endpoint, clock) });
+  await markReconcile(tx, { now: dueClock.now() });
 }
 
 /**

@@ -18,6 +18,7 @@ import {
   type ReplayScope,
   replayScopes,
 } from '../replays/replay-store.ts';
+import { markReconcile } from '../reconcile-marks.ts';
 import { cancelReplay, countReplay, readRange, type ReplayPlan } from '../replays/replays.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -27,7 +28,7 @@ export interface ReplayView {
   readonly id: string;
   readonly endpoint: string;
   readonly scope: ReplayScope;
-  /** Of a backfill, the id of the collection; otherwise ''. */
+  /** Of a backfill, the id of the collection, and of a reconcile that of the one where it stands; otherwise ''. */
   readonly collection: string;
   readonly state: string;
   /** Why the service cancelled it, in words; otherwise ''. */
@@ -91,7 +92,7 @@ function isSentWhole({ payload, fields, owner }: Endpoint): boolean {
 /** Throws conflict while another replay or backfill of the endpoint is running. */
 export async function refuseSecond(reader: Reader, endpoint: number): Promise<void> {
   const running = await readRunning(reader);
-  if (running.some((one) => one.endpoint === endpoint))
+  if (running.some((one) => one.endpoint === endpoint && one.scope !== 'reconcile'))
     throw new AppError(
       'conflict',
       'Another replay or backfill of the endpoint is running: wait for it to finish, or cancel it.',
@@ -182,6 +183,8 @@ export async function replayView(reader: Reader, id: string): Promise<ReplayView
 /** Cancels a replay with its pending deliveries. Throws not_found, and conflict when it is over. */
 export async function endReplay(saving: EndpointSaving, id: string): Promise<ReplayView> {
   const replay = await readReplay(saving.database, id);
+  if (replay.scope === 'reconcile')
+    throw new AppError('conflict', 'A reconcile cannot be cancelled: pause the endpoint to delay it.');
   const now = saving.dueClock.now();
   await changeEndpoint(saving, replay.endpointId, async (tx) => {
     await cancelReplay(tx, replay, now);
@@ -189,4 +192,17 @@ export async function endReplay(saving: EndpointSaving, id: string): Promise<Rep
     await saving.onRequest?.(tx, { action: 'replay.cancel', target: id, details });
   });
   return replayView(saving.database, id);
+}
+
+/** Has an endpoint with transitions reconciled now. Throws not_found, bad_request. */
+export function requestReconcile(saving: EndpointSaving, id: string): Promise<Endpoint> {
+  return changeEndpoint(saving, id, async (tx, endpoint) => {
+    if (!endpoint.transitions) {
+      const details = { transitions: invalidValue('Only an endpoint with transitions is reconciled.') };
+      throw new AppError('bad_request', 'Failed to reconcile.', { details });
+    }
+    await saving.onRequest?.(tx, { action: 'endpoint.reconcile', target: id, details: {} });
+    await markReconcile(tx, { endpoints: [endpoint.number], now: saving.dueClock.now(), isAtOnce: true });
+    return { ...endpoint, reconciling: true };
+  });
 }

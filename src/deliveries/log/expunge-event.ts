@@ -7,6 +7,8 @@ import type { Transaction } from '../../storage/database.ts';
 import { readBody, thinBody } from '../deliveries.ts';
 import { expungedCause } from '../delivery.ts';
 import { outcomeColumns } from '../delivery-outcomes.ts';
+import { noteStale } from '../../endpoints/held-records.ts';
+import { markReconcile } from '../reconcile-marks.ts';
 import { recordKey, releaseNext } from '../record-order.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 
@@ -50,6 +52,9 @@ export async function expungeEvent(
     await tx.run(sql`
       UPDATE ${names.table('$attempt')} SET response_headers = '{}', response_body = ${nothing}
       WHERE ${names.instance.condition} AND event = ${position}`);
+    // Endpoints may lack the state that is not sent any more, whose owners' decisions skip it as well.
+    await noteStale(tx, { collection: collection ?? '', record: record ?? '' });
+    await markReconcile(tx, { now });
     await onExpunge(tx, { id, collection: collection ?? '' });
   };
   await database.write(expunge, { findsByKey: true });

@@ -246,7 +246,7 @@ async function signerOf(
   const endpoint = await readEndpoint(instance, endpointId);
   const { signingKeys } = instance.endpoints;
   const messageOf = ({ position, body, context, ...event }: FeedRow): Promise<PastMessage | undefined> => {
-    if (endpoint.owner !== '') return pastMessage(instance, endpoint.owner, position);
+    if (endpoint.owner !== '') return pastMessage(instance, endpoint, position);
     const isThin = body.length > instance.bodyBytesMax;
     return Promise.resolve({ body: isThin ? thinBody(event, instance.shownId) : body, isThin, context });
   };

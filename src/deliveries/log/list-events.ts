@@ -116,7 +116,7 @@ export async function readEvent(
   if (view.expunged !== '') return { ...view, body: null };
   if (caller.kind === 'user' && view.collection !== '') {
     // It reads a past event: no more than it may still view.
-    const message = await pastMessage(instance, ownerText(caller), position);
+    const message = await pastMessage(instance, { owner: ownerText(caller) }, position);
     return { ...view, body: message === undefined ? null : await bodyOfReached(instance, message, view) };
   }
   const isThin = body.length > instance.bodyBytesMax;

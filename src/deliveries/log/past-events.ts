@@ -2,7 +2,14 @@ import { AppError } from '../../base/errors.ts';
 import { fromTimestamp } from '../../base/timestamp.ts';
 import type { Collection } from '../../collections/collection.ts';
 import { type EventContext, readContext } from '../../events/event-context.ts';
-import { isOperational, isTest, kindOfBody, payloadOf } from '../../events/event.ts';
+import {
+  isOperational,
+  isTest,
+  isTransition,
+  kindForReceivers,
+  kindOfBody,
+  payloadOf,
+} from '../../events/event.ts';
 import { eventValues } from '../../events/event-values.ts';
 import { mayTell } from '../../events/may-tell.ts';
 import { never } from '../../filters/compile/compile.ts';
@@ -47,10 +54,13 @@ type PastInstance = Pick<
   'shownId' | 'database' | 'collections' | 'records' | 'clock' | 'bodyBytesMax'
 >;
 
-/** Returns what an account gets of the event at this position; undefined where that is nothing. Throws the errors of the rule's statement. */
+/**
+ * Returns what an account gets of the event at this position; undefined where that is nothing. An endpoint with transitions is told to delete
+ * only what it holds, so it learns no more by the id. Throws the errors of the rule's statement.
+ */
 export async function pastMessage(
   instance: PastInstance,
-  owner: string,
+  { owner, transitions = false }: Pick<Endpoint, 'owner'> & Partial<Pick<Endpoint, 'transitions'>>,
   position: number,
 ): Promise<PastMessage | undefined> {
   const { database, collections } = instance;
@@ -63,6 +73,9 @@ export async function pastMessage(
   // A test has the name of the collection alone.
   const collection = collections.find(event.collection || event.collectionName);
   if (collection === undefined) return undefined;
+  if (transitions && kindForReceivers(event.kind) === 'record.delete') return idOf(instance, event);
+  // Only an endpoint with transitions learns that a record has left what it may view.
+  if (event.kind === 'leave') return undefined;
   const isDelete = event.kind === 'record.delete';
   const present = await presentOf(instance, collection, event.record);
   const now = present && { revision: present.about.revision, values: present.change.after };
@@ -80,7 +93,7 @@ export async function pastMessage(
       now,
     },
   );
-  if (telling === 'id') return { body: thinBody(event, instance.shownId), isThin: false, context: undefined };
+  if (telling === 'id') return idOf(instance, event);
   if (telling !== 'present' || present === undefined) return undefined;
   const body = Buffer.from(payloadOf({ ...event, dataJson: present.about.dataJson }, instance.shownId));
   const isThin = body.length > instance.bodyBytesMax;
@@ -89,6 +102,11 @@ export async function pastMessage(
     isThin,
     context: visibleContext(event, collection),
   };
+}
+
+function idOf({ shownId }: PastInstance, event: LoggedEvent): PastMessage {
+  const context = isTransition(event.kind) ? event.context : undefined;
+  return { body: thinBody(event, shownId), isThin: false, context };
 }
 
 interface LoggedEvent {

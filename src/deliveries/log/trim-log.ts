@@ -3,6 +3,7 @@ import { noteTrimmed, readTrimmed } from '../../events/trimmed.ts';
 import { limit, sql, type Sql } from '../../sql/sql.ts';
 import type { Names, Reader, Transaction } from '../../storage/database.ts';
 import { undecidedFrom } from '../decision-cursor.ts';
+import { forgetHeld } from '../../endpoints/held-records.ts';
 import { cancelFailed, deletedCause } from '../delivery-outcomes.ts';
 import { releaseStray } from '../record-order.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
@@ -196,6 +197,10 @@ export async function tidyDeleted({ database, dueClock }: WebhookInstance): Prom
       WHERE ${names.instance.conditionOf('o')} AND o.endpoint = p.position AND o.status = 'pending')`);
   for (const [number] of left)
     await cancelFailed({ database, dueClock }, { endpoint: Number(number), cause: deletedCause });
+  const holding = await database.tuples(sql`
+    SELECT position FROM ${endpoint} p WHERE ${names.instance.conditionOf('p')} AND deleted <> '' AND EXISTS (
+      SELECT 1 FROM ${names.table('$held')} h WHERE ${names.instance.conditionOf('h')} AND h.endpoint = p.position)`);
+  for (const [number] of holding) while ((await database.write((tx) => forgetHeld(tx, Number(number)))) > 0);
   const first = sql`(SELECT created FROM ${names.table('$event')} WHERE ${names.instance.condition} ORDER BY position LIMIT 1)`;
   // By the time alone, one would be removed too early when the clock was set back. For most, the time decides without a search.
   const isNamed = sql`EXISTS (SELECT 1 FROM ${names.table('$delivery')} d WHERE ${names.instance.conditionOf('d')} AND d.endpoint = p.position)`;

@@ -4,7 +4,9 @@ import { fromTimestamp, toTimestamp } from '../../base/timestamp.ts';
 import { recordEventKinds } from '../../events/event.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Database, Reader, Transaction } from '../../storage/database.ts';
+import { holdRecords } from '../../endpoints/held-records.ts';
 import { undecidedFor } from '../decision-cursor.ts';
+import { nextTransition } from '../leaves-of.ts';
 import type {
   BackfillRecords,
   LockedRecord,
@@ -107,7 +109,7 @@ function choiceOf({ collection, filter, created }: Replay): RecordChoice {
   return { collection, filter, now: fromTimestamp(created) };
 }
 
-const over: ReplayStepResult = { count: 0, isOver: true, isFull: false };
+export const over: ReplayStepResult = { count: 0, isOver: true, isFull: false };
 
 async function readCursor(reader: Reader, number: number): Promise<number | undefined> {
   const { names } = reader;
@@ -174,12 +176,21 @@ async function takeNext(
   const locked = next.positions.length === 0 ? [] : await instance.records.lock(tx, what, next.positions);
   const sentIds = await sentSince(tx, replay, { endpoint, records: locked });
   const remaining = locked.filter(({ id }) => !sentIds.has(id));
-  const { events, end = next.end } = await appendEvents(tx, instance, {
+  const {
+    events,
+    sent,
+    end = next.end,
+  } = await appendEvents(tx, instance, {
     ...step,
     endpoint,
     records: remaining,
   });
   if (events.length > 0) await makeDue(tx, { replay, events, endpoint, now });
+  if (endpoint.transitions)
+    await holdRecords(
+      tx,
+      sent.map((record) => ({ endpoint: endpoint.number, collection: replay.collection, record })),
+    );
   const isOver = next.isLast && end === next.end;
   await noteStep(tx, number, { cursor: end, count: events.length, isOver, now });
   return { count: events.length, isOver, isFull: false };
@@ -207,7 +218,7 @@ async function sentSince(
     SELECT DISTINCT e.record FROM ${names.table('$event')} e
     LEFT JOIN ${names.table('$delivery')} d ON ${names.instance.conditionOf('d')} AND d.event = e.position AND d.endpoint = ${number} AND d.event > ${logEnd}
     WHERE ${names.instance.conditionOf('e')} AND e.record${names.anyOf(ids)} AND e.position > ${logEnd} AND e.collection = ${collection}
-      AND e.kind${names.anyOf(recordEventKinds)} AND e.expunged IS NULL AND (d.event IS NOT NULL OR (${isUndecided}))`);
+      AND e.kind${names.anyOf([...recordEventKinds, 'enter', 'leave'])} AND e.expunged IS NULL AND (d.event IS NOT NULL OR (${isUndecided}))`);
   return new Set(rows.map(([id]) => String(id)));
 }
 
@@ -221,18 +232,22 @@ async function appendEvents(
   tx: Transaction,
   { records, events, clock, collections }: BackfillInstance,
   { replay, endpoint, what, records: remaining }: BackfillStep & BackfillTarget,
-): Promise<{ readonly events: readonly number[]; readonly end?: number }> {
-  if (remaining.length === 0) return { events: [] };
+): Promise<{ readonly events: readonly number[]; readonly sent: readonly string[]; readonly end?: number }> {
+  if (remaining.length === 0) return { events: [], sent: [] };
   const before = await lastEvent(tx);
   const isConditional = hasConditions(endpoint);
   const nowMs = clock.now();
   const startMs = clock.monotonic();
+  const { collection } = replay;
+  const timeOf = endpoint.transitions
+    ? await nextTransition(tx, { collection, records: remaining.map(({ id }) => id), now: nowMs })
+    : () => ({ created: toTimestamp(nowMs) });
   const common = {
     kind: 'backfill',
-    created: toTimestamp(nowMs),
     context: { actor: 'service', hops: 1, backfill: replay.id },
   } as const;
   const ids: string[] = [];
+  const sent: string[] = [];
   let length = 0;
   let end: number | undefined;
   for (let at = 0; at < remaining.length && end === undefined; at += readTogetherMax) {
@@ -241,8 +256,13 @@ async function appendEvents(
       length += about.dataJson.length;
       const isMet =
         !isConditional ||
-        (await meetConditions(tx, [endpoint], { change, collections, now: nowMs })).length > 0;
-      if (isMet) ids.push((await events.append(tx, { ...common, ...about })).id);
+        (await meetConditions(tx, [endpoint], { change, collections, now: nowMs })).matches.length > 0;
+      if (isMet) {
+        ids.push(
+          (await events.append(tx, { ...common, ...about, created: timeOf(about.record).created })).id,
+        );
+        sent.push(about.record);
+      }
       if (
         isConditional &&
         clock.monotonic() - startMs > conditionsMsMax &&
@@ -255,10 +275,11 @@ async function appendEvents(
     if (end === undefined && length >= jsonLengthMax && at + readTogetherMax < remaining.length)
       end = together.at(-1);
   }
-  return { events: await positionsOf(tx, before, ids), ...(end !== undefined && { end }) };
+  return { events: await positionsOf(tx, before, ids), sent, ...(end !== undefined && { end }) };
 }
 
-async function lastEvent(tx: Transaction): Promise<number> {
+/** Returns the last position of the log. */
+export async function lastEvent(tx: Transaction): Promise<number> {
   const { names } = tx;
   const [row] = await tx.tuples(
     sql`SELECT coalesce(max(position), 0) FROM ${names.table('$event')} WHERE ${names.instance.condition}`,
@@ -267,7 +288,7 @@ async function lastEvent(tx: Transaction): Promise<number> {
 }
 
 /** Returns the positions of events that were appended behind `before`. */
-async function positionsOf(
+export async function positionsOf(
   tx: Transaction,
   before: number,
   ids: readonly string[],

@@ -3,6 +3,7 @@ import { advanceBackfill } from './backfills.ts';
 import type { Endpoint } from '../../endpoints/endpoint.ts';
 import { storedFilter } from '../log/event-filter.ts';
 import { type ReplayStepResult, readRunning, type Replay } from './replay-store.ts';
+import { advanceReconcile } from './reconciles.ts';
 import { advanceReplay } from './replays.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 
@@ -27,6 +28,11 @@ export class ReplayRunner {
   /** When the first step is due. */
   get nextAt(): number | undefined {
     return this.#running.length === 0 ? undefined : Math.min(...this.#running.map((one) => this.#at(one)));
+  }
+
+  /** The endpoints that are being reconciled, by their numbers. */
+  get reconciling(): ReadonlySet<number> {
+    return new Set(this.#running.flatMap(({ scope, endpoint }) => (scope === 'reconcile' ? [endpoint] : [])));
   }
 
   async reload(database: Database): Promise<void> {
@@ -80,6 +86,7 @@ async function advanceOne(
   const step = { now, allowed: rate === 0 ? Number.MAX_SAFE_INTEGER : rate };
   try {
     if (scope === 'backfill') return await advanceBackfill(instance, { replay, endpoint }, step);
+    if (scope === 'reconcile') return await advanceReconcile(instance, { replay, endpoint }, step);
     const { database, collections } = instance;
     const eventFilter = storedFilter(filter, { collections, now });
     return await advanceReplay(database, { ...replay, scope, of: endpoint, eventFilter }, step);

@@ -7,10 +7,10 @@ import { isOneOf } from '../deliveries.ts';
 import type { Endpoint } from '../../endpoints/endpoint.ts';
 import { recordKey } from '../record-order.ts';
 
-/** The rows of replays (replays.ts) and of backfills (backfills.ts), which are replays of records. */
+/** The rows of replays (replays.ts), and of backfills (backfills.ts) and reconciles (reconciles.ts), which are replays of records. */
 
 export const replayScopes = ['failed', 'missing', 'all'] as const;
-export type ReplayScope = LogScope | 'backfill';
+export type ReplayScope = LogScope | 'backfill' | 'reconcile';
 /** The scopes of replays that go over the log. */
 export type LogScope = (typeof replayScopes)[number] | 'waiting';
 
@@ -21,8 +21,10 @@ export interface Replay {
   readonly endpoint: number;
   readonly endpointId: string;
   readonly scope: ReplayScope;
-  /** Of a backfill, the id of the collection; otherwise ''. */
+  /** Of a backfill, the id of the collection, and of a reconcile that of the one where it stands; otherwise ''. */
   readonly collection: string;
+  /** Of a reconcile, the record where it stands among the keys of the collection; otherwise ''. */
+  readonly record: string;
   /** Of a backfill, the last position of the log as it began; otherwise 0. */
   readonly logEnd: number;
   /** Between which positions of the log, both included; of a backfill, of the collection's table. */
@@ -85,7 +87,7 @@ export async function insertReplay(
   return id;
 }
 
-const columns = sql`r.number, r.id, r.endpoint, p.id AS endpoint_id, r.scope, r.collection, r.log_end, r.first, r.last, r.is_descending, r.rate,
+const columns = sql`r.number, r.id, r.endpoint, p.id AS endpoint_id, r.scope, r.collection, r.record, r.log_end, r.first, r.last, r.is_descending, r.rate,
   r.filter, r.cursor, r.total, r.taken, r.state, r.cause, r.created, r.updated`;
 
 function fromReplays({ names }: Reader): Sql {
@@ -102,6 +104,7 @@ function toReplay(row: Row): Replay {
     // The columns hold nothing else.
     scope: String(row['scope']) as ReplayScope,
     collection: String(row['collection']),
+    record: String(row['record']),
     logEnd: Number(row['log_end']),
     first: Number(row['first']),
     last: Number(row['last']),

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError } from '../../base/errors.ts';
 import { toTimestamp } from '../../base/timestamp.ts';
-import { operationalEventKinds, recordEventKinds } from '../../events/event.ts';
+import { addressedKinds, operationalEventKinds, recordEventKinds } from '../../events/event.ts';
 import { findTime } from '../../events/find-event.ts';
 import { foundByKeys, limit, sql, type Sql } from '../../sql/sql.ts';
 import type { Database, Names, Reader, Transaction } from '../../storage/database.ts';
@@ -144,7 +144,7 @@ function candidates(
 }
 
 /** The kinds of events that a replay sends again. */
-const resentKinds: readonly string[] = [...recordEventKinds, ...operationalEventKinds, 'backfill'];
+const resentKinds: readonly string[] = [...recordEventKinds, ...operationalEventKinds, ...addressedKinds];
 
 /** Tests and expunged events are not sent again. With `waiting`, every pending delivery is sent, so the event need not be read. */
 function deliveryCondition(names: Names, { number }: Endpoint, scope: LogScope): Sql {

@@ -1,4 +1,4 @@
-import { isOperational, isTest, type EventKind } from '../../events/event.ts';
+import { isAddressed, isOperational, isTest, type EventKind } from '../../events/event.ts';
 import type { DeliveryStatus } from '../delivery.ts';
 import { ownerDeletedReason } from '../endpoints/pause-orphans.ts';
 import { type Endpoint, wants } from '../../endpoints/endpoint.ts';
@@ -107,7 +107,7 @@ export function reasonOfSettings(
   { undecidedAfter }: { readonly undecidedAfter: number | undefined },
 ): Reason | undefined {
   const { kind } = event;
-  if (isTest(kind) || kind === 'backfill') return 'other-endpoint';
+  if (isTest(kind) || isAddressed(kind)) return 'other-endpoint';
   if (endpoint.created > event.created) return 'made-later';
   if (!endpoint.events.includes(kind)) return 'other-events';
   if (!wants(endpoint, event)) return isOperational(kind) ? 'about-itself' : 'other-collections';
@@ -124,7 +124,7 @@ const messages: Readonly<Record<Reason, string>> = {
     'The instance has reached its quota deliveriesPerDay: the delivery waits until the next day begins, in UTC.',
   'made-later': 'It was created after the event.',
   deleted: 'It was deleted.',
-  'other-endpoint': 'The event is a test or part of a backfill for another endpoint.',
+  'other-endpoint': 'The event is a test, or part of a backfill or a transition for another endpoint.',
   'other-events': 'It does not subscribe to events of this kind.',
   'other-collections': 'It does not subscribe to this collection.',
   'about-itself': 'Endpoints receive no events about themselves, and those of accounts none about endpoints.',

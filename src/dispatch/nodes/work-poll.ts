@@ -4,7 +4,7 @@ import { Poller } from '../../base/poller.ts';
 import { Signal } from '../../events/event-log.ts';
 import { systemClock } from '../../base/clock.ts';
 import { type LogState, readLogState, type SafeEnd, LogHorizon } from '../../events/log-horizon.ts';
-import { foundByKeys, sql } from '../../sql/sql.ts';
+import { foundByKeys, sql, type Sql } from '../../sql/sql.ts';
 import type { Database } from '../../storage/database.ts';
 import { DueFloor } from '../due-floor.ts';
 import { behindMax, sweepEveryMs } from '../log-cursor.ts';
@@ -155,6 +155,7 @@ export class WorkPoll implements SafeEnd {
                 SELECT 1 FROM chancery.outcome o
                 WHERE o.instance_id = d.instance_id AND o.event = d.event AND o.endpoint = d.endpoint))
           UNION SELECT instance_id FROM chancery.replay WHERE state = 'running'
+          UNION ${reconcilesDue(now)}
           UNION SELECT s.instance_id FROM chancery.instance_setting s WHERE s.name = 'decided' AND (EXISTS (
             SELECT 1 FROM chancery.event e WHERE e.instance_id = s.instance_id AND e.position > CAST(s.value AS bigint)
           ) OR EXISTS (
@@ -162,7 +163,8 @@ export class WorkPoll implements SafeEnd {
         )
       : await database.tuples(sql`
           SELECT DISTINCT instance_id FROM chancery.delivery WHERE event > ${from}
-          UNION SELECT s.instance_id FROM chancery.instance_setting s WHERE s.name = 'decided' AND EXISTS (
+          UNION ${reconcilesDue(now)}
+          UNION SELECT s.instance_id FROM chancery.instance_setting s WHERE s.name IN ('decided', 'watched') AND EXISTS (
             SELECT 1 FROM chancery.event e WHERE e.instance_id = s.instance_id AND e.position > ${from})`);
     this.#last = state.last;
     if (from === this.#sure) this.#sure = safe;
@@ -196,4 +198,10 @@ export class WorkPoll implements SafeEnd {
     this.#floor.note(now, undefined);
     for (const [instanceId, due] of rows) onPending(String(instanceId), Number(due), 'all');
   }
+}
+
+/** Selects the instances with endpoints that are to be reconciled. */
+function reconcilesDue(now: number): Sql {
+  return sql`SELECT m.instance_id FROM chancery.lane m WHERE m.reconcile_at <= ${now} AND EXISTS (
+    SELECT 1 FROM chancery.endpoint p WHERE p.instance_id = m.instance_id AND p.position = m.endpoint AND p.status = 'active' AND p.deleted = '')`;
 }

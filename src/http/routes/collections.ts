@@ -1,5 +1,4 @@
 import { hasScope, requireReach } from '../../access/caller.ts';
-import type { RuleInput } from '../../access/rule-input.ts';
 import { AppError } from '../../base/errors.ts';
 import { idAlphabet, randomText } from '../../base/ids.ts';
 import { type Collection, collectionLimits, collectionToJson } from '../../collections/collection.ts';
@@ -27,7 +26,7 @@ import { booleanOf, parameterError } from '../../query/list-parameters.ts';
 import { collectionsOf } from '../../query/record-scope.ts';
 import { listProviders } from '../../providers/configure-provider.ts';
 import { renameLabels } from '../../settings/change-settings.ts';
-import { forgetCollection, pauseBroken } from '../../deliveries/endpoints/forget-collection.ts';
+import { forgetCollection, pauseBroken, reconcileAll } from '../../deliveries/endpoints/forget-collection.ts';
 import { nothing } from '../answer.ts';
 import { emptyAnswer, jsonAnswer } from '../schemas/operation.ts';
 import { listParameters } from '../schemas/parameters.ts';
@@ -66,7 +65,7 @@ export const collectionRoutes = [
     body: { ...schemaReference('CollectionInput'), required: ['name'] },
     answers,
     handle: async (context) => {
-      const saving = savingOf(context.instance, context.input);
+      const saving = savingOf(context);
       return context.answer(collectionToJson(await createCollection(saving, context.body)));
     },
   }),
@@ -108,8 +107,8 @@ export const collectionRoutes = [
     description: `At most ${collectionLimits.importPartsMax} collections, fields, indexes and rules in all.`,
     body: schemaReference('CollectionImport'),
     answers: { 204: emptyAnswer('The collections match the import.') },
-    handle: async ({ instance, input, body }) => {
-      await importCollections(deletionOf(instance, input), body);
+    handle: async (context) => {
+      await importCollections(deletionOf(context), context.body);
       return nothing;
     },
   }),
@@ -176,8 +175,8 @@ export const collectionRoutes = [
     isBodyOptional: true,
     answers,
     handle: async (context) => {
-      const { instance, input, params, body } = context;
-      const collection = await updateCollection(savingOf(instance, input), params.collection, body);
+      const { params, body } = context;
+      const collection = await updateCollection(savingOf(context), params.collection, body);
       return context.answer(collectionToJson(collection));
     },
   }),
@@ -191,8 +190,8 @@ export const collectionRoutes = [
     parameters: ['Collection'],
     answers: { 204: emptyAnswer('The collection is deleted.') },
     refusals: [...writing.refusals, 413, 415],
-    handle: async ({ instance, input, params }) => {
-      await deleteCollection(deletionOf(instance, input), params.collection);
+    handle: async (context) => {
+      await deleteCollection(deletionOf(context), context.params.collection);
       return nothing;
     },
   }),
@@ -219,7 +218,8 @@ function withoutDates(scaffold: Collection): Collection {
 }
 
 /** Returns what an import would do. Whether the records allow it shows only in a transaction, which is rolled back. */
-async function planOf({ instance, caller, input, query, body }: RequestContext): Promise<ImportPlan> {
+async function planOf(context: RequestContext): Promise<ImportPlan> {
+  const { instance, caller, query, body } = context;
   const word = query.get('checkRecords') ?? '';
   const isRehearsed = word === '' ? false : booleanOf(word);
   if (isRehearsed === undefined)
@@ -228,7 +228,7 @@ async function planOf({ instance, caller, input, query, body }: RequestContext):
     // Other writes wait meanwhile.
     if (!hasScope(caller, 'collections:write'))
       throw new AppError('forbidden', 'With checkRecords, the API key needs the scope collections:write.');
-    return rehearseImport(deletionOf(instance, input), body);
+    return rehearseImport(deletionOf(context), body);
   }
   const { collections, clock, database } = instance;
   return readImportPlan(collections.all(), body, { now: clock.now(), database });
@@ -238,7 +238,9 @@ function changeOf(instance: Instance): CollectionChange {
   return { database: instance.database, collections: instance.collections, now: instance.clock.now() };
 }
 
-function savingOf(instance: Instance, input: RuleInput): CollectionSaving {
+type ChangeContext = Pick<RequestContext, 'instance' | 'input' | 'services'>;
+
+function savingOf({ instance, input, services }: ChangeContext): CollectionSaving {
   const { caller } = input;
   const audit = instance.audit;
   const newIds = new Set<string>();
@@ -264,7 +266,11 @@ function savingOf(instance: Instance, input: RuleInput): CollectionSaving {
       const changed = changedPaths(settings.before, settings.after);
       await audit.append(tx, input, { action: 'settings.update', details: { changed } });
     },
-    onDefinitions: (tx, collections) => pauseBroken(tx, instance, collectionsOf(collections)),
+    onDefinitions: async (tx, collections) => {
+      await pauseBroken(tx, instance, collectionsOf(collections));
+      await reconcileAll(tx, instance);
+      tx.afterCommit(() => services.dispatcher.wake(instance.id));
+    },
     onTokenSecrets: async (tx, { id, system }, secrets) => {
       await writeTokenSecrets(tx, instance.sealer, { collection: id, secrets });
       if (secrets.size === 0 || newIds.has(id)) return;
@@ -276,9 +282,10 @@ function savingOf(instance: Instance, input: RuleInput): CollectionSaving {
   };
 }
 
-function deletionOf(instance: Instance, input: RuleInput): CollectionDeletion {
+function deletionOf(context: ChangeContext): CollectionDeletion {
+  const { instance } = context;
   return {
-    ...savingOf(instance, input),
+    ...savingOf(context),
     onDeleted: async (tx, collection) => {
       await forgetCollection(tx, instance, collection);
       // One that is made again by its name has its id, and may have accounts with the ids of those that were.

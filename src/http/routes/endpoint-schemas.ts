@@ -23,6 +23,10 @@ const members: Readonly<Record<string, Schema>> = {
     type: 'string',
     description: 'Why the service paused or disabled it; empty when its owner paused it.',
   },
+  reconciling: {
+    type: 'boolean',
+    description: 'Whether an endpoint with transitions is being reconciled, or is about to be.',
+  },
   previousSecretUntil: {
     type: 'string',
     description:

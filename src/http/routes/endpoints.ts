@@ -15,6 +15,7 @@ import {
   setEndpointStatus,
   updateEndpoint,
 } from '../../deliveries/endpoints/change-endpoint.ts';
+import { requestReconcile } from '../../deliveries/endpoints/request-replay.ts';
 import { checkEndpoint } from '../../deliveries/endpoints/check-endpoint.ts';
 import { listEndpoints, readEndpoint } from '../../endpoints/endpoint-store.ts';
 import { filterWarnings } from '../../endpoints/filter-warnings.ts';
@@ -73,6 +74,7 @@ export const endpointRoutes = [
     refusals: [409, 507],
     handle: async (context) => {
       const endpoint = await createEndpoint(savingOf(context), context.body, context.services.policy);
+      if (endpoint.transitions) context.services.dispatcher.wake(context.instance.id);
       // Apart from the secret's own route, no other answer shows it.
       const { secret } = endpoint;
       const warnings = [...secretWarnings(secret), ...warningsOf(context, endpoint)];
@@ -200,6 +202,18 @@ export const endpointRoutes = [
     handle: async (context) => {
       const to = decodeBacklog(context.body);
       const endpoint = await setEndpointStatus(savingOf(context), context.params.id, to);
+      context.services.dispatcher.wake(context.instance.id);
+      return context.answer(toJson(endpoint));
+    },
+  }),
+  route({
+    ...action,
+    path: '/api/webhooks/endpoints/:id/reconcile',
+    id: 'reconcileEndpoint',
+    summary:
+      'Reconcile an endpoint with transitions: send the difference between what it holds and what matches',
+    handle: async (context) => {
+      const endpoint = await requestReconcile(savingOf(context), context.params.id);
       context.services.dispatcher.wake(context.instance.id);
       return context.answer(toJson(endpoint));
     },

@@ -127,7 +127,7 @@ export const replaySchemas: Readonly<Record<string, Schema>> = {
   Replay: objectSchema({
     id: text,
     endpoint: { type: 'string', description: 'Its id.' },
-    scope: { enum: [...replayScopes, 'waiting', 'backfill'] },
+    scope: { enum: [...replayScopes, 'waiting', 'backfill', 'reconcile'] },
     collection: { type: 'string', description: 'Id of the collection of a backfill; otherwise empty.' },
     state: { enum: ['running', 'done', 'cancelled'] },
     cause: { type: 'string', description: 'Why the service cancelled it; otherwise empty.' },

@@ -2,6 +2,7 @@ import { sql, type Sql } from '../../sql/sql.ts';
 import type { Migration } from '../migrate.ts';
 import { instanceDeliveryLog } from './instance-delivery-log.ts';
 import { endpointCertificates } from './endpoint-certificates.ts';
+import { mirrors } from './mirrors.ts';
 import { quotaRooms } from './quota-rooms.ts';
 import { removalJobs } from './removal-jobs.ts';
 import { storedFilters } from './stored-filters.ts';
@@ -315,4 +316,5 @@ export const instanceMigrations: readonly Migration[] = [
   removalJobs,
   quotaRooms,
   endpointCertificates,
+  mirrors,
 ];

@@ -4,6 +4,7 @@ import { cronRuns } from './cron-runs.ts';
 import { endpointCertificates } from './endpoint-certificates.ts';
 import { instanceLife } from './instance-life.ts';
 import { instanceQuotas } from './instance-quotas.ts';
+import { mirrors } from './mirrors.ts';
 import { nodeSteps } from './node-steps.ts';
 import { quotaRooms } from './quota-rooms.ts';
 import { operatorEndpoints } from './operator-endpoints.ts';
@@ -28,4 +29,5 @@ export const laterPostgresMigrations: readonly Migration[] = [
   usageSizes,
   cronRuns,
   endpointCertificates,
+  mirrors,
 ];

@@ -1,7 +1,8 @@
-import type { Timestamp } from '../../base/timestamp.ts';
+import { fromTimestamp, type Timestamp } from '../../base/timestamp.ts';
 import { CollectionStore } from '../../collections/collection-store.ts';
 import { type LostEvents, noteLostEvents, readLostEvents } from '../../events/lost-events.ts';
 import { readTrimmed } from '../../events/trimmed.ts';
+import { markReconcile } from '../../deliveries/reconcile-marks.ts';
 import { identifier, joinSql, sql, type Sql } from '../../sql/sql.ts';
 import type { Database, NumberedTable, Reader, Transaction } from '../../storage/database.ts';
 import type { InternalTable } from '../../storage/internal-table.ts';
@@ -25,12 +26,20 @@ export async function goOnBehindLost(database: Database, now: Timestamp): Promis
   await database.write(async (tx) => {
     await goOnBehind(tx, events(tx), through);
     await noteLostEvents(tx, { after, through, restored: now });
+    await resendHeld(tx, now);
   });
+}
+
+/** Has endpoints with transitions sent all that they hold, as it is in the backup, and told to delete what the backup does not have. */
+async function resendHeld(tx: Transaction, now: Timestamp): Promise<void> {
+  const { names } = tx;
+  await tx.run(sql`UPDATE ${names.table('$held')} SET is_stale = 1 WHERE ${names.instance.condition}`);
+  await markReconcile(tx, { now: fromTimestamp(now) });
 }
 
 /**
  * Has a backup take over from the instance that it replaces: what became of the deliveries that both have, so that nothing is sent again that
- * was delivered; where lanes, replays and consumers of the feed stand; which bodies were expunged; and the positions that are used, none of
+ * was delivered; what endpoints with transitions hold; where lanes, replays and consumers of the feed stand; which bodies were expunged; and the positions that are used, none of
  * which is given out again. Endpoints that are newer than the backup are gone, with all that was theirs.
  */
 export async function takeOver(old: Snapshot, { database, now }: RestoredLog): Promise<void> {
@@ -44,6 +53,7 @@ export async function takeOver(old: Snapshot, { database, now }: RestoredLog): P
   await takeConsumers(old, database);
   await takeExpunged(old, database, common);
   await takePositions(old, database);
+  await database.write((tx) => resendHeld(tx, now));
   if (through <= after) return;
   await database.write(async (tx) => {
     await goOnBehind(tx, events(tx), through);
@@ -84,6 +94,7 @@ async function takeDeliveries(old: Snapshot, database: Database, shared: SharedL
   await takeRows(old, database, { table: '$gap', rows: sql`${ofBoth} AND first <= ${common}` });
   if (common < after) await splitGaps(database, common, 'last');
   await takeLanes(old, database, { ofBoth, ...shared });
+  await takeRows(old, database, { table: '$held', rows: ofBoth });
 }
 
 /** Has ranges that a lane has passed over begin behind a position, or end there: what the other log has on the other side is not of them. */

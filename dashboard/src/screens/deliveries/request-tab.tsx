@@ -1,6 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { maySign, signedRequestQuery, type SignedRequest } from '../../api/deliveries.ts';
-import { type Attempt, type Delivery, eventQuery, isTest, type Surroundings } from '../../api/events.ts';
+import {
+  type Attempt,
+  type Delivery,
+  eventQuery,
+  isAddressed,
+  isTest,
+  type Surroundings,
+} from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
@@ -86,7 +93,8 @@ function sameBytes({ owner }: Schemas['Endpoint'], attempt: Attempt | undefined)
 /** Why there are no headers. */
 function reasonOf(kind: Schemas['Event']['kind']): string {
   if (isTest(kind)) return 'The API gives the signatures of a test to its receiver only.';
-  if (kind === 'backfill') return 'The API gives the signatures of a backfill to its receiver only.';
+  if (isAddressed(kind))
+    return 'The API gives the signatures of a backfill or a transition to its receivers only.';
   if (!kind.startsWith('record.'))
     return 'The API gives the signatures of an event about endpoints to its receivers only.';
   return maySign()

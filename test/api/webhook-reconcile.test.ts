@@ -1,0 +1,159 @@
+// Both engines: reconciles compare tables with keys, and watch a log that is safe later on PostgreSQL.
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { sql } from '../../src/sql/sql.ts';
+import { eventually } from '../support/eventually.ts';
+import { copied, copyOf, lineOf, titlesOf, toTold } from '../support/mirror-stage.ts';
+import { type Json, listOf, startWebhookService, type WebhookService } from '../support/webhook-service.ts';
+
+const posts = '/api/collections/posts/records';
+const mirror = { transitions: true, filter: 'isPublic = true', collections: ['posts'] };
+
+/** Resolves when no endpoint is reconciled, and nothing waits. */
+async function reconciled(service: WebhookService): Promise<void> {
+  await eventually('everything is reconciled', async () => {
+    service.look();
+    const { items } = await service.call('GET', '/api/webhooks/endpoints');
+    if (listOf(items).some(({ reconciling }) => reconciling)) return undefined;
+    return (await service.deliveries("status = 'pending'")).length === 0 ? true : undefined;
+  });
+}
+
+function heldCount(service: WebhookService): Promise<number> {
+  return service.withInstance('default', async ({ database }) => {
+    const { names } = database;
+    const rows = await database.tuples(
+      sql`SELECT record FROM ${names.table('$held')} WHERE ${names.instance.condition}`,
+    );
+    return rows.length;
+  });
+}
+
+function post(service: WebhookService, body: object): Promise<Json> {
+  return service.call('POST', posts, { body, status: 201 });
+}
+
+test('a new endpoint is sent the records that match, and nothing else', async (t) => {
+  const service = await startWebhookService(t);
+  await post(service, { title: 'a', isPublic: true });
+  await post(service, { title: 'b' });
+  await post(service, { title: 'c', isPublic: true });
+  const made = await service.addEndpoint(mirror);
+  assert.equal(made.reconciling, true);
+  await reconciled(service);
+  await copied(service, 'a c');
+  assert.deepEqual(service.receiver.requests.map(toTold).map(lineOf).toSorted(), ['enter a', 'enter c']);
+  await service.call('POST', `/api/webhooks/endpoints/${made.id}/reconcile`, { body: {} });
+  await reconciled(service);
+  assert.equal(service.receiver.requests.length, 2);
+});
+
+test('another filter sends what it lets in, and takes back what it no longer does', async (t) => {
+  const service = await startWebhookService(t);
+  for (const [title, rank] of [
+    ['a', 1],
+    ['b', 2],
+    ['c', 3],
+  ])
+    await post(service, { title, rank });
+  const { id } = await service.addEndpoint({ ...mirror, filter: 'rank <= 2' });
+  await copied(service, 'a b');
+  const before = service.receiver.requests.length;
+  await service.call('PATCH', `/api/webhooks/endpoints/${id}`, { body: { filter: 'rank >= 2' } });
+  await copied(service, 'b c');
+  const told = service.receiver.requests.slice(before).map(toTold);
+  assert.deepEqual(told.map(lineOf).toSorted(), ['enter c', 'leave a']);
+  assert.equal(told.find(({ transition }) => transition === 'leave')?.data.rank, 1);
+});
+
+test('an endpoint that drops a collection is told to delete its records', async (t) => {
+  const service = await startWebhookService(t);
+  const pages = {
+    name: 'pages',
+    fields: [
+      { type: 'text', name: 'title' },
+      { type: 'bool', name: 'isPublic' },
+    ],
+  };
+  await service.call('POST', '/api/collections', { body: pages });
+  await post(service, { title: 'a', isPublic: true });
+  await service.call('POST', '/api/collections/pages/records', { body: { title: 'p', isPublic: true } });
+  const { id } = await service.addEndpoint({ ...mirror, collections: ['posts', 'pages'] });
+  await copied(service, 'a p');
+  await service.call('PATCH', `/api/webhooks/endpoints/${id}`, { body: { collections: ['posts'] } });
+  await copied(service, 'a');
+});
+
+async function startAuthors(t: TestContext): Promise<WebhookService> {
+  const service = await startWebhookService(t);
+  const authors = { name: 'authors', fields: [{ type: 'bool', name: 'isActive' }] };
+  const made = await service.call('POST', '/api/collections', { body: authors });
+  const { fields } = await service.call('GET', '/api/collections/posts');
+  const author = { type: 'relation', name: 'author', collectionId: made.id, maxSelect: 1 };
+  await service.call('PATCH', '/api/collections/posts', { body: { fields: [...fields, author] } });
+  return service;
+}
+
+test('a change of a related record sends what it lets in, and takes back what it no longer does', async (t) => {
+  const service = await startAuthors(t);
+  const records = '/api/collections/authors/records';
+  const { id: author } = await service.call('POST', records, { body: { isActive: true } });
+  await service.addEndpoint({ ...mirror, filter: 'author.isActive = true' });
+  await post(service, { title: 'a', author });
+  await post(service, { title: 'b' });
+  await copied(service, 'a');
+  await service.call('PATCH', `${records}/${author}`, { body: { isActive: false } });
+  await copied(service, '');
+  await service.call('PATCH', `${records}/${author}`, { body: { isActive: true } });
+  await copied(service, 'a');
+  await service.call('DELETE', `${records}/${author}`);
+  await copied(service, '');
+});
+
+test('a record whose state an endpoint may lack, as its event was expunged, is sent again', async (t) => {
+  const service = await startWebhookService(t);
+  await service.addEndpoint(mirror);
+  await post(service, { title: 'a', isPublic: true });
+  await copied(service, 'a');
+  const { items } = await service.call('GET', '/api/webhooks/events');
+  await service.call('DELETE', `/api/webhooks/events/${items[0].id}/body`);
+  await eventually('the record is sent again', () => {
+    service.look();
+    return service.receiver.requests.map(toTold).map(lineOf).includes('enter a') ? true : undefined;
+  });
+  assert.equal(titlesOf(copyOf(service.receiver.requests)), 'a');
+});
+
+test('the keys of an endpoint go with it, and with its transitions', async (t) => {
+  const service = await startWebhookService(t);
+  await post(service, { title: 'a', isPublic: true });
+  const { id } = await service.addEndpoint(mirror);
+  const { id: other } = await service.addEndpoint(mirror);
+  await reconciled(service);
+  assert.equal(await heldCount(service), 2);
+  await service.call('DELETE', `/api/webhooks/endpoints/${id}`);
+  assert.equal(await heldCount(service), 1);
+  await service.call('PATCH', `/api/webhooks/endpoints/${other}`, { body: { transitions: false } });
+  await eventually('no key is left', async () => {
+    service.look();
+    return (await heldCount(service)) === 0 ? true : undefined;
+  });
+  const path = `/api/webhooks/endpoints/${other}/reconcile`;
+  const { data } = await service.call('POST', path, { body: {}, status: 400 });
+  assert.match(data.transitions.message, /Only an endpoint with transitions/);
+});
+
+test('a backfill sends everything again, and a reconcile of what it has sent nothing', async (t) => {
+  const service = await startWebhookService(t);
+  await post(service, { title: 'a', isPublic: true });
+  await post(service, { title: 'b' });
+  const { id } = await service.addEndpoint(mirror);
+  await reconciled(service);
+  await service.call('POST', `/api/webhooks/endpoints/${id}/backfill`, { body: { collection: 'posts' } });
+  await eventually('the record came twice', () =>
+    service.receiver.requests.length === 2 ? true : undefined,
+  );
+  await service.call('POST', `/api/webhooks/endpoints/${id}/reconcile`, { body: {} });
+  await reconciled(service);
+  assert.deepEqual(service.receiver.requests.map(toTold).map(lineOf), ['enter a', 'create a']);
+});
