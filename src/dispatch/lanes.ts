@@ -2,7 +2,6 @@ import { assert } from '../base/assert.ts';
 import { type PendingDelivery, readPendings, sendAnyway, type SendPolicy } from '../deliveries/deliveries.ts';
 import { AccountDecisions, type DecisionPort } from '../deliveries/accounts/account-decisions.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import { ReconcileWatch } from '../deliveries/replays/reconcile-watch.ts';
 import { ReplayRunner } from '../deliveries/replays/replay-runner.ts';
 import type { AttemptResult } from '../sending/attempt-result.ts';
 import type { WebhookInstance } from '../endpoints/webhook-instance.ts';
@@ -76,7 +75,6 @@ export class InstanceLanes {
   /** The slot time of the instance. */
   readonly #time = new SlotTime();
   readonly #replays = new ReplayRunner();
-  readonly #reconciles = new ReconcileWatch();
   readonly #decisions = new AccountDecisions();
   /** Running tests and settlements: they need the instance, and belong to no lane. */
   #uses = 0;
@@ -98,10 +96,8 @@ export class InstanceLanes {
   /** Makes lanes read again that may have something due. */
   note(wake: Wake): void {
     // What was reported during a pause was dropped.
-    if (wake !== 'due' || this.#isPaused) {
-      this.#decisions.noteChange();
-      this.#reconciles.note(wake === 'log' ? 'log' : 'all');
-    }
+    if (wake !== 'due' || this.#isPaused) this.#decisions.noteChange();
+    if (wake !== 'due' || this.#isPaused) this.#replays.note(wake === 'log' ? 'log' : 'all');
     if (this.#isPaused) {
       this.#isPaused = false;
       for (const state of this.#lanes.values()) this.#wake(state);
@@ -109,7 +105,7 @@ export class InstanceLanes {
     }
     if (wake === 'due') return;
     for (const state of this.#unowned) this.#wake(state);
-    if (wake !== 'all') return;
+    if (wake === 'log') return;
     this.#isOwnedUnknown = true;
     for (const state of this.#lanes.values()) this.#awake.add(state);
   }
@@ -132,8 +128,8 @@ export class InstanceLanes {
 
   /** Updates the lanes to the current endpoints, and reads due deliveries for lanes that have room and nothing read ahead. */
   async refill({ now, epoch, decisions }: LookContext): Promise<void> {
-    const { database } = this.instance;
-    const all = await this.instance.endpoints.all(database);
+    const { endpoints, database } = this.instance;
+    const all = await endpoints.all(database);
     await this.#follow(all, epoch);
     if (this.#isOwnedUnknown) {
       this.#isOwnedUnknown = false;
@@ -149,12 +145,11 @@ export class InstanceLanes {
         decisions.onStep();
       },
     });
-    const watching = { endpoints: all, safeEnd: decisions.safeEnd, now, replays: this.#replays };
-    await this.#reconciles.advance(this.instance, watching);
-    const replaying = await this.#replays.advance(this.instance, all, now);
+    const { safeEnd } = decisions;
+    const replaying = await this.#replays.advance(this.instance, { endpoints: all, safeEnd, now });
     if (replaying.size > 0) this.noteDue(replaying);
     const decidedFor = (number: number): number => this.#decisions.decidedFor(number);
-    await readLanesAhead(database, this.#awake, { ...watching, decidedFor });
+    await readLanesAhead(database, this.#awake, { now, safeEnd, decidedFor });
   }
 
   all(): Iterable<EndpointLane> {
@@ -214,8 +209,9 @@ export class InstanceLanes {
   /** Counts an attempt as open and returns its endpoint; undefined if the delivery cannot be claimed now. */
   claim(turn: Turn, pending: PendingDelivery | undefined, now: number): Endpoint | undefined {
     const state = this.#lanes.get(turn.endpointId);
-    if (state?.isActive !== true || state.source.isClaimed(turn.event)) return undefined;
+    if (state === undefined) return undefined;
     const { lane, source, time, bucket } = state;
+    if (!state.isActive || source.isClaimed(turn.event)) return undefined;
     if (pending === undefined) {
       source.release(turn.event);
       return undefined;
@@ -248,8 +244,9 @@ export class InstanceLanes {
     result: AttemptResult,
     context: { readonly now: number; readonly random: number },
   ): LaneChange | undefined {
+    this.#time.note(-1, context.now);
     const state = this.#lanes.get(endpointId);
-    for (const time of [this.#time, state?.time]) time?.note(-1, context.now);
+    state?.time.note(-1, context.now);
     const maxInFlight = state?.endpoint.maxInFlight ?? 1;
     return state?.lane.end(result.deliveryId, result, { ...context, maxInFlight });
   }
@@ -318,8 +315,7 @@ export class InstanceLanes {
 
   /** Ends a look: lanes that wait for a commit sleep until there is one. Returns when a lane may begin its next attempt, if not `now`. */
   endLook(now: number): number | undefined {
-    const others = [this.#replays, this.#reconciles].map(({ nextAt }) => nextAt);
-    const dues: (number | undefined)[] = [...others, this.#decisions.nextAt(now)];
+    const dues: (number | undefined)[] = [this.#replays.nextAt, this.#decisions.nextAt(now)];
     for (const state of this.#awake) {
       const wait = waitOf(state, now);
       if (wait.kind === 'time') dues.push(wait.at);
@@ -366,7 +362,6 @@ export class InstanceLanes {
     );
     if (unknown.length === 0) return;
     await this.#replays.reload(this.instance.database);
-    this.#reconciles.reload();
     const stored = await readLanes(this.instance.database);
     for (const { id, number, updated } of unknown) {
       const state = this.#lanes.get(id);

@@ -66,6 +66,28 @@ test('a record that an account may view again is sent as it is then', async (t) 
   assert.doesNotMatch(wire(stage), /secret/);
 });
 
+test('states that were over before they were decided are not sent', async (t) => {
+  const stage = await openAccountStage(t);
+  const { service } = stage;
+  await startMirror(stage);
+  const id = await add(stage, 'seen');
+  const draft = await add(stage, 'draft', { isPublic: false });
+  await copied(service, 'seen');
+  const patch = (url: string, body: object): object => ({ method: 'PATCH', url: `${posts}/${url}`, body });
+  const requests = [
+    patch(draft, { isPublic: true, title: 'moment' }),
+    patch(draft, { isPublic: false, title: 'secret' }),
+    patch(id, { isPublic: false, title: 'secret' }),
+    { method: 'DELETE', url: `${posts}/${id}` },
+  ];
+  await service.call('POST', '/api/batch', { body: { requests } });
+  await allDecided(service);
+  await copied(service, '');
+  const told = service.receiver.requests.map(toTold);
+  assert.deepEqual(told.map(lineOf), ['create seen', 'leave seen']);
+  assert.doesNotMatch(wire(stage), /draft|secret|moment/);
+});
+
 test('another view rule sends what it lets in, and takes back what it no longer does', async (t) => {
   const stage = await openAccountStage(t);
   await startMirror(stage);
@@ -125,6 +147,11 @@ test('what waited while an account could view it is sent as it may be now', asyn
   await service.call('POST', `${path}/resume`, { body: {} });
   await copied(service, '');
   assert.doesNotMatch(wire(stage), /unseen/);
+  const late = service.receiver.requests.map(toTold).filter(({ kind }) => kind === 'record.delete');
+  assert.deepEqual(
+    late.map(({ data }) => data),
+    [{ id }],
+  );
   await rule(stage, '');
   await copied(service, 'unseen');
 });

@@ -83,6 +83,7 @@ test('one event of a transition is sent to all endpoints for which it is one', a
     'enter first',
     'update first',
   ]);
+  assert.equal((await service.deliveries()).length, 5);
   const { items } = await service.call('GET', '/api/webhooks/events');
   assert.deepEqual(
     listOf(items).map(({ kind }) => kind),

@@ -1,10 +1,11 @@
 /**
- * Servers that die under load, and the checks of what is left: `npm run faults -- [crash|postgres|failover|history|webhooks|realtime|backups] [--rounds N] [--seed S]`.
+ * Servers that die under load, and the checks of what is left: `npm run faults -- [crash|postgres|failover|history|webhooks|realtime|mirrors|backups] [--rounds N] [--seed S]`.
  * Kills at random times and at every named point in turn, in episodes of one data folder each. Exits with 1 on any violation.
  * With `postgres`, two nodes on one database: each round kills a node, crashes PostgreSQL and cuts its connections; at the end,
  * as in every round with `failover`, a primary is killed and its synchronous standby promoted. With `history` nobody dies: clients
  * write and read the same few records, and all that they are told is checked, on each engine in each round.
  * With `realtime [--postgres] [--kills N]`, clients who follow the same records, may see different ones and go on behind their cursors.
+ * With `mirrors [--postgres] [--kills N]`, endpoints with transitions, while records, rules, filters and memberships change.
  * With `webhooks [--postgres|--moves] [--kills N]`, receivers of all kinds, owners who change endpoints and deliveries, and servers that die: at
  * the end of each round every event has to be delivered, or to wait or be over for a reason, to each endpoint that was subscribed.
  * With `--moves`, three threads run the instances, which are moved between them all the time.
@@ -18,6 +19,7 @@ import { faultRun, type Ending, type FaultRunResult } from './fault-run.ts';
 import { failoverRun } from './failover-run.ts';
 import { addFigures, ledgerRun, type LedgerRunResult } from './ledger/ledger-run.ts';
 import { historyRun } from '../history/history-run.ts';
+import { mirrorsRun } from './mirrors/mirrors-run.ts';
 import { postgresRun } from './postgres-run.ts';
 import { Random } from './random.ts';
 import { realtimeRun } from './realtime/realtime-run.ts';
@@ -52,6 +54,7 @@ const modes = {
   history: mainHistory,
   webhooks: mainWebhooks,
   realtime: mainRealtime,
+  mirrors: mainMirrors,
   backups: mainBackups,
 };
 const roundsDefault = {
@@ -61,6 +64,7 @@ const roundsDefault = {
   history: 3,
   webhooks: webhookRounds,
   realtime: webhookRounds,
+  mirrors: webhookRounds,
   backups: 40,
 };
 const mode = positionals[0] ?? 'crash';
@@ -69,7 +73,7 @@ const rounds = Number(values.rounds || (isMode(mode) ? roundsDefault[mode] : 0))
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 if (!isMode(mode) || !Number.isInteger(rounds) || !Number.isInteger(seed)) {
   console.error(
-    'expected: npm run faults -- [crash|postgres|failover|history|webhooks|realtime|backups] [--rounds N] [--seed S]',
+    'expected: npm run faults -- [crash|postgres|failover|history|webhooks|realtime|mirrors|backups] [--rounds N] [--seed S]',
   );
   process.exit(2);
 }
@@ -103,6 +107,16 @@ async function mainRealtime(): Promise<boolean> {
   for (let round = 0; round < rounds; round += 1) {
     console.log(`${engine}, seed ${seed + round}`);
     isKept = tell(await realtimeRun({ engine, seed: seed + round, kills: killsPerRound })) && isKept;
+  }
+  return isKept;
+}
+
+async function mainMirrors(): Promise<boolean> {
+  const engine = values.postgres ? 'postgres' : 'sqlite';
+  let isKept = true;
+  for (let round = 0; round < rounds; round += 1) {
+    console.log(`${engine}, seed ${seed + round}`);
+    isKept = tell(await mirrorsRun({ engine, seed: seed + round, kills: killsPerRound })) && isKept;
   }
   return isKept;
 }

@@ -36,8 +36,8 @@ export const accountMutants: readonly Mutant[] = [
   {
     name: 'an account is told of a past deletion by the id alone',
     file: 'src/deliveries/log/past-events.ts',
-    from: 'body: thinBody(event, instance.shownId), isThin: false, context: undefined',
-    to: 'body: event.body, isThin: false, context: undefined',
+    from: 'body: thinBody(event, shownId), isThin: false, context }',
+    to: 'body: event.body, isThin: false, context }',
     tests: past,
   },
   {
@@ -57,8 +57,8 @@ export const accountMutants: readonly Mutant[] = [
   {
     name: 'what an account may be told is in the log, whatever webhooks.events says',
     file: 'src/deliveries/fan-out.ts',
-    from: ' || owned.some((one) => wants(one, event));',
-    to: ';',
+    from: 'owned.some((one) => wants(one, event)) ||',
+    to: '',
     tests: decisions,
   },
   {

@@ -47,8 +47,8 @@ export const dueMutants: readonly Mutant[] = [
   {
     name: 'an instance with undecided events is opened by a start',
     file: 'src/deliveries/read-webhooks-due.ts',
-    from: 'if (running !== undefined || (await hasUndecided(reader))) return 0;',
-    to: 'if (running !== undefined) return 0;',
+    from: 'if (running !== undefined || (await hasUndecided(reader)) ||',
+    to: 'if (running !== undefined ||',
     tests: ['test/process/due-index.test.ts'],
   },
   {

@@ -94,8 +94,8 @@ export const endpointMutants: readonly Mutant[] = [
   {
     name: 'an endpoint with a filter is told only of what meets it',
     file: 'src/deliveries/fan-out.ts',
-    from: 'isConditional && event.recipients?.includes(endpoint.number) !== true',
-    to: 'isConditional && event.recipients === undefined',
+    from: 'return isNamed || !hasConditions(endpoint)',
+    to: 'return isNamed || event.recipients !== undefined || !hasConditions(endpoint)',
     tests: filterTests,
   },
   {

@@ -307,7 +307,7 @@ export const logMutants: readonly Mutant[] = [
   {
     name: 'nobody but its endpoint is told of what a backfill sends',
     file: 'src/endpoints/endpoint.ts',
-    from: "if (isTest(event.kind) || event.kind === 'backfill') return false;\n  if (!endpoint.events.includes(event.kind)) return false;",
+    from: 'if (isTest(event.kind) || isAddressed(event.kind)) return false;\n  if (!endpoint.events.includes(event.kind)) return false;',
     to: "if (event.kind !== 'backfill' && (isTest(event.kind) || !endpoint.events.includes(event.kind))) return false;",
     tests: ['test/api/webhook-backfill-ends.test.ts'],
   },
@@ -328,7 +328,7 @@ export const logMutants: readonly Mutant[] = [
   {
     name: 'a record is locked before it is asked what the endpoint was told of it',
     file: 'src/records/backfill-records.ts',
-    from: 'ORDER BY "$position"${names.locks.forUpdate}`);',
+    from: 'ORDER BY "$position"${tx.names.locks.forUpdate}`);',
     to: 'ORDER BY "$position"`);',
     tests: ['test/nodes/backfill.test.ts'],
   },

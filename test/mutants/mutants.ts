@@ -18,6 +18,7 @@ import { lifeMutants } from './life-mutants.ts';
 import { logMutants } from './log-mutants.ts';
 import { metricMutants } from './metric-mutants.ts';
 import type { Mutant } from './mutant.ts';
+import { mirrorMutants } from './mirror-mutants.ts';
 import { nameScopeMutants } from './name-scope-mutants.ts';
 import { partitionMutants } from './partition-mutants.ts';
 import { operatorMutants } from './operator-mutants.ts';
@@ -64,6 +65,7 @@ export const mutants: readonly Mutant[] = [
   ...lifeMutants,
   ...logMutants,
   ...metricMutants,
+  ...mirrorMutants,
   ...nameScopeMutants,
   ...partitionMutants,
   ...operatorMutants,

@@ -46,7 +46,7 @@ export interface Decision {
 
 export interface MirrorAnswer {
   readonly endpoint: number;
-  /** Whether it may be sent the record as the event left it. Without a meaning for a deletion. */
+  /** Whether it may be sent the record as the event left it, or as it was before a deletion. */
   readonly isMatch: boolean;
 }
 
@@ -67,11 +67,9 @@ export async function decideEvent(
   const subscribers = endpoints.filter((endpoint) => wants(endpoint, event));
   const collection = instance.collections.find(event.collection);
   if (subscribers.length === 0 || collection === undefined) return toDecision([], noAnswers);
-  // What holds the record is told of its deletion, whatever the conditions.
-  const conditional = subscribers.filter(({ transitions }) => !transitions || event.kind !== 'record.delete');
   const { database, collections, clock } = instance;
   const context = { collections, names: database.names, now: clock.now() };
-  const questions = conditional.flatMap((endpoint): Question[] => {
+  const questions = subscribers.flatMap((endpoint): Question[] => {
     const condition = endpointCondition(endpoint, collection, context);
     const isNever = condition === undefined || constantOf(condition) === false;
     return isNever ? [] : [{ endpoint: endpoint.number, condition }];

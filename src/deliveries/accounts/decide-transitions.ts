@@ -10,7 +10,8 @@ import type { MirrorAnswer, UndecidedEvent } from './decide-event.ts';
 /**
  * The decisions for endpoints of accounts with transitions, in the transaction that stores them. An enter and a leave are events at the end of
  * the log. Later events of the record may lie before them, so they are appended only while the record is as the event left it, behind a
- * lock of the record: otherwise the later event decides, as the endpoint still holds, or does not hold, the record.
+ * lock of the record: otherwise the later event decides, as the endpoint still holds, or does not hold, the record. A leave may so be left
+ * to the deletion, whose last state was never sent then: that is a leave as well.
  */
 export interface MirroredEvent {
   readonly event: UndecidedEvent;
@@ -36,19 +37,23 @@ export async function decideMirrored(
   const pairs: DecidedPair[] = [];
   for (const { event, mirrors } of mirrored) {
     const state = current.get(recordText(event));
-    const isCurrent = state?.revision === event.revision;
+    const isDelete = event.kind === 'record.delete';
+    const isCurrent = isDelete ? state === undefined : state?.revision === event.revision;
     const [enters, leaves]: [number[], number[]] = [[], []];
     for (const { endpoint, isMatch } of mirrors) {
       const key = keyOf(event, endpoint);
-      const transition = transitionOf(event.kind, { isMatch, isHeld: holds.has(heldText(key)) });
+      const isHeld = holds.has(heldText(key));
+      // The change that made it leave may have been left to this one: the last state was never sent then.
+      const isUnseen = isDelete && isHeld && !isMatch;
+      const transition = isUnseen ? 'leave' : transitionOf(event.kind, { isMatch, isHeld });
       if (transition === undefined || (transition !== 'change' && !isCurrent)) continue;
       if (transition === 'change') pairs.push([event.position, endpoint]);
       if (transition === 'enter') enters.push(endpoint);
       if (transition === 'leave') leaves.push(endpoint);
-      if (transition === 'leave' || event.kind === 'record.delete') holds.delete(heldText(key));
+      if (transition === 'leave' || isDelete) holds.delete(heldText(key));
       else holds.set(heldText(key), key);
     }
-    if (state !== undefined) await appendTransitions(tx, instance, { event, state, enters, leaves });
+    await appendTransitions(tx, instance, { event, state, enters, leaves });
   }
   await holdRecords(
     tx,
@@ -88,7 +93,7 @@ async function lockRecords(
 
 interface DecidedTransitions {
   readonly event: UndecidedEvent;
-  readonly state: LockedRecord;
+  readonly state: LockedRecord | undefined;
   readonly enters: readonly number[];
   readonly leaves: readonly number[];
 }
@@ -105,7 +110,7 @@ async function appendTransitions(
   const next = await nextTransition(tx, { collection: collection.id, records: [event.record], now });
   const { actor = 'service', hops = 1 } = event.context ?? {};
   const common = { created: next(event.record).created, context: { actor, hops } };
-  if (enters.length > 0) {
+  if (enters.length > 0 && state !== undefined) {
     const [record] = await records.read(tx, { collection: collection.id, filter: '', now }, [state.position]);
     if (record !== undefined)
       await events.append(tx, { ...common, ...record.about, kind: 'enter', recipients: enters });

@@ -257,12 +257,9 @@ async function appendEvents(
       const isMet =
         !isConditional ||
         (await meetConditions(tx, [endpoint], { change, collections, now: nowMs })).matches.length > 0;
-      if (isMet) {
-        ids.push(
-          (await events.append(tx, { ...common, ...about, created: timeOf(about.record).created })).id,
-        );
-        sent.push(about.record);
-      }
+      const { created } = timeOf(about.record);
+      if (isMet) ids.push((await events.append(tx, { ...common, ...about, created })).id);
+      if (isMet) sent.push(about.record);
       if (
         isConditional &&
         clock.monotonic() - startMs > conditionsMsMax &&

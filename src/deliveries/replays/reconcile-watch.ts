@@ -10,7 +10,6 @@ import { foundByKeys, limit, sql } from '../../sql/sql.ts';
 import type { Reader, Transaction } from '../../storage/database.ts';
 import { readDecisions } from '../decision-cursor.ts';
 import { markReconcile, moveMark, readMarks } from '../reconcile-marks.ts';
-import type { ReplayRunner } from './replay-runner.ts';
 import { insertReplay } from './replay-store.ts';
 
 /**
@@ -25,8 +24,9 @@ import { insertReplay } from './replay-store.ts';
 /** Events of one step. */
 const eventsMax = 2_000;
 const runningMax = 4;
-/** Of the time since a reconcile began, its endpoint is reconciled a fifth at most. */
+/** After a reconcile its endpoint rests four times as long as that took, up to the maximum: it may have been paused meanwhile. */
 const restFactor = 4;
+const restMsMax = 20_000;
 /** How often an endpoint is reconciled whose conditions name the time. */
 const everyMs = 60_000;
 const storeEveryMs = 1_000;
@@ -37,7 +37,8 @@ export interface WatchContext {
   readonly endpoints: readonly Endpoint[];
   readonly safeEnd: SafeEnd;
   readonly now: number;
-  readonly replays: ReplayRunner;
+  /** The endpoints that are being reconciled, by their numbers. */
+  readonly running: ReadonlySet<number>;
 }
 
 type WatchInstance = Pick<WebhookInstance, 'database' | 'collections' | 'clock'>;
@@ -88,17 +89,17 @@ export class ReconcileWatch {
     this.#barrier = undefined;
   }
 
-  /** Makes a step. */
-  async advance(instance: WatchInstance, context: WatchContext): Promise<void> {
-    const { endpoints, replays } = context;
+  /** Makes a step. Returns whether a reconcile has begun. */
+  async advance(instance: WatchInstance, context: WatchContext): Promise<boolean> {
+    const { endpoints } = context;
     this.#nextAt = undefined;
     const mirrors = endpoints.filter(({ transitions }) => transitions);
     this.#hasMirrors = mirrors.length > 0;
     if (this.#hasMirrors) await this.#watch(instance, mirrors, context);
     this.#marks ??= await readMarks(instance.database);
-    if (this.#marks.size === 0 || !(await this.#begin(instance, context))) return;
+    if (this.#marks.size === 0 || !(await this.#begin(instance, context))) return false;
     this.#marks = undefined;
-    await replays.reload(instance.database);
+    return true;
   }
 
   async #watch(instance: WatchInstance, mirrors: readonly Endpoint[], context: WatchContext): Promise<void> {
@@ -160,8 +161,7 @@ export class ReconcileWatch {
   /** Begins the reconciles that are due. Returns whether there are any. */
   async #begin(instance: WatchInstance, context: WatchContext): Promise<boolean> {
     const { database } = instance;
-    const { endpoints, replays, now } = context;
-    const running = replays.reconciling;
+    const { endpoints, running, now } = context;
     const active = new Map(endpoints.flatMap((one) => (one.status === 'active' ? [[one.number, one]] : [])));
     const rests = await readRests(database);
     const room = runningMax - running.size;
@@ -320,7 +320,8 @@ async function readRests(reader: Reader): Promise<ReadonlyMap<number, number>> {
   return new Map(
     rows.map(([endpoint, created, updated]) => {
       const [begin, end] = [fromTimestamp(String(created)), fromTimestamp(String(updated))];
-      return [Number(endpoint), end + restFactor * Math.max(0, end - begin)];
+      const restMs = Math.min(restMsMax, restFactor * Math.max(0, end - begin));
+      return [Number(endpoint), end + restMs];
     }),
   );
 }

@@ -3,6 +3,7 @@ import { advanceBackfill } from './backfills.ts';
 import type { Endpoint } from '../../endpoints/endpoint.ts';
 import { storedFilter } from '../log/event-filter.ts';
 import { type ReplayStepResult, readRunning, type Replay } from './replay-store.ts';
+import { ReconcileWatch, type WatchContext } from './reconcile-watch.ts';
 import { advanceReconcile } from './reconciles.ts';
 import { advanceReplay } from './replays.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
@@ -24,28 +25,40 @@ export class ReplayRunner {
   #running: readonly Replay[] = [];
   /** When the next step of each is due, in milliseconds since 1970. */
   readonly #nextAt = new Map<number, number>();
+  readonly #reconciles = new ReconcileWatch();
 
   /** When the first step is due. */
   get nextAt(): number | undefined {
-    return this.#running.length === 0 ? undefined : Math.min(...this.#running.map((one) => this.#at(one)));
+    const { nextAt } = this.#reconciles;
+    const all = [...this.#running.map((one) => this.#at(one)), ...(nextAt === undefined ? [] : [nextAt])];
+    return all.length === 0 ? undefined : Math.min(...all);
   }
 
-  /** The endpoints that are being reconciled, by their numbers. */
-  get reconciling(): ReadonlySet<number> {
-    return new Set(this.#running.flatMap(({ scope, endpoint }) => (scope === 'reconcile' ? [endpoint] : [])));
+  /** Notes that events were committed, or that anything may have changed: reconciles may begin. */
+  note(what: 'log' | 'all'): void {
+    this.#reconciles.note(what);
   }
 
   async reload(database: Database): Promise<void> {
+    this.#reconciles.reload();
+    await this.#read(database);
+  }
+
+  async #read(database: Database): Promise<void> {
     this.#running = await readRunning(database);
     this.#nextAt.clear();
   }
 
-  /** Makes the steps that are due. Returns the numbers of the endpoints for which deliveries became due. */
+  /** Begins reconciles, and makes the steps that are due. Returns the numbers of the endpoints for which deliveries became due. */
   async advance(
     instance: RunnerInstance,
-    endpoints: readonly Endpoint[],
-    now: number,
+    { endpoints, safeEnd, now }: Omit<WatchContext, 'running'>,
   ): Promise<ReadonlySet<number>> {
+    const reconciling = this.#running.flatMap(({ scope, endpoint }) =>
+      scope === 'reconcile' ? [endpoint] : [],
+    );
+    const watch = { endpoints, safeEnd, now, running: new Set(reconciling) };
+    if (await this.#reconciles.advance(instance, watch)) await this.#read(instance.database);
     const due = new Set<number>();
     for (const replay of this.#running) {
       if (this.#at(replay) > now) continue;
