@@ -37,14 +37,13 @@ export interface DecisionState {
 /** Reads where the decisions are. In a transaction, they stay there until it ends. */
 export async function readDecisions(reader: Reader, lock: Sql = sql``): Promise<DecisionState> {
   const { names } = reader;
-  const [row] = await reader.tuples(sql`SELECT value FROM ${settingOf(names)}${lock}`);
-  const [last] = await reader.tuples(sql`
-    SELECT max(number) FROM ${names.table('$replay')} WHERE ${names.instance.condition} AND scope = 'reconcile'`);
+  const last = sql`SELECT max(number) FROM ${names.table('$replay')} r WHERE ${names.instance.conditionOf('r')} AND r.scope = 'reconcile'`;
+  const [row] = await reader.tuples(sql`SELECT value, (${last}) FROM ${settingOf(names)}${lock}`);
   const lanes = await reader.tuples(sql`
     SELECT endpoint, decided, undecided, undecided_since FROM ${names.table('$lane')} WHERE ${names.instance.condition} AND decided IS NOT NULL`);
   return {
     cursor: row === undefined ? undefined : Number(row[0]),
-    reconcile: Number(last?.[0] ?? 0),
+    reconcile: Number(row?.[1] ?? 0),
     apart: new Map(
       lanes.map(([endpoint, at, cause, since]) => [
         Number(endpoint),
