@@ -156,6 +156,23 @@ test('what waited while an account could view it is sent as it may be now', asyn
   await copied(service, 'unseen');
 });
 
+test('a state that was withheld is sent once the account may view it again', async (t) => {
+  const stage = await openAccountStage(t);
+  const { service } = stage;
+  const { path } = await startMirror(stage);
+  await service.call('POST', `${path}/pause`);
+  await add(stage, 'withheld');
+  await allDecided(service);
+  await rule(stage, "title = 'nothing'");
+  await service.call('POST', `${path}/resume`, { body: {} });
+  await eventually('the delivery is over', async () => {
+    const [first] = await service.deliveries();
+    return first?.status === 'cancelled' ? true : undefined;
+  });
+  await rule(stage, '');
+  await copied(service, 'withheld');
+});
+
 test('an account that is deleted is sent nothing more', async (t) => {
   const stage = await openAccountStage(t);
   const { service } = stage;

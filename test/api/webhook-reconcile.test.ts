@@ -124,6 +124,24 @@ test('a record whose state an endpoint may lack, as its event was expunged, is s
   assert.equal(titlesOf(copyOf(service.receiver.requests)), 'a');
 });
 
+test('an endpoint whose filter broke keeps what it holds until it has another filter', async (t) => {
+  const service = await startWebhookService(t);
+  const { id } = await service.addEndpoint(mirror);
+  const { id: shown } = await post(service, { title: 'shown', isPublic: true });
+  await copied(service, 'shown');
+  const { fields } = await service.call('GET', '/api/collections/posts');
+  const others = listOf(fields).filter(({ name }) => name !== 'isPublic');
+  await service.call('PATCH', '/api/collections/posts', { body: { fields: others } });
+  const path = `/api/webhooks/endpoints/${id}`;
+  assert.equal((await service.call('GET', path)).status, 'paused');
+  await post(service, { title: 'never' });
+  await service.call('PATCH', `${posts}/${shown}`, { body: { title: 'shown again', rank: 2 } });
+  await service.call('PATCH', path, { body: { filter: 'rank = 2' } });
+  await service.call('POST', `${path}/resume`, { body: {} });
+  await copied(service, 'shown again');
+  assert.deepEqual(service.receiver.requests.map(toTold).map(lineOf), ['create shown', 'update shown again']);
+});
+
 test('the keys of an endpoint go with it, and with its transitions', async (t) => {
   const service = await startWebhookService(t);
   await post(service, { title: 'a', isPublic: true });
