@@ -10,7 +10,6 @@ import { MovableClock } from '../../test/support/movable-clock.ts';
 import { startWebhookService, type WebhookService } from '../../test/support/webhook-service.ts';
 import { systemClock } from '../base/clock.ts';
 import { sql } from '../sql/sql.ts';
-import { getEndpoint } from '../deliveries/endpoints/change-endpoint.ts';
 import { readPendings, sendAnyway } from '../deliveries/deliveries.ts';
 import { soleOwnership } from '../deliveries/delivery.ts';
 import { Dispatcher, type DispatcherOptions } from './dispatcher.ts';
@@ -366,7 +365,7 @@ test('tests of endpoints use no slots of deliveries', async (t) => {
   t.after(() => dispatcher.stop(0));
   const loan = await service.app.data.instances.borrow(entry);
   const { instance } = loan;
-  const endpoint = await getEndpoint(instance.database, instance.endpoints, id);
+  const endpoint = await instance.endpoints.get(instance.database, id);
   const keys = await deliveryKeys(instance.database);
   const [pending] = await readPendings(instance.database, {
     keys,

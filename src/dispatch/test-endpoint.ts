@@ -6,7 +6,6 @@ import type { Database, Transaction } from '../storage/database.ts';
 import { type DeliveryKey, readPendings, sendAnyway } from '../deliveries/deliveries.ts';
 import { type DeliveryView, readDelivery } from '../deliveries/log/delivery-log.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import { getEndpoint } from '../deliveries/endpoints/change-endpoint.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { closeBreaker } from '../deliveries/endpoints/try-endpoint.ts';
 import { insertDeliveryOfLastEvent } from '../deliveries/fan-out.ts';
@@ -84,7 +83,7 @@ function insertTest(
   { trace, record }: Pick<TestParts, 'trace' | 'record'>,
 ): Promise<{ readonly endpoint: Endpoint; readonly key: DeliveryKey }> {
   return instance.database.write(async (tx) => {
-    const endpoint = await getEndpoint(tx, instance.endpoints, endpointId);
+    const endpoint = await instance.endpoints.get(tx, endpointId);
     const { clock, dueClock, events } = instance;
     const parts = { clock, dueClock, events, ...(trace && { trace }), record };
     return { endpoint, key: await writeTest(tx, parts, endpoint.number) };

@@ -108,6 +108,13 @@ export class EndpointStore {
     return (await this.all(reader)).find((endpoint) => endpoint.id === id);
   }
 
+  /** As `find`. Throws not_found. */
+  async get(reader: Reader, id: string): Promise<Endpoint> {
+    const endpoint = await this.find(reader, id);
+    if (endpoint === undefined) throw notFound();
+    return endpoint;
+  }
+
   /** Inserts an endpoint and returns it with its number. */
   async insert(tx: Transaction, members: Omit<Endpoint, 'number'>): Promise<Endpoint> {
     const { names } = tx;

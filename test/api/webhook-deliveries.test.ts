@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
 import { readDelivery, retryDelivery } from '../../src/deliveries/log/delivery-log.ts';
-import { getEndpoint } from '../../src/deliveries/endpoints/change-endpoint.ts';
 import { writeTest } from '../../src/dispatch/test-endpoint.ts';
 import { eventually } from '../support/eventually.ts';
 import { HeldSender, type SenderPort } from '../support/held-sender.ts';
@@ -360,7 +359,7 @@ test('a retry by hand and a test are due by the clock of the deliveries, whateve
   for (const aheadMs of [600_000, -600_000]) {
     const off = new MovableClock(clock.now() + aheadMs);
     const dues = await service.withInstance('default', async (instance) => {
-      const { number } = await getEndpoint(instance.database, instance.endpoints, endpoint);
+      const { number } = await instance.endpoints.get(instance.database, endpoint);
       const { nextAttempt } = await retryDelivery({ ...instance, clock: off }, id);
       const test = await instance.database.write((tx) => writeTest(tx, { ...instance, clock: off }, number));
       const left = await readDelivery(instance.database, test);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Caller, operator } from '../../access/caller.ts';
 import type { Clock } from '../../base/clock.ts';
-import { AppError, notFound } from '../../base/errors.ts';
+import { AppError } from '../../base/errors.ts';
 import { newId } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { fromTimestamp, type Timestamp, toTimestamp } from '../../base/timestamp.ts';
@@ -121,7 +121,7 @@ export async function updateEndpoint(
 ): Promise<Endpoint> {
   const failed = 'Failed to update endpoint.';
   const changed = await change(saving, async (tx, endpoints) => {
-    const existing = await getEndpoint(tx, endpoints, request.id);
+    const existing = await endpoints.get(tx, request.id);
     requireChangeable(saving.caller ?? operator, request.body, existing);
     refuseFixed(request.body, existing, failed);
     const others = (await endpoints.all(tx)).filter(({ id }) => id !== existing.id);
@@ -162,7 +162,7 @@ export function rotateSecret(
   { id, body }: { readonly id: string; readonly body: Body },
 ): Promise<Endpoint> {
   return change(saving, async (tx, endpoints) => {
-    const existing = await getEndpoint(tx, endpoints, id);
+    const existing = await endpoints.get(tx, id);
     const { secret = newSigningSecret(), overlapMs } = decodeRotation(body, existing);
     const after: Endpoint = {
       ...existing,
@@ -203,7 +203,7 @@ export async function setEndpointStatus(
   if (to === 'skip') await cancelOfPaused(saving, id);
   const total = to === 'newest-first' ? await countOfPaused(saving, id) : 0;
   const changed = await change(saving, async (tx, endpoints) => {
-    const existing = await getEndpoint(tx, endpoints, id);
+    const existing = await endpoints.get(tx, id);
     if (status === 'active') refuseBroken(saving, existing);
     const updated = timeOfChange(existing, saving.clock);
     const after: Endpoint = { ...existing, status, statusReason: '', updated };
@@ -228,7 +228,7 @@ export function changeEndpoint<Result>(
   work: (tx: Transaction, endpoint: Endpoint) => Promise<Result>,
 ): Promise<Result> {
   return change(saving, async (tx, endpoints) => {
-    const existing = await getEndpoint(tx, endpoints, id);
+    const existing = await endpoints.get(tx, id);
     const after = { ...existing, updated: timeOfChange(existing, saving.clock) };
     await endpoints.update(tx, after);
     return work(tx, after);
@@ -245,14 +245,14 @@ export type Backlog = (typeof backlogs)[number];
 
 /** Cancels failed deliveries first, while none is sent. The change itself then skips the others. */
 async function cancelOfPaused(saving: EndpointSaving, id: string): Promise<void> {
-  const existing = await getEndpoint(saving.database, saving.endpoints, id);
+  const existing = await saving.endpoints.get(saving.database, id);
   refuseBroken(saving, existing);
   await cancelFailed(saving, { endpoint: existing.number, cause: skippedCause });
 }
 
 /** Counts the backlog before the change, for which all writes wait: it may have a million deliveries. */
 async function countOfPaused({ database, endpoints }: EndpointSaving, id: string): Promise<number> {
-  const plan = await planWaiting(database, await getEndpoint(database, endpoints, id));
+  const plan = await planWaiting(database, await endpoints.get(database, id));
   return plan === undefined ? 0 : countReplay(database, plan);
 }
 
@@ -294,7 +294,7 @@ export async function requireOwner(
 /** Deletes an endpoint. Its backlog is cancelled at once, however long it is; failed deliveries in the writes that follow. */
 export async function deleteEndpoint(saving: EndpointSaving, id: string): Promise<void> {
   const deleted = await change(saving, async (tx, endpoints) => {
-    const before = await getEndpoint(tx, endpoints, id);
+    const before = await endpoints.get(tx, id);
     await removeEndpoint(tx, saving, before);
     return before.number;
   });
@@ -356,16 +356,6 @@ export async function stopEndpoint(
 /** Returns a time later than the last change, whatever the nodes' clocks say: `InstanceLanes` recognises a change by it. */
 export function timeOfChange({ updated }: Endpoint, clock: Clock): Timestamp {
   return toTimestamp(Math.max(clock.now(), fromTimestamp(updated) + 1));
-}
-
-export async function getEndpoint(
-  reader: Parameters<EndpointStore['find']>[0],
-  endpoints: EndpointStore,
-  id: string,
-): Promise<Endpoint> {
-  const endpoint = await endpoints.find(reader, id);
-  if (endpoint === undefined) throw notFound();
-  return endpoint;
 }
 
 type LaneClock = Pick<LaneSaving, 'dueClock'>;
