@@ -68,7 +68,7 @@ export class Dispatcher {
   readonly #claims: Claims;
   readonly #handshakes: Handshakes;
   readonly #catcherAttempts: CatcherAttempts;
-  readonly #past = new PastDeliveries();
+  readonly #past = new PastDeliveries((id) => this.wake(id));
   /** Whether the last look found deliveries, or did not read to the end: then there may be more. */
   #hasFound = false;
   #pumping: Promise<void> | undefined;

@@ -173,6 +173,27 @@ test('a state that was withheld is sent once the account may view it again', asy
   await copied(service, 'withheld');
 });
 
+test('a state that is withheld when it is sent again is compared by itself', async (t) => {
+  const stage = await openAccountStage(t);
+  const { service } = stage;
+  const { path } = await startMirror(stage);
+  await add(stage, 'a');
+  await copied(service, 'a');
+  const sent = await service.deliveries("status = 'delivered'");
+  await rule(stage, "title = 'nothing'");
+  await copied(service, '');
+  const isCompared = async (): Promise<boolean> => !(await service.call('GET', path)).reconciling;
+  await eventually('the rule is followed', isCompared);
+  const [again] = sent;
+  await service.call('POST', `/api/webhooks/deliveries/${again?.id}/retry`, { body: {} });
+  // No look of a test wakes the service.
+  await eventually('it is withheld', async () => {
+    return (await service.deliveries("status = 'cancelled'")).length === 1;
+  });
+  await eventually('what it lacks is compared', isCompared);
+  await copied(service, '');
+});
+
 test('an account that is deleted is sent nothing more', async (t) => {
   const stage = await openAccountStage(t);
   const { service } = stage;

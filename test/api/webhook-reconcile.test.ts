@@ -175,3 +175,34 @@ test('a backfill sends everything again, and a reconcile of what it has sent not
   await reconciled(service);
   assert.deepEqual(service.receiver.requests.map(toTold).map(lineOf), ['enter a', 'create a']);
 });
+
+test('reconciles of more endpoints than may run at once all come to their end by themselves', async (t) => {
+  const service = await startWebhookService(t);
+  for (let count = 0; count < 7; count += 1) await service.addEndpoint(mirror);
+  await reconciled(service);
+  // Nothing differs: no delivery, and no look of a test, wakes the service.
+  await service.call('PATCH', '/api/collections/posts', { body: { viewRule: 'rank > 1' } });
+  await eventually('none is reconciling', async () => {
+    const { items } = await service.call('GET', '/api/webhooks/endpoints');
+    return listOf(items).every(({ reconciling }) => !reconciling);
+  });
+});
+
+test('reconciles of paused endpoints keep those of others from nothing', async (t) => {
+  const service = await startWebhookService(t);
+  await post(service, { title: 'a', isPublic: true });
+  const made: Json[] = [];
+  for (let count = 0; count < 5; count += 1) made.push(await service.addEndpoint(mirror));
+  await reconciled(service);
+  const [last, ...others] = made;
+  // They are begun, and paused before they are over.
+  for (const { id } of others) {
+    await service.call('POST', `/api/webhooks/endpoints/${id}/reconcile`, { body: {} });
+    await service.call('POST', `/api/webhooks/endpoints/${id}/pause`, { body: {} });
+  }
+  await service.call('PATCH', `/api/webhooks/endpoints/${last.id}`, { body: { filter: 'isPublic = false' } });
+  await eventually('the active one is reconciled', async () => {
+    const { reconciling } = await service.call('GET', `/api/webhooks/endpoints/${last.id}`);
+    return !reconciling;
+  });
+});

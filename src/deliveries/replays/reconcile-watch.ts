@@ -37,7 +37,7 @@ export interface WatchContext {
   readonly endpoints: readonly Endpoint[];
   readonly safeEnd: SafeEnd;
   readonly now: number;
-  /** The endpoints that are being reconciled, by their numbers. */
+  /** The active endpoints that are being reconciled, by their numbers: those of paused ones wait, and take no room. */
   readonly running: ReadonlySet<number>;
 }
 
@@ -69,6 +69,8 @@ export class ReconcileWatch {
   #dependents: Dependents | undefined;
   #barrier: Barrier | undefined;
   #nextAt: number | undefined;
+  /** Whether a reconcile is due for which there was no room. */
+  #isFull = false;
 
   /** When the next step is due, if not by a change. */
   get nextAt(): number | undefined {
@@ -79,6 +81,11 @@ export class ReconcileWatch {
   note(what: 'log' | 'all'): void {
     this.#hasMore = true;
     if (what === 'all' && this.#hasMirrors) this.#marks = undefined;
+  }
+
+  /** Notes that a reconcile is over: another one may wait for its room. */
+  noteOver(now: number): void {
+    if (this.#isFull) this.#wakeAt(now);
   }
 
   /** Forgets what another node may have changed. */
@@ -171,9 +178,11 @@ export class ReconcileWatch {
       if (endpoint === undefined || running.has(number)) continue;
       const at = Math.max(mark, rests.get(number) ?? 0);
       if (at > now) this.#wakeAt(at);
-      else if (due.length < room) due.push(endpoint);
+      else due.push(endpoint);
     }
-    const open = due.length === 0 ? [] : await this.#withoutOpen(database, due, now);
+    this.#isFull = due.length > room;
+    const first = due.slice(0, Math.max(0, room));
+    const open = first.length === 0 ? [] : await this.#withoutOpen(database, first, now);
     if (open.length === 0) return false;
     const usingTime = this.#dependents?.usingTime ?? new Set();
     await database.write((tx) => begin(tx, open, { now, usingTime }));

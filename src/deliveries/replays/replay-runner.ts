@@ -54,17 +54,18 @@ export class ReplayRunner {
     instance: RunnerInstance,
     { endpoints, safeEnd, now }: Omit<WatchContext, 'running'>,
   ): Promise<ReadonlySet<number>> {
-    const reconciling = this.#running.flatMap(({ scope, endpoint }) =>
-      scope === 'reconcile' ? [endpoint] : [],
+    const active = new Set(endpoints.flatMap((one) => (one.status === 'active' ? [one.number] : [])));
+    const reconciles = this.#running.filter(
+      ({ scope, endpoint }) => scope === 'reconcile' && active.has(endpoint),
     );
-    const watch = { endpoints, safeEnd, now, running: new Set(reconciling) };
+    const watch = { endpoints, safeEnd, now, running: new Set(reconciles.map(({ endpoint }) => endpoint)) };
     if (await this.#reconciles.advance(instance, watch)) await this.#read(instance.database);
     const due = new Set<number>();
     for (const replay of this.#running) {
       if (this.#at(replay) > now) continue;
       const endpoint = endpoints.find(({ number }) => number === replay.endpoint);
       if (endpoint === undefined) {
-        this.#running = this.#running.filter((one) => one !== replay);
+        this.#end(replay, now);
         continue;
       }
       if (endpoint.status !== 'active') {
@@ -73,10 +74,15 @@ export class ReplayRunner {
       }
       const advanced = await advanceOne(instance, { replay, endpoint }, now);
       if (advanced.count > 0) due.add(endpoint.number);
-      if (advanced.isOver) this.#running = this.#running.filter((one) => one !== replay);
+      if (advanced.isOver) this.#end(replay, now);
       else this.#nextAt.set(replay.number, now + delayOf(replay, advanced));
     }
     return due;
+  }
+
+  #end(replay: Replay, now: number): void {
+    this.#running = this.#running.filter((one) => one !== replay);
+    this.#reconciles.noteOver(now);
   }
 
   #at({ number }: Replay): number {
