@@ -25,6 +25,31 @@ export interface LedgerRunOptions {
   readonly writesPerSecond?: number;
   /** Whether instances are run by threads and moved between them all the time; kills come at random times only. */
   readonly isMoving?: boolean;
+  /** The shortest and the longest life of a server, in milliseconds; kills come at random times only. */
+  readonly lifeMs?: readonly [min: number, max: number];
+  /** How long the last server lives before the writers stop, in milliseconds; default 0. */
+  readonly lastLifeMs?: number;
+  /** Begins what goes on beside the writers. */
+  readonly beside?: (world: LedgerWorld) => Beside;
+}
+
+/** What there is to be used and watched while a round goes on. */
+export interface LedgerWorld {
+  readonly servers: Pick<DyingServers, 'url' | 'pids'>;
+  readonly instances: readonly Pick<LedgerInstance, 'slug' | 'place'>[];
+  /** The data folder, which is empty where a database is used. */
+  readonly data: string;
+  /** Of an operator who may read metrics. */
+  readonly metricsKey: string;
+  /** Returns how many writes were acknowledged. */
+  readonly acknowledged: () => number;
+}
+
+export interface Beside {
+  /** Called when the writers have stopped, before what waits is sent. */
+  stop(): Promise<void>;
+  /** Called once nothing waits any more, before the servers stop. Returns what should not be. */
+  end(): Promise<readonly string[]>;
 }
 
 export interface LedgerRunResult extends LedgerFigures {
@@ -88,6 +113,7 @@ class Round {
   readonly data: string;
   readonly #options: LedgerRunOptions;
   readonly #means: Means;
+  readonly #metricsKey: string;
   readonly #random: Random;
   readonly #servers: DyingServers;
   readonly #parties: readonly Party[];
@@ -106,11 +132,17 @@ class Round {
     this.#means = means;
     this.#random = random;
     this.data = prepared.data;
+    this.#metricsKey = prepared.metricsKey;
     const part = (): Random => new Random(random.integer(0, 2 ** 31));
     const addSecret = (receiver: string, secret: string): Promise<void> =>
       means.receivers.addSecret(receiver, secret);
     const servers = new DyingServers(
-      { data: prepared.data, postgres: means.postgres, isMoving: options.isMoving === true },
+      {
+        data: prepared.data,
+        postgres: means.postgres,
+        isMoving: options.isMoving === true,
+        mayBeBusy: options.beside !== undefined,
+      },
       part(),
     );
     this.#servers = servers;
@@ -154,9 +186,13 @@ class Round {
         writers.start();
         owner.start();
       }
+      const beside = this.#options.beside?.(this.#world());
       for (const [index, death] of deaths.entries()) await this.#kill(death, deaths[index + 1]);
+      await wait(this.#options.lastLifeMs ?? 0);
       for (const { writers, owner } of this.#parties) await Promise.all([writers.stop(), owner.stop()]);
+      await beside?.stop();
       const drainMs = await this.#drain();
+      this.#violations.push(...((await beside?.end()) ?? []));
       await servers.stop();
       return { ...(await this.#check()), drainMs };
     } finally {
@@ -164,14 +200,27 @@ class Round {
     }
   }
 
+  #world(): LedgerWorld {
+    const instances = this.#parties.map(({ instance }) => instance);
+    const acknowledged = (): number => this.#count('acknowledged');
+    return {
+      servers: this.#servers,
+      instances,
+      data: this.data,
+      metricsKey: this.#metricsKey,
+      acknowledged,
+    };
+  }
+
   /** Half of them at random times, half at named points in turn. */
   #deathOf(index: number): Death {
-    const afterMs = this.#random.integer(50, 1_200);
+    const { lifeMs = [50, 1_200], isMoving = false } = this.#options;
+    const afterMs = this.#random.integer(...lifeMs);
     const hit = this.#random.integer(1, hitMax);
     const points = [...crashPoints, ...seldomCrashPoints];
     const point = points[(Math.floor(index / 2) + this.#options.seed * 5) % points.length];
-    if (this.#options.isMoving === true || index % 2 === 0 || point === undefined)
-      return { afterMs, plan: undefined };
+    const isAtRandom = isMoving || this.#options.lifeMs !== undefined;
+    if (isAtRandom || index % 2 === 0 || point === undefined) return { afterMs, plan: undefined };
     const isSeldom = seldomCrashPoints.some((seldom) => seldom === point);
     return { afterMs: pointMsMax, plan: { point, hit: isSeldom ? 1 + (hit % 3) : hit } };
   }
@@ -192,7 +241,8 @@ class Round {
   async #drain(): Promise<number> {
     const startMs = performance.now();
     await this.#means.receivers.heal();
-    const isResumed = this.#random.unit() < resumedShare;
+    // An endpoint that has failed for long is probed every few minutes: for that nobody waits.
+    const isResumed = this.#random.unit() < resumedShare || this.#options.lastLifeMs !== undefined;
     for (const { owner } of this.#parties) await owner.heal({ isResumed });
     while (performance.now() - startMs < drainMsMax) {
       let waiting = 0;
@@ -201,6 +251,13 @@ class Round {
       await wait(100);
     }
     return performance.now() - startMs;
+  }
+
+  #count(outcome: 'acknowledged' | 'unknown'): number {
+    return this.#parties.reduce(
+      (sum, { writers }) => sum + writers.writes.filter((write) => write.outcome === outcome).length,
+      0,
+    );
   }
 
   async #check(): Promise<Omit<LedgerRunResult, 'drainMs'>> {
@@ -219,16 +276,14 @@ class Round {
       figures.push(found.figures);
       violations.push(...[...found.violations, ...owner.violations].map((text) => `${slug}: ${text}`));
     }
-    const writes = this.#parties.flatMap(({ writers }) => writers.writes);
-    const count = (outcome: string): number => writes.filter((write) => write.outcome === outcome).length;
     const byHand = this.#parties.flatMap(({ owner }) => Object.values(owner.counts));
     return {
       violations,
       kills: this.#options.kills,
       atPoints: this.#atPoints,
       moves: this.#servers.moves,
-      acknowledged: count('acknowledged'),
-      unknown: count('unknown'),
+      acknowledged: this.#count('acknowledged'),
+      unknown: this.#count('unknown'),
       byHand: byHand.reduce((sum, one) => sum + one, 0),
       ...addFigures(figures),
     };

@@ -9,6 +9,7 @@ import { readConfig, type Config } from '../../../src/config/config.ts';
 import { createCollection } from '../../../src/definitions/change-collection.ts';
 import type { Instance } from '../../../src/instances/instance.ts';
 import { createEndpoint } from '../../../src/deliveries/endpoints/change-endpoint.ts';
+import { makeOperatorKey } from '../../support/operator-stage.ts';
 import { errorsOnly } from '../errors-only.ts';
 import { noteTakeovers } from '../postgres-state.ts';
 import { posts } from '../posts.ts';
@@ -43,6 +44,8 @@ export interface PreparedLedger {
   /** The folder, which is empty where a database is used. */
   readonly data: string;
   readonly instances: readonly LedgerInstance[];
+  /** Of an operator who may read metrics. */
+  readonly metricsKey: string;
 }
 
 /** Endpoints that are there to be created during the run, each instance. */
@@ -73,9 +76,10 @@ export async function prepareLedger(setting: LedgerSetting): Promise<PreparedLed
     );
     instances.push({ id: entry.id, slug, place, ...made });
   }
+  const { key: metricsKey } = await makeOperatorKey({ app }, ['metrics']);
   await app.stop();
   if (postgres !== undefined) await noteTakeovers(postgres);
-  return { data, instances };
+  return { data, instances, metricsKey };
 }
 
 interface InstanceSetting {
