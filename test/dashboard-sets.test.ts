@@ -35,6 +35,7 @@ const unlisted: Readonly<Record<string, string>> = {
   'schemas OperatorEndpoint events': 'no screen shows endpoints of the operator',
   'schemas OperatorEvent kind': 'shown as it is named',
   'schemas OperatorKey scopes': 'each screen asks for the one that it needs',
+  'schemas PortalLink scopes': 'each screen asks for the one that it needs',
   'schemas Replay scope': 'what was asked for, which is listed',
   'schemas RevertedRecord action': 'no screen reverts records',
   'schemas RevertedRecord notRestored reason': 'no screen reverts records',

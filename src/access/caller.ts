@@ -14,6 +14,8 @@ export interface User {
   readonly collectionId: string;
   /** Ids of its own endpoints of webhooks, in the routes for them; absent elsewhere, and where accounts of its collection may have none. */
   readonly endpoints?: readonly string[];
+  /** The id of the portal link whose session acts for the account, in the routes for its endpoints alone. */
+  readonly portal?: string;
 }
 
 export interface Superuser {
@@ -33,6 +35,14 @@ export interface KeyBounds {
   readonly collections: readonly string[] | null;
   /** Ids of the only endpoints of webhooks that it reaches, without deleted ones; null for all. */
   readonly endpoints: readonly string[] | null;
+  /** Set for the session of a portal link. */
+  readonly portal?: PortalBounds;
+}
+
+/** The session of a portal link is bound to endpoints like an API key, or to those of an account. */
+export interface PortalBounds {
+  /** The account whose endpoints it reaches: those that exist at the time of each request. */
+  readonly owner?: Pick<User, 'collectionId' | 'id'>;
 }
 
 export const guest: Guest = { kind: 'guest' };
@@ -116,4 +126,10 @@ export function reachedEndpoints(caller: Caller): readonly string[] | null {
 export function reachesEndpoint(caller: Caller, id: string): boolean {
   const reached = reachedEndpoints(caller);
   return reached === null || reached.includes(id);
+}
+
+/** Returns the id of the portal link whose session makes the request; undefined for other callers. */
+export function portalOf(caller: Caller): string | undefined {
+  if (caller.kind === 'user') return caller.portal;
+  return caller.kind === 'superuser' && caller.key?.portal !== undefined ? caller.id : undefined;
 }

@@ -182,9 +182,9 @@ function decodeCollections(
 }
 
 /** Null means every endpoint; an empty list is refused, as it must not mean the same. */
-function decodeEndpoints(
+export function decodeEndpoints(
   value: unknown,
-  { endpoints }: DecodeApiKeyContext,
+  { endpoints }: Pick<DecodeApiKeyContext, 'endpoints'>,
 ): DecodedValue<readonly string[] | null> {
   if (value === null) return { value };
   if (!Array.isArray(value) || value.length === 0 || value.length > apiKeyLimits.endpointsMax) {

@@ -7,10 +7,11 @@
  * - verification.ts, password-reset.ts and email-change.ts work by a mailed token. The mail (account-mail.ts), like the
  *   code of request-otp.ts, is sent after the answer, whose timing would otherwise reveal which accounts exist. The confirmation sends
  *   the token back (mailed-token.ts).
+ * - portal-links.ts issues links that sign in to some endpoints, and their sessions.
  * - account-rows.ts stores an account's rows in companion collections: one-time passwords, sessions of a second factor, origins.
  * - set-up.ts creates the first superuser, with a token that a start has printed; superuser.ts is for the command line.
  *
- *   header ── token, or API key with its bounds ──► Caller
+ *   header ── token, or API key or session of a portal with its bounds ──► Caller
  *   identity and password ──► record ──┐
  *   id and code ──► record ────────────┴── rule, second factor, token ──► SignedIn
  */
@@ -23,19 +24,26 @@ import { callerOf } from '../instances/token-secrets.ts';
 import { existingEndpoints } from '../endpoints/endpoint-reach.ts';
 import { toApiKey } from './api-keys.ts';
 import { findKey } from './key-rows.ts';
+import { callerOfPortal, sessionPrefix } from './portal-links.ts';
 import { verifyRecordToken } from './tokens.ts';
 
 /**
  * Returns the caller of a request by its `Authorization` header (`<token>` or `Bearer <token>`). A token that is invalid, expired,
  * of another kind or of another instance makes a guest, not an error: public routes stay public for everyone. Throws unauthorized
- * for an API key that is not valid.
+ * for an API key that is not valid, and for the session of a portal that has ended.
  */
 export async function authenticate(instance: Instance, header: string | undefined): Promise<Caller> {
   if (header === undefined || header === '') return guest;
   const token = tokenOf(header);
   if (isApiKey(token)) return callerOfKey(instance, token);
+  if (isPortalSession(header)) return callerOfPortal(instance, token);
   const verified = await verifyRecordToken(instance, token, { kind: 'authToken' });
   return verified === undefined ? guest : callerOf(verified.collection, verified.id);
+}
+
+/** Whether the header has the session of a portal link, valid or not. */
+export function isPortalSession(header: string): boolean {
+  return tokenOf(header).startsWith(sessionPrefix);
 }
 
 /** Returns the token in the header. Several spaces may follow the word (RFC 6750 section 2.1); a tab is accepted as well. */

@@ -1,6 +1,6 @@
 import type { Caller } from '../access/caller.ts';
 import type { CollectionStore } from '../collections/collection-store.ts';
-import { emitsEvents, superusersName } from '../collections/collection.ts';
+import { emitsEvents } from '../collections/collection.ts';
 import { isEmail } from '../fields/email-field.ts';
 import type { DecodedValue } from '../fields/field-type.ts';
 import { fieldError, invalidValue } from '../fields/field-error.ts';
@@ -29,6 +29,7 @@ import {
   headersMax,
   maskHeaders,
 } from '../sending/endpoint-request.ts';
+import { decodeOwner } from './endpoint-owner.ts';
 import { type EndpointEventKind, listOptions } from './list-options.ts';
 
 /**
@@ -384,15 +385,4 @@ function decodeCollections(value: unknown, context: OptionContext): DecodedValue
     if (!ids.includes(collection.id)) ids.push(collection.id);
   }
   return { value: ids };
-}
-
-/** The transaction that saves the endpoint checks that the account exists. */
-function decodeOwner(value: unknown, { collections }: OptionContext): DecodedValue<string> {
-  if (value === '') return { value };
-  const [, name = '', id = ''] =
-    /^([^/]{1,255})\/([^/]{1,255})$/.exec(typeof value === 'string' ? value : '') ?? [];
-  const collection = collections.find(name);
-  if (collection?.type === 'auth' && collection.name !== superusersName)
-    return { value: `${collection.id}/${id}` };
-  return { error: invalidValue('Must be an account, as users/r4nd0m1d0000001.') };
 }

@@ -13,7 +13,7 @@ import { DataRoom } from '../limits/data-room.ts';
 import { InstanceRates } from '../limits/instance-rates.ts';
 import { RequestTurns } from '../limits/request-turns.ts';
 import { SignInGuard } from '../limits/sign-in-guard.ts';
-import { type Caller, guest } from '../access/caller.ts';
+import { type Caller, guest, portalOf } from '../access/caller.ts';
 import { isInRanges, type Settings } from '../settings/settings.ts';
 import { clientAddress, type ClientTraces } from './client-address.ts';
 import type { InstanceRequest } from './instance-request.ts';
@@ -137,9 +137,9 @@ export class Admission {
   /** Throws forbidden, too_many_requests. Returns a promise only where the count is shared with other nodes. */
   admit(route: LabelledRoute, { instance, caller, request }: CountedRequest): Promise<void> | undefined {
     // The operator is at no address.
-    if (caller.kind === 'superuser' && caller.isOperator !== true)
+    if (caller.kind === 'superuser' && caller.isOperator !== true && isUnlimited(caller))
       this.requireSuperuserPlace(instance, request);
-    if (caller.kind === 'superuser' || !instance.settings.current.rateLimits.enabled) return undefined;
+    if (isUnlimited(caller) || !instance.settings.current.rateLimits.enabled) return undefined;
     const labels = rateLimitLabels(route, request, instance.collections);
     const quota = this.count({ instance, caller, request }, labels);
     if (quota instanceof Promise) return quota.then((count) => applyQuota(count, request));
@@ -153,7 +153,7 @@ export class Admission {
     labels: readonly string[],
   ): Quota | Promise<Quota> | undefined {
     const { enabled, rules, excludedIPs } = instance.settings.current.rateLimits;
-    if (!enabled || caller.kind === 'superuser') return undefined;
+    if (!enabled || isUnlimited(caller)) return undefined;
     const address = this.addressOf(instance, request);
     if (isInRanges(address, excludedIPs)) return undefined;
     const isGuest = caller.kind === 'guest';
@@ -226,6 +226,11 @@ export class Admission {
 
 function cut(identity: string): string {
   return identity.slice(0, identityLengthMax).toLowerCase();
+}
+
+/** Whether the caller is a superuser or acts for one. The session of a portal is somebody else's, like an account. */
+function isUnlimited(caller: Caller): boolean {
+  return caller.kind === 'superuser' && portalOf(caller) === undefined;
 }
 
 /** Throws too_many_requests. */

@@ -1,4 +1,4 @@
-import { type Caller, reachedEndpoints } from '../access/caller.ts';
+import { type Caller, hasScope, type KeyScope, reachedEndpoints, type User } from '../access/caller.ts';
 import { unreachable } from '../base/assert.ts';
 import { AppError } from '../base/errors.ts';
 import type { Instance } from '../instances/instance.ts';
@@ -15,23 +15,33 @@ export type EndpointKeyUse = 'endpoint' | 'delivery' | 'replay' | 'narrowed';
 
 /** The part of a route that decides it. */
 interface ReachedRoute {
-  readonly scope: string;
+  readonly scope: KeyScope | 'any';
   readonly endpointKeys?: EndpointKeyUse;
   readonly owners?: EndpointKeyUse;
 }
 
 /**
  * Returns the caller with the endpoints that it owns, if it is an account that may have some and the route is for them: then it may do there
- * what a key that is bound to these may, and make and delete them.
+ * what a key that is bound to these may, and make and delete them. The session of a portal for such an account is that account there.
  */
 export async function withOwnEndpoints(
-  { endpointKeys, owners = endpointKeys }: ReachedRoute,
+  { scope, endpointKeys, owners = endpointKeys }: ReachedRoute,
   { database, collections }: Pick<Instance, 'database' | 'collections'>,
   caller: Caller,
 ): Promise<Caller> {
-  if (caller.kind !== 'user' || owners === undefined) return caller;
-  if (collections.find(caller.collectionId)?.auth?.webhooks.enabled !== true) return caller;
-  return { ...caller, endpoints: await ownEndpoints(database, ownerText(caller)) };
+  if (owners === undefined) return caller;
+  const account = caller.kind === 'user' ? caller : accountOfPortal(caller, scope);
+  if (account === undefined || collections.find(account.collectionId)?.auth?.webhooks.enabled !== true)
+    return caller;
+  return { ...account, endpoints: await ownEndpoints(database, ownerText(account)) };
+}
+
+/** Returns the account that the session of a portal is for. Without the scope of the route it stays what it is, and is rejected. */
+function accountOfPortal(caller: Caller, scope: KeyScope | 'any'): User | undefined {
+  if (caller.kind !== 'superuser') return undefined;
+  const owner = caller.key?.portal?.owner;
+  if (owner === undefined || scope === 'any' || !hasScope(caller, scope)) return undefined;
+  return { kind: 'user', ...owner, portal: caller.id };
 }
 
 interface Asked {

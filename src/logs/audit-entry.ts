@@ -1,3 +1,4 @@
+import { portalOf } from '../access/caller.ts';
 import type { RuleInput } from '../access/rule-input.ts';
 import type { Rule } from '../access/rule.ts';
 import { unreachable } from '../base/assert.ts';
@@ -59,6 +60,10 @@ export const auditActions = [
   'key.create',
   'key.delete',
   'key.use',
+  'portal.create',
+  'portal.open',
+  'portal.use',
+  'portal.delete',
   'collection.create',
   'collection.update',
   'collection.delete',
@@ -88,7 +93,7 @@ export type AuditAction = (typeof auditActions)[number];
 /** Who acted: a caller, the operator, which is anyone with the command line, or an operator key as it is written. */
 export type Actor = Pick<RuleInput, 'caller' | 'origin'> | WrittenActor | 'operator';
 
-export const actorKinds = ['guest', 'user', 'superuser', 'key', 'operator'] as const;
+export const actorKinds = ['guest', 'user', 'superuser', 'key', 'portal', 'operator'] as const;
 
 /** An actor as stored in an entry. */
 export interface WrittenActor {
@@ -104,6 +109,8 @@ export function writtenActor(actor: Actor): WrittenActor {
   const { caller } = actor;
   if (caller.kind === 'superuser' && caller.isOperator === true) return writtenActor('operator');
   const origin = actor.origin?.() ?? { address: '', requestId: '' };
+  const portal = portalOf(caller);
+  if (portal !== undefined) return { kind: 'portal', id: portal, ...origin };
   switch (caller.kind) {
     case 'guest':
       return { kind: 'guest', id: '', ...origin };

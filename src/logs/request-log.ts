@@ -283,7 +283,7 @@ const secretName = new RegExp(secretWords, 'i');
  * Matches record tokens (JWT), with what precedes them in the same word, and API keys. Each word is looked through from its
  * beginning only, and only where two more follow: otherwise every `-ey` in a long word would read the rest of it again.
  */
-const secretText = /(?<![\w-])(?=[\w-]+\.[\w-]+\.)[\w-]*?\bey[\w-]+\.[\w-]+\.[\w-]*|\bck_\w+/gi;
+const secretText = /(?<![\w-])(?=[\w-]+\.[\w-]+\.)[\w-]*?\bey[\w-]+\.[\w-]+\.[\w-]*|\bc[kp]_\w+/gi;
 /** Matches a parameter with a secret name inside a value, as in a URL. */
 const secretParameter = new RegExp(String.raw`[?&](?=\w+=)\w*(?:${secretWords})`, 'i');
 

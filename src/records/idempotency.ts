@@ -164,7 +164,7 @@ function callerText(caller: IdempotentCaller): string {
     case 'operatorKey':
       return `operator key ${caller.id}`;
     case 'user':
-      return `user ${caller.collectionId} ${caller.id}`;
+      return `user ${caller.collectionId} ${caller.id}${caller.portal === undefined ? '' : ` portal ${caller.portal}`}`;
     case 'superuser':
       return `${caller.key === undefined ? 'superuser' : 'key'} ${caller.id}`;
     default:

@@ -17,6 +17,7 @@ export type InternalTable =
   | '$api_key'
   | '$audit'
   | '$setup_token'
+  | '$portal_link'
   | '$file_removal'
   | '$job'
   | '$leaving'

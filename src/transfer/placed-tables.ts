@@ -7,7 +7,9 @@ export type Place = 'control' | 'instance' | 'logs';
 type DirectoryTable = '$due' | '$command' | '$upgrade';
 /** What is counted again where an instance is opened. */
 type CountTable = '$quota';
-export type MovedTable = Exclude<InternalTable, DirectoryTable | CountTable>;
+/** Sessions of portals, which end where the instance goes elsewhere. */
+type SessionTable = '$portal_link';
+export type MovedTable = Exclude<InternalTable, DirectoryTable | CountTable | SessionTable>;
 
 /** The internal tables, by the database that has them. `Record` keeps one that is added later from being forgotten. */
 const places: Readonly<Record<MovedTable, Place>> = {

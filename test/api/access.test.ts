@@ -93,6 +93,7 @@ describe('what everybody may ask for', () => {
       ['revokedKey', undefined, undefined, false, false],
       ['operatorKey', undefined, undefined, false, false],
       ['operatorReader', undefined, undefined, false, false],
+      ['portalSession', undefined, undefined, false, false],
     ]);
   });
 });

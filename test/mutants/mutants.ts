@@ -22,6 +22,7 @@ import { mirrorMutants } from './mirror-mutants.ts';
 import { nameScopeMutants } from './name-scope-mutants.ts';
 import { partitionMutants } from './partition-mutants.ts';
 import { operatorMutants } from './operator-mutants.ts';
+import { portalLinkMutants } from './portal-link-mutants.ts';
 import { portalMutants } from './portal-mutants.ts';
 import { backupMutants } from './backup-mutants.ts';
 import { catcherMutants } from './catcher-mutants.ts';
@@ -70,6 +71,7 @@ export const mutants: readonly Mutant[] = [
   ...partitionMutants,
   ...operatorMutants,
   ...portalMutants,
+  ...portalLinkMutants,
   ...catcherMutants,
   ...endpointImportMutants,
   ...endpointMutants,

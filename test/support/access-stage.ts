@@ -41,6 +41,8 @@ export const roles = [
   'operatorKey',
   /** An operator key that reads instances. */
   'operatorReader',
+  /** The session of a portal link for an endpoint that no case is about. */
+  'portalSession',
 ] as const;
 
 export type Role = (typeof roles)[number];
@@ -238,6 +240,11 @@ export class AccessStage {
     return (await makeKey(this.service, ['records:read'])).id;
   }
 
+  async portalLink(): Promise<string> {
+    const endpoints = [await this.endpoint()];
+    return (await this.make('/api/webhooks/portal-links', { endpoints })).id;
+  }
+
   async logEntry(): Promise<string> {
     const page = await this.service.request('/api/logs?perPage=1', { token: true });
     return page.json.items[0].id;
@@ -267,6 +274,17 @@ export class AccessStage {
     this.#tokens.set('revokedKey', revoked);
     this.#tokens.set('operatorKey', (await makeOperatorKey(this.service)).key);
     this.#tokens.set('operatorReader', (await makeOperatorKey(this.service, ['instances:read'])).key);
+    await this.#openPortal(collections);
+  }
+
+  async #openPortal(collections: readonly string[]): Promise<void> {
+    const body = { url: 'http://127.0.0.1:9/', collections, status: 'paused' };
+    const { id } = await this.make('/api/webhooks/endpoints', body);
+    const { url } = await this.make('/api/webhooks/portal-links', { endpoints: [id] });
+    const { token } = await this.make('/api/webhooks/portal-links/use', {
+      token: new URL(url).hash.slice(1),
+    });
+    this.#tokens.set('portalSession', token);
   }
 
   #callerOf(

@@ -166,6 +166,7 @@ async function secretsOf(instance: Instance): Promise<readonly (readonly [string
   const signingKeys = await instance.endpoints.readSigningKeys(database);
   const digests = await database.all(sql`
     SELECT digest FROM ${names.table('$api_key')} WHERE ${names.instance.condition}
+    UNION ALL SELECT digest FROM ${names.table('$portal_link')} WHERE ${names.instance.condition}
     UNION ALL SELECT digest FROM ${names.table('$setup_token')} WHERE ${names.instance.condition}`);
   const { smtp, s3, backups } = settings.current;
   return [

@@ -34,6 +34,7 @@ export async function storedRows({
     // Only these columns: the state of a delivery and the last use of a key change with time.
     { ...own('$delivery', ['event', 'endpoint']), columns: sql`event, endpoint` },
     { ...own('$api_key', ['id']), columns: sql`id, digest, scopes` },
+    { ...own('$portal_link', ['id']), columns: sql`id, digest` },
     own('$setup_token', ['digest']),
     ...['notes', 'users', '_superusers'].map((name) => ({
       name,

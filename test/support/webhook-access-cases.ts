@@ -41,6 +41,7 @@ export function webhookAccessCases(): readonly AccessCase[] {
     },
     importCase(),
     ...keyCases(),
+    ...portalCases(),
     ofEndpoint('GET'),
     ofEndpoint('GET', '/secret'),
     ofEndpoint('POST', '/secret/rotate'),
@@ -177,6 +178,29 @@ function keyCases(): readonly AccessCase[] {
       route: 'POST /api/webhooks/keys/rotate',
       of: '',
       request: () => ({ path: '/api/webhooks/keys/rotate', body: {} }),
+    },
+  ];
+}
+
+function portalCases(): readonly AccessCase[] {
+  const links = '/api/webhooks/portal-links';
+  return [
+    { route: `GET ${links}`, of: '', request: () => ({ path: links }) },
+    {
+      route: `POST ${links}`,
+      of: '',
+      request: async (stage) => ({ path: links, body: { endpoints: [await stage.endpoint()] } }),
+    },
+    {
+      route: `POST ${links}/use`,
+      of: 'with a token that is none',
+      request: () => ({ path: `${links}/use`, body: { token: 'none' } }),
+    },
+    { route: `GET ${links}/current`, of: '', request: () => ({ path: `${links}/current` }) },
+    {
+      route: `DELETE ${links}/{id}`,
+      of: '',
+      request: async (stage) => ({ path: `${links}/${await stage.portalLink()}` }),
     },
   ];
 }

@@ -36,6 +36,7 @@ const actorNames = {
   user: 'an account',
   superuser: 'a superuser',
   key: 'an API key',
+  portal: 'a customer in a portal',
   operator: 'the command line',
 } as const satisfies Record<AuditEntry['actor'], string>;
 

@@ -6,15 +6,15 @@ import { newId } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { fromTimestamp, type Timestamp, toTimestamp } from '../../base/timestamp.ts';
 import { invalidValue } from '../../fields/field-error.ts';
-import { sql } from '../../sql/sql.ts';
 import type { Reader, Transaction } from '../../storage/database.ts';
 import type { NetworkPolicy } from '../../network/address-guard.ts';
 import { followOwner } from '../decision-cursor.ts';
 import { catcherOfUrl } from '../../endpoints/catchers.ts';
-import { filterProblem, ownerOf } from '../../endpoints/endpoint-conditions.ts';
+import { filterProblem } from '../../endpoints/endpoint-conditions.ts';
 import type { EndpointSettings, OptionContext } from '../../endpoints/endpoint-options.ts';
 import { forgetHeld } from '../../endpoints/held-records.ts';
 import { refuseTooMany } from '../../endpoints/refuse-too-many.ts';
+import { isAccount } from '../../endpoints/endpoint-owner.ts';
 import { ownedBody, requireChangeable } from '../../endpoints/endpoint-reach.ts';
 import type { EndpointStore } from '../../endpoints/endpoint-store.ts';
 import {
@@ -277,16 +277,10 @@ function refuseBroken(
 /** Throws bad_request where the owner of an endpoint is no account. */
 export async function requireOwner(
   reader: Reader,
-  { collections }: Pick<WebhookInstance, 'collections'>,
+  instance: Pick<WebhookInstance, 'collections'>,
   owner: string,
 ): Promise<void> {
-  if (owner === '') return;
-  const { collectionId, id } = ownerOf(owner);
-  const accounts = collections.get(collectionId);
-  const rows = await reader.tuples(
-    sql`SELECT 1 FROM ${reader.names.collectionTable(accounts.name)} WHERE id = ${id}`,
-  );
-  if (rows.length > 0) return;
+  if (owner === '' || (await isAccount(reader, instance, owner))) return;
   const details = { owner: invalidValue('There is no such account.') };
   throw new AppError('bad_request', 'Failed to save endpoint.', { details });
 }

@@ -1,6 +1,6 @@
 import { type Caller, guest, hasScope, operator, reachedEndpoints } from '../../access/caller.ts';
 import { withAuthCollection } from '../../auth/auth-collection.ts';
-import { authenticate, tokenRequired } from '../../auth/authenticate.ts';
+import { authenticate, isPortalSession, tokenRequired } from '../../auth/authenticate.ts';
 import { AppError } from '../../base/errors.ts';
 import { Uploads } from '../../files/uploads.ts';
 import { currentCollection } from '../../instances/current-collection.ts';
@@ -157,7 +157,7 @@ class Exchange {
     return withOwnEndpoints(route, this.#instance, await this.#authenticate(authorization));
   }
 
-  /** Throws unauthorized for an invalid API key, and audits it: somebody is guessing keys, or has lost theirs. */
+  /** Throws unauthorized for an invalid API key or session of a portal, and audits it: somebody is guessing, or has lost theirs. */
   async #authenticate(authorization: string): Promise<Caller> {
     const instance = this.#instance;
     try {
@@ -165,7 +165,8 @@ class Exchange {
     } catch (error) {
       if (error instanceof AppError && error.code === 'unauthorized') {
         const input = ruleInput(this.#request, { caller: guest, addressOf: this.#addressOf });
-        instance.audit.note(input, { action: 'key.use', outcome: 'refused' });
+        const action = isPortalSession(authorization) ? 'portal.use' : 'key.use';
+        instance.audit.note(input, { action, outcome: 'refused' });
       }
       throw error;
     }

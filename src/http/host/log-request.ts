@@ -4,7 +4,7 @@ import { ipAddressText } from '../../base/ip-address.ts';
 import { superusersName } from '../../collections/collection.ts';
 import type { Instance } from '../../instances/instance.ts';
 import { cutText, levelOf, logLimits, maskUrl } from '../../logs/request-log.ts';
-import type { Caller, KeyBounds, Superuser } from '../../access/caller.ts';
+import { type Caller, type KeyBounds, portalOf, type Superuser } from '../../access/caller.ts';
 import { toErrorAnswer } from '../error-response.ts';
 import type { InstanceRequest } from '../instance-request.ts';
 
@@ -63,15 +63,20 @@ function membersOf(
 ): Readonly<Record<string, unknown>> {
   const { logIP, logAuthId } = instance.settings.current.logs;
   const { method, headers, peer } = request;
+  const portal = portalOf(caller);
   const referer = cutText(maskUrl(headers.referer ?? ''), logLimits.textLengthMax);
   return {
     auth: collectionOf(instance, caller),
-    ...(logAuthId && caller.kind !== 'guest' && !isKey(caller) && { authId: caller.id }),
+    ...(logAuthId &&
+      caller.kind !== 'guest' &&
+      !isKey(caller) &&
+      portal === undefined && { authId: caller.id }),
     ...(refusal !== undefined && { error: cutText(refusal, logLimits.textLengthMax) }),
     execTime: Math.round((systemClock.monotonic() - request.startedMs) * 1_000) / 1_000,
     // A key belongs to a program, so logAuthId, which is about the ids of accounts, does not govern it.
-    ...(isKey(caller) && { key: caller.id }),
+    ...(isKey(caller) && portal === undefined && { key: caller.id }),
     method,
+    ...(portal !== undefined && { portal }),
     referer,
     ...(logIP && { remoteIP: ipAddressText(peer) }),
     requestId: request.id,

@@ -27,6 +27,7 @@ import { operatorEndpointSchemas } from '../routes/operator/endpoints.ts';
 import { operatorUsageSchemas } from '../routes/operator/usage.ts';
 import { operatorTransferSchemas } from '../routes/operator/transfers.ts';
 import { operatorFeedSchemas } from '../routes/operator/feed.ts';
+import { portalLinkSchemas } from '../routes/portal-links.ts';
 import { recordSchemas } from '../routes/records.ts';
 import { jobSchemas } from '../routes/jobs.ts';
 import { replaySchemas } from '../routes/replays.ts';
@@ -126,6 +127,7 @@ const schemas = {
   ...signingKeySchemas,
   ...replaySchemas,
   ...jobSchemas,
+  ...portalLinkSchemas,
   ...keySchemas,
   ...auditSchemas,
   ...settingsSchemas,

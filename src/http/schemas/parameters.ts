@@ -151,6 +151,7 @@ export const parameters: Readonly<Record<string, Schema>> = {
     schema: { type: 'string' },
   }),
   ApiKeyId: inPath('id', 'Id of an API key.'),
+  PortalLinkId: inPath('id', 'Id of a portal link.'),
   LogId: inPath('id', 'Id of an entry of the log.'),
   Page: inQuery('page', {
     description: 'Page number, from 1. Not together with `cursor`.',

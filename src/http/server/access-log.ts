@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller } from '../../access/caller.ts';
+import { type Caller, portalOf } from '../../access/caller.ts';
 import { systemClock } from '../../base/clock.ts';
 import { ipAddressText } from '../../base/ip-address.ts';
 import { toIsoTimestamp, toTimestamp } from '../../base/timestamp.ts';
@@ -52,5 +52,6 @@ function membersOf(request: FastifyRequest): Readonly<Record<string, unknown>> {
 
 function kindOf(caller: Caller | null): string {
   if (caller === null) return 'guest';
+  if (portalOf(caller) !== undefined) return 'portal';
   return caller.kind === 'superuser' && caller.key !== undefined ? 'key' : caller.kind;
 }

@@ -29,6 +29,7 @@ import { operatorSchemaRoutes } from '../routes/operator/schema.ts';
 import { operatorEndpointRoutes } from '../routes/operator/endpoints.ts';
 import { operatorUsageRoutes } from '../routes/operator/usage.ts';
 import { operatorTransferRoutes } from '../routes/operator/transfers.ts';
+import { portalLinkRoutes } from '../routes/portal-links.ts';
 import { recordRoutes } from '../routes/records.ts';
 import { replayRoutes } from '../routes/replays.ts';
 import { operatorFeedRoutes } from '../routes/operator/feed.ts';
@@ -58,6 +59,7 @@ export const routes: readonly Route[] = [
   ...eventRoutes,
   ...feedRoutes,
   ...catcherRoutes,
+  ...portalLinkRoutes,
   ...keyRoutes,
   ...auditRoutes,
   ...settingsRoutes,

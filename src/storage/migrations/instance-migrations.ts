@@ -3,6 +3,7 @@ import type { Migration } from '../migrate.ts';
 import { instanceDeliveryLog } from './instance-delivery-log.ts';
 import { endpointCertificates } from './endpoint-certificates.ts';
 import { mirrors } from './mirrors.ts';
+import { portalLinks } from './portal-links.ts';
 import { quotaRooms } from './quota-rooms.ts';
 import { removalJobs } from './removal-jobs.ts';
 import { storedFilters } from './stored-filters.ts';
@@ -317,4 +318,5 @@ export const instanceMigrations: readonly Migration[] = [
   quotaRooms,
   endpointCertificates,
   mirrors,
+  portalLinks,
 ];

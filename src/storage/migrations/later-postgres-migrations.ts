@@ -6,6 +6,7 @@ import { instanceLife } from './instance-life.ts';
 import { instanceQuotas } from './instance-quotas.ts';
 import { mirrors } from './mirrors.ts';
 import { nodeSteps } from './node-steps.ts';
+import { portalLinks } from './portal-links.ts';
 import { quotaRooms } from './quota-rooms.ts';
 import { operatorEndpoints } from './operator-endpoints.ts';
 import { operatorTables } from './operator-tables.ts';
@@ -30,4 +31,5 @@ export const laterPostgresMigrations: readonly Migration[] = [
   cronRuns,
   endpointCertificates,
   mirrors,
+  portalLinks,
 ];
