@@ -9,12 +9,12 @@ const superusers = '_superusers';
 /** The id of that collection, which is the same in every instance. */
 export const superusersId = 'pbc_3142635823';
 
-/** Somebody signed in: a superuser, or whoever has an API key. */
+/** Somebody signed in: a superuser, or whoever has an API key or has opened a portal link. */
 export interface Session {
   readonly id: string;
-  /** The address of the superuser, or the name of the key. */
+  /** The address of the superuser, the name of the key, or `Portal`. */
   readonly label: string;
-  /** What the key may do; undefined for superusers, who may do everything. */
+  /** What the key or the portal may do; undefined for superusers, who may do everything. */
   readonly key: KeyBounds | undefined;
 }
 
@@ -35,7 +35,12 @@ export function isSignedIn(): boolean {
 }
 
 function isKey(token: string): boolean {
-  return token.startsWith('ck_');
+  return /^c[kp]_/.test(token);
+}
+
+/** Whether a portal link has signed in. */
+export function isPortal(): boolean {
+  return client.authStore.token.startsWith('cp_');
 }
 
 /** Whether who is signed in may do what a scope covers. The service decides; this is for what is shown. */
@@ -90,13 +95,16 @@ export function signOut(): void {
   client.authStore.clear();
 }
 
-/** Forgets a token that the service takes no more, and says so once, and whether it was an API key. Returns what stops it. */
-export function onExpired(work: (wasKey: boolean) => void): () => void {
+export type SignInMeans = 'password' | 'key' | 'portal';
+
+/** Forgets a token that the service takes no more, and says so once, and how its bearer had signed in. Returns what stops it. */
+export function onExpired(work: (means: SignInMeans) => void): () => void {
   const forget = (): void => {
     const { token } = client.authStore;
     if (token === '') return;
+    const means = isPortal() ? 'portal' : isKey(token) ? 'key' : 'password';
     client.authStore.clear();
-    work(isKey(token));
+    work(means);
   };
   expired.addEventListener('expired', forget);
   return () => expired.removeEventListener('expired', forget);
@@ -105,7 +113,8 @@ export function onExpired(work: (wasKey: boolean) => void): () => void {
 /** Gets a new token for one that is still good, so that who works every day need not sign in again. */
 export async function refreshSession(): Promise<void> {
   const { token } = client.authStore;
-  if (isKey(token)) await saveKey(token);
+  if (isPortal()) await savePortal(token);
+  else if (isKey(token)) await saveKey(token);
   else await orFailure(client.collection(superusers).authRefresh());
 }
 
@@ -121,6 +130,26 @@ async function saveKey(key: string): Promise<void> {
   const answer = await orFailure(client.send<Schemas['ApiKey']>('/api/keys/current', { headers }));
   // The store of the SDK keeps a record beside the token; that of a key is what the key may do.
   client.authStore.save(key, { ...answer, collectionId: '', collectionName: '' });
+}
+
+/** Signs in with a portal link. One that this browser has opened before leads to its session again. Throws Failure. */
+export async function openPortal(link: string): Promise<void> {
+  try {
+    const { token } = await call('POST /api/webhooks/portal-links/use', { body: { token: link } });
+    await savePortal(token);
+  } catch (error) {
+    if (!isPortal() || !link.startsWith(currentSession()?.id ?? ' ')) throw error;
+  }
+}
+
+async function savePortal(token: string): Promise<void> {
+  const headers = { Authorization: token };
+  const path = '/api/webhooks/portal-links/current';
+  const { id, scopes, endpoints, ends } = await orFailure(
+    client.send<Schemas['PortalSession']>(path, { headers }),
+  );
+  const bounds: KeyBounds = { scopes, collections: null, endpoints, expires: ends };
+  client.authStore.save(token, { id, name: 'Portal', ...bounds, collectionId: '', collectionName: '' });
 }
 
 /** What has to follow a password or a code. */

@@ -5,7 +5,7 @@ import LogOut from 'lucide-react/icons/log-out';
 import Monitor from 'lucide-react/icons/monitor';
 import Moon from 'lucide-react/icons/moon';
 import Sun from 'lucide-react/icons/sun';
-import { signOut } from '../api/session.ts';
+import { isPortal, signOut } from '../api/session.ts';
 import { setDensity, setTheme, useDensity, useTheme } from '../browser/theme.ts';
 import { Menu, MenuChoice, MenuItem, MenuLine } from '../parts/menu.tsx';
 
@@ -60,7 +60,8 @@ export function useSignOut(): () => void {
   const navigate = useNavigate();
   const queries = useQueryClient();
   return () => {
+    const search = isPortal() ? { expired: 'portal' } : {};
     signOut();
-    void navigate({ to: '/login' }).then(() => queries.clear());
+    void navigate({ to: '/login', search }).then(() => queries.clear());
   };
 }

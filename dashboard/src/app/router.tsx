@@ -11,7 +11,7 @@ import { basePath } from '../api/client.ts';
 import { collectionsQuery } from '../api/collections.ts';
 import { decodeDeliveriesSearch, decodeDeliverySearch } from '../screens/deliveries/delivery-search.ts';
 import { decodeEventSearch } from '../screens/events/event-search.ts';
-import { isSignedIn, mayUse, signInWithLink } from '../api/session.ts';
+import { isSignedIn, mayUse, openPortal, signInWithLink } from '../api/session.ts';
 import { decodeOperatorSearch } from '../screens/operator/operator-search.ts';
 import { decodeLogSearch } from '../screens/logs/log-search.ts';
 import { decodeRecordSearch } from '../screens/records/record-search.ts';
@@ -65,7 +65,7 @@ let linkToken = '';
  * address, and would follow the link again.
  */
 function takeLinkToken(): void {
-  if (location.pathname !== `${basePath}link`) return;
+  if (![`${basePath}link`, `${basePath}portal`].includes(location.pathname)) return;
   linkToken = location.hash.slice(1);
   history.replaceState(null, '', location.pathname);
 }
@@ -82,6 +82,18 @@ const linkRoute = createRoute({
         search: { expired: 'link' },
         replace: true,
       }),
+    );
+    redirect({ throw: true, to: '/', replace: true });
+  },
+});
+
+/** Where a link leads that signs a customer in to a portal. */
+const portalRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/portal',
+  beforeLoad: async () => {
+    await openPortal(linkToken).catch(() =>
+      redirect({ throw: true, to: '/login', search: { expired: 'portal' }, replace: true }),
     );
     redirect({ throw: true, to: '/', replace: true });
   },
@@ -327,6 +339,7 @@ const routeTree = rootRoute.addChildren([
   loginRoute,
   setupRoute,
   linkRoute,
+  portalRoute,
   accountRoute,
   accountTokenRoute,
   shellRoute.addChildren([

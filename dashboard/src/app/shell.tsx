@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useRouter } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { mayUse, onExpired, refreshSession } from '../api/session.ts';
+import { isPortal, mayUse, onExpired, refreshSession } from '../api/session.ts';
 import { publicSettingsQuery, settingsQuery } from '../api/settings.ts';
 import { setAccent } from '../browser/accent.ts';
 import { useKeys } from '../browser/keys.ts';
@@ -10,6 +10,8 @@ import { Palette } from './palette.tsx';
 import { Sidebar } from './sidebar.tsx';
 
 const refreshMs = 6 * 3_600_000;
+/** The session of a portal ends an hour after its last request. */
+const portalRefreshMs = 20 * 60_000;
 
 /** The frame of all screens: collections at the side, the screen beside them, and the palette over both. */
 export function Shell() {
@@ -71,19 +73,19 @@ function useReturnAfterExpiry(): void {
       await refreshSession();
       return true;
     },
-    staleTime: refreshMs,
-    refetchInterval: refreshMs,
+    staleTime: isPortal() ? portalRefreshMs : refreshMs,
+    refetchInterval: isPortal() ? portalRefreshMs : refreshMs,
     retry: false,
   });
   useEffect(
     () =>
-      onExpired((wasKey) => {
+      onExpired((means) => {
         const { pathname, searchStr } = router.state.location;
-        void navigate({
-          to: '/login',
-          search: { next: pathname + searchStr, expired: 'yes', ...(wasKey && { with: 'key' as const }) },
-          replace: true,
-        });
+        const search =
+          means === 'portal'
+            ? { expired: 'portal' }
+            : { next: pathname + searchStr, expired: 'yes', ...(means === 'key' && { with: means }) };
+        void navigate({ to: '/login', search, replace: true });
       }),
     [navigate, router],
   );

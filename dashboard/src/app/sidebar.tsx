@@ -5,7 +5,7 @@ import Plus from 'lucide-react/icons/plus';
 import Search from 'lucide-react/icons/search';
 import type { Collection } from '../api/client.ts';
 import { useLoadedCollections } from '../api/collections.ts';
-import { mayUse, useSession } from '../api/session.ts';
+import { isPortal, mayUse, useSession } from '../api/session.ts';
 import { useInstanceName } from '../api/use-instance-name.ts';
 import { choicePreference, usePreference, writeText } from '../browser/preferences.ts';
 import { CollectionIcon } from '../parts/collection-icon.tsx';
@@ -57,7 +57,7 @@ export function Sidebar({ isOpen, onSearch }: SidebarProps) {
 function useScreenLinks() {
   const session = useSession();
   const allowed = screenLinks.filter(({ to }) => mayOpen(to));
-  return session?.key === undefined ? allowed : [...allowed, keyLink];
+  return session?.key === undefined || isPortal() ? allowed : [...allowed, keyLink];
 }
 
 const keyLink = { to: '/key', label: 'API key', icon: KeyRound } as const;

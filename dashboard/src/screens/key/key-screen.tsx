@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import KeyRound from 'lucide-react/icons/key-round';
 import { keyScopes } from '../../api/keys.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
-import { type KeyBounds, useSession } from '../../api/session.ts';
+import { isPortal, type KeyBounds, useSession } from '../../api/session.ts';
 import { endpointsQuery } from '../../api/last-day.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { Empty } from '../../parts/empty.tsx';
@@ -15,7 +15,7 @@ export function KeyScreen() {
   const session = useSession();
   return (
     <>
-      <Bar title="API key" />
+      <Bar title={isPortal() ? 'Portal' : 'API key'} />
       {session?.key === undefined ? (
         <Empty
           icon={<KeyRound size={24} strokeWidth={1.5} aria-hidden />}

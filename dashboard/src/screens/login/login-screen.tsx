@@ -47,6 +47,12 @@ export function LoginScreen() {
       search: ({ with: _with, ...rest }) => ({ ...rest, ...(chosen !== undefined && { with: chosen }) }),
       replace: true,
     });
+  if (expired === 'portal')
+    return (
+      <Entrance title="The portal is closed" lead="Its link was used, or your session has ended.">
+        <Notice>Open it again from where you opened it before: you get a new link there.</Notice>
+      </Entrance>
+    );
   if (means === 'key')
     return (
       <Entrance title="Sign in" lead="With an API key. You see what its scopes allow.">
