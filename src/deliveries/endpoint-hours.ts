@@ -161,8 +161,28 @@ async function readCounts(reader: Reader, where: Sql, range: HourRange): Promise
   const counts = await reader.search(
     sql`SELECT ${step}, result, CAST(sum(count) AS bigint) ${from} GROUP BY 1, result`,
   );
+  const percentiles = await readPercentiles(reader, step, sql`${from} AND result = 'success'`);
+  return {
+    counts: counts.map(([at, result, count]) => ({
+      step: Number(at),
+      result: String(result),
+      count: Number(count),
+    })),
+    percentiles,
+  };
+}
+
+/**
+ * Reads the ranges of latencies in which percentiles lie, by steps and under {@link allSteps} of all together. `from` are rows with a
+ * `latency` and a `count`.
+ */
+export async function readPercentiles(
+  reader: Reader,
+  step: Sql,
+  from: Sql,
+): Promise<ReadonlyMap<number, Percentiles>> {
   const percentiles = await reader.search(sql`
-    WITH ranges AS (SELECT ${step} AS step, latency, sum(count) AS count ${from} AND result = 'success' GROUP BY 1, latency),
+    WITH ranges AS (SELECT ${step} AS step, latency, sum(count) AS count ${from} GROUP BY 1, latency),
     all_ranges AS (SELECT step, latency, count FROM ranges UNION ALL SELECT ${allSteps}, latency, sum(count) FROM ranges GROUP BY latency),
     ranked AS (
       SELECT step, latency, sum(count) OVER (PARTITION BY step ORDER BY latency) AS counted, sum(count) OVER (PARTITION BY step) AS total
@@ -170,20 +190,13 @@ async function readCounts(reader: Reader, where: Sql, range: HourRange): Promise
     SELECT CAST(step AS bigint), min(CASE WHEN counted >= total * 0.5 THEN latency END), min(CASE WHEN counted >= total * 0.95 THEN latency END),
       min(CASE WHEN counted >= total * 0.99 THEN latency END)
     FROM ranked GROUP BY step`);
-  return {
-    counts: counts.map(([at, result, count]) => ({
-      step: Number(at),
-      result: String(result),
-      count: Number(count),
-    })),
-    percentiles: new Map(
-      percentiles.map(([at, p50, p95, p99]) => [Number(at), [Number(p50), Number(p95), Number(p99)]]),
-    ),
-  };
+  return new Map(
+    percentiles.map(([at, p50, p95, p99]) => [Number(at), [Number(p50), Number(p95), Number(p99)]]),
+  );
 }
 
-/** Adds to a condition on hours that the query timeout has not passed, where the engine does not end the statement itself. */
-function withinTime(names: Names, condition: Sql, hour: Sql): Sql {
+/** Adds to a condition on hours or days that the query timeout has not passed, where the engine does not end the statement itself. */
+export function withinTime(names: Names, condition: Sql, hour: Sql): Sql {
   const isInTime = names.isInTime(hour, 'for some');
   return isInTime === undefined ? condition : sql`${condition} AND ${isInTime}`;
 }

@@ -2,6 +2,7 @@ import { toTimestamp } from '../base/timestamp.ts';
 import { noteTrimmed, type TrimPoint } from '../events/trimmed.ts';
 import { foundByKeys, limit, sql } from '../sql/sql.ts';
 import type { Reader, Transaction } from '../storage/database.ts';
+import { addToDays, expiredOf } from './endpoint-days.ts';
 import { releaseStray } from './record-order.ts';
 import type { WebhookInstance } from '../endpoints/webhook-instance.ts';
 
@@ -19,15 +20,23 @@ export async function giveUpWaiting(
   trimmed: TrimPoint,
 ): Promise<number> {
   // Not in the transaction, which would be open for all of that time.
-  const expired = await countWaitingUpTo(database, trimmed.position);
+  const waiting = await countWaitingUpTo(database, trimmed.position);
   const now = dueClock.now();
-  await database.write((tx) => expireUpTo(tx, trimmed, now), { findsByKey: true });
-  return expired;
+  const expired = [...waiting].map(([endpoint, count]) => expiredOf(endpoint, count));
+  await database.write(
+    async (tx) => {
+      await expireUpTo(tx, trimmed, now);
+      await addToDays(tx, expired, now);
+    },
+    { findsByKey: true },
+  );
+  return expired.reduce((sum, { count }) => sum + count, 0);
 }
 
-async function countWaitingUpTo(reader: Reader, last: number): Promise<number> {
+/** Returns how many deliveries wait by the numbers of their endpoints. */
+async function countWaitingUpTo(reader: Reader, last: number): Promise<ReadonlyMap<number, number>> {
   const { names } = reader;
-  let waiting = 0;
+  const waiting = new Map<number, number>();
   let [event, endpoint]: readonly [number, number] = [0, 0];
   for (;;) {
     const outcome = sql`${names.table('$outcome')} o ON ${names.instance.conditionOf('o')} AND o.event = w.event AND o.endpoint = w.endpoint
@@ -37,14 +46,16 @@ async function countWaitingUpTo(reader: Reader, last: number): Promise<number> {
         SELECT event, endpoint FROM ${names.table('$delivery')}
         WHERE ${names.instance.condition} AND event BETWEEN ${event} AND ${last} AND (event, endpoint) > (${event}, ${endpoint})
         ORDER BY event, endpoint${limit(walkMax)})
-      SELECT event, endpoint, (
-        SELECT count(*) FROM walked w JOIN ${names.table('$lane')} l ON ${names.instance.conditionOf('l')} AND l.endpoint = w.endpoint LEFT JOIN ${outcome}
-        WHERE o.status = 'pending' OR (o.event IS NULL AND w.event > l.cursor))
-      FROM walked ORDER BY event DESC, endpoint DESC LIMIT 1`;
-    const [row] = await reader.tuples(foundByKeys(next));
-    if (row === undefined) return waiting;
-    [event, endpoint] = [Number(row[0]), Number(row[1])];
-    waiting += Number(row[2]);
+      SELECT * FROM (SELECT event, endpoint, 0 AS waiting FROM walked ORDER BY event DESC, endpoint DESC LIMIT 1) AS last_row
+      UNION ALL SELECT 0, w.endpoint, count(*) FROM walked w
+        JOIN ${names.table('$lane')} l ON ${names.instance.conditionOf('l')} AND l.endpoint = w.endpoint LEFT JOIN ${outcome}
+        WHERE o.status = 'pending' OR (o.event IS NULL AND w.event > l.cursor) GROUP BY w.endpoint`;
+    const rows = await reader.tuples(foundByKeys(next));
+    if (rows.length === 0) return waiting;
+    for (const [at, of, count] of rows)
+      // The one with an event is the last that was walked.
+      if (Number(at) > 0) [event, endpoint] = [Number(at), Number(of)];
+      else waiting.set(Number(of), (waiting.get(Number(of)) ?? 0) + Number(count));
   }
 }
 

@@ -2,6 +2,7 @@ import { atMost } from '../base/at-most.ts';
 import type { Clock } from '../base/clock.ts';
 import { randomUnit } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
+import { fromTimestamp } from '../base/timestamp.ts';
 import { isTest } from '../events/event.ts';
 import type { Transaction } from '../storage/database.ts';
 import { keyText, type PendingDelivery } from '../deliveries/deliveries.ts';
@@ -348,9 +349,19 @@ function toSettlement(
   result: AttemptResult,
   clock: Clock,
 ): Settlement {
-  const { key, state, kind, record } = pending;
+  const { key, state, kind, record, created, isReplay } = pending;
   const isOrdered = endpoint.order === 'record';
-  const common = { key, record, isOrdered, due: state.due, postponedUntil, isFenced: test === undefined };
+  // What was requested again, or of records that existed before, says nothing about how fast changes are delivered.
+  const isCounted = test === undefined && !isTest(kind) && kind !== 'backfill' && !isReplay;
+  const common = {
+    key,
+    record,
+    isOrdered,
+    due: state.due,
+    postponedUntil,
+    isFenced: test === undefined,
+    committedAt: isCounted ? fromTimestamp(created) : undefined,
+  };
   if (disposition !== undefined)
     return { ...common, after: stateIfNotSent(state, disposition, clock.now()), result: undefined };
   // A test is never retried, not even one of an earlier process.

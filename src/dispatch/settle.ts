@@ -4,6 +4,7 @@ import type { InlineColumn, Transaction, Tuple } from '../storage/database.ts';
 import type { AttemptResult } from '../sending/attempt-result.ts';
 import { type DeliveryKey, keyText } from '../deliveries/deliveries.ts';
 import type { DeliveryState } from '../deliveries/delivery.ts';
+import { addToDays, deliveredBefore, deliveryEnds } from '../deliveries/endpoint-days.ts';
 import { addToHours, type EndedAttempt } from '../deliveries/endpoint-hours.ts';
 import { isPending, outcomeColumns, readExhausted } from '../deliveries/delivery-outcomes.ts';
 import { releaseNext } from '../deliveries/record-order.ts';
@@ -23,6 +24,8 @@ export interface Settlement {
   readonly postponedUntil: number | undefined;
   /** A settlement of a test applies without the fence as well. */
   readonly isFenced: boolean;
+  /** When the event was made, in milliseconds since 1970; undefined for a delivery that the figures of its endpoint leave out. */
+  readonly committedAt: number | undefined;
 }
 
 export interface SettleOptions {
@@ -52,7 +55,12 @@ export async function settle(
     async () => (inserted = await insertOutcomes(tx, first, options)),
     () => insertAttempts(tx, attempts),
     // Sent with the others, unless it depends on their results.
-    ...(last.length === 0 ? [() => addToHours(tx, countedOf(attempts, none))] : []),
+    ...(last.length === 0
+      ? [
+          () => addToHours(tx, countedOf(attempts, none)),
+          () => addEnded(tx, settlements, { ...options, exhausted: none }),
+        ]
+      : []),
   ]);
   if (inserted < settlements.length) await changeOutcomes(tx, settlements, options);
   const ordered = settlements.filter(({ isOrdered }) => isOrdered);
@@ -61,10 +69,12 @@ export async function settle(
   if (last.length === 0) return none;
   const exhausted = await readExhausted(tx, last);
   await addToHours(tx, countedOf(attempts, exhausted));
+  await addEnded(tx, settlements, { ...options, exhausted });
   return exhausted;
 }
 
 const none: ReadonlySet<string> = new Set();
+const nothing: ReadonlySet<unknown> = new Set();
 
 /** The attempts for the statistics of endpoints, without tests. */
 function countedOf(attempts: readonly Settlement[], exhausted: ReadonlySet<string>): readonly EndedAttempt[] {
@@ -73,6 +83,30 @@ function countedOf(attempts: readonly Settlement[], exhausted: ReadonlySet<strin
       ? []
       : [{ endpoint: key.endpoint, result, isLast: exhausted.has(keyText(key)) }],
   );
+}
+
+/** Adds deliveries that have ended to the figures of their endpoints. Their attempts are stored already. */
+async function addEnded(
+  tx: Transaction,
+  settlements: readonly Settlement[],
+  { now, exhausted }: SettleOptions & { readonly exhausted: ReadonlySet<string> },
+): Promise<void> {
+  const counted = settlements.flatMap(({ key, after, result, committedAt }) => {
+    const isEnded = after.status === 'delivered' || after.status === 'expired' || exhausted.has(keyText(key));
+    if (committedAt === undefined || !isEnded) return [];
+    const endedAt = result === undefined ? now : result.startedAt + (result.timings.totalMs ?? 0);
+    return [{ key, number: after.attempts, status: after.status, latencyMs: endedAt - committedAt }];
+  });
+  const repeated = counted.filter(({ number, status }) => number > 1 && status === 'delivered');
+  // Without a wait where there are none, so that the statement below is sent with the others.
+  const again = repeated.length === 0 ? nothing : await deliveredBefore(tx, repeated);
+  const ended = counted
+    .filter((one) => !again.has(one))
+    .flatMap(({ key: { endpoint }, status, latencyMs }) => {
+      const end = deliveryEnds.find((one) => one === status);
+      return end === undefined ? [] : [{ endpoint, end, latencyMs, count: 1 }];
+    });
+  await addToDays(tx, ended, now);
 }
 
 const settledColumns: readonly InlineColumn[] = [

@@ -12,6 +12,7 @@ export type InternalTable =
   | '$held'
   | '$consumer'
   | '$endpoint_hour'
+  | '$endpoint_day'
   | '$attempt'
   | '$idempotency'
   | '$api_key'

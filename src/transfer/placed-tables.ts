@@ -35,6 +35,7 @@ const places: Readonly<Record<MovedTable, Place>> = {
   $held: 'instance',
   $consumer: 'instance',
   $endpoint_hour: 'instance',
+  $endpoint_day: 'instance',
   $attempt: 'instance',
   $idempotency: 'instance',
   $api_key: 'instance',

@@ -126,6 +126,8 @@ test('what is older than the log is kept goes, sent or not, and what is younger 
   assert.equal((await service.deliveries()).length, 6, '0 is for ever');
   await tidy();
   assert.deepEqual(givenUp(service), [2]);
+  const { total } = await service.call('GET', `/api/webhooks/endpoints/${paused}/figures`);
+  assert.deepEqual([total.delivered, total.exhausted, total.expired], [0, 0, 2]);
   const rows = { event: 1, delivery: 2, outcome: 1, attempt: 1, gap: 0, replay: 0, endpoint: 2 };
   assert.deepEqual(await rowsOf(service), rows);
   await service.call('GET', `/api/webhooks/deliveries/${first.id}`, { status: 404 });

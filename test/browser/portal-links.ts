@@ -34,8 +34,13 @@ test(
     const links = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').allInnerTexts();
     assert.deepEqual(links, ['Webhooks', 'Events', 'Deliveries']);
     await assertAccessible(page, 'portal by a link');
+    await stage.delivery(await stage.addOrder(), ({ status }) => status === 'delivered');
+    await page.locator('.table-link').click();
+    const figures = page.getByRole('table', { name: 'Deliveries by day' });
+    await figures.getByRole('row', { name: 'Last 30 days' }).getByText('100 %').first().waitFor();
+    await assertAccessible(page, 'figures of an endpoint');
     await page.reload();
-    await page.getByText('Harbour Bakery').waitFor();
+    await figures.waitFor();
     await page.goto(`${stage.url}/_/c/orders`);
     await page.getByText('only for 1 endpoint').waitFor();
     // The same browser comes back to its session, another has none.

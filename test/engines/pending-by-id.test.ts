@@ -74,6 +74,7 @@ test('on PostgreSQL a delivery is settled by its id, though statistics know of n
       due: state.due,
       postponedUntil: undefined,
       isFenced: true,
+      committedAt: 0,
     };
   });
   const noted: Sql[] = [];

@@ -10,6 +10,7 @@ import { hostMutants } from './host-mutants.ts';
 import { edgeMutants } from './edge-mutants.ts';
 import { egressMutants } from './egress-mutants.ts';
 import { expungeMutants } from './expunge-mutants.ts';
+import { figureMutants } from './figure-mutants.ts';
 import { filterMutants } from './filter-mutants.ts';
 import { healthMutants } from './health-mutants.ts';
 import { kitMutants } from './kit-mutants.ts';
@@ -59,6 +60,7 @@ export const mutants: readonly Mutant[] = [
   ...edgeMutants,
   ...egressMutants,
   ...expungeMutants,
+  ...figureMutants,
   ...filterMutants,
   ...healthMutants,
   ...kitMutants,

@@ -205,6 +205,8 @@ test('old partitions go with all that is in them and nothing younger, when what 
     expired.map((one) => [one.endpoint, one.cause]),
     Array.from({ length: 2 }, () => [paused, cause]),
   );
+  const { total } = await stage.get(`GET /api/webhooks/endpoints/${paused}/figures`);
+  assert.deepEqual([total.delivered, total.expired], [0, 2]);
   assert.equal((await stage.firsts())[0], 0, 'results of attempts may still be on their way');
   assert.equal((await group.ask(node, 'GET /api/webhooks/feed?since=2026-11-20')).status, 400);
 

@@ -258,6 +258,7 @@ async function assertSameRows(data: string, url: string): Promise<void> {
     '$collection',
     '$delivery',
     '$endpoint',
+    '$endpoint_day',
     '$endpoint_hour',
     '$event',
     '$idempotency',

@@ -30,6 +30,7 @@ const placesInLists = [
   '/api/webhooks/lanes',
   '/api/webhooks/deliveries',
   '/api/webhooks/events',
+  '/api/webhooks/portal-links',
   '/api/keys',
   '/api/audit',
   '/api/logs',

@@ -20,6 +20,7 @@ export const decisions: Readonly<
   'POST /endpoints/{id}/replay': 'endpoint',
   'POST /endpoints/{id}/backfill': 'refused',
   'GET /endpoints/{id}/stats': 'endpoint',
+  'GET /endpoints/{id}/figures': 'endpoint',
   'GET /stats': 'refused',
   'GET /lanes': 'narrowed',
   'GET /deliveries': 'narrowed',

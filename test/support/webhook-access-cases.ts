@@ -63,13 +63,7 @@ export function webhookAccessCases(): readonly AccessCase[] {
       request: async (stage: AccessStage) => ({ path: `/api/webhooks/replays/${await stage.replay()}` }),
     })),
     ...eventCases(),
-    {
-      route: 'GET /api/webhooks/endpoints/{id}/stats',
-      of: '',
-      request: async (stage) => ({ path: `/api/webhooks/endpoints/${await stage.endpoint()}/stats` }),
-    },
-    { route: 'GET /api/webhooks/stats', of: '', request: () => ({ path: '/api/webhooks/stats' }) },
-    { route: 'GET /api/webhooks/lanes', of: '', request: () => ({ path: '/api/webhooks/lanes' }) },
+    ...endpointStatsCases(),
   ];
 }
 
@@ -202,5 +196,22 @@ function portalCases(): readonly AccessCase[] {
       of: '',
       request: async (stage) => ({ path: `${links}/${await stage.portalLink()}` }),
     },
+  ];
+}
+
+function endpointStatsCases(): readonly AccessCase[] {
+  return [
+    {
+      route: 'GET /api/webhooks/endpoints/{id}/stats',
+      of: '',
+      request: async (stage) => ({ path: `/api/webhooks/endpoints/${await stage.endpoint()}/stats` }),
+    },
+    {
+      route: 'GET /api/webhooks/endpoints/{id}/figures',
+      of: '',
+      request: async (stage) => ({ path: `/api/webhooks/endpoints/${await stage.endpoint()}/figures` }),
+    },
+    { route: 'GET /api/webhooks/stats', of: '', request: () => ({ path: '/api/webhooks/stats' }) },
+    { route: 'GET /api/webhooks/lanes', of: '', request: () => ({ path: '/api/webhooks/lanes' }) },
   ];
 }

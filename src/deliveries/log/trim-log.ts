@@ -5,6 +5,7 @@ import type { Names, Reader, Transaction } from '../../storage/database.ts';
 import { undecidedFrom } from '../decision-cursor.ts';
 import { forgetHeld } from '../../endpoints/held-records.ts';
 import { cancelFailed, deletedCause } from '../delivery-outcomes.ts';
+import { addToDays, expiredOf, trimDays } from '../endpoint-days.ts';
 import { releaseStray } from '../record-order.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 
@@ -50,8 +51,12 @@ async function trim(
       ORDER BY position${limit(trimmedTogetherMax)}) AS oldest`);
   const [last, events, time] = row ?? [];
   if (typeof last !== 'number') return { events: 0, expired: 0, last: from };
-  const [waiting] = await tx.tuples(sql`SELECT count(*) ${waitingRows(names, { from, last })}`);
-  const expired = Number(waiting?.[0]);
+  const waiting = await tx.tuples(
+    sql`SELECT d.endpoint, count(*) ${waitingRows(names, { from, last })} GROUP BY d.endpoint`,
+  );
+  const ended = waiting.map(([endpoint, count]) => expiredOf(Number(endpoint), Number(count)));
+  const expired = ended.reduce((sum, { count }) => sum + count, 0);
+  await addToDays(tx, ended, now);
   await deleteEvents(tx, { from, last, time: String(time) });
   if (expired > 0) await releaseStray(tx, now);
   return { events: Number(events), expired, last };
@@ -204,13 +209,14 @@ export async function tidyDeleted({ database, dueClock }: WebhookInstance): Prom
   const first = sql`(SELECT created FROM ${names.table('$event')} WHERE ${names.instance.condition} ORDER BY position LIMIT 1)`;
   // By the time alone, one would be removed too early when the clock was set back. For most, the time decides without a search.
   const isNamed = sql`EXISTS (SELECT 1 FROM ${names.table('$delivery')} d WHERE ${names.instance.conditionOf('d')} AND d.endpoint = p.position)`;
+  await database.write((tx) => trimDays(tx, dueClock.now()));
   const rows = await database.tuples(sql`
     SELECT position FROM ${endpoint} p
     WHERE ${names.instance.conditionOf('p')} AND deleted <> '' AND deleted < coalesce(${first}, ${toTimestamp(dueClock.now())}) AND NOT ${isNamed}`);
   if (rows.length === 0) return;
   const areGone = names.anyNumberOf(rows.map(([number]) => Number(number)));
   await database.write(async (tx) => {
-    for (const name of ['$gap', '$replay', '$endpoint_hour'] as const)
+    for (const name of ['$gap', '$replay', '$endpoint_hour', '$endpoint_day'] as const)
       await tx.run(
         sql`DELETE FROM ${names.table(name)} WHERE ${names.instance.condition} AND endpoint${areGone}`,
       );

@@ -4,6 +4,8 @@ import {
   parseStatsQuery,
   statsSteps,
 } from '../../deliveries/endpoints/endpoint-stats.ts';
+import { endpointDaysKept } from '../../deliveries/endpoint-days.ts';
+import { endpointFigures, parseFiguresQuery } from '../../deliveries/endpoints/endpoint-figures.ts';
 import { listLanes } from '../../deliveries/list-lanes.ts';
 import { jsonAnswer } from '../schemas/operation.ts';
 import { listParameters } from '../schemas/parameters.ts';
@@ -39,6 +41,21 @@ export const endpointStatsRoutes = [
       const { instance, params, query } = context;
       const range = parseStatsQuery(query, instance.clock.now());
       return context.answer(JSON.stringify(await endpointStats(instance, params.id, range)));
+    },
+  }),
+  route({
+    ...common,
+    path: '/api/webhooks/endpoints/:id/figures',
+    id: 'getEndpointFigures',
+    endpointKeys: 'endpoint',
+    summary: 'Get how the deliveries of an endpoint ended by day, with their latencies from the commit on',
+    description: `Days are kept for ${endpointDaysKept} days. Tests, replays and backfills are not counted.`,
+    parameters: ['EndpointId', 'FiguresSince', 'FiguresUntil', 'FiguresWithin', 'Fields'],
+    answers: { 200: jsonAnswer('The figures.', schemaReference('EndpointFigures')) },
+    handle: async (context) => {
+      const { instance, params, query } = context;
+      const range = parseFiguresQuery(query, instance.clock.now());
+      return context.answer(JSON.stringify(await endpointFigures(instance, params.id, range)));
     },
   }),
   route({
@@ -97,6 +114,33 @@ const instanceFigures: Readonly<Record<string, Schema>> = {
   ...figures,
 };
 
+const commitLatency: Schema = {
+  type: ['number', 'null'],
+  description:
+    'In milliseconds, from the commit of the change to the end of the answer, rounded up to two digits; null where nothing was delivered.',
+};
+const dayFigures: Readonly<Record<string, Schema>> = {
+  delivered: count,
+  exhausted: count,
+  expired: count,
+  latencyP50Ms: commitLatency,
+  latencyP95Ms: commitLatency,
+  latencyP99Ms: commitLatency,
+  within: {
+    type: 'array',
+    items: objectSchema({
+      seconds: { type: 'number' },
+      share: {
+        type: ['number', 'null'],
+        minimum: 0,
+        maximum: 1,
+        description: 'Of all deliveries that ended; null where none did.',
+      },
+    }),
+  },
+};
+const day: Schema = { type: 'string', description: 'As `2026-11-20`, in UTC.' };
+
 /** An array of each. */
 function columnsOf(values: Readonly<Record<string, Schema>>): Schema {
   return objectSchema(
@@ -135,6 +179,13 @@ export const endpointStatsSchemas: Readonly<Record<string, Schema>> = {
       description:
         'Whether its filter has matched no change of its collections since it was created, although there were changes. Always false for the endpoint of an account.',
     },
+  }),
+  EndpointFigures: objectSchema({
+    endpoint: { type: 'string', description: 'Its id.' },
+    since: day,
+    until: day,
+    days: { type: 'array', items: objectSchema({ day, ...dayFigures }) },
+    total: objectSchema(dayFigures),
   }),
   WebhookStats: objectSchema({
     from: { type: 'string', description: 'The start of the first step.' },

@@ -80,6 +80,18 @@ export const parameters: Readonly<Record<string, Schema>> = {
     description: 'The end, a date; now by default.',
     schema: { type: 'string' },
   }),
+  FiguresSince: inQuery('since', {
+    description: 'The first day, a date in UTC; by default 30 days are returned.',
+    schema: { type: 'string' },
+  }),
+  FiguresUntil: inQuery('until', {
+    description: 'The last day, a date in UTC; today by default.',
+    schema: { type: 'string' },
+  }),
+  FiguresWithin: inQuery('within', {
+    description: 'Up to five numbers of seconds, of two digits at most each.',
+    schema: { type: 'string', default: '5,60' },
+  }),
   Step: inQuery('step', {
     description: 'Granularity: at most 744 hours or days. Days by default for more than a week.',
     schema: { enum: ['hour', 'day'] },

@@ -2,6 +2,7 @@ import { sql, type Sql } from '../../sql/sql.ts';
 import type { Migration } from '../migrate.ts';
 import { instanceDeliveryLog } from './instance-delivery-log.ts';
 import { endpointCertificates } from './endpoint-certificates.ts';
+import { endpointDays } from './endpoint-days.ts';
 import { mirrors } from './mirrors.ts';
 import { portalLinks } from './portal-links.ts';
 import { quotaRooms } from './quota-rooms.ts';
@@ -319,4 +320,5 @@ export const instanceMigrations: readonly Migration[] = [
   endpointCertificates,
   mirrors,
   portalLinks,
+  endpointDays,
 ];

@@ -2,6 +2,7 @@ import type { Migration } from '../migrate.ts';
 import { backupJobs } from './backup-jobs.ts';
 import { cronRuns } from './cron-runs.ts';
 import { endpointCertificates } from './endpoint-certificates.ts';
+import { endpointDays } from './endpoint-days.ts';
 import { instanceLife } from './instance-life.ts';
 import { instanceQuotas } from './instance-quotas.ts';
 import { mirrors } from './mirrors.ts';
@@ -32,4 +33,5 @@ export const laterPostgresMigrations: readonly Migration[] = [
   endpointCertificates,
   mirrors,
   portalLinks,
+  endpointDays,
 ];

@@ -236,6 +236,7 @@ const orders: Partial<Readonly<Record<InternalTable, readonly string[]>>> = {
   $attempt: ['event', 'endpoint', 'number'],
   $gap: ['endpoint', 'first'],
   $endpoint_hour: ['endpoint', 'hour', 'result', 'latency'],
+  $endpoint_day: ['endpoint', 'day', 'result', 'latency'],
 };
 
 const positionColumn = '$position';

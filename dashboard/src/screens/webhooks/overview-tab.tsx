@@ -5,6 +5,7 @@ import { mayChangeWebhooks } from '../../api/session.ts';
 import { Countdown } from '../../parts/countdown.tsx';
 import { EndpointBadge } from '../../parts/endpoint-badge.tsx';
 import { explainEndpoint } from '../../parts/endpoint-words.ts';
+import { EndpointFigures } from '../../parts/endpoint-figures.tsx';
 import { Figure } from '../../parts/figure.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { Plot } from '../../parts/plot.tsx';
@@ -76,6 +77,7 @@ export function OverviewTab({ endpoint, span, onSpan }: OverviewTabProps) {
           </div>
         )}
       </section>
+      <EndpointFigures id={endpoint.id} />
       <FailureGroups endpoint={endpoint} />
     </>
   );
