@@ -140,6 +140,36 @@ export async function readFailing(
   return rows.map(([endpoint, attempts]) => ({ endpoint: String(endpoint), attempts: Number(attempts) }));
 }
 
+/** What became of the attempts of an endpoint. */
+export interface DayCounts {
+  readonly attempts: number;
+  readonly delivered: number;
+  readonly exhausted: number;
+}
+
+/** Reads the counts of the last 24 hours, from the beginning of an hour on, by the numbers of the endpoints. */
+export async function readDayCounts(
+  reader: Reader,
+  endpoints: readonly number[],
+  nowMs: number,
+): Promise<ReadonlyMap<number, DayCounts>> {
+  const { names } = reader;
+  const isCounted = sql`endpoint${names.anyNumberOf(endpoints)}`;
+  const from = Math.floor((nowMs - 24 * hourMs) / hourMs);
+  const sumOf = (condition: Sql): Sql =>
+    sql`CAST(sum(CASE WHEN ${condition} THEN count ELSE 0 END) AS bigint)`;
+  const rows = await reader.search(sql`
+    SELECT endpoint, ${sumOf(sql`result <> ${exhausted}`)}, ${sumOf(sql`result = 'success'`)}, ${sumOf(sql`result = ${exhausted}`)}
+    FROM ${names.table('$endpoint_hour')}
+    WHERE ${names.instance.condition} AND ${withinTime(names, isCounted, sql`hour`)} AND hour >= ${from} GROUP BY endpoint`);
+  return new Map(
+    rows.map(([endpoint, attempts, delivered, ended]) => [
+      Number(endpoint),
+      { attempts: Number(attempts), delivered: Number(delivered), exhausted: Number(ended) },
+    ]),
+  );
+}
+
 /** Reads the counts of all endpoints together by steps, of deleted ones as long as they are kept. */
 export function readAllHours(reader: Reader, range: HourRange): Promise<HourCounts> {
   const { names } = reader;

@@ -32,26 +32,34 @@ export const noAlerts: LaneAlerts = { alert: '', recoveredAt: 0, exhaustedDay: '
 /** Reads the lanes of an instance, by the numbers of their endpoints. */
 export async function readLanes(
   reader: Reader,
-): Promise<ReadonlyMap<number, Pick<LaneRow, 'lane' | 'cursor'> & { readonly alerts: LaneAlerts }>> {
+): Promise<
+  ReadonlyMap<
+    number,
+    Pick<LaneRow, 'lane' | 'cursor'> & { readonly undecided: string; readonly alerts: LaneAlerts }
+  >
+> {
   const { names } = reader;
   const rows = await reader.tuples(sql`
-    SELECT endpoint, cursor, state, since, probe_at, probe_delay, held_until, cause, alert, recovered_at, exhausted_day FROM ${names.table('$lane')} WHERE ${names.instance.condition}`);
+    SELECT endpoint, cursor, undecided, state, since, probe_at, probe_delay, held_until, cause, alert, recovered_at, exhausted_day FROM ${names.table('$lane')} WHERE ${names.instance.condition}`);
   return new Map(
-    rows.map(([endpoint, cursor, state, since, probeAt, probeDelayMs, heldUntil, cause, ...alerts]) => [
-      Number(endpoint),
-      {
-        cursor: Number(cursor),
-        alerts: toAlerts(alerts),
-        lane: {
-          state: storedStates.find((one) => one === state) ?? 'closed',
-          since: Number(since),
-          probeAt: Number(probeAt),
-          probeDelayMs: Number(probeDelayMs),
-          heldUntil: Number(heldUntil),
-          cause: String(cause),
+    rows.map(
+      ([endpoint, cursor, undecided, state, since, probeAt, probeDelayMs, heldUntil, cause, ...alerts]) => [
+        Number(endpoint),
+        {
+          cursor: Number(cursor),
+          undecided: String(undecided),
+          alerts: toAlerts(alerts),
+          lane: {
+            state: storedStates.find((one) => one === state) ?? 'closed',
+            since: Number(since),
+            probeAt: Number(probeAt),
+            probeDelayMs: Number(probeDelayMs),
+            heldUntil: Number(heldUntil),
+            cause: String(cause),
+          },
         },
-      },
-    ]),
+      ],
+    ),
   );
 }
 

@@ -12,12 +12,7 @@ import { readLanes } from './lane-store.ts';
 import type { WebhookInstance } from '../endpoints/webhook-instance.ts';
 
 /** The state of delivery to an endpoint. */
-export interface LaneView {
-  /** The id of the endpoint, which names the lane. */
-  readonly id: string;
-  readonly url: string;
-  /** Of the endpoint: whether it receives anything at all. */
-  readonly status: string;
+export interface LaneState {
   /** `open` while it fails and is only probed, `slow` while it recovers, `blocked` by an exhausted delivery of a strict order. */
   readonly state: string;
   readonly cause: string;
@@ -27,6 +22,14 @@ export interface LaneView {
   readonly since: Timestamp;
   readonly probeAt: Timestamp;
   readonly heldUntil: Timestamp;
+}
+
+export interface LaneView extends LaneState {
+  /** The id of the endpoint, which names the lane. */
+  readonly id: string;
+  readonly url: string;
+  /** Of the endpoint: whether it receives anything at all. */
+  readonly status: string;
 }
 
 /** Returns a page of the lanes of endpoints, in the order in which these were made. */
@@ -65,17 +68,33 @@ export async function listLanes(
 
 function toView(row: Tuple, now: number): LaneView {
   const [id, url, status, state, cause, since, probeAt, heldUntil, undecided] = row;
-  const dateOf = (ms: unknown): Timestamp => (Number(ms) > 0 ? toTimestamp(Number(ms)) : '');
-  return {
-    id: String(id),
-    url: String(url),
-    status: String(status),
+  const stored = {
     state: String(state),
     cause: String(cause),
     undecided: String(undecided),
+    since: Number(since),
+    probeAt: Number(probeAt),
+    heldUntil: Number(heldUntil),
+  };
+  return { id: String(id), url: String(url), status: String(status), ...laneState(stored, now) };
+}
+
+interface StoredLane extends Pick<LaneMemory, 'since' | 'probeAt' | 'heldUntil' | 'cause'> {
+  readonly state: string;
+  readonly undecided: string;
+}
+
+/** Returns the state of a lane as clients see it. */
+export function laneState(lane: StoredLane, now: number): LaneState {
+  const { state, cause, undecided, since, probeAt, heldUntil } = lane;
+  const dateOf = (ms: number): Timestamp => (ms > 0 ? toTimestamp(ms) : '');
+  return {
+    state,
+    cause,
+    undecided,
     since: dateOf(since),
     probeAt: state === 'open' ? dateOf(probeAt) : '',
-    heldUntil: Number(heldUntil) > now ? dateOf(heldUntil) : '',
+    heldUntil: heldUntil > now ? dateOf(heldUntil) : '',
   };
 }
 

@@ -1,6 +1,8 @@
 // Both engines: attempts are counted by SQL.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { readLanes } from '../../src/deliveries/lane-store.ts';
+import { countWaitingOfEach } from '../../src/deliveries/log/count-waiting.ts';
 import { answers, HeldSender, type SenderPort } from '../support/held-sender.ts';
 import { eventually } from '../support/eventually.ts';
 import { MovableClock } from '../support/movable-clock.ts';
@@ -244,4 +246,78 @@ test('lanes are listed by their state, with why and until when', async (t) => {
       [other.id, 'closed'],
     ],
   );
+});
+
+test('a list of endpoints includes how each does when asked for', async (t) => {
+  const { service, clock, id, answerWith } = await setUp(t, { schedule: [60] });
+  const idle = await service.addEndpoint({ events: ['record.delete'] });
+  const paused = await service.addEndpoint({ schedule: [] });
+  await service.call('POST', `/api/webhooks/endpoints/${paused.id}/pause`);
+  answerWith(answers.ok, 100);
+  await service.addPost('a');
+  await eventually('a is delivered', async () => {
+    service.look();
+    return (await service.deliveries("status = 'delivered'")).length === 1;
+  });
+  answerWith(answers.missing, 20);
+  clock.move(hourMs);
+  await service.addPost('b');
+  await eventually('b is retried', async () => {
+    service.look();
+    const pending = await service.deliveries("status = 'pending'");
+    return pending.some(({ attempts }) => listOf(attempts).length > 0);
+  });
+  const path = '/api/webhooks/endpoints?include=stats';
+  const items = listOf((await service.call('GET', path)).items);
+  assert.deepEqual(
+    items.map((item) => item.id),
+    [id, idle.id, paused.id],
+  );
+  const [busy, none, held] = items.map(({ stats }) => stats);
+  assert.partialDeepStrictEqual(busy, {
+    attempts: 2,
+    delivered: 1,
+    exhausted: 0,
+    successRate: 0.5,
+    waiting: 1,
+    waitingIsAtLeast: false,
+  });
+  assert.match(busy.oldestWaiting, /^2026-11-20 13:30/);
+  const lane = { state: 'closed', cause: '', undecided: '', since: '', probeAt: '', heldUntil: '' };
+  assert.deepEqual(none, {
+    attempts: 0,
+    delivered: 0,
+    exhausted: 0,
+    successRate: null,
+    waiting: 0,
+    waitingIsAtLeast: false,
+    oldestWaiting: '',
+    lane,
+  });
+  assert.equal(held.waiting, 2);
+  assert.match(held.oldestWaiting, /^2026-11-20 12:30/);
+  clock.move(25 * hourMs);
+  await service.signIn();
+  const [later] = listOf((await service.call('GET', `${path}&perPage=1`)).items);
+  assert.equal(later?.stats.attempts, 0, 'only the last 24 hours count');
+  const [plain] = listOf((await service.call('GET', '/api/webhooks/endpoints')).items);
+  assert.ok(plain !== undefined && !('stats' in plain));
+  const refused = await service.call('GET', '/api/webhooks/endpoints?include=secrets', { status: 400 });
+  assert.equal(refused.data.include.message, 'Expected include to be stats.');
+});
+
+test('what waits for several endpoints is counted among the newest deliveries, and says where it ends', async (t) => {
+  const { service, id } = await setUp(t);
+  const other = await service.addEndpoint();
+  for (const one of [id, other.id]) await service.call('POST', `/api/webhooks/endpoints/${one}/pause`);
+  for (const title of ['a', 'b', 'c']) await service.addPost(title);
+  const counts = (max?: number) =>
+    service.withInstance('default', async ({ database }) => {
+      const lanes = await readLanes(database);
+      const cursors = new Map([...lanes].map(([number, { cursor }]) => [number, cursor]));
+      const countOf = await countWaitingOfEach(database, cursors, max);
+      return [...cursors.keys()].map((number) => countOf(number));
+    });
+  for (const { waiting, isAtLeast } of await counts()) assert.deepEqual([waiting, isAtLeast], [3, false]);
+  for (const { waiting, isAtLeast } of await counts(4)) assert.deepEqual([waiting, isAtLeast], [2, true]);
 });

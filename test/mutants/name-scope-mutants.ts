@@ -5,6 +5,13 @@ const tests = ['test/api/filter-access.test.ts'];
 /** Guards of what the filters and sorts of a caller may name. */
 export const nameScopeMutants: readonly Mutant[] = [
   {
+    name: 'counts of collections are those that a key reaches',
+    file: 'src/records/collection-stats.ts',
+    from: '!collection.system && reaches(caller, collection)',
+    to: '!collection.system',
+    tests: ['test/api/collection-stats.test.ts'],
+  },
+  {
     name: 'the filter of a key that reads no records names what webhooks show, and no more',
     file: 'src/access/caller.ts',
     from: "return hasScope(caller, 'records:read') ? 'everything' : 'own';",

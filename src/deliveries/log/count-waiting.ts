@@ -86,6 +86,79 @@ export async function countWaitingOf(
   };
 }
 
+interface WaitingCount {
+  readonly waiting: number;
+  /** Whether there may be more than were counted. */
+  readonly isAtLeast: boolean;
+  /** The time of the oldest event that was counted. */
+  readonly oldest?: Timestamp | undefined;
+}
+
+/**
+ * Counts the pending deliveries of several endpoints, whose cursors are given by their numbers, among the newest deliveries and the oldest
+ * failed ones: at most `max` of each are walked.
+ */
+export async function countWaitingOfEach(
+  reader: Reader,
+  cursors: ReadonlyMap<number, number>,
+  max = walkMax,
+): Promise<(endpoint: number) => WaitingCount> {
+  const { names } = reader;
+  const outcome = names.table('$outcome');
+  const isListed = names.anyNumberOf([...cursors.keys()]);
+  const begin = [...cursors.values()].reduce(
+    (least, cursor) => Math.min(least, cursor),
+    Number.MAX_SAFE_INTEGER,
+  );
+  // The first row, of no endpoint, tells where the walk ended.
+  const [end = [], ...behind] = await reader.search(
+    foundByKeys(sql`
+    WITH walked AS (
+      SELECT event, endpoint FROM ${names.table('$delivery')}
+      WHERE ${names.instance.condition} AND event > ${begin}${inTime(names)} ORDER BY event DESC${limit(max)})
+    SELECT 0, count(*), min(event) FROM walked UNION ALL
+    SELECT l.endpoint, count(*), min(w.event)
+    FROM walked w JOIN ${names.table('$lane')} l ON ${names.instance.conditionOf('l')} AND l.endpoint = w.endpoint AND w.event > l.cursor
+    WHERE l.endpoint${isListed} AND NOT EXISTS (
+      SELECT 1 FROM ${outcome} o WHERE ${names.instance.conditionOf('o')} AND o.event = w.event AND o.endpoint = w.endpoint)
+    GROUP BY l.endpoint ORDER BY 1`),
+  );
+  const failed = await reader.search(
+    foundByKeys(sql`
+    SELECT endpoint, count(*), min(event) FROM (
+      SELECT event, endpoint FROM ${outcome}
+      WHERE ${names.instance.condition} AND status = 'pending' AND status <> 'delivered'${inTime(names)} ORDER BY event${limit(max)}) AS failed
+    GROUP BY endpoint`),
+  );
+  const [, walked, first] = end;
+  const isCut = Number(walked) >= max;
+  const isFull = failed.reduce((sum, [, count]) => sum + Number(count), 0) >= max;
+  const rows = Map.groupBy([...behind, ...failed], ([endpoint]) => Number(endpoint));
+  const positions = new Map(
+    [...rows].map(([endpoint, some]) => [endpoint, Math.min(...some.map(([, , event]) => Number(event)))]),
+  );
+  const times = await readTimes(reader, [...new Set(positions.values())]);
+  return (endpoint) => ({
+    waiting: (rows.get(endpoint) ?? []).reduce((sum, [, count]) => sum + Number(count), 0),
+    isAtLeast: isFull || (isCut && (cursors.get(endpoint) ?? 0) < Number(first) - 1),
+    oldest: times.get(positions.get(endpoint) ?? 0),
+  });
+}
+
+async function readTimes(
+  reader: Reader,
+  positions: readonly number[],
+): Promise<ReadonlyMap<number, Timestamp>> {
+  const { names } = reader;
+  if (positions.length === 0) return new Map();
+  const rows = await reader.tuples(
+    foundByKeys(sql`
+    SELECT position, created FROM ${names.table('$event')}
+    WHERE ${names.instance.condition} AND position${names.anyNumberOf(positions)}`),
+  );
+  return new Map(rows.map(([position, created]) => [Number(position), String(created)]));
+}
+
 /** More are not counted, so that a day on which everything fails makes no request slow. */
 export const exhaustedCountMax = 1_000;
 

@@ -76,6 +76,8 @@ const authMembers: Readonly<Record<string, Schema>> = {
   },
 };
 
+const changes: Schema = { type: 'integer', minimum: 0 };
+
 /** Definitions of collections. */
 export const collectionSchemas: Readonly<Record<string, Schema>> = {
   Collection: collectionSchema(),
@@ -131,6 +133,29 @@ export const collectionSchemas: Readonly<Record<string, Schema>> = {
     auth: schemaReference('Collection'),
     base: schemaReference('Collection'),
     view: schemaReference('Collection'),
+  }),
+  CollectionStats: objectSchema({
+    collections: {
+      type: 'array',
+      items: objectSchema({
+        id: { type: 'string' },
+        name: { type: 'string' },
+        type: { enum: ['base', 'auth', 'view'] },
+        records: {
+          type: ['integer', 'null'],
+          minimum: 0,
+          description: 'At most `recordsMax`; null for a view.',
+        },
+        recordsIsAtLeast: { type: 'boolean', description: 'Whether there are more records than counted.' },
+        created: { ...changes, description: 'Records created in the last 24 hours.' },
+        updated: changes,
+        deleted: changes,
+      }),
+      description: 'The collections that the caller reaches, without system collections, by name.',
+    },
+    recordsMax: { type: 'integer', description: '2,000,000 divided among the collections, 1,000 at least.' },
+    changesMax: { type: 'integer', description: 'Events that are counted at most, the newest first.' },
+    changesIsAtLeast: { type: 'boolean', description: 'Whether there were more events than counted.' },
   }),
   ViewQuery: objectSchema({ query: viewQuery }),
   DryRunView: objectSchema({

@@ -20,6 +20,7 @@ import type { Instance } from '../../instances/instance.ts';
 import { deleteProviderSecrets, writeTokenSecrets } from '../../instances/token-secrets.ts';
 import { auditCollectionChange, changedPaths } from '../../logs/audit-entry.ts';
 import { eraseAccount } from '../../records/sessions.ts';
+import { collectionStats } from '../../records/collection-stats.ts';
 import { dryRunView } from '../../records/dry-run-view.ts';
 import { truncateCollection } from '../../records/truncate-collection.ts';
 import { booleanOf, parameterError } from '../../query/list-parameters.ts';
@@ -97,6 +98,19 @@ export const collectionRoutes = [
       }),
     },
     handle: (context) => context.answer(JSON.stringify(listProviders())),
+  }),
+  route({
+    ...common,
+    method: 'GET',
+    // Counts are what a list of its records shows.
+    scope: 'records:read',
+    path: '/api/collections/meta/stats',
+    id: 'getCollectionStats',
+    summary: 'Count the records of all collections, and their changes of the last 24 hours',
+    parameters: ['Fields'],
+    answers: { 200: jsonAnswer('The counts.', schemaReference('CollectionStats')) },
+    handle: async (context) =>
+      context.answer(JSON.stringify(await collectionStats(context.instance, context.caller))),
   }),
   route({
     ...writing,

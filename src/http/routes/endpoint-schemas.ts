@@ -96,7 +96,9 @@ export const endpointSchemas: Readonly<Record<string, Schema>> = {
     previousSecretUntil: members['previousSecretUntil'] ?? text,
     warnings,
   }),
-  EndpointList: listSchema(schemaReference('Endpoint')),
+  EndpointList: listSchema(schemaReference('ListedEndpoint')),
+  /** As an endpoint is shown, but for what `include` adds. */
+  ListedEndpoint: objectSchema({ ...members, stats: schemaReference('ListedEndpointStats') }, ['stats']),
   EndpointCreate: objectSchema(initially, [...initialNames, 'status', 'secret']),
   EndpointUpdate: objectSchema(settings, Object.keys(settings)),
   EndpointTest: objectSchema(

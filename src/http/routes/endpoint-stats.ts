@@ -105,6 +105,21 @@ const waiting: Readonly<Record<string, Schema>> = {
   waitingIsAtLeast: { type: 'boolean', description: 'Whether more deliveries are pending than counted.' },
   oldestWaiting: { type: 'string', description: 'The time of the oldest pending event.' },
 };
+const lane: Readonly<Record<string, Schema>> = {
+  state,
+  cause: text,
+  undecided: {
+    type: 'string',
+    description:
+      'For the endpoint of an account: why its events are not decided yet. It is behind the others.',
+  },
+  since: { type: 'string', description: 'When it began to fail.' },
+  probeAt: text,
+  heldUntil: {
+    type: 'string',
+    description: 'Until when the receiver has requested a pause (`Retry-After`).',
+  },
+};
 const instanceFigures: Readonly<Record<string, Schema>> = {
   events: {
     type: ['integer', 'null'],
@@ -201,23 +216,28 @@ export const endpointStatsSchemas: Readonly<Record<string, Schema>> = {
     },
     ...waiting,
   }),
+  ListedEndpointStats: objectSchema({
+    attempts: { ...count, description: 'Of the last 24 hours.' },
+    delivered: count,
+    exhausted: count,
+    successRate: { type: ['number', 'null'], minimum: 0, maximum: 1 },
+    waiting: { ...count, description: 'Pending deliveries.' },
+    waitingIsAtLeast: {
+      type: 'boolean',
+      description:
+        'Whether more may be pending: the newest 65,536 deliveries of the log are counted, and as many failed ones.',
+    },
+    oldestWaiting: {
+      type: 'string',
+      description: 'The time of the oldest event among those; empty when there is none.',
+    },
+    lane: objectSchema(lane),
+  }),
   Lane: objectSchema({
     id: { type: 'string', description: 'The id of its endpoint.' },
     url: text,
     status: { enum: ['active', 'paused', 'disabled'] },
-    state,
-    cause: text,
-    undecided: {
-      type: 'string',
-      description:
-        'For the endpoint of an account: why its events are not decided yet. It is behind the others.',
-    },
-    since: { type: 'string', description: 'When it began to fail.' },
-    probeAt: text,
-    heldUntil: {
-      type: 'string',
-      description: 'Until when the receiver has requested a pause (`Retry-After`).',
-    },
+    ...lane,
   }),
   LaneList: listSchema(schemaReference('Lane')),
 };

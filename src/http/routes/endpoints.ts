@@ -16,10 +16,12 @@ import {
   updateEndpoint,
 } from '../../deliveries/endpoints/change-endpoint.ts';
 import { requestReconcile } from '../../deliveries/endpoints/request-replay.ts';
+import { listedEndpointStats } from '../../deliveries/endpoints/listed-endpoint-stats.ts';
 import { checkEndpoint } from '../../deliveries/endpoints/check-endpoint.ts';
 import { listEndpoints, readEndpoint } from '../../endpoints/endpoint-store.ts';
 import { filterWarnings } from '../../endpoints/filter-warnings.ts';
 import { type Endpoint, endpointView } from '../../endpoints/endpoint.ts';
+import { parameterError } from '../../query/list-parameters.ts';
 import { certificateWarnings } from '../../sending/client-certificate.ts';
 import { secretWarnings } from '../../sending/signature.ts';
 import { nothing, notStored } from '../answer.ts';
@@ -55,10 +57,20 @@ export const endpointRoutes = [
     scope: 'webhooks:read',
     endpointKeys: 'narrowed',
     summary: 'List endpoints',
-    parameters: listParameters,
+    parameters: [...listParameters, 'EndpointInclude'],
     answers: { 200: jsonAnswer('The endpoints.', schemaReference('EndpointList')) },
-    handle: async (context) =>
-      context.answerList(await listEndpoints(context.instance, context.listQuery, context.caller), toJson),
+    handle: async (context) => {
+      const { instance, listQuery, caller, query } = context;
+      const include = query.get('include') ?? '';
+      if (include !== '' && include !== 'stats')
+        throw parameterError('include', 'Expected include to be stats.');
+      const page = await listEndpoints(instance, listQuery, caller);
+      if (include === '') return context.answerList(page, toJson);
+      const stats = await listedEndpointStats(instance, page.items);
+      return context.answerList(page, (endpoint) =>
+        JSON.stringify({ ...endpointView(endpoint), stats: stats.get(endpoint.number) }),
+      );
+    },
   }),
   route({
     ...common,

@@ -116,6 +116,10 @@ export const parameters: Readonly<Record<string, Schema>> = {
     description: 'With `desc` the latest event comes first, and `cursor` continues with older ones.',
     schema: { enum: ['asc', 'desc'], default: 'asc' },
   }),
+  EndpointInclude: inQuery('include', {
+    description: '`stats` adds to each endpoint how it does.',
+    schema: { enum: ['stats'] },
+  }),
   WhyEndpoint: inQuery('endpoint', {
     description: 'Only the endpoint with this id.',
     schema: { type: 'string' },
