@@ -110,6 +110,8 @@ export interface Names {
    * on no column would be evaluated only once. Undefined where the engine itself ends statements that take too long.
    */
   isInTime(number: Sql, looks: 'for every row' | 'for some'): Sql | undefined;
+  /** The text of a column of bytes that are UTF-8. */
+  textOfBytes(column: Sql): Sql;
   readonly json: JsonWriter;
   readonly dialect: Dialect;
   readonly tables: TableDialect;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
+import { makeKey } from '../support/make-key.ts';
 import { listOf, startWebhookService } from '../support/webhook-service.ts';
 
 interface Item {
@@ -94,5 +95,29 @@ test('a cursor goes through the deliveries of several endpoints, each once', asy
     }
     assert.equal(ids.length, 9, sort);
     assert.equal(new Set(ids).size, 9, sort);
+  }
+});
+
+test('the log is searched for a text in the bodies of events, by whoever may read them whole', async (t) => {
+  const service = await startWebhookService(t);
+  const { id: endpoint } = await service.addEndpoint();
+  await service.addPost('order 4711 of Łódź');
+  const { id } = await service.addPost('order 4712');
+  const find = async (path: string, text: string, token: true | string = true) =>
+    service.request(`${path}?filter=${encodeURIComponent(`body ~ '${text}'`)}`, { token });
+  for (const path of ['/api/webhooks/events', '/api/webhooks/deliveries']) {
+    assert.deepEqual(
+      listOf((await find(path, 'ORDER 4712')).json.items).map(({ record }) => record),
+      [id],
+    );
+    assert.equal((await find(path, '4711 of łódź')).json.totalItems, 1);
+    assert.equal((await find(path, '471')).json.totalItems, 2);
+    assert.equal((await find(path, '4713')).json.totalItems, 0);
+    const sorted = await service.call('GET', `${path}?sort=body`, { status: 400 });
+    assert.equal(sorted.data.sort.message, 'The log can be searched by the body, not sorted.');
+    const reader = await makeKey(service, ['webhooks:read']);
+    assert.equal((await find(path, '4712', reader.key)).json.totalItems, 1);
+    const bound = await makeKey(service, ['webhooks:read'], { endpoints: [endpoint] });
+    assert.equal((await find(path, '4712', bound.key)).status, 400);
   }
 });

@@ -5,6 +5,13 @@ const tests = ['test/api/filter-access.test.ts'];
 /** Guards of what the filters and sorts of a caller may name. */
 export const nameScopeMutants: readonly Mutant[] = [
   {
+    name: 'no key that is bound to endpoints searches the bodies of events',
+    file: 'src/deliveries/log/searched-body.ts',
+    from: 'if (reachedEndpoints(caller) !== null) return {};',
+    to: '',
+    tests: ['test/api/webhook-events.test.ts'],
+  },
+  {
     name: 'counts of collections are those that a key reaches',
     file: 'src/records/collection-stats.ts',
     from: '!collection.system && reaches(caller, collection)',

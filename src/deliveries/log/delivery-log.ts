@@ -17,6 +17,7 @@ import { isReached } from '../../endpoints/endpoint-reach.ts';
 import { deletedCause, moveDelivery } from '../delivery-outcomes.ts';
 import { recordKey } from '../record-order.ts';
 import { findPendingKeys } from './pending-keys.ts';
+import { searchedBody } from './searched-body.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 
 /** A delivery with its event and its attempts, as its owner sees it. */
@@ -100,6 +101,7 @@ export async function listDeliveries(
       cause: text(cause),
       created: column('date', sql`e.created`),
       updated: column('date', updated),
+      ...searchedBody(names, sql`e.body`, { query, caller }),
     }),
     sealer: cursorsOfList(sealer, ['deliveries', query.filter ?? null, query.sort]),
     dialect: names.dialect,

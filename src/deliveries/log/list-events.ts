@@ -13,6 +13,7 @@ import type { Names, Tuple } from '../../storage/database.ts';
 import { type PastMessage, pastMessage } from './past-events.ts';
 import { shapeBody, thinBody } from '../deliveries.ts';
 import { type DeliveryView, readDeliveriesOf } from './delivery-log.ts';
+import { searchedBody } from './searched-body.ts';
 import { isReached, ownerText } from '../../endpoints/endpoint-reach.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 
@@ -39,7 +40,7 @@ const columns = sql`position, id, kind, collection_name, record, revision, creat
 const contextColumn = 7;
 const expungedColumn = 8;
 
-const resolve = columnResolver({
+const named = {
   id: column('text', sql`id`),
   kind: column('text', sql`kind`),
   collection: column('text', sql`collection_name`),
@@ -47,7 +48,7 @@ const resolve = columnResolver({
   revision: column('number', sql`revision`),
   created: column('date', sql`created`),
   expunged: column('date', sql`coalesce(expunged, '')`),
-});
+};
 
 /**
  * Returns a page of the log of events, each with its deliveries. With `record`, `{collection}/{id}`, only the events of that record.
@@ -58,6 +59,8 @@ export async function listEvents(
   query: ListQuery,
   { record, caller }: { readonly record: string | null; readonly caller: Caller },
 ): Promise<ListResult<EventView>> {
+  const body = searchedBody(database.names, sql`body`, { query, caller });
+  const resolve = columnResolver({ ...named, ...body });
   const table: ListedTable = { name: '$event', columns, resolve };
   const [collection = '', id = ''] = record?.split('/') ?? [];
   const collectionId = collections.find(collection)?.id ?? collection;

@@ -45,6 +45,7 @@ export function postgresNames(schema: string, instanceId: string): Names {
     anyOf: (values) => sql` = ANY(${arrayText(values)}::text[])`,
     anyNumberOf: (values) => sql` = ANY(${`{${values.join(',')}}`}::bigint[])`,
     isInTime: () => undefined,
+    textOfBytes: (column) => sql`convert_from(${column}, 'UTF8')`,
     json: postgresJson,
     dialect: postgresDialect,
     tables: tableDialect,

@@ -92,6 +92,7 @@ export const sqliteNames: Names = {
     const look = sql`"$in_time"(${number})`;
     return looks === 'for every row' ? look : sql`(${number} & 63 OR ${look})`;
   },
+  textOfBytes: (column) => sql`CAST(${column} AS TEXT)`,
   json: sqliteJson,
   dialect: sqliteDialect,
   positions: {
