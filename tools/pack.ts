@@ -1,6 +1,6 @@
 /**
  * Makes both npm packages: `npm run pack`. In dist/ it leaves chancery-VERSION.tgz, its bill of materials chancery-VERSION.cdx.json and
- * the contents of the package in dist/package, and of the kit for receivers chancery-webhooks-VERSION.tgz with its contents in dist/kit.
+ * the contents of the package in dist/package, and the same of the kit for receivers: chancery-webhooks-VERSION.tgz, with dist/kit.
  */
 import { mkdirSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -10,7 +10,7 @@ import { root } from './build/root.ts';
 
 const folder = join(root, 'dist');
 mkdirSync(folder, { recursive: true });
-const { archive, billOfMaterials } = await makePackage(folder);
-for (const path of [archive, makeKit(folder)])
-  console.log(`${relative(root, path)}: ${Math.round(statSync(path).size / 1024)} KiB`);
-console.log(relative(root, billOfMaterials));
+for (const { archive, billOfMaterials } of [await makePackage(folder), makeKit(folder)]) {
+  console.log(`${relative(root, archive)}: ${Math.round(statSync(archive).size / 1024)} KiB`);
+  console.log(relative(root, billOfMaterials));
+}

@@ -248,7 +248,7 @@ async function installPackages(t: TestContext, folder: string): Promise<void> {
   t.after(() => rmSync(place, { recursive: true, force: true }));
   const { archive } = await makePackage(place);
   const quiet = ['--no-audit', '--no-fund', '--no-update-notifier'];
-  run('npm', ['install', '--ignore-scripts', '--offline', ...quiet, archive, makeKit(place)], {
+  run('npm', ['install', '--ignore-scripts', '--offline', ...quiet, archive, makeKit(place).archive], {
     cwd: folder,
   });
 }

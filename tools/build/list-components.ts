@@ -21,6 +21,8 @@ interface Component {
 export interface BuildContents {
   readonly commit: Commit | undefined;
   readonly packages: readonly BundledPackage[];
+  /** The folder of the package that was built, when it is not the root. It has no lockfile. */
+  readonly folder?: string;
 }
 
 /**
@@ -28,11 +30,11 @@ export interface BuildContents {
  * would leave out what developers need as well. In place of the present time and a random number it has the time of the commit and a
  * number made of the rest, so that two builds give the same bytes.
  */
-export function listComponents({ commit, packages }: BuildContents): string {
+export function listComponents({ commit, packages, folder }: BuildContents): string {
   // What is installed may differ between machines, the lockfile does not.
-  const kind = ['--package-lock-only', '--sbom-format', 'cyclonedx'];
+  const kind = [...(folder === undefined ? ['--package-lock-only'] : []), '--sbom-format', 'cyclonedx'];
   // Written by npm in this form.
-  const bill = JSON.parse(run('npm', ['sbom', ...kind], { cwd: root })) as Bill;
+  const bill = JSON.parse(run('npm', ['sbom', ...kind], { cwd: folder ?? root })) as Bill;
   const bundled = new Set(packages.map(({ name, version }) => `${name}@${version}`));
   bill.components = bill.components.filter(({ name, version }) => bundled.has(`${name}@${version}`));
   const kept = new Set(
@@ -42,7 +44,7 @@ export function listComponents({ commit, packages }: BuildContents): string {
     .filter(({ ref }) => kept.has(ref))
     .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((one) => kept.has(one)) }));
   // Otherwise it is the name of the folder.
-  bill.metadata.component.name = describePackage().name;
+  bill.metadata.component.name = describePackage(folder).name;
   delete bill.metadata.timestamp;
   if (commit !== undefined) bill.metadata.timestamp = commit.time;
   bill.serialNumber = '';

@@ -1,8 +1,9 @@
+import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { bundleExecutable } from './bundle.ts';
-import { listLicences, readPackages } from './bundled-packages.ts';
+import { type BundledPackage, listLicences, readPackages } from './bundled-packages.ts';
 import { listComponents } from './list-components.ts';
 import { readCommit } from './read-commit.ts';
 import { describePackage, root } from './root.ts';
@@ -14,9 +15,11 @@ export type Processor = (typeof processors)[number];
 
 /** A Node to put the service into. */
 export interface Runtime {
-  readonly processor: Processor;
-  /** The package that it is in, below the root. */
-  readonly folder: string;
+  /** For what machines, as it ends the name of the executable: `linux-x64`. */
+  readonly system: string;
+  readonly path: string;
+  /** For the licences and the bill of materials. */
+  readonly content: BundledPackage;
 }
 
 /** Returns the Node for a processor that npm has installed, or the reason why no executable can be made of one. */
@@ -25,15 +28,28 @@ export function findRuntime(processor: Processor): Runtime | string {
   const folder = `node_modules/${name}`;
   if (!existsSync(join(root, folder)))
     return `the package ${name} is not installed, as npm installs it on its own kind of machine only`;
-  // The cast holds: npm installs no package without a version.
-  const { version } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as {
-    readonly version: string;
-  };
+  const [content] = readPackages([folder]);
+  assert(content !== undefined, 'one package is read of one folder');
   const { node } = process.versions;
   // What it reads at its start differs between versions.
-  return version === node
-    ? { processor, folder }
-    : `${name} is of version ${version}, and the Node that would build it of ${node}`;
+  return content.version === node
+    ? { system: `linux-${processor}`, path: join(root, folder, 'bin', 'node'), content }
+    : `${name} is of version ${content.version}, and the Node that would build it of ${node}`;
+}
+
+/** Returns the Node that runs this, for systems whose Node npm has not: macOS and Windows. It lies as its archive was unpacked. */
+export function runningRuntime(): Runtime {
+  const bin = dirname(process.execPath);
+  const licence = [join(bin, '..', 'LICENSE'), join(bin, 'LICENSE')].find((path) => existsSync(path));
+  if (licence === undefined)
+    throw new Error(`${bin} has no licence of Node: unpack an archive of nodejs.org.`);
+  const content = {
+    name: 'node',
+    version: process.versions.node,
+    licence: 'see below',
+    texts: [readFileSync(licence, 'utf8')],
+  };
+  return { system: `${process.platform}-${process.arch}`, path: process.execPath, content };
 }
 
 export interface MadeExecutable {
@@ -47,7 +63,8 @@ export async function makeExecutable(folder: string, runtime: Runtime): Promise<
   const { name, version } = describePackage();
   const commit = readCommit();
   const bundled = await bundleExecutable({ version, commit: commit?.name ?? null, form: 'executable' });
-  const path = join(folder, `${name}-linux-${runtime.processor}`);
+  const extension = runtime.system.startsWith('win32') ? '.exe' : '';
+  const path = join(folder, `${name}-${runtime.system}${extension}`);
   const parts = mkdtempSync(join(tmpdir(), 'chancery-executable-'));
   try {
     for (const [file, bytes] of bundled.files) {
@@ -62,7 +79,7 @@ export async function makeExecutable(folder: string, runtime: Runtime): Promise<
   } finally {
     rmSync(parts, { recursive: true });
   }
-  const packages = readPackages([...bundled.folders, runtime.folder]);
+  const packages = [...readPackages(bundled.folders), runtime.content];
   const [licences, billOfMaterials] = [`${path}.LICENSES.txt`, `${path}.cdx.json`];
   writeFileSync(licences, listLicences(packages));
   writeFileSync(billOfMaterials, listComponents({ commit, packages }));
@@ -70,13 +87,13 @@ export async function makeExecutable(folder: string, runtime: Runtime): Promise<
 }
 
 /** See https://nodejs.org/api/single-executable-applications.html. */
-function configOf({ folder }: Runtime, output: string, files: readonly string[]): object {
+function configOf({ path: executable }: Runtime, output: string, files: readonly string[]): object {
   const main = 'executable.mjs';
   return {
     // Relative to the folder in which Node runs, as the path becomes part of the executable.
     main,
     mainFormat: 'module',
-    executable: join(root, folder, 'bin', 'node'),
+    executable,
     output,
     disableExperimentalSEAWarning: true,
     // As main.ts sets it, but before the code is compiled.

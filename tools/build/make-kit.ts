@@ -1,17 +1,23 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { listComponents } from './list-components.ts';
+import { type MadePackage, publishConfig } from './make-package.ts';
+import { readCommit } from './read-commit.ts';
 import { root } from './root.ts';
 import { run } from './run.ts';
 
 const kit = join(root, 'kit');
 
-/** Makes the npm package `@chancery/webhooks` in this folder, which may hold an older one. Returns the path of its archive. */
-export function makeKit(folder: string): string {
+/** Makes the npm package `@chancery/webhooks` in this folder, which may hold an older one. */
+export function makeKit(folder: string): MadePackage {
   const contents = join(folder, 'kit');
   rmSync(contents, { recursive: true, force: true });
   const { version } = writeKit(contents);
   run('npm', ['pack', contents, '--ignore-scripts', '--pack-destination', folder], { cwd: folder });
-  return join(folder, `chancery-webhooks-${version}.tgz`);
+  const base = join(folder, `chancery-webhooks-${version}`);
+  const billOfMaterials = `${base}.cdx.json`;
+  writeFileSync(billOfMaterials, listComponents({ commit: readCommit(), packages: [], folder: contents }));
+  return { archive: `${base}.tgz`, billOfMaterials };
 }
 
 /** Writes what `npm install` of the package would put into its folder. */
@@ -33,6 +39,7 @@ interface KitDescription {
 interface PublishedKit {
   readonly version: string;
   readonly files: readonly string[];
+  readonly publishConfig: typeof publishConfig;
   readonly exports: Readonly<Record<string, { readonly types: string; readonly default: string }>>;
 }
 
@@ -49,5 +56,5 @@ function published(): PublishedKit {
     const path = source.replace('./src/', './dist/').replace(/\.ts$/, '');
     built[name] = { types: `${path}.d.ts`, default: `${path}.js` };
   }
-  return { ...description, files: ['dist'], exports: built };
+  return { ...description, files: ['dist'], exports: built, publishConfig };
 }

@@ -12,10 +12,12 @@ import { dirname, join } from 'node:path';
 import { bundlePackage } from './bundle.ts';
 import { listLicences, readPackages } from './bundled-packages.ts';
 import { listComponents } from './list-components.ts';
-
 import { readCommit } from './read-commit.ts';
 import { describePackage, root } from './root.ts';
 import { run } from './run.ts';
+
+/** How both packages are published: for everyone, with a statement of npm which workflow has made them of which commit. */
+export const publishConfig = { access: 'public', provenance: true } as const;
 
 export interface MadePackage {
   /** What `npm install` and `npm publish` take. */
@@ -73,6 +75,7 @@ function published(): object {
     },
     files: ['dist', 'CHANGELOG.md', 'LICENSES.txt'],
     ...(peerDependencies !== undefined && { peerDependencies, peerDependenciesMeta }),
+    publishConfig,
   };
 }
 

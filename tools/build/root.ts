@@ -15,8 +15,8 @@ export interface PackageDescription {
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
 
-/** Returns our own package.json. */
-export function describePackage(): PackageDescription {
+/** Returns our own package.json, or that of another package of ours. */
+export function describePackage(folder = root): PackageDescription {
   // The cast holds: npm refuses a package.json without a name and a version, and the others are ours.
-  return JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as PackageDescription;
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as PackageDescription;
 }
