@@ -138,11 +138,9 @@ test(
     assert.equal(readFileSync(join(folder, 'SHA256SUMS'), 'utf8').split('\n').length, names.length);
     for (const name of [`chancery-${version}.tgz`, `chancery-webhooks-${version}.tgz`]) {
       const text = run('tar', ['-xzOf', name, 'package/package.json'], { cwd: folder });
-      const {
-        publishConfig,
-        private: isPrivate,
-        ...description
-      } = JSON.parse(text) as Record<string, unknown>;
+      // A package.json is an object.
+      const described = JSON.parse(text) as Record<string, unknown>;
+      const { publishConfig, private: isPrivate, ...description } = described;
       assert.deepEqual([publishConfig, isPrivate], [{ access: 'public', provenance: true }, undefined], name);
       assert.equal(description['version'], version);
     }
