@@ -1,4 +1,7 @@
-import { startChild } from './support/child.ts';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Child, startChild } from './support/child.ts';
 import { deliverAtPace, type Delivered } from './support/deliver-at-pace.ts';
 import { median } from './support/median.ts';
 import type { BenchOptions } from './support/options.ts';
@@ -12,6 +15,10 @@ interface Paced {
   readonly sqlite: Target;
   readonly postgres: Target;
 }
+
+/** Nodes besides the first, with writes through all of them. */
+const otherNodes = 2;
+const pacedNodes: Paced = { rate: 1_000, sqlite: { p99Ms: 0 }, postgres: { p50Ms: 10, p99Ms: 60 } };
 
 /** The most milliseconds that count as a result; for the p50 at the higher pace none was set. */
 interface Target {
@@ -30,16 +37,51 @@ export async function webhookLatency(options: BenchOptions): Promise<void> {
   const service = await startService(undefined, options);
   await service.api('/api/webhooks/endpoints', { url: `${receiver.url}/noted`, maxInFlight: 64 });
   for (const paced of paces) {
-    const all: Delivered[] = [];
-    for (let run = 0; run <= options.runs; run += 1)
-      all.push(await deliverAtPace(service, receiver, { rate: paced.rate, seconds: options.seconds }));
-    // The first run only warms up.
-    tell(paced, all.slice(1), options);
+    const runs = await runAll([service.url], receiver, { ...options, rate: paced.rate });
+    tell(`at ${paced.rate} creates a second`, paced, { runs, options });
   }
   await Promise.all([service.stop(), receiver.stop()]);
 }
 
-function tell(paced: Paced, runs: readonly Delivered[], options: BenchOptions): void {
+/** The same where the records are created through all of several nodes, of which one delivers to the endpoint. */
+export async function webhookLatencyOfNodes(options: BenchOptions): Promise<void> {
+  if (options.postgres === undefined) {
+    process.stderr.write('  only PostgreSQL has several nodes\n');
+    return;
+  }
+  const receiver = await startChild('bench/support/receiver-server.ts', []);
+  const service = await startService(undefined, options);
+  const folders = Array.from({ length: otherNodes }, () => mkdtempSync(join(tmpdir(), 'chancery-bench-')));
+  const others = await Promise.all(
+    folders.map((data) => startChild('src/main.ts', ['serve', '--data', data, '--port', '0', '--dev'])),
+  );
+  await service.api('/api/webhooks/endpoints', { url: `${receiver.url}/noted`, maxInFlight: 64 });
+  const urls = [service.url, ...others.map(({ url }) => url)];
+  const runs = await runAll(urls, receiver, { ...options, rate: pacedNodes.rate });
+  const what = `at ${pacedNodes.rate} creates a second through ${urls.length} nodes`;
+  tell(what, pacedNodes, { runs, options });
+  await Promise.all([...others, service, receiver].map((child) => child.stop()));
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+}
+
+async function runAll(
+  urls: readonly string[],
+  receiver: Child,
+  { rate, seconds, runs }: BenchOptions & { readonly rate: number },
+): Promise<readonly Delivered[]> {
+  const [url = '', ...others] = urls;
+  const all: Delivered[] = [];
+  for (let run = 0; run <= runs; run += 1)
+    all.push(await deliverAtPace({ url, others }, receiver, { rate, seconds }));
+  // The first run only warms up.
+  return all.slice(1);
+}
+
+function tell(
+  how: string,
+  paced: Paced,
+  { runs, options }: { readonly runs: readonly Delivered[]; readonly options: BenchOptions },
+): void {
   const target = options.postgres === undefined ? paced.sqlite : paced.postgres;
   const of = (some: (run: Delivered) => readonly number[], share: number): number =>
     median(runs.map((run) => percentile(some(run), share)));
@@ -56,7 +98,7 @@ function tell(paced: Paced, runs: readonly Delivered[], options: BenchOptions): 
   const sinceDue = `${sinceDueP50Ms.toFixed(2)} and ${sinceDueP99Ms.toFixed(2)} ms from when the create was due`;
   report(
     {
-      what: `from commit to arrival at ${paced.rate} creates a second`,
+      what: `from commit to arrival ${how}`,
       figures: { ...figures, p50MsMax: target.p50Ms, p99MsMax: target.p99Ms },
       sentence: `${p50}; ${p99}; ${sinceDue}; ${Math.round(perSecond)} creates a second`,
     },

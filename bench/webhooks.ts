@@ -2,7 +2,7 @@ import type { BenchOptions } from './support/options.ts';
 import { runLines } from './support/run-lines.ts';
 import { recovery, replay, waiting } from './webhook-backlog.ts';
 import { besideFlood, besideHanging, besideSilent } from './webhook-isolation.ts';
-import { webhookLatency } from './webhook-latency.ts';
+import { webhookLatency, webhookLatencyOfNodes } from './webhook-latency.ts';
 
 /**
  * Does the delivery of webhooks keep what it promises? Each line has a server of its own, receivers in processes of their own, and a
@@ -11,6 +11,7 @@ import { webhookLatency } from './webhook-latency.ts';
 export function webhooks(options: BenchOptions): Promise<void> {
   const lines = {
     latency: webhookLatency,
+    nodes: webhookLatencyOfNodes,
     hanging: besideHanging,
     silent: besideSilent,
     recovery,

@@ -30,26 +30,18 @@ const pollMs = 20;
 let created = 0;
 
 /**
- * Creates records at a steady pace, of which a receiver (receiver-server.ts) is told at `/noted`; resolves when all have arrived.
+ * Creates records at a steady pace, through `others` of its nodes in equal parts too, of which a receiver (receiver-server.ts) is told at `/noted`; resolves when all have arrived.
  * Throws when one does not.
  */
 export async function deliverAtPace(
-  { url }: Pick<BenchInstance, 'url'>,
+  { url, others = [] }: Pick<BenchInstance, 'url'> & { readonly others?: readonly string[] },
   receiver: { readonly url: string },
   { rate, seconds }: { readonly rate: number; readonly seconds: number },
 ): Promise<Delivered> {
-  const first = created;
-  created += Math.ceil(rate * seconds);
-  const idOf = (n: number): string => String(first + n).padStart(15, '0');
   const answered = new Map<string, Answered>();
+  const nodes = [url, ...others];
   const startMs = performance.now();
-  await pace({
-    url: `${url}/api/collections/bench/records`,
-    rate,
-    seconds,
-    body: (n) => JSON.stringify({ ...sampleRecord(n), id: idOf(n) }),
-    onAnswer: (n, ms) => answered.set(idOf(n), { at: performance.timeOrigin + performance.now(), ms }),
-  });
+  await Promise.all(nodes.map((node) => create(node, { rate: rate / nodes.length, seconds }, answered)));
   const endMs = performance.now();
   const arrived = await readArrivals(receiver.url, answered);
   return {
@@ -58,6 +50,24 @@ export async function deliverAtPace(
     arrivals: arrived.map(({ at }) => at).toSorted((a, b) => a - b),
     perSecond: (answered.size / (endMs - startMs)) * 1_000,
   };
+}
+
+/** Creates records through one node. */
+async function create(
+  url: string,
+  { rate, seconds }: { readonly rate: number; readonly seconds: number },
+  answered: Map<string, Answered>,
+): Promise<void> {
+  const first = created;
+  created += Math.ceil(rate * seconds);
+  const idOf = (n: number): string => String(first + n).padStart(15, '0');
+  await pace({
+    url: `${url}/api/collections/bench/records`,
+    rate,
+    seconds,
+    body: (n) => JSON.stringify({ ...sampleRecord(n), id: idOf(n) }),
+    onAnswer: (n, ms) => answered.set(idOf(n), { at: performance.timeOrigin + performance.now(), ms }),
+  });
 }
 
 interface Arrived {
