@@ -3,20 +3,22 @@ import { test } from 'node:test';
 import { insertDeliveries, insertOutcomes, openLogDatabase, range } from '../../test/support/log-rows.ts';
 import { openPostgresDatabase } from '../../test/support/postgres-database.ts';
 import { sql } from '../sql/sql.ts';
-import type { Database, Reader } from '../storage/database.ts';
+import type { Database, Transaction } from '../storage/database.ts';
 import { readOldestPending } from '../deliveries/log/count-waiting.ts';
+import { abortedResult, type AttemptResult } from '../sending/attempt-result.ts';
 import { LaneSource } from './lane-source.ts';
 import { readDue } from './read-due.ts';
+import { settle, type Settlement } from './settle.ts';
 
 const endpoint = 7;
 const rows = 2_700;
 const apiece = 900;
 
-/** Returns how many rows and entries of indexes of a table a work reads; the server counts them. */
+/** Returns how many rows and entries of indexes of the tables that match a work reads; the server counts them. */
 async function readsOf(
   database: Database,
   table: string,
-  work: (reader: Reader) => Promise<unknown>,
+  work: (tx: Transaction) => Promise<unknown>,
 ): Promise<number> {
   return database.write(
     async (tx) => {
@@ -60,3 +62,38 @@ test('the cost of reading a lane does not grow with the deliveries of other endp
   assert.ok(read >= endpoints.length * 256, `${read} rows are read`);
   assert.ok(read <= endpoints.length * (events.length + 8), `${read} rows are read`);
 });
+
+test('without statistics of the log, the cost of a settlement does not grow with it', async (t) => {
+  const database = await openLogDatabase(t, async (its) => (await openPostgresDatabase(its)).database);
+  for (let first = 1; first < rows; first += apiece)
+    await insertDeliveries(database, endpoint, range(first, first + apiece - 1));
+  const settleAll = (settlements: readonly Settlement[]): Promise<number> =>
+    readsOf(database, '(delivery|outcome)', (tx) => settle(tx, settlements, { now: 1, fence: sql`TRUE` }));
+  const settled = range(1, 64);
+  const failed = await settleAll(settled.map((event) => settlementOf(event, 'status')));
+  assert.ok(failed >= settled.length, `${failed} reads for first attempts`);
+  assert.ok(failed <= 16 * settled.length, `${failed} reads for first attempts`);
+  for (let first = 65; first < rows; first += apiece)
+    await insertOutcomes(
+      database,
+      { endpoint, events: range(first, Math.min(rows, first + apiece - 1)) },
+      { status: 'pending', due: retryAt },
+    );
+  const again = await settleAll(settled.map((event) => settlementOf(event, 'success')));
+  assert.ok(again >= settled.length, `${again} reads for retries`);
+  assert.ok(again <= 16 * settled.length, `${again} reads for retries`);
+});
+
+const retryAt = 5;
+
+/** A first attempt that has failed, or a retry that has succeeded. */
+function settlementOf(event: number, kind: 'status' | 'success'): Settlement {
+  const isSuccess = kind === 'success';
+  const result: AttemptResult = { ...abortedResult(0, ''), deliveryId: `${event}`, kind, isSuccess };
+  const after = isSuccess
+    ? ({ status: 'delivered', attempts: 2, due: undefined, cause: '' } as const)
+    : ({ status: 'pending', attempts: 1, due: retryAt, cause: '' } as const);
+  const due = isSuccess ? retryAt : undefined;
+  const common = { record: 'c/r', isOrdered: false, postponedUntil: undefined, isFenced: true };
+  return { key: { event, endpoint }, after, result, due, ...common };
+}

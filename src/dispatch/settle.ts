@@ -2,7 +2,7 @@ import { toTimestamp } from '../base/timestamp.ts';
 import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { InlineColumn, Transaction, Tuple } from '../storage/database.ts';
 import type { AttemptResult } from '../sending/attempt-result.ts';
-import { type DeliveryKey, keyText } from '../deliveries/deliveries.ts';
+import { type DeliveryKey, isOneOf, keyText } from '../deliveries/deliveries.ts';
 import type { DeliveryState } from '../deliveries/delivery.ts';
 import { addToDays, deliveredBefore, deliveryEnds } from '../deliveries/endpoint-days.ts';
 import { addToHours, type EndedAttempt } from '../deliveries/endpoint-hours.ts';
@@ -163,12 +163,13 @@ async function insertOutcomes(
   if (settlements.length === 0) return 0;
   const { names } = tx;
   const values = names.valuesTable(settledColumns, settlements.map(toSettledRow));
+  // Not EXISTS: PostgreSQL would make a join of it, and before it has statistics of the table read all deliveries of the instance.
   return tx.run(sql`
     INSERT INTO ${names.table('$outcome')} (${names.instance.column}${outcomeColumns})
     SELECT ${names.instance.value}CAST(event AS bigint), CAST(endpoint AS bigint), status, attempts, CAST(due AS bigint), is_wide, record, cause,
       CAST(NULL AS bigint), ${toTimestamp(now)}
-    FROM ${values} WHERE (is_fenced = 0 OR ${fence}) AND EXISTS (
-      SELECT 1 FROM ${names.table('$delivery')} d WHERE ${names.instance.conditionOf('d')} AND ${isSameDelivery})
+    FROM ${values} WHERE (is_fenced = 0 OR ${fence}) AND (
+      SELECT d.event FROM ${names.table('$delivery')} d WHERE ${names.instance.conditionOf('d')} AND ${isSameDelivery}) IS NOT NULL
     ON CONFLICT (${names.instance.column}event, endpoint) DO NOTHING`);
 }
 
@@ -178,11 +179,21 @@ async function changeOutcomes(
   settlements: readonly Settlement[],
   options: SettleOptions,
 ): Promise<void> {
-  const values = tx.names.valuesTable(settledColumns, settlements.map(toSettledRow));
-  const changed = await tx.run(changeStates(tx, values, options));
+  const { names } = tx;
+  const values = names.valuesTable(settledColumns, settlements.map(toSettledRow));
+  const events = settlements.map(({ key }) => key.event);
+  // Without the positions, PostgreSQL would read all outcomes of the instance before it has statistics of the table.
+  const settled = { values, isSettled: sql`${isOneOf(names, sql`d.event`, events)} AND ${isSameDelivery}` };
+  const changed = await tx.run(changeStates(tx, settled, options));
   if (changed === settlements.length) return;
-  await tx.run(countAttempts(tx, values, options.fence));
-  await tx.run(clearExpunged(tx, values));
+  await tx.run(countAttempts(tx, settled, options.fence));
+  await tx.run(clearExpunged(tx, settled));
+}
+
+/** The deliveries that are settled: a table, and the condition that a row `d` is one of them. */
+interface SettledDeliveries {
+  readonly values: Sql;
+  readonly isSettled: Sql;
 }
 
 /**
@@ -193,14 +204,18 @@ const retryRequested = sql`d.due IS NOT NULL AND (given.was_due IS NULL OR d.due
 const isSameDelivery = sql`d.event = CAST(given.event AS bigint) AND d.endpoint = CAST(given.endpoint AS bigint)`;
 
 /** A delivered one ignores a requested retry; any other is due then, or now if the hand-over postponed it. */
-function changeStates({ names }: Transaction, values: Sql, { now, fence }: SettleOptions): Sql {
+function changeStates(
+  { names }: Transaction,
+  { values, isSettled }: SettledDeliveries,
+  { now, fence }: SettleOptions,
+): Sql {
   return sql`
     UPDATE ${names.table('$outcome')} AS d SET
       status = CASE WHEN given.status <> 'delivered' AND ${retryRequested} THEN 'pending' ELSE given.status END,
       due = CASE WHEN given.status = 'delivered' OR NOT (${retryRequested}) THEN given.due WHEN d.due > ${now} THEN ${now} ELSE d.due END,
       attempts = given.attempts, cause = given.cause, record = given.record, is_wide = given.is_wide, put_off_until = NULL, updated = ${toTimestamp(now)}
     FROM ${values}
-    WHERE ${names.instance.conditionOf('d')} AND ${isSameDelivery} AND ${isPending(sql`d.status`)}
+    WHERE ${names.instance.conditionOf('d')} AND ${isSettled} AND ${isPending(sql`d.status`)}
       AND d.attempts <= given.counted_max AND ${isOurs(fence)}`;
 }
 
@@ -209,20 +224,20 @@ function isOurs(fence: Sql): Sql {
 }
 
 /** Counts attempts of deliveries whose state stays as it is: those whose state changed count them already. */
-function countAttempts({ names }: Transaction, values: Sql, fence: Sql): Sql {
+function countAttempts({ names }: Transaction, { values, isSettled }: SettledDeliveries, fence: Sql): Sql {
   return sql`
     UPDATE ${names.table('$outcome')} AS d SET attempts = given.attempts,
       put_off_until = CASE WHEN ${isOurs(fence)} THEN NULL ELSE d.put_off_until END
     FROM ${values}
-    WHERE ${names.instance.conditionOf('d')} AND ${isSameDelivery} AND d.attempts < given.attempts`;
+    WHERE ${names.instance.conditionOf('d')} AND ${isSettled} AND d.attempts < given.attempts`;
 }
 
 /** Removes the responses of attempts that were open while the body of their event was expunged. */
-function clearExpunged({ names }: Transaction, values: Sql): Sql {
+function clearExpunged({ names }: Transaction, { values, isSettled }: SettledDeliveries): Sql {
   return sql`
     UPDATE ${names.table('$attempt')} AS d SET response_headers = '{}', response_body = ${new Uint8Array()}
     FROM ${values}
-    WHERE ${names.instance.conditionOf('d')} AND ${isSameDelivery} AND EXISTS (
+    WHERE ${names.instance.conditionOf('d')} AND ${isSettled} AND EXISTS (
       SELECT 1 FROM ${names.table('$event')} e WHERE ${names.instance.conditionOf('e')} AND e.position = d.event AND e.expunged IS NOT NULL)`;
 }
 

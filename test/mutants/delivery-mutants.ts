@@ -312,6 +312,22 @@ export const deliveryMutants: readonly Mutant[] = [
     engine: 'postgres',
   },
   {
+    name: 'first attempts are settled by the keys of their deliveries',
+    file: 'src/dispatch/settle.ts',
+    from: "SELECT d.event FROM ${names.table('$delivery')} d WHERE ${names.instance.conditionOf('d')} AND ${isSameDelivery}) IS NOT NULL",
+    to: "SELECT count(*) FROM ${names.table('$delivery')} d WHERE ${names.instance.conditionOf('d')}) > 0",
+    tests: ['src/dispatch/lane-source-plans.test.ts'],
+    engine: 'postgres',
+  },
+  {
+    name: 'retries are settled by the keys of their outcomes',
+    file: 'src/dispatch/settle.ts',
+    from: '${isOneOf(names, sql`d.event`, events)} AND',
+    to: '',
+    tests: ['src/dispatch/lane-source-plans.test.ts'],
+    engine: 'postgres',
+  },
+  {
     name: 'what becomes safe during a poll is left to the next one',
     file: 'src/dispatch/nodes/work-poll.ts',
     from: 'this.#sure = safe;',
