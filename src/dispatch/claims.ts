@@ -74,10 +74,11 @@ export class Claims {
     for (const result of results) {
       const claim = this.#claims.get(result.deliveryId);
       if (claim === undefined) continue;
-      const { lanes, endpoint, pending, test } = claim;
+      const { lanes, endpoint, pending, test, slot } = claim;
+      if (slot !== undefined) this.#options.slots.endAttempt(slot);
       this.#options.counts.noteAttempt(pending, result);
       if (result.isSuccess && test === undefined) noteDelivered(this.#options.counts, lanes.instance.id);
-      if (result.isSuccess && claim.slot !== undefined) this.#options.origins.note(claim.slot.origin);
+      if (result.isSuccess && slot !== undefined) this.#options.origins.note(slot.origin);
       noteOutcome(lanes.instance, endpoint, { event: pending.eventId, result });
       const context = { now: this.#options.clock.now(), random: randomUnit() };
       if (test === undefined) claim.laneChange = lanes.endAttempt(endpoint.id, result, context);

@@ -105,6 +105,25 @@ test('an origin gets 64 over all instances', () => {
   assert.deepEqual([counts.length, Math.max(...counts)], [64, 1]);
 });
 
+test('an attempt that has ended makes room for its origin, and its slot is taken until it is released', () => {
+  const slots = new Slots();
+  const origin = 'https://one.example';
+  const demand = { due: firsts(64), origin };
+  const turns = chooseTurns([instance('a', [lane('e', demand)])], slots);
+  const [first, second] = turns;
+  assert.ok(first && second);
+  assert.deepEqual(given([instance('b', [lane('e', demand)])], slots), {});
+  // However often it is noted.
+  for (let count = 0; count < 3; count += 1) slots.endAttempt(first);
+  assert.deepEqual(given([instance('b', [lane('e', demand)])], slots), { b: 1 });
+  assert.equal(slots.taken, 65);
+  slots.release(first);
+  assert.deepEqual(given([instance('b', [lane('e', demand)])], slots), {});
+  slots.release(second);
+  assert.deepEqual(given([instance('b', [lane('e', demand)])], slots), { b: 1 });
+  assert.equal(slots.taken, 64);
+});
+
 test('retries get a quarter, and first attempts behind them go on', () => {
   const slots = new Slots(64);
   const lanes = Array.from({ length: 20 }, (_, n) => lane(`e${n}`, { due: [...retries(4), ...firsts(4)] }));

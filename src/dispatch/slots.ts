@@ -13,6 +13,8 @@ export class Slots {
   readonly #ofInstance = new Tally();
   readonly #unprovenOfInstance = new Tally();
   readonly #ofOrigin = new Tally();
+  /** Slots whose attempt has ended and whose result is not stored yet. */
+  readonly #ended = new Set<DeliverySlot>();
 
   constructor(max: number = slotsMaxDefault) {
     this.max = max;
@@ -49,17 +51,26 @@ export class Slots {
   }
 
   take(slot: DeliverySlot): void {
+    this.#ofOrigin.add(slot.origin, 1);
     this.#count(slot, 1);
   }
 
+  /** Notes that the attempt has ended: its origin may get the next one while the result is stored. */
+  endAttempt(slot: DeliverySlot): void {
+    if (this.#ended.has(slot)) return;
+    this.#ended.add(slot);
+    this.#ofOrigin.add(slot.origin, -1);
+  }
+
   release(slot: DeliverySlot): void {
+    this.endAttempt(slot);
+    this.#ended.delete(slot);
     this.#count(slot, -1);
   }
 
-  #count({ instanceId, origin, isProven, isRetry }: DeliverySlot, by: 1 | -1): void {
+  #count({ instanceId, isProven, isRetry }: DeliverySlot, by: 1 | -1): void {
     this.#taken += by;
     this.#ofInstance.add(instanceId, by);
-    this.#ofOrigin.add(origin, by);
     if (isRetry) this.#retries += by;
     if (isProven) return;
     this.#unproven += by;

@@ -283,6 +283,20 @@ export const deliveryMutants: readonly Mutant[] = [
     tests: ['src/dispatch/slots.test.ts'],
   },
   {
+    name: 'an attempt that has ended makes room for its origin',
+    file: 'src/dispatch/claims.ts',
+    from: 'if (slot !== undefined) this.#options.slots.endAttempt(slot);',
+    to: '',
+    tests: ['src/dispatch/origin-slots.test.ts'],
+  },
+  {
+    name: 'an attempt makes room for its origin once',
+    file: 'src/dispatch/slots.ts',
+    from: 'if (this.#ended.has(slot)) return;',
+    to: '',
+    tests: ['src/dispatch/slots.test.ts'],
+  },
+  {
     name: 'endpoints that have not answered have no more than their share of slots',
     file: 'src/dispatch/slots.ts',
     from: 'unprovenMax - this.#unproven,',
