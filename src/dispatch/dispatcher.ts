@@ -268,6 +268,7 @@ export class Dispatcher {
     if (this.#loans.allLanes().some(({ hasStrict }) => hasStrict)) this.safeEnd.hurry();
     const candidates = this.#loans.allLanes().map((lanes) => lanes.candidate(now));
     const turns = chooseTurns([...candidates], this.#slots);
+    if (turns.length > 0) this.safeEnd.refresh();
     this.#hasFound = turns.length > 0 || this.#loans.allLanes().some((lanes) => lanes.hasUnread(now));
     const requests = await this.#claim(turns, now);
     if (requests.length > 0) this.#options.sender.send(requests);

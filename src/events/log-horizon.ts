@@ -8,6 +8,8 @@ export interface SafeEnd {
   readonly safePosition: number;
   /** Polls more often for a moment, because a reader waits for the position to advance. */
   hurry(): void;
+  /** Reads the position again, unless that was just done. What lies behind it is read once more by each look at a lane. */
+  refresh(): void;
   /** Resolves when the position has passed everything that is in the log now, or after `delayMs`. Hurries. */
   nextSafe(delayMs: number): Promise<void>;
 }
@@ -16,6 +18,7 @@ export interface SafeEnd {
 export const alwaysSafe: SafeEnd = {
   safePosition: Number.MAX_SAFE_INTEGER,
   hurry: () => undefined,
+  refresh: () => undefined,
   nextSafe: () => Promise.resolve(),
 };
 

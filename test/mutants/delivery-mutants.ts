@@ -342,6 +342,14 @@ export const deliveryMutants: readonly Mutant[] = [
     engine: 'postgres',
   },
   {
+    name: 'a position is refreshed between two polls',
+    file: 'src/dispatch/nodes/work-poll.ts',
+    from: 'void this.#nextState();',
+    to: '',
+    tests: ['test/nodes/late-events.test.ts'],
+    engine: 'postgres',
+  },
+  {
     name: 'what becomes safe during a poll is left to the next one',
     file: 'src/dispatch/nodes/work-poll.ts',
     from: 'this.#sure = safe;',

@@ -135,6 +135,22 @@ test('a look for work takes nothing for safe that a transaction may still bring,
   await eventually('all is safe', async () => poll.safePosition === (await lastPosition(stage)));
 });
 
+test('a position that is refreshed advances while no look for work ends', async (t) => {
+  const stage = await openNode(t);
+  await using look = startPoll(stage.node);
+  const { poll, database } = look;
+  const release = database.holdReads('SELECT DISTINCT instance_id');
+  // A poll that is held would not stop.
+  using _held = { [Symbol.dispose]: release };
+  await eventually('a look is under way', () => database.heldCount > 0);
+  await post(stage, 1);
+  const last = await lastPosition(stage);
+  await eventually('all is safe', () => {
+    poll.refresh();
+    return poll.safePosition === last;
+  });
+});
+
 test('a look for work reports what becomes safe while it reads', async (t) => {
   const stage = await openNode(t);
   const found: string[] = [];

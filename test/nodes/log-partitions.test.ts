@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { App } from '../../src/app.ts';
 import type { Logger } from '../../src/base/logger.ts';
+import { alwaysSafe } from '../../src/events/log-horizon.ts';
 import { sql } from '../../src/sql/sql.ts';
 import { readPartitions } from '../../src/storage/postgres/log-partitions.ts';
 import { Janitor } from '../../src/dispatch/janitor.ts';
@@ -93,7 +94,7 @@ class Stage {
     const common = {
       clock: this.clock,
       logger,
-      safeEnd: { ...waiting, safePosition: Number(row?.['last_value']) },
+      safeEnd: { ...alwaysSafe, safePosition: Number(row?.['last_value']) },
     };
     const retention = new Partitions({
       ...common,
@@ -128,8 +129,6 @@ class Stage {
     return Number(row?.['count']);
   }
 }
-
-const waiting = { hurry: () => undefined, nextSafe: () => Promise.resolve() };
 
 function titles(items: readonly Json[]): readonly string[] {
   return items.map(({ payload }) => payload.data.title);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Client as PostgresClient } from 'pg';
 import type { App } from '../../src/app.ts';
+import { alwaysSafe } from '../../src/events/log-horizon.ts';
 import { Channel } from '../../src/realtime/channel.ts';
 import { Client } from '../../src/realtime/client.ts';
 import { parseTopic } from '../../src/realtime/topic.ts';
@@ -216,7 +217,7 @@ test('a client that was told more by another node than is known to be safe here 
   assert.ok(entry);
   const loan = await app.data.instances.borrow(entry);
   atEnd(t, () => loan.release());
-  const safeEnd = { safePosition: first, hurry: () => undefined, nextSafe: () => Promise.resolve() };
+  const safeEnd = { ...alwaysSafe, safePosition: first };
   const onError = (error: unknown): void => assert.fail(String(error));
   const channel = new Channel({ instance: loan.instance, safeEnd, onError });
   const told: string[] = [];

@@ -174,6 +174,7 @@ function safeEndOf(
       return poll().safePosition;
     },
     hurry: () => poll().hurry(),
+    refresh: () => poll().refresh(),
     nextSafe: (delayMs) => poll().nextSafe(delayMs),
   };
   return { safeEnd, stop: async () => started?.stop() };

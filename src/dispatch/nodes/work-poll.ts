@@ -43,6 +43,7 @@ export class WorkPoll implements SafeEnd {
   /** By the monotonic clock: the next poll, and until when the interval is short. */
   #nextAtMs = 0;
   #hurriedUntilMs = 0;
+  #refreshedAtMs = Number.NEGATIVE_INFINITY;
   readonly #moved = new Signal();
   /** Settles when the requested states are read; and the state whose read has not begun. */
   #noting: Promise<unknown> = Promise.resolve();
@@ -59,6 +60,13 @@ export class WorkPoll implements SafeEnd {
 
   hurry(): void {
     this.#hurriedUntilMs = systemClock.monotonic() + hurriedForMs;
+  }
+
+  refresh(): void {
+    const nowMs = systemClock.monotonic();
+    if (nowMs < this.#refreshedAtMs + hurriedIntervalMs) return;
+    this.#refreshedAtMs = nowMs;
+    void this.#nextState();
   }
 
   async nextSafe(delayMs: number): Promise<void> {
