@@ -63,6 +63,13 @@ for (const [name, open] of Object.entries(servers)) {
       assert.deepEqual(titles, ['Grüße 🌍']);
     });
 
+    test('a genuine challenge is answered with itself, and not handled', async (t) => {
+      const send = await open(t, { secret, onWebhook: refuse, seen: new MemorySeen() });
+      const text = body.replace('record.update', 'endpoint.verify').replace('"title"', '"challenge"');
+      assert.deepEqual(await send(await signed(text), text), { status: 200, text: 'Grüße 🌍' });
+      assert.equal((await send(await signed(text, `${secret}!`), text)).status, 401);
+    });
+
     test('what is not genuine is not handled, and the answer says what is wrong', async (t) => {
       const send = await open(t, { secret, onWebhook: refuse, bodyBytesMax: 2_000 });
       const headers = await signed();

@@ -63,6 +63,8 @@ export async function receive<Records = AnyRecords>(
     if (error instanceof WebhookError) return { status: error.status, text: error.message };
     throw error;
   }
+  const { event } = webhook;
+  if (event.event === 'endpoint.verify') return { status: 200, text: event.data.challenge };
   const done: { outcome: RecordOutcome } = { outcome: 'handled' };
   const work = async (): Promise<void> => {
     if (order === undefined) await onWebhook(webhook);

@@ -64,6 +64,12 @@ export type AttemptFailedEvent = OperationalEvent<
   'delivery' | 'event' | 'endpoint' | 'cause'
 >;
 
+/**
+ * Asks whether the receiver wants webhooks, before an endpoint of an account gets any. It is answered with the challenge, as the handlers of
+ * this package do by themselves.
+ */
+export type EndpointVerifyEvent = OperationalEvent<'endpoint.verify', 'challenge'>;
+
 /** Records of any collection, for receivers that do not name theirs. */
 export type AnyRecords = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
@@ -78,6 +84,7 @@ export type AnyRecords = Readonly<Record<string, Readonly<Record<string, unknown
 export type WebhookEvent<Records = AnyRecords> =
   | { readonly [Name in keyof Records & string]: RecordEvent<Name, Records[Name]> }[keyof Records & string]
   | PingEvent
+  | EndpointVerifyEvent
   | EndpointFailingEvent
   | EndpointDisabledEvent
   | EndpointRecoveredEvent

@@ -117,6 +117,8 @@ function subjectOf(event: Webhook<Records>['event']): string | undefined {
     case 'delivery.exhausted':
     case 'attempt.failed':
       return event.data.cause;
+    case 'endpoint.verify':
+      return event.data.challenge;
     case 'ping':
       return event.event;
     default:

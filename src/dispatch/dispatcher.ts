@@ -19,6 +19,7 @@ import type { AttemptRequest, AttemptResult } from '../sending/attempt-result.ts
 import { CatcherAttempts } from './catcher-attempts.ts';
 import type { Sender } from '../sending/sender.ts';
 import { chooseTurns, Slots, type Turn } from './slots.ts';
+import { Verifications } from './verifications.ts';
 import { WebhookCounts } from './webhook-counts.ts';
 import type { WebhookInstance, WebhookInstanceLoan } from '../endpoints/webhook-instance.ts';
 
@@ -32,7 +33,7 @@ const timerMsMax = 60_000;
 const sweepEveryMs = 5_000;
 
 export interface DispatcherOptions {
-  readonly sender: Pick<Sender, 'send' | 'onResults' | 'stop' | 'handshake'>;
+  readonly sender: Pick<Sender, 'send' | 'request' | 'onResults' | 'stop' | 'handshake'>;
   /** The ids of the instances that are open. Of the others, `noteDue` says when something is due. */
   readonly instances: () => Iterable<string>;
   /** Opens an instance; undefined when there is none with this id. Throws Busy where it can only be opened later. */
@@ -61,6 +62,7 @@ export interface DispatcherOptions {
  */
 export class Dispatcher {
   readonly counts = new WebhookCounts();
+  readonly verifications: Verifications;
   readonly #options: DispatcherOptions;
   readonly #loans: Loans;
   readonly #scheduler: Scheduler;
@@ -84,9 +86,9 @@ export class Dispatcher {
     this.#scheduler = new Scheduler(options.clock);
     this.#slots = new Slots(options.slotsMax);
     this.#handshakes = new Handshakes({ ...options, onReached: (id) => this.wake(id) });
-    const onSettled = (instanceId: string): void => this.wake(instanceId, 'due');
+    this.verifications = new Verifications({ ...options, onVerified: (id) => this.wake(id) });
     const shared = { slots: this.#slots, counts: this.counts, origins: this.origins };
-    this.#claims = new Claims({ ...options, ...shared, onSettled });
+    this.#claims = new Claims({ ...options, ...shared, onSettled: (id) => this.wake(id, 'due') });
     const finish = (results: readonly AttemptResult[]): void => {
       this.#claims.finish(results);
       this.#schedulePump();
@@ -221,7 +223,7 @@ export class Dispatcher {
     await this.#past.settled();
     await Promise.all(this.#loans.allLanes().map((lanes) => lanes.decided()));
     await this.#options.sender.stop(graceMs);
-    await this.#catcherAttempts.settled();
+    await Promise.all([this.#catcherAttempts.settled(), this.verifications.settled()]);
     await this.#claims.settled();
     this.#loans.releaseAll();
   }
@@ -323,8 +325,7 @@ export class Dispatcher {
     });
     // Rows are read only now: a delivery may have been settled or cancelled since its id was read, and bodies are large.
     const pendings = await readTurns({ laneTurns, now }, (lanes, read) => this.#orPause(lanes, read));
-    const requests = laneTurns.map((one) => this.#send(one, pendings.get(one.turn), now));
-    return requests.filter((request) => request !== undefined);
+    return laneTurns.flatMap((one) => this.#send(one, pendings.get(one.turn), now) ?? []);
   }
 
   #send(

@@ -94,6 +94,12 @@ function settlementOf(event: number, kind: 'status' | 'success'): Settlement {
     ? ({ status: 'delivered', attempts: 2, due: undefined, cause: '' } as const)
     : ({ status: 'pending', attempts: 1, due: retryAt, cause: '' } as const);
   const due = isSuccess ? retryAt : undefined;
-  const common = { record: 'c/r', isOrdered: false, postponedUntil: undefined, isFenced: true };
+  const common = {
+    record: 'c/r',
+    isOrdered: false,
+    postponedUntil: undefined,
+    isFenced: true,
+    committedAt: undefined,
+  };
   return { key: { event, endpoint }, after, result, due, ...common };
 }

@@ -6,6 +6,7 @@ import type { Database, Transaction } from '../storage/database.ts';
 import { type DeliveryKey, readPendings, sendAnyway } from '../deliveries/deliveries.ts';
 import { type DeliveryView, readDelivery } from '../deliveries/log/delivery-log.ts';
 import type { Dispatcher } from './dispatcher.ts';
+import { isUnverified } from '../endpoints/must-verify.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { closeBreaker } from '../deliveries/endpoints/try-endpoint.ts';
 import { insertDeliveryOfLastEvent } from '../deliveries/fan-out.ts';
@@ -84,6 +85,11 @@ function insertTest(
 ): Promise<{ readonly endpoint: Endpoint; readonly key: DeliveryKey }> {
   return instance.database.write(async (tx) => {
     const endpoint = await instance.endpoints.get(tx, endpointId);
+    if (isUnverified(instance, endpoint))
+      throw new AppError(
+        'conflict',
+        'Its receiver must be verified first: it is sent nothing but a challenge.',
+      );
     const { clock, dueClock, events } = instance;
     const parts = { clock, dueClock, events, ...(trace && { trace }), record };
     return { endpoint, key: await writeTest(tx, parts, endpoint.number) };

@@ -10,7 +10,7 @@ import { identifier, joinSql, sql, type Sql, type SqlValue } from '../sql/sql.ts
 import type { Database, Reader, Row, Transaction } from '../storage/database.ts';
 import { type EndpointOption, namedOptions, optionColumn, settingsOf } from './endpoint-options.ts';
 import { isReached } from './endpoint-reach.ts';
-import type { Endpoint } from './endpoint.ts';
+import { type Endpoint, endpointStatuses } from './endpoint.ts';
 import { readSigningKeys, rotatedKeys, type SigningKeys, writeSigningKeys } from './signing-keys.ts';
 
 /**
@@ -187,8 +187,14 @@ export class EndpointStore {
           this.#toStored(values[name], form, optionPlace(name, endpoint.id)),
         ] as const,
     );
-    const { status, statusReason, updated } = endpoint;
-    return [...options, [sql`status`, status], [sql`status_reason`, statusReason], [sql`updated`, updated]];
+    const { status, statusReason, verified, updated } = endpoint;
+    return [
+      ...options,
+      [sql`status`, status],
+      [sql`status_reason`, statusReason],
+      [sql`verified`, verified],
+      [sql`updated`, updated],
+    ];
   }
 
   #toStored(value: unknown, form: EndpointOption<unknown>['form'], place: SealPlace): SqlValue {
@@ -217,8 +223,10 @@ export class EndpointStore {
       ...settings,
       id,
       number: Number(row['position']),
-      status: statuses.find((status) => status === row['status']) ?? 'active',
+      // One that only a newer version knows is sent nothing.
+      status: endpointStatuses.find((status) => status === row['status']) ?? 'paused',
       statusReason: String(row['status_reason']),
+      verified: String(row['verified']),
       reconciling: Number(row['reconciling']) === 1,
       secret: this.#sealer.open(String(row['secret']), secretPlace(id)),
       previousSecret: previous === '' ? '' : this.#sealer.open(previous, previousSecretPlace(id)),
@@ -243,8 +251,6 @@ function divide(all: readonly Endpoint[]): EndpointsByOwner {
 }
 
 type ChangedColumn = readonly [column: Sql, value: SqlValue];
-
-const statuses: readonly Endpoint['status'][] = ['active', 'paused', 'disabled'];
 
 function secretPlace(id: string): SealPlace {
   return { purpose: 'endpoint-secret', id };

@@ -9,15 +9,22 @@ import { checkSigningSecret } from '../sending/signature.ts';
 import { type EndpointSettings, namedOptions, type OptionContext, settingsOf } from './endpoint-options.ts';
 import { isSecretHeader, maskedValue } from '../sending/endpoint-request.ts';
 
+/**
+ * A paused or disabled endpoint still collects its deliveries, as does an unverified one: that of an account whose receiver has not confirmed
+ * that it wants webhooks. Only the service makes one disabled or unverified.
+ */
+export const endpointStatuses = ['active', 'paused', 'disabled', 'unverified'] as const;
+
 /** A receiver of events: the options that its owner sets, and the members that the service sets. */
 export interface Endpoint extends EndpointSettings {
   readonly id: string;
   /** Its id in the log. */
   readonly number: number;
-  /** A paused or disabled endpoint still collects its deliveries. Only the service disables one. */
-  readonly status: 'active' | 'paused' | 'disabled';
-  /** Why the service paused or disabled it, in words; empty when its owner did. */
+  readonly status: (typeof endpointStatuses)[number];
+  /** Why the service paused or disabled it, or has not verified it, in words; empty when its owner paused it. */
   readonly statusReason: string;
+  /** When the receiver at its URL confirmed that it wants webhooks; empty where it has not, or was not asked. */
+  readonly verified: Timestamp;
   /** Whether it is reconciled, or is to be: what it holds may differ from what matches. In the store's memory it may be outdated. */
   readonly reconciling: boolean;
   readonly secret: string;
@@ -27,6 +34,11 @@ export interface Endpoint extends EndpointSettings {
   readonly previousSecretUntil: Timestamp;
   readonly created: Timestamp;
   readonly updated: Timestamp;
+}
+
+/** Whether an endpoint is sent nothing until it is resumed. */
+export function isStopped({ status }: Pick<Endpoint, 'status'>): boolean {
+  return status === 'paused' || status === 'disabled';
 }
 
 /** Those without owner: every write of a record is matched against each of them. */
@@ -75,6 +87,7 @@ type Raw = Readonly<Record<string, unknown>>;
 const responseNames = [
   'id',
   'statusReason',
+  'verified',
   'reconciling',
   'previousSecretUntil',
   'created',

@@ -4,6 +4,7 @@ import type { CollectionStore } from '../collections/collection-store.ts';
 import type { EventLog } from '../events/event-log.ts';
 import type { EndpointStore } from './endpoint-store.ts';
 import type { SettingsStore } from '../settings/settings-store.ts';
+import type { WindowStore } from '../limits/window-store.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import type { Database } from '../storage/database.ts';
 import type { BackfillRecords } from './backfill-records.ts';
@@ -23,6 +24,8 @@ export interface WebhookInstance {
   readonly endpoints: EndpointStore;
   readonly settings: SettingsStore;
   readonly sealer: Sealer;
+  /** Where all nodes count requests together; undefined where no other process counts. */
+  readonly windows: WindowStore | undefined;
   /** Larger bodies stay in the log, and requests have only the id of the record. */
   readonly bodyBytesMax: number;
   /** What the operator lets it use. */

@@ -10,6 +10,8 @@ export interface AttemptRequest {
   readonly url: string;
   /** Sent and signed as they are. */
   readonly body: Uint8Array;
+  /** Asks for consent instead, by OPTIONS and without a body; absent for a POST. */
+  readonly consent?: { readonly origin: string };
   /** Whether the body has only the id of the record, as all of it would be too large. */
   readonly isThin: boolean;
   readonly eventId: string;

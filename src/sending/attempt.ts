@@ -161,10 +161,12 @@ class RunningAttempt implements AttemptInFlight, Dispatcher.DispatchHandler {
 
   #dispatch(connection: GuardedConnection): void {
     const headers = requestHeaders(this.#request, Math.floor(this.#startedAt / 1_000));
-    const { body } = this.#request;
+    const { body, consent } = this.#request;
+    const content =
+      consent === undefined ? ({ method: 'POST', body } as const) : ({ method: 'OPTIONS' } as const);
     if (this.#token !== null) headers.push('Authorization', `Bearer ${this.#token}`);
     this.#sent = headers;
-    connection.dispatch({ method: 'POST', path: this.#path, headers, body }, this, this.#deadline);
+    connection.dispatch({ ...content, path: this.#path, headers }, this, this.#deadline);
   }
 
   /** Ends the attempt by its status; `isWhole`: the response is complete, so the connection can carry another request. */

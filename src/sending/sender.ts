@@ -48,6 +48,8 @@ export class Sender {
   readonly #inFlight = new Map<number, AttemptRequest>();
   /** Handshakes that have not ended, by token. */
   readonly #handshakes = new Map<number, (isReached: boolean) => void>();
+  /** Whom the result of a single request goes to, by token. */
+  readonly #requests = new Map<number, (result: AttemptResult) => void>();
   #outbox: NumberedRequest[] = [];
   #nextToken = 1;
   #worker: Worker | null = null;
@@ -79,6 +81,15 @@ export class Sender {
       this.#inFlight.set(token, request);
       this.#outbox.push({ token, request });
     }
+  }
+
+  /** Sends one request whose result goes to the caller alone. Never rejects. */
+  request(request: AttemptRequest): Promise<AttemptResult> {
+    const { promise, resolve } = Promise.withResolvers<AttemptResult>();
+    // The number that it is given below.
+    this.#requests.set(this.#nextToken, resolve);
+    this.send([request]);
+    return promise;
   }
 
   /** Connects to a URL, through the same guard as an attempt, and sends nothing. Resolves with whether that succeeded; never rejects. */
@@ -171,7 +182,11 @@ export class Sender {
   #report(results: readonly NumberedResult[]): void {
     const reported: AttemptResult[] = [];
     for (const { token, result } of results) {
-      if (this.#inFlight.delete(token)) reported.push(result);
+      if (!this.#inFlight.delete(token)) continue;
+      const resolve = this.#requests.get(token);
+      if (resolve === undefined) reported.push(result);
+      else resolve(result);
+      this.#requests.delete(token);
     }
     if (reported.length > 0) for (const listener of this.#listeners) listener(reported);
   }

@@ -145,6 +145,7 @@ export function headersByName(flat: readonly string[]): Readonly<Record<string, 
 
 /** Returns the headers of one attempt as a flat list of names and values; `timestampSeconds` is the time of the attempt. */
 export function requestHeaders(request: AttemptRequest, timestampSeconds: number): string[] {
+  if (request.consent !== undefined) return consentHeaders(request, request.consent);
   const { body, secrets, signingKeys, eventId } = request;
   const [current = '', previous] = secrets;
   const headers = [
@@ -180,12 +181,27 @@ export function requestHeaders(request: AttemptRequest, timestampSeconds: number
   if (request.cloudEvent !== undefined) headers.push(...cloudEventHeaders(request, request.cloudEvent));
   if (request.isTest === true) headers.push('X-Service-Test', 'true');
   if (request.isThin) headers.push('X-Service-Truncated', 'data');
+  headers.push(...customHeaders(request));
+  return headers;
+}
+
+function customHeaders(request: AttemptRequest): readonly string[] {
+  const headers: string[] = [];
   for (const name in request.customHeaders) {
     // Saving an endpoint rejects reserved names, but an endpoint may be older than the reservation.
     const isTaken = isReservedHeader(name) || (request.cloudEvent !== undefined && name.startsWith('ce-'));
     if (!isTaken) headers.push(name, request.customHeaders[name] ?? '');
   }
   return headers;
+}
+
+/** Who asks a receiver for its consent: a host name. */
+export type Consent = NonNullable<AttemptRequest['consent']>;
+
+/** There is no body, so nothing is signed. */
+function consentHeaders(request: AttemptRequest, { origin }: Consent): string[] {
+  const agent = ['User-Agent', `Chancery/${request.version}`, 'Accept-Encoding', 'identity'];
+  return [...agent, 'WebHook-Request-Origin', origin, ...customHeaders(request)];
 }
 
 function causeHeaders(cause: NonNullable<AttemptRequest['cause']>): readonly string[] {

@@ -63,6 +63,8 @@ export interface Settings {
     readonly events: string;
     /** How many endpoints accounts may have together. */
     readonly accountEndpointsMax: number;
+    /** Whether the receiver of an account's endpoint must confirm that it wants webhooks before any is sent. */
+    readonly verifyAccountEndpoints: boolean;
   };
 }
 
@@ -141,7 +143,7 @@ export const defaultSettings: Settings = {
   trustedProxy: { headers: [], useLeftmostIP: false },
   batch: { enabled: true, maxRequests: 50, timeout: 3, maxBodySize: 0 },
   logs: { maxDataSize: 0, maxDays: 5, minLevel: 0, logIP: true, logAuthId: false },
-  webhooks: { events: 'always', accountEndpointsMax: 200 },
+  webhooks: { events: 'always', accountEndpointsMax: 200, verifyAccountEndpoints: true },
 };
 
 /** Names of members that are never shown. Only secrets have these names. */

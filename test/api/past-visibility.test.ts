@@ -144,6 +144,7 @@ const scenarios: readonly Scenario[] = [
 async function open(t: TestContext): Promise<Omit<Stage, 'note'>> {
   const service = await startWebhookService(t);
   const accounts = new Accounts(service);
+  await service.call('PATCH', '/api/settings', { body: { webhooks: { verifyAccountEndpoints: false } } });
   await accounts.define({ webhooks: { enabled: true }, createRule: '' });
   const ann = await accounts.account('ann');
   const { id: users } = await service.call('GET', '/api/collections/users');

@@ -41,7 +41,7 @@ test('section 17: settings are there from the start, in this order, without secr
     '"rateLimits":{"rules":[{"label":"*:auth","audience":"","duration":3,"maxRequests":2},{"label":"*:create","audience":"","duration":5,"maxRequests":20},' +
     '{"label":"/api/batch","audience":"","duration":1,"maxRequests":3},{"label":"/api/","audience":"","duration":10,"maxRequests":300}],"excludedIPs":[],"enabled":false},' +
     '"trustedProxy":{"headers":[],"useLeftmostIP":false},"batch":{"enabled":true,"maxRequests":50,"timeout":3,"maxBodySize":0},' +
-    '"logs":{"maxDataSize":0,"maxDays":5,"minLevel":0,"logIP":true,"logAuthId":false},"webhooks":{"events":"always","accountEndpointsMax":200}}';
+    '"logs":{"maxDataSize":0,"maxDays":5,"minLevel":0,"logIP":true,"logAuthId":false},"webhooks":{"events":"always","accountEndpointsMax":200,"verifyAccountEndpoints":true}}';
   assert.equal((await service.request('/api/settings', { token: true })).text, expected);
   assert.equal((await change(service, {})).text, expected);
   for (const method of ['GET', 'PATCH'])

@@ -191,6 +191,7 @@ test('a backfill tells an endpoint with conditions only of records that meet the
   const account = { email: 'ann@example.com', password: 'correct horse', passwordConfirm: 'correct horse' };
   const { id: ann } = await service.call('POST', '/api/collections/users/records', { body: account });
   await service.call('PATCH', '/api/collections/posts', { body: { viewRule: 'isPublic = true' } });
+  await service.call('PATCH', '/api/settings', { body: { webhooks: { verifyAccountEndpoints: false } } });
   const filtered = await service.addEndpoint({ filter: 'rank >= 30 && rank:changed = true' });
   const owned = await service.addEndpoint({ owner: `users/${ann}` });
   const toldTo = async (endpoint: Json): Promise<readonly string[]> => {

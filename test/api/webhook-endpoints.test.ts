@@ -46,6 +46,7 @@ test('an endpoint is created with defaults, and its secret is shown then and by 
     contact: '',
     status: 'active',
     statusReason: '',
+    verified: '',
     reconciling: false,
     previousSecretUntil: '',
     warnings: [],

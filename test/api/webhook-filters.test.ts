@@ -196,6 +196,7 @@ test('an endpoint with an owner is told only of what its owner may view at the t
   const [mia, leo] = [await signUp(service, 'mia'), await signUp(service, 'leo')];
   const viewRule = 'isPublic = true || title = @request.auth.id';
   await service.call('PATCH', '/api/collections/posts', { body: { viewRule } });
+  await service.call('PATCH', '/api/settings', { body: { webhooks: { verifyAccountEndpoints: false } } });
   const { id: endpoint, owner } = await service.addEndpoint({
     owner: `users/${mia}`,
     collections: ['posts'],
@@ -244,6 +245,7 @@ test('an owner is an account that exists, and asks nothing of what it may not ha
 
 test('an owner is not told who has made a change, nor an address that an account hides', async (t) => {
   const service = await startWebhookService(t);
+  await service.call('PATCH', '/api/settings', { body: { webhooks: { verifyAccountEndpoints: false } } });
   const mia = await signUp(service, 'mia');
   await service.call('PATCH', '/api/collections/users', { body: { viewRule: '' } });
   await service.addEndpoint({ owner: `users/${mia}`, collections: ['users'], order: 'strict' });

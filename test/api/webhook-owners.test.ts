@@ -31,6 +31,7 @@ async function signUp(service: WebhookService, name: string): Promise<Account> {
 async function startWithOwners(t: Parameters<typeof startWebhookService>[0]): Promise<WebhookService> {
   const service = await startWebhookService(t);
   await service.call('PATCH', '/api/collections/users', { body: { webhooks: { enabled: true } } });
+  await service.call('PATCH', '/api/settings', { body: { webhooks: { verifyAccountEndpoints: false } } });
   const rules = { viewRule: 'title = @request.auth.id || isPublic = true', createRule: '' };
   await service.call('PATCH', '/api/collections/posts', { body: rules });
   return service;

@@ -182,6 +182,7 @@ test('an attempt that is cut short because the sending thread died is made again
     send: (requests) => sender.send(requests),
     stop: (graceMs) => sender.stop(graceMs),
     handshake: (url) => sender.handshake(url),
+    request: (request) => sender.request(request),
     onResults: (listener) =>
       sender.onResults((results) => {
         // As the sender reports what a dead worker left: the first time for every attempt.

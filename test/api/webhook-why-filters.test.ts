@@ -207,6 +207,7 @@ class FilterSource {
 test('of any filter, what was not sent has a reason, and each comparison that is named was false', async (t) => {
   const stage = await startWhyStage(t);
   await stage.call('PATCH', '/api/collections/users', { body: { webhooks: { enabled: true } } });
+  await stage.call('PATCH', '/api/settings', { body: { webhooks: { verifyAccountEndpoints: false } } });
   const library = await addItems(stage, { viewRule: 'isPublic = true', listRule: '' });
   const password = 'correct horse';
   const mia = { email: 'mia@example.com', password, passwordConfirm: password };

@@ -5,14 +5,13 @@ import type { Database } from '../../src/storage/database.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { QueryTimeout } from '../../src/storage/engine-errors.ts';
 import { sql } from '../../src/sql/sql.ts';
-import { stopEndpoint } from '../../src/deliveries/endpoints/change-endpoint.ts';
 import type { reasons } from '../../src/deliveries/why/explanation.ts';
 import { allDecided } from '../support/all-decided.ts';
 import { eventually } from '../support/eventually.ts';
 import { FaultyDatabase } from '../support/faulty-database.ts';
 import { makeKey } from '../support/make-key.ts';
 import { type Json, listOf } from '../support/webhook-service.ts';
-import { falseIn, startWhyStage, type WhyStage } from '../support/why-stage.ts';
+import { disable, falseIn, startWhyStage, type WhyStage } from '../support/why-stage.ts';
 
 const endpoints = '/api/webhooks/endpoints';
 const posts = '/api/collections/posts/records';
@@ -40,18 +39,10 @@ class PassingClock implements Clock {
 
 async function addAccount(stage: WhyStage, name: string): Promise<string> {
   await stage.call('PATCH', '/api/collections/users', { body: { webhooks: { enabled: true } } });
+  await stage.call('PATCH', '/api/settings', { body: { webhooks: { verifyAccountEndpoints: false } } });
   const password = 'correct horse';
   const body = { email: `${name}@example.com`, password, passwordConfirm: password };
   return (await stage.call('POST', users, { body })).id;
-}
-
-async function disable(stage: WhyStage, id: string): Promise<void> {
-  await stage.withInstance('default', async (instance) => {
-    const endpoint = await instance.endpoints.find(instance.database, id);
-    assert.ok(endpoint !== undefined);
-    const stop = { status: 'disabled', event: '', reason: 'It took nothing.', mails: undefined } as const;
-    assert.ok(await stopEndpoint(instance, endpoint, stop));
-  });
 }
 
 /** One for each reason but `undecided`, which lasts a moment (explanation.test.ts), and `unknown` (below). */
@@ -70,6 +61,16 @@ const stories: Readonly<Record<Exclude<(typeof reasons)[number], 'undecided' | '
     const { id } = await stage.addEndpoint({ status: 'active', events: ['record.create'] });
     await disable(stage, id);
     await stage.addPost();
+    return stage.whyOf(id);
+  },
+  unverified: async (stage) => {
+    const owner = `_pb_users_auth_/${await addAccount(stage, 'mia')}`;
+    await stage.call('PATCH', '/api/settings', { body: { webhooks: { verifyAccountEndpoints: true } } });
+    await stage.call('PATCH', '/api/collections/posts', { body: { viewRule: '' } });
+    stage.receiver.mode = { kind: 'status', status: 404 };
+    const { id } = await stage.addEndpoint({ owner });
+    await stage.addPost();
+    await allDecided(stage);
     return stage.whyOf(id);
   },
   quota: async (stage) => {
@@ -231,7 +232,7 @@ test('each reason why an endpoint was sent an event or was not is found', async 
     await t.test(reason, async (sub) => {
       const line = await tell(await startWhyStage(sub));
       assert.equal(line.reason, reason, JSON.stringify(line));
-      assert.equal(line.isSent, ['sent', 'paused', 'disabled', 'quota'].includes(reason));
+      assert.equal(line.isSent, ['sent', 'paused', 'disabled', 'unverified', 'quota'].includes(reason));
       assert.equal(line.delivery !== '', line.isSent);
       assert.match(line.message, /\.$/);
     });

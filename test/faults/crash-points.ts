@@ -235,5 +235,6 @@ function crashingSender(sender: Sender, reach: Reach): Sender {
     },
     stop: (graceMs) => sender.stop(graceMs),
     handshake: (url) => sender.handshake(url),
+    request: (request) => sender.request(request),
   };
 }

@@ -1,6 +1,7 @@
 import type { Mutant } from './mutant.ts';
 
 const past = ['test/api/past-visibility.test.ts'];
+const verified = ['test/api/endpoint-verification.test.ts'];
 const decisions = ['test/api/account-endpoints.test.ts'];
 
 /** Guards of what accounts are told by endpoints of their own. */
@@ -186,5 +187,75 @@ export const accountMutants: readonly Mutant[] = [
     from: "return before.auth?.authRule === after.auth?.authRule ? [] : [['authToken', '']];",
     to: 'return [];',
     tests: ['test/api/auth-sign-in.test.ts'],
+  },
+  {
+    name: 'an endpoint of an account begins unverified',
+    file: 'src/endpoints/must-verify.ts',
+    from: "return mustVerify(instance, endpoint)\n    ? { status: 'unverified'",
+    to: "return false\n    ? { status: 'unverified'",
+    tests: verified,
+  },
+  {
+    name: 'another URL needs a confirmation of its own',
+    file: 'src/endpoints/must-verify.ts',
+    from: "isSame ? after : { ...after, verified: '' }",
+    to: 'after',
+    tests: verified,
+  },
+  {
+    name: 'a paused endpoint is not tested before its receiver is verified',
+    file: 'src/dispatch/test-endpoint.ts',
+    from: 'if (isUnverified(instance, endpoint))',
+    to: "if (endpoint.status === 'unverified')",
+    tests: verified,
+  },
+  {
+    name: 'an answer that has the challenge elsewhere confirms nothing',
+    file: 'src/sending/challenge.ts',
+    from: 'return text === challenge || memberOf(text) === challenge;',
+    to: 'return text.includes(challenge);',
+    tests: verified,
+  },
+  {
+    name: 'an error confirms no challenge',
+    file: 'src/sending/challenge.ts',
+    from: 'if (!isSuccess || responseBody.length > answerBytesMax) return false;',
+    to: 'if (responseBody.length > answerBytesMax) return false;',
+    tests: verified,
+  },
+  {
+    name: 'a huge answer confirms no challenge',
+    file: 'src/sending/challenge.ts',
+    from: ' || responseBody.length > answerBytesMax',
+    to: '',
+    tests: verified,
+  },
+  {
+    name: 'consent is for the origin that it names',
+    file: 'src/sending/challenge.ts',
+    from: "if (allowed !== '*' && allowed.toLowerCase() !== origin.toLowerCase()) return undefined;",
+    to: "if (allowed === '') return undefined;",
+    tests: verified,
+  },
+  {
+    name: 'a receiver is asked once at a time',
+    file: 'src/deliveries/endpoints/begin-challenge.ts',
+    from: 'return rows.length > 0;',
+    to: 'return rows.length >= 0;',
+    tests: verified,
+  },
+  {
+    name: 'an endpoint has its share of challenges',
+    file: 'src/dispatch/verifications.ts',
+    from: 'limit: { max: endpointMax, durationMs }',
+    to: 'limit: { max: endpointMax * 100, durationMs }',
+    tests: verified,
+  },
+  {
+    name: 'an account has its share of challenges',
+    file: 'src/dispatch/verifications.ts',
+    from: 'limit: { max: accountMax, durationMs }',
+    to: 'limit: { max: accountMax * 100, durationMs }',
+    tests: verified,
   },
 ];

@@ -264,7 +264,7 @@ export const deliveryMutants: readonly Mutant[] = [
   {
     name: 'a resumed endpoint is tried at once',
     file: 'src/deliveries/endpoints/change-endpoint.ts',
-    from: "if (status === 'active') await renewLane(tx, saving, existing.number);",
+    from: "if (after.status === 'active') await renewLane(tx, saving, existing.number);",
     to: '',
     tests: ['src/dispatch/breaker.test.ts'],
   },

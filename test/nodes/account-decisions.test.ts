@@ -14,6 +14,7 @@ test('what accounts are told is decided once for each change, while nodes come a
   const password = 'correct horse';
   const account = { email: 'ann@example.com', password, passwordConfirm: password };
   const { id: ann } = await group.get(a, 'POST /api/collections/users/records', account);
+  await group.get(a, 'PATCH /api/settings', { webhooks: { verifyAccountEndpoints: false } });
   await group.get(a, 'POST /api/webhooks/endpoints', { url: group.receiver.url, owner: `users/${ann}` });
   const nodes = [a, await group.start()];
   const titles: string[] = [];

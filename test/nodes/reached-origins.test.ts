@@ -16,6 +16,7 @@ const withoutHandshakes: AppParts = {
     onResults: (listener) => sender.onResults(listener),
     stop: (graceMs) => sender.stop(graceMs),
     handshake: () => Promise.resolve(false),
+    request: (request) => sender.request(request),
   }),
 };
 

@@ -27,12 +27,19 @@ export interface AccountStage {
   readonly told: (path?: string) => readonly string[];
 }
 
+export interface AccountStageOptions extends WebhookServiceOptions {
+  /** Whether receivers must confirm that they want webhooks. */
+  readonly verifies?: boolean;
+}
+
 export async function openAccountStage(
   t: TestContext,
-  options: WebhookServiceOptions = {},
+  { verifies = false, ...options }: AccountStageOptions = {},
 ): Promise<AccountStage> {
   const service = await startWebhookService(t, options);
   const accounts = new Accounts(service);
+  // Most tests are about what comes after that.
+  await service.call('PATCH', '/api/settings', { body: { webhooks: { verifyAccountEndpoints: verifies } } });
   await accounts.define({ webhooks: { enabled: true }, createRule: '' });
   const rules = { viewRule: 'isPublic = true || title = @request.auth.id', createRule: '' };
   await service.call('PATCH', '/api/collections/posts', { body: rules });

@@ -52,6 +52,12 @@ export class HeldSender implements SenderPort {
     });
   }
 
+  /** Requests for nobody but the caller are not held. */
+  request(request: AttemptRequest): Promise<AttemptResult> {
+    const none = { deliveryId: request.deliveryId, ...abortedResult(0, 'No real sender.') };
+    return this.#real?.request(request) ?? Promise.resolve(none);
+  }
+
   onResults(listener: (results: readonly AttemptResult[]) => void): void {
     this.#listener = listener;
   }

@@ -16,6 +16,7 @@ export const decisions: Readonly<
   'POST /endpoints/{id}/pause': 'endpoint',
   'POST /endpoints/{id}/resume': 'endpoint',
   'POST /endpoints/{id}/test': 'endpoint',
+  'POST /endpoints/{id}/verify': 'endpoint',
   'POST /endpoints/{id}/reconcile': 'endpoint',
   'POST /endpoints/{id}/replay': 'endpoint',
   'POST /endpoints/{id}/backfill': 'refused',

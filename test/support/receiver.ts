@@ -22,6 +22,8 @@ export type ReceiverMode =
     }
   /** Answers with the headers that it was sent, in the body and in a header. */
   | { readonly kind: 'echo'; readonly status: number }
+  /** As another mode, by what is asked. */
+  | { readonly kind: 'by request'; readonly modeOf: (request: ReceivedRequest) => ReceiverMode }
   | { readonly kind: 'slow'; readonly delayMs: number; readonly status?: number }
   /** Answers once `until` resolves: a test can order events without relying on time. */
   | { readonly kind: 'held'; readonly until: Promise<unknown>; readonly status?: number }
@@ -186,13 +188,13 @@ export class Receiver implements AsyncDisposable {
       };
       this.requests.push(received);
       this.#listener?.(received, this.mode);
-      this.#answer(request, response);
+      const { mode } = this;
+      this.#answer(mode.kind === 'by request' ? mode.modeOf(received) : mode, request, response);
       for (const { count, resolve } of this.#waiting) if (this.requests.length >= count) resolve();
     });
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse): void {
-    const { mode } = this;
+  #answer(mode: ReceiverMode, request: IncomingMessage, response: ServerResponse): void {
     switch (mode.kind) {
       case 'ok':
         return end(response, 200, 'ok');
@@ -224,6 +226,7 @@ export class Receiver implements AsyncDisposable {
     switch (mode.kind) {
       case 'never answers':
       case 'raw on accept':
+      case 'by request':
         return;
       case 'reset on accept':
       case 'reset after request':

@@ -50,6 +50,7 @@ export function webhookAccessCases(): readonly AccessCase[] {
     ofEndpoint('POST', '/pause'),
     ofEndpoint('POST', '/resume'),
     ofEndpoint('POST', '/test'),
+    ofEndpoint('POST', '/verify'),
     { route: `GET ${deliveries}`, of: '', request: () => ({ path: deliveries }) },
     ofDelivery('GET'),
     ofDelivery('POST', '/retry'),

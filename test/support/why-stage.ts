@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import { stopEndpoint } from '../../src/deliveries/endpoints/change-endpoint.ts';
 import {
   type Json,
   listOf,
@@ -37,4 +38,14 @@ export function falseIn({ comparisons }: Json): readonly (readonly unknown[])[] 
   return listOf(comparisons).map(({ text, isHidden, sides }: Json) =>
     isHidden === true ? ['?'] : [text, ...listOf(sides).map(({ values }) => values)],
   );
+}
+
+/** Disables an endpoint as the service does. */
+export async function disable(stage: WhyStage, id: string): Promise<void> {
+  await stage.withInstance('default', async (instance) => {
+    const endpoint = await instance.endpoints.find(instance.database, id);
+    assert.ok(endpoint !== undefined);
+    const stop = { status: 'disabled', event: '', reason: 'It took nothing.', mails: undefined } as const;
+    assert.ok(await stopEndpoint(instance, endpoint, stop));
+  });
 }

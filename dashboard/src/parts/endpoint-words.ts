@@ -60,6 +60,12 @@ const stoppedStandings: Readonly<
     reason: `${sentence(statusReason)}It collects its deliveries until it is resumed.`,
     next: '',
   }),
+  unverified: (statusReason) => ({
+    tone: 'retrying',
+    word: 'Unverified',
+    reason: `${sentence(statusReason)}It collects its deliveries until the receiver has answered a challenge.`,
+    next: '',
+  }),
   paused: (statusReason) => ({
     tone: statusReason === '' ? 'paused' : 'failed',
     word: 'Paused',

@@ -19,6 +19,7 @@ const titles: Readonly<Record<Exclude<Reason, 'other-events' | 'other-collection
   sent: 'Sent',
   paused: 'Endpoint paused',
   disabled: 'Endpoint disabled',
+  unverified: 'Endpoint not verified',
   quota: 'Quota of the day is used up',
   'made-later': 'Created after this event',
   deleted: 'Endpoint deleted',
@@ -42,7 +43,17 @@ const ranks: readonly (readonly Reason[])[] = [
   ['filter', 'filter-unfit', 'owner', 'owner-deleted', 'changed', 'related-changed'],
   ['undecided', 'expunged', 'collection-deleted', 'state-trimmed', 'unknown'],
   ['other-events', 'other-collections'],
-  ['made-later', 'about-itself', 'other-endpoint', 'sent', 'paused', 'disabled', 'quota', 'deleted'],
+  [
+    'made-later',
+    'about-itself',
+    'other-endpoint',
+    'sent',
+    'paused',
+    'disabled',
+    'unverified',
+    'quota',
+    'deleted',
+  ],
 ];
 
 /** Smaller for what comes first. */

@@ -18,7 +18,7 @@ import { type CommandIo, note, print } from '../terminal/print.ts';
 import { type Column, showItem, showJson, showList } from '../terminal/show.ts';
 import { addApiFlags, withApi } from '../api/with-api.ts';
 
-/** `endpoint create|list|show|update|rotate|pause|resume|test|replay|backfill|reconcile|keys|delete|export|apply` */
+/** `endpoint create|list|show|update|rotate|pause|resume|test|verify|replay|backfill|reconcile|keys|delete|export|apply` */
 export function endpointCommand(io: CommandIo): Command {
   const command = new Command('endpoint').description('manage webhook endpoints');
   addCreate(command, io);
@@ -29,6 +29,7 @@ export function endpointCommand(io: CommandIo): Command {
   addPause(command, io);
   addResume(command, io);
   addTest(command, io);
+  addVerify(command, io);
   command.addCommand(endpointReplay(io));
   command.addCommand(endpointBackfill(io));
   addReconcile(command, io);
@@ -238,7 +239,7 @@ function addResume(parent: Command, io: CommandIo): void {
       return api.request('POST', `${endpointPath(id)}/resume`, { body: { backlog } });
     });
     if (isSet(command, 'json')) await showJson(io, objectOf(answer));
-    else await print(io, `Endpoint ${text} is active.\n`);
+    else await print(io, `Endpoint ${text} is ${String(objectOf(answer)['status'])}.\n`);
   });
 }
 
@@ -267,6 +268,24 @@ function addTest(parent: Command, io: CommandIo): void {
       ? ''
       : `The test was not delivered: ${lastAnswer(delivery).replace(/\.$/, '')}.`;
     throw new CommandError(exitCodes.no, why);
+  });
+}
+
+function addVerify(parent: Command, io: CommandIo): void {
+  const command = parent
+    .command('verify')
+    .description("ask the receiver of an account's endpoint whether it wants webhooks; exits with 1 if not");
+  command.argument('<endpoint>', idOrName);
+  addSendingFlags(command);
+  command.action(async (text: string) => {
+    const endpoint = objectOf(
+      await withOne(command, io, (api, id) => api.request('POST', `${endpointPath(id)}/verify`)),
+    );
+    const isJson = isSet(command, 'json');
+    if (isJson) await showJson(io, endpoint);
+    if (endpoint['status'] === 'unverified')
+      throw new CommandError(exitCodes.no, isJson ? '' : String(endpoint['statusReason']));
+    if (!isJson) await print(io, `Endpoint ${text} is ${String(endpoint['status'])}.\n`);
   });
 }
 

@@ -59,6 +59,7 @@ const madeByService: ReadonlySet<string> = new Set([
   'id',
   'status',
   'statusReason',
+  'verified',
   'previousSecretUntil',
   'created',
   'updated',

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type Caller, operator } from '../../access/caller.ts';
 import type { Clock } from '../../base/clock.ts';
 import { AppError } from '../../base/errors.ts';
@@ -13,6 +12,7 @@ import { catcherOfUrl } from '../../endpoints/catchers.ts';
 import { filterProblem } from '../../endpoints/endpoint-conditions.ts';
 import type { EndpointSettings, OptionContext } from '../../endpoints/endpoint-options.ts';
 import { forgetHeld } from '../../endpoints/held-records.ts';
+import { pausedStatus, sendingStatus, verifiedAfter } from '../../endpoints/must-verify.ts';
 import { refuseTooMany } from '../../endpoints/refuse-too-many.ts';
 import { isAccount } from '../../endpoints/endpoint-owner.ts';
 import { ownedBody, requireChangeable } from '../../endpoints/endpoint-reach.ts';
@@ -23,6 +23,7 @@ import {
   decodeSecret,
   decodeStatus,
   type Endpoint,
+  isStopped,
   refuseFixed,
 } from '../../endpoints/endpoint.ts';
 import { newSigningSecret } from '../../sending/signature.ts';
@@ -31,7 +32,8 @@ import { sendAlert, storeDisabled } from '../endpoint-alerts.ts';
 import { warnOfEndpoint } from '../../endpoints/endpoint-warnings.ts';
 import { endLane, skippedCause, skipWaiting } from '../skip-waiting.ts';
 import { followTransitions } from '../reconcile-marks.ts';
-import { closeLane, halfOpenLane, openLane } from '../lane-store.ts';
+import { openLane } from '../lane-store.ts';
+import { renewLane, reopenLane } from './reopen-lane.ts';
 import { countReplay, planWaiting, replayWaiting } from '../replays/replays.ts';
 import { cancelFailed, deletedCause, releaseAll, sendWaiting } from '../delivery-outcomes.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
@@ -89,15 +91,16 @@ export interface NewEndpoint {
 /** Inserts an endpoint whose members were checked. To be called while nothing else is written. */
 export async function insertEndpoint(
   tx: Transaction,
-  { endpoints, clock, dueClock, onChange }: EndpointSaving,
+  saving: EndpointSaving,
   { settings, status, secret = newSigningSecret() }: NewEndpoint,
 ): Promise<Endpoint> {
+  const { endpoints, clock, dueClock, onChange } = saving;
   const now = toTimestamp(clock.now());
   const values: Omit<Endpoint, 'number'> = {
     ...settings,
     id: newId(),
-    status,
-    statusReason: '',
+    ...(status === 'active' ? sendingStatus(saving, { ...settings, verified: '' }) : pausedStatus),
+    verified: '',
     reconciling: settings.transitions,
     secret,
     previousSecret: '',
@@ -140,10 +143,12 @@ export async function updateEndpoint(
 /** Stores validated options of an endpoint. To be called while nothing else is written. */
 export async function changeSettings(
   tx: Transaction,
-  { endpoints, clock, dueClock, onChange }: EndpointSaving,
+  saving: EndpointSaving,
   { before, settings }: { readonly before: Endpoint; readonly settings: EndpointSettings },
 ): Promise<Endpoint> {
-  const after = { ...before, ...settings, updated: timeOfChange(before, clock) };
+  const { endpoints, clock, dueClock, onChange } = saving;
+  const changed = { ...before, ...settings, updated: timeOfChange(before, clock) };
+  const after = verifiedAfter(saving, { before, after: changed });
   await onChange?.(tx, { before, after });
   if (before.owner !== after.owner) await followOwner(tx, { before, after });
   await endpoints.update(tx, after);
@@ -206,15 +211,19 @@ export async function setEndpointStatus(
     const existing = await endpoints.get(tx, id);
     if (status === 'active') refuseBroken(saving, existing);
     const updated = timeOfChange(existing, saving.clock);
-    const after: Endpoint = { ...existing, status, statusReason: '', updated };
+    const after: Endpoint = {
+      ...existing,
+      ...(status === 'active' ? sendingStatus(saving, existing) : pausedStatus),
+      updated,
+    };
     await saving.onChange?.(tx, { before: existing, after });
     if (to === 'skip') await skipWaiting(tx, existing.number, updated);
     if (to === 'newest-first') await replayWaiting(tx, after, { total, now: saving.dueClock.now() });
     await endpoints.update(tx, after);
-    if (status === 'active') await renewLane(tx, saving, existing.number);
+    if (after.status === 'active') await renewLane(tx, saving, existing.number);
     return after;
   });
-  if (status === 'active') await sendWaiting(saving, changed.number);
+  if (changed.status === 'active') await sendWaiting(saving, changed.number);
   return changed;
 }
 
@@ -328,58 +337,28 @@ export async function stopEndpoint(
     readonly mails: AlertMails | undefined;
   },
 ): Promise<boolean> {
-  let isStopped = false;
+  let hasStopped = false;
   await change(instance, async (tx, endpoints) => {
     const existing = await endpoints.find(tx, endpoint.id);
-    if (existing === undefined || existing.status !== 'active' || existing.url !== endpoint.url) return;
+    if (existing === undefined || isStopped(existing) || existing.url !== endpoint.url) return;
     const updated = timeOfChange(existing, instance.clock);
     const after = { ...existing, status, statusReason: reason, updated };
     await endpoints.update(tx, after);
     const isDisabled = status === 'disabled';
     const mail = isDisabled ? await storeDisabled(tx, instance, { endpoint: after, reason }) : undefined;
     tx.afterCommit(() => {
-      isStopped = true;
+      hasStopped = true;
       warnOfEndpoint(instance, existing, { kind: status, event, cause: reason });
       const alert = { kind: 'disabled', endpoint: after, event, cause: reason } as const;
       if (isDisabled) sendAlert(instance, { alert, mail }, mails);
     });
   });
-  return isStopped;
+  return hasStopped;
 }
 
 /** Returns a time later than the last change, whatever the nodes' clocks say: `InstanceLanes` recognises a change by it. */
 export function timeOfChange({ updated }: Endpoint, clock: Clock): Timestamp {
   return toTimestamp(Math.max(clock.now(), fromTimestamp(updated) + 1));
-}
-
-type LaneClock = Pick<LaneSaving, 'dueClock'>;
-
-/** Resets the lane where a change leads to another receiver, or may make it succeed. */
-async function reopenLane(
-  tx: Transaction,
-  saving: LaneClock,
-  { before, after }: { readonly before: Endpoint; readonly after: Endpoint },
-): Promise<void> {
-  const isAnother = receiverMembers.some((name) => !isDeepStrictEqual(before[name], after[name]));
-  if (isAnother) await renewLane(tx, saving, after.number);
-}
-
-/** Members that decide whether a receiver accepts a request. */
-const receiverMembers = [
-  'url',
-  'headers',
-  'secret',
-  'oauth2',
-  'clientCertificate',
-  'ca',
-  'timeoutMs',
-  'payload',
-] as const;
-
-/** One probe shows whether an endpoint that was down has recovered. */
-async function renewLane(tx: Transaction, { dueClock }: LaneClock, endpoint: number): Promise<void> {
-  const isProbed = await halfOpenLane(tx, endpoint, { of: 'another receiver', now: dueClock.now() });
-  if (!isProbed) await closeLane(tx, endpoint);
 }
 
 /** Runs a change alone in its commit: every other transaction relies on the endpoints in the store's memory. */

@@ -3,6 +3,7 @@ import type { Collection } from '../../collections/collection.ts';
 import type { Transaction } from '../../storage/database.ts';
 import { endBackfillsOf } from '../replays/backfills.ts';
 import { filterProblem } from '../../endpoints/endpoint-conditions.ts';
+import { isStopped } from '../../endpoints/endpoint.ts';
 import { warnOfEndpoint } from '../../endpoints/endpoint-warnings.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 import { markReconcile } from '../reconcile-marks.ts';
@@ -29,7 +30,7 @@ export async function forgetCollection(
       ...(isLast ? { status: 'paused', statusReason } : { collections: rest }),
       updated: timeOfChange(endpoint, clock),
     });
-    if (!isLast || endpoint.status !== 'active') continue;
+    if (!isLast || isStopped(endpoint)) continue;
     tx.afterCommit(() => warnOfEndpoint(instance, endpoint, { kind: 'paused', cause: statusReason }));
   }
 }
@@ -67,7 +68,7 @@ export async function pauseBroken(
       now: clock.now(),
       isStored: true,
     });
-    if (problem === undefined || endpoint.status !== 'active') continue;
+    if (problem === undefined || isStopped(endpoint)) continue;
     const statusReason = `Its filter cannot be used any more: ${problem.message}`;
     await endpoints.update(tx, {
       ...endpoint,

@@ -1,5 +1,5 @@
 import { ownerOf } from '../../endpoints/endpoint-conditions.ts';
-import type { Endpoint } from '../../endpoints/endpoint.ts';
+import { type Endpoint, isStopped } from '../../endpoints/endpoint.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 import { sql } from '../../sql/sql.ts';
 import type { AlertMails } from '../alert-mails.ts';
@@ -10,7 +10,7 @@ export const ownerDeletedReason = 'The account that it belongs to was deleted.';
 /** Pauses the endpoints of accounts that were deleted, with that reason: they would be told of nothing for ever, and nobody would know why. */
 export async function pauseOrphans(instance: WebhookInstance, mails: AlertMails | undefined): Promise<void> {
   const { owned } = await instance.endpoints.byOwner(instance.database);
-  const active = owned.filter(({ status }) => status === 'active');
+  const active = owned.filter((endpoint) => !isStopped(endpoint));
   for (const [collectionId, some] of Map.groupBy(active, ({ owner }) => ownerOf(owner).collectionId)) {
     const present = await readPresent(instance, collectionId, some);
     for (const endpoint of some)

@@ -17,6 +17,7 @@ export const reasons = [
   'sent',
   'paused',
   'disabled',
+  'unverified',
   'quota',
   // It has none.
   'made-later',
@@ -120,6 +121,7 @@ const messages: Readonly<Record<Reason, string>> = {
   sent: 'It has a delivery of this event; see its status.',
   paused: 'It is paused: the delivery waits until it is resumed.',
   disabled: 'It was disabled after five days without a success: the delivery waits until it is resumed.',
+  unverified: 'Its receiver has not been verified: the delivery waits until it is.',
   quota:
     'The instance has reached its quota deliveriesPerDay: the delivery waits until the next day begins, in UTC.',
   'made-later': 'It was created after the event.',

@@ -1,4 +1,4 @@
-import { endpointsMax } from '../../endpoints/endpoint.ts';
+import { endpointsMax, endpointStatuses } from '../../endpoints/endpoint.ts';
 import { namedOptions } from '../../endpoints/endpoint-options.ts';
 import { importEndpoints } from '../../deliveries/endpoints/import-endpoints.ts';
 import { secretWarnings } from '../../sending/signature.ts';
@@ -6,7 +6,7 @@ import { notStored } from '../answer.ts';
 import { jsonAnswer } from '../schemas/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
-import { savingOf } from './endpoints.ts';
+import { savingOf, verifySoon } from './endpoints.ts';
 
 /** Endpoints as code, for superusers. */
 export const endpointImportRoutes = [
@@ -33,6 +33,12 @@ export const endpointImportRoutes = [
       const { services, instance, body } = context;
       const { created, ...others } = await importEndpoints(savingOf(context), body, services.policy);
       services.dispatcher.wake(instance.id);
+      const ids = new Set([...created, ...others.updated].map(({ id }) => id));
+      const endpoints = await instance.endpoints.all(instance.database);
+      verifySoon(
+        context,
+        endpoints.filter(({ id }) => ids.has(id)),
+      );
       // As of a create, no other answer than this one shows the secret of a new endpoint.
       const withSecrets = created.map(({ secret, ...one }) =>
         secret === '' ? one : { ...one, secret, warnings: secretWarnings(secret) },
@@ -53,7 +59,7 @@ function listOf(members: Readonly<Record<string, Schema>>, optional: readonly st
 const definition: Readonly<Record<string, Schema>> = {
   ...Object.fromEntries(namedOptions.map(([name, { schema }]) => [name, schema])),
   status: {
-    enum: ['active', 'paused', 'disabled'],
+    enum: endpointStatuses,
     description: 'State of a new endpoint: active or paused. An existing endpoint keeps its state.',
   },
   secret: {

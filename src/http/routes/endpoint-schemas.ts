@@ -1,5 +1,6 @@
 import { recordEventKinds } from '../../events/event.ts';
 import { namedOptions } from '../../endpoints/endpoint-options.ts';
+import { endpointStatuses } from '../../endpoints/endpoint.ts';
 import { listSchema, objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 
 const text: Schema = { type: 'string' };
@@ -16,12 +17,18 @@ const members: Readonly<Record<string, Schema>> = {
   id: text,
   ...settings,
   status: {
-    enum: ['active', 'paused', 'disabled'],
-    description: 'The service disables an endpoint that has accepted nothing for five days.',
+    enum: endpointStatuses,
+    description:
+      "The service disables an endpoint that has accepted nothing for five days. An account's endpoint is unverified until its receiver has answered a challenge.",
   },
   statusReason: {
     type: 'string',
-    description: 'Why the service paused or disabled it; empty when its owner paused it.',
+    description:
+      'Why the service paused or disabled it, or has not verified it; empty when its owner paused it.',
+  },
+  verified: {
+    type: 'string',
+    description: 'When the receiver confirmed that it wants webhooks. Empty if it has not, or was not asked.',
   },
   reconciling: {
     type: 'boolean',

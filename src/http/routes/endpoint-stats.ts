@@ -6,6 +6,7 @@ import {
 } from '../../deliveries/endpoints/endpoint-stats.ts';
 import { endpointDaysKept } from '../../deliveries/endpoint-days.ts';
 import { endpointFigures, parseFiguresQuery } from '../../deliveries/endpoints/endpoint-figures.ts';
+import { endpointStatuses } from '../../endpoints/endpoint.ts';
 import { listLanes } from '../../deliveries/list-lanes.ts';
 import { jsonAnswer } from '../schemas/operation.ts';
 import { listParameters } from '../schemas/parameters.ts';
@@ -236,7 +237,7 @@ export const endpointStatsSchemas: Readonly<Record<string, Schema>> = {
   Lane: objectSchema({
     id: { type: 'string', description: 'The id of its endpoint.' },
     url: text,
-    status: { enum: ['active', 'paused', 'disabled'] },
+    status: { enum: endpointStatuses },
     ...lane,
   }),
   LaneList: listSchema(schemaReference('Lane')),

@@ -4,7 +4,7 @@ import { AppError } from '../../base/errors.ts';
 import { invalidValue } from '../../fields/field-error.ts';
 import { changedPaths } from '../../logs/audit-entry.ts';
 import { readTestEvent } from '../../records/read-test-event.ts';
-import { testEndpoint, type TestParts } from '../../dispatch/test-endpoint.ts';
+import { testEndpoint } from '../../dispatch/test-endpoint.ts';
 import {
   type Backlog,
   backlogs,
@@ -29,6 +29,7 @@ import { isFromOperator } from '../client-address.ts';
 import { emptyAnswer, jsonAnswer } from '../schemas/operation.ts';
 import { listParameters } from '../schemas/parameters.ts';
 import { objectSchema, schemaReference } from '../schemas/schema.ts';
+import type { Loan } from '../../instances/open-instances.ts';
 import type { RequestContext } from '../request-context.ts';
 import { route } from '../route.ts';
 import { traceOf } from '../rule-input.ts';
@@ -87,6 +88,7 @@ export const endpointRoutes = [
     handle: async (context) => {
       const endpoint = await createEndpoint(savingOf(context), context.body, context.services.policy);
       if (endpoint.transitions) context.services.dispatcher.wake(context.instance.id);
+      verifySoon(context, [endpoint]);
       // Apart from the secret's own route, no other answer shows it.
       const { secret } = endpoint;
       const warnings = [...secretWarnings(secret), ...warningsOf(context, endpoint)];
@@ -138,6 +140,7 @@ export const endpointRoutes = [
       const change = { id: context.params.id, body: context.body };
       const endpoint = await updateEndpoint(savingOf(context), change, services.policy);
       services.dispatcher.wake(instance.id);
+      verifySoon(context, [endpoint]);
       const warnings = warningsOf(context, endpoint);
       return context.answer(
         JSON.stringify({ ...endpointView(endpoint), ...(warnings.length > 0 && { warnings }) }),
@@ -215,7 +218,20 @@ export const endpointRoutes = [
       const to = decodeBacklog(context.body);
       const endpoint = await setEndpointStatus(savingOf(context), context.params.id, to);
       context.services.dispatcher.wake(context.instance.id);
+      verifySoon(context, [endpoint]);
       return context.answer(toJson(endpoint));
+    },
+  }),
+  route({
+    ...action,
+    path: '/api/webhooks/endpoints/:id/verify',
+    id: 'verifyEndpoint',
+    summary: "Ask the receiver of an account's endpoint whether it wants webhooks",
+    description:
+      'Sends a challenge and waits up to 10 seconds for the answer. `status` and `statusReason` show the outcome. Nothing is sent if the endpoint needs no confirmation.',
+    handle: async (context) => {
+      const { verifications } = context.services.dispatcher;
+      return context.answer(toJson(await verifications.verify(context.instance, context.params.id)));
     },
   }),
   route({
@@ -243,18 +259,36 @@ export const endpointRoutes = [
     handle: async (context) => {
       const { instance, input, params, body } = context;
       const record = await readTestEvent(instance, input, { endpoint: params.id, body });
-      const { dispatcher, directory, instances } = context.services;
-      const borrow: TestParts['borrow'] = (instanceId) => {
-        const entry = directory.find(instanceId);
-        assert(entry, 'an open instance is in the directory');
-        return instances.borrow(entry);
+      const { dispatcher } = context.services;
+      const parts = {
+        dispatcher,
+        borrow: () => borrowInstance(context),
+        trace: traceOf(context.request),
+        record,
       };
-      const parts = { dispatcher, borrow, trace: traceOf(context.request), record };
       const delivery = await testEndpoint(instance, params.id, parts);
       return context.answer(JSON.stringify(delivery));
     },
   }),
 ];
+
+function borrowInstance({
+  services,
+  instance,
+}: Pick<RequestContext, 'services' | 'instance'>): Promise<Loan> {
+  const entry = services.directory.find(instance.id);
+  assert(entry, 'an open instance is in the directory');
+  return services.instances.borrow(entry);
+}
+
+/** Has the receivers of endpoints asked that have just become unverified. Nobody waits for the answers. */
+export function verifySoon(
+  context: Pick<RequestContext, 'services' | 'instance'>,
+  endpoints: readonly Pick<Endpoint, 'id' | 'status'>[],
+): void {
+  const ids = endpoints.flatMap(({ id, status }) => (status === 'unverified' ? [id] : []));
+  if (ids.length > 0) context.services.dispatcher.verifications.begin(borrowInstance(context), ids);
+}
 
 function toJson(endpoint: Endpoint): string {
   return JSON.stringify(endpointView(endpoint));

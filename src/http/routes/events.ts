@@ -6,6 +6,7 @@ import { testFilter } from '../../deliveries/log/test-filter.ts';
 import { deliveryStatuses } from '../../deliveries/delivery.ts';
 import { explainEvent } from '../../deliveries/why/explain-event.ts';
 import { changedMembers, reasons } from '../../deliveries/why/explanation.ts';
+import { endpointStatuses } from '../../endpoints/endpoint.ts';
 import { nothing } from '../answer.ts';
 import { emptyAnswer, jsonAnswer } from '../schemas/operation.ts';
 import { listParameters } from '../schemas/parameters.ts';
@@ -173,7 +174,7 @@ export const eventSchemas: Readonly<Record<string, Schema>> = {
   EndpointExplanation: objectSchema({
     endpoint: { type: 'string', description: 'Its id.' },
     name: text,
-    status: { enum: ['active', 'paused', 'disabled', 'deleted'] },
+    status: { enum: [...endpointStatuses, 'deleted'] },
     isSent: { type: 'boolean', description: 'Whether it has a delivery of the event.' },
     reason: {
       enum: reasons,

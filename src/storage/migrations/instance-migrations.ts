@@ -8,6 +8,7 @@ import { portalLinks } from './portal-links.ts';
 import { quotaRooms } from './quota-rooms.ts';
 import { removalJobs } from './removal-jobs.ts';
 import { storedFilters } from './stored-filters.ts';
+import { verifiedEndpoints } from './verified-endpoints.ts';
 
 // Rules, fields, indexes and options are one JSON text: they are only ever read and written together.
 const collection = sql`CREATE TABLE "$collection" (
@@ -321,4 +322,5 @@ export const instanceMigrations: readonly Migration[] = [
   mirrors,
   portalLinks,
   endpointDays,
+  verifiedEndpoints,
 ];

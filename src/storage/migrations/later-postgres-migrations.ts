@@ -15,6 +15,7 @@ import { removalJobs } from './removal-jobs.ts';
 import { schemaJobs } from './schema-jobs.ts';
 import { usageSizes } from './usage-sizes.ts';
 import { usageTable } from './usage-table.ts';
+import { verifiedEndpoints } from './verified-endpoints.ts';
 
 /** The last steps of the schema `chancery`; a new one goes to the end. */
 export const laterPostgresMigrations: readonly Migration[] = [
@@ -34,4 +35,5 @@ export const laterPostgresMigrations: readonly Migration[] = [
   mirrors,
   portalLinks,
   endpointDays,
+  verifiedEndpoints,
 ];
