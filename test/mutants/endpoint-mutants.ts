@@ -122,7 +122,7 @@ export const endpointMutants: readonly Mutant[] = [
   {
     name: 'a filter that fits the definitions no more pauses its endpoint',
     file: 'src/deliveries/endpoints/forget-collection.ts',
-    from: "if (problem === undefined || endpoint.status !== 'active') continue;",
+    from: 'if (problem === undefined || isStopped(endpoint)) continue;',
     to: 'continue;',
     tests: filterTests,
   },
