@@ -50,7 +50,7 @@ export const expungeMutants: readonly Mutant[] = [
   {
     name: 'no answer is kept to an attempt that was on its way',
     file: 'src/dispatch/settle.ts',
-    from: 'await tx.run(clearExpunged(tx, values));',
+    from: 'await tx.run(clearExpunged(tx, settled));',
     to: '',
     tests,
   },

@@ -97,7 +97,7 @@ export const retentionMutants: readonly Mutant[] = [
   {
     name: 'a delivery that was given up during its attempt gets no outcome',
     file: 'src/dispatch/settle.ts',
-    from: "AND EXISTS (\n      SELECT 1 FROM ${names.table('$delivery')} d WHERE ${names.instance.conditionOf('d')} AND ${isSameDelivery})",
+    from: "AND (\n      SELECT d.event FROM ${names.table('$delivery')} d WHERE ${names.instance.conditionOf('d')} AND ${isSameDelivery}) IS NOT NULL",
     to: 'AND TRUE',
     tests: ['test/api/webhook-retention.test.ts'],
   },
