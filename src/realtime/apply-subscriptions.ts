@@ -25,7 +25,7 @@ export const realtimeLimits = {
   subscriptionsMax: 1_000,
   subscriptionLengthMax: 2_500,
   clientIdLengthMax: 255,
-  /** Subscriptions of a connection with a filter or with related records: each is conditional for each change. */
+  /** Subscriptions of a connection with a filter, transitions or related records: each is conditional for each change. */
   conditionsMax: 100,
   /** Characters of the subscriptions of an instance together. */
   textLengthMax: 32 * 1024 * 1024,
@@ -80,11 +80,13 @@ export function parseSubscriptions(
       refusals.set(text, error);
     }
   }
-  const conditional = topics.filter(({ filter, query }) => filter !== undefined || query.get('expand'));
+  const conditional = topics.filter(
+    ({ filter, query, transitions }) => filter !== undefined || transitions || query.get('expand'),
+  );
   if (conditional.length > realtimeLimits.conditionsMax)
     throw new AppError(
       'bad_request',
-      `At most ${realtimeLimits.conditionsMax} subscriptions may have a filter or related records.`,
+      `At most ${realtimeLimits.conditionsMax} subscriptions may have a filter, transitions or related records.`,
     );
   return { topics, refusals };
 }

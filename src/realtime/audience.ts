@@ -49,23 +49,6 @@ export function dependsOnCaller({ rule, query, filter }: Topic, collection: Coll
   return !isPlain || filter !== undefined || Boolean(query.get('expand')) || collection.type === 'auth';
 }
 
-/** Returns the JSON of a record as each of these audiences may see it; undefined where the rule or the filter is false. */
-export async function presentTo(
-  instance: Instance,
-  audiences: readonly Audience[],
-  record: StoredRecord,
-): Promise<readonly (string | undefined)[]> {
-  const conditions = await Promise.all(
-    audiences.map((audience) => conditionFor(instance, audience, record.collection)),
-  );
-  const answers = await evaluateAll(instance, record, conditions);
-  const texts = audiences.map(async (audience, index) => {
-    if (answers[index] !== true) return undefined;
-    return unlessBroken(instance, undefined, () => jsonFor(instance, audience, record));
-  });
-  return Promise.all(texts);
-}
-
 /** Returns the JSON of a record as an audience may see it, without evaluating the rule. */
 export async function jsonFor(instance: Instance, audience: Audience, record: StoredRecord): Promise<string> {
   const { fields } = audience.topic;
@@ -99,7 +82,7 @@ const textLengthMax = 128 * 1024;
  * Returns of each condition whether it is true of a record. Conditions of the same text, which differ in the caller, are evaluated together:
  * hundreds of statements for one change would hold up all later ones.
  */
-async function evaluateAll(
+export async function evaluateAll(
   instance: Instance,
   record: StoredRecord,
   conditions: readonly Sql[],

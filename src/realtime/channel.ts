@@ -10,10 +10,11 @@ import { eventRecord } from '../records/event-record.ts';
 import { findRecord } from '../records/find-record.ts';
 import type { StoredRecord } from '../records/record.ts';
 import { sealPosition } from '../secrets/seal-position.ts';
-import { type Audience, audienceKey, dependsOnCaller, presentTo } from './audience.ts';
+import { type Audience, audienceKey, dependsOnCaller } from './audience.ts';
 import { Callers } from './callers.ts';
+import { type ChangeMessage, messagesTo, stateBefore } from './change-messages.ts';
 import type { Subscription } from './client.ts';
-import { pastRecord, UnknownState } from './past-changes.ts';
+import { pastMessage, UnknownState } from './past-changes.ts';
 import { type Change, lastPosition, readChanges } from './read-changes.ts';
 import { topicKey } from './topic.ts';
 
@@ -144,8 +145,8 @@ export class Channel {
     const { topic } = subscription;
     const caller = await this.#callerFor(collection, subscription);
     if (caller.kind === 'superuser') return this.#sendToAll(change, [subscription]);
-    const json = await pastRecord(instance, { topic, caller }, { collection, change });
-    if (json !== undefined) this.#send(this.#cursored(change), json, [subscription]);
+    const message = await pastMessage(instance, { topic, caller }, { collection, change });
+    if (message !== undefined) this.#send(this.#cursorOf(change), message, [subscription]);
   }
 
   /** Reports that some missed changes can no longer be sent, and continues behind a position. */
@@ -250,27 +251,30 @@ export class Channel {
     const collection = instance.collections.find(change.collection);
     if (collection === undefined) return;
     const record = await this.#stateOf(collection, change);
+    const { action, record: id } = change;
+    const isWatched = action === 'update' && subscriptions.some(({ topic }) => topic.transitions);
+    const before = isWatched ? await stateBefore(instance, collection, change) : undefined;
     const groups = await this.#groups(collection, subscriptions);
-    const texts: (string | undefined)[] = [];
+    const messages: (ChangeMessage | undefined)[] = [];
     for (let at = 0; at < groups.length; at += togetherMax) {
       const audiences = groups.slice(at, at + togetherMax).map(({ audience }) => audience);
-      texts.push(...(await presentTo(instance, audiences, record)));
+      messages.push(...(await messagesTo(instance, audiences, { action, id, record, before })));
       // Yields in between, however many callers there are.
       if (at + togetherMax < groups.length) await nextTurn();
     }
     // Written only now, in one turn: after an error above nothing was sent.
-    const cursored = this.#cursored(change);
+    const cursor = this.#cursorOf(change);
     for (const [index, { members }] of groups.entries()) {
-      const json = texts[index];
-      if (json !== undefined) this.#send(cursored, json, members);
+      const message = messages[index];
+      if (message !== undefined) this.#send(cursor, message, members);
     }
   }
 
-  #cursored({ action, position }: Change): CursoredChange {
-    return { action, cursor: sealPosition(this.#options.instance.sealer, position) };
+  #cursorOf({ position }: Change): string {
+    return sealPosition(this.#options.instance.sealer, position);
   }
 
-  #send({ action, cursor }: CursoredChange, json: string, members: readonly Subscription[]): void {
+  #send(cursor: string, { action, json }: ChangeMessage, members: readonly Subscription[]): void {
     // A message is one line; in JSON, line breaks stand only where blanks may.
     const data = `{"record":${json.replaceAll(/[\r\n]/g, ' ')},"action":"${action}"`;
     for (const { client, topic, isOver } of members) {
@@ -313,11 +317,6 @@ export class Channel {
     const isDecided = client.caller?.kind !== 'superuser' && !dependsOnCaller(topic, collection);
     return isDecided ? guest : this.callers.of(client);
   }
-}
-
-/** The part of a change that is the same in all messages. */
-interface CursoredChange extends Pick<Change, 'action'> {
-  readonly cursor: string;
 }
 
 interface Group {

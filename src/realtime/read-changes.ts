@@ -78,6 +78,29 @@ const actions: ReadonlyMap<string, Change['action']> = new Map([
   ['record.delete', 'delete'],
 ]);
 
+/** Returns the state of a record before an update of it; undefined where the log does not have it any more. */
+export async function readStateBefore(
+  reader: Reader,
+  { position, collection, record, revision }: Change,
+): Promise<(EventState & { readonly revision: number }) | undefined> {
+  const { names } = reader;
+  const [row] = await reader.tuples(
+    foundByKeys(sql`
+      SELECT hidden, body FROM ${names.table('$event')}
+      WHERE ${names.instance.condition} AND record = ${record} AND position < ${position} AND collection = ${collection}
+        AND revision = ${revision - 1} AND kind${names.anyOf(['record.create', 'record.update'])} AND expunged IS NULL
+      ORDER BY position DESC LIMIT 1`),
+  );
+  if (row === undefined) return undefined;
+  const [hidden, body] = row;
+  return {
+    revision: revision - 1,
+    hidden: typeof hidden === 'string' ? hidden : null,
+    // The column is a BLOB and never null.
+    body: body as Uint8Array,
+  };
+}
+
 /** Returns the last position of the log. */
 export async function lastPosition(reader: Reader): Promise<number> {
   const { names } = reader;

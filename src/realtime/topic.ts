@@ -17,6 +17,8 @@ export interface Topic {
   readonly headers: ReadonlyMap<string, string>;
   readonly filter: FilterText | undefined;
   readonly fields: Projection | undefined;
+  /** Whether a change that makes a record match, or match no more, is sent as `enter` or `leave`. */
+  readonly transitions: boolean;
   /** The cursor behind which it begins; empty to begin now, with cursors. Undefined without cursors. */
   readonly since: string | undefined;
 }
@@ -49,8 +51,15 @@ export function parseTopic(text: string): Topic {
     headers,
     filter: filter === '' ? undefined : toFilterText(filter),
     fields: parseFields(query.get('fields') ?? ''),
+    transitions: booleanOf(query, 'transitions'),
     since: query.get('since'),
   };
+}
+
+function booleanOf(query: ReadonlyMap<string, string>, name: string): boolean {
+  const text = query.get(name) || 'false';
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw refusal(`Expected true or false as ${name} of a subscription.`);
 }
 
 interface TopicOptions {

@@ -5,6 +5,7 @@ const resume = ['test/api/realtime-resume.test.ts'];
 const limits = ['test/api/realtime-limits.test.ts'];
 const wire = ['test/api/realtime.test.ts'];
 const nodes = ['test/nodes/realtime.test.ts'];
+const transitions = ['test/api/realtime-transitions.test.ts'];
 const past = ['test/api/past-visibility.test.ts'];
 
 /** Of who is told what over connections that stay open. */
@@ -43,6 +44,41 @@ export const realtimeMutants: readonly Mutant[] = [
     from: "if (caller.kind === 'superuser') return this.#sendToAll(change, [subscription]);",
     to: 'return this.#sendToAll(change, [subscription]);',
     tests: past,
+  },
+  {
+    name: 'a leave has the state before the change',
+    file: 'src/realtime/change-messages.ts',
+    from: "const state = action === 'leave' && before !== undefined ? before : record;",
+    to: 'const state = record;',
+    tests: transitions,
+  },
+  {
+    name: 'only who could view a record gets its leave',
+    file: 'src/realtime/change-messages.ts',
+    from: "return wasMatch === false ? undefined : 'leave';",
+    to: "return 'leave';",
+    tests: transitions,
+  },
+  {
+    name: 'where the state before is unknown, only who may view the record now learns its id',
+    file: 'src/realtime/change-messages.ts',
+    from: 'return informed.has(audience) ? leaveById(id) : resync;',
+    to: 'return leaveById(id);',
+    tests: transitions,
+  },
+  {
+    name: 'the same of a change that was missed',
+    file: 'src/realtime/past-changes.ts',
+    from: 'return isKnown === true ? leaveById(change.record) : resync;',
+    to: 'return leaveById(change.record);',
+    tests: transitions,
+  },
+  {
+    name: 'a missed enter is sent only while the record may be viewed',
+    file: 'src/realtime/past-changes.ts',
+    from: 'const isSent = isMatchNow && (',
+    to: 'const isSent = (',
+    tests: transitions,
   },
   {
     name: 'a subscription to one record is judged by the view rule',

@@ -63,6 +63,20 @@ test('a client of one node is told of what every node writes, in one order, each
   assert.deepEqual(new Set(first), new Set(titles.map((title) => `create ${title}`)));
 });
 
+test('a subscription with transitions that another node has carried out gets what each node makes enter and leave', async (t) => {
+  const { group, nodes, create } = await open(t);
+  const stream = await EventStream.open(t, nodes[0].url);
+  const topic = withOptions('posts/*', { query: { filter: "title = 'shown'", transitions: true } });
+  const answer = await subscribe(nodes[1], { clientId: stream.clientId, subscriptions: [topic] });
+  assert.equal(answer.status, 204);
+  const id = await create(nodes[1], 'shown');
+  const titles = ['x', 'shown', 'y', 'z', 'shown'];
+  for (const [n, title] of titles.entries())
+    await group.get(nodes[n % 2 === 0 ? 0 : 1], `PATCH ${records}/${id}`, { title });
+  await stream.received(5);
+  assert.deepEqual(stream.told, ['create shown', 'leave shown', 'enter shown', 'leave shown', 'enter shown']);
+});
+
 test('who comes back is told of what lies before as it is now, also while an open transaction holds the reading up', async (t) => {
   const { group, nodes, create } = await open(t);
   const [node] = nodes;

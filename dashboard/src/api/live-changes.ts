@@ -1,7 +1,7 @@
 import { useEffect, useEffectEvent } from 'react';
 import { client, type RecordModel } from './client.ts';
 
-/** A change of a record, as realtime tells it. */
+/** A change of a record for those that the filter selects: one that comes to match it is created, one that no longer does is deleted. */
 export interface LiveChange {
   readonly action: 'create' | 'update' | 'delete';
   readonly record: RecordModel;
@@ -16,11 +16,12 @@ export function useLiveChanges(
   useEffect(() => {
     let isOver = false;
     let end: (() => Promise<void>) | undefined;
-    const options = filter === '' ? {} : { filter };
+    const options = filter === '' ? {} : { filter, transitions: true };
     const subscribed = client.collection(collection).subscribe<RecordModel>(
       '*',
-      ({ action, record }) => {
-        if (!isOver && isAction(action)) tell({ action, record });
+      ({ action: sent, record }) => {
+        const action = actions.get(sent);
+        if (!isOver && action !== undefined) tell({ action, record });
       },
       options,
     );
@@ -39,8 +40,12 @@ export function useLiveChanges(
   }, [collection, filter]);
 }
 
-function isAction(action: string): action is LiveChange['action'] {
-  return action === 'create' || action === 'update' || action === 'delete';
-}
+const actions: ReadonlyMap<string, LiveChange['action']> = new Map([
+  ['create', 'create'],
+  ['enter', 'create'],
+  ['update', 'update'],
+  ['leave', 'delete'],
+  ['delete', 'delete'],
+]);
 
 function ignore(): void {}

@@ -25,8 +25,12 @@ export function useLiveRows(
   const [gone, setGone] = useState<ReadonlySet<string>>(new Set());
   useLiveChanges({ collection, filter }, ({ action, record }) => {
     if (action === 'create') setCreated((ids) => new Set(ids).add(record.id));
-    if (action === 'update') showChange(queries, collection, record);
     if (action === 'delete') setGone((ids) => new Set(ids).add(record.id));
+    else {
+      // One that has left the filter may come back.
+      setGone((ids) => new Set([...ids].filter((id) => id !== record.id)));
+      showChange(queries, collection, record);
+    }
     if (action !== 'create' && record.id === openId)
       void queries.invalidateQueries({ queryKey: ['records', collection, 'view', record.id] });
   });
