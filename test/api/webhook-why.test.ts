@@ -45,6 +45,14 @@ async function addAccount(stage: WhyStage, name: string): Promise<string> {
   return (await stage.call('POST', users, { body })).id;
 }
 
+const mirror = { transitions: true, filter: 'rank > 5', collections: ['posts'] };
+
+/** Returns the id of the last event that is a change. */
+async function lastChange(stage: WhyStage): Promise<string> {
+  const { items } = await stage.call('GET', "/api/webhooks/events?sort=-created&filter=kind='record.update'");
+  return items[0].id;
+}
+
 /** One for each reason but `undecided`, which lasts a moment (explanation.test.ts), and `unknown` (below). */
 const stories: Readonly<Record<Exclude<(typeof reasons)[number], 'undecided' | 'unknown'>, Story>> = {
   sent: async (stage) => {
@@ -88,6 +96,37 @@ const stories: Readonly<Record<Exclude<(typeof reasons)[number], 'undecided' | '
     const line = await stage.whyOf(first.id);
     await directory.setQuotas(id, { deliveriesPerDay: 3 });
     assert.equal((await stage.whyOf(first.id)).reason, 'sent');
+    return line;
+  },
+  transition: async (stage) => {
+    const { id } = await stage.addEndpoint({ ...mirror, status: 'paused' });
+    const active = await stage.addEndpoint(mirror);
+    const post = await stage.addPost();
+    assert.equal((await stage.whyOf(id)).reason, 'filter');
+    const seen: string[] = [];
+    for (const rank of [6, 7, 5, 4]) {
+      await stage.call('PATCH', `${posts}/${post.id}`, { body: { rank } });
+      const event = await lastChange(stage);
+      const lines = await stage.why({ event });
+      for (const { endpoint, reason, delivery } of lines) {
+        if (endpoint !== active.id || reason !== 'transition') continue;
+        const { kind } = await stage.call('GET', `/api/webhooks/deliveries/${delivery}`);
+        seen.push(kind);
+      }
+      if (rank === 7)
+        assert.deepEqual(
+          lines.map(({ reason }) => reason),
+          ['paused', 'sent'],
+        );
+      if (rank === 4)
+        assert.deepEqual(
+          lines.map(({ reason }) => reason),
+          ['filter', 'filter'],
+        );
+    }
+    assert.deepEqual(seen, ['enter', 'leave']);
+    await stage.call('PATCH', `${posts}/${post.id}`, { body: { rank: 8 } });
+    const [line] = await stage.why({ event: await lastChange(stage), query: `?endpoint=${id}` });
     return line;
   },
   'made-later': async (stage) => {
@@ -165,6 +204,12 @@ const stories: Readonly<Record<Exclude<(typeof reasons)[number], 'undecided' | '
     assert.equal(line.isOfNow, true);
     return line;
   },
+  'not-held': async (stage) => {
+    const { id } = await stage.addEndpoint(mirror);
+    const post = await stage.addPost();
+    await stage.call('DELETE', `${posts}/${post.id}`, { status: 204 });
+    return stage.whyOf(id);
+  },
   changed: async (stage) => {
     const { id } = await stage.addEndpoint({ filter: 'rank > 5' });
     await stage.addPost();
@@ -232,7 +277,10 @@ test('each reason why an endpoint was sent an event or was not is found', async 
     await t.test(reason, async (sub) => {
       const line = await tell(await startWhyStage(sub));
       assert.equal(line.reason, reason, JSON.stringify(line));
-      assert.equal(line.isSent, ['sent', 'paused', 'disabled', 'unverified', 'quota'].includes(reason));
+      assert.equal(
+        line.isSent,
+        ['sent', 'paused', 'disabled', 'unverified', 'quota', 'transition'].includes(reason),
+      );
       assert.equal(line.delivery !== '', line.isSent);
       assert.match(line.message, /\.$/);
     });
@@ -312,6 +360,31 @@ test('superusers and keys that read webhooks are told, and of values what they c
   assert.equal((await stage.request(path, { token })).status, 403);
   await stage.addEndpoint({ owner: `_pb_users_auth_/${account}` });
   assert.equal((await stage.request(path, { token })).status, 403);
+});
+
+test('the rule by which an owner may not view a record has its text for who may read definitions', async (t) => {
+  const stage = await startWhyStage(t);
+  const account = await addAccount(stage, 'mia');
+  await stage.call('PATCH', '/api/collections/posts', { body: { viewRule: 'title = "shown"' } });
+  const { id } = await stage.addEndpoint({ owner: `_pb_users_auth_/${account}` });
+  await stage.addPost('a');
+  await allDecided(stage);
+  const path = `/api/webhooks/events/${await stage.lastEvent()}/why?endpoint=${id}`;
+  const ruleFor = async (
+    scopes: readonly string[],
+    more: Parameters<typeof makeKey>[2] = {},
+  ): Promise<Json> => {
+    const { key: token } = await makeKey(stage, scopes, more);
+    const { json } = await stage.request(path, { token });
+    return json.items[0].rule;
+  };
+  const shown = { collection: 'posts', name: 'viewRule', text: 'title = "shown"', isHidden: false };
+  const hidden = { ...shown, text: '', isHidden: true };
+  assert.deepEqual((await stage.whyOf(id)).rule, shown);
+  assert.deepEqual(await ruleFor(['webhooks:read', 'collections:read']), shown);
+  assert.deepEqual(await ruleFor(['webhooks:read', 'records:read']), hidden);
+  await stage.call('PATCH', '/api/collections/posts', { body: { viewRule: null } });
+  assert.deepEqual((await stage.whyOf(id)).rule, { ...shown, text: null });
 });
 
 test('what is not there is a 404', async (t) => {

@@ -19,6 +19,13 @@ export const whyMutants: readonly Mutant[] = [
     tests,
   },
   {
+    name: 'the text of a rule is shown to who may read definitions alone',
+    file: 'src/deliveries/why/explain-event.ts',
+    from: "const isHidden = !hasScope(caller, 'collections:read') || !reaches(caller, collection);",
+    to: 'const isHidden = !reaches(caller, collection);',
+    tests,
+  },
+  {
     name: 'a key that reads no records is not shown what an address was compared with',
     file: 'src/deliveries/why/false-comparisons.ts',
     from: ' && !values.isGuarded',

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Caller } from '../../access/caller.ts';
+import { type Caller, hasScope, reaches } from '../../access/caller.ts';
 import type { Clock } from '../../base/clock.ts';
 import { notFound } from '../../base/errors.ts';
 import { type EventKind, isOperational } from '../../events/event.ts';
@@ -15,6 +15,7 @@ import { type DecisionState, readDecisions } from '../decision-cursor.ts';
 import { deliveryId } from '../deliveries.ts';
 import { ownerDeletedReason } from '../endpoints/pause-orphans.ts';
 import type { Endpoint } from '../../endpoints/endpoint.ts';
+import type { Collection } from '../../collections/collection.ts';
 import { hasConditions } from '../../endpoints/endpoint-conditions.ts';
 import { type DeliveryOutcome, readOutcomesOf } from '../log/delivery-log.ts';
 import { readChanges } from '../log/logged-changes.ts';
@@ -25,12 +26,14 @@ import { explainConditions, type Verdict } from './explain-conditions.ts';
 import {
   type ChangedMember,
   changedMembers,
+  type DenyingRule,
   type ExplainedEvent,
   type Explanation,
   messageOf,
   type Reason,
   reasonOfSettings,
 } from './explanation.ts';
+import { readSentTransitions, type SentTransition } from './sent-transitions.ts';
 
 /** Endpoints of one statement. */
 const togetherMax = 32;
@@ -168,6 +171,10 @@ interface Explaining {
   readonly isQuotaUsedUp: boolean;
   readonly decisions: DecisionState;
   readonly changes: EndpointChanges;
+  /** By the numbers of endpoints without a delivery. */
+  readonly transitions: ReadonlyMap<number, SentTransition>;
+  /** The rule by which owners view the record. */
+  readonly rule: DenyingRule | null;
   /** Undefined where conditions cannot be evaluated for the event. */
   readonly query: ChangeQuery | undefined;
 }
@@ -204,7 +211,17 @@ async function startExplaining(
       ? undefined
       : { database, collections, collection, change, caller, budget };
   const isQuotaUsedUp = page.some(isWaiting) && (await isDayUsedUp(instance));
-  return { event, isQuotaUsedUp, decisions, changes, query };
+  const isMirrored = withoutDelivery.some((endpoint) => endpoint.transitions);
+  const transitions = isMirrored ? await readSentTransitions(database, event) : new Map();
+  const rule = collection === undefined ? null : viewRuleFor(caller, collection);
+  return { event, isQuotaUsedUp, decisions, changes, transitions, rule, query };
+}
+
+/** Returns the view rule of a collection, without its text where the caller could not read it in the definition. */
+function viewRuleFor(caller: Caller, collection: Collection): DenyingRule {
+  const isHidden = !hasScope(caller, 'collections:read') || !reaches(caller, collection);
+  const text = isHidden ? '' : (collection.rules.viewRule ?? null);
+  return { collection: collection.name, name: 'viewRule', text, isHidden };
 }
 
 /** Whether as much was delivered today as the quota of the instance allows. */
@@ -225,6 +242,7 @@ async function explainSome(
     const undecidedAfter = decisions.apart.get(number)?.at ?? decisions.cursor;
     const reason =
       sentReason(subject, isQuotaUsedUp) ??
+      (explaining.transitions.has(number) ? 'transition' : undefined) ??
       (endpoint === undefined ? 'deleted' : reasonOfSettings(endpoint, event, { undecidedAfter }));
     if (reason !== undefined) bySettings.set(subject, reason);
     else if (endpoint !== undefined) open.push(endpoint);
@@ -272,10 +290,12 @@ function verdictOf(
 }
 
 function toExplanation(
-  { event, changes, query }: Explaining,
-  { id, name, endpoint, outcome }: Subject,
+  { event, changes, transitions, query, rule }: Explaining,
+  { id, name, number, endpoint, outcome: ofEvent }: Subject,
   { reason: found, isOfNow, comparisons }: Verdict,
 ): Explanation {
+  const transition = ofEvent === undefined ? transitions.get(number) : undefined;
+  const outcome = ofEvent ?? transition?.outcome;
   const changed = endpoint === undefined || outcome !== undefined ? [] : changedOf(endpoint, event, changes);
   const reason = found ?? reasonIfMet(event, endpoint, { changed, isOfNow });
   const isByConditions = ['filter', 'owner', 'owner-deleted', 'related-changed', 'unknown'].includes(reason);
@@ -286,12 +306,13 @@ function toExplanation(
     isSent: outcome !== undefined,
     reason,
     message: messageOf(reason),
-    delivery: outcome === undefined ? '' : deliveryId(event.id, id),
+    delivery: outcome === undefined ? '' : deliveryId(transition?.id ?? event.id, id),
     deliveryStatus: outcome?.status ?? '',
     changed,
     isOfNow,
     isWhole: !isByConditions || (query?.change.isWhole ?? true),
     comparisons,
+    rule: reason === 'owner' ? rule : null,
   };
 }
 

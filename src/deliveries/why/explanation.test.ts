@@ -18,6 +18,7 @@ test('an undecided event of an account’s endpoint has the reason undecided, wh
     events: ['record.create'],
     collections: [],
     owner: 'users/mia',
+    transitions: false,
   } as const;
   const ask = (undecidedAfter: number | undefined, more: object = {}): string | undefined =>
     reasonOfSettings({ ...settings, ...more }, event, { undecidedAfter });

@@ -10,15 +10,17 @@ import { type Endpoint, wants } from '../../endpoints/endpoint.ts';
  *   explanation         the reasons, and those that follow from an endpoint's settings alone
  *   explain-conditions  evaluates filters and owners again, with the event's own values; false-comparisons: the false parts of a filter
  *   change-query        one statement about the rows before and after a change, within the time of the answer
+ *   sent-transitions    what endpoints with transitions were sent instead of a change
  *   endpoint-changes    members of endpoints that were changed since, by the audit log
  */
 export const reasons = [
-  // It has a delivery; in all cases but the first it waits.
+  // It has a delivery, which waits for one of the next three; or one of a transition.
   'sent',
   'paused',
   'disabled',
   'unverified',
   'quota',
+  'transition',
   // It has none.
   'made-later',
   'deleted',
@@ -31,6 +33,7 @@ export const reasons = [
   'filter-unfit',
   'owner',
   'owner-deleted',
+  'not-held',
   'changed',
   'related-changed',
   'expunged',
@@ -64,6 +67,18 @@ export interface Explanation {
   readonly isWhole: boolean;
   /** The false parts of its filter. */
   readonly comparisons: readonly FalseComparison[];
+  /** The rule by which its owner may not view the record; null for any other reason. */
+  readonly rule: DenyingRule | null;
+}
+
+/** A rule that was false for the owner of an endpoint, as it is now. */
+export interface DenyingRule {
+  /** The name of its collection. */
+  readonly collection: string;
+  readonly name: 'viewRule';
+  /** Null where the rule is locked: only superusers may view records. Empty for who may not read it. */
+  readonly text: string | null;
+  readonly isHidden: boolean;
 }
 
 /** A comparison that was false, or several that are true for themselves, but not of one related record. */
@@ -103,7 +118,7 @@ export interface ExplainedEvent {
 
 /** Returns why an endpoint without a delivery has none, as far as that follows from its settings; undefined where its conditions decide. */
 export function reasonOfSettings(
-  endpoint: Pick<Endpoint, 'id' | 'created' | 'events' | 'collections' | 'owner'>,
+  endpoint: Pick<Endpoint, 'id' | 'created' | 'events' | 'collections' | 'owner' | 'transitions'>,
   event: ExplainedEvent,
   { undecidedAfter }: { readonly undecidedAfter: number | undefined },
 ): Reason | undefined {
@@ -114,7 +129,8 @@ export function reasonOfSettings(
   if (!wants(endpoint, event)) return isOperational(kind) ? 'about-itself' : 'other-collections';
   const isUndecided =
     endpoint.owner !== '' && undecidedAfter !== undefined && event.position > undecidedAfter;
-  return isUndecided ? 'undecided' : undefined;
+  if (isUndecided) return 'undecided';
+  return endpoint.transitions && kind === 'record.delete' ? 'not-held' : undefined;
 }
 
 const messages: Readonly<Record<Reason, string>> = {
@@ -124,6 +140,8 @@ const messages: Readonly<Record<Reason, string>> = {
   unverified: 'Its receiver has not been verified: the delivery waits until it is.',
   quota:
     'The instance has reached its quota deliveriesPerDay: the delivery waits until the next day begins, in UTC.',
+  transition:
+    'It has transitions, and was sent this change as an event of its own: the record came to match its conditions, or matches them no more.',
   'made-later': 'It was created after the event.',
   deleted: 'It was deleted.',
   'other-endpoint': 'The event is a test, or part of a backfill or a transition for another endpoint.',
@@ -136,6 +154,7 @@ const messages: Readonly<Record<Reason, string>> = {
   owner:
     'Its owner may not view the record by the view rule of the collection as it is now, or was deleted a moment ago.',
   'owner-deleted': ownerDeletedReason,
+  'not-held': 'It has transitions, and was not sent the record before, so it is not told of its deletion.',
   changed: 'It was changed since, and would be sent this event now.',
   'related-changed':
     'It would be sent this event now: its filter, or what its owner may view, depends on other records or a rule, which have changed since.',

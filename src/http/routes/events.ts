@@ -203,6 +203,16 @@ export const eventSchemas: Readonly<Record<string, Schema>> = {
       description: 'The comparisons of its filter that were false, at most 20.',
       items: schemaReference('FalseComparison'),
     },
+    rule: { oneOf: [schemaReference('DenyingRule'), { type: 'null' }] },
+  }),
+  DenyingRule: objectSchema({
+    collection: { type: 'string', description: 'The name of its collection.' },
+    name: { enum: ['viewRule'] },
+    text: {
+      type: ['string', 'null'],
+      description: 'The rule as it is now; null if only superusers may view records, empty if hidden.',
+    },
+    isHidden: { type: 'boolean', description: 'Whether the caller may not read the rule.' },
   }),
   FalseComparison: objectSchema({
     text: {
