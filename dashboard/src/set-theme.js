@@ -5,7 +5,8 @@
 (() => {
   try {
     const { dataset } = document.documentElement;
-    dataset.theme = localStorage.getItem('chancery:theme') ?? 'auto';
+    dataset.theme =
+      localStorage.getItem('chancery:theme') ?? localStorage.getItem('chancery:suggested-theme') ?? 'auto';
     dataset.density = localStorage.getItem('chancery:density') ?? 'regular';
   } catch {
     // A browser that keeps nothing for us shows the theme of the system.

@@ -16,7 +16,8 @@ import {
 
 /** Adds the problems of the settings, under the name of each group. */
 export function checkSettings(settings: Settings, problems: ProblemList): void {
-  const { superuserIPs, smtp, backups, s3, meta, rateLimits, trustedProxy, batch, logs, webhooks } = settings;
+  const { superuserIPs, smtp, backups, s3, meta, portal, rateLimits, trustedProxy, batch, logs, webhooks } =
+    settings;
   const inside = (name: string, check: (problems: ProblemList) => void): void => {
     const members = new ProblemList();
     check(members);
@@ -27,6 +28,7 @@ export function checkSettings(settings: Settings, problems: ProblemList): void {
   inside('backups', (members) => checkBackups(backups, members));
   inside('s3', (members) => checkS3(s3, members));
   inside('meta', (members) => checkMeta(meta, members));
+  inside('portal', (members) => checkPortal(portal, members));
   inside('rateLimits', (members) => checkRateLimits(rateLimits, members));
   inside('trustedProxy', (members) => checkTrustedProxy(trustedProxy, members));
   inside('batch', (members) => checkBatch(batch, members));
@@ -101,10 +103,7 @@ function checkMeta(meta: Settings['meta'], problems: ProblemList): void {
     problems.add('appURL', fieldError('validation_is_url'));
   if (emailField.check(senderAddress, anyDomain) !== undefined)
     problems.add('senderAddress', fieldError('validation_is_email'));
-  if (accentColor !== '' && accentColor.length !== 7)
-    problems.add('accentColor', fieldError('validation_length_invalid', { min: 7, max: 7 }));
-  else if (accentColor !== '' && !/^#[0-9a-f]{6}$/i.test(accentColor))
-    problems.add('accentColor', fieldError('validation_is_hex_color'));
+  checkColor(accentColor, problems);
   const max = settingsLimits.frameAncestorsMax;
   if (frameAncestors.length > max)
     problems.add('frameAncestors', fieldError('validation_length_too_long', { min: 0, max }));
@@ -112,6 +111,42 @@ function checkMeta(meta: Settings['meta'], problems: ProblemList): void {
   for (const [index, site] of frameAncestors.entries())
     if (!isFrameAncestor(site)) ofSites.add(String(index), notAnOrigin);
   problems.addAll('frameAncestors', ofSites);
+}
+
+function checkColor(accentColor: string, problems: ProblemList): void {
+  if (accentColor !== '' && accentColor.length !== 7)
+    problems.add('accentColor', fieldError('validation_length_invalid', { min: 7, max: 7 }));
+  else if (accentColor !== '' && !/^#[0-9a-f]{6}$/i.test(accentColor))
+    problems.add('accentColor', fieldError('validation_is_hex_color'));
+}
+
+/** Images that browsers show without running anything of them. */
+const IMAGE = /^data:image\/(?:png|jpeg|webp|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/;
+
+function checkPortal(
+  { name, logo, accentColor, theme, returnUrl }: Settings['portal'],
+  problems: ProblemList,
+): void {
+  if (name.length > nameLengthMax)
+    problems.add('name', fieldError('validation_length_out_of_range', { min: 0, max: nameLengthMax }));
+  if (logo !== '' && !IMAGE.test(logo))
+    problems.add(
+      'logo',
+      invalidValue('Must be an image of up to 32 KiB as a URL such as data:image/png;base64,….'),
+    );
+  checkColor(accentColor, problems);
+  requireChoice(problems, 'portal.theme', theme);
+  if (returnUrl !== '' && !isReturnUrl(returnUrl))
+    problems.add(
+      'returnUrl',
+      invalidValue('Must be a URL such as https://example.com/account; http:// only for localhost.'),
+    );
+}
+
+/** Whether the URL is of a page: it stands in a link, where `javascript:` would run in the dashboard. */
+function isReturnUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && url.username === '' && url.password === '' && ORIGIN.test(url.origin);
 }
 
 const ORIGIN = /^(?:https:\/\/[a-z0-9.-]+|http:\/\/(?:localhost|127\.0\.0\.1|\[::1\]))(?::\d{1,5})?$/;

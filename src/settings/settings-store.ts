@@ -117,7 +117,7 @@ function mergeMember(value: unknown, newValue: unknown, { name, problems }: Memb
   if (typeof value !== typeof newValue) return refuse('validation_unsupported_value_type');
   if (typeof newValue === 'number' && !Number.isSafeInteger(newValue))
     return refuse('validation_only_int_constraint');
-  const max = settingsLimits.textLengthMax;
+  const max = name === 'logo' ? settingsLimits.logoLengthMax : settingsLimits.textLengthMax;
   if (typeof newValue === 'string' && newValue.length > max)
     return refuse('validation_length_out_of_range', { min: 0, max });
   return newValue;

@@ -66,6 +66,18 @@ export interface Settings {
     /** Whether the receiver of an account's endpoint must confirm that it wants webhooks before any is sent. */
     readonly verifyAccountEndpoints: boolean;
   };
+  /** How portals look to customers. Everybody may know it, as their pages show it before anybody has signed in. */
+  readonly portal: {
+    /** Empty for `meta.appName`. */
+    readonly name: string;
+    /** An image as a `data:` URL; empty for the mark of the service. */
+    readonly logo: string;
+    /** Empty for `meta.accentColor`. */
+    readonly accentColor: string;
+    readonly theme: string;
+    /** Where “Back” leads; empty for no such link. */
+    readonly returnUrl: string;
+  };
 }
 
 /** The settings with a closed set of texts: these texts by the path of the setting. */
@@ -74,6 +86,7 @@ export const settingChoices = {
   'smtp.authMethod': ['', 'PLAIN', 'LOGIN'],
   /** Everybody, those without a valid token, and those with one. */
   'rateLimits.rules.audience': ['', '@guest', '@auth'],
+  'portal.theme': ['auto', 'light', 'dark'],
   'webhooks.events': ['always', 'when told'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
@@ -144,6 +157,7 @@ export const defaultSettings: Settings = {
   batch: { enabled: true, maxRequests: 50, timeout: 3, maxBodySize: 0 },
   logs: { maxDataSize: 0, maxDays: 5, minLevel: 0, logIP: true, logAuthId: false },
   webhooks: { events: 'always', accountEndpointsMax: 200, verifyAccountEndpoints: true },
+  portal: { name: '', logo: '', accentColor: '', theme: 'auto', returnUrl: '' },
 };
 
 /** Names of members that are never shown. Only secrets have these names. */
@@ -175,6 +189,8 @@ export function mapSecrets<Tree extends Settings | JsonObject>(
 /** Limits of settings, because all instances share the resources of the service. */
 export const settingsLimits = {
   textLengthMax: 2_000,
+  /** Of a `data:` URL with an image of 32 KiB. */
+  logoLengthMax: 43_800,
   listLengthMax: 200,
   frameAncestorsMax: 20,
   rateLimitSecondsMax: 86_400,

@@ -41,7 +41,7 @@ test('section 17: settings are there from the start, in this order, without secr
     '"rateLimits":{"rules":[{"label":"*:auth","audience":"","duration":3,"maxRequests":2},{"label":"*:create","audience":"","duration":5,"maxRequests":20},' +
     '{"label":"/api/batch","audience":"","duration":1,"maxRequests":3},{"label":"/api/","audience":"","duration":10,"maxRequests":300}],"excludedIPs":[],"enabled":false},' +
     '"trustedProxy":{"headers":[],"useLeftmostIP":false},"batch":{"enabled":true,"maxRequests":50,"timeout":3,"maxBodySize":0},' +
-    '"logs":{"maxDataSize":0,"maxDays":5,"minLevel":0,"logIP":true,"logAuthId":false},"webhooks":{"events":"always","accountEndpointsMax":200,"verifyAccountEndpoints":true}}';
+    '"logs":{"maxDataSize":0,"maxDays":5,"minLevel":0,"logIP":true,"logAuthId":false},"webhooks":{"events":"always","accountEndpointsMax":200,"verifyAccountEndpoints":true},"portal":{"name":"","logo":"","accentColor":"","theme":"auto","returnUrl":""}}';
   assert.equal((await service.request('/api/settings', { token: true })).text, expected);
   assert.equal((await change(service, {})).text, expected);
   for (const method of ['GET', 'PATCH'])
@@ -334,9 +334,55 @@ test('batches are as the settings have them: allowed or not, so many requests, b
   assert.deepEqual([none.status, none.json.message], [403, 'Batch requests are not allowed.']);
 });
 
-test('anybody is told the name and the accent colour, as they are now, and nothing else', async (t) => {
+test('anybody is told the name, the accent colour and the look of portals, as they are now, and nothing else', async (t) => {
   const service = await startService(t);
-  await change(service, { meta: { appName: 'Harbour', accentColor: '#0a7f6b' } });
-  const { status, text } = await service.request('/api/settings/public');
-  assert.deepEqual([status, text], [200, '{"appName":"Harbour","accentColor":"#0a7f6b"}']);
+  const logo = `data:image/png;base64,${Buffer.alloc(32 * 1024).toString('base64')}`;
+  const portal = {
+    name: 'Harbour webhooks',
+    logo,
+    accentColor: '#7f0a6b',
+    theme: 'dark',
+    returnUrl: 'https://shop.example.com/account?tab=1',
+  };
+  await change(service, { meta: { appName: 'Harbour', accentColor: '#0a7f6b' }, portal });
+  const { status, json } = await service.request('/api/settings/public');
+  assert.deepEqual([status, json], [200, { appName: 'Harbour', accentColor: '#0a7f6b', portal }]);
+  await change(service, { portal: { logo: '' } });
+  assert.equal((await service.request('/api/settings/public')).json.portal.logo, '');
+});
+
+test('the look of portals is an image, a colour, a theme and a link to a page', async (t) => {
+  const service = await startService(t);
+  for (const [name, values] of [
+    ['name', ['x'.repeat(256), 1]],
+    [
+      'logo',
+      [
+        'https://shop.example.com/logo.png',
+        'data:text/html;base64,PGI+',
+        'data:image/svg+xml,<svg/>',
+        'javascript:alert(1)',
+        `data:image/png;base64,${'A'.repeat(43_800)}`,
+      ],
+    ],
+    ['accentColor', ['red', '#12345', 'url(x)']],
+    ['theme', ['', 'blue']],
+    [
+      'returnUrl',
+      [
+        'javascript:alert(1)',
+        '/account',
+        'http://shop.example.com/',
+        'https://a:b@shop.example.com/',
+        'data:text/html,x',
+      ],
+    ],
+  ] as const)
+    for (const value of values) {
+      const body = { portal: { [name]: value } };
+      const answer = await service.request('/api/settings', { method: 'PATCH', token: true, body });
+      assert.equal(answer.status, 400, `${name} ${String(value).slice(0, 60)}`);
+      assert.deepEqual(Object.keys(answer.json.data.portal), [name]);
+    }
+  await change(service, { portal: { returnUrl: 'http://localhost:3000/account' } });
 });

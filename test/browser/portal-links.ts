@@ -55,3 +55,52 @@ test(
     await page.getByRole('heading', { name: 'The portal is closed' }).waitFor();
   },
 );
+
+test(
+  'a portal has the name, the logo, the colour and the theme of the settings, and a link back',
+  { skip },
+  async (t) => {
+    const stage = await startDeliveryStage(t, { modes: [{ kind: 'ok' }], schedule: [] });
+    const { pb, endpoint } = stage;
+    const admin = await stage.openSignedIn('settings/general');
+    await admin.getByLabel('Name of portals').fill('Shop webhooks');
+    await admin.getByLabel('Logo').setInputFiles({
+      name: 'logo.svg',
+      mimeType: 'image/svg+xml',
+      buffer: Buffer.from(
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><rect width="8" height="8"/></svg>',
+      ),
+    });
+    await admin.getByAltText('The logo').waitFor();
+    await admin.getByLabel('Accent colour of portals').fill('#b3261e');
+    await admin.getByLabel('Theme').selectOption('dark');
+    await admin.getByLabel('Link back').fill('https://shop.example.com/account');
+    await assertAccessible(admin, 'settings of the portal');
+    await admin.getByRole('button', { name: 'Save' }).click();
+    await admin.getByText('Saved').waitFor();
+    const themeOf = "document.documentElement.dataset['theme']";
+    assert.equal(await admin.evaluate<string>(themeOf), 'auto', 'it is the look of portals alone');
+    const { id, url } = await pb.send<{ id: string; url: string }>('/api/webhooks/portal-links', {
+      method: 'POST',
+      body: { endpoints: [endpoint.id] },
+    });
+    const page = await stage.open({ refusals: [401] });
+    await page.goto(url);
+    const main = page.getByRole('navigation', { name: 'Main' });
+    await main.getByText('Shop webhooks').waitFor();
+    const back = page.getByRole('link', { name: 'Back to shop.example.com' });
+    assert.equal(await back.getAttribute('href'), 'https://shop.example.com/account');
+    const source = await main.locator('img').getAttribute('src');
+    assert.match(source ?? '', /^data:image\/svg\+xml;base64,/);
+    assert.equal(await page.evaluate<string>(themeOf), 'dark');
+    const accentOf = "document.documentElement.style.getPropertyValue('--accent-fill')";
+    assert.equal(await page.evaluate<string>(accentOf), 'rgb(179 38 30)');
+    await assertAccessible(page, 'portal with a theme');
+    await pb.send(`/api/webhooks/portal-links/${id}`, { method: 'DELETE' });
+    await page.reload();
+    await page.getByRole('heading', { name: 'The portal is closed' }).waitFor();
+    await page.getByText('Shop webhooks').waitFor();
+    await back.waitFor();
+    await assertAccessible(page, 'closed portal with a theme');
+  },
+);

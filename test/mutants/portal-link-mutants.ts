@@ -110,4 +110,18 @@ export const portalLinkMutants: readonly Mutant[] = [
     to: "  $setup_token: 'instance',\n  ...{ $portal_link: 'instance' as const },",
     tests: ['test/api/portal-links.test.ts'],
   },
+  {
+    name: 'the link back of portals leads to a page',
+    file: 'src/settings/check-settings.ts',
+    from: "if (returnUrl !== '' && !isReturnUrl(returnUrl))",
+    to: 'if (false)',
+    tests: ['test/api/settings.test.ts'],
+  },
+  {
+    name: 'the logo of portals is an image',
+    file: 'src/settings/check-settings.ts',
+    from: "if (logo !== '' && !IMAGE.test(logo))",
+    to: 'if (false)',
+    tests: ['test/api/settings.test.ts'],
+  },
 ];

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useRouter } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { isPortal, mayUse, onExpired, refreshSession } from '../api/session.ts';
+import { isBoundToEndpoints, isPortal, mayUse, onExpired, refreshSession } from '../api/session.ts';
 import { publicSettingsQuery, settingsQuery } from '../api/settings.ts';
 import { setAccent } from '../browser/accent.ts';
 import { useKeys } from '../browser/keys.ts';
@@ -59,7 +59,8 @@ function useAccent(): void {
   });
   const color = isAdmin ? own : shown;
   useEffect(() => {
-    if (color !== undefined) setAccent(color);
+    // That of a portal is set with the rest of its look.
+    if (color !== undefined && !isBoundToEndpoints()) setAccent(color);
   }, [color]);
 }
 

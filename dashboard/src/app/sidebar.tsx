@@ -10,7 +10,7 @@ import { useInstanceName } from '../api/use-instance-name.ts';
 import { choicePreference, usePreference, writeText } from '../browser/preferences.ts';
 import { CollectionIcon } from '../parts/collection-icon.tsx';
 import { Key } from '../parts/key.tsx';
-import { Seal } from '../parts/seal.tsx';
+import { Logo, ReturnLink, usePortalLook } from '../parts/portal-look.tsx';
 import { AccountMenu, useSignOut } from './account-menu.tsx';
 import { mayOpen, mayReach } from './may-open.ts';
 import { screenLinks } from './screen-links.ts';
@@ -23,14 +23,15 @@ interface SidebarProps {
 
 export function Sidebar({ isOpen, onSearch }: SidebarProps) {
   const name = useInstanceName();
+  const look = usePortalLook();
   const links = useScreenLinks();
   const session = useSession();
   const leave = useSignOut();
   return (
     <nav className="sidebar" aria-label="Main" data-open={isOpen ? '' : undefined}>
       <div className="sidebar-head">
-        <Seal />
-        <span className="sidebar-name cut">{name}</span>
+        <Logo logo={look?.logo} />
+        <span className="sidebar-name cut">{look?.name ?? name}</span>
       </div>
       <button type="button" className="sidebar-search" onClick={onSearch}>
         <Search size={14} aria-hidden />
@@ -47,6 +48,7 @@ export function Sidebar({ isOpen, onSearch }: SidebarProps) {
         {mayOpen('/c') && <CollectionLinks />}
       </div>
       <div className="sidebar-foot">
+        <ReturnLink url={look?.returnUrl ?? ''} />
         <AccountMenu label={session?.label ?? ''} onLeave={leave} />
       </div>
     </nav>

@@ -1,7 +1,8 @@
-import { choicePreference, usePreference, writeText } from './preferences.ts';
+import { choicePreference, readText, usePreference, writeText } from './preferences.ts';
 
 // The keys and the attributes are those of set-theme.js, which runs before the first paint.
 const themePreference = choicePreference('chancery:theme', ['auto', 'light', 'dark']);
+const suggestedKey = 'chancery:suggested-theme';
 const densityPreference = choicePreference('chancery:density', ['regular', 'compact', 'roomy']);
 
 export type Theme = typeof themePreference.fallback;
@@ -14,6 +15,12 @@ export function useTheme(): Theme {
 export function setTheme(theme: Theme): void {
   writeText(themePreference.key, theme);
   document.documentElement.dataset['theme'] = theme;
+}
+
+/** The theme where the person has chosen none. It is kept as well, so that the next page has it from its first paint on. */
+export function suggestTheme(theme: Theme): void {
+  writeText(suggestedKey, theme === 'auto' ? undefined : theme);
+  document.documentElement.dataset['theme'] = readText(themePreference.key) ?? theme;
 }
 
 export function useDensity(): Density {

@@ -20,13 +20,14 @@ export const settingsRoutes = [
     id: 'getPublicSettings',
     tag: 'settings',
     scope: 'any',
-    summary: 'Get the public name and accent colour of the instance',
+    summary: 'Get the public name and accent colour of the instance, and how its portals look',
     isCurrent: true,
     parameters: ['Fields'],
-    answers: { 200: jsonAnswer('Both; empty where none is set.', schemaReference('PublicSettings')) },
+    answers: { 200: jsonAnswer('All of them; empty where none is set.', schemaReference('PublicSettings')) },
     handle: (context) => {
-      const { appName, accentColor } = context.instance.settings.current.meta;
-      return context.answer(JSON.stringify({ appName, accentColor }));
+      const { meta, portal } = context.instance.settings.current;
+      const { appName, accentColor } = meta;
+      return context.answer(JSON.stringify({ appName, accentColor, portal }));
     },
   }),
   route({
@@ -96,7 +97,11 @@ export const settingsRoutes = [
 ];
 
 export const settingsSchemas: Readonly<Record<string, Schema>> = {
-  PublicSettings: objectSchema({ appName: { type: 'string' }, accentColor: { type: 'string' } }),
+  PublicSettings: objectSchema({
+    appName: { type: 'string' },
+    accentColor: { type: 'string' },
+    portal: schemaLike(defaultSettings.portal, { theme: settingChoices['portal.theme'] }),
+  }),
   // The defaults have every member that settings can have, and an item in each list of objects.
   TestS3: objectSchema({
     filesystem: {

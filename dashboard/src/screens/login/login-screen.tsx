@@ -16,6 +16,7 @@ import { Entrance } from '../../parts/entrance.tsx';
 import { LabelledField } from '../../parts/labelled-field.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { PasswordInput } from '../../parts/password-input.tsx';
+import { PortalClosed } from '../../parts/portal-look.tsx';
 
 const route = getRouteApi('/login');
 
@@ -47,12 +48,7 @@ export function LoginScreen() {
       search: ({ with: _with, ...rest }) => ({ ...rest, ...(chosen !== undefined && { with: chosen }) }),
       replace: true,
     });
-  if (expired === 'portal')
-    return (
-      <Entrance title="The portal is closed" lead="Its link was used, or your session has ended.">
-        <Notice>Open it again from where you opened it before: you get a new link there.</Notice>
-      </Entrance>
-    );
+  if (expired === 'portal') return <PortalClosed />;
   if (means === 'key')
     return (
       <Entrance title="Sign in" lead="With an API key. You see what its scopes allow.">

@@ -13,6 +13,7 @@ import {
   SwitchSetting,
   TextSetting,
 } from './draft-fields.tsx';
+import { PortalSettings } from './portal-settings.tsx';
 import type { Draft } from './use-draft.ts';
 import { useSettingsDraft } from './use-settings-draft.ts';
 
@@ -36,6 +37,7 @@ export function GeneralSection({ settings }: SectionProps) {
         />
         <AccentSetting draft={draft} />
       </Group>
+      <PortalSettings draft={draft} />
       <About />
     </DraftForm>
   );
