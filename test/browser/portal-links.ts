@@ -63,7 +63,7 @@ test(
     const stage = await startDeliveryStage(t, { modes: [{ kind: 'ok' }], schedule: [] });
     const { pb, endpoint } = stage;
     const admin = await stage.openSignedIn('settings/general');
-    await admin.getByLabel('Name of portals').fill('Shop webhooks');
+    await admin.getByLabel('Title').fill('Shop webhooks');
     await admin.getByLabel('Logo').setInputFiles({
       name: 'logo.svg',
       mimeType: 'image/svg+xml',
@@ -72,7 +72,7 @@ test(
       ),
     });
     await admin.getByAltText('The logo').waitFor();
-    await admin.getByLabel('Accent colour of portals').fill('#b3261e');
+    await admin.getByLabel('Colour', { exact: true }).fill('#b3261e');
     await admin.getByLabel('Theme').selectOption('dark');
     await admin.getByLabel('Link back').fill('https://shop.example.com/account');
     await assertAccessible(admin, 'settings of the portal');

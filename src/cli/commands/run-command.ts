@@ -18,6 +18,7 @@ const commands: Readonly<Record<string, () => MakeCommand | Promise<MakeCommand>
   collection: async () => (await import('./collection-command.ts')).collectionCommand,
   schema: async () => (await import('./schema-command.ts')).schemaCommand,
   endpoint: async () => (await import('./endpoint-command.ts')).endpointCommand,
+  portal: async () => (await import('./portal-command.ts')).portalCommand,
   delivery: async () => (await import('./delivery-command.ts')).deliveryCommand,
   event: async () => (await import('./event-command.ts')).eventCommand,
   logs: async () => (await import('./logs-command.ts')).logsCommand,

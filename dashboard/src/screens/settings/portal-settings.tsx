@@ -19,17 +19,12 @@ export function PortalSettings({ draft }: { readonly draft: Draft }) {
       title="Portal"
       lead="How the portals look that you open for your customers. Everyone can see this."
     >
-      <TextSetting
-        draft={draft}
-        path="portal.name"
-        label="Name of portals"
-        help="Empty: the name of the instance."
-      />
+      <TextSetting draft={draft} path="portal.name" label="Title" help="Empty: the name of the instance." />
       <LogoSetting draft={draft} />
       <TextSetting
         draft={draft}
         path="portal.accentColor"
-        label="Accent colour of portals"
+        label="Colour"
         placeholder="#1055c9"
         help="Empty: the one above."
       />
