@@ -7,7 +7,7 @@ export interface InstanceCall {
   readonly operation: string;
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
-  readonly body?: JsonObject;
+  readonly body?: JsonObject | undefined;
 }
 
 /** How the operator acts inside instances: by their ordinary routes, with all of their checks, in the host that runs the instance. */

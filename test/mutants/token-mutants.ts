@@ -118,4 +118,18 @@ export const tokenMutants: readonly Mutant[] = [
     to: "oauth2 === null && headers['authorization'] === ''",
     tests: apiTests,
   },
+  {
+    name: 'an agent is offered what writes only where writing is allowed',
+    file: 'src/mcp/mcp-server.ts',
+    from: '(writes !== true || mayWrite) &&',
+    to: '',
+    tests: ['test/api/mcp.test.ts'],
+  },
+  {
+    name: 'a tool is a request of its client, not of the operator',
+    file: 'src/http/server/internal-request.ts',
+    from: 'this.isOperator = cause.client === undefined;',
+    to: 'this.isOperator = true;',
+    tests: ['test/api/mcp.test.ts'],
+  },
 ];

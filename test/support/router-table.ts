@@ -13,13 +13,16 @@ export function routerTable(app: App): readonly string[] {
     const path = (depth === 0 ? '' : (starts[depth - 1] ?? '')) + part;
     starts[depth] = path;
     for (const method of methods === '' ? [] : methods.split(', '))
-      if (method !== 'HEAD' && !isOfDashboard(path))
+      if (method !== 'HEAD' && !isOutsideApi(path))
         routes.push(`${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
   }
   return routes.toSorted();
 }
 
-/** True for paths of the dashboard, and for `/`, which leads browsers there: files, which are no part of the API. */
-function isOfDashboard(path: string): boolean {
-  return path === '/' || path.startsWith('/_');
+/**
+ * True for paths of the dashboard, and for `/`, which leads browsers there: files, which are no part of the API, as is `/llms.txt`. What
+ * `/api/mcp` does is done by routes of the API (test/api/mcp.test.ts).
+ */
+function isOutsideApi(path: string): boolean {
+  return path === '/' || path.startsWith('/_') || path === '/llms.txt' || path === '/api/mcp';
 }

@@ -7,7 +7,7 @@ import type { Violation } from './violation.ts';
  */
 const importOrder: readonly string[] =
   `base network providers sql fields filters storage access collections query definitions events secrets settings logs limits mail files sending
-   endpoints deliveries dispatch instances records auth realtime transfer backups crons operator http config open-instance start-due-work open-data-directory jobs hosts open-operator app start cli main`.split(
+   endpoints deliveries dispatch instances records auth realtime transfer backups crons operator mcp http config open-instance start-due-work open-data-directory jobs hosts open-operator app start cli main`.split(
     /\s+/,
   );
 

@@ -28,6 +28,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   typebox: ['src/http/'],
   'prom-client': ['src/logs/'],
   pino: ['src/base/create-logger.ts'],
+  '@modelcontextprotocol/': ['src/mcp/'],
   commander: ['src/cli/'],
   'csv-parse': ['src/cli/'],
   yauzl: ['src/transfer/archive/'],

@@ -37,6 +37,7 @@ const commands: Readonly<Record<string, () => MakeCommand | Promise<MakeCommand>
   seed: async () => (await import('./seed-command.ts')).seedCommand,
   listen: async () => (await import('./listen-command.ts')).listenCommand,
   types: async () => (await import('./types-command.ts')).typesCommand,
+  mcp: async () => (await import('./mcp-command.ts')).mcpCommand,
   verify: async () => (await import('./verify-command.ts')).verifyCommand,
   version: async () => (await import('./version-command.ts')).versionCommand,
 };

@@ -10,10 +10,10 @@ import { fillPath } from '../path-patterns.ts';
 import type { InstanceRoute } from '../route.ts';
 import type { OperatorRequest } from '../operator-context.ts';
 
-/** A request to an instance that the front itself makes for the operator. */
+/** A request to an instance that the front itself makes, for the operator or for a client of whose message it is a part. */
 export class InternalRequest implements InstanceRequest {
   readonly id = newId();
-  readonly isOperator = true;
+  readonly isOperator: boolean;
   readonly entry: InstanceEntry;
   readonly method: string;
   readonly url: string;
@@ -41,17 +41,19 @@ export class InternalRequest implements InstanceRequest {
     const path = fillPath(route.paths[0] ?? '', (name) => encodeURIComponent(params[name] ?? ''));
     this.url = this.query.size === 0 ? path : `${path}?${this.query.toString()}`;
     this.fullUrl = `${cause.origin}/i/${entry.slug}${this.url}`;
-    this.headers = body === undefined ? {} : { 'content-type': 'application/json' };
+    this.isOperator = cause.client === undefined;
+    const type = body === undefined ? {} : { 'content-type': 'application/json' };
+    this.headers = { ...cause.client?.headers, ...type };
     this.params = params;
     this.peer = cause.peer;
-    // Not that of the client: what it has begun is ended or undone.
-    this.signal = new AbortController().signal;
+    // Of the operator it is not that of the client: what it has begun is ended or undone.
+    this.signal = cause.client?.signal ?? new AbortController().signal;
     this.bytes = body && Buffer.from(JSON.stringify(body));
     this.#ledger = ledger;
   }
 
   get isGone(): boolean {
-    return false;
+    return this.signal.aborted;
   }
 
   get bodyBytes(): number {
@@ -74,7 +76,10 @@ export class InternalRequest implements InstanceRequest {
 }
 
 /** As a job knows of the request that has made it. */
-export type CallCause = Pick<OperatorRequest, 'origin' | 'peer'>;
+export interface CallCause extends Pick<OperatorRequest, 'origin' | 'peer'> {
+  /** The client in whose name it is made; undefined for the operator. */
+  readonly client?: Pick<InstanceRequest, 'headers' | 'signal'> | undefined;
+}
 
 export interface InternalRequestParts {
   readonly entry: InstanceEntry;

@@ -39,6 +39,8 @@ import { ErrorLog } from './error-log.ts';
 import { acceptBodies } from './accept-bodies.ts';
 import { FrontRequest } from './front-request.ts';
 import type { InstanceHost } from '../host/instance-host.ts';
+import { serveLlmsText } from './serve-llms-text.ts';
+import { serveMcp } from './serve-mcp.ts';
 import { methodFinder } from '../path-patterns.ts';
 import { notePeers } from '../client-address.ts';
 import {
@@ -118,6 +120,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   for (const route of routes) serveRoute(app, options, route);
   serveDashboard(app, host);
+  serveMcp(app, host);
+  serveLlmsText(app);
   await app.ready();
   return app;
 }
