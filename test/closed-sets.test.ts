@@ -80,9 +80,9 @@ describe('the manual', () => {
     assert.deepEqual(rows.map(firstName).toSorted(), keyScopes.toSorted());
   });
 
-  test('lists the data of every event about endpoints in docs/webhooks.md', () => {
-    const rows = rowsOf('docs/webhooks.md', '| event                           | `data`').map((row) =>
-      namesIn(row),
+  test('lists the data of every event about endpoints in docs/webhooks-reference.md', () => {
+    const rows = rowsOf('docs/webhooks-reference.md', '| event                           | `data`').map(
+      (row) => namesIn(row),
     );
     assert.deepEqual(
       Object.fromEntries(rows.map(([kind = '', ...members]) => [kind, members])),
@@ -90,8 +90,8 @@ describe('the manual', () => {
     );
   });
 
-  test('names every kind that an endpoint may ask for in docs/webhooks.md', () => {
-    const row = readFileSync(path('docs/webhooks.md'), 'utf8')
+  test('names every kind that an endpoint may subscribe to in docs/webhooks-reference.md', () => {
+    const row = readFileSync(path('docs/webhooks-reference.md'), 'utf8')
       .split('\n')
       .find((line) => line.startsWith('| `events` '));
     assert.deepEqual(namesIn(row ?? '').slice(1), [...recordEventKinds, ...operationalEventKinds]);

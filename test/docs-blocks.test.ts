@@ -29,12 +29,16 @@ const followed: readonly (readonly [page: string, languages: string, test: strin
   ['docs/files.md', 'http', 'test/api/docs-files.test.ts'],
   ['docs/importing.md', 'text', 'test/api/docs-importing.test.ts'],
   ['docs/lists.md', 'http', 'test/api/docs-lists.test.ts'],
-  ['docs/mirrors.md', 'http sql ts', 'test/api/docs-mirrors.test.ts'],
+  ['docs/mirrors.md', 'console js', 'test/shipping/readme.test.ts'],
+  ['docs/mirrors.md', 'http sql', 'test/api/docs-mirrors.test.ts'],
   ['docs/realtime.md', 'http', 'test/api/docs-realtime.test.ts'],
   ['docs/records.md', 'http', 'test/docs-records.test.ts'],
   ['docs/rules.md', 'http', 'test/api/docs-rules.test.ts'],
   ['docs/views.md', 'http', 'test/api/docs-views.test.ts'],
-  ['docs/webhooks.md', 'http', 'test/api/docs-webhooks.test.ts'],
+  ['docs/webhooks-choose.md', 'http', 'test/api/docs-webhooks.test.ts'],
+  ['docs/webhooks-operate.md', 'http', 'test/api/docs-webhooks.test.ts'],
+  ['docs/webhooks-reference.md', 'http', 'test/api/docs-webhooks.test.ts'],
+  ['docs/webhooks-verify.md', 'http', 'test/api/docs-webhooks.test.ts'],
 ];
 
 /** Blocks that no test follows or checks, by what they begin with, each with its reason. */
@@ -51,7 +55,7 @@ const exempt: readonly (readonly [page: string, begin: string, reason: string])[
   ['docs/filters.md', 'GET /api/collections/books', 'a query that is shown before it is encoded'],
   ['docs/realtime.md', 'id:', 'messages that test/api/docs-realtime.test.ts compares with real ones'],
   [
-    'docs/webhooks.md',
+    'docs/webhooks-customers.md',
     'PATCH /api/collections/users',
     'a request without the rest of its page; test/api/account-endpoints.test.ts makes it',
   ],

@@ -60,9 +60,9 @@ test('every verifier is run by a test and named on the page', () => {
 });
 
 test('the documented command for the body alone prints the signature of the header', (t) => {
-  const page = readFileSync(join(folderOfVerifiers, '..', 'webhooks.md'), 'utf8');
+  const page = readFileSync(join(folderOfVerifiers, '..', 'webhooks-verify.md'), 'utf8');
   const [, command = ''] = /^```sh body-signature\.sh\n(.*?)^```$/ms.exec(page) ?? [];
-  assert.notEqual(command, '', 'docs/webhooks.md has no block named body-signature.sh');
+  assert.notEqual(command, '', 'docs/webhooks-verify.md has no block named body-signature.sh');
   if (run('.', ['openssl', 'version']).status !== 0) return t.skip('openssl is not installed here');
   for (const { secrets, body, serviceSignatures } of vectors) {
     const folder = temporaryTree(t, { body });

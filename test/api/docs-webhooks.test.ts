@@ -8,7 +8,10 @@ import { assertShown } from '../support/assert-shown.ts';
 import { eventually } from '../support/eventually.ts';
 import { startWebhookService } from '../support/webhook-service.ts';
 
-const page = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8');
+const read = (page: string): string => readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8');
+const start = read('webhooks.md');
+const reference = read('webhooks-reference.md');
+const pages = ['webhooks-choose.md', 'webhooks-verify.md', 'webhooks-operate.md', 'webhooks-reference.md'];
 const endpoints = '/api/webhooks/endpoints';
 
 interface Example {
@@ -20,7 +23,7 @@ interface Example {
   readonly expected: string;
 }
 
-test('every example of docs/webhooks.md is answered as it says', async (t) => {
+test('every example of the pages about webhooks is answered as it says', async (t) => {
   const service = await startWebhookService(t);
   // What the page takes for granted beside `posts`.
   const orders = { name: 'orders', fields: [{ name: 'status', type: 'text' }] };
@@ -29,7 +32,7 @@ test('every example of docs/webhooks.md is answered as it says', async (t) => {
   const seen = new Map<string, string>();
   const fill = (part: string): string =>
     part.replaceAll(/\{(\w+)\}/g, (whole, name: string) => seen.get(name) ?? whole);
-  for (const { method, path, headers, body, status, expected } of examplesOfPage()) {
+  for (const { method, path, headers, body, status, expected } of examplesOf(pages.map(read).join('\n'))) {
     const sent = body === '' ? {} : { body };
     const answer = await service.request(fill(path), { method, token: true, headers, ...sent });
     assert.equal(answer.status, status, `${method} ${path}: ${answer.text}`);
@@ -45,7 +48,7 @@ test('the first steps of docs/webhooks.md lead to a webhook', async (t) => {
   if (spawnSync('curl', ['--version']).status !== 0) return t.skip('curl is not installed here');
   const service = await startWebhookService(t);
   const { email, password } = service.superuser;
-  const [, steps = ''] = /^## Begin\n.*?^```sh\n(.*?)^```/ms.exec(page) ?? [];
+  const [, steps = ''] = /^## Begin\n.*?^```sh\n(.*?)^```/ms.exec(start) ?? [];
   const script = steps
     .replace('http://127.0.0.1:8090', service.url)
     .replace('you@example.com', email)
@@ -65,9 +68,9 @@ test('the first steps of docs/webhooks.md lead to a webhook', async (t) => {
   assert.deepEqual([event, collection, data.title], ['record.create', 'posts', 'Hello']);
 });
 
-test('a payload with the values before is as docs/webhooks.md shows it', async (t) => {
+test('a payload with the values before is as docs/webhooks-reference.md shows it', async (t) => {
   const service = await startWebhookService(t);
-  const shown = JSON.parse(/^```json\n([^`]*"previous": [^`]*)^```/m.exec(page)?.[1] ?? '{}');
+  const shown = JSON.parse(/^```json\n([^`]*"previous": [^`]*)^```/m.exec(reference)?.[1] ?? '{}');
   await service.addEndpoint({ payload: 'previous', events: ['record.update'] });
   const records = '/api/collections/posts/records';
   const { id } = shown.data;
@@ -81,7 +84,7 @@ test('a payload with the values before is as docs/webhooks.md shows it', async (
 });
 
 /** Those that delete an endpoint come last, wherever the page has them: others need it. */
-function examplesOfPage(): readonly Example[] {
+function examplesOf(page: string): readonly Example[] {
   const found = [
     ...page.matchAll(/^```http\n(\w+) (\S+)\n((?:[\w-]+: [^\n]*\n)*)(.*?)\n(\d{3})\n(.*?)^```/gms),
   ];

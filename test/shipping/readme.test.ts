@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { test, type TestContext } from 'node:test';
+import { after, test, type TestContext } from 'node:test';
 import { makeKit } from '../../tools/build/make-kit.ts';
 import { makePackage } from '../../tools/build/make-package.ts';
 import { root } from '../../tools/build/root.ts';
@@ -40,20 +40,27 @@ interface TypedCommand {
   readonly output: readonly string[];
 }
 
-for (const place of ['an empty folder with the packages', 'a fresh clone'] as const)
+/** A page that somebody types, where, and how many commands it has at least. */
+const typed = [
+  ['README.md', 'an empty folder with the packages', 13],
+  ['README.md', 'a fresh clone', 13],
+  ['docs/mirrors.md', 'an empty folder with the packages', 11],
+] as const;
+
+for (const [page, place, count] of typed)
   test(
-    `whoever types README.md in ${place} gets what it shows, up to a webhook that is verified`,
+    `whoever types ${page} in ${place} gets what it shows, up to its last webhook`,
     { skip },
     async (t) => {
       const terminal = await openTerminal(t, place);
       if (terminal === undefined)
         return t.skip('not run: npm has not kept the packages that it has installed');
-      const blocks = readBlocks(readFileSync(join(root, 'README.md'), 'utf8'));
+      const blocks = readBlocks(readFileSync(join(root, page), 'utf8'));
       const commands = blocks.flatMap((block) => (block.kind === 'console' ? block.commands : []));
-      assert.ok(commands.length >= 13, 'README.md has its commands in blocks of the kind console');
+      assert.ok(commands.length >= count, `${page} has its commands in blocks of the kind console`);
       const startMs = performance.now();
       await typeAll(terminal, blocks);
-      t.diagnostic(`all of README.md: ${Math.round((performance.now() - startMs) / 1_000)} s`);
+      t.diagnostic(`all of ${page}: ${Math.round((performance.now() - startMs) / 1_000)} s`);
     },
   );
 
@@ -66,8 +73,17 @@ async function typeAll(terminal: Terminal, blocks: readonly Block[]): Promise<vo
     }
     for (const command of block.commands) {
       // Done before: by the packages, or without what asks a registry.
-      if (command.line === 'npm ci') continue;
+      if (command.line === 'npm ci' || command.line === 'npm install pg') continue;
       if (command.line.startsWith('npx chancery move')) pending = await endAll(pending);
+      if (command.line.endsWith('node mirror-postgres.mjs'))
+        pending = [...pending.slice(0, 1), ...(await endAll(pending.slice(1)))];
+      if (command.line === 'node read.mjs') {
+        await eventually('the copy is as the page shows it', async () => {
+          assertShows(command, await terminal.type(command.line).ended);
+          return true;
+        });
+        continue;
+      }
       const running = terminal.type(command.line);
       // The receiver shows its line only once something is sent to it, by a command further down.
       if (isServer(command.line)) await waitUntilItListens(terminal, command, running);
@@ -78,22 +94,21 @@ async function typeAll(terminal: Terminal, blocks: readonly Block[]): Promise<vo
   await endAll(pending);
 }
 
-/** Ends what still runs, as Ctrl-C does, once it has shown what README.md shows. */
+/** Ends what still runs, as Ctrl-C does, once all of it has shown what the page shows. */
 async function endAll(pending: readonly Running[]): Promise<Running[]> {
-  for (const { command, shown, end } of pending) {
+  for (const { command, shown } of pending)
     if (command !== undefined && command.output.length > 0)
       await eventually(`${command.line} shows its output`, () => {
         assertShows(command, shown());
         return true;
       });
-    await end();
-  }
+  for (const { end } of pending) await end();
   return [];
 }
 
 /** Commands that go on until somebody ends them. */
 function isServer(line: string): boolean {
-  return line.startsWith('npx chancery --') || line === 'node receiver.mjs';
+  return line.startsWith('npx chancery --') || /\bnode (?:receiver|mirror|mirror-postgres)\.mjs$/.test(line);
 }
 
 async function waitUntilItListens(
@@ -176,7 +191,11 @@ async function openTerminal(
   const folder = temporaryFolder(t);
   if (place === 'a fresh clone') {
     if (!cloneAndInstall(folder)) return undefined;
-  } else await installPackages(t, folder);
+  } else {
+    await installPackages(folder);
+    // What `npm install pg` brings.
+    symlinkSync(join(root, 'node_modules/pg'), join(folder, 'node_modules/pg'));
+  }
   const postgres = await openTestPostgres();
   const database = await postgres.createDatabase();
   t.after(() => postgres.dropDatabase(database));
@@ -243,14 +262,20 @@ function linkPackages(folder: string): void {
   cpSync(join(from, '@chancery'), join(folder, '@chancery'), { recursive: true, verbatimSymlinks: true });
 }
 
-async function installPackages(t: TestContext, folder: string): Promise<void> {
-  const place = mkdtempSync(join(tmpdir(), 'chancery-readme-'));
-  t.after(() => rmSync(place, { recursive: true, force: true }));
-  const { archive } = await makePackage(place);
+const packages = mkdtempSync(join(tmpdir(), 'chancery-readme-'));
+after(() => rmSync(packages, { recursive: true, force: true }));
+/** The archives of both packages, which are made once. */
+let archives: Promise<readonly string[]> | undefined;
+
+async function packAll(): Promise<readonly string[]> {
+  const { archive } = await makePackage(packages);
+  return [archive, makeKit(packages).archive];
+}
+
+async function installPackages(folder: string): Promise<void> {
+  archives ??= packAll();
   const quiet = ['--no-audit', '--no-fund', '--no-update-notifier'];
-  run('npm', ['install', '--ignore-scripts', '--offline', ...quiet, archive, makeKit(place).archive], {
-    cwd: folder,
-  });
+  run('npm', ['install', '--ignore-scripts', '--offline', ...quiet, ...(await archives)], { cwd: folder });
 }
 
 /** Ends a command as Ctrl-C does. */

@@ -8,7 +8,7 @@ import { maskedValue } from '../../sending/endpoint-request.ts';
 import { flagsOf, numberOf, textOf } from '../terminal/flags.ts';
 import type { CommandIo } from '../terminal/print.ts';
 
-/** Adds a flag for each option of an endpoint that its owner sets (docs/webhooks.md). */
+/** Adds a flag for each option of an endpoint that its owner sets (docs/webhooks-reference.md). */
 export function addSettings(command: Command): void {
   command.option('--name <NAME>', 'its name in commands and files; "" for none');
   command.option('--description <TEXT>', 'a note of yours');

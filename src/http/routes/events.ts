@@ -179,7 +179,7 @@ export const eventSchemas: Readonly<Record<string, Schema>> = {
     reason: {
       enum: reasons,
       description:
-        '`paused` and `disabled` are those of a delivery that waits. docs/webhooks.md explains each.',
+        '`paused` and `disabled` are those of a delivery that waits. docs/webhooks-reference.md explains each.',
     },
     message: { type: 'string', description: 'The reason in words.' },
     delivery: { type: 'string', description: 'The id of its delivery; empty where it has none.' },

@@ -68,7 +68,7 @@ export const eventKinds = membersOf(kindLabels).filter((kind) => kind.startsWith
 /** Those about other endpoints. */
 export const operationalKinds = membersOf(kindLabels).filter((kind) => !kind.startsWith('record.'));
 
-/** The defaults of docs/webhooks.md. */
+/** The defaults of docs/webhooks-reference.md. */
 export const newValues: EndpointValues = {
   url: '',
   description: '',
