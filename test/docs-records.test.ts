@@ -3,9 +3,11 @@ import { test } from 'node:test';
 import { askPage } from './support/ask-page.ts';
 import { startService } from './support/service.ts';
 
-const page = readFileSync(new URL('../docs/records.md', import.meta.url), 'utf8');
+const page = ['records.md', 'record-history.md']
+  .map((name) => readFileSync(new URL(`../docs/${name}`, import.meta.url), 'utf8'))
+  .join('\n');
 
-test('every request of docs/records.md is answered as the page says', async (t) => {
+test('every request of docs/records.md and docs/record-history.md is answered as it says', async (t) => {
   const service = await startService(t);
   const rules = { listRule: '', viewRule: '', createRule: '', updateRule: '', deleteRule: '' };
   const author = { name: 'author', type: 'relation', collectionId: 'authors' };

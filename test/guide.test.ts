@@ -33,7 +33,9 @@ const copied = [
 ];
 
 /** Every section of the page with diffs: what it adds, how many files of which folder it may touch, and its diffs. */
-const sections = readFileSync(join(root, 'docs/adding.md'), 'utf8')
+const sections = ['docs/adding.md', 'docs/adding-screens.md']
+  .map((page) => readFileSync(join(root, page), 'utf8'))
+  .join('\n')
   .split(/^## /m)
   .map((text) => ({
     title: text.slice(0, text.indexOf('\n')),

@@ -2,7 +2,7 @@ import type { AttemptResult } from '../sending/attempt-result.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { WebhookInstance } from './webhook-instance.ts';
 
-/** The warnings to the operator; docs/operating.md lists them. */
+/** The warnings to the operator; docs/health.md lists them. */
 const messages = {
   failing: 'An endpoint started failing.',
   exhausted: 'A delivery is exhausted.',

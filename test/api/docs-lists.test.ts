@@ -5,9 +5,11 @@ import { test } from 'node:test';
 import { askPage } from '../support/ask-page.ts';
 import { startService } from '../support/service.ts';
 
-const page = readFileSync(new URL('../../docs/lists.md', import.meta.url), 'utf8');
+const page = ['lists.md', 'list-costs.md']
+  .map((name) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8'))
+  .join('\n');
 
-test('every request of docs/lists.md is answered as the page says', async (t) => {
+test('every request of docs/lists.md and docs/list-costs.md is answered as it says', async (t) => {
   const service = await startService(t);
   const ask = async (path: string, body: object): Promise<void> => {
     const { status, text } = await service.request(path, { method: 'POST', token: true, body });

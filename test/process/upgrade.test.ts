@@ -71,9 +71,9 @@ function readSteps(path: string): readonly unknown[] {
   return [steps?.['steps'], titles.map(({ title }) => title)];
 }
 
-/** Runs what docs/operating.md says, in a folder that has the directory under the name that is used there. */
+/** Runs what docs/upgrades.md says, in a folder that has the directory under the name that is used there. */
 function goBack(data: string): void {
-  const manual = readFileSync(fileURLToPath(new URL('../../docs/operating.md', import.meta.url)), 'utf8');
+  const manual = readFileSync(fileURLToPath(new URL('../../docs/upgrades.md', import.meta.url)), 'utf8');
   const [, commands = ''] = /\*\*To go back\*\*[^`]*```sh\n([^`]*)```/.exec(manual) ?? [];
   const folder = mkdtempSync(join(dirname(data), 'back-'));
   symlinkSync(data, join(folder, 'data'));

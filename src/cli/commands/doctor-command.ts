@@ -58,7 +58,7 @@ async function checkTurns(config: Config): Promise<readonly Check[]> {
   const lines = reports.flatMap(reportLines);
   if (lines.length === 0)
     return [{ name, state: 'ok', message: 'No instance has kept others waiting lately.' }];
-  const advice = 'Look at its request log, and limit it by rate limits: docs/operating.md, Long turns.';
+  const advice = 'Look at its request log, and limit it by rate limits: docs/capacity.md, Long turns.';
   return lines.map((message) => ({ name, state: 'warning', message, advice }));
 }
 
