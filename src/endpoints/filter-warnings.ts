@@ -1,6 +1,7 @@
 import { type RuleTerm, ruleTerms } from '../access/rule.ts';
 import { type Collection, emitsEvents } from '../collections/collection.ts';
-import { isOperand, type Term } from '../filters/operand.ts';
+import { nearestName } from '../fields/field-error.ts';
+import { isOperand, numberOfText, type Term } from '../filters/operand.ts';
 import { findComparedValues } from '../query/compared-values.ts';
 import { baseAlias, type ScopeContext } from '../query/record-scope.ts';
 import { type Conditional, type ConditionContext, filterScope } from './endpoint-conditions.ts';
@@ -9,7 +10,8 @@ const warningsMax = 10;
 const valuesMax = 10;
 
 /**
- * Returns probable mistakes in an endpoint's filter, in words: a select that is compared with a text that is not one of its values.
+ * Returns probable mistakes in an endpoint's filter, in words: a select that is compared with a text that is not one of its values, and a
+ * number or bool with what it never equals.
  * Only for fields that the author of the context may name.
  */
 export function filterWarnings(endpoint: Conditional, context: ConditionContext): readonly string[] {
@@ -35,19 +37,37 @@ function warningOf(
   { collection, scope }: { readonly collection: Collection; readonly scope: ScopeContext },
 ): string | undefined {
   const [left, right] = findComparedValues(scope, { collection, alias: baseAlias }, tree)?.sides ?? [];
-  const mismatch = unknownChoice(left, right) ?? unknownChoice(right, left);
-  if (mismatch === undefined) return undefined;
-  const { value, choices } = mismatch;
-  const examples = choices.slice(0, valuesMax).join(', ') + (choices.length > valuesMax ? ', …' : '');
-  return `${text}: ${JSON.stringify(value)} is not a value of this field of ${collection.name}. Its values are ${examples}.`;
+  const problem = mismatchOf(left, right) ?? mismatchOf(right, left);
+  return problem === undefined ? undefined : `${text}: ${problem(collection.name)}`;
 }
 
-function unknownChoice(
+/** Returns what is wrong with a constant that a field can never equal, in words for a collection. A text beside a date that is none is an error. */
+function mismatchOf(
   side: Term | undefined,
   other: Term | undefined,
-): { readonly value: string; readonly choices: readonly string[] } | undefined {
-  if (side === undefined || !isOperand(side) || side.choices === undefined) return undefined;
-  const { choices } = side;
-  const isUnknown = typeof other === 'string' && other !== '' && !choices.includes(other);
-  return isUnknown ? { value: other, choices } : undefined;
+): ((collection: string) => string) | undefined {
+  if (side === undefined || !isOperand(side) || other === undefined || other === '') return undefined;
+  if (typeof other !== 'string' && typeof other !== 'number') return undefined;
+  const { kind, choices } = side;
+  const value = JSON.stringify(other);
+  if (choices !== undefined)
+    return typeof other !== 'string' || choices.includes(other)
+      ? undefined
+      : (collection) =>
+          `${value} is not a value of this field of ${collection}. Its values are ${examplesOf(choices)}.${suggestionOf(other, choices)}`;
+  const number = typeof other === 'string' ? numberOfText(other) : other;
+  const never = (expected: string) => (collection: string) =>
+    `this field of ${collection} is never ${value}. Compare it with ${expected}.`;
+  if (kind === 'number' && number === undefined) return never('a number');
+  if (kind === 'bool' && number !== 0 && number !== 1) return never('true or false');
+  return undefined;
+}
+
+function examplesOf(choices: readonly string[]): string {
+  return choices.slice(0, valuesMax).join(', ') + (choices.length > valuesMax ? ', …' : '');
+}
+
+function suggestionOf(value: string, choices: readonly string[]): string {
+  const nearest = nearestName(value, choices);
+  return nearest === undefined ? '' : ` Did you mean ${nearest}?`;
 }

@@ -1,3 +1,4 @@
+// Both engines: what a field never equals is so in SQL of each.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeKey } from '../support/make-key.ts';
@@ -12,6 +13,9 @@ test('a filter that compares a select with what is none of its values is allowed
     { name: 'tags', type: 'select', values: ['a', 'b'], maxSelect: 2 },
     { name: 'level', type: 'select', values: ['low', 'high'], hidden: true },
     { name: 'title', type: 'text' },
+    { name: 'rank', type: 'number' },
+    { name: 'isPaid', type: 'bool' },
+    { name: 'due', type: 'date' },
   ];
   const orders = await service.call('POST', '/api/collections', {
     body: { name: 'orders', type: 'base', fields },
@@ -27,13 +31,16 @@ test('a filter that compares a select with what is none of its values is allowed
     assert.deepEqual(problems, {});
     return warnings;
   };
-  const paid = 'is not a value of this field of orders. Its values are open, paid.';
+  const values = 'is not a value of this field of orders. Its values are open, paid.';
+  const never = 'this field of orders is never';
+  const tags = 'is not a value of this field of orders. Its values are a, b.';
+  const paid = `${values} Did you mean paid?`;
   for (const [filter, ...expected] of [
     ['status = "Paid"', `status = "Paid": "Paid" ${paid}`],
     [
       'title = "x" && (@old.status != "Paid" || "sent" ?= status)',
       `@old.status != "Paid": "Paid" ${paid}`,
-      `"sent" ?= status: "sent" ${paid}`,
+      `"sent" ?= status: "sent" ${values}`,
     ],
     [
       'tags:each ?= "c"',
@@ -47,10 +54,33 @@ test('a filter that compares a select with what is none of its values is allowed
       'status = "paid" && status != "" && status ~ "Pa" && tags:each = "a" && title = "Paid" && status:lower = "x"',
     ],
     ['status = title && tags = "c" && status > "Paid"'],
+    ['tags:each = "A" && tags:each ?= "a"', `tags:each = "A": "A" ${tags} Did you mean a?`],
+    ['rank != "high"', `rank != "high": ${never} "high". Compare it with a number.`],
+    ['isPaid = "true"', `isPaid = "true": ${never} "true". Compare it with true or false.`],
+    ['2 = isPaid', `2 = isPaid: ${never} 2. Compare it with true or false.`],
+    [
+      'rank = "5" && rank != "" && isPaid = true && isPaid = 1 && due = "2026-11-20" && due = "2026" && due != ""',
+    ],
   ] as const)
     assert.deepEqual(await check(filter), expected, filter);
+  const dates = await service.call('POST', `${endpoints}/check`, {
+    body: { url, collections: ['orders'], filter: 'due ?= "soon"' },
+  });
+  assert.match(dates.problems.filter.message, /Expected a time such as/);
+  // A filter of which a warning says that it is never true is not, and its opposite always is.
+  await service.call('POST', '/api/collections/orders/records', {
+    body: { rank: 1, isPaid: true, due: '2026-11-20' },
+  });
+  for (const comparison of ['status = "Paid"', 'rank = "high"', 'isPaid = "true"', 'isPaid = 2'])
+    for (const [filter, count] of [
+      [comparison, 0],
+      [comparison.replace('=', '!='), 1],
+    ] as const) {
+      const list = `/api/collections/orders/records?filter=${encodeURIComponent(filter)}`;
+      assert.equal((await service.call('GET', list)).totalItems, count, filter);
+    }
   const ofRelation =
-    'order.status = "Paid": "Paid" is not a value of this field of items. Its values are open, paid.';
+    'order.status = "Paid": "Paid" is not a value of this field of items. Its values are open, paid. Did you mean paid?';
   assert.deepEqual(await check('order.status = "Paid"', ['items']), [ofRelation]);
   assert.deepEqual(await check('status = "Paid"', []), [`status = "Paid": "Paid" ${paid}`]);
 
@@ -60,7 +90,7 @@ test('a filter that compares a select with what is none of its values is allowed
   assert.equal(made.warnings.length, 3);
   const path = `${endpoints}/${made.id}`;
   const changed: Json = await service.call('PATCH', path, { body: { filter: 'status = "Open"' } });
-  assert.deepEqual(changed.warnings, [`status = "Open": "Open" ${paid}`]);
+  assert.deepEqual(changed.warnings, [`status = "Open": "Open" ${values} Did you mean open?`]);
   const tested = await service.call('POST', '/api/webhooks/filters/test', {
     body: { collection: 'orders', filter },
   });

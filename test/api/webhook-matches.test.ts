@@ -25,6 +25,12 @@ test('an endpoint says when it last matched, how often in a day, and whether its
   const deletes = await add({ filter: 'title = "none"', events: ['record.delete'] });
   // Nothing has happened yet that it could have matched.
   assert.deepEqual(await ask(never), ['', 0, false]);
+  const warned = async (id: string): Promise<unknown> =>
+    (await service.call('GET', `${endpoints}/${id}`)).warnings ?? [];
+  const listed = async (): Promise<unknown> =>
+    (await service.call('GET', '/api/webhooks/stats')).neverMatched;
+  const active = await add({ filter: 'title = "none"', status: 'active' });
+  assert.deepEqual([await warned(never), await listed()], [[], []]);
   clock.move(1_000);
   await service.addPost('a');
   const first = '2026-11-20 09:35:21.114Z';
@@ -32,6 +38,13 @@ test('an endpoint says when it last matched, how often in a day, and whether its
   assert.deepEqual(await ask(never), ['', 0, true]);
   assert.deepEqual(await ask(some), [first, 1, false]);
   for (const id of [elsewhere, deletes]) assert.deepEqual(await ask(id), ['', 0, false]);
+  const warning =
+    'The filter has matched no change since the endpoint was created, although there were changes in its collections.';
+  assert.deepEqual(
+    [await warned(never), await warned(active), await listed()],
+    [[warning], [warning], [active]],
+  );
+  for (const id of [all, some, elsewhere, deletes]) assert.deepEqual(await warned(id), []);
   // A test is no match.
   await service.call('POST', `${endpoints}/${never}/test`, { body: {} });
   assert.deepEqual(await ask(never), ['', 0, true]);

@@ -136,6 +136,7 @@ test('statistics of all endpoints count their attempts together, and the events 
       failures: { status: 2 },
     },
     failing: [],
+    neverMatched: [],
     waiting: 0,
     waitingMax: 10_000,
     waitingIsAtLeast: false,

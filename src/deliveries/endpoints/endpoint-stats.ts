@@ -16,7 +16,7 @@ import {
   readHours,
   type StepCount,
 } from '../endpoint-hours.ts';
-import { type EndpointMatches, readMatches } from '../log/endpoint-matches.ts';
+import { type EndpointMatches, findNeverMatched, readMatches } from '../log/endpoint-matches.ts';
 import { readEndpoint } from '../../endpoints/endpoint-store.ts';
 import { readLane } from '../list-lanes.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
@@ -136,11 +136,13 @@ export interface InstanceStats extends Stats, BacklogStats {
   readonly columns: Columns<InstanceFigures>;
   readonly total: Total & InstanceFigures;
   readonly failing: readonly FailingEndpoint[];
+  /** The ids of endpoints whose filter matched no change since their creation, although there were some. */
+  readonly neverMatched: readonly string[];
 }
 
 /** Returns statistics of all endpoints together, without the backlogs of paused ones. */
 export async function instanceStats(
-  { database }: Pick<WebhookInstance, 'database'>,
+  { database, endpoints, clock }: Pick<WebhookInstance, 'database' | 'endpoints' | 'clock'>,
   range: StatsRange,
 ): Promise<InstanceStats> {
   const hours = hoursOf(range);
@@ -148,6 +150,7 @@ export async function instanceStats(
   const events = await countEventsBySteps(database, hours);
   const failing = await readFailing(database, hours);
   const { waiting, oldest } = await readBacklog(database);
+  const neverMatched = await findNeverMatched(database, await endpoints.all(database), clock.now());
   return {
     from: toTimestamp(range.start * hourMs),
     to: toTimestamp(range.end * hourMs),
@@ -155,6 +158,7 @@ export async function instanceStats(
     columns: { events, ...columns },
     total: { events: sumOfAll(events), ...total },
     failing,
+    neverMatched: neverMatched.map(({ id }) => id),
     waiting: Math.min(waiting, backlogMax),
     waitingMax: backlogMax,
     waitingIsAtLeast: waiting > backlogMax,

@@ -53,6 +53,39 @@ export async function readMatches(
   };
 }
 
+export const neverMatchedWarning =
+  'The filter has matched no change since the endpoint was created, although there were changes in its collections.';
+
+/** Endpoints that are searched for a filter that never matched, with the newest of their deliveries. */
+const checkedMax = { endpoints: 20, deliveries: 1_000 } as const;
+
+/** Whether the filter of an endpoint never matched, by its newest deliveries: false where most of them are of no change. */
+export async function hasNeverMatched(reader: Reader, endpoint: Matching, now: number): Promise<boolean> {
+  if (endpoint.filter === '' || endpoint.owner !== '') return false;
+  return (await readMatches(reader, endpoint, { now, max: checkedMax.deliveries })).isNeverMatched;
+}
+
+/** Returns those endpoints whose filter never matched, of the first that no attempt was made for. */
+export async function findNeverMatched<One extends Matching & Pick<Endpoint, 'status'>>(
+  reader: Reader,
+  endpoints: readonly One[],
+  now: number,
+): Promise<readonly One[]> {
+  const filtered = endpoints.filter(
+    (one) => one.filter !== '' && one.owner === '' && one.status === 'active',
+  );
+  if (filtered.length === 0) return [];
+  const { names } = reader;
+  const rows = await reader.tuples(
+    sql`SELECT DISTINCT endpoint FROM ${names.table('$endpoint_hour')} WHERE ${names.instance.condition} AND endpoint${names.anyNumberOf(filtered.map(({ number }) => number))}`,
+  );
+  const attempted = new Set(rows.map(([number]) => Number(number)));
+  const candidates = filtered.filter(({ number }) => !attempted.has(number)).slice(0, checkedMax.endpoints);
+  const unmatched: One[] = [];
+  for (const one of candidates) if (await hasNeverMatched(reader, one, now)) unmatched.push(one);
+  return unmatched;
+}
+
 /**
  * Whether an endpoint that has no delivery of a change has a filter that never matched. False where attempts were made before the log
  * begins, as these may have been of changes; and for one of an account, which must not learn about other events.

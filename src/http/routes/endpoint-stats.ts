@@ -215,6 +215,12 @@ export const endpointStatsSchemas: Readonly<Record<string, Schema>> = {
       items: objectSchema({ endpoint: { type: 'string', description: 'Its id.' }, attempts: count }),
       description: 'Endpoints that accepted none of their attempts, at most 100, most attempts first.',
     },
+    neverMatched: {
+      type: 'array',
+      items: text,
+      description:
+        'The ids of active endpoints whose filter has matched no change since their creation, although there were some; at most 20.',
+    },
     ...waiting,
   }),
   ListedEndpointStats: objectSchema({

@@ -17,6 +17,7 @@ import {
 } from '../../deliveries/endpoints/change-endpoint.ts';
 import { requestReconcile } from '../../deliveries/endpoints/request-replay.ts';
 import { listedEndpointStats } from '../../deliveries/endpoints/listed-endpoint-stats.ts';
+import { hasNeverMatched, neverMatchedWarning } from '../../deliveries/log/endpoint-matches.ts';
 import { checkEndpoint } from '../../deliveries/endpoints/check-endpoint.ts';
 import { listEndpoints, readEndpoint } from '../../endpoints/endpoint-store.ts';
 import { filterWarnings } from '../../endpoints/filter-warnings.ts';
@@ -121,8 +122,14 @@ export const endpointRoutes = [
     id: 'getEndpoint',
     scope: 'webhooks:read',
     summary: 'Get an endpoint',
-    handle: async (context) =>
-      context.answer(toJson(await readEndpoint(context.instance, context.params.id))),
+    answers: { 200: jsonAnswer('The endpoint.', schemaReference('EndpointWithWarnings')) },
+    handle: async (context) => {
+      const { instance, params } = context;
+      const endpoint = await readEndpoint(instance, params.id);
+      const isDoubtful = await hasNeverMatched(instance.database, endpoint, instance.clock.now());
+      const warnings = [...warningsOf(context, endpoint), ...(isDoubtful ? [neverMatchedWarning] : [])];
+      return context.answer(withWarnings(endpoint, warnings));
+    },
   }),
   route({
     ...onOne,
@@ -141,10 +148,7 @@ export const endpointRoutes = [
       const endpoint = await updateEndpoint(savingOf(context), change, services.policy);
       services.dispatcher.wake(instance.id);
       verifySoon(context, [endpoint]);
-      const warnings = warningsOf(context, endpoint);
-      return context.answer(
-        JSON.stringify({ ...endpointView(endpoint), ...(warnings.length > 0 && { warnings }) }),
-      );
+      return context.answer(withWarnings(endpoint, warningsOf(context, endpoint)));
     },
   }),
   route({
@@ -292,6 +296,10 @@ export function verifySoon(
 
 function toJson(endpoint: Endpoint): string {
   return JSON.stringify(endpointView(endpoint));
+}
+
+function withWarnings(endpoint: Endpoint, warnings: readonly string[]): string {
+  return JSON.stringify({ ...endpointView(endpoint), ...(warnings.length > 0 && { warnings }) });
 }
 
 /** Returns what of the filter of an endpoint is hardly meant, as far as the caller may name it, and whether its certificate ends soon. */

@@ -109,8 +109,14 @@ function useConcerns(): readonly Concern[] | undefined {
       },
     ];
   });
+  const doubtful = (stats?.neverMatched ?? []).map((id): Concern => ({
+    key: `never-${id}`,
+    tone: 'waiting',
+    text: `${nameOf(byId.get(id))}: its filter has never matched a change.`,
+    endpoint: id,
+  }));
   const told = (health.warnings ?? []).map((text): Concern => ({ key: text, tone: 'retrying', text }));
-  return [...givenUp, ...troubled, ...told, ...backupOf(health), ...unsetOf(settings)].toSorted(
+  return [...givenUp, ...troubled, ...doubtful, ...told, ...backupOf(health), ...unsetOf(settings)].toSorted(
     (a, b) => order.indexOf(a.tone) - order.indexOf(b.tone),
   );
 }
