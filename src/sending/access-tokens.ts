@@ -4,7 +4,8 @@ import { isJsonObject, type JsonObject, ownMember } from '../base/json.ts';
 import type { Clock } from '../base/clock.ts';
 import type { ClientCredentials } from './client-credentials.ts';
 import { attemptFailure, type AttemptFailure } from './attempt-result.ts';
-import type { GuardedAgent, GuardedConnection } from './guarded-agent.ts';
+import type { GuardedAgent } from './guarded-agent.ts';
+import type { GuardedConnection } from './guarded-connection.ts';
 import { masked, sentSecrets } from './mask-secrets.ts';
 
 /** The parts of the sender that token requests use: guarded connections, as for webhooks, and deadlines. */

@@ -163,7 +163,7 @@ export function attemptFailure(error: unknown, hasAnswer: boolean): AttemptFailu
       ? { kind: 'protocol', cause: 'The connection was closed in the middle of the answer.' }
       : { kind: 'connect', cause: 'The connection was closed without an answer.' };
   }
-  return { kind: 'protocol', cause: `The answer is not valid HTTP/1.1 (${code || 'unknown'}).` };
+  return { kind: 'protocol', cause: `The answer is not valid HTTP (${code || 'unknown'}).` };
 }
 
 function alertWords(code: string): string {

@@ -11,7 +11,8 @@ import {
   type AttemptTimings,
   isEndpointWideStatus,
 } from './attempt-result.ts';
-import type { GuardedAgent, GuardedConnection } from './guarded-agent.ts';
+import type { GuardedAgent } from './guarded-agent.ts';
+import type { GuardedConnection } from './guarded-connection.ts';
 import { maskedBody, maskedHeaders, type ResponseHeaders, sentSecrets } from './mask-secrets.ts';
 import { requestHeaders } from './signature.ts';
 

@@ -1,20 +1,15 @@
 import type { Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
-import { type buildConnector, Client, type Dispatcher } from 'undici';
+import { type buildConnector, Client } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import type { NetworkPolicy } from '../network/address-guard.ts';
-import {
-  type ConnectGuard,
-  type ConnectRun,
-  type ConnectTarget,
-  type ConnectTimings,
-  guardedConnect,
-} from '../network/guarded-connect.ts';
+import { type ConnectGuard, type ConnectTarget, guardedConnect } from '../network/guarded-connect.ts';
 import { HostResolver } from '../network/host-resolver.ts';
 import { ConnectFailure, nodeTls, tlsVersionMin } from '../network/open-socket.ts';
 import type { EgressProxy } from '../network/proxy-tunnel.ts';
 import { checkEndpointUrl, hostOf, portOf, refusedTarget } from './endpoint-request.ts';
-import { AnswerLimit } from './answer-limit.ts';
+import { GuardedConnection, noTimings, toError } from './guarded-connection.ts';
+import { Http2Session } from './http2-session.ts';
 import type { ReceiverTls } from './attempt-result.ts';
 
 /** An address is checked when its socket is opened; after this long the name may lead to another one. */
@@ -49,6 +44,12 @@ interface Pool {
   readonly target: ConnectTarget;
   /** The most recently used last; it is taken first, so that the others grow old and close. */
   readonly idle: GuardedConnection[];
+  /** Connections over HTTP/2, each for several requests. */
+  sessions: readonly Http2Session[];
+  /** The first connection, of which the others learn what the receiver speaks. */
+  opening?: Promise<unknown> | undefined;
+  /** Whether the receiver has chosen HTTP/1.1, or speaks it anyway, as without TLS. */
+  isHttp1: boolean;
   busyCount: number;
   isClosed: boolean;
   context?: SecureContext;
@@ -57,7 +58,7 @@ interface Pool {
 /**
  * Guarded connections to endpoints, in one pool per endpoint: two endpoints never share a connection, so that what one receiver
  * does to its connections cannot affect another endpoint, and each has its own certificates. Another URL or other certificates make
- * another pool. Each connection carries one request at a time; HTTP/1.1 only, no
+ * another pool. Inside TLS the receiver chooses between HTTP/2, where requests share connections, and HTTP/1.1, where each has one of its own. No
  * redirects, and no proxy but that of `--webhook-proxy`, whatever the environment says.
  */
 export class GuardedAgent {
@@ -102,7 +103,7 @@ export class GuardedAgent {
     this.#busy.delete(connection);
     pool.busyCount -= 1;
     if (!isReusable || pool.isClosed || this.#isTooOld(connection)) connection.discard();
-    else pool.idle.push(connection);
+    else if (connection.isOpen) pool.idle.push(connection);
   }
 
   /** Connects to a URL as an attempt would, TLS included, and closes the connection. Returns whether that succeeded. */
@@ -129,6 +130,7 @@ export class GuardedAgent {
     this.#resolver.stop();
     for (const pool of this.#pools.values()) closePool(pool);
     for (const connection of this.#busy.keys()) connection.discard();
+    for (const { sessions } of this.#pools.values()) for (const session of sessions) session.destroy();
     this.#pools.clear();
     this.#busy.clear();
   }
@@ -162,12 +164,14 @@ export class GuardedAgent {
       path: url.pathname + url.search,
       target: {
         tls: isSecure ? 'now' : 'never',
-        protocols: ['http/1.1'],
+        protocols: ['h2', 'http/1.1'],
         host: hostOf(url),
         port: portOf(url),
         refusal: refusedTarget,
       },
       idle: [],
+      sessions: [],
+      isHttp1: !isSecure,
       busyCount: 0,
       isClosed: false,
     };
@@ -193,18 +197,61 @@ export class GuardedAgent {
 
   #newConnection(pool: Pool): GuardedConnection {
     const connection: GuardedConnection = new GuardedConnection(
-      new Client(pool.origin, {
-        allowH2: false,
-        // The attempt has its own deadline: undici's timers would only cost time.
-        headersTimeout: 0,
-        bodyTimeout: 0,
-        keepAliveTimeout: IDLE_MS,
-        keepAliveMaxTimeout: socketAgeMsMax,
-        maxHeaderSize: responseHeaderBytesMax,
-        connect: (_options, callback) => void this.#connect(pool, connection, callback),
-      }),
+      () =>
+        new Client(pool.origin, {
+          allowH2: false,
+          // The attempt has its own deadline: undici's timers would only cost time.
+          headersTimeout: 0,
+          bodyTimeout: 0,
+          keepAliveTimeout: IDLE_MS,
+          keepAliveMaxTimeout: socketAgeMsMax,
+          maxHeaderSize: responseHeaderBytesMax,
+          connect: (_options, callback) => void this.#connect(pool, connection, callback),
+        }),
+      () => (pool.isHttp1 ? 'http/1.1' : (this.#sessionOf(pool) ?? this.#openSession(pool, connection))),
     );
     return connection;
+  }
+
+  /** Returns a connection over HTTP/2 that has room; undefined where there is none. */
+  #sessionOf(pool: Pool): Http2Session | undefined {
+    this.#retireOld(pool);
+    return pool.sessions.find(({ hasRoom }) => hasRoom);
+  }
+
+  #retireOld(pool: Pool): void {
+    const now = this.#options.clock.monotonic();
+    const isUsable = (one: Http2Session): boolean =>
+      now - one.openedAt <= socketAgeMsMax && (one.streamCount > 0 || now - one.idleSince <= IDLE_MS);
+    for (const session of pool.sessions) if (!isUsable(session)) session.retire();
+    pool.sessions = pool.sessions.filter((one) => !one.isOver);
+  }
+
+  /** Waits for the first connection, or opens one. The socket of a receiver that chooses HTTP/1.1 is that of `connection`. */
+  async #openSession(pool: Pool, connection: GuardedConnection): Promise<Http2Session | 'http/1.1'> {
+    while (pool.opening !== undefined) {
+      await pool.opening;
+      if (pool.isHttp1) return 'http/1.1';
+      const session = this.#sessionOf(pool);
+      if (session !== undefined) return session;
+    }
+    const opening = this.#open(pool, connection);
+    pool.opening = opening.catch(() => undefined).then(() => (pool.opening = undefined));
+    const socket = await opening;
+    if (pool.isHttp1) connection.adopt(socket);
+    return this.#sessionOf(pool) ?? 'http/1.1';
+  }
+
+  async #open(pool: Pool, connection: GuardedConnection): Promise<Socket> {
+    const now = (): number => this.#options.clock.monotonic();
+    const run = connection.beginConnect(now());
+    if (run === null) throw new ConnectFailure('protocol', 'The receiver keeps closing the connection.');
+    const socket = await guardedConnect(this.#targetOf(pool), this.#guard, run);
+    // Of a socket inside TLS.
+    const isHttp2 = 'alpnProtocol' in socket && socket.alpnProtocol === 'h2';
+    pool.isHttp1 = !isHttp2;
+    if (isHttp2) pool.sessions = [...pool.sessions, new Http2Session(socket, { origin: pool.origin, now })];
+    return socket;
   }
 
   async #connect(
@@ -214,15 +261,21 @@ export class GuardedAgent {
   ): Promise<void> {
     let socket: Socket;
     try {
-      const run = connection.beginConnect(this.#options.clock.monotonic());
-      if (run === null) throw new ConnectFailure('protocol', 'The receiver keeps closing the connection.');
-      socket = await guardedConnect(this.#targetOf(pool), this.#guard, run);
+      // Awaited in any case: undici expects the call after this one has returned.
+      socket = await (connection.takeAdopted() ?? this.#openPlain(pool, connection));
     } catch (error) {
       callback(toError(error), null);
       return;
     }
     connection.endConnect(socket);
     callback(null, socket);
+  }
+
+  /** Opens a connection for HTTP/1.1. */
+  #openPlain(pool: Pool, connection: GuardedConnection): Promise<Socket> {
+    const run = connection.beginConnect(this.#options.clock.monotonic());
+    if (run === null) throw new ConnectFailure('protocol', 'The receiver keeps closing the connection.');
+    return guardedConnect({ ...this.#targetOf(pool), protocols: ['http/1.1'] }, this.#guard, run);
   }
 
   /** Adds the certificates of a pool, which are parsed for its first connection. */
@@ -242,7 +295,9 @@ export class GuardedAgent {
       const usable = pool.idle.filter((connection) => !this.#isTooOld(connection));
       for (const connection of pool.idle) if (this.#isTooOld(connection)) connection.discard();
       pool.idle.splice(0, pool.idle.length, ...usable);
-      if (usable.length === 0 && pool.busyCount === 0) this.#pools.delete(endpointId);
+      this.#retireOld(pool);
+      if (usable.length === 0 && pool.sessions.length === 0 && pool.busyCount === 0)
+        this.#pools.delete(endpointId);
     }
   }
 }
@@ -250,6 +305,7 @@ export class GuardedAgent {
 function closePool(pool: Pool): void {
   pool.isClosed = true;
   for (const connection of pool.idle) connection.discard();
+  for (const session of pool.sessions) session.retire();
   pool.idle.length = 0;
 }
 
@@ -273,79 +329,4 @@ function secureContext({ ca, client }: ReceiverTls, trustedCertificates: string 
   } catch (error) {
     throw new ConnectFailure('tls', 'The certificates of the endpoint cannot be used.', error);
   }
-}
-
-function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
-}
-
-/** One connect for an idle connection that the receiver had closed, and one more in case the new one closes too. */
-const connectsPerAttemptMax = 2;
-
-/**
- * One connection to one endpoint, carrying one request at a time. undici reconnects by itself when the socket of an unsent request
- * closes; a receiver that always hangs up at once would make that a loop, so connects are counted.
- */
-export class GuardedConnection {
-  readonly #client: Client;
-  #deadline = 0;
-  #connectsLeft = 0;
-  #timings: ConnectTimings = noTimings();
-  #connecting: AbortController | null = null;
-  #socket: Socket | null = null;
-  readonly #limit = new AnswerLimit();
-  #isReused = false;
-  /** `clock.monotonic()` when the current socket began to be opened. */
-  openedAt = Infinity;
-
-  constructor(client: Client) {
-    this.#client = client;
-  }
-
-  /** Timings of the attempt under way: all null while it uses a socket that was already open. */
-  get timings(): Readonly<ConnectTimings> {
-    return this.#timings;
-  }
-
-  /** True when the attempt under way was written to a socket that had carried an earlier one. */
-  get isReused(): boolean {
-    return this.#isReused;
-  }
-
-  /** Sends a request. May be called again for the same attempt when its socket was closed without a response. */
-  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler, deadline: number): void {
-    this.#deadline = deadline;
-    this.#connectsLeft = connectsPerAttemptMax;
-    this.#timings = noTimings();
-    this.#limit.begin();
-    this.#isReused = this.#socket !== null;
-    this.#client.dispatch(options, handler);
-  }
-
-  /** Called when undici wants a socket; returns null when the attempt has used up its connects. */
-  beginConnect(now: number): ConnectRun | null {
-    if (this.#connectsLeft === 0) return null;
-    this.#connectsLeft -= 1;
-    this.#connecting = new AbortController();
-    this.#isReused = false;
-    this.#timings = noTimings();
-    this.openedAt = now;
-    return { deadline: this.#deadline, timings: this.#timings, signal: this.#connecting.signal };
-  }
-
-  endConnect(socket: Socket): void {
-    this.#socket = socket;
-    this.#limit.guard(socket);
-    this.#connecting = null;
-  }
-
-  /** Destroys the socket, open or opening. Only the handler of the request under way learns of it. */
-  discard(): void {
-    this.#connecting?.abort();
-    void this.#client.destroy();
-  }
-}
-
-function noTimings(): ConnectTimings {
-  return { dnsMs: null, connectMs: null, tlsMs: null };
 }

@@ -5,6 +5,7 @@ const kitTests = ['kit/src/public-key.test.ts'];
 const certificateTests = ['test/api/webhook-certificates.test.ts'];
 const tlsTests = ['src/sending/receiver-tls.test.ts'];
 const proxyTests = ['src/sending/webhook-proxy.test.ts'];
+const http2Tests = ['src/sending/http2-session.test.ts'];
 
 /** What the operator's proxy gets of requests to receivers and what it may not do, and which certificates a receiver and an endpoint see. */
 export const egressMutants: readonly Mutant[] = [
@@ -182,5 +183,47 @@ export const egressMutants: readonly Mutant[] = [
     from: 'await sender.handshake(endpoint.url, tlsOf(endpoint).tls);',
     to: 'await sender.handshake(endpoint.url);',
     tests: ['src/dispatch/breaker.test.ts'],
+  },
+  {
+    name: 'a connection over HTTP/2 has a bounded number of requests',
+    file: 'src/sending/http2-session.ts',
+    from: 'Math.min(streamsMax, maxConcurrentStreams)',
+    to: 'Math.min(streamsMax * 100, maxConcurrentStreams)',
+    tests: http2Tests,
+  },
+  {
+    name: 'a connection over HTTP/2 buffers a bounded number of bytes',
+    file: 'src/sending/http2-session.ts',
+    from: ' && this.#sentBytes < sentBytesMax',
+    to: '',
+    tests: http2Tests,
+  },
+  {
+    name: 'frames that answer nothing end a connection',
+    file: 'src/sending/http2-session.ts',
+    from: 'if (this.#frames > controlFramesMax + this.requestCount) this.destroy();',
+    to: '',
+    tests: http2Tests,
+  },
+  {
+    name: 'interim answers over HTTP/2 are bounded',
+    file: 'src/sending/http2-session.ts',
+    from: 'if (this.#interims > interimsMax) this.#tooLong(stream);',
+    to: '',
+    tests: http2Tests,
+  },
+  {
+    name: 'a request that the receiver has refused is sent again once',
+    file: 'src/sending/guarded-connection.ts',
+    from: 'const isFirst = this.#turn === 1;',
+    to: 'const isFirst = true;',
+    tests: http2Tests,
+  },
+  {
+    name: 'a connection over HTTP/2 that does not answer is not used again',
+    file: 'src/sending/http2-session.ts',
+    from: '      this.retire();\n      stream.close(',
+    to: '      stream.close(',
+    tests: http2Tests,
   },
 ];
