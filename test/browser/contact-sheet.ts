@@ -114,11 +114,11 @@ const screens: readonly PicturedScreen[] = [
     ready: '.endpoint-line, .event-delivered',
   },
   { name: 'record-relations', path: 'c/orders?record=FIRST&view=relations', ready: '.relations-group' },
-  { name: 'events', path: 'events', ready: '.event-row .badge' },
+  { name: 'events', path: 'events', ready: '.data-table .badge' },
   { name: 'events-none', path: 'events?record=nothing', ready: '.empty' },
   { name: 'event', path: 'events/EVENT', ready: '.endpoint-line, .event-delivered' },
   { name: 'event-gone', path: 'events/nothing', ready: '.empty', refusals: [404] },
-  { name: 'deliveries', path: 'deliveries', ready: '.delivery-entry .badge' },
+  { name: 'deliveries', path: 'deliveries', ready: '.data-table .badge' },
   { name: 'delivery', path: 'deliveries/DELIVERY', ready: '.attempt-button' },
   { name: 'delivery-request', path: 'deliveries/DELIVERY?tab=request', ready: '.header-table' },
   { name: 'delivery-event', path: 'deliveries/DELIVERY?tab=event', ready: '.json' },
@@ -199,7 +199,10 @@ const screens: readonly PicturedScreen[] = [
     act: async (page: Page) => {
       await page.locator('.table-link').first().click();
       await page.getByRole('tab', { name: tab }).click();
-      await page.locator('.plot-mark, .delivery-line, .catcher-request, .forecast strong').first().waitFor();
+      await page
+        .locator('.plot-mark, .data-table .badge, .catcher-request, .forecast strong')
+        .first()
+        .waitFor();
     },
   })),
   {

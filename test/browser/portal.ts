@@ -189,11 +189,11 @@ test(
     await page.getByText('Saved.').waitFor();
     await assertAccessible(page, 'settings of an endpoint of the portal');
     await page.getByRole('link', { name: 'Events' }).click();
-    await page.locator('.event-row').first().waitFor();
-    assert.equal(await page.locator('.event-row').count(), 1);
+    await page.locator('.data-table tbody tr[data-index]').first().waitFor();
+    assert.equal(await page.locator('.data-table tbody tr[data-index]').count(), 1);
     await page.getByRole('link', { name: 'Deliveries' }).click();
     await page.getByLabel('Status').selectOption('exhausted');
-    await page.locator('.event-list a').first().click();
+    await page.locator('.data-table .table-link').first().click();
     await page.getByText('Answer to attempt 1: 500').waitFor();
     assert.equal(await page.locator(`a[href*="/c/"]`).count(), 0, 'no record is offered');
     await page.getByRole('tab', { name: 'Request' }).click();
@@ -297,7 +297,7 @@ test(
     await page.keyboard.press('Enter');
     await frame.locator('.table-link').click();
     await frame.getByRole('tab', { name: 'Deliveries' }).click();
-    await frame.locator('.delivery-line a').first().click();
+    await frame.locator('.data-table .table-link').first().click();
     await frame.getByRole('button', { name: 'Resend …' }).click();
     await frame.getByRole('button', { name: 'Send 1 delivery', exact: true }).click();
     await frame.locator('.delivery-verdict').getByText('Delivered').waitFor();

@@ -140,10 +140,11 @@ test('an endpoint that has taken nothing is not called active', { skip }, async 
   const order = await stage.addOrder();
   await stage.delivery(order, ({ attempts }) => attempts.length === 1);
   const page = await stage.openSignedIn('webhooks');
-  await page.locator('.endpoints').getByText('Failing').waitFor();
+  await page.locator('.data-table').getByText('Failing').waitFor();
   // Its deliveries are not given up yet, and still somebody should look.
   await page.goto(`${stage.url}/_/overview`);
-  await page.getByRole('link', { name: /: failing\. Nothing was delivered/ }).click();
+  await page.getByRole('button', { name: /^1 endpoint failing/ }).click();
+  await page.getByRole('region', { name: 'Needs attention' }).getByRole('link').first().click();
   await page.getByText('Nothing was delivered in the last 24 hours: 1 attempt failed.').waitFor();
 });
 
@@ -154,7 +155,7 @@ test('an endpoint is paused, collects, and goes on as one chooses', { skip }, as
   await standing.getByText('Active').waitFor();
   await page.getByRole('button', { name: 'Pause …' }).click();
   await dialog(page).getByRole('button', { name: 'Pause' }).click();
-  await standing.getByText('Somebody has paused it.').waitFor();
+  await standing.getByText('It was paused by hand.').waitFor();
   await stage.addOrder();
   await page.getByRole('button', { name: 'Resume …' }).click();
   await page.reload();
@@ -286,10 +287,11 @@ test(
     for (let index = 0; index < 45; index += 1) batch.collection('orders').create({ number: String(index) });
     await batch.send();
     const page = await stage.openSignedIn(`webhooks/${stage.endpoint.id}?tab=deliveries`);
-    const rows = page.locator('.delivery-list li');
+    const rows = page.locator('.data-table tbody tr[data-index]');
     await eventually('the end is reached', async () => {
       await rows.last().scrollIntoViewIfNeeded();
-      return (await rows.count()) === 46;
+      // Those out of sight are not drawn.
+      return (await rows.last().getAttribute('aria-rowindex')) === '47';
     });
     await page.getByLabel('Status').selectOption('Gave up');
     await eventually('one is left', async () => (await rows.count()) === 1);
@@ -362,9 +364,13 @@ test('the overview names endpoints that are in trouble, and leads to them', { sk
   await addFailures(stage, 2);
   await stage.pb.send(`/api/webhooks/endpoints/${stage.endpoint.id}/pause`, { method: 'POST' });
   const page = await stage.openSignedIn('overview');
-  await page.getByText(`${stage.receiver.url}: paused.`).waitFor();
-  await page.getByRole('link', { name: '2 deliveries to' }).click();
-  await eventually('both show', async () => (await page.locator('.delivery-list li').count()) === 2);
+  await page.getByRole('button', { name: '1 endpoint paused' }).click();
+  await page.getByRole('link', { name: stage.receiver.url }).waitFor();
+  await page.getByRole('button', { name: '2 deliveries exhausted in the last 24 hours' }).click();
+  await assertAccessible(page, 'open concerns');
+  await page.getByRole('link', { name: stage.receiver.url }).first().click();
+  const rows = page.locator('.data-table tbody tr[data-index]');
+  await eventually('both show', async () => (await rows.count()) === 2);
   await page.goBack();
   await page.locator('.plot-mark[data-series="events"]').first().waitFor();
   await assertAccessible(page, 'overview with trouble');
@@ -380,7 +386,9 @@ test('on a phone nothing is wider than the screen', { skip }, async (t) => {
   for (const path of ['overview', 'webhooks', 'webhooks?create=yes', ...tabs, ...drawers]) {
     await page.goto(`${stage.url}/_/${path}`);
     await page
-      .locator('.table-link, .standing, .delivery-line, .send-test, .endpoint-options, .drawer, .counts')
+      .locator(
+        '.table-link, .standing, .data-table .table-link, .send-test, .endpoint-options, .drawer, .counts',
+      )
       .first()
       .waitFor();
     const width = await page.evaluate<number>('document.documentElement.scrollWidth');

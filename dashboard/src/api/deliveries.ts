@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query';
 import { call, client } from './client.ts';
-import type { Attempt, Delivery, Event } from './events.ts';
+import { type Attempt, conditionOf, type Delivery, type Event, type LogSelection } from './events.ts';
 import { isBoundToEndpoints, mayUse } from './session.ts';
 
 const waitingMs = 1_500;
@@ -15,33 +15,21 @@ export function deliveryQuery(id: string) {
   });
 }
 
-/** Which deliveries a list shows; an empty text is no condition. */
-export interface DeliverySelection {
-  readonly status: string;
-  /** The id of an endpoint. */
-  readonly endpoint: string;
-  /** A date as the API writes it. */
-  readonly from: string;
-}
+const pageSize = 60;
+const refreshMs = 5_000;
+/** Who has scrolled far reads, and does not wait for what is new. */
+const pagesWatched = 2;
 
-const listSize = 40;
-
-/** Deliveries page by page, those of the newest events first. */
-export function deliveriesQuery(selection: DeliverySelection) {
+/** Deliveries page by page. Each page begins where the one before ended, whatever is added meanwhile. */
+export function deliveriesQuery(selection: LogSelection) {
   return infiniteQueryOptions({
     queryKey: ['deliveries', 'list', selection],
     queryFn: async ({ pageParam, signal }) => {
-      const { status, endpoint, from } = selection;
-      const conditions = [
-        status !== '' && client.filter('status = {:status}', { status }),
-        endpoint !== '' && client.filter('endpoint = {:endpoint}', { endpoint }),
-        from !== '' && client.filter('created >= {:from}', { from }),
-      ];
-      const filter = conditions.filter((condition) => condition !== false).join(' && ');
+      const filter = conditionOf(selection);
       const query = {
         cursor: pageParam,
-        perPage: listSize,
-        sort: '-created',
+        perPage: pageSize,
+        sort: selection.sort,
         ...(filter !== '' && { filter }),
       };
       const page = await call('GET /api/webhooks/deliveries', { query, signal });
@@ -49,7 +37,11 @@ export function deliveriesQuery(selection: DeliverySelection) {
     },
     initialPageParam: '',
     getNextPageParam: ({ nextCursor }) => nextCursor,
-    refetchInterval: restMs,
+    // A search of all bodies is not repeated by itself.
+    refetchInterval: ({ state }) =>
+      selection.find !== '' || (state.data !== undefined && state.data.pages.length > pagesWatched)
+        ? false
+        : refreshMs,
   });
 }
 
@@ -89,7 +81,7 @@ export interface SignedRequest {
 }
 
 const pagesMax = 5;
-const pageSize = 200;
+const feedPageSize = 200;
 
 /** Whether the feed may tell an event of this kind: not of what one endpoint alone is told. */
 export function isInFeed(kind: string): boolean {
@@ -110,7 +102,7 @@ export function signedRequestQuery(event: Event, endpoint: string) {
         collections: collection,
         filter: client.filter('id = {:record}', { record }),
         signed: endpoint,
-        perPage: pageSize,
+        perPage: feedPageSize,
       };
       let cursor = '';
       for (let page = 0; page < pagesMax; page += 1) {

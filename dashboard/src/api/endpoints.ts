@@ -1,5 +1,5 @@
 import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query';
-import { call } from './client.ts';
+import { call, client } from './client.ts';
 import { endpointsQuery } from './last-day.ts';
 import type { Operations, Schemas } from './schema.ts';
 
@@ -22,6 +22,18 @@ export function endpointQuery(id: string) {
   return queryOptions({
     queryKey: ['endpoints', 'view', id],
     queryFn: async ({ signal }) => call('GET /api/webhooks/endpoints/{id}', { path: { id }, signal }),
+    refetchInterval: refreshMs,
+  });
+}
+
+/** Whether and why an endpoint is held back; null for one whose lane is not there. */
+export function laneQuery(id: string) {
+  return queryOptions({
+    queryKey: ['endpoints', 'lane', id],
+    queryFn: async ({ signal }) => {
+      const query = { filter: client.filter('id = {:id}', { id }), perPage: 1, skipTotal: true };
+      return (await call('GET /api/webhooks/lanes', { query, signal })).items[0] ?? null;
+    },
     refetchInterval: refreshMs,
   });
 }
@@ -70,7 +82,6 @@ export function endpointActions(queries: QueryClient) {
         queryKey: ['endpoints'],
         predicate: ({ queryKey }) => queryKey[1] !== 'check',
       }),
-      queries.invalidateQueries({ queryKey: ['lanes'] }),
       queries.invalidateQueries({ queryKey: ['deliveries'] }),
     ]);
   };
@@ -78,7 +89,8 @@ export function endpointActions(queries: QueryClient) {
   const forget = (ids: readonly string[]): void => {
     queries.setQueryData(endpointsQuery.queryKey, (list) => list?.filter(({ id }) => !ids.includes(id)));
     for (const id of ids)
-      for (const kind of ['view', 'stats']) queries.removeQueries({ queryKey: ['endpoints', kind, id] });
+      for (const kind of ['view', 'stats', 'lane'])
+        queries.removeQueries({ queryKey: ['endpoints', kind, id] });
   };
   const thenRefresh = async <Answer>(work: Promise<Answer>): Promise<Answer> => {
     try {
@@ -96,6 +108,18 @@ export function endpointActions(queries: QueryClient) {
       thenRefresh(call('POST /api/webhooks/endpoints/{id}/pause', { path: { id } })),
     resume: async (id: string, backlog: Backlog) =>
       thenRefresh(call('POST /api/webhooks/endpoints/{id}/resume', { path: { id }, body: { backlog } })),
+    pauseAll: async (ids: readonly string[]) =>
+      thenRefresh(
+        oneAfterTheOther(ids, async (id) =>
+          call('POST /api/webhooks/endpoints/{id}/pause', { path: { id } }),
+        ),
+      ),
+    resumeAll: async (ids: readonly string[]) =>
+      thenRefresh(
+        oneAfterTheOther(ids, async (id) =>
+          call('POST /api/webhooks/endpoints/{id}/resume', { path: { id }, body: { backlog: 'drain' } }),
+        ),
+      ),
     remove: async (id: string) => {
       await call('DELETE /api/webhooks/endpoints/{id}', { path: { id } });
       forget([id]);
@@ -113,4 +137,11 @@ export function endpointActions(queries: QueryClient) {
         }),
       ),
   };
+}
+
+async function oneAfterTheOther(
+  ids: readonly string[],
+  work: (id: string) => Promise<unknown>,
+): Promise<void> {
+  for (const id of ids) await work(id);
 }

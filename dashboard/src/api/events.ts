@@ -1,16 +1,20 @@
 import { infiniteQueryOptions, queryOptions, useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { call, type Collection, client } from './client.ts';
 import { endpointsQuery } from './last-day.ts';
 import type { Schemas } from './schema.ts';
+import { isBoundToEndpoints } from './session.ts';
 
 export type Event = Schemas['Event'];
 export type Delivery = Schemas['Delivery'];
 export type Attempt = Schemas['Attempt'];
 export type Endpoint = Schemas['Endpoint'];
-export type Lane = Schemas['Lane'];
+export type Lane = Schemas['ListedEndpointStats']['lane'];
 
-/** Which events of the log are shown; an empty text is no condition. */
-export interface EventSelection {
+/** What of the log is shown, of events or of deliveries; an empty text is no condition. */
+export interface LogSelection {
+  /** A part of a body. */
+  readonly find: string;
   /** The name of a collection. */
   readonly collection: string;
   /** `record.create`, … */
@@ -20,23 +24,64 @@ export interface EventSelection {
   /** Dates as the API writes them. */
   readonly from: string;
   readonly until: string;
+  /** Of deliveries alone, as are those below. */
+  readonly status: string;
+  /** The id of an endpoint. */
+  readonly endpoint: string;
+  readonly cause: string;
+  /** `created`, or `-created` for the latest first. */
+  readonly sort: string;
 }
 
-const pageSize = 40;
+export const everything: LogSelection = {
+  find: '',
+  collection: '',
+  kind: '',
+  record: '',
+  from: '',
+  until: '',
+  status: '',
+  endpoint: '',
+  cause: '',
+  sort: '-created',
+};
+
+const pageSize = 60;
 const waitingMs = 2_500;
 const restMs = 20_000;
 
+/** The condition of a selection; empty for none. */
+export function conditionOf({ find, from, until, sort: _sort, ...equal }: LogSelection): string {
+  // The text of a body is JSON, which escapes what is in it.
+  const text = JSON.stringify(find).slice(1, -1);
+  // A key for some endpoints reads parts of bodies, and may search none.
+  const named = isBoundToEndpoints() ? 'record' : 'body';
+  const conditions = [
+    ...Object.entries(equal).map(
+      ([name, value]) => value !== '' && client.filter(`${name} = {:value}`, { value }),
+    ),
+    from !== '' && client.filter('created >= {:from}', { from }),
+    until !== '' && client.filter('created <= {:until}', { until }),
+    // Last, as it takes longest.
+    find !== '' && client.filter(`${named} ~ {:text}`, { text }),
+  ];
+  return conditions.filter((condition) => condition !== false).join(' && ');
+}
+
 /** The log of events page by page, the newest first. Each page begins where the one before ended, whatever is added meanwhile. */
-export function eventsQuery(selection: EventSelection) {
+export function eventsQuery(selection: LogSelection) {
   return infiniteQueryOptions({
     queryKey: ['events', 'list', selection],
     queryFn: async ({ pageParam, signal }) => {
-      const { record, filter } = toParameters(selection);
+      const { collection, record, sort } = selection;
+      // A record with its collection has its own parameter, which an index serves; a record alone is a condition like others.
+      const isStory = collection !== '' && record !== '';
+      const filter = conditionOf(isStory ? { ...selection, collection: '', record: '' } : selection);
       const query = {
         cursor: pageParam,
         perPage: pageSize,
-        sort: '-created',
-        ...(record !== '' && { record }),
+        sort,
+        ...(isStory && { record: `${collection}/${record}` }),
         ...(filter !== '' && { filter }),
       };
       const page = await call('GET /api/webhooks/events', { query, signal });
@@ -47,26 +92,10 @@ export function eventsQuery(selection: EventSelection) {
   });
 }
 
-/** A record with its collection has its own parameter, which an index serves; a record alone is a condition like others. */
-function toParameters({ collection, kind, record, from, until }: EventSelection) {
-  const isStory = collection !== '' && record !== '';
-  const conditions = [
-    !isStory && collection !== '' && client.filter('collection = {:collection}', { collection }),
-    !isStory && record !== '' && client.filter('record = {:record}', { record }),
-    kind !== '' && client.filter('kind = {:kind}', { kind }),
-    from !== '' && client.filter('created >= {:from}', { from }),
-    until !== '' && client.filter('created <= {:until}', { until }),
-  ];
-  return {
-    record: isStory ? `${collection}/${record}` : '',
-    filter: conditions.filter((condition) => condition !== false).join(' && '),
-  };
-}
-
 /** What happened to a record, the last first, and who was told. Looked at again while something is on its way. */
 export function storyQuery(collection: Collection, record: string) {
   return infiniteQueryOptions({
-    ...eventsQuery({ collection: collection.id, kind: '', record, from: '', until: '' }),
+    ...eventsQuery({ ...everything, collection: collection.id, record }),
     queryKey: ['events', 'story', collection.id, record],
     refetchInterval: ({ state }) =>
       state.data?.pages.some(({ items }) => items.some(hasPending)) === true ? waitingMs : restMs,
@@ -104,28 +133,22 @@ function hasPending({ deliveries }: Pick<Event, 'deliveries'>): boolean {
   return deliveries.some(({ status }) => status === 'pending');
 }
 
-/** The endpoints that fail, by their ids: why something waits although it is due. */
-export const lanesQuery = queryOptions({
-  queryKey: ['lanes'],
-  queryFn: async ({ signal }) =>
-    (await call('GET /api/webhooks/lanes', { query: { perPage: 1000, skipTotal: true }, signal })).items,
-  refetchInterval: 5_000,
-});
-
 /** Where deliveries go, and how these places are at present. Undefined as long as that is not there. */
 export interface Surroundings {
   readonly endpoints: ReadonlyMap<string, Endpoint>;
+  /** By the ids of their endpoints: why something waits although it is due. */
   readonly lanes: ReadonlyMap<string, Lane>;
 }
 
 export function useSurroundings(): Surroundings | undefined {
   const { data: endpoints } = useQuery(endpointsQuery);
-  const { data: lanes } = useQuery(lanesQuery);
-  if (endpoints === undefined) return undefined;
-  return {
-    endpoints: new Map(endpoints.map((endpoint) => [endpoint.id, endpoint])),
-    lanes: new Map((lanes ?? []).map((lane) => [lane.id, lane])),
-  };
+  return useMemo(() => {
+    if (endpoints === undefined) return undefined;
+    return {
+      endpoints: new Map(endpoints.map((endpoint) => [endpoint.id, endpoint])),
+      lanes: new Map(endpoints.flatMap(({ id, stats }) => (stats === undefined ? [] : [[id, stats.lane]]))),
+    };
+  }, [endpoints]);
 }
 
 /** Whether an event is sent to some endpoints alone, and is no change of its record. */

@@ -1,8 +1,10 @@
 import { queryOptions } from '@tanstack/react-query';
-import { call, type Collection, client } from './client.ts';
+import { call, client } from './client.ts';
 import { type HourOfLog, readHours } from './logs.ts';
+import type { Schemas } from './schema.ts';
 
 const refreshMs = 30_000;
+const endpointsRefreshMs = 10_000;
 const hourMs = 3_600_000;
 
 /** How the service is, and what its operator should know. */
@@ -28,58 +30,21 @@ export const lastDayQuery = queryOptions({
   refetchInterval: refreshMs,
 });
 
-export interface Changes {
-  readonly created: number;
-  readonly updated: number;
-  readonly deleted: number;
-}
+export type ListedEndpoint = Schemas['ListedEndpoint'];
 
-/** How many records the last day has seen created, updated and deleted. */
-export const changesQuery = queryOptions({
-  queryKey: ['events', 'changes'],
-  queryFn: async ({ signal }): Promise<Changes> => {
-    const from = new Date(Date.now() - dayHours * hourMs);
-    const [created = 0, updated = 0, deleted = 0] = await Promise.all(
-      ['create', 'update', 'delete'].map(async (change) => {
-        const filter = client.filter('created >= {:from} && kind = {:kind}', {
-          from,
-          kind: `record.${change}`,
-        });
-        const query = { filter, perPage: 1, fields: 'totalItems' };
-        const page = await call('GET /api/webhooks/events', { query, signal });
-        return 'totalItems' in page ? page.totalItems : 0;
-      }),
-    );
-    return { created, updated, deleted };
-  },
-  refetchInterval: refreshMs,
-});
-
+/** All endpoints, each with how it does. There are at most 1,000. */
 export const endpointsQuery = queryOptions({
   queryKey: ['endpoints'],
-  queryFn: async ({ signal }) =>
-    (await call('GET /api/webhooks/endpoints', { query: { perPage: 1000, skipTotal: true }, signal })).items,
-  refetchInterval: refreshMs,
+  queryFn: async ({ signal }) => {
+    const query = { perPage: 1000, skipTotal: true, include: 'stats' } as const;
+    return (await call('GET /api/webhooks/endpoints', { query, signal })).items;
+  },
+  refetchInterval: endpointsRefreshMs,
 });
 
-/** How many records each collection has, by the id of the collection. */
-export function countsQuery(collections: readonly Collection[]) {
-  return queryOptions({
-    queryKey: ['records', 'counts', collections.map(({ id }) => id)],
-    queryFn: async ({ signal }) => {
-      const counts = await Promise.all(
-        collections.map(async ({ id }) => {
-          const query = { perPage: 1, fields: 'id' };
-          const page = await call('GET /api/collections/{collection}/records', {
-            path: { collection: id },
-            query,
-            signal,
-          });
-          return [id, 'totalItems' in page ? page.totalItems : 0] as const;
-        }),
-      );
-      return new Map(counts);
-    },
-    enabled: collections.length > 0,
-  });
-}
+/** How many records each collection has, and how many were changed in the last day. */
+export const collectionStatsQuery = queryOptions({
+  queryKey: ['records', 'counts'],
+  queryFn: async ({ signal }) => call('GET /api/collections/meta/stats', { signal }),
+  refetchInterval: refreshMs,
+});

@@ -9,8 +9,8 @@ import {
 } from '@tanstack/react-router';
 import { basePath } from '../api/client.ts';
 import { collectionsQuery } from '../api/collections.ts';
-import { decodeDeliveriesSearch, decodeDeliverySearch } from '../screens/deliveries/delivery-search.ts';
-import { decodeEventSearch } from '../screens/events/event-search.ts';
+import { decodeDeliverySearch } from '../screens/deliveries/delivery-search.ts';
+import { decodeDeliveriesSearch, decodeEventSearch } from '../parts/event-search.ts';
 import { isSignedIn, mayUse, openPortal, signInWithLink } from '../api/session.ts';
 import { decodeOperatorSearch } from '../screens/operator/operator-search.ts';
 import { decodeLogSearch } from '../screens/logs/log-search.ts';

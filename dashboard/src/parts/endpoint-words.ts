@@ -1,5 +1,5 @@
 import type { Endpoint, Lane, Surroundings } from '../api/events.ts';
-import type { Schemas } from '../api/schema.ts';
+import type { ListedEndpoint } from '../api/last-day.ts';
 import { duration, parseTime, plural } from './time.tsx';
 
 export type EndpointTone = 'ok' | 'failed' | 'retrying' | 'paused';
@@ -35,7 +35,7 @@ export function endpointLabel(id: string, surroundings: Surroundings | undefined
 export function explainEndpoint(
   { status, statusReason }: Pick<Endpoint, 'status' | 'statusReason'>,
   lane: Lane | undefined,
-  lastDay?: Pick<Schemas['EndpointStats']['total'], 'attempts' | 'delivered'>,
+  lastDay?: { readonly attempts: number; readonly delivered: number },
 ): EndpointStanding {
   if (status !== 'active') return stoppedStandings[status](statusReason);
   if (lane !== undefined && (lane.state !== 'closed' || lane.heldUntil !== ''))
@@ -50,6 +50,11 @@ export function explainEndpoint(
   return { tone: 'ok', word: 'Active', reason: '', next: '' };
 }
 
+/** As `explainEndpoint`, of an endpoint of a list. */
+export function explainListed(endpoint: ListedEndpoint): EndpointStanding {
+  return explainEndpoint(endpoint, endpoint.stats?.lane, endpoint.stats);
+}
+
 /** How an endpoint stands that is sent nothing, by its status. */
 const stoppedStandings: Readonly<
   Record<Exclude<Endpoint['status'], 'active'>, (statusReason: string) => EndpointStanding>
@@ -57,7 +62,7 @@ const stoppedStandings: Readonly<
   disabled: (statusReason) => ({
     tone: 'failed',
     word: 'Disabled',
-    reason: `${sentence(statusReason)}It collects its deliveries until it is resumed.`,
+    reason: `${sentence(statusReason)}Deliveries queue up until it is resumed.`,
     next: '',
   }),
   unverified: (statusReason) => ({
@@ -69,7 +74,7 @@ const stoppedStandings: Readonly<
   paused: (statusReason) => ({
     tone: statusReason === '' ? 'paused' : 'failed',
     word: 'Paused',
-    reason: `${statusReason === '' ? 'Somebody has paused it. ' : sentence(statusReason)}It collects its deliveries until it is resumed.`,
+    reason: `${statusReason === '' ? 'It was paused by hand. ' : sentence(statusReason)}Deliveries queue up until it is resumed.`,
     next: '',
   }),
 };
@@ -91,7 +96,7 @@ const laneStandings: Readonly<Record<Lane['state'], (lane: Lane) => EndpointStan
   open: ({ since, cause, probeAt }) => ({
     tone: 'failed',
     word: 'Failing',
-    reason: `The receiver has failed${lasting(since)}: ${sentence(cause)}It is tried again now and then, and gets everything that waits once it answers.`,
+    reason: `The receiver has failed${lasting(since)}: ${sentence(cause)}We'll keep retrying. Queued deliveries go out once it recovers.`,
     next: probeAt,
   }),
   closed: ({ heldUntil }) => ({

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import ArrowUp from 'lucide-react/icons/arrow-up';
 import History from 'lucide-react/icons/history';
@@ -6,15 +6,22 @@ import SearchX from 'lucide-react/icons/search-x';
 import { useMemo } from 'react';
 import { apiUrl } from '../../api/client.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
-import { eventsQuery } from '../../api/events.ts';
+import { webhookStatsQuery } from '../../api/endpoints.ts';
+import { type Delivery, type Event, eventsQuery, useSurroundings } from '../../api/events.ts';
+import { isBoundToEndpoints, mayChangeWebhooks } from '../../api/session.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { Button } from '../../parts/button.tsx';
+import { DataTable } from '../../parts/data-table/data-table.tsx';
+import type { DataColumn } from '../../parts/data-table/table-layout.ts';
+import { DeliveryBadge } from '../../parts/delivery-badge.tsx';
+import { type DeliveryTone, kindNames } from '../../parts/delivery-words.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { MoreRows } from '../../parts/more-rows.tsx';
-import { FailureNotice } from '../../parts/notice.tsx';
-import { EventFilters } from './event-filters.tsx';
-import { EventRow } from './event-row.tsx';
-import { type EventSearch, toSelection } from './event-search.ts';
+import { Plot } from '../../parts/plot.tsx';
+import { RecordLink } from '../../parts/record-link.tsx';
+import { Resend } from '../../parts/resend.tsx';
+import { plural, Time } from '../../parts/time.tsx';
+import { decodeEventSearch, type EventSearch, toSelection } from '../../parts/event-search.ts';
+import { LogFilters } from '../../parts/log-filters.tsx';
 import { useNewEvents } from './new-events.ts';
 
 const route = getRouteApi('/shell/events');
@@ -27,9 +34,11 @@ export function EventsScreen() {
   // Once for each address: `24h` moves on with the next look, not while one reads.
   const selection = useMemo(() => toSelection(search), [search]);
   const list = useInfiniteQuery(eventsQuery(selection));
-  const rows = useMemo(() => list.data?.pages.flatMap(({ items }) => items) ?? [], [list.data]);
-  const fresh = useNewEvents(selection, new Set(rows.map(({ id }) => id)));
-  const filterBy = (next: EventSearch): void => void navigate({ search: next, replace: true });
+  const rows = useMemo(() => list.data?.pages.flatMap(({ items }) => items), [list.data]);
+  const fresh = useNewEvents(selection, new Set(rows?.map(({ id }) => id)));
+  const { sort: _sort, ...filters } = search;
+  const filterBy = (next: EventSearch): void =>
+    void navigate({ search: decodeEventSearch({ ...next }), replace: true });
   const showNew = async (): Promise<void> => {
     fresh.forget();
     await queries.resetQueries({ queryKey: ['events', 'list'] });
@@ -38,56 +47,121 @@ export function EventsScreen() {
     <>
       <Bar title="Events" />
       <div className="events">
-        <EventFilters search={search} onChange={filterBy} />
         {fresh.count > 0 && (
           <button type="button" className="new-rows" onClick={() => void showNew()}>
             <ArrowUp size={13} aria-hidden />
             {fresh.count} new
           </button>
         )}
-        {list.isError && (
-          <div className="empty">
-            <FailureNotice error={list.error} onRetry={() => void list.refetch()} />
-          </div>
-        )}
-        {list.isPending && <PlaceholderEvents />}
-        {list.isSuccess && rows.length === 0 && (
-          <NoEvents isFiltered={Object.keys(search).length > 0} onClear={() => filterBy({})} />
-        )}
-        {rows.length > 0 && (
-          <div className="events-scroll" tabIndex={-1}>
-            <ul className="event-list" aria-label="Events">
-              {rows.map((event) => (
-                <EventRow key={event.id} event={event} />
-              ))}
-            </ul>
-            <MoreRows
-              label="Show earlier events"
-              isShown={list.hasNextPage}
-              isBusy={list.isFetchingNextPage}
-              onMore={() => void list.fetchNextPage()}
-            />
-          </div>
-        )}
+        <DataTable
+          name="events"
+          label="Events"
+          countOf={(count) => plural(count, 'event')}
+          columns={columns}
+          rows={rows}
+          error={list.error}
+          onRetry={() => void list.refetch()}
+          sort={selection.sort}
+          onSort={(sort) => filterBy({ ...filters, ...(sort === 'created' && { sort }) })}
+          filters={<LogFilters label="Filter events" search={search} onChange={filterBy} />}
+          plot={isBoundToEndpoints() ? undefined : <EventPlot />}
+          empty={<NoEvents isFiltered={Object.keys(filters).length > 0} onClear={() => filterBy({})} />}
+          more={{
+            isShown: list.hasNextPage,
+            isBusy: list.isFetchingNextPage,
+            onMore: () => void list.fetchNextPage(),
+          }}
+          scope={JSON.stringify(selection)}
+          {...(mayChangeWebhooks() && {
+            renderBulk: (chosen: readonly Event[]) => <SendAgain events={chosen} />,
+          })}
+        />
       </div>
     </>
   );
 }
 
-const placeholderWidths = [180, 140, 200, 160, 150, 190, 170, 140];
-
-function PlaceholderEvents() {
+/** Sends all deliveries of events again. */
+function SendAgain({ events }: { readonly events: readonly Event[] }) {
   return (
-    <ul className="event-list" aria-busy aria-label="Events">
-      {placeholderWidths.map((inlineSize, index) => (
-        <li key={index} className="event-row">
-          <span className="placeholder" style={{ inlineSize: 120 }} />
-          <span className="placeholder" style={{ inlineSize: 60 }} />
-          <span className="placeholder" style={{ inlineSize }} />
-          <span className="placeholder" style={{ inlineSize: 90 }} />
-        </li>
-      ))}
-    </ul>
+    <Resend
+      deliveries={events.flatMap(({ deliveries }) => deliveries)}
+      surroundings={useSurroundings()}
+      label="Send again …"
+    />
+  );
+}
+
+const columns: readonly DataColumn<Event>[] = [
+  {
+    id: 'kind',
+    label: 'Type',
+    size: 110,
+    cell: ({ kind }) => kindNames[kind],
+  },
+  {
+    id: 'record',
+    label: 'Record',
+    size: 280,
+    kind: 'main',
+    cell: ({ id, kind, collection, record, created }) => (
+      <>
+        <Link className="table-link" to="/events/$id" params={{ id }}>
+          {collection === '' ? (
+            <span className="soft">{kind === 'ping' ? 'test of an endpoint' : record}</span>
+          ) : (
+            collection
+          )}
+          <span className="unseen"> event of {created}</span>
+        </Link>
+        {collection !== '' && (
+          <RecordLink collection={collection} record={record} className="event-record-link">
+            {' '}
+            <span className="faint">/</span> <span className="mono">{record}</span>
+          </RecordLink>
+        )}
+      </>
+    ),
+  },
+  {
+    id: 'changed',
+    label: 'Changed fields',
+    size: 150,
+    cell: ({ changed }) => <span className="soft">{changed.join(', ')}</span>,
+  },
+  {
+    id: 'deliveries',
+    label: 'Deliveries',
+    size: 250,
+    cell: ({ deliveries }) =>
+      deliveries.length === 0 ? (
+        <span className="faint">nobody told</span>
+      ) : (
+        <span className="event-told">
+          <Told deliveries={deliveries} />
+        </span>
+      ),
+  },
+  {
+    id: 'created',
+    label: 'Created',
+    size: 168,
+    kind: 'number',
+    sort: 'service',
+    cell: ({ created }) => <Time value={created} />,
+  },
+];
+
+function EventPlot() {
+  const { data: stats } = useQuery(webhookStatsQuery);
+  return (
+    <Plot
+      caption="Events, last 24 hours"
+      kind="bars"
+      step="hour"
+      times={stats?.times}
+      series={[{ name: 'events', tone: 'accent', values: stats?.columns.events ?? [] }]}
+    />
   );
 }
 
@@ -97,7 +171,7 @@ function NoEvents({ isFiltered, onClear }: { readonly isFiltered: boolean; reado
     return (
       <Empty
         icon={<SearchX size={24} strokeWidth={1.5} aria-hidden />}
-        title="No event matches"
+        title="No results"
         actions={<Button onClick={onClear}>Clear the filters</Button>}
       >
         Events are kept for 30 days, unless the operator has set another time. Imports make none.
@@ -126,4 +200,33 @@ function NoEvents({ isFiltered, onClear }: { readonly isFiltered: boolean; reado
       and stays here with what became of that.
     </Empty>
   );
+}
+
+interface Standing {
+  readonly tone: DeliveryTone;
+  readonly name: string;
+}
+
+const standings: Readonly<Record<Delivery['status'], Standing>> = {
+  exhausted: { tone: 'failed', name: 'gave up' },
+  expired: { tone: 'failed', name: 'expired' },
+  pending: { tone: 'waiting', name: 'waiting' },
+  cancelled: { tone: 'waiting', name: 'cancelled' },
+  delivered: { tone: 'ok', name: 'delivered' },
+};
+const retrying: Standing = { tone: 'retrying', name: 'retrying' };
+
+/** How many deliveries stand how, the worst first. */
+function Told({ deliveries }: { readonly deliveries: readonly Delivery[] }) {
+  const groups = Map.groupBy(deliveries, ({ status, attempts }) =>
+    status === 'pending' && attempts.length > 0 ? retrying : standings[status],
+  );
+  return [retrying, ...Object.values(standings)].map((standing) => {
+    const count = groups.get(standing)?.length ?? 0;
+    return (
+      count > 0 && (
+        <DeliveryBadge key={standing.name} tone={standing.tone} text={`${count} ${standing.name}`} />
+      )
+    );
+  });
 }

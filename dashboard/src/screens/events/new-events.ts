@@ -2,7 +2,7 @@ import { useEffect, useEffectEvent, useState } from 'react';
 import { call, client, Failure } from '../../api/client.ts';
 import { isInFeed } from '../../api/deliveries.ts';
 import { isBoundToEndpoints } from '../../api/session.ts';
-import type { EventSelection } from '../../api/events.ts';
+import type { LogSelection } from '../../api/events.ts';
 
 const waitSeconds = 20;
 const pauseMs = 10_000;
@@ -13,26 +13,28 @@ const countMax = 999;
  * Counts the events that have come since the list was read, by waiting at the feed. They stay outside until somebody wants to see them.
  * Where there is no feed, none is counted. It is not for keys for some endpoints: for them the list is looked at from time to time.
  */
-export function useNewEvents(selection: EventSelection, shown: ReadonlySet<string>) {
+export function useNewEvents(selection: LogSelection, shown: ReadonlySet<string>) {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
-  const { collection, kind, record, until } = selection;
+  const { collection, kind, record, until, find, sort } = selection;
   const add = useEffectEvent((found: readonly string[]) => {
     if (found.length > 0) setIds((before) => new Set([...before, ...found].slice(0, countMax)));
   });
   useEffect(() => {
-    if (until !== '' || (kind !== '' && !isInFeed(kind))) return undefined;
+    // Of those that come, a search knows nothing; and the oldest come first where the order is that of the log.
+    if (until !== '' || find !== '' || sort !== '-created' || (kind !== '' && !isInFeed(kind)))
+      return undefined;
     const end = new AbortController();
     const following = { collection, kind, record, add, signal: end.signal };
     void (isBoundToEndpoints() ? followList(following) : follow(following));
     return () => end.abort();
-  }, [collection, kind, record, until]);
+  }, [collection, kind, record, until, find, sort]);
   return {
     count: [...ids].filter((id) => !shown.has(id)).length,
     forget: () => setIds(new Set()),
   };
 }
 
-interface Following extends Pick<EventSelection, 'collection' | 'kind' | 'record'> {
+interface Following extends Pick<LogSelection, 'collection' | 'kind' | 'record'> {
   readonly add: (ids: readonly string[]) => void;
   readonly signal: AbortSignal;
 }

@@ -1,32 +1,38 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import ChevronRight from 'lucide-react/icons/chevron-right';
 import CircleAlert from 'lucide-react/icons/circle-alert';
 import CircleCheck from 'lucide-react/icons/circle-check';
 import CirclePause from 'lucide-react/icons/circle-pause';
 import TriangleAlert from 'lucide-react/icons/triangle-alert';
-import { exhaustedQuery } from '../../api/endpoint-deliveries.ts';
+import { type ReactNode, useState } from 'react';
+import { exhaustedQuery } from '../../api/failure-groups.ts';
 import { webhookStatsQuery } from '../../api/endpoints.ts';
-import { type Endpoint, lanesQuery } from '../../api/events.ts';
-import { endpointsQuery, healthQuery } from '../../api/last-day.ts';
+import { endpointsQuery, healthQuery, type ListedEndpoint } from '../../api/last-day.ts';
 import type { Schemas } from '../../api/schema.ts';
 import { type Settings, settingsQuery } from '../../api/settings.ts';
 import { deliveries } from '../../parts/delivery-words.ts';
-import { endpointName, explainEndpoint } from '../../parts/endpoint-words.ts';
+import { endpointName, type EndpointStanding, explainListed } from '../../parts/endpoint-words.ts';
+import { plural } from '../../parts/time.tsx';
 
+type Tone = 'failed' | 'retrying' | 'waiting';
+
+/** Something to look at: a line, which opens where it stands for several. */
 interface Concern {
   readonly key: string;
-  readonly tone: 'failed' | 'retrying' | 'waiting';
-  readonly text: string;
-  /** The endpoint where to look. */
-  readonly endpoint?: string;
-  readonly search?: { readonly tab: 'deliveries'; readonly status: 'exhausted' };
+  readonly tone: Tone;
+  /** `7 endpoints failing` */
+  readonly title: string;
+  /** Why, in a few words, with counts. */
+  readonly causes?: string;
   /** The section of the settings where it is mended. */
   readonly section?: 'mail' | 'backups';
+  readonly renderDetails?: () => ReactNode;
 }
 
 const icons = { failed: CircleAlert, retrying: TriangleAlert, waiting: CirclePause };
 
-/** What somebody should look at; where there is nothing, it says so, as silence may also mean that nobody has looked. */
+/** What somebody should look at, grouped; where there is nothing, it says so, as silence may also mean that nobody has looked. */
 export function Concerns() {
   const concerns = useConcerns();
   if (concerns === undefined)
@@ -44,35 +50,49 @@ export function Concerns() {
         <h2 id="attention">Needs attention</h2>
       </div>
       <ul className="panel concerns">
-        {concerns.map((concern) => {
-          const { key, tone } = concern;
-          const Icon = icons[tone];
-          return (
-            <li key={key} className="concern">
-              <span className="badge" data-tone={tone}>
-                <Icon size={15} aria-hidden />
-              </span>
-              <ConcernText {...concern} />
-            </li>
-          );
-        })}
+        {concerns.map(({ key, ...concern }) => (
+          <ConcernItem key={key} {...concern} />
+        ))}
       </ul>
     </section>
   );
 }
 
-function ConcernText({ text, endpoint, section, search }: Concern) {
-  if (endpoint !== undefined)
-    return (
-      <Link className="concern-link" to="/webhooks/$id" params={{ id: endpoint }} search={search ?? {}}>
-        {text}
-      </Link>
-    );
-  if (section === undefined) return <span className="wrap">{text}</span>;
+function ConcernItem({ tone, title, causes, section, renderDetails }: Omit<Concern, 'key'>) {
+  const [isOpen, setIsOpen] = useState(false);
+  const Icon = icons[tone];
+  const line = (
+    <>
+      <span>{title}</span>
+      {causes !== undefined && <span className="soft cut">{causes}</span>}
+    </>
+  );
   return (
-    <Link className="concern-link" to="/settings/$section" params={{ section }}>
-      {text}
-    </Link>
+    <li className="concern">
+      <span className="badge" data-tone={tone}>
+        <Icon size={15} aria-hidden />
+      </span>
+      {renderDetails === undefined ? (
+        section === undefined ? (
+          <span className="concern-line wrap">{line}</span>
+        ) : (
+          <Link className="concern-line concern-link" to="/settings/$section" params={{ section }}>
+            {line}
+          </Link>
+        )
+      ) : (
+        <button
+          type="button"
+          className="concern-line"
+          aria-expanded={isOpen}
+          onClick={() => setIsOpen(!isOpen)}
+        >
+          {line}
+          <ChevronRight className="concern-mark" size={14} aria-hidden />
+        </button>
+      )}
+      {isOpen && renderDetails?.()}
+    </li>
   );
 }
 
@@ -80,62 +100,174 @@ function ConcernText({ text, endpoint, section, search }: Concern) {
 function useConcerns(): readonly Concern[] | undefined {
   const { data: health } = useQuery(healthQuery);
   const { data: endpoints } = useQuery(endpointsQuery);
-  const { data: lanes } = useQuery(lanesQuery);
-  const { data: exhausted } = useQuery(exhaustedQuery);
   const { data: stats } = useQuery(webhookStatsQuery);
   const { data: settings } = useQuery(settingsQuery);
   if (health === undefined || endpoints === undefined) return undefined;
-  const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
-  const givenUp = [...(exhausted ?? [])].map(([id, count]): Concern => ({
-    key: `exhausted-${id}`,
-    tone: 'failed',
-    text: `${deliveries(count)} to ${nameOf(byId.get(id))} failed for good in the last 24 hours.`,
-    ...(byId.has(id) && { endpoint: id, search: { tab: 'deliveries', status: 'exhausted' } }),
+  const warnings = (health.warnings ?? []).map((title): Concern => ({
+    key: title,
+    tone: 'retrying',
+    title,
   }));
-  const troubled = endpoints.flatMap((endpoint): readonly Concern[] => {
-    const failing = stats?.failing.find((one) => one.endpoint === endpoint.id);
-    const { tone, word, reason } = explainEndpoint(
-      endpoint,
-      lanes?.find(({ id }) => id === endpoint.id),
-      failing && { attempts: failing.attempts, delivered: 0 },
-    );
-    if (tone === 'ok') return [];
-    return [
-      {
-        key: endpoint.id,
-        tone: tone === 'paused' ? 'waiting' : tone,
-        text: `${endpointName(endpoint)}: ${word.toLowerCase()}. ${reason}`,
-        endpoint: endpoint.id,
-      },
-    ];
-  });
-  const doubtful = (stats?.neverMatched ?? []).map((id): Concern => ({
-    key: `never-${id}`,
-    tone: 'waiting',
-    text: `${nameOf(byId.get(id))}: its filter has never matched a change.`,
-    endpoint: id,
+  return [
+    ...exhaustedOf(health),
+    ...standingsOf(endpoints),
+    ...unmatchedOf(endpoints, stats?.neverMatched ?? []),
+    ...warnings,
+    ...backupOf(health),
+    ...unsetOf(settings),
+  ].toSorted((a, b) => order.indexOf(a.tone) - order.indexOf(b.tone));
+}
+
+const order: readonly Tone[] = ['failed', 'retrying', 'waiting'];
+/** More are not counted by the service. */
+const exhaustedMax = 1_000;
+
+function exhaustedOf({ exhaustedLastDay: count = 0 }: Schemas['Health']['data']): readonly Concern[] {
+  if (count === 0) return [];
+  const counted = count < exhaustedMax ? deliveries(count) : `${count.toLocaleString('en')}+ deliveries`;
+  return [
+    {
+      key: 'exhausted',
+      tone: 'failed',
+      title: `${counted} exhausted in the last 24 hours`,
+      renderDetails: () => <ExhaustedByEndpoint />,
+    },
+  ];
+}
+
+interface Standing {
+  readonly endpoint: ListedEndpoint;
+  readonly standing: EndpointStanding;
+}
+
+/** One line for each way to stand, with its causes and how many endpoints have each. */
+function standingsOf(endpoints: readonly ListedEndpoint[]): readonly Concern[] {
+  const troubled = endpoints
+    .map((endpoint): Standing => ({ endpoint, standing: explainListed(endpoint) }))
+    .filter(({ standing }) => standing.tone !== 'ok');
+  return [...Map.groupBy(troubled, ({ standing }) => standing.word)].map(([word, rows]): Concern => ({
+    key: word,
+    tone: order.find((tone) => rows.some(({ standing }) => standing.tone === tone)) ?? 'waiting',
+    title: `${plural(rows.length, 'endpoint')} ${word.toLowerCase()}`,
+    causes: causesOf(rows),
+    renderDetails: () => <EndpointLines rows={rows} />,
   }));
-  const told = (health.warnings ?? []).map((text): Concern => ({ key: text, tone: 'retrying', text }));
-  return [...givenUp, ...troubled, ...doubtful, ...told, ...backupOf(health), ...unsetOf(settings)].toSorted(
-    (a, b) => order.indexOf(a.tone) - order.indexOf(b.tone),
+}
+
+/** The endpoints whose filters have never matched a change. */
+function unmatchedOf(endpoints: readonly ListedEndpoint[], ids: readonly string[]): readonly Concern[] {
+  const rows = endpoints
+    .filter(({ id }) => ids.includes(id))
+    .map((endpoint): Standing => ({ endpoint, standing: { ...explainListed(endpoint), reason: '' } }));
+  if (rows.length === 0) return [];
+  return [
+    {
+      key: 'unmatched',
+      tone: 'waiting',
+      title: `${plural(rows.length, 'endpoint')} never matched`,
+      causes: 'No change has met the filter.',
+      renderDetails: () => <EndpointLines rows={rows} />,
+    },
+  ];
+}
+
+const causesMax = 3;
+
+/** `Connection refused (5), No complete answer within 15 s (2)`, the most frequent first. */
+function causesOf(rows: readonly Standing[]): string {
+  const causes = Map.groupBy(
+    rows,
+    ({ endpoint: { stats, statusReason } }) => statusReason || stats?.lane.cause || '',
+  );
+  const named = [...causes].filter(([cause]) => cause !== '').toSorted(([, a], [, b]) => b.length - a.length);
+  const shown = named
+    .slice(0, causesMax)
+    .map(([cause, some]) => (named.length === 1 && rows.length === 1 ? cause : `${cause} (${some.length})`));
+  return [...shown, ...(named.length > causesMax ? [`${named.length - causesMax} more causes`] : [])].join(
+    ', ',
   );
 }
 
-function nameOf(endpoint: Endpoint | undefined): string {
-  return endpoint === undefined ? 'a deleted endpoint' : endpointName(endpoint);
+const linesMax = 20;
+
+function EndpointLines({ rows }: { readonly rows: readonly Standing[] }) {
+  return (
+    <ul className="concern-details">
+      {rows.slice(0, linesMax).map(({ endpoint, standing }) => (
+        <li key={endpoint.id}>
+          <Link className="link" to="/webhooks/$id" params={{ id: endpoint.id }}>
+            {endpointName(endpoint)}
+          </Link>
+          {standing.reason !== '' && <span className="soft"> {standing.reason}</span>}
+        </li>
+      ))}
+      {rows.length > linesMax && (
+        <li>
+          <Link className="link" to="/webhooks" search={{ sort: 'status' }}>
+            All {rows.length.toLocaleString('en')}
+          </Link>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+/** Fetched when somebody wants to know. */
+function ExhaustedByEndpoint() {
+  const { data: exhausted } = useQuery(exhaustedQuery);
+  const { data: endpoints } = useQuery(endpointsQuery);
+  if (exhausted === undefined) return <span className="placeholder" style={{ inlineSize: 220 }} />;
+  const byId = new Map(endpoints?.map((endpoint) => [endpoint.id, endpoint]));
+  const rows = [...exhausted].toSorted(([, a], [, b]) => b - a);
+  return (
+    <ul className="concern-details">
+      {rows.slice(0, linesMax).map(([id, count]) => {
+        const endpoint = byId.get(id);
+        return (
+          <li key={id}>
+            <Link
+              className="link"
+              to="/deliveries"
+              search={{ status: 'exhausted', endpoint: id, from: '24h' }}
+            >
+              {endpoint === undefined ? 'A deleted endpoint' : endpointName(endpoint)}
+            </Link>
+            <span className="soft"> {deliveries(count)}</span>
+          </li>
+        );
+      })}
+      <li>
+        <Link className="link" to="/deliveries" search={{ status: 'exhausted', from: '24h' }}>
+          All exhausted deliveries
+        </Link>
+      </li>
+    </ul>
+  );
 }
 
 function backupOf({ backup }: Schemas['Health']['data']): readonly Concern[] {
   if (backup === undefined || backup.failure === '') return [];
-  const text = `The last backup job failed: ${backup.failure}`;
-  return [{ key: 'backup', tone: 'failed', text, section: 'backups' }];
+  return [
+    {
+      key: 'backup',
+      tone: 'failed',
+      title: 'Last backup failed',
+      causes: backup.failure,
+      section: 'backups',
+    },
+  ];
 }
 
 /** What an instance should have before others rely on it. */
 function unsetOf(settings: Settings | undefined): readonly Concern[] {
   if (settings === undefined || settings.smtp.enabled) return [];
-  const text = 'No mail server is set, so nobody can reset a password or sign in with a code.';
-  return [{ key: 'mail', tone: 'waiting', text, section: 'mail' }];
+  return [
+    {
+      key: 'mail',
+      tone: 'waiting',
+      title: 'No mail server',
+      causes: 'Nobody can reset a password or sign in with a code.',
+      section: 'mail',
+    },
+  ];
 }
-
-const order: readonly Concern['tone'][] = ['failed', 'retrying', 'waiting'];

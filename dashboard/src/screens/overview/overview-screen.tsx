@@ -1,15 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import {
-  type Changes,
-  changesQuery,
-  countsQuery,
-  endpointsQuery,
-  healthQuery,
-  lastDayQuery,
-} from '../../api/last-day.ts';
+import { collectionStatsQuery, endpointsQuery, healthQuery, lastDayQuery } from '../../api/last-day.ts';
 import type { Collection } from '../../api/client.ts';
 import { type HourOfLog, sumOf } from '../../api/logs.ts';
+import type { Schemas } from '../../api/schema.ts';
 import { webhookStatsQuery } from '../../api/endpoints.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
 import { Bar } from '../../parts/bar.tsx';
@@ -45,18 +39,16 @@ export function OverviewScreen() {
 
 function Figures({ collections }: { readonly collections: readonly Collection[] }) {
   const { data: hours } = useQuery(lastDayQuery);
-  const { data: changes } = useQuery(changesQuery);
   const { data: endpoints } = useQuery(endpointsQuery);
   const { data: webhooks } = useQuery(webhookStatsQuery);
   const { data: health } = useQuery(healthQuery);
-  const { data: counts } = useQuery(countsQuery(collections));
-  const records =
-    counts === undefined ? undefined : [...counts.values()].reduce((total, count) => total + count, 0);
+  const { data: counts } = useQuery(collectionStatsQuery);
+  const changes = counts && changesOf(counts);
   const active = endpoints?.filter(({ status }) => status === 'active').length;
   const oldest = health?.oldestUndeliveredSeconds;
   return (
     <section className="figures" aria-label="The last 24 hours">
-      <Figure name="Records" value={records}>
+      <Figure name="Records" value={counts && recordsOf(counts)}>
         {changes === undefined
           ? `in ${plural(collections.length, 'collection')}`
           : `${signed(changes.created - changes.deleted)} in 24 h`}
@@ -64,7 +56,10 @@ function Figures({ collections }: { readonly collections: readonly Collection[] 
       <Figure name="Requests, 24 h" value={hours && sumOf(hours, 'total')}>
         {hours !== undefined && requestNote(hours)}
       </Figure>
-      <Figure name="Changes, 24 h" value={changes && changes.created + changes.updated + changes.deleted}>
+      <Figure
+        name="Changes, 24 h"
+        value={changes && atLeast(changes.created + changes.updated + changes.deleted, changes.isAtLeast)}
+      >
         {changes !== undefined && changeNote(changes)}
       </Figure>
       <Figure name="Active endpoints" value={active}>
@@ -81,6 +76,39 @@ function Figures({ collections }: { readonly collections: readonly Collection[] 
       </Figure>
     </section>
   );
+}
+
+type Stats = Schemas['CollectionStats'];
+
+/** `12,304`, or `12,304+` where the service has stopped counting. */
+function atLeast(count: number, isAtLeast: boolean): string {
+  return `${count.toLocaleString('en')}${isAtLeast ? '+' : ''}`;
+}
+
+function recordsOf({ collections }: Stats): string {
+  const total = collections.reduce((sum, { records }) => sum + (records ?? 0), 0);
+  return atLeast(
+    total,
+    collections.some(({ recordsIsAtLeast }) => recordsIsAtLeast),
+  );
+}
+
+interface Changes {
+  readonly created: number;
+  readonly updated: number;
+  readonly deleted: number;
+  readonly isAtLeast: boolean;
+}
+
+function changesOf({ collections, changesIsAtLeast }: Stats): Changes {
+  const sumOf = (name: 'created' | 'updated' | 'deleted'): number =>
+    collections.reduce((sum, collection) => sum + collection[name], 0);
+  return {
+    created: sumOf('created'),
+    updated: sumOf('updated'),
+    deleted: sumOf('deleted'),
+    isAtLeast: changesIsAtLeast,
+  };
 }
 
 /** What failed, and how long requests took in the last hour that has any. */
@@ -101,8 +129,9 @@ function signed(change: number): string {
 }
 
 function Counts({ collections }: { readonly collections: readonly Collection[] }) {
-  const { data: counts } = useQuery(countsQuery(collections));
+  const { data: stats } = useQuery(collectionStatsQuery);
   if (collections.length === 0) return null;
+  const byId = new Map(stats?.collections.map((one) => [one.id, one]));
   return (
     <section className="section" aria-labelledby="collections">
       <div className="section-head">
@@ -130,9 +159,7 @@ function Counts({ collections }: { readonly collections: readonly Collection[] }
                 </th>
                 <td className="soft">{collection.fields.length}</td>
                 <td className="count-number">
-                  {counts?.get(collection.id)?.toLocaleString('en') ?? (
-                    <span className="placeholder" style={{ inlineSize: 28 }} />
-                  )}
+                  <RecordCount stats={byId.get(collection.id)} />
                 </td>
               </tr>
             ))}
@@ -141,4 +168,10 @@ function Counts({ collections }: { readonly collections: readonly Collection[] }
       </div>
     </section>
   );
+}
+
+/** A dash for a view, whose query would have to run to count its records. */
+function RecordCount({ stats }: { readonly stats: Stats['collections'][number] | undefined }) {
+  if (stats === undefined) return <span className="placeholder" style={{ inlineSize: 28 }} />;
+  return stats.records === null ? '–' : atLeast(stats.records, stats.recordsIsAtLeast);
 }

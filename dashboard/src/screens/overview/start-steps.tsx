@@ -4,7 +4,7 @@ import CircleCheck from 'lucide-react/icons/circle-check';
 import CircleDashed from 'lucide-react/icons/circle-dashed';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { call, type Collection, Failure } from '../../api/client.ts';
-import { countsQuery, endpointsQuery } from '../../api/last-day.ts';
+import { collectionStatsQuery, endpointsQuery } from '../../api/last-day.ts';
 import { Button } from '../../parts/button.tsx';
 import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
 import { FailureNotice } from '../../parts/notice.tsx';
@@ -15,11 +15,11 @@ export function StartSteps({ collections }: { readonly collections: readonly Col
   const own = collections?.filter(({ system, type }) => !system && type === 'base');
   const { data: endpoints } = useQuery(endpointsQuery);
   // Who comes back from making a record looks for its tick, so the count of a moment ago will not do.
-  const { data: counts } = useQuery({ ...countsQuery(own ?? []), refetchOnMount: 'always' });
+  const { data: stats } = useQuery({ ...collectionStatsQuery, refetchOnMount: 'always' });
   if (own === undefined || endpoints === undefined) return null;
-  if (own.length > 0 && counts === undefined) return null;
+  if (own.length > 0 && stats === undefined) return null;
   const [first] = own;
-  const hasRecord = [...(counts?.values() ?? [])].some((count) => count > 0);
+  const hasRecord = stats?.collections.some(({ type, records }) => type === 'base' && records !== 0) === true;
   const hasEndpoint = endpoints.length > 0;
   if (first !== undefined && hasRecord && hasEndpoint) return null;
   return (

@@ -13,7 +13,7 @@ import { BulkEdit } from './bulk-edit.tsx';
 import { doSteps, stepsFor, type Target } from './bulk-work.ts';
 import type { Columns } from './column-layout.ts';
 import { type ExportFormat, exportFormats, exportRecords } from './export-work.ts';
-import type { Selection } from './use-selection.ts';
+import type { Selection } from '../../parts/data-table/use-selection.ts';
 import { useWork } from './use-work.ts';
 import { Problems, WorkProgress } from './work-progress.tsx';
 

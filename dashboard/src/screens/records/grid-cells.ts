@@ -2,7 +2,7 @@ import { type RefObject, useEffect, useRef, useState } from 'react';
 import type { RecordModel } from '../../api/client.ts';
 import type { GridMovement } from './grid-keys.ts';
 import type { GridColumn, RowActions } from './grid-row.tsx';
-import type { Selection } from './use-selection.ts';
+import type { Selection } from '../../parts/data-table/use-selection.ts';
 
 /** A cell that is being edited or has its menu open. */
 export interface CellPlace {

@@ -9,7 +9,7 @@ import { moveByKey } from './grid-keys.ts';
 import { GridRow } from './grid-row.tsx';
 import { pageRows } from './record-search.ts';
 import { useGridColumns } from './use-grid-columns.ts';
-import type { Selection } from './use-selection.ts';
+import type { Selection } from '../../parts/data-table/use-selection.ts';
 
 const CellEditor = lazy(async () => ({ default: (await import('./cell-editor.tsx')).CellEditor }));
 const CellMenu = lazy(async () => ({ default: (await import('./cell-menu.tsx')).CellMenu }));

@@ -15,7 +15,7 @@ import { useLiveRows } from './live-rows.ts';
 import { PlaceholderRows } from './placeholder-rows.tsx';
 import { toFilter } from './record-filter.ts';
 import { RecordGrid } from './record-grid.tsx';
-import { useSelection } from './use-selection.ts';
+import { useSelection } from '../../parts/data-table/use-selection.ts';
 
 const BulkBar = lazy(async () => ({ default: (await import('./bulk-bar.tsx')).BulkBar }));
 

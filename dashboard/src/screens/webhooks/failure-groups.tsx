@@ -8,7 +8,7 @@ import {
   failureGroupsQuery,
   groupIdsQuery,
   sendGroupAgain,
-} from '../../api/endpoint-deliveries.ts';
+} from '../../api/failure-groups.ts';
 import type { Endpoint } from '../../api/events.ts';
 import { mayChangeWebhooks } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';

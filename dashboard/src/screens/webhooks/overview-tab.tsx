@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { endpointStatsQuery, type Span, spans } from '../../api/endpoints.ts';
-import { type Endpoint, lanesQuery } from '../../api/events.ts';
+import { endpointStatsQuery, laneQuery, type Span, spans } from '../../api/endpoints.ts';
+import type { Endpoint } from '../../api/events.ts';
 import { mayChangeWebhooks } from '../../api/session.ts';
 import { Countdown } from '../../parts/countdown.tsx';
 import { EndpointBadge } from '../../parts/endpoint-badge.tsx';
@@ -84,10 +84,9 @@ export function OverviewTab({ endpoint, span, onSpan }: OverviewTabProps) {
 }
 
 function Standing({ endpoint }: { readonly endpoint: Endpoint }) {
-  const { data: lanes } = useQuery(lanesQuery);
+  const { data: lane } = useQuery(laneQuery(endpoint.id));
   const { data: stats } = useQuery(endpointStatsQuery(endpoint.id, '24h'));
-  const lane = lanes?.find(({ id }) => id === endpoint.id);
-  const { tone, word, reason, next } = explainEndpoint(endpoint, lane, stats?.total);
+  const { tone, word, reason, next } = explainEndpoint(endpoint, lane ?? undefined, stats?.total);
   return (
     <div className="standing panel" data-tone={tone}>
       <div className="delivery-verdict">

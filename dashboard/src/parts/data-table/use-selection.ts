@@ -1,21 +1,24 @@
 import { useState } from 'react';
-import type { RecordModel } from '../../api/client.ts';
 
 interface State {
   readonly ids: ReadonlySet<string>;
   /** Where a range begins. */
   readonly anchor: string | undefined;
-  /** Every record that the filter selects, seen or not. */
+  /** Every row that the filter selects, seen or not. */
   readonly isAll: boolean;
+}
+
+interface RowWithId {
+  readonly id: string;
 }
 
 const nothing: State = { ids: new Set(), anchor: undefined, isAll: false };
 
 /** The rows that actions are for: one by one, a range with shift, those that are loaded, or all that match. */
-export function useSelection(rows: readonly RecordModel[], scope: string) {
+export function useSelection(rows: readonly RowWithId[], scope: string) {
   const [state, setState] = useState(nothing);
   const [kept, setKept] = useState(scope);
-  // Another filter selects other records.
+  // Another filter selects other rows.
   if (kept !== scope) {
     setKept(scope);
     setState(nothing);
@@ -56,7 +59,7 @@ export function useSelection(rows: readonly RecordModel[], scope: string) {
 
 export type Selection = ReturnType<typeof useSelection>;
 
-function between(rows: readonly RecordModel[], from: string, to: string): readonly string[] {
+function between(rows: readonly RowWithId[], from: string, to: string): readonly string[] {
   const [one, other] = [rows.findIndex(({ id }) => id === from), rows.findIndex(({ id }) => id === to)];
   if (one < 0 || other < 0) return [to];
   return rows.slice(Math.min(one, other), Math.max(one, other) + 1).map(({ id }) => id);

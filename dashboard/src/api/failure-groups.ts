@@ -1,51 +1,9 @@
-import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query';
+import { type QueryClient, queryOptions } from '@tanstack/react-query';
 import { call, client } from './client.ts';
 import { sendAgain } from './deliveries.ts';
 import type { Delivery } from './events.ts';
 
-/** Which deliveries of an endpoint are shown; an empty text is no condition. */
-export interface DeliverySelection {
-  readonly endpoint: string;
-  readonly status: string;
-  readonly kind: string;
-  readonly collection: string;
-  readonly record: string;
-  readonly cause: string;
-}
-
-const pageSize = 40;
 const refreshMs = 4_000;
-
-function conditionsOf({ endpoint, status, kind, collection, record, cause }: DeliverySelection) {
-  return [
-    client.filter('endpoint = {:endpoint}', { endpoint }),
-    status !== '' && client.filter('status = {:status}', { status }),
-    kind !== '' && client.filter('kind = {:kind}', { kind }),
-    collection !== '' && client.filter('collection = {:collection}', { collection }),
-    record !== '' && client.filter('record = {:record}', { record }),
-    cause !== '' && client.filter('cause = {:cause}', { cause }),
-  ].filter((condition) => condition !== false);
-}
-
-/** Deliveries page by page, the last first. Each page begins where the one before ended, whatever is added meanwhile. */
-export function deliveriesQuery(selection: DeliverySelection) {
-  return infiniteQueryOptions({
-    queryKey: ['deliveries', 'of-endpoint', selection],
-    queryFn: async ({ pageParam, signal }) => {
-      const filter = conditionsOf(selection).join(' && ');
-      const query = { cursor: pageParam, filter, sort: '-created', perPage: pageSize };
-      const page = await call('GET /api/webhooks/deliveries', { query, signal });
-      return { items: page.items, nextCursor: 'nextCursor' in page ? page.nextCursor : null };
-    },
-    initialPageParam: '',
-    getNextPageParam: ({ nextCursor }) => nextCursor,
-    refetchInterval: ({ state }) =>
-      state.data !== undefined && state.data.pages.length > pagesWatched ? false : refreshMs,
-  });
-}
-
-/** Who has scrolled far reads, and does not wait for what is new. */
-const pagesWatched = 3;
 
 /** Deliveries that failed for one reason. */
 export interface FailureGroup {
