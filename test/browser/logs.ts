@@ -119,7 +119,7 @@ test(
       .locator('.figure')
       .getByText(/\+5 in 24 h/)
       .waitFor();
-    await page.getByRole('link', { name: /^No mail server is set/ }).click();
+    await page.getByRole('link', { name: /^No mail server/ }).click();
     await page.getByRole('heading', { name: 'Mail server' }).first().waitFor();
   },
 );
