@@ -40,6 +40,10 @@ interface TypedCommand {
   readonly output: readonly string[];
 }
 
+test('README.md is at most 8 KB', () => {
+  assert.ok(readFileSync(join(root, 'README.md')).length <= 8 * 1024);
+});
+
 /** A page that somebody types, where, and how many commands it has at least. */
 const typed = [
   ['README.md', 'an empty folder with the packages', 13],
@@ -276,6 +280,9 @@ async function installPackages(folder: string): Promise<void> {
   archives ??= packAll();
   const quiet = ['--no-audit', '--no-fund', '--no-update-notifier'];
   run('npm', ['install', '--ignore-scripts', '--offline', ...quiet, ...(await archives)], { cwd: folder });
+  // What the programs of the page import besides, as if it were installed too.
+  for (const name of ['express', 'pocketbase'])
+    symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
 }
 
 /** Ends a command as Ctrl-C does. */
