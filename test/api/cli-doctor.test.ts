@@ -11,6 +11,7 @@ import { checkCertificateEnd, checkNode } from '../../src/cli/doctor/check-machi
 import type { Check } from '../../src/cli/doctor/checks.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { localRun, type Run } from '../support/command-stage.ts';
+import { eventually } from '../support/eventually.ts';
 import { makeKey } from '../support/make-key.ts';
 import { MovableClock } from '../support/movable-clock.ts';
 import { Receiver } from '../support/receiver.ts';
@@ -188,6 +189,19 @@ test('an event that has waited for long is said', async (t) => {
   const { key } = await makeKey(service, ['admin']);
   const { code, of } = await diagnose(onService(service, key));
   assert.deepEqual([code, of('deliveries')], [0, 'warning: The oldest event has waited for 1 h.']);
+});
+
+test('an endpoint that fails is named, with its reason', async (t) => {
+  const service = await startWebhookService(t);
+  const { id } = await service.addEndpoint();
+  await service.receiver.close();
+  for (const title of ['a', 'b', 'c', 'd', 'e', 'f']) await service.addPost(title);
+  const named = await eventually('the endpoint', async () => {
+    const { checks } = await diagnose(onService(service, service.superuser.token));
+    return checks.find(({ name }) => name === 'endpoint')?.message;
+  });
+  assert.match(named, /^http\S+ \(\w+\) fails since \S+ \S+: ./);
+  assert.ok(named.includes(String(id)));
 });
 
 test('a clock that is wrong, and what is no service, are said', async (t) => {

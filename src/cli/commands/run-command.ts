@@ -14,6 +14,7 @@ const commands: Readonly<Record<string, () => MakeCommand | Promise<MakeCommand>
   superuser: async () => (await import('./superuser-command.ts')).superuserCommand,
   instance: async () => (await import('./instance-command.ts')).instanceCommand,
   operator: async () => (await import('./operator-command.ts')).operatorCommand,
+  key: async () => (await import('./key-command.ts')).keyCommand,
   record: async () => (await import('./record-command.ts')).recordCommand,
   collection: async () => (await import('./collection-command.ts')).collectionCommand,
   schema: async () => (await import('./schema-command.ts')).schemaCommand,

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
 import { version } from '../../app.ts';
-import { type Api, ApiRefusal, objectOf } from '../api/api.ts';
+import { type Api, ApiRefusal, itemsOf, objectOf } from '../api/api.ts';
 import type { Check } from './checks.ts';
 import { durationText } from '../terminal/duration-text.ts';
 
@@ -21,6 +21,7 @@ export async function checkInstance(api: Api): Promise<readonly Check[]> {
     checkVersion(health),
     ...warningsOf(health),
     ...checkDeliveries(health),
+    ...(await checkEndpoints(api)),
     checkMail(settings),
     await checkStore(api, settings),
     await checkPublicUrl(settings),
@@ -63,6 +64,35 @@ function checkDeliveries({ oldestUndeliveredSeconds, exhaustedLastDay }: JsonObj
     { name, state: 'warning', message: lost, advice: 'Replay them once the receiver is well.' },
   ];
 }
+
+/** Names endpoints that fail, as far as a page goes, and disabled ones. */
+async function checkEndpoints(api: Api): Promise<readonly Check[]> {
+  const query = {
+    filter: "state != 'closed' || status = 'disabled'",
+    perPage: endpointsMax + 1,
+    skipTotal: 'true',
+  };
+  const lanes = itemsOf(await api.request('GET', '/api/webhooks/lanes', { query }));
+  const checks = lanes.slice(0, endpointsMax).map(({ id, url, status, since, cause }): Check => {
+    const when = since === '' ? '' : ` since ${String(since)}`;
+    const what = status === 'disabled' ? 'is disabled' : `fails${when}`;
+    const why = cause === '' ? '' : `: ${String(cause)}`;
+    const message = `${String(url)} (${String(id)}) ${what}${why}.`;
+    return {
+      name: 'endpoint',
+      state: 'warning',
+      message,
+      advice: `See chancery endpoint show ${String(id)}.`,
+    };
+  });
+  if (lanes.length <= endpointsMax) return checks;
+  return [
+    ...checks,
+    { name: 'endpoint', state: 'warning', message: 'More endpoints fail: see GET /api/webhooks/lanes.' },
+  ];
+}
+
+const endpointsMax = 20;
 
 function checkMail(settings: JsonObject): Check {
   const name = 'mail';
