@@ -1,10 +1,10 @@
+import { verifyBatch } from './batch.ts';
 import type { RecordOrder, RecordOutcome } from './record-order.ts';
 import { handleOnce, type SeenStore } from './seen.ts';
 import {
   type HeaderSource,
   type PublicKeys,
   type Secrets,
-  verify,
   type VerifyOptions,
   type Webhook,
 } from './verify.ts';
@@ -17,7 +17,10 @@ export interface ReceiveOptions<Records = AnyRecords> extends Omit<VerifyOptions
   readonly secret?: Secrets | (() => Secrets | Promise<Secrets>);
   /** The public keys of the instance. A function is asked at every request, and should keep what it has fetched for some minutes. */
   readonly publicKey?: PublicKeys | (() => PublicKeys | Promise<PublicKeys>);
-  /** Does the work. The webhook counts as delivered when this ends before the endpoint's `timeoutMs`, and comes again when it throws. */
+  /**
+   * Does the work. The webhook counts as delivered when this ends before the endpoint's `timeoutMs`, and comes again when it throws. For a
+   * batch it is called for one event after the other; all of them come again when it throws, so use `seen`.
+   */
   readonly onWebhook: (webhook: Webhook<Records>) => unknown;
   /** Keeps webhooks from being handled twice: `new MemorySeen()`, or a store of your own. */
   readonly seen?: SeenStore;
@@ -50,7 +53,7 @@ export async function receive<Records = AnyRecords>(
   { headers, readBody }: ReceivedRequest,
 ): Promise<ReceiveAnswer> {
   const { secret, publicKey, onWebhook, seen, order, bodyBytesMax = bodyBytesMaxDefault, ...rest } = options;
-  let webhook: Webhook<Records>;
+  let webhooks: readonly Webhook<Records>[];
   try {
     const secrets = typeof secret === 'function' ? await secret() : secret;
     const keys = typeof publicKey === 'function' ? await publicKey() : publicKey;
@@ -58,11 +61,42 @@ export async function receive<Records = AnyRecords>(
       ...((secrets !== undefined || keys === undefined) && { secret: secrets ?? '' }),
       ...(keys !== undefined && { publicKey: keys }),
     };
-    webhook = await verify<Records>({ ...rest, ...signers }, headers, await readBody(bodyBytesMax));
+    webhooks = await verifyBatch<Records>({ ...rest, ...signers }, headers, await readBody(bodyBytesMax));
   } catch (error) {
     if (error instanceof WebhookError) return { status: error.status, text: error.message };
     throw error;
   }
+  const [first = { status: 200, text: 'ok' }, ...others] = await handleAll(webhooks, {
+    onWebhook,
+    seen,
+    order,
+  });
+  return others.find(({ status }) => status !== 200) ?? first;
+}
+
+type Handling<Records> = Pick<ReceiveOptions<Records>, 'onWebhook'> & {
+  readonly seen: SeenStore | undefined;
+  readonly order: RecordOrder | undefined;
+};
+
+/** Handles the events of a batch in their order, up to the first that cannot be handled now. */
+async function handleAll<Records>(
+  webhooks: readonly Webhook<Records>[],
+  handling: Handling<Records>,
+): Promise<readonly ReceiveAnswer[]> {
+  const answers: ReceiveAnswer[] = [];
+  for (const webhook of webhooks) {
+    const answer = await handle(webhook, handling);
+    answers.push(answer);
+    if (answer.status !== 200) break;
+  }
+  return answers;
+}
+
+async function handle<Records>(
+  webhook: Webhook<Records>,
+  { onWebhook, seen, order }: Handling<Records>,
+): Promise<ReceiveAnswer> {
   const { event } = webhook;
   if (event.event === 'endpoint.verify') return { status: 200, text: event.data.challenge };
   const done: { outcome: RecordOutcome } = { outcome: 'handled' };

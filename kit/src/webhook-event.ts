@@ -101,7 +101,32 @@ const textMembers = ['event', 'timestamp', 'instance_id', 'collection'] as const
 
 /** Returns the event in a body whose signature was found genuine. Throws a BodyError when it is none. */
 export function readEvent(body: Uint8Array): WebhookEvent {
+  return checkEvent(parse(body));
+}
+
+/** An event of a batch. */
+export interface BatchedEvent {
+  /** Its id where the body names it, as that of CloudEvents does. */
+  readonly id: string | undefined;
+  readonly event: WebhookEvent;
+}
+
+/** As {@link readEvent}, for a batch; a body with one event is a batch of one. */
+export function readEvents(body: Uint8Array): readonly BatchedEvent[] {
   const value = parse(body);
+  if (!Array.isArray(value)) return [{ id: undefined, event: checkEvent(value) }];
+  return value.map((item: unknown) => {
+    if (!isCloudEvent(item)) return { id: undefined, event: checkEvent(item) };
+    return { id: item.id, event: checkEvent(item.data) };
+  });
+}
+
+function isCloudEvent(item: unknown): item is { readonly id: string; readonly data: unknown } {
+  if (typeof item !== 'object' || item === null) return false;
+  return 'specversion' in item && 'data' in item && 'id' in item && typeof item.id === 'string';
+}
+
+function checkEvent(value: unknown): WebhookEvent {
   if (typeof value !== 'object' || value === null || !('data' in value)) throw notAnEvent('data');
   // The cast only says that members may be looked at; each is checked below.
   const members = value as Readonly<Record<string, unknown>>;

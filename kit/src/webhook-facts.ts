@@ -51,7 +51,7 @@ export function readFacts(headers: HeaderSource): WebhookFacts {
   };
 }
 
-function transitionOf(text: string | undefined): WebhookFacts['transition'] {
+export function transitionOf(text: string | undefined): WebhookFacts['transition'] {
   return text === 'enter' || text === 'leave' ? text : undefined;
 }
 

@@ -35,6 +35,8 @@ export interface PendingDelivery {
   /** When the event was made. */
   readonly created: Timestamp;
   readonly isReplay: boolean;
+  /** The batch that it was put into; absent for none. */
+  readonly batch?: Batch;
   /** The trace of the request that has caused the event; empty where there was none. */
   readonly trace: string;
   readonly context: EventContext | undefined;
@@ -44,6 +46,12 @@ export interface PendingDelivery {
   readonly body: Uint8Array;
   /** Whether the body has only the id of the record, as all of it would be too large to send. */
   readonly isThin: boolean;
+}
+
+/** Deliveries to one endpoint that are sent in one request. */
+export interface Batch {
+  readonly id: string;
+  readonly size: number;
 }
 
 /** The id of a delivery: there is one for each endpoint that receives an event. */
@@ -118,7 +126,7 @@ async function readTogether(
   const disposition = sql`CASE WHEN e.expunged IS NOT NULL THEN 'expunged' WHEN ${hasLaterState} THEN 'superseded' WHEN ${waitsForEarlier} THEN 'held' ELSE 'send' END`;
   const pending = sql`
     SELECT ${disposition}, ${recordKey(sql`e`)}, d.event, d.endpoint, o.attempts, o.due, o.cause, p.id, p.updated, e.id, e.kind, e.collection_name, e.revision, e.record, e.created,
-      o.replay, e.trace, e.context, length(e.body), CASE WHEN length(e.body) <= ${bodyTogetherMax} THEN e.body END
+      o.replay, o.batch, o.batch_size, e.trace, e.context, length(e.body), CASE WHEN length(e.body) <= ${bodyTogetherMax} THEN e.body END
     FROM ${names.table('$delivery')} d JOIN ${event} JOIN ${endpoint} LEFT JOIN ${outcome}
     WHERE ${names.instance.conditionOf('d')} AND ${isOneOf(names, sql`d.event`, events)} AND d.endpoint${names.anyNumberOf(endpoints)}
       AND ${isBetween(sql`e.position`, events)} AND p.deleted = '' AND coalesce(o.status, 'pending') = 'pending'`;
@@ -144,7 +152,8 @@ async function toPending(
   { instance, policyOf, now }: PendingQuery,
 ): Promise<PendingDelivery> {
   const [event, endpoint, attempts, due, cause, endpointId, endpointUpdated, eventId, ...about] = row;
-  const [kind, collectionName, revision, record, created, replay, trace, context, length, read] = about;
+  const [kind, collectionName, revision, record, created, replay, batch, size, ...content] = about;
+  const [trace, context, length, read] = content;
   const key = { event: Number(event), endpoint: Number(endpoint) };
   const subject = { kind: String(kind), collectionName: String(collectionName) };
   const isThin = Number(length) > instance.bodyBytesMax;
@@ -180,6 +189,7 @@ async function toPending(
     eventId: String(eventId),
     created: String(created),
     isReplay: replay !== null,
+    ...(typeof batch === 'string' && { batch: { id: batch, size: Number(size) } }),
     trace: trace === null ? '' : String(trace),
     context: readContext(context),
     revision: Number(revision),

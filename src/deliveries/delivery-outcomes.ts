@@ -228,8 +228,10 @@ export async function moveDelivery(
   const postponedUntil = Number(row['put_off_until'] ?? 0);
   const due =
     postponedUntil > now ? requestedRetryDue(postponedUntil) : anotherDue(now, Number(row['due'] ?? 0));
+  // One that is over goes alone; one that waits for its batch to be sent again goes with it.
+  const batch = sql`CASE status WHEN 'pending' THEN batch END`;
   await tx.run(sql`
-    UPDATE ${outcome} SET status = ${to}, due = ${due}, cause = ${cause}, record = ${record}, updated = ${updated}
+    UPDATE ${outcome} SET status = ${to}, due = ${due}, cause = ${cause}, record = ${record}, batch = ${batch}, updated = ${updated}
     WHERE ${oneOf(names, key)}`);
   if (to === 'cancelled') await releaseNext(tx, [{ endpoint: key.endpoint, record }], now);
   return true;

@@ -1,31 +1,21 @@
-import { atMost } from '../base/at-most.ts';
 import type { Clock } from '../base/clock.ts';
 import { randomUnit } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
-import { fromTimestamp } from '../base/timestamp.ts';
-import { isTest } from '../events/event.ts';
-import type { Transaction } from '../storage/database.ts';
 import { keyText, type PendingDelivery } from '../deliveries/deliveries.ts';
-import {
-  afterAttempt,
-  type Disposition,
-  type Ownership,
-  standardSchedule,
-  stateIfNotSent,
-} from '../deliveries/delivery.ts';
+import type { Disposition, Ownership } from '../deliveries/delivery.ts';
 import type { AlertMails } from '../deliveries/alert-mails.ts';
 import { sendAlert, type StoredAlert, storeAlerts } from '../deliveries/endpoint-alerts.ts';
 import { noteOutcome, warnOfEndpoint } from '../endpoints/endpoint-warnings.ts';
 import { stopEndpoint } from '../deliveries/endpoints/change-endpoint.ts';
-import type { Endpoint } from '../endpoints/endpoint.ts';
-import type { LaneChange } from '../deliveries/lane.ts';
 import { type LaneRow, saveLane } from '../deliveries/lane-store.ts';
-import { postpone, sendWaiting } from '../deliveries/delivery-outcomes.ts';
+import { sendWaiting } from '../deliveries/delivery-outcomes.ts';
+import { type Claim, toSettlements } from './claim.ts';
+import { type HandOver, prepareHandOver } from './hand-over.ts';
 import type { InstanceLanes } from './lanes.ts';
 import { abortedResult, type AttemptResult } from '../sending/attempt-result.ts';
 import type { ReachedOrigins } from './reached-origins.ts';
-import { settle, type Settlement } from './settle.ts';
-import type { DeliverySlot, Slots } from './slots.ts';
+import { settle } from './settle.ts';
+import type { Slots } from './slots.ts';
 import { noteDelivered, type StopReason, type WebhookCounts } from './webhook-counts.ts';
 
 /** The delay after results could not be stored; failing receivers have their own schedule. */
@@ -44,7 +34,7 @@ export interface ClaimsOptions {
   readonly onSettled: (instanceId: string) => void;
 }
 
-/** Bounds the size of a settlement: each result may have 20 KiB of a response. */
+/** Deliveries settled together: bounds the size of a settlement, as each result may have 20 KiB of a response. A batch may have more. */
 const settledTogetherMax = 64;
 
 /**
@@ -65,7 +55,7 @@ export class Claims {
   }
 
   add(claim: Claim): void {
-    this.#claims.set(claim.pending.id, claim);
+    this.#claims.set(claim.id, claim);
   }
 
   /** Takes the results of finished attempts, and settles those of each instance together. */
@@ -74,12 +64,15 @@ export class Claims {
     for (const result of results) {
       const claim = this.#claims.get(result.deliveryId);
       if (claim === undefined) continue;
-      const { lanes, endpoint, pending, test, slot } = claim;
+      const { lanes, endpoint, pendings, test, slot } = claim;
+      const [first] = pendings;
+      if (first === undefined) continue;
       if (slot !== undefined) this.#options.slots.endAttempt(slot);
-      this.#options.counts.noteAttempt(pending, result);
-      if (result.isSuccess && test === undefined) noteDelivered(this.#options.counts, lanes.instance.id);
+      this.#options.counts.noteAttempt(first, result);
+      if (result.isSuccess && test === undefined)
+        for (const _ of pendings) noteDelivered(this.#options.counts, lanes.instance.id);
       if (result.isSuccess && slot !== undefined) this.#options.origins.note(slot.origin);
-      noteOutcome(lanes.instance, endpoint, { event: pending.eventId, result });
+      noteOutcome(lanes.instance, endpoint, { event: first.eventId, result });
       const context = { now: this.#options.clock.now(), random: randomUnit() };
       if (test === undefined) claim.laneChange = lanes.endAttempt(endpoint.id, result, context);
       const landed = this.#finished.get(lanes);
@@ -100,13 +93,31 @@ export class Claims {
     // As an aborted attempt, which says nothing about the receiver either.
     const result = { ...abortedResult(now, ''), deliveryId: id };
     // It was about to be sent, and counts as open in its lane.
-    if (claim.pending.disposition === 'send')
+    if (claim.pendings[0]?.disposition === 'send')
       claim.lanes.endAttempt(claim.endpoint.id, result, { now, random: randomUnit() });
     const landed = this.#finished.get(claim.lanes);
     if (landed === undefined) {
       this.#finished.set(claim.lanes, [result]);
       this.#settleFinished(claim.lanes);
     } else landed.push(result);
+  }
+
+  /** Ends the claim of some deliveries of a batch that are not sent with it: they are read again. */
+  leaveOut({ lanes, endpoint }: Claim, pendings: readonly PendingDelivery[]): void {
+    // The last first, as each is put before the others.
+    for (const pending of pendings.toReversed()) lanes.settled(pending, true);
+    lanes.noteDue(new Set([endpoint.number]));
+    this.#options.onSettled(lanes.id);
+  }
+
+  /** Ends the claim of a batch that is not sent. */
+  abandon(claim: Claim): void {
+    const now = this.#options.clock.now();
+    const result = { ...abortedResult(now, ''), deliveryId: claim.id };
+    claim.lanes.endAttempt(claim.endpoint.id, result, { now, random: randomUnit() });
+    if (claim.slot !== undefined) this.#options.slots.release(claim.slot);
+    this.#claims.delete(claim.id);
+    this.leaveOut(claim, claim.pendings);
   }
 
   /** Prepares handing over instances to other nodes. No new delivery of these instances may be claimed any more. */
@@ -162,8 +173,8 @@ export class Claims {
     const results: AttemptResult[] = [];
     while (true) {
       // Also results since the last try, so that a test is rejected when results cannot be stored.
-      const room = settledTogetherMax - results.length;
-      results.push(...(this.#finished.get(lanes)?.splice(0, room) ?? []));
+      const room = settledTogetherMax - this.#countOf(results);
+      results.push(...this.#takeFinished(lanes, room));
       try {
         await this.#write(lanes, results);
         return results;
@@ -177,13 +188,28 @@ export class Claims {
     }
   }
 
+  /** Removes and returns results of as many deliveries as there is room for; a batch may have more. */
+  #takeFinished(lanes: InstanceLanes, room: number): readonly AttemptResult[] {
+    const finished = this.#finished.get(lanes) ?? [];
+    let [end, left] = [0, room];
+    for (; end < finished.length && left > 0; end += 1) left -= this.#countOf(finished.slice(end, end + 1));
+    return finished.splice(0, end);
+  }
+
+  #countOf(results: readonly AttemptResult[]): number {
+    return results.reduce(
+      (sum, { deliveryId }) => sum + (this.#claims.get(deliveryId)?.pendings.length ?? 0),
+      0,
+    );
+  }
+
   async #write(lanes: InstanceLanes, results: readonly AttemptResult[]): Promise<void> {
     const { instance } = lanes;
     const { clock, ownership } = this.#options;
     // Built for each try: the instance may have been handed over meanwhile, which changes the fences.
     const settlements = results.flatMap((result) => {
       const claim = this.#claims.get(result.deliveryId);
-      return claim === undefined ? [] : [toSettlement(claim, result, clock)];
+      return claim === undefined ? [] : toSettlements(claim, result, clock);
     });
     const options = { now: clock.now(), fence: ownership.fence(instance.id) };
     let changed: readonly LaneRow[] = [];
@@ -195,7 +221,7 @@ export class Claims {
         this.#block(lanes, ids);
         changed = lanes.changedLanes(options.now);
         await tx.inOrder(changed.map((row) => () => saveLane(tx, row, options.fence)));
-        alerts = await storeAlerts(tx, lanes, { ...options, attempts: this.#alerting(settlements, ids) });
+        alerts = await storeAlerts(tx, lanes, { ...options, attempts: this.#alerting(results, ids) });
         return ids;
       },
       { findsByKey: true },
@@ -206,26 +232,24 @@ export class Claims {
       if (isFirst) sendAlert(instance, { alert, mail }, this.#options.mails);
     }
     this.#options.counts.exhausted += exhausted.size;
-    for (const { key, result } of settlements)
-      if (result !== undefined && exhausted.has(keyText(key))) this.#warnOfExhausted(result);
+    for (const result of results) this.#warnOfExhausted(result, exhausted);
   }
 
   /** Returns the attempts that may cause alerts. */
   #alerting(
-    settlements: readonly Settlement[],
+    results: readonly AttemptResult[],
     exhausted: ReadonlySet<string>,
   ): Parameters<typeof storeAlerts>[2]['attempts'] {
-    return settlements.flatMap(({ key, result }) => {
-      if (result === undefined || result.kind === 'aborted') return [];
-      const claim = this.#claims.get(result.deliveryId);
+    return results.flatMap(({ deliveryId, kind: how, isSuccess, cause }) => {
+      const claim = this.#claims.get(deliveryId);
       // A test says nothing about pending deliveries.
-      if (claim === undefined || claim.test !== undefined) return [];
-      const { endpoint, pending } = claim;
+      if (how === 'aborted' || claim === undefined || claim.test !== undefined) return [];
+      const last = claim.pendings.find(({ key }) => exhausted.has(keyText(key)));
+      const pending = last ?? claim.pendings[0];
+      if (pending === undefined) return [];
       const { id: delivery, eventId: event, kind } = pending;
-      const { isSuccess, cause } = result;
-      return [
-        { endpoint, delivery, event, kind, isSuccess, cause, isExhausted: exhausted.has(keyText(key)) },
-      ];
+      const { endpoint } = claim;
+      return [{ endpoint, delivery, event, kind, isSuccess, cause, isExhausted: last !== undefined }];
     });
   }
 
@@ -233,26 +257,28 @@ export class Claims {
   #block(lanes: InstanceLanes, exhausted: ReadonlySet<string>): void {
     if (exhausted.size === 0) return;
     for (const claim of this.#claims.values()) {
-      const { endpoint, pending, test } = claim;
-      const isLast = claim.lanes === lanes && test === undefined && exhausted.has(keyText(pending.key));
-      if (!isLast || endpoint.onExhausted !== 'pause') continue;
+      const { endpoint, pendings, test } = claim;
+      const last = pendings.find(({ key }) => exhausted.has(keyText(key)));
+      if (last === undefined || claim.lanes !== lanes || test !== undefined) continue;
+      if (endpoint.onExhausted !== 'pause') continue;
       claim.laneChange = 'blocked';
-      lanes.block(endpoint.id, blockedReason(pending.id));
+      lanes.block(endpoint.id, blockedReason(last.id));
     }
   }
 
-  #warnOfExhausted({ deliveryId, cause }: AttemptResult): void {
+  #warnOfExhausted({ deliveryId, cause }: AttemptResult, exhausted: ReadonlySet<string>): void {
     const claim = this.#claims.get(deliveryId);
-    if (claim === undefined) return;
-    const { lanes, endpoint, pending } = claim;
-    warnOfEndpoint(lanes.instance, endpoint, { kind: 'exhausted', event: pending.eventId, cause });
+    const last = claim?.pendings.find(({ key }) => exhausted.has(keyText(key)));
+    if (claim === undefined || last === undefined) return;
+    const { lanes, endpoint } = claim;
+    warnOfEndpoint(lanes.instance, endpoint, { kind: 'exhausted', event: last.eventId, cause });
   }
 
   #finish(lanes: InstanceLanes, result: AttemptResult): void {
     const claim = this.#claims.get(result.deliveryId);
     if (claim === undefined) return;
     const isAborted = result.kind === 'aborted' && claim.disposition === undefined;
-    if (claim.test === undefined) lanes.settled(claim.pending, isAborted);
+    if (claim.test === undefined) for (const pending of claim.pendings) lanes.settled(pending, isAborted);
     else {
       lanes.noteUse(-1);
       claim.test.resolve(result);
@@ -280,9 +306,10 @@ export class Claims {
    * (RFC 9110 section 15.5.11).
    */
   async #follow(
-    { lanes: { instance }, endpoint, pending, laneChange }: Claim,
+    { lanes: { instance }, endpoint, pendings: [pending], laneChange }: Claim,
     { status }: AttemptResult,
   ): Promise<void> {
+    if (pending === undefined) return;
     try {
       const stop = stopOf(pending, { status, laneChange });
       const isStopped =
@@ -326,85 +353,3 @@ function blockedReason(delivery: string): string {
 /** Why the service pauses or disables an endpoint. */
 const goneReason = 'The receiver answered 410 Gone.';
 const awayReason = 'The receiver was down for five days.';
-
-/** A claimed delivery, until its settlement is committed. */
-interface Claim {
-  readonly lanes: InstanceLanes;
-  readonly endpoint: Endpoint;
-  readonly pending: PendingDelivery;
-  /** Its slot; a test has none. */
-  readonly slot?: DeliverySlot;
-  /** Set for a test, whose caller awaits the result. This process settles it even if another node owns the instance. */
-  readonly test?: PromiseWithResolvers<AttemptResult>;
-  /** Set when the instance is handed over to another node during the attempt; see `prepareHandOver`. */
-  postponedUntil?: number;
-  /** The effect of the result on the endpoint, if the attempt has ended. */
-  laneChange?: LaneChange | 'blocked' | undefined;
-  /** Set when it is settled without an attempt. */
-  disposition?: Exclude<Disposition, 'send'>;
-}
-
-/** Returns the new state of a delivery after a result, with the conditions under which this process may write it. */
-function toSettlement(
-  { pending, endpoint, test, postponedUntil, disposition }: Claim,
-  result: AttemptResult,
-  clock: Clock,
-): Settlement {
-  const { key, state, kind, record, created, isReplay } = pending;
-  const isOrdered = endpoint.order === 'record';
-  // What was requested again, or of records that existed before, says nothing about how fast changes are delivered.
-  const isCounted = test === undefined && !isTest(kind) && kind !== 'backfill' && !isReplay;
-  const common = {
-    key,
-    record,
-    isOrdered,
-    due: state.due,
-    postponedUntil,
-    isFenced: test === undefined,
-    committedAt: isCounted ? fromTimestamp(created) : undefined,
-  };
-  if (disposition !== undefined)
-    return { ...common, after: stateIfNotSent(state, disposition, clock.now()), result: undefined };
-  // A test is never retried, not even one of an earlier process.
-  const schedule = isTest(kind) ? [] : (endpoint.schedule ?? standardSchedule);
-  const context = { now: clock.now(), schedule, random: randomUnit() };
-  const after = afterAttempt(state, result, context);
-  return { ...common, after, result };
-}
-
-/** How long a settlement may take after its attempt's deadline; after that the next owner sends the delivery again. */
-const settleMs = 2_000;
-
-/** Postpones open claims, inside the transaction that hands the instances over. */
-export type HandOver = (tx: Transaction) => Promise<void>;
-
-/**
- * Lets another node take over instances at once, although some of their deliveries have attempts in flight here: these
- * are postponed until the attempts must be over. While such a row is unchanged, this node may still settle it
- * (`toSettlement`); if this process dies, the next owner finds it due.
- */
-async function prepareHandOver(
-  /** Returns the claims of these instances at the time of the call. */
-  claims: () => readonly Claim[],
-  parts: {
-    readonly ownership: Ownership;
-    readonly clock: Clock;
-    /** Settlements that are running now. Their fences were built before the hand-over and do not know of it. */
-    readonly settling: Iterable<Promise<void>>;
-  },
-): Promise<HandOver> {
-  const { ownership, clock, settling } = parts;
-  const now = clock.now();
-  // A claim that was postponed before keeps its time: the row may be another node's by now, and only that time lets us settle it.
-  for (const claim of claims()) claim.postponedUntil ??= now + claim.endpoint.timeoutMs + settleMs;
-  // Results that cannot be stored must not delay the hand-over of others.
-  await atMost(settleMs, Promise.all(settling));
-  // Every claim is postponed again, as an earlier transaction may have failed; those settled meanwhile are no longer listed.
-  return (tx) =>
-    tx.inOrder(
-      claims().map(({ lanes: { instance }, pending, postponedUntil: until = now }) => () => {
-        const { names } = instance.database;
-        return postpone(tx, pending, { names, until, now, fence: ownership.fence(instance.id) });
-      }),
-    );
-}

@@ -3,25 +3,24 @@ import type { Logger } from '../base/logger.ts';
 import { alwaysSafe, type SafeEnd } from '../events/log-horizon.ts';
 import type { AlertMails } from '../deliveries/alert-mails.ts';
 import type { DecisionPort } from '../deliveries/accounts/account-decisions.ts';
-import { type PastDelivery, PastDeliveries } from '../deliveries/accounts/past-deliveries.ts';
-import { isSentAgain } from '../deliveries/log/past-events.ts';
-import { type PendingDelivery, toAttemptRequest, attemptContent } from '../deliveries/deliveries.ts';
+import type { PendingDelivery } from '../deliveries/deliveries.ts';
 import type { Ownership } from '../deliveries/delivery.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
-import { Claims, type HandOver } from './claims.ts';
+import { Claims } from './claims.ts';
+import type { HandOver } from './hand-over.ts';
 import { Handshakes } from './handshakes.ts';
 import type { BreakerState } from '../deliveries/lane.ts';
 import type { InstanceLanes, Wake } from './lanes.ts';
-import { type LaneTurn, Loans, readTurns } from './loans.ts';
+import { Loans, readTurns } from './loans.ts';
 import type { OriginNews, ReachedOrigins } from './reached-origins.ts';
 import { Scheduler } from './scheduler.ts';
-import type { AttemptRequest, AttemptResult } from '../sending/attempt-result.ts';
-import { CatcherAttempts } from './catcher-attempts.ts';
+import type { AttemptResult } from '../sending/attempt-result.ts';
 import type { Sender } from '../sending/sender.ts';
 import { chooseTurns, Slots, type Turn } from './slots.ts';
+import { TurnSender } from './turn-sender.ts';
 import { Verifications } from './verifications.ts';
 import { WebhookCounts } from './webhook-counts.ts';
-import type { WebhookInstance, WebhookInstanceLoan } from '../endpoints/webhook-instance.ts';
+import type { WebhookInstanceLoan } from '../endpoints/webhook-instance.ts';
 
 /** Instances opened in one look. */
 const openedAtOnceMax = 64;
@@ -69,8 +68,7 @@ export class Dispatcher {
   readonly #slots: Slots;
   readonly #claims: Claims;
   readonly #handshakes: Handshakes;
-  readonly #catcherAttempts: CatcherAttempts;
-  readonly #past = new PastDeliveries((id) => this.wake(id));
+  readonly #turns: TurnSender;
   /** Whether the last look found deliveries, or did not read to the end: then there may be more. */
   #hasFound = false;
   #pumping: Promise<void> | undefined;
@@ -94,7 +92,14 @@ export class Dispatcher {
       this.#schedulePump();
     };
     options.sender.onResults(finish);
-    this.#catcherAttempts = new CatcherAttempts(options.clock, (result) => finish([result]));
+    this.#turns = new TurnSender({
+      ...options,
+      claims: this.#claims,
+      slots: this.#slots,
+      isStopping: () => this.#isStopping,
+      onResult: (result) => finish([result]),
+      onMarked: (id) => this.wake(id),
+    });
   }
 
   /** Wakes the instances that are open already. */
@@ -200,13 +205,9 @@ export class Dispatcher {
    * commit fails: the retries last for as long as the database is unavailable, which is longer than a caller should wait.
    */
   sendNow(loan: WebhookInstanceLoan, endpoint: Endpoint, pending: PendingDelivery): Promise<AttemptResult> {
-    const test = Promise.withResolvers<AttemptResult>();
     const lanes = this.#loans.add(loan);
     lanes.noteUse(1);
-    this.#claims.add({ lanes, endpoint, pending, test });
-    const request = this.#requestOf(loan.instance, endpoint, pending);
-    if (!this.#catcherAttempts.take(loan.instance, request)) this.#options.sender.send([request]);
-    return test.promise;
+    return this.#turns.sendTest(lanes, endpoint, pending);
   }
 
   /**
@@ -220,10 +221,10 @@ export class Dispatcher {
     await this.#pumping;
     // Only now, as the last look may have set the timer.
     clearTimeout(this.#timer);
-    await this.#past.settled();
+    await this.#turns.prepared();
     await Promise.all(this.#loans.allLanes().map((lanes) => lanes.decided()));
     await this.#options.sender.stop(graceMs);
-    await Promise.all([this.#catcherAttempts.settled(), this.verifications.settled()]);
+    await Promise.all([this.#turns.caught(), this.verifications.settled()]);
     await this.#claims.settled();
     this.#loans.releaseAll();
   }
@@ -272,8 +273,7 @@ export class Dispatcher {
     const turns = chooseTurns([...candidates], this.#slots);
     if (turns.length > 0) this.safeEnd.refresh();
     this.#hasFound = turns.length > 0 || this.#loans.allLanes().some((lanes) => lanes.hasUnread(now));
-    const requests = await this.#claim(turns, now);
-    if (requests.length > 0) this.#options.sender.send(requests);
+    await this.#claim(turns, now);
     this.#releaseIdle(now);
   }
 
@@ -318,56 +318,14 @@ export class Dispatcher {
     }
   }
 
-  async #claim(turns: readonly Turn[], now: number): Promise<readonly AttemptRequest[]> {
+  async #claim(turns: readonly Turn[], now: number): Promise<void> {
     const laneTurns = turns.flatMap((turn) => {
       const lanes = this.#loans.lanesOf(turn.instanceId);
       return lanes === undefined ? [] : [{ lanes, turn }];
     });
     // Rows are read only now: a delivery may have been settled or cancelled since its id was read, and bodies are large.
     const pendings = await readTurns({ laneTurns, now }, (lanes, read) => this.#orPause(lanes, read));
-    return laneTurns.flatMap((one) => this.#send(one, pendings.get(one.turn), now) ?? []);
-  }
-
-  #send(
-    { lanes, turn }: LaneTurn,
-    pending: PendingDelivery | undefined,
-    now: number,
-  ): AttemptRequest | undefined {
-    // Checked again: the instance may have been handed over to another node during the read.
-    const isOurs = this.#options.ownership.owns(lanes.id);
-    const endpoint = isOurs ? lanes.claim(turn, pending, now) : undefined;
-    if (endpoint === undefined || pending === undefined) {
-      this.#slots.release(turn);
-      return undefined;
-    }
-    this.#claims.add({ lanes, endpoint, pending, slot: turn });
-    if (pending.disposition !== 'send') {
-      this.#claims.settleWithoutAttempt(pending, pending.disposition);
-      return undefined;
-    }
-    if (isSentAgain(endpoint, pending, this.#options.clock.now())) {
-      const past = { instance: lanes.instance, endpoint, pending };
-      this.#past.check(past, (answer) => this.#sendPast(past, answer));
-      return undefined;
-    }
-    const request = this.#requestOf(lanes.instance, endpoint, pending);
-    return this.#catcherAttempts.take(lanes.instance, request) ? undefined : request;
-  }
-
-  /** Sends the parts of an event that an account may still view. */
-  #sendPast({ instance, endpoint }: PastDelivery, answer: PendingDelivery): void {
-    // It stays pending.
-    if (this.#isStopping) return;
-    if (answer.disposition !== 'send') return this.#claims.settleWithoutAttempt(answer, answer.disposition);
-    const request = this.#requestOf(instance, endpoint, answer);
-    if (!this.#catcherAttempts.take(instance, request)) this.#options.sender.send([request]);
-  }
-
-  #requestOf(instance: WebhookInstance, endpoint: Endpoint, pending: PendingDelivery): AttemptRequest {
-    const { clock, version } = this.#options;
-    const { signingKeys } = instance.endpoints;
-    const target = { endpoint, signingKeys, instance, nowMs: clock.now(), version };
-    return toAttemptRequest(attemptContent(pending), target);
+    this.#turns.send(laneTurns, pendings, now);
   }
 
   /** Releases instances that are idle, and notes when each has a delivery due next. */

@@ -1,4 +1,4 @@
-import type { Due } from './read-due.ts';
+import type { Due, DueAgain } from './read-due.ts';
 import type { DueDelivery } from './slots.ts';
 
 /**
@@ -20,7 +20,13 @@ export class DueQueue {
   /** Those of them that were not sent yet, in the order of the log. */
   readonly #first: number[] = [];
   /** Deliveries that are due again, the longest due first. */
-  readonly #again: number[] = [];
+  readonly #again: DueAgain[] = [];
+  /** The most deliveries that are taken together as a batch; 0 where each is taken alone. */
+  #batchMax = 0;
+  /** Whether those of the log are enough for a batch, or have waited long enough for others. */
+  #isReady = true;
+  /** A strict order takes no delivery of the log behind this one, which is due again. */
+  #strictEnd = Number.POSITIVE_INFINITY;
   /** Sent or about to be, until their settlement is committed. */
   readonly #claimed = new Set<number>();
   #wasAgain = false;
@@ -29,7 +35,12 @@ export class DueQueue {
   #isStrict = false;
 
   get isEmpty(): boolean {
-    return this.#isHeld || (this.#first.length === 0 && this.#again.length === 0);
+    return this.#isHeld || (this.#again.length === 0 && (this.#first.length === 0 || !this.#isReady));
+  }
+
+  /** The first delivery of the log if it waits for others to make a batch with it. */
+  get waiting(): number | undefined {
+    return this.#isReady ? undefined : this.#first[0];
   }
 
   get claimedCount(): number {
@@ -58,18 +69,57 @@ export class DueQueue {
   /** Removes and returns a delivery that is due: in turns one of the log and one that was attempted before. */
   take(mayRetry: boolean): DueDelivery | undefined {
     if (this.#isHeld) return undefined;
+    const hasFirst = this.#first.length > 0 && this.#isReady;
     const isAgain =
-      (mayRetry || this.#isStrict) && this.#again.length > 0 && (this.#first.length === 0 || !this.#wasAgain);
-    const event = isAgain ? this.#again.shift() : this.#first.shift();
-    if (event === undefined) return undefined;
+      (mayRetry || this.#isStrict) &&
+      this.#again.length > 0 &&
+      (!hasFirst || this.#isStrict || !this.#wasAgain);
+    if (!isAgain && !hasFirst) return undefined;
     this.#wasAgain = isAgain;
-    return { event, isRetry: isAgain };
+    if (this.#batchMax > 0) return isAgain ? this.#takeBatchAgain() : this.#takeBatch();
+    const event = isAgain ? this.#again.shift()?.event : this.#first.shift();
+    return event === undefined ? undefined : { event, isRetry: isAgain };
+  }
+
+  /** Takes deliveries of the log for a new batch. What is left waits again, unless it is enough for another one. */
+  #takeBatch(): DueDelivery | undefined {
+    const isBehind = (event: number): boolean => event > this.#strictEnd;
+    const end = this.#first.findIndex(isBehind);
+    const count = Math.min(this.#batchMax, end === -1 ? this.#first.length : end);
+    const events = this.#first.splice(0, count);
+    this.#isReady = this.#first.length >= this.#batchMax;
+    const [event] = events;
+    return event === undefined ? undefined : { event, isRetry: false, batch: { id: '', events } };
+  }
+
+  /** Takes a batch that is due again, or deliveries that belong to none for a new one. */
+  #takeBatchAgain(): DueDelivery | undefined {
+    const [head] = this.#again;
+    if (head === undefined) return undefined;
+    const events: number[] = [];
+    const rest: DueAgain[] = [];
+    const [first = Number.POSITIVE_INFINITY] = this.#first;
+    let isOpen = true;
+    for (const one of this.#again) {
+      const isAlike = one.batch === head.batch && (one.batch !== '' || events.length < this.#batchMax);
+      // A strict order leaves nothing out.
+      const isNext = !this.#isStrict || (isOpen && one.event < first && one.due <= head.due);
+      if (isAlike && isNext) events.push(one.event);
+      else {
+        isOpen = false;
+        rest.push(one);
+      }
+    }
+    this.#again.splice(0, this.#again.length, ...rest);
+    return { event: head.event, isRetry: true, batch: { id: head.batch, events } };
   }
 
   /** Puts a delivery of the log that was taken or claimed, and is still to be sent, before all others. */
   putBack(event: number): void {
     this.#claimed.delete(event);
-    if (this.#open.has(event)) this.#first.unshift(event);
+    if (!this.#open.has(event)) return;
+    this.#first.unshift(event);
+    this.#isReady = true;
   }
 
   claim(event: number): void {
@@ -85,10 +135,17 @@ export class DueQueue {
   }
 
   /** Prepares for what a read finds. */
-  beginRead(isStrict: boolean): void {
+  beginRead(isStrict: boolean, batchMax: number): void {
     this.#isHeld = false;
     this.#isStrict = isStrict;
+    this.#batchMax = batchMax;
+    this.#strictEnd = Number.POSITIVE_INFINITY;
     if (isStrict) this.#again.length = 0;
+  }
+
+  /** Notes whether those of the log have waited long enough. */
+  noteWaited(hasWaited: boolean): void {
+    this.#isReady = hasWaited;
   }
 
   /** Adds what a read has found. Returns when a strict order goes on, if it waits for its first delivery, in milliseconds since 1970. */
@@ -99,17 +156,20 @@ export class DueQueue {
       this.#open.add(event);
       if (!this.#claimed.has(event)) this.#first.push(event);
     }
-    for (const [event] of due.again) if (!this.#claimed.has(event)) this.#again.push(event);
+    for (const one of due.again) if (!this.#claimed.has(one.event)) this.#again.push(one);
+    this.#isReady = this.#first.length >= this.#batchMax;
     return this.#isStrict ? this.#hold(due, now) : undefined;
   }
 
   /** Sends the first of all first: nothing is taken while that is not due. */
   #hold({ again: [head] }: Due, now: number): number | undefined {
     if (head === undefined) return undefined;
-    const [event, due] = head;
+    const { event, due } = head;
     const isFirst = this.#first[0] === undefined || event < this.#first[0];
-    if (!isFirst) this.#again.length = 0;
-    else if (due > now) {
+    if (!isFirst) {
+      this.#again.length = 0;
+      this.#strictEnd = event;
+    } else if (due > now) {
       this.#isHeld = true;
       return due;
     }

@@ -100,6 +100,7 @@ function settlementOf(event: number, kind: 'status' | 'success'): Settlement {
     postponedUntil: undefined,
     isFenced: true,
     committedAt: undefined,
+    batch: undefined,
   };
   return { key: { event, endpoint }, after, result, due, ...common };
 }

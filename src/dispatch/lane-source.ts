@@ -3,6 +3,7 @@ import { DueFloor } from './due-floor.ts';
 import { DueQueue } from './due-queue.ts';
 import { behindMax, LogCursor } from './log-cursor.ts';
 import { type Look, readDue } from './read-due.ts';
+import { readCreated } from './batch-members.ts';
 import type { DueDelivery } from './slots.ts';
 
 /**
@@ -79,13 +80,16 @@ export class LaneSource {
   }
 
   take(mayRetry: boolean): DueDelivery | undefined {
-    return this.#queue.take(mayRetry);
+    const due = this.#queue.take(mayRetry);
+    // Only a read finds how long those that are left have waited.
+    if (due?.isRetry === false && this.#queue.waiting !== undefined) this.mayHaveMore = true;
+    return due;
   }
 
-  /** Returns a delivery that was taken and cannot be sent now. */
-  putBack({ event, isRetry }: DueDelivery): void {
+  /** Returns a delivery that was taken and cannot be sent now, with those that were taken with it. */
+  putBack({ event, isRetry, batch }: DueDelivery): void {
     if (isRetry) this.mayHaveMore = true;
-    else this.#queue.putBack(event);
+    else for (const one of (batch?.events ?? [event]).toReversed()) this.#queue.putBack(one);
   }
 
   claim(event: number): void {
@@ -103,13 +107,14 @@ export class LaneSource {
 
   /** Reads ahead what is due `now`. Returns how many rows that took. */
   async read(reader: Reader, look: Look): Promise<number> {
-    const { now, order } = look;
+    const { now, order, batch } = look;
     this.mayHaveMore = false;
     this.#isDropped = false;
-    this.#queue.beginRead(order === 'strict');
+    this.#queue.beginRead(order === 'strict', look.batch?.max ?? 0);
     const from = this.#log.begin(look);
     const walkMax = walkMaxOf(walkMin + Math.min(this.#log.readTo - from, behindMax));
-    const retriesMax = retriesAhead + this.#queue.claimedCount;
+    const ahead = batch ? retriesAhead * retriesOfBatches : retriesAhead;
+    const retriesMax = ahead + this.#queue.claimedCount;
     const since = this.#floor?.beginAt(now) ?? 0;
     const due = await readDue(reader, { ...look, from, walkMax, since, retriesMax });
     const heldUntil = this.#queue.add(due, now);
@@ -119,7 +124,19 @@ export class LaneSource {
     const { mayHaveMore, nextSweep } = this.#log.advance({ from, end, hasRest }, look);
     if (mayHaveMore || due.again.length === retriesMax) this.mayHaveMore = true;
     this.nextDue = earliest(heldUntil ?? due.nextDue, nextSweep);
+    if (batch) this.nextDue = earliest(this.nextDue, await this.#waitForOthers(reader, look, batch.waitMs));
     return due.walked + due.again.length;
+  }
+
+  /** Returns until when the deliveries of the log wait for others; undefined when they do not. */
+  async #waitForOthers(reader: Reader, { now }: Look, waitMs: number): Promise<number | undefined> {
+    const { waiting } = this.#queue;
+    if (waiting === undefined) return undefined;
+    const created = waitMs === 0 ? now : await readCreated(reader, waiting);
+    // The clock of the node that has made the event may be ahead.
+    const until = Math.min(created, now) + waitMs;
+    this.#queue.noteWaited(until <= now);
+    return until <= now ? undefined : until;
   }
 }
 
@@ -128,6 +145,8 @@ function earliest(one: number | undefined, other: number | undefined): number | 
 }
 
 const retriesAhead = 256;
+/** As many times more of them where they are sent in batches. */
+const retriesOfBatches = 8;
 const walkMin = 256;
 
 /** How many deliveries of the lane one look walks. Few different numbers: each is a statement of its own, planned for it. */

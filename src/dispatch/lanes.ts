@@ -1,11 +1,18 @@
 import { assert } from '../base/assert.ts';
-import { type PendingDelivery, readPendings, sendAnyway, type SendPolicy } from '../deliveries/deliveries.ts';
+import {
+  type DeliveryKey,
+  type PendingDelivery,
+  readPendings,
+  sendAnyway,
+  type SendPolicy,
+} from '../deliveries/deliveries.ts';
 import { AccountDecisions, type DecisionPort } from '../deliveries/accounts/account-decisions.ts';
 import type { Endpoint } from '../endpoints/endpoint.ts';
 import { ReplayRunner } from '../deliveries/replays/replay-runner.ts';
 import type { AttemptResult } from '../sending/attempt-result.ts';
 import type { WebhookInstance } from '../endpoints/webhook-instance.ts';
 import { readDueEndpoints } from '../deliveries/delivery-outcomes.ts';
+import { claimBatch, type ClaimedBatch, claimTurn, narrowTurn } from './claim-turn.ts';
 import {
   type EndpointLane,
   followEndpoint,
@@ -13,7 +20,6 @@ import {
   hasSlot,
   isReadable,
   newEndpointLane,
-  roomAt,
   toCandidate,
   waitOf,
 } from './endpoint-lane.ts';
@@ -191,12 +197,15 @@ export class InstanceLanes {
   async readPendings(turns: readonly Turn[], now: number): Promise<readonly PendingDelivery[]> {
     const { database, endpoints } = this.instance;
     const policies = new Map<number, Endpoint>();
-    const keys = turns.flatMap(({ endpointId, event }) => {
-      const endpoint = this.#lanes.get(endpointId)?.endpoint;
-      if (endpoint === undefined) return [];
-      policies.set(endpoint.number, endpoint);
-      return [{ event, endpoint: endpoint.number }];
-    });
+    const keys: DeliveryKey[] = [];
+    for (const turn of turns) {
+      const state = this.#lanes.get(turn.endpointId);
+      if (state === undefined) continue;
+      const { number } = state.endpoint;
+      policies.set(number, state.endpoint);
+      await narrowTurn(database, state, { turn, bytesMax: this.instance.bodyBytesMax });
+      for (const event of turn.batch?.events ?? [turn.event]) keys.push({ event, endpoint: number });
+    }
     const policyOf = (number: number): SendPolicy => policies.get(number) ?? sendAnyway;
     const pendings = await readPendings(database, { keys, policyOf, instance: this.instance, now });
     const areKnown = pendings.every(
@@ -209,33 +218,22 @@ export class InstanceLanes {
   /** Counts an attempt as open and returns its endpoint; undefined if the delivery cannot be claimed now. */
   claim(turn: Turn, pending: PendingDelivery | undefined, now: number): Endpoint | undefined {
     const state = this.#lanes.get(turn.endpointId);
+    const claimed = state && claimTurn(state, { turn, pending, now });
+    if (claimed === 'send') this.#time.note(1, now);
+    return claimed && state?.endpoint;
+  }
+
+  /** As {@link claim}, for a batch. */
+  claimBatch(
+    turn: Turn,
+    batch: Omit<Parameters<typeof claimBatch>[1], 'turn'>,
+  ): (ClaimedBatch & { readonly endpoint: Endpoint }) | undefined {
+    const state = this.#lanes.get(turn.endpointId);
     if (state === undefined) return undefined;
-    const { lane, source, time, bucket } = state;
-    if (!state.isActive || source.isClaimed(turn.event)) return undefined;
-    if (pending === undefined) {
-      source.release(turn.event);
-      return undefined;
-    }
-    // The lane may have closed, or another been opened for the endpoint, while the delivery was read.
-    if (roomAt(state, now) === 0) {
-      source.putBack(turn);
-      return undefined;
-    }
-    const { due } = pending.state;
-    // It may have been read before a failure that postponed the delivery was settled, or the clock was set back.
-    if (due !== undefined && due > now) {
-      // The read counted it as due already, so nothing else would wake the lane for it.
-      source.nextDue = Math.min(source.nextDue ?? due, due);
-      source.release(turn.event);
-      return undefined;
-    }
-    source.claim(turn.event);
-    if (pending.disposition !== 'send') return state.endpoint;
-    lane.send(pending.id, now);
-    bucket.take(now, state.endpoint.rateLimit);
-    time.note(1, now);
-    this.#time.note(1, now);
-    return state.endpoint;
+    const claimed = claimBatch(state, { turn, ...batch });
+    if (claimed === undefined) return undefined;
+    if (claimed.members.length > 0) this.#time.note(1, batch.now);
+    return { ...claimed, endpoint: state.endpoint };
   }
 
   /** Ends an attempt counted by {@link claim}. The delivery stays claimed until its settlement is committed. */

@@ -124,17 +124,20 @@ export async function readTurns(
     lanes: InstanceLanes,
     read: () => Promise<readonly PendingDelivery[]>,
   ) => Promise<readonly PendingDelivery[] | undefined>,
-): Promise<ReadonlyMap<Turn, PendingDelivery>> {
+): Promise<ReadonlyMap<Turn, readonly PendingDelivery[]>> {
   const byInstance = [...Map.groupBy(laneTurns, ({ lanes }) => lanes)];
-  const byTurn = new Map<Turn, PendingDelivery>();
+  const byTurn = new Map<Turn, readonly PendingDelivery[]>();
   for (let from = 0; from < byInstance.length; from += instancesTogetherMax) {
     const reads = byInstance.slice(from, from + instancesTogetherMax).map(async ([lanes, own]) => {
       const turns = own.map(({ turn }) => turn);
       const pendings = (await orPause(lanes, () => lanes.readPendings(turns, now))) ?? [];
       const byPlace = new Map(pendings.map((one) => [placeOf(one.endpointId, one.key.event), one]));
       for (const turn of turns) {
-        const pending = byPlace.get(placeOf(turn.endpointId, turn.event));
-        if (pending !== undefined) byTurn.set(turn, pending);
+        const events = turn.batch?.events ?? [turn.event];
+        byTurn.set(
+          turn,
+          events.flatMap((event) => byPlace.get(placeOf(turn.endpointId, event)) ?? []),
+        );
       }
     });
     await Promise.all(reads);

@@ -46,13 +46,13 @@ async function readAhead(
   state: EndpointLane,
   { now, safeEnd, decidedFor }: LanesLook,
 ): Promise<number> {
-  const { number, order, owner } = state.endpoint;
+  const { number, order, owner, batch } = state.endpoint;
   let rows = 0;
   for (let reads = 0; reads < readsMax && isReadable(state, now); reads += 1) {
     // What wakes the lane during a read may be safe only now. A strict order reads nothing beyond, and would not be woken for it again.
     const safe = safeEnd.safePosition;
     const decided = owner === '' ? undefined : decidedFor(number);
-    const look = { endpoint: number, now, safe, decided, order };
+    const look = { endpoint: number, now, safe, decided, order, batch };
     rows += rowsOfStatement + (await state.source.read(reader, look));
   }
   return rows;

@@ -2,7 +2,7 @@ import { toTimestamp } from '../base/timestamp.ts';
 import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { InlineColumn, Transaction, Tuple } from '../storage/database.ts';
 import type { AttemptResult } from '../sending/attempt-result.ts';
-import { type DeliveryKey, isOneOf, keyText } from '../deliveries/deliveries.ts';
+import { type Batch, type DeliveryKey, isOneOf, keyText } from '../deliveries/deliveries.ts';
 import type { DeliveryState } from '../deliveries/delivery.ts';
 import { addToDays, deliveredBefore, deliveryEnds } from '../deliveries/endpoint-days.ts';
 import { addToHours, type EndedAttempt } from '../deliveries/endpoint-hours.ts';
@@ -22,6 +22,8 @@ export interface Settlement {
   readonly due: number | undefined;
   /** The time to which the hand-over postponed the delivery: while the row still has it, the settlement applies without the fence. */
   readonly postponedUntil: number | undefined;
+  /** The batch in which it was sent; if it is still pending, it is sent again in the same one. */
+  readonly batch: Batch | undefined;
   /** A settlement of a test applies without the fence as well. */
   readonly isFenced: boolean;
   /** When the event was made, in milliseconds since 1970; undefined for a delivery that the figures of its endpoint leave out. */
@@ -122,10 +124,12 @@ const settledColumns: readonly InlineColumn[] = [
   ['is_wide', 'number'],
   ['is_fenced', 'number'],
   ['record', 'text'],
+  ['batch', 'text'],
+  ['batch_size', 'number'],
 ];
 
 function toSettledRow(settlement: Settlement): Tuple {
-  const { key, after, due, result, postponedUntil, isFenced, record } = settlement;
+  const { key, after, due, result, postponedUntil, isFenced, record, batch } = settlement;
   const next = after.status === 'delivered' ? null : (after.due ?? null);
   const state = [after.status, after.attempts, next, after.cause];
   const isWide = result?.isEndpointWide === true ? 1 : 0;
@@ -139,6 +143,8 @@ function toSettledRow(settlement: Settlement): Tuple {
     isWide,
     isFenced ? 1 : 0,
     after.status === 'pending' ? record : null,
+    batch?.id ?? null,
+    batch?.size ?? null,
   ];
 }
 
@@ -213,7 +219,8 @@ function changeStates(
     UPDATE ${names.table('$outcome')} AS d SET
       status = CASE WHEN given.status <> 'delivered' AND ${retryRequested} THEN 'pending' ELSE given.status END,
       due = CASE WHEN given.status = 'delivered' OR NOT (${retryRequested}) THEN given.due WHEN d.due > ${now} THEN ${now} ELSE d.due END,
-      attempts = given.attempts, cause = given.cause, record = given.record, is_wide = given.is_wide, put_off_until = NULL, updated = ${toTimestamp(now)}
+      attempts = given.attempts, cause = given.cause, record = given.record, is_wide = given.is_wide, put_off_until = NULL,
+      batch = given.batch, batch_size = CAST(given.batch_size AS bigint), updated = ${toTimestamp(now)}
     FROM ${values}
     WHERE ${names.instance.conditionOf('d')} AND ${isSettled} AND ${isPending(sql`d.status`)}
       AND d.attempts <= given.counted_max AND ${isOurs(fence)}`;
@@ -256,6 +263,8 @@ const attemptColumns: readonly InlineColumn[] = [
   ['total_ms', 'number'],
   ['response_headers', 'text'],
   ['response_body', 'bytes'],
+  ['batch', 'text'],
+  ['batch_size', 'number'],
 ];
 
 const attemptNames = joinSql(
@@ -280,11 +289,11 @@ async function insertAttempts(tx: Transaction, settlements: readonly Settlement[
 /** How much of a response is stored: more of a failure, for its diagnosis. */
 const responseBytesMax = { success: 1_024, failure: 4_096 } as const;
 
-function toAttemptRow({ key, after }: Settlement, result: AttemptResult): Tuple {
+function toAttemptRow({ key, after, batch }: Settlement, result: AttemptResult): Tuple {
   const { startedAt, kind, status, cause, timings, responseHeaders, responseBody, isSuccess } = result;
   const { dnsMs, connectMs, tlsMs, firstByteMs, totalMs } = timings;
   const times = [dnsMs, connectMs, tlsMs, firstByteMs, totalMs ?? 0];
   const head = [key.event, key.endpoint, after.attempts, toTimestamp(startedAt), kind, status, cause];
   const body = responseBody.subarray(0, isSuccess ? responseBytesMax.success : responseBytesMax.failure);
-  return [...head, ...times, responseHeaders, body];
+  return [...head, ...times, responseHeaders, body, batch?.id ?? null, batch?.size ?? null];
 }

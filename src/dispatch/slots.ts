@@ -162,6 +162,16 @@ export interface DueDelivery {
   /** The position of its event. */
   readonly event: number;
   readonly isRetry: boolean;
+  /** Set where deliveries are sent together; `event` is the first of them. */
+  readonly batch?: DueBatch;
+}
+
+/** Deliveries that one request sends. */
+export interface DueBatch {
+  /** The id of the batch if it was sent before; empty for a new one. */
+  readonly id: string;
+  /** Before they are read: those that were found due. Then all members of the batch, or as many as one request may have. */
+  events: readonly number[];
 }
 
 /** A delivery whose turn it is, with its slot. */

@@ -29,6 +29,7 @@ import {
   headersMax,
   maskHeaders,
 } from '../sending/endpoint-request.ts';
+import { type BatchOption, batchOption } from './batch-option.ts';
 import { decodeOwner } from './endpoint-owner.ts';
 import { type EndpointEventKind, listOptions } from './list-options.ts';
 
@@ -154,12 +155,7 @@ export const endpointOptions = {
   /** Authorities that are trusted in place of the system's; empty for those. */
   ca: option<string>({ initial: '', decode: decodeAuthorities, form: 'text', schema: authoritiesSchema }),
   /** Requests that may be open at once. */
-  maxInFlight: integerOption({
-    initial: 16,
-    min: 1,
-    max: 64,
-    description: 'Requests open at once.',
-  }),
+  maxInFlight: integerOption({ initial: 16, min: 1, max: 64, description: 'Requests open at once.' }),
   /** Time for one attempt, from the first DNS packet to the last byte of the response. */
   timeoutMs: integerOption({ initial: 15_000, min: 1_000, max: 30_000 }),
   /** Seconds between attempts, or null for the standard schedule. */
@@ -199,6 +195,8 @@ export const endpointOptions = {
     description:
       'none: begun in the order of the changes; record: one at a time for each record, in their order; strict: one at a time.',
   }),
+  /** How several events are sent in one request, or null. */
+  batch: option<BatchOption | null>(batchOption),
   /** Whether only the last pending change of a record is sent. */
   coalesce: flagOption('Only the last pending change of a record is sent.'),
   /** What happens to the endpoint when a delivery is exhausted. */

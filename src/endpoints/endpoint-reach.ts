@@ -80,6 +80,7 @@ const changeableMembers: ReadonlySet<string> = new Set([
   'timeoutMs',
   'schedule',
   'order',
+  'batch',
   'coalesce',
   'onExhausted',
   'maxAgeSeconds',

@@ -44,6 +44,8 @@ export interface AttemptRequest {
     readonly schema: string;
     readonly time: string;
   };
+  /** Set for a batch: `body` is an array, `eventId` the id of the batch, and what is about one event is that of the first. */
+  readonly batch?: BatchFacts;
   readonly customHeaders: Readonly<Record<string, string>>;
   /** The credentials for the token; absent without one. Another `updated` invalidates earlier tokens. */
   readonly oauth2?: ClientCredentials & { readonly updated: string };
@@ -57,6 +59,15 @@ export interface AttemptRequest {
   readonly timeoutMs: number;
   /** The version of this service, for `User-Agent`. */
   readonly version: string;
+}
+
+/** What the headers of a batch tell of its events, a value for each in their order. */
+export interface BatchFacts {
+  readonly ids: readonly string[];
+  readonly sequences: readonly number[];
+  readonly transitions: readonly string[];
+  /** Whether only the id of the record was sent, as all of it would have been too large. */
+  readonly isThin: readonly boolean[];
 }
 
 /** TLS with one receiver. It does not apply to the server that issues access tokens. */

@@ -15,6 +15,7 @@ import {
 } from 'node:crypto';
 import { isReservedHeader } from './endpoint-request.ts';
 import type { AttemptRequest } from './attempt-result.ts';
+import { batchContentType, batchHeaders } from './batch-request.ts';
 
 const SECRET_PREFIX = 'whsec_';
 const NEW_SECRET_BYTES = 32;
@@ -146,27 +147,18 @@ export function headersByName(flat: readonly string[]): Readonly<Record<string, 
 /** Returns the headers of one attempt as a flat list of names and values; `timestampSeconds` is the time of the attempt. */
 export function requestHeaders(request: AttemptRequest, timestampSeconds: number): string[] {
   if (request.consent !== undefined) return consentHeaders(request, request.consent);
-  const { body, secrets, signingKeys, eventId } = request;
+  const { body, secrets, signingKeys, eventId, batch } = request;
   const [current = '', previous] = secrets;
   const headers = [
     'Content-Type',
-    'application/json',
+    batch === undefined ? 'application/json' : batchContentType(request),
     'User-Agent',
     `Chancery/${request.version}`,
     'Accept-Encoding',
     'identity',
     'X-Service-Signature',
     signBody(body, current),
-    'X-Service-Event',
-    request.event,
-    'X-Service-Collection',
-    request.collection,
-    'X-Service-Delivery',
-    request.deliveryId,
-    'X-Service-Attempt',
-    String(request.attempt),
-    'X-Service-Sequence',
-    String(request.sequence),
+    ...(batch === undefined ? eventHeaders(request) : batchHeaders(request, batch)),
     'webhook-id',
     eventId,
     'webhook-timestamp',
@@ -178,9 +170,10 @@ export function requestHeaders(request: AttemptRequest, timestampSeconds: number
   if (request.cause !== undefined) headers.push(...causeHeaders(request.cause));
   if (request.traceparent !== '') headers.push('traceparent', request.traceparent);
   if (request.tracestate !== '') headers.push('tracestate', request.tracestate);
-  if (request.cloudEvent !== undefined) headers.push(...cloudEventHeaders(request, request.cloudEvent));
+  if (request.cloudEvent !== undefined && batch === undefined)
+    headers.push(...cloudEventHeaders(request, request.cloudEvent));
   if (request.isTest === true) headers.push('X-Service-Test', 'true');
-  if (request.isThin) headers.push('X-Service-Truncated', 'data');
+  if (request.isThin && batch === undefined) headers.push('X-Service-Truncated', 'data');
   headers.push(...customHeaders(request));
   return headers;
 }
@@ -202,6 +195,28 @@ export type Consent = NonNullable<AttemptRequest['consent']>;
 function consentHeaders(request: AttemptRequest, { origin }: Consent): string[] {
   const agent = ['User-Agent', `Chancery/${request.version}`, 'Accept-Encoding', 'identity'];
   return [...agent, 'WebHook-Request-Origin', origin, ...customHeaders(request)];
+}
+
+/** What is about one event. */
+function eventHeaders({
+  event,
+  collection,
+  deliveryId,
+  attempt,
+  sequence,
+}: AttemptRequest): readonly string[] {
+  return [
+    'X-Service-Event',
+    event,
+    'X-Service-Collection',
+    collection,
+    'X-Service-Delivery',
+    deliveryId,
+    'X-Service-Attempt',
+    String(attempt),
+    'X-Service-Sequence',
+    String(sequence),
+  ];
 }
 
 function causeHeaders(cause: NonNullable<AttemptRequest['cause']>): readonly string[] {

@@ -100,11 +100,21 @@ describePlaces('endpoint', (start) => {
       [changed['url'], changed['schedule'], changed['maxAgeSeconds'], changed['coalesce'], changed['events']],
       [`${url}/2`, null, 60, true, ['record.create', 'record.delete']],
     );
-    const shape = ['--fields', 'title, rank', '--cloud-events'];
+    const shape = ['--fields', 'title, rank', '--cloud-events', '--batch', '50,2000'];
     const shaped = jsonOf(await run([...update, ...shape]));
-    assert.deepEqual([shaped['fields'], shaped['cloudEvents']], [['title', 'rank'], true]);
-    const thin = jsonOf(await run([...update, '--payload', 'thin', '--fields', '', '--no-cloud-events']));
-    assert.deepEqual([thin['payload'], thin['fields'], thin['cloudEvents']], ['thin', [], false]);
+    assert.deepEqual(
+      [shaped['fields'], shaped['cloudEvents'], shaped['batch']],
+      [['title', 'rank'], true, { max: 50, waitMs: 2_000 }],
+    );
+    const plain = ['--payload', 'thin', '--fields', '', '--no-cloud-events', '--batch', 'none'];
+    const thin = jsonOf(await run([...update, ...plain]));
+    assert.deepEqual(
+      [thin['payload'], thin['fields'], thin['cloudEvents'], thin['batch']],
+      ['thin', [], false, null],
+    );
+    const wrong = await run([...update, '--batch', '50']);
+    assert.notEqual(wrong.code, 0);
+    assert.match(wrong.stderr, /--batch takes a count and milliseconds, as "100,2000", not "50"/);
     assert.deepEqual(changed['headers'], { authorization: '********', 'x-floor': '2' });
     const back = jsonOf(
       await run([...update, '--no-coalesce', '--max-age-seconds', 'none', '--schedule', '']),

@@ -52,6 +52,7 @@ test('W-36 a delivery shows its event and its attempts, with what the receiver a
     cause: shown.cause,
     dnsMs: null,
     tlsMs: null,
+    batch: null,
   });
   assert.match(started, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z$/);
   assert.ok(connectMs > 0 && connectMs <= firstByteMs && firstByteMs <= totalMs, JSON.stringify(inList));

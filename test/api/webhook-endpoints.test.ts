@@ -39,6 +39,7 @@ test('an endpoint is created with defaults, and its secret is shown then and by 
     owner: '',
     cloudEvents: false,
     ed25519: false,
+    batch: null,
     coalesce: false,
     onExhausted: 'skip',
     maxAgeSeconds: null,

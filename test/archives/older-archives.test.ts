@@ -18,13 +18,21 @@ const superuser = 'ann@example.com';
 const password = 'correct horse battery';
 
 /** The last steps. */
-const lastSteps = ['what endpoints hold', 'portal links', 'figures of endpoints by days'];
+const lastSteps = [
+  'what endpoints hold',
+  'portal links',
+  'figures of endpoints by days',
+  'verified endpoints of accounts',
+  'batches of webhooks',
+];
 
 /** What they have added to tables that archives have, and the tables of archives that they have made. */
 const added = {
-  $endpoint: ['transitions'],
+  $endpoint: ['transitions', 'verified', 'challenged_until', 'batch'],
   $lane: ['reconcile_at'],
   $replay: ['record'],
+  $outcome: ['batch', 'batch_size'],
+  $attempt: ['batch', 'batch_size'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 const addedTables: readonly string[] = ['$held', '$endpoint_day'];
 

@@ -75,6 +75,7 @@ test('on PostgreSQL a delivery is settled by its id, though statistics know of n
       postponedUntil: undefined,
       isFenced: true,
       committedAt: 0,
+      batch: undefined,
     };
   });
   const noted: Sql[] = [];

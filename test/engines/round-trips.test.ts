@@ -148,6 +148,7 @@ test('on PostgreSQL one delivery is claimed and settled by 10 statements in 4 ro
         postponedUntil: undefined,
         isFenced: true,
         committedAt: 0,
+        batch: undefined,
       };
     });
     await database.write(

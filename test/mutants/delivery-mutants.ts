@@ -103,7 +103,7 @@ export const deliveryMutants: readonly Mutant[] = [
   {
     name: 'results that arrive while others are being settled are settled together',
     file: 'src/dispatch/claims.ts',
-    from: 'const room = settledTogetherMax - results.length;',
+    from: 'const room = settledTogetherMax - this.#countOf(results);',
     to: 'const room = 1;',
     tests: ['src/dispatch/dispatcher.test.ts'],
   },
@@ -312,8 +312,8 @@ export const deliveryMutants: readonly Mutant[] = [
   },
   {
     name: 'a slot whose delivery is not sent is free again',
-    file: 'src/dispatch/dispatcher.ts',
-    from: 'this.#slots.release(turn);',
+    file: 'src/dispatch/turn-sender.ts',
+    from: '      slots.release(turn);',
     to: '',
     tests: ['src/dispatch/dispatcher.test.ts'],
   },

@@ -13,8 +13,8 @@ export const figureMutants: readonly Mutant[] = [
   },
   {
     name: 'tests and replays are not in figures',
-    file: 'src/dispatch/claims.ts',
-    from: "const isCounted = test === undefined && !isTest(kind) && kind !== 'backfill' && !isReplay;",
+    file: 'src/dispatch/claim.ts',
+    from: "const isCounted = isFenced && !isTest(kind) && kind !== 'backfill' && !isReplay;",
     to: 'const isCounted = true;',
     tests,
   },

@@ -61,8 +61,8 @@ export const logMutants: readonly Mutant[] = [
   },
   {
     name: 'a rate limit holds deliveries back',
-    file: 'src/dispatch/lanes.ts',
-    from: 'bucket.take(now, state.endpoint.rateLimit);',
+    file: 'src/dispatch/claim-turn.ts',
+    from: 'bucket.take(now, endpoint.rateLimit);',
     to: '',
     tests: ['test/api/webhook-order.test.ts'],
   },
@@ -104,7 +104,7 @@ export const logMutants: readonly Mutant[] = [
   {
     name: 'retries and first attempts are taken in turns',
     file: 'src/dispatch/due-queue.ts',
-    from: '(this.#first.length === 0 || !this.#wasAgain)',
+    from: '(!hasFirst || this.#isStrict || !this.#wasAgain)',
     to: 'true',
     tests: ['src/dispatch/lane-source.test.ts'],
   },

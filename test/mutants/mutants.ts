@@ -26,6 +26,7 @@ import { operatorMutants } from './operator-mutants.ts';
 import { portalLinkMutants } from './portal-link-mutants.ts';
 import { portalMutants } from './portal-mutants.ts';
 import { backupMutants } from './backup-mutants.ts';
+import { batchMutants } from './batch-mutants.ts';
 import { catcherMutants } from './catcher-mutants.ts';
 import { quotaMutants } from './quota-mutants.ts';
 import { realtimeMutants } from './realtime-mutants.ts';
@@ -54,6 +55,7 @@ export const mutants: readonly Mutant[] = [
   ...alertMutants,
   ...auditMutants,
   ...backupMutants,
+  ...batchMutants,
   ...checkMutants,
   ...commandMutants,
   ...deliveryMutants,

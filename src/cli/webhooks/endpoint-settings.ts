@@ -29,6 +29,10 @@ export function addSettings(command: Command): void {
   command.option('--ed25519', 'sign requests with the key of the instance as well');
   command.option('--no-ed25519', 'do not');
   command.option('--order <ORDER>', 'none, record or strict');
+  command.option(
+    '--batch <MAX,MS>',
+    'as "100,2000": events in a request, and how long the oldest waits for others; "none" for one each',
+  );
   command.option('--transitions', 'tell it when records come to match its conditions, or match them no more');
   command.option('--no-transitions', 'tell it of changes alone');
   command.option('--coalesce', 'of the pending changes of a record, send only the last one');
@@ -67,6 +71,7 @@ export function settingsOf(command: Command, headersBefore: JsonObject): JsonObj
     cloudEvents: flagsOf(command)['cloud-events'],
     ed25519: flagsOf(command)['ed25519'],
     order: textOf(command, 'order'),
+    batch: batchOf(textOf(command, 'batch')),
     transitions: flagsOf(command)['transitions'],
     coalesce: flagsOf(command)['coalesce'],
     onExhausted: textOf(command, 'on-exhausted'),
@@ -108,6 +113,15 @@ function scheduleOf(value: string | undefined): readonly number[] | null | undef
     if (/^\d{1,9}$/.test(item)) return Number(item);
     throw new ConfigError(`--schedule takes seconds, as "5,60,3600", not ${JSON.stringify(value)}.`);
   });
+}
+
+function batchOf(value: string | undefined): JsonObject | null | undefined {
+  if (value === undefined || value === 'none') return value === undefined ? undefined : null;
+  const [, max, waitMs] = /^(\d{1,9}),(\d{1,9})$/.exec(value) ?? [];
+  if (max !== undefined) return { max: Number(max), waitMs: Number(waitMs) };
+  throw new ConfigError(
+    `--batch takes a count and milliseconds, as "100,2000", not ${JSON.stringify(value)}.`,
+  );
 }
 
 function headersOf(command: Command, before: JsonObject): JsonObject | undefined {

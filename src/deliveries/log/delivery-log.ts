@@ -349,6 +349,7 @@ function attemptView(row: Row, withAnswers: boolean): AttemptView {
     tlsMs: row['tls_ms'],
     firstByteMs: row['first_byte_ms'],
     totalMs: row['total_ms'],
+    batch: row['batch'] === null ? null : { id: row['batch'], size: Number(row['batch_size']) },
   };
   if (!withAnswers) return view;
   const body = row['response_body'];

@@ -200,5 +200,5 @@ export async function makeDue(tx: Transaction, { replay, events, endpoint, now }
     SELECT ${names.instance.value}e.position, CAST(${endpoint.number} AS bigint), 'pending', 0, CAST(${due} AS bigint), 0, ${recordKey(sql`e`)},
       CAST(${replay.number} AS bigint), '', ${toTimestamp(now)} ${of}
     ON CONFLICT (${names.instance.column}event, endpoint) DO UPDATE SET status = 'pending', due = excluded.due, record = excluded.record,
-      replay = excluded.replay, cause = '', updated = excluded.updated`);
+      replay = excluded.replay, batch = NULL, cause = '', updated = excluded.updated`);
 }

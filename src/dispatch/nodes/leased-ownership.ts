@@ -5,7 +5,7 @@ import { Poller } from '../../base/poller.ts';
 import { sql, type Sql } from '../../sql/sql.ts';
 import type { Database } from '../../storage/database.ts';
 import type { Ownership } from '../../deliveries/delivery.ts';
-import type { HandOver } from '../claims.ts';
+import type { HandOver } from '../hand-over.ts';
 
 /** A node that has not renewed its leases for this long, by the database's clock, counts as dead. */
 const leaseSeconds = 10;

@@ -140,6 +140,12 @@ export const deliverySchemas: Readonly<Record<string, Schema>> = {
       tlsMs: duration,
       firstByteMs: duration,
       totalMs: { type: 'number' },
+      batch: {
+        type: ['object', 'null'],
+        properties: { id: { type: 'string' }, size: { type: 'integer' } },
+        description:
+          'The batch that it was sent in: its `webhook-id`, and how many deliveries it had. The response to a batch is kept with its first delivery.',
+      },
       responseHeaders: { type: 'object', additionalProperties: true },
       responseBody: { type: 'string', description: 'The first 16 KiB of it.' },
     },

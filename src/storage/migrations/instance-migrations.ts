@@ -1,6 +1,7 @@
 import { sql, type Sql } from '../../sql/sql.ts';
 import type { Migration } from '../migrate.ts';
 import { instanceDeliveryLog } from './instance-delivery-log.ts';
+import { batches } from './batches.ts';
 import { endpointCertificates } from './endpoint-certificates.ts';
 import { endpointDays } from './endpoint-days.ts';
 import { mirrors } from './mirrors.ts';
@@ -323,4 +324,5 @@ export const instanceMigrations: readonly Migration[] = [
   portalLinks,
   endpointDays,
   verifiedEndpoints,
+  batches,
 ];

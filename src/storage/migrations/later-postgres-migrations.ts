@@ -1,5 +1,6 @@
 import type { Migration } from '../migrate.ts';
 import { backupJobs } from './backup-jobs.ts';
+import { batches } from './batches.ts';
 import { cronRuns } from './cron-runs.ts';
 import { endpointCertificates } from './endpoint-certificates.ts';
 import { endpointDays } from './endpoint-days.ts';
@@ -36,4 +37,5 @@ export const laterPostgresMigrations: readonly Migration[] = [
   portalLinks,
   endpointDays,
   verifiedEndpoints,
+  batches,
 ];
