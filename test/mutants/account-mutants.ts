@@ -22,7 +22,7 @@ export const accountMutants: readonly Mutant[] = [
   },
   {
     name: 'the signed feed asks whether an account may still view what it shows',
-    file: 'src/deliveries/log/feed.ts',
+    file: 'src/deliveries/log/feed-items.ts',
     from: "if (endpoint.owner !== '') return pastMessage",
     to: 'if (false) return pastMessage',
     tests: past,

@@ -58,7 +58,7 @@ export const endpointMutants: readonly Mutant[] = [
   },
   {
     name: 'the feed shapes a body as a request has it',
-    file: 'src/deliveries/log/feed.ts',
+    file: 'src/deliveries/log/feed-items.ts',
     from: 'return { payload, body: request.body, headers',
     to: 'return { payload, body: row.body, headers',
     tests: payloadTests,

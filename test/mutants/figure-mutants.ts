@@ -13,7 +13,7 @@ export const figureMutants: readonly Mutant[] = [
   },
   {
     name: 'tests and replays are not in figures',
-    file: 'src/dispatch/claim.ts',
+    file: 'src/dispatch/settle.ts',
     from: "const isCounted = isFenced && !isTest(kind) && kind !== 'backfill' && !isReplay;",
     to: 'const isCounted = true;',
     tests,

@@ -90,4 +90,18 @@ export const mirrorMutants: readonly Mutant[] = [
     to: 'isHeldBy(names, key)',
     tests: reconciles,
   },
+  {
+    name: 'a leave of the feed has the state before the change',
+    file: 'src/deliveries/log/feed-items.ts',
+    from: "const state = moved.transition === 'enter' ? row.body : states.get(moved.before ?? 0);",
+    to: 'const state = row.body;',
+    tests: ['test/api/feed-transitions.test.ts'],
+  },
+  {
+    name: 'the feed tells of no record that has not met its filter',
+    file: 'src/deliveries/log/feed-transitions.ts',
+    from: 'if (transition === undefined) return [];',
+    to: '',
+    tests: ['test/api/feed-transitions.test.ts'],
+  },
 ];

@@ -75,7 +75,7 @@ export interface Schemas {
   EventTypes: { readonly items: readonly ({ readonly type: "record.create" | "record.update" | "record.delete" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "endpoint.certificate_expiring" | "delivery.exhausted" | "attempt.failed" | "ping"; readonly collection: string; readonly schema: { readonly [name: string]: unknown }; readonly example: { readonly [name: string]: unknown } })[]; readonly omitted: number };
   EventWithBody: { readonly id: string; readonly kind: "record.create" | "record.update" | "record.delete" | "backfill" | "enter" | "leave" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "endpoint.certificate_expiring" | "delivery.exhausted" | "attempt.failed" | "ping" | "test"; readonly collection: string; readonly record: string; readonly revision: number; readonly created: string; readonly expunged: string; readonly actor: string; readonly hops: number; readonly changed: readonly (string)[]; readonly deliveries: readonly (Schemas['Delivery'])[]; readonly body: { readonly [name: string]: unknown } | null };
   Feed: { readonly items: readonly (Schemas['FeedItem'])[]; readonly nextCursor: string };
-  FeedItem: { readonly id: string; readonly sequence: number; readonly payload: { readonly [name: string]: unknown }; readonly body?: string; readonly headers?: { readonly [name: string]: string } };
+  FeedItem: { readonly id: string; readonly sequence: number; readonly payload: { readonly [name: string]: unknown }; readonly transition?: "enter" | "leave"; readonly body?: string; readonly headers?: { readonly [name: string]: string } };
   Consumer: { readonly name: string; readonly lag: number; readonly created: string; readonly updated: string };
   ConsumerPlace: { readonly cursor?: string; readonly since?: string };
   Catcher: { readonly id: string; readonly url: string; readonly expires: string; readonly requests: readonly (Schemas['CatcherRequest'])[] };
@@ -235,7 +235,7 @@ export interface Operations {
   'DELETE /api/webhooks/events/{id}/body': { query: Record<never, never>; body: undefined; answer: undefined };
   'POST /api/webhooks/filters/test': { query: { fields?: string }; body: Schemas['FilterTestDraft']; answer: Schemas['FilterTest'] };
   'GET /api/webhooks/event-types': { query: { collection?: string; fields?: string }; body: undefined; answer: Schemas['EventTypes'] };
-  'GET /api/webhooks/feed': { query: { cursor?: string; since?: string; consumer?: string; wait?: number; perPage?: number; events?: string; collections?: string; filter?: string; signed?: string }; body: undefined; answer: Schemas['Feed'] };
+  'GET /api/webhooks/feed': { query: { cursor?: string; since?: string; consumer?: string; wait?: number; perPage?: number; events?: string; collections?: string; filter?: string; transitions?: boolean; signed?: string }; body: undefined; answer: Schemas['Feed'] };
   'GET /api/webhooks/consumers/{name}': { query: { fields?: string }; body: undefined; answer: Schemas['Consumer'] };
   'PUT /api/webhooks/consumers/{name}': { query: { fields?: string }; body: Schemas['ConsumerPlace']; answer: Schemas['Consumer'] };
   'DELETE /api/webhooks/consumers/{name}': { query: Record<never, never>; body: undefined; answer: undefined };

@@ -1,23 +1,20 @@
 import { AppError } from '../../base/errors.ts';
 import { type Timestamp, toTimestamp } from '../../base/timestamp.ts';
-import { type EventContext, readContext } from '../../events/event-context.ts';
 import { recordEventKinds, type RecordEventKind } from '../../events/event.ts';
 import { findTime } from '../../events/find-event.ts';
 import { isAhead, type SafeEnd } from '../../events/log-horizon.ts';
 import { findLostEvents, lostText } from '../../events/lost-events.ts';
 import { readTrimmed } from '../../events/trimmed.ts';
-import { parameterError } from '../../query/list-parameters.ts';
+import { booleanOf, parameterError } from '../../query/list-parameters.ts';
 import type { QueryReader } from '../../query/list-query.ts';
 import { timeParameter } from '../../query/time-parameter.ts';
 import { openPosition, sealPosition } from '../../secrets/seal-position.ts';
 import { limit, sql, type Sql } from '../../sql/sql.ts';
 import type { Reader } from '../../storage/database.ts';
-import { type PastMessage, pastMessage } from './past-events.ts';
+import { type FedEvent, fedEvents } from './feed-transitions.ts';
+import { readItems, type Sign, signerOf } from './feed-items.ts';
 import { consumerPosition } from './consumers.ts';
-import { deliveryId, thinBody, toAttemptRequest } from '../deliveries.ts';
-import { readEndpoint } from '../../endpoints/endpoint-store.ts';
 import { type EventFilter, filterEvents, parseEventFilter } from './event-filter.ts';
-import { headersByName, requestHeaders } from '../../sending/signature.ts';
 import type { WebhookInstance } from '../../endpoints/webhook-instance.ts';
 
 /**
@@ -36,6 +33,8 @@ export interface FeedQuery {
   readonly collections: readonly string[];
   /** Over the records as their events have them; empty for all. */
   readonly filter: string;
+  /** Whether it says when records come to meet the filter, or meet it no more. */
+  readonly transitions: boolean;
   /** The id of the endpoint whose headers are added. */
   readonly signed: string | undefined;
 }
@@ -72,6 +71,9 @@ const waiters = new WeakMap<object, number>();
 export function parseFeedQuery(query: QueryReader): FeedQuery {
   const text = (name: string): string | undefined => query.get(name) || undefined;
   const since = timeParameter(query, 'since');
+  const transitions = booleanOf(query.get('transitions') || 'false');
+  if (transitions === undefined) throw parameterError('transitions', 'Expected true or false.');
+  if (transitions) checkTransitions(text);
   const starts = ['cursor', 'since', 'consumer'].filter((name) => text(name) !== undefined);
   if (starts[1] !== undefined)
     throw parameterError(starts[1], `Only one of cursor, since and consumer says where to begin.`);
@@ -84,8 +86,16 @@ export function parseFeedQuery(query: QueryReader): FeedQuery {
     kinds: kindsOf(text('events')),
     collections: text('collections')?.split(',') ?? [],
     filter: query.get('filter') ?? '',
+    transitions,
     signed: text('signed'),
   };
+}
+
+/** Transitions follow from the filter and all three events, and are no requests of an endpoint. */
+function checkTransitions(text: (name: string) => string | undefined): void {
+  if (text('filter') === undefined) throw parameterError('filter', 'Transitions need a filter.');
+  for (const name of ['events', 'signed'])
+    if (text(name) !== undefined) throw parameterError(name, `Not together with transitions.`);
 }
 
 function integerOf(
@@ -213,67 +223,13 @@ function filterOf(
   return parseEventFilter(query.filter, context, ids);
 }
 
-interface FeedRow {
-  readonly position: number;
-  readonly id: string;
-  readonly kind: string;
-  readonly collectionName: string;
-  readonly revision: number;
-  readonly record: string;
-  readonly created: string;
-  readonly body: Buffer;
-  readonly context: EventContext | undefined;
-}
-
-interface SignedRequest {
-  readonly payload: Uint8Array;
-  readonly body: Uint8Array;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-type Sign = (row: FeedRow) => Promise<SignedRequest | undefined>;
-
-/**
- * Returns a function that builds the request that an endpoint would get for an event; it returns undefined where its owner may not view the record. Throws
- * not_found.
- */
-async function signerOf(
-  instance: WebhookInstance,
-  endpointId: string | undefined,
-  version: string,
-): Promise<Sign | undefined> {
-  if (endpointId === undefined) return undefined;
-  const endpoint = await readEndpoint(instance, endpointId);
-  const { signingKeys } = instance.endpoints;
-  const messageOf = ({ position, body, context, ...event }: FeedRow): Promise<PastMessage | undefined> => {
-    if (endpoint.owner !== '') return pastMessage(instance, endpoint, position);
-    const isThin = body.length > instance.bodyBytesMax;
-    return Promise.resolve({ body: isThin ? thinBody(event, instance.shownId) : body, isThin, context });
-  };
-  return async (row) => {
-    const message = await messageOf(row);
-    if (message === undefined) return undefined;
-    const { id, position: _, ...event } = row;
-    // A fetched event is not part of the trace of the request that caused it.
-    const content = { ...event, ...message, eventId: id, attempt: 1, traceparent: '', tracestate: '' };
-    const request = toAttemptRequest(
-      { ...content, deliveryId: deliveryId(id, endpointId) },
-      { endpoint, signingKeys, instance, nowMs: instance.clock.now(), version },
-    );
-    const flat = requestHeaders(request, Math.floor(instance.clock.now() / 1_000));
-    // No other member shows an account more than its body.
-    const payload = endpoint.owner === '' ? row.body : request.body;
-    return { payload, body: request.body, headers: headersByName(flat) };
-  };
-}
-
 interface PageQuery extends FeedQuery {
   readonly position: number;
   readonly safe: number;
 }
 
 async function readPage(
-  { database, collections: all }: WebhookInstance,
+  { database, collections: all, shownId }: WebhookInstance,
   query: PageQuery,
   { sign, filter }: { readonly sign: Sign | undefined; readonly filter: EventFilter | undefined },
 ): Promise<{ readonly items: readonly string[]; readonly end: number }> {
@@ -293,8 +249,26 @@ async function readPage(
   if (positions.length === 0) return { items: [], end: await endOf(database, query, upTo) };
   const isWhole = positions.length === rows.length && rows.length < perPage;
   const end = isWhole ? Number(rows[0]?.[2]) : (positions.at(-1) ?? position);
-  const matches = filter === undefined ? positions : await filterEvents(database, filter, positions);
-  return { items: matches.length === 0 ? [] : await readItems(database, matches, sign), end };
+  const fed = await choose(database, positions, { filter, transitions: query.transitions });
+  return {
+    items: fed.length === 0 ? [] : await readItems(database, fed, { sign, instanceId: shownId }),
+    end,
+  };
+}
+
+interface Choice {
+  readonly filter: EventFilter | undefined;
+  readonly transitions: boolean;
+}
+
+async function choose(
+  reader: Reader,
+  positions: readonly number[],
+  { filter, transitions }: Choice,
+): Promise<readonly FedEvent[]> {
+  if (filter !== undefined && transitions) return fedEvents(reader, filter, positions);
+  const matches = filter === undefined ? positions : await filterEvents(reader, filter, positions);
+  return matches.map((position) => ({ position, beforeBytes: 0 }));
 }
 
 /** Returns the end of a walk without matches. */
@@ -311,45 +285,4 @@ function upToBytes(rows: readonly { readonly at: number; readonly bytes: number 
   let bytes = 0;
   const end = rows.findIndex((row, index) => (bytes += row.bytes) > feedLimits.bytesMax && index > 0);
   return (end === -1 ? rows : rows.slice(0, end)).map(({ at }) => at);
-}
-
-async function readItems(
-  reader: Reader,
-  positions: readonly number[],
-  sign: Sign | undefined,
-): Promise<readonly string[]> {
-  const { names } = reader;
-  const rows = await reader.tuples(sql`
-    SELECT position, id, kind, collection_name, revision, record, created, body, context FROM ${names.table('$event')}
-    WHERE ${names.instance.condition} AND position${names.anyNumberOf(positions)} ORDER BY position`);
-  const items = rows.map(([position, id, kind, collectionName, revision, record, created, body, context]) =>
-    toItem(
-      {
-        position: Number(position),
-        id: String(id),
-        kind: String(kind),
-        collectionName: String(collectionName),
-        revision: Number(revision),
-        record: String(record),
-        created: String(created),
-        // The column is a BLOB and never null.
-        body: Buffer.from(body as Uint8Array),
-        context: readContext(context),
-      },
-      sign,
-    ),
-  );
-  return (await Promise.all(items)).filter((item) => item !== undefined);
-}
-
-async function toItem(row: FeedRow, sign: Sign | undefined): Promise<string | undefined> {
-  const { id, revision, body } = row;
-  const headOf = (payload: Uint8Array): string =>
-    `{"id":${JSON.stringify(id)},"sequence":${revision},"payload":${Buffer.from(payload).toString('utf8')}`;
-  if (sign === undefined) return `${headOf(body)}}`;
-  const request = await sign(row);
-  if (request === undefined) return undefined;
-  // The exact text as well: the signature is over its bytes.
-  const sent = Buffer.from(request.body).toString('utf8');
-  return `${headOf(request.payload)},"body":${JSON.stringify(sent)},"headers":${JSON.stringify(request.headers)}}`;
 }

@@ -34,6 +34,7 @@ export const feedRoutes = [
       'Events',
       'Collections',
       'EventFilter',
+      'Transitions',
       'Signed',
     ],
     answers: { 200: jsonAnswer('The events.', schemaReference('Feed')) },
@@ -134,10 +135,14 @@ export const feedSchemas: Readonly<Record<string, Schema>> = {
       id: { type: 'string', description: 'The `webhook-id` that endpoints get.' },
       sequence: { type: 'integer', minimum: 0, description: "The record's revision." },
       payload: { type: 'object', additionalProperties: true, description: 'The five members.' },
+      transition: {
+        enum: ['enter', 'leave'],
+        description: 'With `transitions`: the record has come to meet the filter, or meets it no more.',
+      },
       body: { type: 'string', description: 'With `signed`: the signed text of the payload.' },
       headers: { type: 'object', additionalProperties: text },
     },
-    ['body', 'headers'],
+    ['transition', 'body', 'headers'],
   ),
   Consumer: objectSchema({
     name: text,

@@ -51,6 +51,11 @@ export const parameters: Readonly<Record<string, Schema>> = {
     description: 'Seconds to wait for an event while there is none.',
     schema: { type: 'integer', minimum: 0, maximum: 30, default: 0 },
   }),
+  Transitions: inQuery('transitions', {
+    description:
+      'With `true` and a `filter`: a change by which a record comes to meet the filter is a creation, and one by which it meets it no more a deletion.',
+    schema: { type: 'boolean', default: false },
+  }),
   FeedPerPage: inQuery('perPage', {
     description: 'Maximum number of events. An answer may have fewer although more follow.',
     schema: { type: 'integer', minimum: 1, maximum: 1_000, default: 100 },
