@@ -12,7 +12,7 @@ import { fieldType } from '../fields/field-types.ts';
 import type { SettingsStore } from '../settings/settings-store.ts';
 import { sql } from '../sql/sql.ts';
 import type { DependentRows, InlineColumn, Transaction } from '../storage/database.ts';
-import { hasConditions, meetConditions } from '../endpoints/endpoint-conditions.ts';
+import { type ConditionAnswers, hasConditions, meetConditions } from '../endpoints/endpoint-conditions.ts';
 import type { EndpointStore } from '../endpoints/endpoint-store.ts';
 import { type Endpoint, wants } from '../endpoints/endpoint.ts';
 import { decideTransitions, storeMoves, transitionsOf } from './transitions.ts';
@@ -41,9 +41,9 @@ export async function addressEvent(
     conditional.length === 0
       ? { matches: [], holders: [] }
       : await meetConditions(tx, conditional, { change, collections, now: clock.now() });
-  const { recipients: matches, ...moves } = decideTransitions(conditional, event.kind, answers);
-  await storeMoves(tx, event, moves);
-  const transitions = transitionsOf(event, change, moves);
+  const { matches, transitions } = conditional.some((endpoint) => endpoint.transitions)
+    ? await decideMoves(tx, event, { change, conditional, answers })
+    : { matches: answers.matches, transitions: [] };
   const hasRecipient = subscribers.length > conditional.length || matches.length > 0;
   if (!hasRecipient) {
     // A record may enter or leave what an endpoint matches because of another: see replays/reconcile-watch.ts.
@@ -59,6 +59,25 @@ export async function addressEvent(
     return [addressed, ...transitions];
   const previous = valuesBefore(change, context.changed);
   return [{ ...addressed, context: { ...context, previous } }, ...transitions];
+}
+
+/** Decides what the change is for endpoints with transitions, and stores what they hold from now on. */
+async function decideMoves(
+  tx: Transaction,
+  event: NewEvent,
+  {
+    change,
+    conditional,
+    answers,
+  }: {
+    readonly change: RecordChange;
+    readonly conditional: readonly Endpoint[];
+    readonly answers: ConditionAnswers;
+  },
+): Promise<{ readonly matches: readonly number[]; readonly transitions: readonly NewEvent[] }> {
+  const { recipients, ...moves } = decideTransitions(conditional, event.kind, answers);
+  await storeMoves(tx, event, moves);
+  return { matches: recipients, transitions: transitionsOf(event, change, moves) };
 }
 
 function valuesBefore({ collection, before = [] }: RecordChange, names: readonly string[]): JsonObject {

@@ -46,7 +46,7 @@ function isDue({ source }: EndpointLane, { key, state: { due } }: PendingDeliver
 
 function open({ lane, bucket, time, endpoint }: EndpointLane, attempt: string, now: number): void {
   lane.send(attempt, now);
-  bucket.take(now, endpoint.rateLimit);
+  if (endpoint.rateLimit > 0) bucket.take(now, endpoint.rateLimit);
   time.note(1, now);
 }
 

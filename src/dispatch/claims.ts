@@ -9,12 +9,12 @@ import { noteOutcome, warnOfEndpoint } from '../endpoints/endpoint-warnings.ts';
 import { stopEndpoint } from '../deliveries/endpoints/change-endpoint.ts';
 import { type LaneRow, saveLane } from '../deliveries/lane-store.ts';
 import { sendWaiting } from '../deliveries/delivery-outcomes.ts';
-import { type Claim, toSettlements } from './claim.ts';
+import type { Claim } from './claim.ts';
 import { type HandOver, prepareHandOver } from './hand-over.ts';
 import type { InstanceLanes } from './lanes.ts';
 import { abortedResult, type AttemptResult } from '../sending/attempt-result.ts';
 import type { ReachedOrigins } from './reached-origins.ts';
-import { settle } from './settle.ts';
+import { settle, toSettlements } from './settle.ts';
 import type { Slots } from './slots.ts';
 import { noteDelivered, type StopReason, type WebhookCounts } from './webhook-counts.ts';
 

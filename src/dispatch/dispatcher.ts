@@ -271,9 +271,11 @@ export class Dispatcher {
     if (this.#loans.allLanes().some(({ hasStrict }) => hasStrict)) this.safeEnd.hurry();
     const candidates = this.#loans.allLanes().map((lanes) => lanes.candidate(now));
     const turns = chooseTurns([...candidates], this.#slots);
-    if (turns.length > 0) this.safeEnd.refresh();
     this.#hasFound = turns.length > 0 || this.#loans.allLanes().some((lanes) => lanes.hasUnread(now));
-    await this.#claim(turns, now);
+    if (turns.length > 0) {
+      this.safeEnd.refresh();
+      await this.#claim(turns, now);
+    }
     this.#releaseIdle(now);
   }
 

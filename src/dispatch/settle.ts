@@ -1,13 +1,22 @@
-import { toTimestamp } from '../base/timestamp.ts';
+import type { Clock } from '../base/clock.ts';
+import { randomUnit } from '../base/ids.ts';
+import { fromTimestamp, toTimestamp } from '../base/timestamp.ts';
+import { isTest } from '../events/event.ts';
 import { identifier, joinSql, sql, type Sql } from '../sql/sql.ts';
 import type { InlineColumn, Transaction, Tuple } from '../storage/database.ts';
 import type { AttemptResult } from '../sending/attempt-result.ts';
 import { type Batch, type DeliveryKey, isOneOf, keyText } from '../deliveries/deliveries.ts';
-import type { DeliveryState } from '../deliveries/delivery.ts';
+import {
+  afterAttempt,
+  type DeliveryState,
+  standardSchedule,
+  stateIfNotSent,
+} from '../deliveries/delivery.ts';
 import { addToDays, deliveredBefore, deliveryEnds } from '../deliveries/endpoint-days.ts';
 import { addToHours, type EndedAttempt } from '../deliveries/endpoint-hours.ts';
 import { isPending, outcomeColumns, readExhausted } from '../deliveries/delivery-outcomes.ts';
 import { releaseNext } from '../deliveries/record-order.ts';
+import type { Claim } from './claim.ts';
 
 /** The state that a delivery gets by an attempt, or without one. */
 export interface Settlement {
@@ -296,4 +305,30 @@ function toAttemptRow({ key, after, batch }: Settlement, result: AttemptResult):
   const head = [key.event, key.endpoint, after.attempts, toTimestamp(startedAt), kind, status, cause];
   const body = responseBody.subarray(0, isSuccess ? responseBytesMax.success : responseBytesMax.failure);
   return [...head, ...times, responseHeaders, body, batch?.id ?? null, batch?.size ?? null];
+}
+
+/** Returns the new states of the deliveries of a claim after a result, with the conditions under which this process may write them. */
+export function toSettlements(claim: Claim, result: AttemptResult, clock: Clock): readonly Settlement[] {
+  const { pendings, endpoint, test, postponedUntil, disposition, batch } = claim;
+  // The same for all: they are sent again together.
+  const [now, random] = [clock.now(), randomUnit()];
+  return pendings.map(({ key, state, kind, record, created, isReplay }, at) => {
+    const isOrdered = endpoint.order === 'record';
+    const isFenced = test === undefined;
+    // What was requested again, or of records that existed before, says nothing about how fast changes are delivered.
+    const isCounted = isFenced && !isTest(kind) && kind !== 'backfill' && !isReplay;
+    const committedAt = isCounted ? fromTimestamp(created) : undefined;
+    const common = { key, record, isOrdered, due: state.due, postponedUntil, isFenced, committedAt, batch };
+    if (disposition !== undefined)
+      return { ...common, after: stateIfNotSent(state, disposition, now), result: undefined };
+    // A test is never retried, not even one of an earlier process.
+    const schedule = isTest(kind) ? [] : (endpoint.schedule ?? standardSchedule);
+    const after = afterAttempt(state, result, { now, schedule, random });
+    return { ...common, after, result: at === 0 ? result : withoutResponse(result) };
+  });
+}
+
+/** The response to a batch is stored once, with its first delivery. */
+function withoutResponse(result: AttemptResult): AttemptResult {
+  return { ...result, responseHeaders: '{}', responseBody: new Uint8Array() };
 }

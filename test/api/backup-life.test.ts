@@ -18,7 +18,8 @@ test('of two restores at once one is refused, and the other is whole', async (t)
     service.request('/api/backups/one.zip/restore', { method: 'POST', token: true });
   const backup = service.request('/api/backups', { method: 'POST', token: true, body: { name: 'two.zip' } });
   const answers = await Promise.all([restore(), restore(), backup]);
-  assert.equal(answers.filter(({ status }) => status === 204).length, 1);
+  const told = answers.map(({ status, text }) => `${status} ${text}`).join('; ');
+  assert.equal(answers.filter(({ status }) => status === 204).length, 1, told);
   for (const { status, json } of answers.filter((answer) => answer.status !== 204))
     assert.match(`${status} ${json.message}`, /^400 Try again later/);
   await eventually('it is served', async () => (await fetch(`${service.url}/api/health`)).status === 200);

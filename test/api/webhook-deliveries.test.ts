@@ -104,7 +104,7 @@ test('deliveries are listed by filter, sort and page, the oldest first', async (
   assert.equal(await filtered(`kind = 'record.delete' && endpoint = '${b.id}'`), '0d');
   assert.equal(await filtered(`endpoint = '${a.id}' && created > '2026-11-20 09:35:20.500Z'`), '1c 2c 0d');
   assert.equal(await filtered("status = 'exhausted' || collection != 'posts' || cause != ''"), '');
-  await service.call('GET', '/api/webhooks/deliveries?filter=body!=%27%27', { status: 400 });
+  await service.call('GET', '/api/webhooks/deliveries?filter=payload!=%27%27', { status: 400 });
   const page = await service.call('GET', '/api/webhooks/deliveries?perPage=1&fields=id');
   assert.deepEqual([page.totalItems, Object.keys(page.items[0])], [5, ['id']]);
 });

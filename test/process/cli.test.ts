@@ -71,14 +71,14 @@ test('an unknown flag, command or value is refused with a suggestion', async () 
 
 test('help for a command that does not exist is refused like the command itself', async () => {
   const helps = [
-    ['keys', '--help'],
-    ['help', 'keys'],
-    ['superuser', 'keys', '--help'],
-    ['superuser', 'help', 'keys'],
+    ['wares', '--help'],
+    ['help', 'wares'],
+    ['superuser', 'wares', '--help'],
+    ['superuser', 'help', 'wares'],
   ];
   const ended = await Promise.all(helps.map((args) => runInProcess(args)));
   for (const [index, { code, stdout, stderr }] of ended.entries())
-    assert.deepEqual([code, stdout, stderr], [64, '', "chancery: unknown command 'keys'\n"], String(index));
+    assert.deepEqual([code, stdout, stderr], [64, '', "chancery: unknown command 'wares'\n"], String(index));
   const known = await runInProcess(['help', 'superuser', 'upsert']);
   assert.deepEqual([known.code, known.stderr], [0, '']);
 });

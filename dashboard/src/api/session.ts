@@ -1,10 +1,10 @@
 import { useSyncExternalStore } from 'react';
 import type { KeyScope } from './keys.ts';
-import { call, expired, Failure, orFailure, client } from './client.ts';
+import { client, expired, orFailure } from './client.ts';
 import type { Schemas } from './schema.ts';
 
 /** The collection of those who may use the dashboard. */
-const superusers = '_superusers';
+export const superusers = '_superusers';
 
 /** The id of that collection, which is the same in every instance. */
 export const superusersId = 'pbc_3142635823';
@@ -118,31 +118,16 @@ export async function refreshSession(): Promise<void> {
   else await orFailure(client.collection(superusers).authRefresh());
 }
 
-/** Signs in with an API key. Throws Failure for one that is not valid. */
-export async function signInWithKey(text: string): Promise<void> {
-  const key = text.trim();
-  if (!/^ck_\w+$/.test(key)) throw new Error('This is no API key: they begin with ck_.');
-  await saveKey(key);
-}
-
-async function saveKey(key: string): Promise<void> {
+/** Keeps an API key with what it may do. Throws Failure for one that is not valid. */
+export async function saveKey(key: string): Promise<void> {
   const headers = { Authorization: key };
   const answer = await orFailure(client.send<Schemas['ApiKey']>('/api/keys/current', { headers }));
   // The store of the SDK keeps a record beside the token; that of a key is what the key may do.
   client.authStore.save(key, { ...answer, collectionId: '', collectionName: '' });
 }
 
-/** Signs in with a portal link. One that this browser has opened before leads to its session again. Throws Failure. */
-export async function openPortal(link: string): Promise<void> {
-  try {
-    const { token } = await call('POST /api/webhooks/portal-links/use', { body: { token: link } });
-    await savePortal(token);
-  } catch (error) {
-    if (!isPortal() || !link.startsWith(currentSession()?.id ?? ' ')) throw error;
-  }
-}
-
-async function savePortal(token: string): Promise<void> {
+/** Keeps the session of a portal with what it may do. Throws Failure for one that has ended. */
+export async function savePortal(token: string): Promise<void> {
   const headers = { Authorization: token };
   const path = '/api/webhooks/portal-links/current';
   const { id, scopes, endpoints, ends } = await orFailure(
@@ -150,59 +135,4 @@ async function savePortal(token: string): Promise<void> {
   );
   const bounds: KeyBounds = { scopes, collections: null, endpoints, expires: ends };
   client.authStore.save(token, { id, name: 'Portal', ...bounds, collectionId: '', collectionName: '' });
-}
-
-/** What has to follow a password or a code. */
-export type SignInStep =
-  | { readonly kind: 'done' }
-  | { readonly kind: 'code'; readonly otpId: string; readonly mfaId: string | undefined };
-
-/** Signs in with a password. Where the service wants a second factor, a code is on its way by mail when this resolves. */
-export async function signInWithPassword(email: string, password: string): Promise<SignInStep> {
-  try {
-    await orFailure(client.collection(superusers).authWithPassword(email, password));
-    return { kind: 'done' };
-  } catch (error) {
-    if (!(error instanceof Failure) || error.mfaId === undefined) throw error;
-    return { kind: 'code', otpId: await requestCode(email), mfaId: error.mfaId };
-  }
-}
-
-/** Sends a one-time code by mail. Returns the id that goes with it; the answer is the same for an address that nobody has. */
-export async function requestCode(email: string): Promise<string> {
-  const { otpId } = await orFailure(client.collection(superusers).requestOTP(email));
-  return otpId;
-}
-
-export async function signInWithCode(
-  { otpId, mfaId }: { readonly otpId: string; readonly mfaId: string | undefined },
-  code: string,
-): Promise<void> {
-  const options = mfaId === undefined ? {} : { mfaId };
-  await orFailure(client.collection(superusers).authWithOTP(otpId, code, options));
-}
-
-/** True where a superuser may sign in with nothing but a code. */
-export async function mayUseCode(): Promise<boolean> {
-  const { otp, mfa } = await orFailure(client.collection(superusers).listAuthMethods());
-  return otp.enabled && !mfa.enabled;
-}
-
-export interface NewSuperuser {
-  readonly token: string;
-  readonly email: string;
-  readonly password: string;
-  readonly passwordConfirm: string;
-}
-
-/** Signs in with the token of a link that the operator has issued. */
-export async function signInWithLink(token: string): Promise<void> {
-  const { record, token: session } = await call('POST /api/sign-in-links/use', { body: { token } });
-  client.authStore.save(session, record);
-}
-
-/** Makes the first superuser and signs in. */
-export async function setUp(account: NewSuperuser): Promise<void> {
-  await call('POST /api/setup', { body: account });
-  await orFailure(client.collection(superusers).authWithPassword(account.email, account.password));
 }

@@ -11,7 +11,7 @@ import { basePath } from '../api/client.ts';
 import { collectionsQuery } from '../api/collections.ts';
 import { decodeDeliverySearch } from '../screens/deliveries/delivery-search.ts';
 import { decodeDeliveriesSearch, decodeEventSearch } from '../parts/event-search.ts';
-import { isSignedIn, mayUse, openPortal, signInWithLink } from '../api/session.ts';
+import { isSignedIn, mayUse } from '../api/session.ts';
 import { decodeOperatorSearch } from '../screens/operator/operator-search.ts';
 import { decodeLogSearch } from '../screens/logs/log-search.ts';
 import { decodeRecordSearch } from '../screens/records/record-search.ts';
@@ -75,6 +75,7 @@ const linkRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/link',
   beforeLoad: async () => {
+    const { signInWithLink } = await import('../api/sign-in.ts');
     await signInWithLink(linkToken).catch(() =>
       redirect({
         throw: true,
@@ -92,6 +93,7 @@ const portalRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/portal',
   beforeLoad: async () => {
+    const { openPortal } = await import('../api/sign-in.ts');
     await openPortal(linkToken).catch(() =>
       redirect({ throw: true, to: '/login', search: { expired: 'portal' }, replace: true }),
     );

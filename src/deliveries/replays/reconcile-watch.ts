@@ -77,6 +77,11 @@ export class ReconcileWatch {
     return this.#nextAt;
   }
 
+  /** Whether there are no endpoints with transitions, and nothing is marked. */
+  get isIdle(): boolean {
+    return !this.#hasMirrors && this.#marks?.size === 0;
+  }
+
   /** Notes that events were committed, or that anything may have changed. */
   note(what: 'log' | 'all'): void {
     this.#hasMore = true;

@@ -25,21 +25,23 @@ export class ReplayRunner {
   #running: readonly Replay[] = [];
   /** When the next step of each is due, in milliseconds since 1970. */
   readonly #nextAt = new Map<number, number>();
-  readonly #reconciles = new ReconcileWatch();
+  /** Absent while there is nothing to be reconciled, as in most instances. */
+  #reconciles: ReconcileWatch | undefined = new ReconcileWatch();
 
   /** When the first step is due. */
   get nextAt(): number | undefined {
-    const { nextAt } = this.#reconciles;
+    const nextAt = this.#reconciles?.nextAt;
     const all = [...this.#running.map((one) => this.#at(one)), ...(nextAt === undefined ? [] : [nextAt])];
     return all.length === 0 ? undefined : Math.min(...all);
   }
 
   /** Notes that events were committed, or that anything may have changed: reconciles may begin. */
   note(what: 'log' | 'all'): void {
-    this.#reconciles.note(what);
+    this.#reconciles?.note(what);
   }
 
   async reload(database: Database): Promise<void> {
+    this.#reconciles ??= new ReconcileWatch();
     this.#reconciles.reload();
     await this.#read(database);
   }
@@ -54,12 +56,7 @@ export class ReplayRunner {
     instance: RunnerInstance,
     { endpoints, safeEnd, now }: Omit<WatchContext, 'running'>,
   ): Promise<ReadonlySet<number>> {
-    const active = new Set(endpoints.flatMap((one) => (one.status === 'active' ? [one.number] : [])));
-    const reconciles = this.#running.filter(
-      ({ scope, endpoint }) => scope === 'reconcile' && active.has(endpoint),
-    );
-    const watch = { endpoints, safeEnd, now, running: new Set(reconciles.map(({ endpoint }) => endpoint)) };
-    if (await this.#reconciles.advance(instance, watch)) await this.#read(instance.database);
+    await this.#beginReconciles(instance, { endpoints, safeEnd, now });
     const due = new Set<number>();
     for (const replay of this.#running) {
       if (this.#at(replay) > now) continue;
@@ -80,9 +77,24 @@ export class ReplayRunner {
     return due;
   }
 
+  async #beginReconciles(
+    instance: RunnerInstance,
+    { endpoints, safeEnd, now }: Omit<WatchContext, 'running'>,
+  ): Promise<void> {
+    if (this.#reconciles === undefined && !endpoints.some(({ transitions }) => transitions)) return;
+    this.#reconciles ??= new ReconcileWatch();
+    const active = new Set(endpoints.flatMap((one) => (one.status === 'active' ? [one.number] : [])));
+    const reconciles = this.#running.filter(
+      ({ scope, endpoint }) => scope === 'reconcile' && active.has(endpoint),
+    );
+    const watch = { endpoints, safeEnd, now, running: new Set(reconciles.map(({ endpoint }) => endpoint)) };
+    if (await this.#reconciles.advance(instance, watch)) await this.#read(instance.database);
+    if (this.#reconciles.isIdle) this.#reconciles = undefined;
+  }
+
   #end(replay: Replay, now: number): void {
     this.#running = this.#running.filter((one) => one !== replay);
-    this.#reconciles.noteOver(now);
+    this.#reconciles?.noteOver(now);
   }
 
   #at({ number }: Replay): number {

@@ -9,14 +9,14 @@ import {
   signInWithCode,
   signInWithKey,
   signInWithPassword,
-} from '../../api/session.ts';
+} from '../../api/sign-in.ts';
 import { AttemptForm, useAttempt } from '../../parts/attempt-form.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Entrance } from '../../parts/entrance.tsx';
 import { LabelledField } from '../../parts/labelled-field.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { PasswordInput } from '../../parts/password-input.tsx';
-import { PortalClosed } from '../../parts/portal-look.tsx';
+import { PortalClosed } from './portal-closed.tsx';
 
 const route = getRouteApi('/login');
 

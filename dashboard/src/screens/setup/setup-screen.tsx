@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { Failure } from '../../api/client.ts';
-import { setUp } from '../../api/session.ts';
+import { setUp } from '../../api/sign-in.ts';
 import { Button } from '../../parts/button.tsx';
 import { Entrance } from '../../parts/entrance.tsx';
 import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
