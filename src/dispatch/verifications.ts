@@ -60,6 +60,13 @@ export class Verifications {
    * not_found, too_many_requests, and conflict while it is being challenged.
    */
   async verify(instance: WebhookInstance, id: string): Promise<Endpoint> {
+    const endpoint = await this.#verifyOnce(instance, id);
+    // Another URL that came while this one's answer was stored has found the endpoint reserved.
+    const later = await readEndpoint(instance, id);
+    return later.url !== endpoint.url && mustVerify(instance, later) ? this.verify(instance, id) : endpoint;
+  }
+
+  async #verifyOnce(instance: WebhookInstance, id: string): Promise<Endpoint> {
     let endpoint = await readEndpoint(instance, id);
     if (!mustVerify(instance, endpoint)) return this.#activate(instance, endpoint);
     this.#take(instance.id);
