@@ -60,26 +60,21 @@ export class Verifications {
    * not_found, too_many_requests, and conflict while it is being challenged.
    */
   async verify(instance: WebhookInstance, id: string): Promise<Endpoint> {
-    const endpoint = await this.#verifyOnce(instance, id);
-    // Another URL that came while this one's answer was stored has found the endpoint reserved.
-    const later = await readEndpoint(instance, id);
-    return later.url !== endpoint.url && mustVerify(instance, later) ? this.verify(instance, id) : endpoint;
+    const endpoint = await readEndpoint(instance, id);
+    if (!mustVerify(instance, endpoint)) return this.#activate(instance, endpoint);
+    await this.#askReserved(instance, endpoint);
+    const after = await readEndpoint(instance, id);
+    // Whoever has changed the URL meanwhile has found the endpoint reserved.
+    return after.url === endpoint.url ? after : this.verify(instance, id);
   }
 
-  async #verifyOnce(instance: WebhookInstance, id: string): Promise<Endpoint> {
-    let endpoint = await readEndpoint(instance, id);
-    if (!mustVerify(instance, endpoint)) return this.#activate(instance, endpoint);
+  async #askReserved(instance: WebhookInstance, endpoint: Endpoint): Promise<void> {
     this.#take(instance.id);
     try {
       if (!(await beginChallenge(instance, endpoint)))
         throw new AppError('conflict', 'Its receiver is being asked at this moment.');
       try {
-        // A change of the URL while the receiver was asked is followed by this call, as its own finds the endpoint reserved.
-        for (let url = ''; endpoint.url !== url && mustVerify(instance, endpoint);) {
-          url = endpoint.url;
-          endpoint = await this.#ask(instance, endpoint);
-        }
-        return endpoint;
+        await this.#ask(instance, endpoint);
       } finally {
         await endChallenge(instance, endpoint);
       }
@@ -126,11 +121,10 @@ export class Verifications {
     return active;
   }
 
-  async #ask(instance: WebhookInstance, endpoint: Endpoint): Promise<Endpoint> {
+  async #ask(instance: WebhookInstance, endpoint: Endpoint): Promise<void> {
     await this.#count(instance, endpoint);
     const saved = await saveOutcome(instance, endpoint, await this.#challenge(instance, endpoint));
     if (saved.status === 'active') this.#options.onVerified(instance.id);
-    return saved;
   }
 
   async #count(instance: WebhookInstance, { id, owner }: Endpoint): Promise<void> {

@@ -251,6 +251,25 @@ test('accounts cannot have a receiver flooded with challenges', async (t) => {
   assert.equal((await outcomeOf(stage, bob.id)).status, 'active');
 });
 
+test('a receiver whose URL comes while another one is asked is asked after it', async (t) => {
+  const release = Promise.withResolvers<void>();
+  const stage = await open(t, {
+    kind: 'by request',
+    modeOf: (request) =>
+      request.path === '/moved'
+        ? { kind: 'status', status: 200, body: challengeOf(request) }
+        : { kind: 'held', until: release.promise, status: 404 },
+  });
+  const { service, account, own } = stage;
+  const ann = await account('ann');
+  const { id } = await own(ann, { timeoutMs: 30_000 });
+  await service.receiver.waitForRequests(1);
+  const url = service.receiver.urlAt('127.0.0.1', '/moved');
+  await asAccount(stage, ann)('PATCH', `${endpoints}/${id}`, { url });
+  release.resolve();
+  await eventually('it has confirmed', async () => (await endpointOf(stage, id)).status === 'active');
+});
+
 test('a challenge goes to no address that webhooks may not go to', async (t) => {
   const stage = await open(t, { kind: 'status', status: 404 });
   const url = stage.service.receiver.url.replace('http:', 'https:');
