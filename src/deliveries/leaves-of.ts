@@ -2,6 +2,7 @@ import type { Collection } from '../collections/collection.ts';
 import { fromTimestamp, type Timestamp, toTimestamp } from '../base/timestamp.ts';
 import type { NewEvent } from '../events/event.ts';
 import { eventMembers } from '../events/event-values.ts';
+import { readBodies } from '../events/read-bodies.ts';
 import { type HeldKey, heldText } from '../endpoints/held-records.ts';
 import { sql } from '../sql/sql.ts';
 import type { InlineColumn, Reader } from '../storage/database.ts';
@@ -48,17 +49,12 @@ async function readDataOf(
   { fields }: Pick<Collection, 'fields'>,
   positions: readonly number[],
 ): Promise<ReadonlyMap<number, string>> {
-  if (positions.length === 0) return new Map();
-  const { names } = reader;
-  const rows = await reader.tuples(sql`
-    SELECT position, body FROM ${names.table('$event')}
-    WHERE ${names.instance.condition} AND position${names.anyNumberOf(positions)} AND expunged IS NULL`);
+  const bodies = await readBodies(reader, positions);
   const visible = new Set(fields.flatMap(({ name, hidden }) => (hidden ? [] : [name])));
   return new Map(
-    rows.map(([position, body]) => {
-      // The column is a BLOB and never null.
-      const members = [...eventMembers({ body: body as Uint8Array })].filter(([name]) => visible.has(name));
-      return [Number(position), JSON.stringify(Object.fromEntries(members))];
+    [...bodies].map(([position, body]) => {
+      const members = [...eventMembers({ body })].filter(([name]) => visible.has(name));
+      return [position, JSON.stringify(Object.fromEntries(members))];
     }),
   );
 }

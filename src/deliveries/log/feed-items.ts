@@ -1,4 +1,5 @@
 import { type EventContext, readContext } from '../../events/event-context.ts';
+import { readBodies } from '../../events/read-bodies.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Reader } from '../../storage/database.ts';
 import { readEndpoint } from '../../endpoints/endpoint-store.ts';
@@ -77,7 +78,7 @@ export async function readItems(
     fed.flatMap((one) => (one.transition === undefined ? [] : [[one.position, one]])),
   );
   const before = [...transitions.values()].flatMap((one) => (one.before === undefined ? [] : [one.before]));
-  const states = before.length === 0 ? new Map<number, Uint8Array>() : await readBodies(reader, before);
+  const states = await readBodies(reader, before);
   const items = rows.map(
     async ([position, id, kind, collectionName, revision, record, created, body, context]) => {
       const row: FeedRow = {
@@ -113,16 +114,4 @@ async function toItem(row: FeedRow, sign: Sign | undefined): Promise<string | un
 
 function headOf({ id, revision }: FeedRow, payload: Uint8Array): string {
   return `{"id":${JSON.stringify(id)},"sequence":${revision},"payload":${Buffer.from(payload).toString('utf8')}`;
-}
-
-async function readBodies(
-  reader: Reader,
-  positions: readonly number[],
-): Promise<ReadonlyMap<number, Uint8Array>> {
-  const { names } = reader;
-  const rows = await reader.tuples(sql`
-    SELECT position, body FROM ${names.table('$event')}
-    WHERE ${names.instance.condition} AND position${names.anyNumberOf(positions)}`);
-  // The column is a BLOB and never null.
-  return new Map(rows.map(([position, body]) => [Number(position), body as Uint8Array]));
 }
