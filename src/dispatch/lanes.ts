@@ -102,8 +102,10 @@ export class InstanceLanes {
   /** Makes lanes read again that may have something due. */
   note(wake: Wake): void {
     // What was reported during a pause was dropped.
-    if (wake !== 'due' || this.#isPaused) this.#decisions.noteChange();
-    if (wake !== 'due' || this.#isPaused) this.#replays.note(wake === 'log' ? 'log' : 'all');
+    if (wake !== 'due' || this.#isPaused) {
+      this.#decisions.noteChange();
+      this.#replays.note(wake === 'log' ? 'log' : 'all');
+    }
     if (this.#isPaused) {
       this.#isPaused = false;
       for (const state of this.#lanes.values()) this.#wake(state);

@@ -360,8 +360,8 @@ export const deliveryMutants: readonly Mutant[] = [
   {
     name: 'events of accounts are looked for after a pause',
     file: 'src/dispatch/lanes.ts',
-    from: "if (wake !== 'due' || this.#isPaused) this.#decisions",
-    to: "if (wake !== 'due') this.#decisions",
+    from: "if (wake !== 'due' || this.#isPaused) {\n      this.#decisions",
+    to: "if (wake !== 'due') {\n      this.#decisions",
     tests: ['src/dispatch/lanes.test.ts'],
   },
 ];

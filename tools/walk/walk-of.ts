@@ -77,7 +77,7 @@ const warmRounds = 5;
 const walkRounds = 8;
 /**
  * For so long the service is watched without a request, which is longer than its frequent timers take: those that fire on a busy machine
- * in every round are known by it.
+ * in every round are known by it, and what a commit wakes beside the request.
  */
 const idleMs = 2_500;
 const root = fileURLToPath(new URL('../../src/', import.meta.url));
@@ -96,7 +96,10 @@ export async function walkOf(name: string): Promise<readonly WalkedFile[]> {
     const followed: (readonly WalkedFile[])[] = [];
     for (let round = 0; round < walkRounds; round += 1)
       followed.push(await follow(await walk(stage, warmRounds + round)));
-    const idle = await follow(() => wait(idleMs));
+    const idle = await follow(async () => {
+      stage.wakeDispatcher();
+      await wait(idleMs);
+    });
     const own = inAll(followed).map(({ path, functions }) => {
       const running = idle.find((file) => file.path === path)?.functions ?? [];
       return { path, functions: functions.filter((name) => !running.includes(name)) };

@@ -72,6 +72,11 @@ export class WalkStage {
     return String((await this.#send('POST', path, { body }))['token']);
   }
 
+  /** Wakes the dispatcher, as each commit does a moment later, within a walk or after it. */
+  wakeDispatcher(): void {
+    for (const { id } of this.#app.data.directory.all()) this.#app.data.wakeUp.notify(id);
+  }
+
   /** Makes a request as the user. */
   async ask(method: string, path: string, body?: object): Promise<JsonObject> {
     const token = this.#token;
