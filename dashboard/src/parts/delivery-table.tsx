@@ -6,6 +6,7 @@ import { type Delivery, type Surroundings, useSurroundings } from '../api/events
 import { mayChangeWebhooks } from '../api/session.ts';
 import type { DataColumn } from './data-table/table-layout.ts';
 import { DataTable } from './data-table/data-table.tsx';
+import { pagesOf } from './data-table/pages-of.ts';
 import { DeliveryBadge } from './delivery-badge.tsx';
 import { deliveries, eventTitle, explainDelivery } from './delivery-words.ts';
 import { endpointLabel } from './endpoint-words.ts';
@@ -45,8 +46,7 @@ export function DeliveryTable({ search, onSearch, endpoint, plot, none, noMatch 
       countOf={deliveries}
       columns={columns}
       rows={list.data?.pages.flatMap(({ items }) => items)}
-      error={list.error}
-      onRetry={() => void list.refetch()}
+      {...pagesOf(list)}
       sort={selection.sort}
       onSort={(sort) => {
         onSearch({ ...filters, ...(sort === 'created' && { sort }) });
@@ -62,11 +62,6 @@ export function DeliveryTable({ search, onSearch, endpoint, plot, none, noMatch 
       }
       plot={plot}
       empty={Object.keys(filters).length > 0 ? noMatch : none}
-      more={{
-        isShown: list.hasNextPage,
-        isBusy: list.isFetchingNextPage,
-        onMore: () => void list.fetchNextPage(),
-      }}
       scope={JSON.stringify(selection)}
       {...(mayChangeWebhooks() && {
         renderBulk: (rows: readonly Delivery[]) => (

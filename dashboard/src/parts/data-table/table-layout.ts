@@ -4,11 +4,11 @@ import {
   columnVisibilityFeature,
   tableFeatures,
   useTable,
-  type Updater,
 } from '@tanstack/react-table';
 import { useMemo, type ReactNode } from 'react';
 import { basePath } from '../../api/client.ts';
 import { useText, writeText } from '../../browser/preferences.ts';
+import { resolveUpdate } from '../resolve-update.ts';
 
 /** A column of a list. */
 export interface DataColumn<Row> {
@@ -62,10 +62,10 @@ export function useTableLayout<Row>(name: string, columns: readonly DataColumn<R
     columnResizeMode: 'onChange',
     state: { columnVisibility, columnSizing },
     onColumnVisibilityChange: (update) => {
-      const shown = resolve(update, columnVisibility);
+      const shown = resolveUpdate(update, columnVisibility);
       save({ hidden: Object.keys(shown).filter((id) => shown[id] === false) });
     },
-    onColumnSizingChange: (update) => save({ widths: resolve(update, columnSizing) }),
+    onColumnSizingChange: (update) => save({ widths: resolveUpdate(update, columnSizing) }),
   });
   const resize = (id: string, width: number): void =>
     save({ widths: { ...layout.widths, [id]: Math.min(widthMax, Math.max(widthMin, width)) } });
@@ -86,11 +86,6 @@ export function useTableLayout<Row>(name: string, columns: readonly DataColumn<R
 }
 
 export type TableLayout = Omit<ReturnType<typeof useTableLayout<never>>, 'shown'>;
-
-function resolve<Value>(update: Updater<Value>, current: Value): Value {
-  // A state of a table is no function itself, which the type of an updater cannot say.
-  return typeof update === 'function' ? (update as (value: Value) => Value)(current) : update;
-}
 
 /** What a person or an older version has written is no layout: then there is none. */
 function decodeLayout(text: string | null): Layout {

@@ -1,14 +1,12 @@
-import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import SearchX from 'lucide-react/icons/search-x';
 import Send from 'lucide-react/icons/send';
 import { apiUrl } from '../../api/client.ts';
-import { webhookStatsQuery } from '../../api/endpoints.ts';
 import { isBoundToEndpoints } from '../../api/session.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
-import { Plot } from '../../parts/plot.tsx';
+import { AttemptPlot } from '../../parts/plot-webhooks.tsx';
 import type { DeliveriesSearch } from '../../parts/event-search.ts';
 import { DeliveryTable } from '../../parts/delivery-table.tsx';
 
@@ -26,7 +24,7 @@ export function DeliveriesScreen() {
         search={search}
         onSearch={filterBy}
         // A key for some endpoints may not see the figures of all.
-        plot={isBoundToEndpoints() ? undefined : <AttemptPlot />}
+        plot={isBoundToEndpoints() ? undefined : <AttemptPlot caption="Attempts, last 24 hours" />}
         none={<NoDeliveries />}
         noMatch={
           <Empty
@@ -39,22 +37,6 @@ export function DeliveriesScreen() {
         }
       />
     </>
-  );
-}
-
-function AttemptPlot() {
-  const { data: stats } = useQuery(webhookStatsQuery);
-  return (
-    <Plot
-      caption="Attempts, last 24 hours"
-      kind="bars"
-      step="hour"
-      times={stats?.times}
-      series={[
-        { name: 'delivered', tone: 'ok', values: stats?.columns.delivered ?? [] },
-        { name: 'failed', tone: 'failed', values: stats?.columns.failed ?? [] },
-      ]}
-    />
   );
 }
 

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import ArrowUp from 'lucide-react/icons/arrow-up';
 import History from 'lucide-react/icons/history';
@@ -6,17 +6,17 @@ import SearchX from 'lucide-react/icons/search-x';
 import { useMemo } from 'react';
 import { apiUrl } from '../../api/client.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
-import { webhookStatsQuery } from '../../api/endpoints.ts';
 import { type Delivery, type Event, eventsQuery, useSurroundings } from '../../api/events.ts';
 import { isBoundToEndpoints, mayChangeWebhooks } from '../../api/session.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { Button } from '../../parts/button.tsx';
 import { DataTable } from '../../parts/data-table/data-table.tsx';
+import { pagesOf } from '../../parts/data-table/pages-of.ts';
 import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { DeliveryBadge } from '../../parts/delivery-badge.tsx';
 import { type DeliveryTone, kindNames } from '../../parts/delivery-words.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { Plot } from '../../parts/plot.tsx';
+import { EventPlot } from '../../parts/plot-webhooks.tsx';
 import { RecordLink } from '../../parts/record-link.tsx';
 import { Resend } from '../../parts/resend.tsx';
 import { plural, Time } from '../../parts/time.tsx';
@@ -59,18 +59,12 @@ export function EventsScreen() {
           countOf={(count) => plural(count, 'event')}
           columns={columns}
           rows={rows}
-          error={list.error}
-          onRetry={() => void list.refetch()}
+          {...pagesOf(list)}
           sort={selection.sort}
           onSort={(sort) => filterBy({ ...filters, ...(sort === 'created' && { sort }) })}
           filters={<LogFilters label="Filter events" search={search} onChange={filterBy} />}
-          plot={isBoundToEndpoints() ? undefined : <EventPlot />}
+          plot={isBoundToEndpoints() ? undefined : <EventPlot caption="Events, last 24 hours" />}
           empty={<NoEvents isFiltered={Object.keys(filters).length > 0} onClear={() => filterBy({})} />}
-          more={{
-            isShown: list.hasNextPage,
-            isBusy: list.isFetchingNextPage,
-            onMore: () => void list.fetchNextPage(),
-          }}
           scope={JSON.stringify(selection)}
           {...(mayChangeWebhooks() && {
             renderBulk: (chosen: readonly Event[]) => <SendAgain events={chosen} />,
@@ -151,19 +145,6 @@ const columns: readonly DataColumn<Event>[] = [
     cell: ({ created }) => <Time value={created} />,
   },
 ];
-
-function EventPlot() {
-  const { data: stats } = useQuery(webhookStatsQuery);
-  return (
-    <Plot
-      caption="Events, last 24 hours"
-      kind="bars"
-      step="hour"
-      times={stats?.times}
-      series={[{ name: 'events', tone: 'accent', values: stats?.columns.events ?? [] }]}
-    />
-  );
-}
 
 function NoEvents({ isFiltered, onClear }: { readonly isFiltered: boolean; readonly onClear: () => void }) {
   const collection = useLoadedCollections()?.find(({ system, type }) => !system && type === 'base');

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { webhookStatsQuery } from '../../api/endpoints.ts';
 import { FailureNotice } from '../../parts/notice.tsx';
 import { percent } from '../../parts/percent.ts';
-import { Plot } from '../../parts/plot.tsx';
+import { AttemptPlot, EventPlot } from '../../parts/plot-webhooks.tsx';
 import { plural } from '../../parts/time.tsx';
 
 /** What has happened to records in a day, and whether those who wanted to know were told. */
@@ -26,23 +26,8 @@ export function WebhookPlots() {
       </div>
       {error === null ? (
         <div className="plots">
-          <Plot
-            caption="Events"
-            kind="bars"
-            step="hour"
-            times={stats?.times}
-            series={[{ name: 'events', tone: 'accent', values: stats?.columns.events ?? [] }]}
-          />
-          <Plot
-            caption="Attempts"
-            kind="bars"
-            step="hour"
-            times={stats?.times}
-            series={[
-              { name: 'delivered', tone: 'ok', values: stats?.columns.delivered ?? [] },
-              { name: 'failed', tone: 'failed', values: stats?.columns.failed ?? [] },
-            ]}
-          />
+          <EventPlot caption="Events" />
+          <AttemptPlot caption="Attempts" />
         </div>
       ) : (
         <FailureNotice error={error} onRetry={() => void refetch()} />

@@ -5,13 +5,13 @@ import {
   columnVisibilityFeature,
   tableFeatures,
   useTable,
-  type Updater,
 } from '@tanstack/react-table';
 import { useMemo } from 'react';
 import type { Collection, Field } from '../../api/client.ts';
 import { basePath } from '../../api/client.ts';
 import { shownFields } from '../../api/collections.ts';
 import { useText, writeText } from '../../browser/preferences.ts';
+import { resolveUpdate } from '../../parts/resolve-update.ts';
 import { type ColumnPlan, formatColumns, parseColumns } from './column-search.ts';
 
 /** What is kept on this machine by collection: the columns as an address has them, and their widths. */
@@ -91,11 +91,11 @@ export function useColumns(collection: Collection, address: ColumnAddress) {
     data: noRows,
     columnResizeMode: 'onChange',
     state: { columnOrder: [...plan.order], columnVisibility, columnSizing },
-    onColumnOrderChange: (update) => save({ order: resolve(update, [...plan.order]) }),
+    onColumnOrderChange: (update) => save({ order: resolveUpdate(update, [...plan.order]) }),
     onColumnSizingChange: (update) =>
-      writeText(key, JSON.stringify({ ...layout, widths: resolve(update, columnSizing) })),
+      writeText(key, JSON.stringify({ ...layout, widths: resolveUpdate(update, columnSizing) })),
     onColumnVisibilityChange: (update) => {
-      const shown = resolve(update, columnVisibility);
+      const shown = resolveUpdate(update, columnVisibility);
       save({ hidden: Object.keys(shown).filter((name) => shown[name] === false) });
     },
   });
@@ -138,11 +138,6 @@ export interface ShownRecords {
 }
 
 const noRows: Record<string, never>[] = [];
-
-function resolve<Value>(update: Updater<Value>, current: Value): Value {
-  // A state of a table is no function itself, which the type of an updater cannot say.
-  return typeof update === 'function' ? (update as (value: Value) => Value)(current) : update;
-}
 
 /** New fields come at the end, in the order of the definition; those that are gone are left out. Pinned ones come first. */
 function completePlan({ order, hidden, pinned }: ColumnPlan, fields: readonly Field[]): ColumnPlan {

@@ -1,52 +1,23 @@
-import * as Popover from '@radix-ui/react-popover';
 import ArrowDown from 'lucide-react/icons/arrow-down';
 import ArrowUp from 'lucide-react/icons/arrow-up';
-import Columns3 from 'lucide-react/icons/columns-3';
-import MoveHorizontal from 'lucide-react/icons/move-horizontal';
 import Pin from 'lucide-react/icons/pin';
 import PinOff from 'lucide-react/icons/pin-off';
-import { Button, IconButton } from '../../parts/button.tsx';
+import { IconButton } from '../../parts/button.tsx';
+import { ColumnsPopover, ColumnWidth } from '../../parts/columns-popover.tsx';
 import { TypeIcon } from '../../parts/type-icon.tsx';
 import type { Columns } from './column-layout.ts';
-
-const step = 32;
 
 /** Which columns show, and in what order; the same as dragging headers, for keys. */
 export function ColumnMenu({ columns }: { readonly columns: Columns }) {
   const { table, reset, isChanged } = columns;
   const all = table.getAllLeafColumns();
   return (
-    <Popover.Root>
-      <Popover.Trigger asChild>
-        <Button tone="quiet" aria-label="Columns">
-          <Columns3 size={15} aria-hidden />
-        </Button>
-      </Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Content
-          className="floating"
-          align="end"
-          sideOffset={4}
-          collisionPadding={8}
-          aria-label="Columns"
-        >
-          {all.map((column, index) => {
-            const [before, after] = [all[index - 1]?.id, all[index + 1]?.id];
-            return (
-              <ColumnItem key={column.id} columns={columns} column={column} before={before} after={after} />
-            );
-          })}
-          {isChanged && (
-            <>
-              <div className="menu-line" />
-              <button type="button" className="menu-item" onClick={reset}>
-                As the definition has them
-              </button>
-            </>
-          )}
-        </Popover.Content>
-      </Popover.Portal>
-    </Popover.Root>
+    <ColumnsPopover isChanged={isChanged} reset={reset} resetText="As the definition has them">
+      {all.map((column, index) => {
+        const [before, after] = [all[index - 1]?.id, all[index + 1]?.id];
+        return <ColumnItem key={column.id} columns={columns} column={column} before={before} after={after} />;
+      })}
+    </ColumnsPopover>
   );
 }
 
@@ -72,13 +43,7 @@ function ColumnItem({ columns, column, before, after }: ColumnItemProps) {
         {field !== undefined && <TypeIcon field={field} />}
         <span className="cut">{column.id}</span>
       </label>
-      <IconButton
-        small
-        label={`Width of ${column.id}: Enter widens, shift narrows`}
-        onClick={(event) => resize(column.id, column.getSize() + (event.shiftKey ? -step : step))}
-      >
-        <MoveHorizontal size={13} aria-hidden />
-      </IconButton>
+      <ColumnWidth label={column.id} width={column.getSize()} onWidth={(width) => resize(column.id, width)} />
       <IconButton
         small
         label={pinned.includes(column.id) ? `Unpin ${column.id}` : `Pin ${column.id}`}

@@ -1,0 +1,68 @@
+import * as Popover from '@radix-ui/react-popover';
+import Columns3 from 'lucide-react/icons/columns-3';
+import MoveHorizontal from 'lucide-react/icons/move-horizontal';
+import type { ReactNode } from 'react';
+import { Button, IconButton } from './button.tsx';
+
+interface ColumnsPopoverProps {
+  readonly isChanged: boolean;
+  readonly reset: () => void;
+  /** What `reset` does, in words. */
+  readonly resetText: string;
+  /** A line for each column. */
+  readonly children: ReactNode;
+}
+
+/** The button that opens the columns of a table. */
+export function ColumnsPopover({ isChanged, reset, resetText, children }: ColumnsPopoverProps) {
+  return (
+    <Popover.Root>
+      <Popover.Trigger asChild>
+        <Button tone="quiet" aria-label="Columns">
+          <Columns3 size={15} aria-hidden />
+        </Button>
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Content
+          className="floating"
+          align="end"
+          sideOffset={4}
+          collisionPadding={8}
+          aria-label="Columns"
+        >
+          {children}
+          {isChanged && (
+            <>
+              <div className="menu-line" />
+              <button type="button" className="menu-item" onClick={reset}>
+                {resetText}
+              </button>
+            </>
+          )}
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover.Root>
+  );
+}
+
+const step = 32;
+
+interface ColumnWidthProps {
+  readonly label: string;
+  /** In pixels. */
+  readonly width: number;
+  readonly onWidth: (width: number) => void;
+}
+
+/** Changes the width of a column: the same as dragging the edge of its head, for keys. */
+export function ColumnWidth({ label, width, onWidth }: ColumnWidthProps) {
+  return (
+    <IconButton
+      small
+      label={`Width of ${label}: Enter widens, shift narrows`}
+      onClick={(event) => onWidth(width + (event.shiftKey ? -step : step))}
+    >
+      <MoveHorizontal size={13} aria-hidden />
+    </IconButton>
+  );
+}
