@@ -5,7 +5,7 @@ import { type Account } from '../support/accounts.ts';
 import { add, type AccountStage, endpoints, openAccountStage, posts } from '../support/account-stage.ts';
 import { allDecided } from '../support/all-decided.ts';
 import { eventually } from '../support/eventually.ts';
-import { copied, lineOf, toldAll, toTold } from '../support/mirror-stage.ts';
+import { copied, lineOf, reconciled, toldAll, toTold } from '../support/mirror-stage.ts';
 import type { Json } from '../support/webhook-service.ts';
 
 const mirror = { transitions: true, order: 'record' };
@@ -25,6 +25,8 @@ async function startMirror(
 ): Promise<Account & { readonly path: string }> {
   const account = await stage.account('ann');
   const { id } = await stage.own(account, { ...mirror, ...settings });
+  // What is written while the first comparison runs may be sent by both.
+  await reconciled(stage.service);
   return { ...account, path: `${endpoints}/${id}` };
 }
 

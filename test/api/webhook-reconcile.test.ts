@@ -3,21 +3,11 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from '../../src/sql/sql.ts';
 import { eventually } from '../support/eventually.ts';
-import { copied, copyOf, lineOf, titlesOf, toTold } from '../support/mirror-stage.ts';
+import { copied, copyOf, lineOf, reconciled, titlesOf, toTold } from '../support/mirror-stage.ts';
 import { type Json, listOf, startWebhookService, type WebhookService } from '../support/webhook-service.ts';
 
 const posts = '/api/collections/posts/records';
 const mirror = { transitions: true, filter: 'isPublic = true', collections: ['posts'] };
-
-/** Resolves when no endpoint is reconciled, and nothing waits. */
-async function reconciled(service: WebhookService): Promise<void> {
-  await eventually('everything is reconciled', async () => {
-    service.look();
-    const { items } = await service.call('GET', '/api/webhooks/endpoints');
-    if (listOf(items).some(({ reconciling }) => reconciling)) return undefined;
-    return (await service.deliveries("status = 'pending'")).length === 0 ? true : undefined;
-  });
-}
 
 function heldCount(service: WebhookService): Promise<number> {
   return service.withInstance('default', async ({ database }) => {

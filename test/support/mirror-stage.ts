@@ -1,6 +1,6 @@
 import { eventually } from './eventually.ts';
 import type { Receiver, ReceivedRequest } from './receiver.ts';
-import type { Json, WebhookService } from './webhook-service.ts';
+import { type Json, listOf, type WebhookService } from './webhook-service.ts';
 
 /** One webhook as a receiver sees it. */
 export interface Told {
@@ -67,6 +67,16 @@ export async function copied(service: WebhookService, titles: string): Promise<v
   await eventually(`the copy has "${titles}"`, async () => {
     service.look();
     if (titlesOf(copyOf(service.receiver.requests)) !== titles) return undefined;
+    return (await service.deliveries("status = 'pending'")).length === 0 ? true : undefined;
+  });
+}
+
+/** Resolves when no endpoint is reconciling and no delivery is pending. */
+export async function reconciled(service: WebhookService): Promise<void> {
+  await eventually('everything is reconciled', async () => {
+    service.look();
+    const { items } = await service.call('GET', '/api/webhooks/endpoints');
+    if (listOf(items).some(({ reconciling }) => reconciling)) return undefined;
     return (await service.deliveries("status = 'pending'")).length === 0 ? true : undefined;
   });
 }
