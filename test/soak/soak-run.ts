@@ -4,7 +4,7 @@ import {
   type LedgerRunResult,
   type LedgerWorld,
 } from '../faults/ledger/ledger-run.ts';
-import { type Bounds, bounds, checkBounds } from './bounds.ts';
+import { type Bounds, bounds, checkBounds, type Usage, usageOf } from './bounds.ts';
 import { Readers } from './readers.ts';
 import { type Sample, Sampler } from './sampler.ts';
 
@@ -19,6 +19,8 @@ export interface SoakOptions {
 
 export interface SoakResult extends LedgerRunResult {
   readonly samples: readonly Sample[];
+  /** Undefined where there are too few samples. */
+  readonly usage: Usage | undefined;
   /** Pages that readers got, and messages that realtime clients got. */
   readonly reads: number;
   readonly messages: number;
@@ -44,19 +46,25 @@ export async function soakRun({
   const everyMs = Math.max(sampleMsMin, durationMs / samplesCount);
   const [lifeMin, lifeMax] = [Math.round((half / kills) * 0.7), Math.round((half / kills) * 1.3)];
   let samples: readonly Sample[] = [];
+  let quietMs = 0;
   let counts = { reads: 0, messages: 0, refused: 0 };
   const beside = (world: LedgerWorld): Beside => {
     const sampler = new Sampler(world, { everyMs, onSample });
     const readers = new Readers(world, seed);
+    const startMs = performance.now();
     sampler.start();
     readers.start();
     return {
-      stop: () => readers.stop(),
+      stop: () => {
+        // The last server has lived for this long, however long those before it did.
+        quietMs = performance.now() - startMs - half;
+        return readers.stop();
+      },
       end: async () => {
         samples = await sampler.stop();
         const { reads, messages, refused } = readers;
         counts = { reads, messages, refused };
-        return [...readers.violations, ...checkBounds(samples, half, limits)];
+        return readers.violations;
       },
     };
   };
@@ -68,5 +76,7 @@ export async function soakRun({
     lastLifeMs: half,
     beside,
   });
-  return { ...result, ...counts, samples };
+  const usage = usageOf(samples, { quietMs, drainMs: result.drainMs });
+  const violations = [...result.violations, ...checkBounds(usage, limits)];
+  return { ...result, ...counts, violations, usage, samples };
 }
