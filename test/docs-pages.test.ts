@@ -23,6 +23,16 @@ test('no page of the documentation has more than 2,500 words, but references', (
   for (const page of references) assert.match(read(page).slice(0, 250), /[Rr]eference/, page);
 });
 
+test('CHANGELOG.md has at most 12 KB for a release, by subject', () => {
+  const [, ...releases] = readFileSync(join(root, 'CHANGELOG.md'), 'utf8').split(/^(?=## )/m);
+  assert.ok(releases.length > 0);
+  for (const release of releases) {
+    const heading = release.slice(0, release.indexOf('\n'));
+    assert.ok(Buffer.byteLength(release) <= 12_000, heading);
+    assert.match(release, /^### .+$/m, heading);
+  }
+});
+
 test('docs/README.md links every page of the documentation', () => {
   const map = read('README.md');
   const missing = pages.filter((page) => page !== 'README.md' && !map.includes(`](${page})`));
