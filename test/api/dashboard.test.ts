@@ -40,6 +40,8 @@ test('every path is the page, with a base for its depth, and none of it may be i
     assert.doesNotMatch(policy, /unsafe/);
     // No text becomes a script, whoever assigns it to what.
     assert.match(policy, /; require-trusted-types-for 'script'; trusted-types 'none';/);
+    // By it the log tells requests of the dashboard; another site never sees it.
+    assert.equal(answer.headers.get('referrer-policy'), 'same-origin');
     assert.equal(answer.headers.get('cache-control'), 'no-cache');
     assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
     const again = { 'if-none-match': answer.headers.get('etag') ?? '' };

@@ -1,4 +1,4 @@
-// Both engines: entries are counted by SQL.
+// Both engines: entries are counted and filtered by SQL.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MovableClock } from '../support/movable-clock.ts';
@@ -28,4 +28,22 @@ test('the log of requests counts what was refused and what failed, and tells how
     { date: '2026-11-20 10:00:00.000Z', total: 1, refused: 0, failed: 0, execTimeP95: 7 },
     { date: '2026-11-20 11:00:00.000Z', total: 1, refused: 1, failed: 0, execTimeP95: null },
   ]);
+});
+
+test('requests of the dashboard are told from others by the page that sent them', async (t) => {
+  const service = await startService(t);
+  const pb = await superuserSdk(service);
+  const path = '/api/collections/users/records';
+  for (const [page, referer] of ['http://127.0.0.1/_/c/users', 'https://example.com/a_b/', ''].entries())
+    await service.request(`${path}?page=${page + 1}`, { headers: { referer } });
+  // The members of the entry end before the page that sent it.
+  await pb.settings.update({ logs: { maxDataSize: 60 } });
+  await service.request(`${path}?page=4`);
+  const numbersOf = async (condition: string): Promise<readonly (string | undefined)[]> => {
+    const filter = `message ~ '${path}?page=' && message !~ '/api/logs' && ${condition}`;
+    const { items } = await pb.logs.getList(1, 10, { filter, sort: 'message' });
+    return items.map(({ message }) => message.split('=')[1]);
+  };
+  assert.deepEqual(await numbersOf("data.referer ~ '/_/'"), ['1']);
+  assert.deepEqual(await numbersOf("(data.referer = null || data.referer !~ '/_/')"), ['2', '3', '4']);
 });

@@ -124,7 +124,7 @@ const screens: readonly PicturedScreen[] = [
   { name: 'delivery-event', path: 'deliveries/DELIVERY?tab=event', ready: '.json' },
   { name: 'delivery-signature', path: 'deliveries/DELIVERY?tab=signature', ready: '.signature-form' },
   { name: 'record-new', path: 'c/everything?record=new', ready: '.drawer .input' },
-  { name: 'logs', path: 'logs', ready: 'a.log-row' },
+  { name: 'logs', path: 'logs', ready: '.log-request' },
   { name: 'log', path: 'logs?log=LASTLOG', ready: '.details' },
   { name: 'settings', path: 'settings/general', ready: '.settings-form' },
   { name: 'settings-keys', path: 'settings/keys', ready: '.empty, .settings-row' },

@@ -39,7 +39,7 @@ test('signing in works behind a proxy that adds a path', { skip }, async (t) => 
   await page.getByText('notes is empty').waitFor();
   assert.equal(new URL(page.url()).pathname, '/tools/chancery/_/c/notes');
   await page.getByRole('link', { name: 'Logs' }).click();
-  await page.locator('a.log-row').first().waitFor();
+  await page.locator('.log-request').first().waitFor();
 });
 
 test('from the sign-in to a saved record and out again, by keys alone', { skip }, async (t) => {

@@ -8,9 +8,13 @@ import { withoutChromium } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
 
 const skip = withoutChromium;
-const rows = (page: Page) => page.locator('a.log-row');
+const rows = (page: Page) => page.locator('.log-request');
 const drawer = (page: Page) => page.getByRole('complementary');
 const searchOf = (page: Page): URLSearchParams => new URL(page.url()).searchParams;
+
+interface Id {
+  readonly id: string;
+}
 
 const script = '<img src=x onerror=alert(1)>';
 
@@ -124,6 +128,66 @@ test(
   },
 );
 
+test('successful requests of the dashboard are hidden until they are wanted', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await withRequests(stage);
+  const page = await stage.openSignedIn('c/notes', { refusals: [403] });
+  await page.getByRole('gridcell', { name: 'note 0' }).waitFor();
+  await page.evaluate("fetch('/api/collections/notes/records/refused-one')");
+  const own = rows(page).filter({ hasText: 'GET /api/collections/notes/records?' });
+  await page.getByRole('link', { name: 'Logs' }).click();
+  const hidden = page.getByText(/^\d+ requests of the dashboard hidden/);
+  await eventually('all of it is logged', async () => {
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    return (
+      (await hidden.count()) === 1 && (await rows(page).filter({ hasText: 'refused-one' }).count()) === 1
+    );
+  });
+  assert.equal(await own.count(), 0);
+  const { totalItems } = await stage.pb.logs.getList(1, 1, {
+    filter: "level = 0 && data.referer ~ '/_/' && message !~ '/api/logs'",
+  });
+  assert.equal(Number.parseInt(await hidden.innerText(), 10), totalItems);
+  await page.getByRole('button', { name: 'Show', exact: true }).click();
+  await own.first().waitFor();
+  assert.equal(searchOf(page).get('dashboard'), 'yes');
+  await page.reload();
+  await own.first().waitFor();
+  await page.getByRole('button', { name: 'Hide', exact: true }).click();
+  await own.first().waitFor({ state: 'detached' });
+  assert.equal(searchOf(page).get('dashboard'), null);
+});
+
+test('requests are sorted by what they took, and selected ones are copied', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await withRequests(stage);
+  const page = await stage.openSignedIn('logs?filter=notes', {
+    permissions: ['clipboard-read', 'clipboard-write'],
+  });
+  await page.getByRole('button', { name: 'Took' }).click();
+  await eventually('it is in the address', () => searchOf(page).get('sort') === '-data.execTime');
+  const { items } = await stage.pb.logs.getList(1, 2, {
+    filter: "message ~ 'notes' && message !~ '/api/logs'",
+    sort: '-data.execTime',
+  });
+  await eventually('the slowest come first', async () => {
+    const texts = await rows(page).allInnerTexts();
+    return items.every(({ message }, index) => texts[index] === message);
+  });
+  await page.getByLabel('Select row 1').click();
+  await page.getByLabel('Select row 2').click({ modifiers: ['Shift'] });
+  await page.getByText('2 requests selected').waitFor();
+  await assertAccessible(page, 'selected requests');
+  await page.getByRole('button', { name: 'Copy JSON' }).click();
+  await page.getByText('JSON copied.').waitFor();
+  // The entries, of which the test reads the ids.
+  const copied = JSON.parse(await page.evaluate('navigator.clipboard.readText()')) as readonly Id[];
+  assert.deepEqual(
+    copied.map(({ id }) => id),
+    items.map(({ id }) => id),
+  );
+});
+
 test('an error of the filter has its place under what was typed', { skip }, async (t) => {
   const stage = await startSignedInStage(t);
   const page = await stage.openSignedIn('logs', { refusals: [400] });
@@ -146,7 +210,7 @@ test('a live view shows requests as they are answered, and not that it reads the
   await eventually('the request shows', async () =>
     (await rows(page).first().innerText()).includes('seen=live'),
   );
-  assert.equal(await page.locator('a.log-row', { hasText: '/api/logs' }).count(), 0);
+  assert.equal(await page.locator('.log-request', { hasText: '/api/logs' }).count(), 0);
   // By keys: j and k go through the entries while one is open.
   await rows(page).first().click();
   const first = searchOf(page).get('log');

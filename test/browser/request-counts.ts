@@ -43,7 +43,7 @@ const screens: readonly (readonly [path: string, ready: string])[] = [
   ['c/c001/schema', '.schema-field'],
   ['rules', '.rules-cell'],
   ['diagram', '.diagram-box'],
-  ['logs', 'a.log-row'],
+  ['logs', '.log-request'],
   ['settings/general', '.settings-form'],
   ['settings/keys', '.empty, .settings-row'],
   ['settings/audit', '.audit-row'],

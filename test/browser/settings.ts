@@ -227,7 +227,7 @@ test('the audit log shows who did what, and leads to the request', { skip }, asy
   await page.getByRole('link', { name: 'Its request' }).click();
   await eventually('its request is there', async () => {
     await page.getByRole('button', { name: 'Refresh' }).click();
-    return page.locator('a.log-row', { hasText: '/api/settings' }).isVisible();
+    return page.locator('.log-request', { hasText: '/api/settings' }).isVisible();
   });
 });
 

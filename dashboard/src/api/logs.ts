@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import { call, client } from './client.ts';
+import { basePath, call, client } from './client.ts';
 import type { Schemas } from './schema.ts';
 
 /** An entry of the request log. */
@@ -17,6 +17,8 @@ export interface LogSelection {
   readonly from: Date;
   /** Exclusive. */
   readonly to: Date;
+  /** What of the requests of this dashboard: `only` for those that `hidden` leaves out. Refused and failed ones are never hidden. */
+  readonly dashboard: 'hidden' | 'shown' | 'only';
 }
 
 /** What has an operator is an expression; anything else is a text to look for. */
@@ -31,12 +33,18 @@ export const logFilterOffset = 1;
  * Returns the filter for a selection. What was typed comes first. Reading this log is an entry of it, too: those are left out, or a live view
  * would show nothing but itself, unless somebody asks for them.
  */
-export function logFilter({ text, level, from, to }: LogSelection): string {
+export function logFilter({ text, level, from, to, dashboard }: LogSelection): string {
   const wanted = text.trim();
+  const page = { page: basePath };
   const parts = [
     ...(wanted === '' ? [] : [isLogExpression(wanted) ? wanted : wordFilter(wanted)]),
     client.filter('created >= {:from} && created < {:to}', { from, to }),
     ...(level === undefined ? [] : [`level = ${logLevels[level]}`]),
+    // The browser sends the address of a page with its requests to the same site.
+    ...(dashboard === 'hidden'
+      ? [client.filter('level > 0 || data.referer = null || data.referer !~ {:page}', page)]
+      : []),
+    ...(dashboard === 'only' ? [client.filter('level = 0 && data.referer ~ {:page}', page)] : []),
     ...(wanted.includes('/api/logs') ? [] : ["message !~ '/api/logs'"]),
   ];
   return parts.map((part) => `(${part})`).join(' && ');
@@ -53,16 +61,25 @@ function wordFilter(word: string): string {
 
 const pageSize = 60;
 
-/** The entries that a filter selects, the latest first. */
-export function logsQuery(filter: string) {
+/** The entries that a filter selects. */
+export function logsQuery(filter: string, sort: string) {
   return infiniteQueryOptions({
-    queryKey: ['logs', 'list', filter],
+    queryKey: ['logs', 'list', filter, sort],
     queryFn: async ({ pageParam, signal }) => {
-      const query = { filter, sort: '-created', page: pageParam, perPage: pageSize, skipTotal: true };
+      const query = { filter, sort, page: pageParam, perPage: pageSize, skipTotal: true };
       return (await call('GET /api/logs', { query, signal })).items;
     },
     initialPageParam: 1,
     getNextPageParam: (last, _pages, page) => (last.length < pageSize ? undefined : page + 1),
+  });
+}
+
+/** How many entries a filter selects. */
+export function logCountQuery(filter: string) {
+  return queryOptions({
+    queryKey: ['logs', 'count', filter],
+    queryFn: async ({ signal }) =>
+      (await call('GET /api/logs', { query: { filter, perPage: 1, fields: 'id' }, signal })).totalItems,
   });
 }
 

@@ -151,7 +151,11 @@ function AuditRow({ entry, isOpen, hasRequests, onToggle }: AuditRowProps) {
             <CopyButton text={JSON.stringify(entry, null, 2)} label="Copy the JSON" />
             <CopyButton text={id} label="Copy the id" />
             {hasRequests && requestId !== '' && (
-              <Link to="/logs" search={{ filter: `data.requestId = "${requestId}"` }} className="link">
+              <Link
+                to="/logs"
+                search={{ filter: `data.requestId = "${requestId}"`, dashboard: 'yes' }}
+                className="link"
+              >
                 Its request
               </Link>
             )}

@@ -152,7 +152,7 @@ function pageHeaders(frameAncestors: readonly string[]): Readonly<Record<string,
     'content-security-policy': `default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'self'; form-action 'self'; require-trusted-types-for 'script'; trusted-types 'none'; frame-ancestors ${sites}`,
     'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',
-    'referrer-policy': 'no-referrer',
+    'referrer-policy': 'same-origin',
     'cross-origin-opener-policy': 'same-origin',
   };
 }

@@ -1,6 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import X from 'lucide-react/icons/x';
 import { useEffect, useEffectEvent, useRef, type ReactNode, type RefObject } from 'react';
+import { useKeys } from '../../browser/keys.ts';
 import { Button } from '../button.tsx';
 import { MoreRows } from '../more-rows.tsx';
 import { FailureNotice } from '../notice.tsx';
@@ -26,8 +27,12 @@ interface DataTableProps<Row extends { readonly id: string }> {
   readonly filters?: ReactNode;
   /** Figures above the rows. */
   readonly plot?: ReactNode;
+  /** A line between the filters and the rows, such as what is hidden. */
+  readonly note?: ReactNode;
   /** In the place of the rows where there are none. */
   readonly empty: ReactNode;
+  /** The row that a drawer shows, and what shows another one; left out where rows have no drawer. */
+  readonly open?: OpenRow | undefined;
   readonly more?:
     { readonly isShown: boolean; readonly isBusy: boolean; readonly onMore: () => void } | undefined;
   /** Of what is selected: changes with the filter. Rows can be selected where there is something to do with them. */
@@ -37,10 +42,15 @@ interface DataTableProps<Row extends { readonly id: string }> {
   readonly countOf: (count: number) => string;
 }
 
+interface OpenRow {
+  readonly id: string | undefined;
+  readonly onOpen: (id: string) => void;
+}
+
 /** Rows of a list with a head, of which those in sight are drawn. On a narrow screen each is a card, whose cells bear the names of their columns. */
 export function DataTable<Row extends { readonly id: string }>(props: DataTableProps<Row>) {
   const { name, label, columns, sort, onSort, renderBulk, scope = '' } = props;
-  const { filters, plot, empty, error, more, countOf } = props;
+  const { filters, plot, note, empty, error, more, open, countOf } = props;
   const layout = useTableLayout(name, columns);
   const rows = sortRows(props.rows, columns, sort);
   const selection = useSelection(rows ?? [], scope);
@@ -54,6 +64,7 @@ export function DataTable<Row extends { readonly id: string }>(props: DataTableP
         <TableColumns layout={layout} />
       </div>
       {plot !== undefined && <div className="data-plot">{plot}</div>}
+      {note !== undefined && <p className="data-note">{note}</p>}
       {hasFailed && (
         <div className="empty">
           <FailureNotice error={error} {...(props.onRetry && { onRetry: props.onRetry })} />
@@ -62,7 +73,7 @@ export function DataTable<Row extends { readonly id: string }>(props: DataTableP
       {rows?.length === 0 && !hasFailed && empty}
       {rows?.length !== 0 && (!hasFailed || rows !== undefined) && (
         <Rows
-          {...{ label, rows, layout, sort, onSort, more }}
+          {...{ label, rows, layout, sort, onSort, more, open }}
           selection={hasSelection ? selection : undefined}
         />
       )}
@@ -101,7 +112,7 @@ function compare(a: string | number, b: string | number): number {
 
 interface RowsProps<Row extends { readonly id: string }> extends Pick<
   DataTableProps<Row>,
-  'label' | 'rows' | 'sort' | 'onSort' | 'more'
+  'label' | 'rows' | 'sort' | 'onSort' | 'more' | 'open'
 > {
   readonly layout: ReturnType<typeof useTableLayout<Row>>;
   readonly selection: Selection | undefined;
@@ -111,7 +122,7 @@ const rowHeight = 40;
 const placeholders = [0, 1, 2, 3, 4];
 
 function Rows<Row extends { readonly id: string }>(props: RowsProps<Row>) {
-  const { label, rows, layout, selection, sort, onSort, more } = props;
+  const { label, rows, layout, selection, sort, onSort, more, open } = props;
   const scroll = useRef<HTMLDivElement>(null);
   const count = rows?.length ?? 0;
   const virtualizer = useVirtualizer({
@@ -121,7 +132,8 @@ function Rows<Row extends { readonly id: string }>(props: RowsProps<Row>) {
     getItemKey: (index) => rows?.[index]?.id ?? index,
     overscan: 12,
   });
-  useRowKeys(scroll, virtualizer.scrollToIndex);
+  useRowKeys(scroll, { scrollTo: virtualizer.scrollToIndex, isOpen: open?.id !== undefined });
+  useOpenKeys(rows ?? [], open);
   const items = virtualizer.getVirtualItems();
   const span = layout.shown.length + (selection === undefined ? 0 : 1);
   const before = items[0]?.start ?? 0;
@@ -132,14 +144,20 @@ function Rows<Row extends { readonly id: string }>(props: RowsProps<Row>) {
         <caption className="unseen">{label}</caption>
         <TableHead {...{ layout, sort, onSort, selection, count }} />
         <tbody>
-          {before > 0 && <Room height={before} span={span} />}
+          {before > 0 && <Room height={before} />}
           {items.map(({ index }) => {
             const row = rows?.[index];
             if (row === undefined) return null;
             const measure = virtualizer.measureElement;
-            return <TableRow key={row.id} {...{ row, index, layout, selection, measure }} />;
+            return (
+              <TableRow
+                key={row.id}
+                {...{ row, index, layout, selection, measure }}
+                isOpen={row.id === open?.id}
+              />
+            );
           })}
-          {after > 0 && <Room height={after} span={span} />}
+          {after > 0 && <Room height={after} />}
           {rows === undefined &&
             placeholders.map((index) => (
               <tr key={index}>
@@ -161,14 +179,21 @@ interface TableRowProps<Row> {
   readonly layout: ReturnType<typeof useTableLayout<Row>>;
   readonly selection: Selection | undefined;
   readonly measure: (element: HTMLElement | null) => void;
+  readonly isOpen: boolean;
 }
 
 function TableRow<Row extends { readonly id: string }>(props: TableRowProps<Row>) {
-  const { row, index, layout, selection, measure } = props;
+  const { row, index, layout, selection, measure, isOpen } = props;
   const isChosen = selection?.has(row.id) === true;
   return (
     // The head is the first.
-    <tr ref={measure} data-index={index} data-chosen={isChosen ? '' : undefined} aria-rowindex={index + 2}>
+    <tr
+      ref={measure}
+      data-index={index}
+      data-chosen={isChosen ? '' : undefined}
+      data-open={isOpen ? '' : undefined}
+      aria-rowindex={index + 2}
+    >
       {selection !== undefined && (
         <td className="data-mark">
           <input
@@ -196,17 +221,23 @@ function TableRow<Row extends { readonly id: string }>(props: TableRowProps<Row>
 
 const classes = { main: 'table-main', number: 'number' } as const;
 
-/** The room of rows that are out of sight. */
-function Room({ height, span }: { readonly height: number; readonly span: number }) {
+/** The room of rows that are out of sight. One cell: beside a drawer, there are fewer columns. */
+function Room({ height }: { readonly height: number }) {
   return (
     <tr className="data-room" aria-hidden>
-      <td colSpan={span} aria-label="Rows out of sight" style={{ blockSize: height }} />
+      <td aria-label="Rows out of sight" style={{ blockSize: height }} />
     </tr>
   );
 }
 
+interface RowKeys {
+  readonly scrollTo: (index: number) => void;
+  /** Whether a drawer shows a row: it follows then. */
+  readonly isOpen: boolean;
+}
+
 /** `j` and the arrow go to the next row, `k` and the arrow to the one before, `x` selects. */
-function useRowKeys(scroll: RefObject<HTMLDivElement | null>, scrollTo: (index: number) => void): void {
+function useRowKeys(scroll: RefObject<HTMLDivElement | null>, { scrollTo, isOpen }: RowKeys): void {
   const press = useEffectEvent((event: KeyboardEvent) => {
     const { target, key } = event;
     if (!(target instanceof HTMLElement) || target.closest('tbody') === null) return;
@@ -216,11 +247,14 @@ function useRowKeys(scroll: RefObject<HTMLDivElement | null>, scrollTo: (index: 
     if (step === undefined) return;
     event.preventDefault();
     const index = Math.max(0, Number(row?.dataset['index']) + step);
-    const place = target.closest('.data-mark') === null ? 'a, button' : '.data-mark input';
+    const isMark = target.closest('.data-mark') !== null;
+    const place = isMark ? '.data-mark input' : 'a, button';
     scrollTo(index);
-    requestAnimationFrame(() =>
-      scroll.current?.querySelector<HTMLElement>(`tr[data-index="${index}"] :is(${place})`)?.focus(),
-    );
+    requestAnimationFrame(() => {
+      const next = scroll.current?.querySelector<HTMLElement>(`tr[data-index="${index}"] :is(${place})`);
+      next?.focus();
+      if (isOpen && !isMark) next?.click();
+    });
   });
   useEffect(() => {
     const element = scroll.current;
@@ -228,4 +262,14 @@ function useRowKeys(scroll: RefObject<HTMLDivElement | null>, scrollTo: (index: 
     element?.addEventListener('keydown', listener);
     return () => element?.removeEventListener('keydown', listener);
   }, [scroll]);
+}
+
+/** The same for the row that a drawer shows, from wherever the focus is. */
+function useOpenKeys(rows: readonly { readonly id: string }[], open: OpenRow | undefined): void {
+  const step = (by: number): void => {
+    const index = rows.findIndex(({ id }) => id === open?.id);
+    const next = index < 0 ? undefined : rows[index + by];
+    if (next !== undefined) open?.onOpen(next.id);
+  };
+  useKeys({ j: () => step(1), k: () => step(-1) });
 }

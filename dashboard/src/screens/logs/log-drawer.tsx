@@ -181,7 +181,7 @@ function FilterLink({ filter, children }: { readonly filter: string; readonly ch
     <Link
       from="/logs"
       to="/logs"
-      search={({ level: _level, live: _live, ...rest }) => ({ ...rest, filter })}
+      search={({ level: _level, live: _live, ...rest }) => ({ ...rest, filter, dashboard: 'yes' })}
       className="link"
     >
       {children}

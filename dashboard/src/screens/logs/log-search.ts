@@ -11,8 +11,23 @@ export interface LogSearch {
   readonly from?: string;
   readonly to?: string;
   readonly live?: 'yes';
+  /** Requests of the dashboard are shown as well. */
+  readonly dashboard?: 'yes';
+  readonly sort?: LogSort;
   /** The id of the open entry. */
   readonly log?: string;
+}
+
+const sorted = ['created', 'level', 'message', 'data.execTime'] as const;
+
+export type LogSort = `${'' | '-'}${(typeof sorted)[number]}`;
+
+export const defaultSort = '-created';
+
+/** A sort of the address; undefined for the default, and for what the list cannot be sorted by. */
+export function decodeSort(text: unknown): LogSort | undefined {
+  const names = sorted.flatMap((name) => [name, `-${name}`] as const);
+  return names.find((name) => name === text && name !== defaultSort);
 }
 
 /** Members to set; undefined takes one away. */
@@ -33,14 +48,17 @@ export const ranges = [
 export type RangeName = (typeof ranges)[number]['value'];
 
 export function decodeLogSearch(search: Readonly<Record<string, unknown>>): LogSearch {
-  const { filter, level, range, from, to, live, log } = search;
+  const { filter, level, range, from, to, live, dashboard, log } = search;
   const name = ranges.find(({ value }) => value === range)?.value;
+  const sort = decodeSort(search['sort']);
   return {
     ...(isText(filter) && { filter }),
     ...((level === 'refused' || level === 'failed') && { level }),
     ...(name !== undefined && name !== '24h' && { range: name }),
     ...(isTime(from) && isTime(to) && { from, to }),
     ...(live === 'yes' && { live }),
+    ...(dashboard === 'yes' && { dashboard }),
+    ...(sort !== undefined && { sort }),
     ...(isText(log) && { log }),
   };
 }

@@ -4,47 +4,60 @@ import CirclePause from 'lucide-react/icons/circle-pause';
 import CirclePlay from 'lucide-react/icons/circle-play';
 import RefreshCw from 'lucide-react/icons/refresh-cw';
 import ScrollText from 'lucide-react/icons/scroll-text';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { apiUrl, Failure } from '../../api/client.ts';
-import { liveLogsMax, liveLogsQuery, type Log, logHoursQuery, logFilter, logsQuery } from '../../api/logs.ts';
+import {
+  liveLogsMax,
+  liveLogsQuery,
+  type Log,
+  logCountQuery,
+  logFilter,
+  logHoursQuery,
+  logsQuery,
+} from '../../api/logs.ts';
 import { useKeys } from '../../browser/keys.ts';
 import { Bar } from '../../parts/bar.tsx';
 import { Button, IconButton } from '../../parts/button.tsx';
+import { CopyRows } from '../../parts/data-table/copy-rows.tsx';
+import { DataTable } from '../../parts/data-table/data-table.tsx';
+import { pagesOf } from '../../parts/data-table/pages-of.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { FailureNotice } from '../../parts/notice.tsx';
+import { plural } from '../../parts/time.tsx';
+import { logColumns } from './log-columns.tsx';
 import { LogDrawer } from './log-drawer.tsx';
 import { LogFilter } from './log-filter.tsx';
-import { LogList } from './log-list.tsx';
 import { LogPlot } from './log-plot.tsx';
-import { type LogChange, type LogSearch, timeText, toTimeRange } from './log-search.ts';
+import {
+  decodeSort,
+  defaultSort,
+  type LogChange,
+  type LogSearch,
+  timeText,
+  toTimeRange,
+} from './log-search.ts';
 import { LogToolbar } from './log-toolbar.tsx';
 
 const route = getRouteApi('/shell/logs');
 
-/** What was asked of the service, by whom, and how it ended. */
+/** The requests to the instance, by whom they were sent, and how they ended. */
 export function LogsScreen() {
   const { search, change } = useAddress();
-  const { filter = '', log, live } = search;
+  const { filter = '', log, live, sort = defaultSort } = search;
   const view = useLogs(search);
-  const { logs } = view;
-  const step = (by: number): void => {
-    const index = logs.findIndex(({ id }) => id === log);
-    const next = logs[index + by];
-    if (log !== undefined && index >= 0 && next !== undefined) change({ log: next.id }, true);
-  };
+  const { list, refusal } = view;
+  const isOpen = log !== undefined;
+  const columns = useMemo(() => logColumns(isOpen), [isOpen]);
+  // What is live comes at the top.
+  const setLive = (): void =>
+    change(live === 'yes' ? { live: undefined } : { live: 'yes', sort: undefined }, true);
   useKeys({
-    Escape: () => log !== undefined && change({ log: undefined }),
-    j: () => step(1),
-    k: () => step(-1),
-    l: () => change({ live: live === 'yes' ? undefined : 'yes' }, true),
+    Escape: () => isOpen && change({ log: undefined }),
+    l: setLive,
   });
   return (
     <>
       <Bar title="Logs">
-        <Button
-          onClick={() => change({ live: live === 'yes' ? undefined : 'yes' }, true)}
-          aria-pressed={live === 'yes'}
-        >
+        <Button onClick={setLive} aria-pressed={live === 'yes'}>
           {live === 'yes' ? <CirclePause size={15} aria-hidden /> : <CirclePlay size={15} aria-hidden />}
           {live === 'yes' ? 'Stop' : 'Live'}
         </Button>
@@ -52,28 +65,42 @@ export function LogsScreen() {
           <RefreshCw size={15} aria-hidden />
         </IconButton>
       </Bar>
-      <div className="records" data-drawer={log === undefined ? undefined : ''}>
-        <section className="records-list" aria-label="Request log">
-          <search className="filter log-filter">
-            <LogFilter
-              filter={filter}
-              onFilter={(next) => change({ filter: next }, true)}
-              error={view.refusal}
-            />
-            <LogToolbar search={search} onChange={change} />
-          </search>
-          <div className="log-scroll" tabIndex={-1}>
-            {view.refusal === undefined && (
-              <LogPlot
-                hours={view.hours}
-                range={view.range}
-                onChoose={(from, to) => change({ from: timeText(from), to: timeText(to), live: undefined })}
+      <div className="records" data-drawer={isOpen ? '' : undefined}>
+        <DataTable
+          name="logs"
+          label="Requests"
+          countOf={(count) => plural(count, 'request')}
+          columns={columns}
+          {...pagesOf(list)}
+          // An error of the filter stands at the filter.
+          rows={refusal === undefined ? view.logs : []}
+          error={refusal === undefined ? list.error : null}
+          sort={sort}
+          onSort={(next) => change({ sort: decodeSort(next), live: undefined }, true)}
+          filters={
+            <search className="log-filter">
+              <LogFilter
+                filter={filter}
+                onFilter={(next) => change({ filter: next }, true)}
+                error={refusal}
               />
-            )}
-            <LogEntries search={search} view={view} onChange={change} />
-          </div>
-        </section>
-        {log !== undefined && <LogDrawer key={log} id={log} onClose={() => change({ log: undefined })} />}
+              <LogToolbar search={search} onChange={change} />
+            </search>
+          }
+          plot={
+            <LogPlot
+              hours={view.hours}
+              range={view.range}
+              onChoose={(from, to) => change({ from: timeText(from), to: timeText(to), live: undefined })}
+            />
+          }
+          note={<LogNote search={search} view={view} onChange={change} />}
+          empty={refusal === undefined && <NoLogs search={search} onChange={change} />}
+          open={{ id: log, onOpen: (id) => change({ log: id }, true) }}
+          scope={view.expression}
+          renderBulk={(rows) => <CopyRows rows={rows} />}
+        />
+        {isOpen && <LogDrawer key={log} id={log} onClose={() => change({ log: undefined })} />}
       </div>
     </>
   );
@@ -99,10 +126,11 @@ type LogView = ReturnType<typeof useLogs>;
 function useLogs(search: LogSearch) {
   const [now, setNow] = useState(() => new Date());
   const range = toTimeRange(search, now);
-  const { filter: text = '', level } = search;
+  const { filter: text = '', level, sort = defaultSort } = search;
   const isLive = search.live === 'yes' && range.isOpen;
-  const expression = logFilter({ text, level, from: range.from, to: range.to });
-  const list = useInfiniteQuery({ ...logsQuery(expression), placeholderData: keepPreviousData });
+  const selection = { text, level, dashboard: search.dashboard === 'yes' ? 'shown' : 'hidden' } as const;
+  const expression = logFilter({ ...selection, from: range.from, to: range.to });
+  const list = useInfiniteQuery({ ...logsQuery(expression, sort), placeholderData: keepPreviousData });
   const refusal = list.error instanceof Failure && list.error.status === 400 ? list.error.message : undefined;
   const hours = useQuery({
     ...logHoursQuery(expression),
@@ -110,14 +138,23 @@ function useLogs(search: LogSearch) {
     enabled: refusal === undefined,
   });
   const live = useQuery({
-    ...liveLogsQuery(logFilter({ text, level, from: now, to: farFuture })),
+    ...liveLogsQuery(logFilter({ ...selection, from: now, to: farFuture })),
     enabled: isLive && refusal === undefined,
   });
+  const hidden = useQuery({
+    ...logCountQuery(logFilter({ ...selection, dashboard: 'only', from: range.from, to: range.to })),
+    placeholderData: keepPreviousData,
+    // What is refused or failed is never hidden.
+    enabled: selection.dashboard === 'hidden' && level === undefined && refusal === undefined,
+  });
   const newer = isLive ? (live.data ?? []) : [];
-  const older = list.data?.pages.flat() ?? [];
+  const older = list.data?.pages.flat();
   return {
-    logs: newer.length === 0 ? older : withoutRepetition([...newer, ...older]),
+    logs: newer.length === 0 ? older : withoutRepetition([...newer, ...(older ?? [])]),
     isLiveFull: newer.length >= liveLogsMax,
+    /** How many requests of the dashboard the list leaves out. */
+    hiddenCount: level === undefined ? (hidden.data ?? 0) : 0,
+    expression,
     range,
     refusal,
     hours: hours.data,
@@ -132,43 +169,38 @@ function withoutRepetition(logs: readonly Log[]): readonly Log[] {
   return [...new Map(logs.map((log) => [log.id, log])).values()];
 }
 
-interface LogEntriesProps {
+interface OfLogs {
   readonly search: LogSearch;
-  readonly view: LogView;
-  readonly onChange: (next: LogChange) => void;
+  readonly onChange: (next: LogChange, replace?: boolean) => void;
 }
 
-function LogEntries({ search, view, onChange }: LogEntriesProps) {
-  const { list, logs, refusal, isLiveFull } = view;
-  if (refusal !== undefined) return null;
-  if (list.isError)
-    return (
-      <div className="empty">
-        <FailureNotice error={list.error} onRetry={() => void list.refetch()} />
-      </div>
-    );
-  if (list.isPending) return <PlaceholderLogs />;
-  if (logs.length === 0) return <NoLogs search={search} onChange={onChange} />;
+/** Which requests the list leaves out. */
+function LogNote({ search, view, onChange }: OfLogs & { readonly view: LogView }) {
+  const { hiddenCount, isLiveFull } = view;
+  const isShown = search.dashboard === 'yes';
   return (
     <>
-      {isLiveFull && (
-        <p className="log-note">
-          The latest {liveLogsMax} since it began are shown. Refresh to see them all.
-        </p>
+      {isLiveFull && <span>The latest {liveLogsMax} since it began are shown. Refresh to see them all.</span>}
+      {(isShown || hiddenCount > 0) && (
+        <span>
+          {isShown
+            ? 'Requests of the dashboard are shown'
+            : `${plural(hiddenCount, 'request')} of the dashboard hidden`}{' '}
+          ·{' '}
+          <button
+            type="button"
+            className="link"
+            onClick={() => onChange({ dashboard: isShown ? undefined : 'yes' }, true)}
+          >
+            {isShown ? 'Hide' : 'Show'}
+          </button>
+        </span>
       )}
-      <LogList
-        logs={logs}
-        openId={search.log}
-        hasMore={list.hasNextPage}
-        onMore={() => {
-          if (!list.isFetchingNextPage) void list.fetchNextPage();
-        }}
-      />
     </>
   );
 }
 
-function NoLogs({ search, onChange }: Pick<LogEntriesProps, 'search' | 'onChange'>) {
+function NoLogs({ search, onChange }: OfLogs) {
   const isFiltered = search.filter !== undefined || search.level !== undefined;
   if (isFiltered)
     return (
@@ -196,19 +228,5 @@ function NoLogs({ search, onChange }: Pick<LogEntriesProps, 'search' | 'onChange
       Every request becomes an entry about a second after its answer, without its body. Those that read this
       log are not shown.
     </Empty>
-  );
-}
-
-function PlaceholderLogs() {
-  return (
-    <div aria-hidden>
-      {[220, 310, 180, 260, 340, 200, 280, 240].map((inlineSize) => (
-        <div key={inlineSize} className="log-row">
-          <span className="placeholder" style={{ inlineSize: 120 }} />
-          <span className="placeholder" style={{ inlineSize: 40 }} />
-          <span className="placeholder" style={{ inlineSize }} />
-        </div>
-      ))}
-    </div>
   );
 }

@@ -136,7 +136,7 @@ function KeyFacts({
           </>
         )}
       </span>
-      <Link to="/logs" search={{ filter: `data.key = "${id}"` }} className="link">
+      <Link to="/logs" search={{ filter: `data.key = "${id}"`, dashboard: 'yes' }} className="link">
         Its requests
       </Link>
     </>
