@@ -127,7 +127,7 @@ const screens: readonly PicturedScreen[] = [
   { name: 'logs', path: 'logs', ready: '.log-request' },
   { name: 'log', path: 'logs?log=LASTLOG', ready: '.details' },
   { name: 'settings', path: 'settings/general', ready: '.settings-form' },
-  { name: 'settings-keys', path: 'settings/keys', ready: '.empty, .settings-row' },
+  { name: 'settings-keys', path: 'settings/keys', ready: '.empty, .table-main' },
   { name: 'settings-key-new', path: 'settings/keys?create=yes', ready: '.settings-card' },
   { name: 'settings-mail', path: 'settings/mail', ready: '.settings-form' },
   { name: 'settings-templates', path: 'settings/templates', ready: '.settings-form' },

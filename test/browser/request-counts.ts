@@ -45,7 +45,7 @@ const screens: readonly (readonly [path: string, ready: string])[] = [
   ['diagram', '.diagram-box'],
   ['logs', '.log-request'],
   ['settings/general', '.settings-form'],
-  ['settings/keys', '.empty, .settings-row'],
+  ['settings/keys', '.empty, .table-main'],
   ['settings/audit', '.audit-row'],
 ];
 

@@ -1,6 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import X from 'lucide-react/icons/x';
-import { useEffect, useEffectEvent, useRef, type ReactNode, type RefObject } from 'react';
+import { type CSSProperties, useEffect, useEffectEvent, useRef, type ReactNode, type RefObject } from 'react';
 import { useKeys } from '../../browser/keys.ts';
 import { Button } from '../button.tsx';
 import { MoreRows } from '../more-rows.tsx';
@@ -140,7 +140,12 @@ function Rows<Row extends { readonly id: string }>(props: RowsProps<Row>) {
   const after = virtualizer.getTotalSize() - (items.at(-1)?.end ?? 0);
   return (
     <div className="data-scroll" ref={scroll} tabIndex={-1}>
-      <table className="table data-table" aria-busy={rows === undefined} aria-rowcount={count + 1}>
+      <table
+        className="table data-table"
+        style={leastWidth(layout.shown)}
+        aria-busy={rows === undefined}
+        aria-rowcount={count + 1}
+      >
         <caption className="unseen">{label}</caption>
         <TableHead {...{ layout, sort, onSort, selection, count }} />
         <tbody>
@@ -171,6 +176,13 @@ function Rows<Row extends { readonly id: string }>(props: RowsProps<Row>) {
       {more !== undefined && <MoreRows label="Show more" {...more} />}
     </div>
   );
+}
+
+/** So wide that no column is narrower than it should be: else the main one would have what the others leave. */
+function leastWidth(columns: readonly { readonly width: number }[]): CSSProperties {
+  const width = columns.reduce((sum, column) => sum + column.width, 0);
+  // Of its own properties React knows nothing.
+  return { '--data-width': `${width}px` } as CSSProperties;
 }
 
 interface TableRowProps<Row> {
@@ -219,7 +231,7 @@ function TableRow<Row extends { readonly id: string }>(props: TableRowProps<Row>
   );
 }
 
-const classes = { main: 'table-main', number: 'number' } as const;
+const classes = { main: 'table-main', number: 'number', wide: 'table-wide' } as const;
 
 /** The room of rows that are out of sight. One cell: beside a drawer, there are fewer columns. */
 function Room({ height }: { readonly height: number }) {

@@ -15,8 +15,8 @@ export interface DataColumn<Row> {
   readonly id: string;
   readonly label: string;
   readonly cell: (row: Row) => ReactNode;
-  /** `main` names the row, takes the room that is left, and is never hidden. */
-  readonly kind?: 'main' | 'number';
+  /** `main` names the row, takes the room that is left, and is never hidden; `wide` holds sentences, which wrap. */
+  readonly kind?: 'main' | 'number' | 'wide';
   /** Its width at first, in pixels. */
   readonly size: number;
   /** What rows are sorted by; `service` where the service sorts them. */

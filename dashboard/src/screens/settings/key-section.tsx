@@ -2,16 +2,18 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import KeyRound from 'lucide-react/icons/key-round';
 import Plus from 'lucide-react/icons/plus';
-import { useState } from 'react';
+import Trash2 from 'lucide-react/icons/trash-2';
+import { useMemo } from 'react';
 import { apiUrl, call, type Collection } from '../../api/client.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
 import { type ApiKey, keysQuery } from '../../api/keys.ts';
 import { Button } from '../../parts/button.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
+import { DataTable } from '../../parts/data-table/data-table.tsx';
+import { RowAction } from '../../parts/data-table/row-action.tsx';
+import { hasText, TableFind } from '../../parts/data-table/table-find.tsx';
+import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { FailureNotice } from '../../parts/notice.tsx';
 import { parseTime, plural, Time } from '../../parts/time.tsx';
-import { showToast } from '../../parts/toast.tsx';
 import { KeyForm } from './key-form.tsx';
 
 const route = getRouteApi('/shell/settings/$section');
@@ -23,22 +25,28 @@ export function KeySection() {
   const { data: keys, error, refetch } = useQuery(keysQuery);
   const setCreate = (isOpen: boolean): void =>
     void navigate({ search: isOpen ? { create: 'yes' } : {}, replace: !isOpen });
+  const isCreating = create === 'yes';
+  const isEmpty = keys?.length === 0;
   return (
     <>
-      {create === 'yes' && <KeyForm onClose={() => setCreate(false)} />}
-      {create !== 'yes' && keys !== undefined && keys.length > 0 && (
+      {isCreating && <KeyForm onClose={() => setCreate(false)} />}
+      {!isCreating && !isEmpty && (
         <div>
-          <Button tone="primary" onClick={() => setCreate(true)}>
-            <Plus size={15} aria-hidden />
-            New API key
-          </Button>
+          <NewKey onClick={() => setCreate(true)} />
         </div>
       )}
-      {error !== null && <FailureNotice error={error} onRetry={() => void refetch()} />}
-      {keys === undefined && error === null && <PlaceholderKeys />}
-      {keys?.length === 0 && create !== 'yes' && <NoKeys onCreate={() => setCreate(true)} />}
-      {keys !== undefined && keys.length > 0 && <KeyList keys={keys} />}
+      {!isCreating && isEmpty && <NoKeys onCreate={() => setCreate(true)} />}
+      {!isEmpty && <KeyTable keys={keys} error={error} onRetry={() => void refetch()} />}
     </>
+  );
+}
+
+function NewKey({ onClick }: { readonly onClick: () => void }) {
+  return (
+    <Button tone="primary" onClick={onClick}>
+      <Plus size={15} aria-hidden />
+      New API key
+    </Button>
   );
 }
 
@@ -47,12 +55,7 @@ function NoKeys({ onCreate }: { readonly onCreate: () => void }) {
     <Empty
       icon={<KeyRound size={24} strokeWidth={1.5} aria-hidden />}
       title="No API key yet"
-      actions={
-        <Button tone="primary" onClick={onCreate}>
-          <Plus size={15} aria-hidden />
-          New API key
-        </Button>
-      }
+      actions={<NewKey onClick={onCreate} />}
       code={`curl ${apiUrl}/api/keys \\\n  -H "Authorization: $TOKEN" -H "Content-Type: application/json" \\\n  -d '{"name":"nightly import","scopes":["records:read"]}'`}
     >
       A program uses a key instead of signing in, and may do no more than the key’s scopes say.
@@ -60,101 +63,149 @@ function NoKeys({ onCreate }: { readonly onCreate: () => void }) {
   );
 }
 
-function KeyList({ keys }: { readonly keys: readonly ApiKey[] }) {
-  const collections = useLoadedCollections() ?? [];
-  const [revoking, setRevoking] = useState<ApiKey>();
-  const queries = useQueryClient();
+interface KeyTableProps {
+  readonly keys: readonly ApiKey[] | undefined;
+  readonly error: unknown;
+  readonly onRetry: () => void;
+}
+
+function KeyTable({ keys, error, onRetry }: KeyTableProps) {
+  const { find = '', sort = '-created' } = route.useSearch();
+  const navigate = route.useNavigate();
+  const set = (change: { readonly find?: string; readonly sort?: string }): void =>
+    void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
+  const collections = useLoadedCollections();
+  const columns = useMemo(() => columnsOf(collections ?? []), [collections]);
   return (
-    <>
-      <ul className="panel settings-list">
-        {keys.map((key) => (
-          <li key={key.id} className="settings-row">
-            <span className="settings-row-main">
-              <span className="settings-row-title cut">{key.name}</span>
-              <span className="settings-chips">
-                {key.scopes.map((scope) => (
-                  <span key={scope} className="chip">
-                    {scope}
-                  </span>
-                ))}
-              </span>
-              <span className="soft settings-row-note">
-                <KeyFacts apiKey={key} collections={collections} />
-              </span>
-            </span>
-            <Button onClick={() => setRevoking(key)}>Revoke</Button>
-          </li>
-        ))}
-      </ul>
-      {revoking !== undefined && (
-        <Confirm
-          title={`Revoke ${revoking.name}?`}
-          action="Revoke the key"
-          typed={revoking.name}
-          onClose={() => setRevoking(undefined)}
-          onConfirm={async () => {
-            await call('DELETE /api/keys/{id}', { path: { id: revoking.id } });
-            showToast(`${revoking.name} is revoked.`);
-            await queries.invalidateQueries({ queryKey: keysQuery.queryKey });
-          }}
-        >
-          Every program that uses it is refused from now on. A key cannot be brought back.
-        </Confirm>
-      )}
-    </>
+    <DataTable
+      name="keys"
+      label="API keys"
+      countOf={(count) => plural(count, 'API key')}
+      columns={columns}
+      rows={keys?.filter(({ id, name, scopes }) => hasText(find, [id, name, ...scopes]))}
+      error={error}
+      onRetry={onRetry}
+      sort={sort}
+      onSort={(next) => set({ sort: next })}
+      filters={
+        <TableFind
+          label="Find an API key"
+          placeholder="Find by name or scope"
+          find={find}
+          onFind={(next) => set({ find: next })}
+        />
+      }
+      empty={<p className="data-empty soft">No results for “{find}”</p>}
+      scope={find}
+      renderBulk={(rows, clear) => <Revoke keys={rows} onDone={clear} />}
+    />
   );
 }
 
-function KeyFacts({
-  apiKey: { id, collections: ids, endpoints, lastUsed, expires },
-  collections,
-}: {
-  readonly apiKey: ApiKey;
-  readonly collections: readonly Collection[];
-}) {
-  const names = ids?.map((one) => collections.find((collection) => collection.id === one)?.name ?? one);
-  const isOver = hasExpired(expires);
+interface RevokeProps {
+  readonly keys: readonly ApiKey[];
+  readonly isSmall?: boolean;
+  readonly onDone?: () => void;
+}
+
+function Revoke({ keys, isSmall = false, onDone }: RevokeProps) {
+  const queries = useQueryClient();
+  const [key] = keys;
   return (
-    <>
-      {names !== undefined && <span>only {names.join(', ')}</span>}
-      {endpoints !== null && <span>only {plural(endpoints.length, 'endpoint')}</span>}
-      <span>
-        {lastUsed === '' ? (
-          'never used'
-        ) : (
-          <>
-            last used <Time value={lastUsed} />
-          </>
-        )}
-      </span>
-      <span className={isOver ? 'settings-over' : undefined}>
-        {expires === '' ? (
-          'never expires'
-        ) : (
-          <>
-            {isOver ? 'expired' : 'expires'} <Time value={expires} />
-          </>
-        )}
-      </span>
-      <Link to="/logs" search={{ filter: `data.key = "${id}"`, dashboard: 'yes' }} className="link">
-        Its requests
-      </Link>
-    </>
+    <RowAction
+      verb="Revoke"
+      done="revoked"
+      icon={Trash2}
+      rows={keys}
+      what={keys.length === 1 && key !== undefined ? key.name : plural(keys.length, 'API key')}
+      isFinal
+      isSmall={isSmall}
+      work={async ({ id }) => call('DELETE /api/keys/{id}', { path: { id } })}
+      refresh={async () => queries.invalidateQueries({ queryKey: keysQuery.queryKey })}
+      onDone={onDone}
+    >
+      Programs that use {keys.length === 1 ? 'it' : 'them'} are rejected from now on. A revoked key cannot be
+      restored.
+    </RowAction>
   );
+}
+
+function columnsOf(collections: readonly Collection[]): readonly DataColumn<ApiKey>[] {
+  const nameOf = (id: string): string => collections.find((one) => one.id === id)?.name ?? id;
+  return [
+    {
+      id: 'name',
+      label: 'Name',
+      size: 180,
+      kind: 'main',
+      sort: ({ name }) => name,
+      cell: ({ name }) => name,
+    },
+    {
+      id: 'scopes',
+      label: 'Scopes',
+      size: 170,
+      kind: 'wide',
+      cell: ({ scopes, collections: ids, endpoints }) => (
+        <span className="settings-chips">
+          {scopes.map((scope) => (
+            <span key={scope} className="chip">
+              {scope}
+            </span>
+          ))}
+          {ids !== null && <span className="soft">only {ids.map(nameOf).join(', ')}</span>}
+          {endpoints !== null && <span className="soft">only {plural(endpoints.length, 'endpoint')}</span>}
+        </span>
+      ),
+    },
+    {
+      id: 'lastUsed',
+      label: 'Last used',
+      size: 162,
+      kind: 'number',
+      sort: ({ lastUsed }) => lastUsed,
+      cell: ({ lastUsed }) =>
+        lastUsed === '' ? <span className="faint">never</span> : <Time value={lastUsed} />,
+    },
+    {
+      id: 'expires',
+      label: 'Expires',
+      size: 162,
+      kind: 'number',
+      // Those that never do are the last to.
+      sort: ({ expires }) => expires || '~',
+      cell: ({ expires }) =>
+        expires === '' ? (
+          <span className="faint">never</span>
+        ) : (
+          <span className={hasExpired(expires) ? 'settings-over' : undefined}>
+            {hasExpired(expires) && 'expired '}
+            <Time value={expires} />
+          </span>
+        ),
+    },
+    {
+      id: 'actions',
+      label: 'Actions',
+      size: 112,
+      kind: 'number',
+      cell: (key) => (
+        <span className="data-actions">
+          <Link
+            to="/logs"
+            search={{ filter: `data.key = "${key.id}"`, dashboard: 'yes' }}
+            className="link"
+            aria-label={`Requests of ${key.name}`}
+          >
+            Requests
+          </Link>
+          <Revoke keys={[key]} isSmall />
+        </span>
+      ),
+    },
+  ];
 }
 
 function hasExpired(expires: string): boolean {
   return expires !== '' && (parseTime(expires)?.getTime() ?? 0) <= Date.now();
-}
-
-function PlaceholderKeys() {
-  return (
-    <div className="panel settings-list" aria-hidden>
-      {[180, 140, 210].map((inlineSize) => (
-        <div key={inlineSize} className="settings-row">
-          <span className="placeholder" style={{ inlineSize }} />
-        </div>
-      ))}
-    </div>
-  );
 }

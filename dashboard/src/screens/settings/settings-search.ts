@@ -4,6 +4,9 @@ export interface SettingsSearch {
   readonly collection?: string;
   /** The mail whose template is shown. */
   readonly template?: string;
+  /** What a list is narrowed to, and what it is sorted by. */
+  readonly find?: string;
+  readonly sort?: string;
   /** Of the audit log. */
   readonly filter?: string;
   /** The id of the open entry of the audit log. */
@@ -15,10 +18,12 @@ export interface SettingsSearch {
 }
 
 export function decodeSettingsSearch(search: Readonly<Record<string, unknown>>): SettingsSearch {
-  const { collection, template, filter, entry, create, restored } = search;
+  const { collection, template, find, sort, filter, entry, create, restored } = search;
   return {
     ...(isText(collection) && { collection }),
     ...(isText(template) && { template }),
+    ...(isText(find) && { find }),
+    ...(isText(sort) && { sort }),
     ...(isText(filter) && { filter }),
     ...(isText(entry) && { entry }),
     ...(create === 'yes' && { create }),
