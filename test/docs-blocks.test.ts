@@ -246,7 +246,7 @@ async function assertCommand(line: string, place: string): Promise<void> {
   const text = started === undefined ? typed : `serve ${started}`;
   if (text === undefined) return;
   const [words = ''] = /^[a-z]+(?: [a-z]+)*(?= |$)/.exec(text) ?? [];
-  const { code, stdout } = await runInProcess([...words.split(' '), '--help']);
+  const { code, stdout } = await runInProcess([...words.split(' '), '--help-all']);
   assert.equal(code, 0, `${place}: ${words}`);
   const flags = [...text.matchAll(/(?:^| )(--[a-z][a-z-]*)/g)].map(([, flag = '']) => flag);
   for (const flag of flags) assert.ok(stdout.includes(`${flag} `), `${place}: ${words} ${flag}`);

@@ -21,9 +21,35 @@ test('--help names every command and the settings of each with their variables',
   for (const flag of ['--data', '--port', '--dev', '--tls-cert', '--stop-timeout']) {
     assert.ok(serve.stdout.includes(flag), `${flag} is missing from:\n${serve.stdout}`);
   }
-  assert.match(serve.stdout.replaceAll(/\s+/g, ' '), /or CHANCERY_PORT, otherwise 8090/);
+  assert.match(serve.stdout.replaceAll(/\s+/g, ' '), /env: CHANCERY_PORT, default: 8090/);
   assert.match(upsert.stdout, /<email> \[password\]/);
   assert.match(upsert.stdout, /--instance/);
+});
+
+test('--help leaves out the options that many commands share, and --help-all shows them', async () => {
+  const list = ['record', 'list'];
+  const [help, all, asked] = await Promise.all([
+    runInProcess([...list, '--help']),
+    // Also where an argument is missing, or there.
+    runInProcess([...list, '--help-all']),
+    runInProcess([...list, 'posts', '--help-all']),
+  ]);
+  assert.deepEqual([help.code, all.code, asked.stdout], [0, 0, all.stdout]);
+  assert.equal(help.stdout.includes('--filter'), true);
+  assert.equal(help.stdout.includes('--postgres'), false, help.stdout);
+  for (const flag of ['--filter', '--url', '--postgres']) assert.ok(all.stdout.includes(flag), all.stdout);
+  const { stdout, code } = await runInProcess(['--help-all']);
+  assert.equal(code, 0);
+  for (const usage of ['chancery record list <collection>', 'chancery operator key create <name>'])
+    assert.ok(stdout.includes(usage), stdout);
+});
+
+test('help of a command below another is that of the command itself', async () => {
+  const [helped, asked] = await Promise.all([
+    runInProcess(['help', 'record', 'list']),
+    runInProcess(['record', 'list', '--help']),
+  ]);
+  assert.deepEqual([helped.code, helped.stdout], [0, asked.stdout]);
 });
 
 test('--version prints the version alone', async (t) => {

@@ -18,7 +18,6 @@ import { baseOf, remoteApi } from './remote-api.ts';
 /** Adds the flags that say which service or data a command works on, and the one for JSON. */
 export function addApiFlags(command: Command): void {
   command.option('--json', 'print JSON');
-  command.optionsGroup('Where:');
   addFlags(command, [...clientFlags, ...dataFlags]);
 }
 

@@ -38,7 +38,7 @@ function toOption({ long, flags, description, argChoices }: Command['options'][n
   return {
     flag: long ?? '',
     // The rest is for the help, which has room for it.
-    description: description.replace(/ \(or CHANCERY_.*\)$/, ''),
+    description: description.replace(/ \(env: CHANCERY_.*\)$/, ''),
     kind: kindOf(value),
     choices: argChoices ?? allOptions.find(({ name }) => long === `--${name}`)?.choices ?? [],
   };

@@ -9,13 +9,13 @@ import { releaseMemoryWhenIdle } from '../../base/process.ts';
 import type { Logger } from '../../base/logger.ts';
 import { defaultSlug } from '../../instances/instance-directory.ts';
 import { operatorMessage } from '../terminal/exit-code.ts';
-import { addFlags, configOf } from '../terminal/flags.ts';
+import { addOwnFlags, configOf } from '../terminal/flags.ts';
 import { type CommandIo, printSoon } from '../terminal/print.ts';
 
 /** `serve` */
 export function serveCommand(io: CommandIo): Command {
   const command = new Command('serve').description('run the server');
-  addFlags(command, [...dataFlags, ...serverFlags]);
+  addOwnFlags(command, [...dataFlags, ...serverFlags]);
   command.action(async () => serve(configOf(command, io), io));
   return command;
 }

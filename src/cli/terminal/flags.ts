@@ -6,15 +6,28 @@ import { readConfigFile } from '../../config/read-config-file.ts';
 import { configFlag, variableOf, type FlagDefinition } from '../../config/config-flags.ts';
 import type { CommandIo } from './print.ts';
 
-/** Adds flags to a command, and the one that names the file of options, without defaults: config.ts applies those after all sources. */
+/**
+ * Adds flags to a command, and the one that names the file of options, without defaults: config.ts applies those after all sources. They
+ * are shared by many commands, so only `--help-all` shows them.
+ */
 export function addFlags(command: Command, flags: readonly FlagDefinition[]): void {
+  for (const option of optionsOf(command, flags))
+    command.addOption(option.hideHelp().helpGroup('Service and data:'));
+}
+
+/** As {@link addFlags}, for the command that they are mostly about: `--help` shows them. */
+export function addOwnFlags(command: Command, flags: readonly FlagDefinition[]): void {
+  for (const option of optionsOf(command, flags)) command.addOption(option);
+}
+
+function optionsOf(command: Command, flags: readonly FlagDefinition[]): readonly Option[] {
   // A command may have flags of several kinds.
   const hasFile = command.options.some((option) => option.name() === configFlag.name);
-  for (const { name, value, description, fallback } of hasFile ? flags : [...flags, configFlag]) {
-    const otherwise = fallback === undefined ? '' : `, otherwise ${fallback}`;
+  return (hasFile ? flags : [...flags, configFlag]).map(({ name, value, description, fallback }) => {
+    const otherwise = fallback === undefined ? '' : `, default: ${fallback}`;
     const written = value === undefined ? `--${name}` : `--${name} <${value}>`;
-    command.addOption(new Option(written, `${description} (or ${variableOf(name)}${otherwise})`));
-  }
+    return new Option(written, `${description} (env: ${variableOf(name)}${otherwise})`);
+  });
 }
 
 /** Returns the config that the flags of a command, the environment and the file make. */
