@@ -13,6 +13,7 @@
  *               `--host-threads N` (SQLite) for a service whose instances are run by threads
  *   flood       views and creates of an instance while another one is flooded from 50 connections, against alone
  *   fleet       `--instances` (10000) on one node, against one: start, memory, first requests, webhooks that are due, commands
+ *   beside      five loads beside PocketBase, whose program is `--pocketbase PATH`; `--write` puts the figures into the documentation
  *   webhooks    what is promised of webhooks, a line each, against its target: latency, beside endpoints that hang, …; `--only LINE`
  *   realtime    the same of realtime: idle connections, one change to thousands of clients, from commit to the first client
  *
@@ -21,6 +22,7 @@
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { startTestPostgres } from '../test/support/postgres.ts';
+import { beside } from './beside.ts';
 import { create } from './create.ts';
 import { cursor } from './cursor.ts';
 import { deadRows } from './dead-rows.ts';
@@ -61,6 +63,7 @@ const toCeiling = {
 const questions = new Map(
   Object.entries({
     ...toCeiling,
+    beside,
     'event-cost': eventCost,
     'rule-cost': ruleCost,
     'dead-rows': deadRows,
@@ -93,6 +96,8 @@ const { values, positionals } = parseArgs({
     engine: { type: 'string', default: 'sqlite' },
     only: { type: 'string' },
     'host-threads': { type: 'string', default: '0' },
+    pocketbase: { type: 'string' },
+    write: { type: 'boolean', default: false },
   },
 });
 const isOwn = values.postgres === 'own' || (values.postgres === undefined && values.engine === 'postgres');
@@ -106,6 +111,8 @@ const options: BenchOptions = {
   postgres: own?.url ?? values.postgres,
   only: values.only,
   hostThreads: Number(values['host-threads']),
+  pocketbase: values.pocketbase,
+  isWritten: values.write,
 };
 const [asked = 'all'] = positionals;
 const chosen = asked === 'all' ? Object.keys(toCeiling) : [asked];

@@ -21,7 +21,15 @@ export async function startChild(
   args: readonly string[],
   options: { readonly core?: number } = {},
 ): Promise<Child> {
-  const command = [process.execPath, fileURLToPath(new URL(`../../${file}`, import.meta.url)), ...args];
+  const path = fileURLToPath(new URL(`../../${file}`, import.meta.url));
+  return startProgram([process.execPath, path, ...args], options);
+}
+
+/** The same of any program. */
+export async function startProgram(
+  command: readonly string[],
+  options: { readonly core?: number } = {},
+): Promise<Child> {
   const pinned =
     options.core !== undefined && canPin ? ['taskset', '-c', String(options.core), ...command] : command;
   const [program = '', ...rest] = pinned;
@@ -36,7 +44,7 @@ export async function startChild(
     const url = /http:\/\/[\d.]+:\d+/.exec(line)?.[0];
     if (url !== undefined) return { url, pid: child.pid, stop: () => stop(child) };
   }
-  throw new Error(`${file} ended before it said where it listens`);
+  throw new Error(`${command.join(' ')} ended before it said where it listens`);
 }
 
 async function stop(child: ChildProcess): Promise<void> {

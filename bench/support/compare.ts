@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { readCommit } from '../../tools/build/read-commit.ts';
 import type { LoadResult } from './load.ts';
 import { median } from './median.ts';
 import { warmUpsOf, type BenchOptions } from './options.ts';
@@ -17,8 +17,17 @@ export interface Comparison {
 
 export type Measurement = Pick<LoadResult, 'perSecond' | 'p50Ms' | 'p99Ms' | 'processorUs'>;
 
-/** Runs both sides in turns and prints a JSON line and a row of a table: medians, and the median of the ratios. */
-export async function compare(comparison: Comparison, options: BenchOptions): Promise<number> {
+/** What is found: medians of the runs of each side, and the median of the ratios. */
+export interface ComparisonResult {
+  readonly perSecond: number;
+  readonly p99Ms: number;
+  readonly ceilingPerSecond: number;
+  readonly ceilingP99Ms: number;
+  readonly ratio: number;
+}
+
+/** Runs both sides in turns, and prints what is found as a JSON line and a row of a table. */
+export async function compare(comparison: Comparison, options: BenchOptions): Promise<ComparisonResult> {
   const { runs } = options;
   const warmUps = warmUpsOf(options);
   const ours: Measurement[] = [];
@@ -44,6 +53,7 @@ export async function compare(comparison: Comparison, options: BenchOptions): Pr
     ceilingPerSecond: Math.round(median(ceilings.map((one) => one.perSecond))),
     p50Ms: median(ours.map((one) => one.p50Ms)),
     p99Ms: median(ours.map((one) => one.p99Ms)),
+    ceilingP99Ms: median(ceilings.map((one) => one.p99Ms)),
     processorUs: processorOf(ours),
     ceilingProcessorUs: processorOf(ceilings),
     ratio: round(ratio),
@@ -52,13 +62,13 @@ export async function compare(comparison: Comparison, options: BenchOptions): Pr
     floor: comparison.floor,
     runs,
     warmUps,
-    commit: commit(),
+    commit: readCommit()?.name.slice(0, 8) ?? 'unknown',
   };
   process.stdout.write(`${JSON.stringify(line)}\n`);
   process.stderr.write(
     `  ${comparison.what.padEnd(34)} ${String(line.perSecond).padStart(7)}/s of ${String(line.ceilingPerSecond).padStart(7)}/s = ${line.ratio} (${line.ratioLeast}–${line.ratioMost})${verdictOf(ratio, comparison.floor)}${processorText(line)}\n`,
   );
-  return ratio;
+  return line;
 }
 
 function verdictOf(ratio: number, floor: number | undefined): string {
@@ -82,12 +92,4 @@ function processorText(line: {
 
 function round(value: number): number {
   return Math.round(value * 1000) / 1000;
-}
-
-function commit(): string {
-  try {
-    return execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
-  } catch {
-    return 'unknown';
-  }
 }

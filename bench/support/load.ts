@@ -8,8 +8,10 @@ export interface Load {
   readonly body?: string;
   /** In turn, in place of the one of `url`: written once, so that they take no more of the load's processor than one does. */
   readonly paths?: readonly string[];
-  /** Another path, and body if it has one, for each request; which takes the load's processor a while each time. */
-  readonly next?: () => { readonly path: string; readonly body?: string };
+  /** Another path, and method and body if it has them, for each request; which takes the load's processor a while each time. */
+  readonly next?: () => NextRequest;
+  /** Whether bodies are JSON, where `next` has them. */
+  readonly isJson?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
   readonly connections?: number;
   /** Requests a second, of all connections together; as many as are answered where it is not given. */
@@ -19,6 +21,12 @@ export interface Load {
   readonly workers?: number;
   /** Of the server, to tell its processor time. */
   readonly pid?: number | undefined;
+}
+
+export interface NextRequest {
+  readonly path: string;
+  readonly method?: Load['method'] & string;
+  readonly body?: string;
 }
 
 export interface LoadResult {
@@ -42,7 +50,9 @@ export async function runLoad(load: Load): Promise<LoadResult> {
     ...(load.workers === undefined ? {} : { workers: load.workers }),
     ...(load.rate === undefined ? {} : { overallRate: load.rate }),
     headers: {
-      ...(load.body === undefined && load.method === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(load.body === undefined && load.method === undefined && load.isJson !== true
+        ? {}
+        : { 'content-type': 'application/json' }),
       ...load.headers,
     },
     ...(load.body === undefined ? {} : { body: load.body }),
@@ -50,7 +60,10 @@ export async function runLoad(load: Load): Promise<LoadResult> {
     ...(load.next === undefined ? {} : { requests: [{ setupRequest: changing(load.next) }] }),
   });
   if (result.non2xx > 0 || result.errors > 0) {
-    throw new Error(`${load.url}: ${result.non2xx} answers were no 2xx, ${result.errors} connections failed`);
+    const statuses = JSON.stringify(result.statusCodeStats);
+    throw new Error(
+      `${load.url}: not all answers are a 2xx: ${statuses}; ${result.errors} connections failed`,
+    );
   }
   const total = result.requests.total;
   return {
@@ -63,5 +76,6 @@ export async function runLoad(load: Load): Promise<LoadResult> {
 }
 
 function changing(next: NonNullable<Load['next']>): (request: Request) => Request {
-  return (request) => ({ ...request, ...next() });
+  // Headers of their own, or those of a request without a body would have the length of the body before it.
+  return (request) => ({ ...request, headers: { ...request.headers }, ...next() });
 }

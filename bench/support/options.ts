@@ -15,6 +15,10 @@ export interface BenchOptions {
   readonly only: string | undefined;
   /** Threads that run the instances of a service on SQLite; 0 for the one that takes requests. */
   readonly hostThreads: number;
+  /** The program of PocketBase. */
+  readonly pocketbase: string | undefined;
+  /** Whether the figures become those of the documentation. */
+  readonly isWritten: boolean;
 }
 
 /** Runs of each side before the first that counts. */

@@ -69,7 +69,7 @@ export async function createDatabase(server: string): Promise<string> {
 }
 
 /** Writes `count` sample records over HTTP, many at a time. */
-export async function fill(service: Service, count: number): Promise<void> {
+export async function fill(service: Pick<Service, 'api'>, count: number): Promise<void> {
   let next = 0;
   const write = async (): Promise<void> => {
     while (next < count) {
