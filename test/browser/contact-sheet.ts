@@ -133,7 +133,7 @@ const screens: readonly PicturedScreen[] = [
   { name: 'settings-templates', path: 'settings/templates', ready: '.settings-form' },
   { name: 'settings-rate-limits', path: 'settings/rate-limits', ready: '.settings-rules' },
   { name: 'settings-backups', path: 'settings/backups', ready: '.facts' },
-  { name: 'settings-jobs', path: 'settings/jobs', ready: '.settings-row' },
+  { name: 'settings-jobs', path: 'settings/jobs', ready: '.table-main' },
   { name: 'settings-definitions', path: 'settings/definitions', ready: 'textarea' },
   { name: 'settings-audit', path: 'settings/audit', ready: '.audit-row' },
   { name: 'settings-danger', path: 'settings/danger', ready: '.settings-row' },

@@ -329,7 +329,7 @@ test('a scheduled job is run by a click', { skip }, async (t) => {
   const stage = await startSignedInStage(t);
   await stage.pb.settings.update({ backups: { cron: '0 3 * * *' } });
   const page = await stage.openSignedIn('settings/jobs');
-  const list = page.getByRole('list', { name: 'Scheduled jobs' });
+  const list = page.getByRole('table', { name: 'Scheduled jobs' });
   await list.getByText('*/10 * * * *').waitFor();
   await assertAccessible(page, 'scheduled jobs');
   await list.getByRole('button', { name: 'Run now: Make a backup' }).click();

@@ -1,105 +1,183 @@
 import { useQueryClient } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import Archive from 'lucide-react/icons/archive';
 import Download from 'lucide-react/icons/download';
 import ShieldCheck from 'lucide-react/icons/shield-check';
 import Trash2 from 'lucide-react/icons/trash-2';
-import { useState } from 'react';
-import { type Backup, backupsKey, type BackupStatus, downloadUrl } from '../../api/backups.ts';
-import { call } from '../../api/client.ts';
+import { useMemo, useState } from 'react';
+import { type Backup, backupsKey, downloadUrl } from '../../api/backups.ts';
+import { apiUrl, call } from '../../api/client.ts';
 import { useSession } from '../../api/session.ts';
 import { byteSize } from '../../parts/byte-size.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
+import { DataTable } from '../../parts/data-table/data-table.tsx';
+import { RowAction } from '../../parts/data-table/row-action.tsx';
+import { hasText, TableFind } from '../../parts/data-table/table-find.tsx';
+import type { DataColumn } from '../../parts/data-table/table-layout.ts';
+import { Empty } from '../../parts/empty.tsx';
 import { messageOf } from '../../parts/notice.tsx';
-import { Time } from '../../parts/time.tsx';
+import { plural, Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import type { BackupJobs } from './use-backup-jobs.ts';
 
+const route = getRouteApi('/shell/settings/$section');
+
 interface BackupListProps {
-  readonly backups: readonly Backup[];
+  /** Undefined as long as they are on their way. */
+  readonly backups: readonly Backup[] | undefined;
+  readonly error: unknown;
+  readonly onRetry: () => void;
   readonly jobs: BackupJobs;
 }
 
-interface Choice {
-  readonly kind: 'restore' | 'delete';
-  readonly name: string;
+/** A backup as a row: its key is its name. */
+interface BackupRow extends Backup {
+  readonly id: string;
 }
 
 /** The stored backups, and what can be done with each. */
-export function BackupList({ backups, jobs }: BackupListProps) {
-  const [choice, setChoice] = useState<Choice>();
-  const close = (): void => setChoice(undefined);
+export function BackupList({ backups, error, onRetry, jobs }: BackupListProps) {
+  const { find = '', sort = '-modified' } = route.useSearch();
+  const navigate = route.useNavigate();
+  const set = (change: { readonly find?: string; readonly sort?: string }): void =>
+    void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
+  // Only of these: the answers of the jobs come every second while one runs.
+  const isBusy = jobs.running !== undefined;
+  const verification = jobs.status?.lastVerification ?? null;
+  const verified = verification === null || verification.byOperator ? undefined : verification;
+  const [restoring, setRestoring] = useState<string>();
+  const { backup: verifiedBackup, ended: verifiedAt } = verified ?? { backup: '', ended: '' };
+  const columns = useMemo(
+    () => columnsOf((name) => (name === verifiedBackup ? verifiedAt : '')),
+    [verifiedBackup, verifiedAt],
+  );
+  const actions: DataColumn<BackupRow> = {
+    id: 'actions',
+    label: 'Actions',
+    size: 230,
+    kind: 'number',
+    cell: ({ key: name }) => (
+      <BackupActions name={name} isBusy={isBusy} jobs={jobs} onRestore={() => setRestoring(name)} />
+    ),
+  };
   return (
     <>
-      <ul className="panel settings-list">
-        {backups.map((backup) => (
-          <BackupRow key={backup.key} backup={backup} jobs={jobs} onChoose={setChoice} />
-        ))}
-      </ul>
-      {choice?.kind === 'restore' && <ConfirmRestore name={choice.name} jobs={jobs} onClose={close} />}
-      {choice?.kind === 'delete' && <ConfirmDelete name={choice.name} onClose={close} />}
+      <DataTable
+        name="backups"
+        label="Backups"
+        countOf={(count) => plural(count, 'backup')}
+        columns={[...columns, actions]}
+        rows={backups
+          ?.filter(({ key }) => hasText(find, [key]))
+          .map((backup) => ({ ...backup, id: backup.key }))}
+        error={error}
+        onRetry={onRetry}
+        sort={sort}
+        onSort={(next) => set({ sort: next })}
+        filters={
+          <TableFind
+            label="Find a backup"
+            placeholder="Find by name"
+            find={find}
+            onFind={(next) => set({ find: next })}
+          />
+        }
+        empty={
+          backups?.length === 0 ? <NoBackups /> : <p className="data-empty soft">No results for “{find}”</p>
+        }
+        scope={find}
+        renderBulk={(rows, clear) => <DeleteBackups rows={rows} isDisabled={isBusy} onDone={clear} />}
+      />
+      {restoring !== undefined && (
+        <ConfirmRestore name={restoring} jobs={jobs} onClose={() => setRestoring(undefined)} />
+      )}
     </>
   );
 }
 
-interface BackupRowProps {
-  readonly backup: Backup;
-  readonly jobs: BackupJobs;
-  readonly onChoose: (choice: Choice) => void;
-}
-
-function BackupRow({ backup: { key: name, size, modified }, jobs, onChoose }: BackupRowProps) {
-  const isBusy = jobs.running !== undefined;
-  // Keys get no token for a link, which a download by the browser needs.
-  const hasDownload = useSession()?.key === undefined;
+function NoBackups() {
   return (
-    <li className="settings-row">
-      <span className="settings-row-main">
-        <span className="settings-row-title wrap">{name}</span>
-        <span className="soft settings-row-note">
-          <Time value={modified} />
-          <span>{byteSize(size)}</span>
-          {name.startsWith('@auto_') && <span>by the schedule</span>}
-          <Verified name={name} status={jobs.status} />
-        </span>
-      </span>
-      <span className="settings-actions">
-        {hasDownload && (
-          <IconButton label={`Download ${name}`} onClick={() => void download(name)}>
-            <Download size={15} aria-hidden />
-          </IconButton>
-        )}
-        <IconButton
-          label={`Verify ${name}`}
-          disabled={isBusy}
-          onClick={() => void jobs.start({ kind: 'verify', backup: name })}
-        >
-          <ShieldCheck size={15} aria-hidden />
-        </IconButton>
-        <IconButton
-          label={`Delete ${name}`}
-          disabled={isBusy}
-          onClick={() => onChoose({ kind: 'delete', name })}
-        >
-          <Trash2 size={15} aria-hidden />
-        </IconButton>
-        <Button
-          aria-label={`Restore ${name}`}
-          disabled={isBusy}
-          onClick={() => onChoose({ kind: 'restore', name })}
-        >
-          Restore …
-        </Button>
-      </span>
-    </li>
+    <Empty
+      icon={<Archive size={24} strokeWidth={1.5} aria-hidden />}
+      title="No backups yet"
+      code={`curl -X POST ${apiUrl}/api/backups \\\n  -H "Authorization: $TOKEN"`}
+    >
+      A backup holds all records, files, accounts, keys and webhooks of this instance at one moment.
+    </Empty>
   );
 }
 
-function Verified({ name, status }: { readonly name: string; readonly status: BackupStatus | undefined }) {
-  const verification = status?.lastVerification ?? null;
-  if (verification === null || verification.byOperator || verification.backup !== name) return null;
+function columnsOf(verifiedAt: (name: string) => string): readonly DataColumn<BackupRow>[] {
+  return [
+    {
+      id: 'name',
+      label: 'Backup',
+      size: 240,
+      kind: 'main',
+      sort: ({ key }) => key,
+      cell: ({ key }) => (
+        <>
+          <span className="cut" title={key}>
+            {key}
+          </span>
+          {key.startsWith('@auto_') && <span className="faint small">by the schedule </span>}
+          {verifiedAt(key) !== '' && (
+            <span className="faint small">
+              verified <Time value={verifiedAt(key)} />
+            </span>
+          )}
+        </>
+      ),
+    },
+    {
+      id: 'size',
+      label: 'Size',
+      size: 80,
+      kind: 'number',
+      sort: ({ size }) => size,
+      cell: ({ size }) => byteSize(size),
+    },
+    {
+      id: 'modified',
+      label: 'Created',
+      size: 168,
+      kind: 'number',
+      sort: ({ modified }) => modified,
+      cell: ({ modified }) => <Time value={modified} />,
+    },
+  ];
+}
+
+interface BackupActionsProps {
+  readonly name: string;
+  readonly isBusy: boolean;
+  readonly jobs: BackupJobs;
+  readonly onRestore: () => void;
+}
+
+function BackupActions({ name, isBusy, jobs, onRestore }: BackupActionsProps) {
+  // Keys get no token for a link, which a download by the browser needs.
+  const hasDownload = useSession()?.key === undefined;
   return (
-    <span>
-      verified <Time value={verification.ended} />
+    <span className="data-actions">
+      {hasDownload && (
+        <IconButton small label={`Download ${name}`} onClick={() => void download(name)}>
+          <Download size={15} aria-hidden />
+        </IconButton>
+      )}
+      <IconButton
+        small
+        label={`Verify ${name}`}
+        disabled={isBusy}
+        onClick={() => void jobs.start({ kind: 'verify', backup: name })}
+      >
+        <ShieldCheck size={15} aria-hidden />
+      </IconButton>
+      <DeleteBackups rows={[{ key: name }]} isDisabled={isBusy} isSmall />
+      <Button aria-label={`Restore ${name}`} disabled={isBusy} onClick={onRestore}>
+        Restore …
+      </Button>
     </span>
   );
 }
@@ -140,21 +218,31 @@ function ConfirmRestore({ name, jobs, onClose }: ConfirmRestoreProps) {
   );
 }
 
-function ConfirmDelete({ name, onClose }: Omit<ConfirmRestoreProps, 'jobs'>) {
+interface DeleteBackupsProps {
+  readonly rows: readonly Pick<Backup, 'key'>[];
+  readonly isDisabled: boolean;
+  readonly isSmall?: boolean;
+  readonly onDone?: () => void;
+}
+
+function DeleteBackups({ rows, isDisabled, isSmall = false, onDone }: DeleteBackupsProps) {
   const queries = useQueryClient();
+  const [backup] = rows;
   return (
-    <Confirm
-      title={`Delete ${name}?`}
-      action="Delete the backup"
-      typed={name}
-      onClose={onClose}
-      onConfirm={async () => {
-        await call('DELETE /api/backups/{key}', { path: { key: name } });
-        showToast(`${name} is deleted.`);
-        await queries.invalidateQueries({ queryKey: backupsKey });
-      }}
+    <RowAction
+      verb="Delete"
+      done="deleted"
+      icon={Trash2}
+      rows={rows}
+      what={rows.length === 1 && backup !== undefined ? backup.key : plural(rows.length, 'backup')}
+      isFinal
+      isDisabled={isDisabled}
+      isSmall={isSmall}
+      work={async ({ key }) => call('DELETE /api/backups/{key}', { path: { key } })}
+      refresh={async () => queries.invalidateQueries({ queryKey: backupsKey })}
+      onDone={onDone}
     >
-      A deleted backup cannot be brought back.
-    </Confirm>
+      A deleted backup cannot be restored.
+    </RowAction>
   );
 }

@@ -1,11 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import Archive from 'lucide-react/icons/archive';
 import { backupsQuery } from '../../api/backups.ts';
-import { apiUrl } from '../../api/client.ts';
 import type { Settings } from '../../api/settings.ts';
-import { Empty } from '../../parts/empty.tsx';
-import { FailureNotice, Notice } from '../../parts/notice.tsx';
+import { Notice } from '../../parts/notice.tsx';
 import { BackupForm } from './backup-form.tsx';
 import { BackupList } from './backup-list.tsx';
 import { BackupSchedule } from './backup-schedule.tsx';
@@ -29,39 +26,15 @@ export function BackupSection({ settings }: { readonly settings: Settings }) {
       <BackupStatusView jobs={jobs} />
       <Group title="Stored backups">
         <BackupForm jobs={jobs} />
-        {/* While an instance is restored, the service answers with 503. */}
-        {error !== null && running?.kind !== 'restore' && (
-          <FailureNotice error={error} onRetry={() => void refetch()} />
-        )}
-        {backups === undefined && error === null && <PlaceholderBackups />}
-        {backups?.length === 0 && <NoBackups />}
-        {backups !== undefined && backups.length > 0 && <BackupList backups={backups} jobs={jobs} />}
+        <BackupList
+          backups={backups}
+          // While an instance is restored, the service answers with 503.
+          error={running?.kind === 'restore' ? null : error}
+          onRetry={() => void refetch()}
+          jobs={jobs}
+        />
       </Group>
       <BackupSchedule settings={settings} />
     </>
-  );
-}
-
-function NoBackups() {
-  return (
-    <Empty
-      icon={<Archive size={24} strokeWidth={1.5} aria-hidden />}
-      title="No backups yet"
-      code={`curl -X POST ${apiUrl}/api/backups \\\n  -H "Authorization: $TOKEN"`}
-    >
-      A backup holds all records, files, accounts, keys and webhooks of this instance at one moment.
-    </Empty>
-  );
-}
-
-function PlaceholderBackups() {
-  return (
-    <div className="panel settings-list" aria-hidden>
-      {[180, 140, 210].map((inlineSize) => (
-        <div key={inlineSize} className="settings-row">
-          <span className="placeholder" style={{ inlineSize }} />
-        </div>
-      ))}
-    </div>
   );
 }

@@ -1,10 +1,18 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api/client.ts';
 import type { Schemas } from '../../api/schema.ts';
 import { Button } from '../../parts/button.tsx';
-import { FailureNotice, messageOf } from '../../parts/notice.tsx';
+import { DataTable } from '../../parts/data-table/data-table.tsx';
+import type { DataColumn } from '../../parts/data-table/table-layout.ts';
+import { messageOf } from '../../parts/notice.tsx';
+import { plural } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toast.tsx';
+
+const route = getRouteApi('/shell/settings/$section');
+
+type Cron = Schemas['Cron'];
 
 const cronsQuery = queryOptions({
   queryKey: ['crons'],
@@ -20,27 +28,48 @@ const titles: Readonly<Record<string, string>> = {
   __pbAutoBackup__: 'Make a backup',
 };
 
+const titleOf = ({ id }: Cron): string => titles[id] ?? id;
+
 /** What runs on a schedule, and can be run at once. */
 export function CronSection() {
+  const { sort = '' } = route.useSearch();
+  const navigate = route.useNavigate();
   const { data: crons, error, refetch } = useQuery(cronsQuery);
-  if (error !== null && crons === undefined)
-    return <FailureNotice error={error} onRetry={() => void refetch()} />;
   return (
-    <ul className="panel settings-list" aria-label="Scheduled jobs">
-      {crons?.map((cron) => (
-        <CronRow key={cron.id} cron={cron} />
-      ))}
-    </ul>
+    <DataTable
+      name="jobs"
+      label="Scheduled jobs"
+      countOf={(count) => plural(count, 'job')}
+      columns={columns}
+      rows={crons}
+      error={error}
+      onRetry={() => void refetch()}
+      sort={sort}
+      onSort={(next) => void navigate({ search: { sort: next }, replace: true })}
+      filters={<p className="soft">Schedules are in UTC.</p>}
+      empty={<p className="data-empty soft">No scheduled jobs</p>}
+    />
   );
 }
 
-function CronRow({ cron: { id, expression } }: { readonly cron: Schemas['Cron'] }) {
+const columns: readonly DataColumn<Cron>[] = [
+  { id: 'job', label: 'Job', size: 260, kind: 'main', sort: titleOf, cell: titleOf },
+  {
+    id: 'schedule',
+    label: 'Schedule',
+    size: 160,
+    cell: ({ expression }) => <span className="mono">{expression}</span>,
+  },
+  { id: 'actions', label: 'Actions', size: 120, kind: 'number', cell: (cron) => <RunNow cron={cron} /> },
+];
+
+function RunNow({ cron }: { readonly cron: Cron }) {
   const [isBusy, setBusy] = useState(false);
-  const title = titles[id] ?? id;
+  const title = titleOf(cron);
   const run = async (): Promise<void> => {
     setBusy(true);
     try {
-      await call('POST /api/crons/{id}', { path: { id } });
+      await call('POST /api/crons/{id}', { path: { id: cron.id } });
       showToast(`${title}: started.`);
     } catch (error) {
       showToast(messageOf(error), 'failed');
@@ -48,18 +77,8 @@ function CronRow({ cron: { id, expression } }: { readonly cron: Schemas['Cron'] 
     setBusy(false);
   };
   return (
-    <li className="settings-row">
-      <span className="settings-row-main">
-        <span className="settings-row-title">{title}</span>
-        <span className="soft settings-row-note">
-          <span className="mono">{expression}</span> UTC
-        </span>
-      </span>
-      <span className="settings-actions">
-        <Button aria-label={`Run now: ${title}`} disabled={isBusy} onClick={() => void run()}>
-          Run now
-        </Button>
-      </span>
-    </li>
+    <Button aria-label={`Run now: ${title}`} disabled={isBusy} onClick={() => void run()}>
+      Run now
+    </Button>
   );
 }

@@ -144,7 +144,7 @@ function columnsOf(collections: readonly Collection[]): readonly DataColumn<ApiK
     {
       id: 'scopes',
       label: 'Scopes',
-      size: 170,
+      size: 160,
       kind: 'wide',
       cell: ({ scopes, collections: ids, endpoints }) => (
         <span className="settings-chips">
@@ -161,7 +161,7 @@ function columnsOf(collections: readonly Collection[]): readonly DataColumn<ApiK
     {
       id: 'lastUsed',
       label: 'Last used',
-      size: 162,
+      size: 168,
       kind: 'number',
       sort: ({ lastUsed }) => lastUsed,
       cell: ({ lastUsed }) =>
@@ -170,7 +170,7 @@ function columnsOf(collections: readonly Collection[]): readonly DataColumn<ApiK
     {
       id: 'expires',
       label: 'Expires',
-      size: 162,
+      size: 168,
       kind: 'number',
       // Those that never do are the last to.
       sort: ({ expires }) => expires || '~',
@@ -187,7 +187,7 @@ function columnsOf(collections: readonly Collection[]): readonly DataColumn<ApiK
     {
       id: 'actions',
       label: 'Actions',
-      size: 112,
+      size: 120,
       kind: 'number',
       cell: (key) => (
         <span className="data-actions">
