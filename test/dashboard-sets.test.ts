@@ -104,18 +104,20 @@ const isSyntax =
   /^(?:components|properties|items|schema|oneOf|anyOf|paths|requestBody|content|application\/json)$/;
 
 interface Description {
-  readonly components: { readonly schemas: { readonly Field: { readonly oneOf: FieldSchema[] } } };
-}
-
-interface FieldSchema {
-  readonly properties: { readonly type: { readonly const: string } };
+  readonly components: {
+    readonly schemas: {
+      readonly CollectionField: { readonly oneOf: object[] };
+      readonly TextField: { readonly properties: object };
+    };
+  };
 }
 
 /** Adds a type of fields: one with the options of another. */
 function plantField(document: unknown): void {
   // Our own file, which other tests compare whole with the routes.
-  const { oneOf } = (document as Description).components.schemas.Field;
-  const [field] = oneOf;
-  assert.ok(field !== undefined);
-  oneOf.push({ ...field, properties: { ...field.properties, type: { const: plantedType } } });
+  const { CollectionField, TextField } = (document as Description).components.schemas;
+  CollectionField.oneOf.push({
+    ...TextField,
+    properties: { ...TextField.properties, type: { const: plantedType } },
+  });
 }

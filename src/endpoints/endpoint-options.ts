@@ -281,7 +281,7 @@ function choiceOption<Choice extends string>(
       return match === undefined ? { error: problem } : { value: match };
     },
     form: 'text',
-    schema: { enum: choices, description },
+    schema: { type: 'string', enum: choices, description },
   };
 }
 

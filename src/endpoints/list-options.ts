@@ -26,7 +26,7 @@ export const listOptions = {
     schema: {
       type: 'array',
       minItems: 1,
-      items: { enum: endpointEventKinds },
+      items: { type: 'string', enum: endpointEventKinds },
       description:
         'Those of endpoints, deliveries and attempts are about other endpoints, and need no collections.',
     },

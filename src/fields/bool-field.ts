@@ -13,7 +13,7 @@ export const boolField: FieldType<BoolOptions> = {
   decodeOptions: (raw, problems) => ({ required: optionReader(raw, problems).flag('required') }),
   column: () => 'bool',
   schema: ({ required }) => ({
-    input: required ? { const: true } : { type: 'boolean' },
+    input: required ? { type: 'boolean', const: true } : { type: 'boolean' },
     output: { type: 'boolean' },
   }),
   zero: () => 0,

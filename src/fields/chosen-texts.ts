@@ -69,6 +69,8 @@ interface ChosenOptions {
   /** One of the texts, for examples. */
   readonly example: string;
   readonly item: JsonSchema;
+  /** The same, or the empty text; a union if left out. */
+  readonly itemOrEmpty?: JsonSchema;
   /** 0 or 1: the value is one text; more: a list. */
   readonly maxSelect: number;
   readonly minSelect?: number;
@@ -79,9 +81,10 @@ interface ChosenOptions {
 /** Schemas of such values: one text or several different ones, none of them empty. */
 export function chosenSchema(options: ChosenOptions): ValueSchema {
   const { item, maxSelect, required, description, example } = options;
+  const { itemOrEmpty = { anyOf: [item, { type: 'string', const: '' }] } } = options;
   const noted = description === undefined ? {} : { description };
   if (maxSelect <= 1) {
-    const one = required ? item : { anyOf: [item, { const: '' }] };
+    const one = required ? item : itemOrEmpty;
     return { input: { ...one, ...noted }, output: { type: 'string', ...noted }, example };
   }
   const several = { type: 'array', items: item, uniqueItems: true, maxItems: maxSelect };
@@ -99,7 +102,7 @@ function withMinimum(several: JsonSchema, { required, minSelect = 0 }: ChosenOpt
   return {
     anyOf: [
       { ...several, minItems: minSelect },
-      { type: 'array', maxItems: 0 },
+      { type: 'array', items: several['items'], maxItems: 0 },
     ],
   };
 }

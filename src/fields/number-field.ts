@@ -103,5 +103,5 @@ function numberSchema({ min, max, onlyInt, required }: NumberOptions): JsonSchem
   };
   if (required) return { ...bounded, not: { const: 0 } };
   const isZeroWithin = (min ?? 0) <= 0 && (max ?? 0) >= 0;
-  return isZeroWithin ? bounded : { anyOf: [bounded, { const: 0 }] };
+  return isZeroWithin ? bounded : { anyOf: [bounded, { type: 'integer', const: 0 }] };
 }

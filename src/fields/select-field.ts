@@ -3,6 +3,7 @@ import { chosenSchema, chosenTexts } from './chosen-texts.ts';
 import { fieldError } from './field-error.ts';
 import type { FieldType, Problems, RawOptions, StoredValue } from './field-type.ts';
 import { optionReader } from './option-reader.ts';
+import { choice } from './value-schema.ts';
 
 type SelectOptions = Readonly<{
   values: readonly string[];
@@ -17,7 +18,12 @@ export const selectField: FieldType<SelectOptions> = {
   decodeOptions,
   check,
   schema: ({ values, ...options }) =>
-    chosenSchema({ ...options, item: { enum: values }, example: values[0] ?? '' }),
+    chosenSchema({
+      ...options,
+      item: choice(values),
+      itemOrEmpty: choice([...values, '']),
+      example: values[0] ?? '',
+    }),
 };
 
 function decodeOptions(raw: RawOptions, problems: Problems): SelectOptions {

@@ -193,7 +193,7 @@ export function textSchema({
   };
   if (required) return filled;
   if (min <= 1 && pattern === '') return { type: 'string', maxLength: max };
-  return { anyOf: [filled, { const: '' }] };
+  return { anyOf: [filled, { type: 'string', const: '' }] };
 }
 
 /** Describes in words a pattern whose RE2 syntax JSON Schema lacks or reads differently: as a `pattern` it would refuse valid values. */

@@ -1,3 +1,5 @@
+import { distinctNames, foldName } from '../base/distinct-names.ts';
+
 /** A JSON schema (2020-12). */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -21,6 +23,26 @@ export function filledText(required: boolean): JsonSchema {
 /** A text of a format of JSON Schema, or the empty one where no value is required. */
 export function formattedText(format: string, required: boolean, description: string): JsonSchema {
   const filled = { type: 'string', format, minLength: 1 };
-  const schema = required ? filled : { anyOf: [filled, { const: '' }] };
+  const schema = required ? filled : { anyOf: [filled, { type: 'string', const: '' }] };
   return description === '' ? schema : { ...schema, description };
+}
+
+/**
+ * One of these texts. Where letters and digits do not tell them apart, or a text has none, each gets a name as well (`x-enum-varnames`), for
+ * generators of clients that make constants of them.
+ */
+export function choice(values: readonly string[]): JsonSchema {
+  const schema = { type: 'string', enum: values };
+  const filled = values.filter((value) => value !== '');
+  const isPlain = filled.every((value) => /^[A-Za-z][A-Za-z0-9_]*$/.test(value));
+  const isApart = new Set(filled.map(foldName)).size === filled.length;
+  return isPlain && isApart ? schema : { ...schema, 'x-enum-varnames': constantNames(values) };
+}
+
+function constantNames(values: readonly string[]): readonly string[] {
+  const makeName = distinctNames();
+  return values.map((value) => {
+    const words = value.normalize('NFKD').match(/[A-Za-z0-9]+/g) ?? [value === '' ? 'empty' : 'value'];
+    return makeName(words.join('_').replace(/^(?=\d)/, 'value_'));
+  });
 }

@@ -70,7 +70,10 @@ test('the document of an instance describes what is sent to endpoints, and that 
   assert.deepEqual(Object.keys(webhooks).toSorted(), [...aboutEndpoints, 'posts', 'users']);
   const { schema } = webhooks.posts.post.requestBody.content['application/json'];
   assert.deepEqual(schema, { $ref: '#/components/schemas/posts.Event' });
-  assert.deepEqual(components.schemas['posts.Event'].properties.collection, { const: 'posts' });
+  assert.deepEqual(components.schemas['posts.Event'].properties.collection, {
+    type: 'string',
+    const: 'posts',
+  });
   assert.ok(!('note' in components.schemas['posts.Event'].properties.data.properties));
   const guest = (await service.request('/api/openapi.json')).json;
   assert.equal(guest.webhooks, undefined);

@@ -41,7 +41,7 @@ export function checkAnswer(request: AnsweredRequest, answer: CheckedAnswer): vo
     return;
   }
   const mode = /\bfields=/.test(request.url + request.body) ? 'partial' : 'whole';
-  const validate = validatorOf(mode, pointer ?? '/components/schemas/Error');
+  const validate = validatorOf(mode, pointer ?? '/components/schemas/ErrorBody');
   assert.ok(validate(json), `${where}: not as described: ${JSON.stringify(validate.errors)}`);
 }
 

@@ -55,8 +55,8 @@ function isCutOff({ status, headers }: Response, body: unknown): boolean {
 
 /** The definition of a collection. */
 export type Collection = Schemas['Collection'];
-export type Field = Schemas['Field'];
-export type RecordModel = Schemas['Record'];
+export type Field = Schemas['CollectionField'];
+export type RecordModel = Schemas['AnyRecord'];
 
 /** What calls an operation of spec/openapi.json. */
 export interface CallOptions<Key extends keyof Operations> {

@@ -1,6 +1,6 @@
 import type { Collection, Rules } from '../../collections/collection.ts';
 import { fieldType } from '../../fields/field-types.ts';
-import { type Field, fieldColumn, hasColumn } from '../../fields/field.ts';
+import { type Field, hasColumn } from '../../fields/field.ts';
 import type { ValueSchema } from '../../fields/value-schema.ts';
 import {
   cursorListSchema,
@@ -9,8 +9,9 @@ import {
   type Schema,
   schemaReference,
 } from '../schemas/schema.ts';
-import { describeRecordRoutes, formSchema, recordMembers } from '../routes/records.ts';
-import { eventSchemasOf, webhooksOf, withinLimit } from '../schemas/event-schemas.ts';
+import { describeRecordRoutes, recordFormSchema, recordMembers } from '../routes/records.ts';
+import { eventSchemasOf, receivedTag, webhooksOf, withinLimit } from '../schemas/event-schemas.ts';
+import { keyCollections, type KeyedCollection } from '../schemas/key-collections.ts';
 import { operation } from '../schemas/operation.ts';
 
 /** The service's document with the collections of an instance, hidden fields and rules included: for superusers. */
@@ -20,19 +21,21 @@ export function instanceDocument(
 ): OpenApiDocument {
   const described = withinLimit(collections);
   const names = new Map(collections.map(({ id, name }) => [id, name]));
-  const schemas = described.flatMap((collection) => schemasOf(collection, (id) => names.get(id) ?? id));
   const { info, paths, components } = service;
+  const keyed = keyCollections({ paths, components, webhooks: webhooksOf([]) }, described);
+  const schemas = keyed.flatMap((each) => schemasOf(each, (id) => names.get(id) ?? id));
   return {
     ...service,
     info: { ...info, description: info.description + leftOut(collections.length - described.length) },
     paths: {
       ...paths,
-      ...Object.fromEntries(described.flatMap((collection) => Object.entries(pathsOf(collection)))),
+      ...Object.fromEntries(keyed.flatMap((each) => Object.entries(pathsOf(each)))),
     },
-    webhooks: webhooksOf(described),
+    tags: [...service.tags, receivedTag],
+    webhooks: webhooksOf(keyed),
     components: {
       ...components,
-      schemas: { ...components.schemas, ...Object.fromEntries(schemas), ...eventSchemasOf(described) },
+      schemas: { ...components.schemas, ...Object.fromEntries(schemas), ...eventSchemasOf(keyed) },
     },
   };
 }
@@ -42,22 +45,21 @@ function leftOut(count: number): string {
   return `\n- There are too many fields to describe them all: ${count} collections are left out. Their paths are as those of any collection.`;
 }
 
-/** The dot keeps names unique: neither collections nor our own schemas have one in their names. */
-function partName(collection: Collection, part: 'Record' | 'List' | 'Create' | 'Update'): string {
-  return `${collection.name}.${part}`;
+function partName(key: string, part: 'Record' | 'List' | 'Create' | 'Update'): string {
+  return `${key}.${part}`;
 }
 
-function pathsOf(collection: Collection): Paths {
+function pathsOf({ collection, key }: KeyedCollection): Paths {
   const path = `/api/collections/${collection.name}/records`;
   const { list, create, view, update, ...rest } = describeRecordRoutes({
-    suffix: `_${collection.name}`,
+    suffix: `_${key}`,
     parameters: [],
     schemas: {
-      record: schemaReference(partName(collection, 'Record')),
-      list: schemaReference(partName(collection, 'List')),
-      create: schemaReference(partName(collection, 'Create')),
-      update: schemaReference(partName(collection, 'Update')),
-      form: formOf(collection),
+      record: schemaReference(partName(key, 'Record')),
+      list: schemaReference(partName(key, 'List')),
+      create: schemaReference(partName(key, 'Create')),
+      update: schemaReference(partName(key, 'Update')),
+      form: recordFormSchema(collection.fields.filter(({ type }) => type === 'file').map(({ name }) => name)),
     },
     describe: (rule) => ruleText(collection, rule),
   });
@@ -67,20 +69,6 @@ function pathsOf(collection: Collection): Paths {
     [path]: { get: operation(list), post: operation(create) },
     [`${path}/{id}`]: { get: operation(view), patch: operation(update), delete: operation(rest.delete) },
   };
-}
-
-function formOf({ fields }: Collection): Schema {
-  const files = fields.filter(({ type }) => type === 'file');
-  if (files.length === 0) return schemaReference('RecordForm');
-  const file = { type: 'string', contentMediaType: 'application/octet-stream' };
-  return formSchema(
-    Object.fromEntries(
-      files.map((field) => [
-        field.name,
-        fieldColumn(field) === 'json' ? { type: 'array', items: file } : file,
-      ]),
-    ),
-  );
 }
 
 function ruleText(collection: Collection, name: keyof Rules): string {
@@ -93,15 +81,15 @@ function ruleText(collection: Collection, name: keyof Rules): string {
 
 type Named = readonly [name: string, schema: Schema];
 
-function schemasOf(collection: Collection, nameOf: (id: string) => string): readonly Named[] {
+function schemasOf({ collection, key }: KeyedCollection, nameOf: (id: string) => string): readonly Named[] {
   const values = collection.fields.map((field) => ({
     field,
     ...fieldType(field).schema(field.options, nameOf),
   }));
-  const record = partName(collection, 'Record');
+  const record = partName(key, 'Record');
   const reads: readonly Named[] = [
     [record, answeredSchema(collection, values)],
-    [partName(collection, 'List'), cursorListSchema(schemaReference(record))],
+    [partName(key, 'List'), cursorListSchema(schemaReference(record))],
   ];
   if (collection.type === 'view') return reads;
   const isNeeded = ({ options }: Field): boolean =>
@@ -110,10 +98,10 @@ function schemasOf(collection: Collection, nameOf: (id: string) => string): read
   const create = givenSchema(collection, values);
   return [
     ...reads,
-    [partName(collection, 'Create'), needed.length === 0 ? create : { ...create, required: needed }],
+    [partName(key, 'Create'), needed.length === 0 ? create : { ...create, required: needed }],
     // The id of a record never changes.
     [
-      partName(collection, 'Update'),
+      partName(key, 'Update'),
       givenSchema(
         collection,
         values.filter(({ field }) => field.name !== 'id'),
@@ -136,8 +124,8 @@ function answeredSchema({ id, name, type }: Collection, values: Values): Schema 
     type: 'object',
     required: [...Object.keys(recordMembers), ...always],
     properties: Object.fromEntries([
-      ['collectionId', { const: id }],
-      ['collectionName', { const: name }],
+      ['collectionId', { type: 'string', const: id }],
+      ['collectionName', { type: 'string', const: name }],
       ...visible.map(({ field, schema }): Named => [field.name, schema]),
       ['expand', schemaReference('Expanded')],
     ]),

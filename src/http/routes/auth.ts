@@ -24,7 +24,7 @@ const answers = { 200: jsonAnswer('Signed in.', schemaReference('SignedIn')) };
 const signInAnswers = {
   ...answers,
   401: jsonAnswer('A second factor is required, with this id; or an API key is not valid.', {
-    anyOf: [schemaReference('SecondFactor'), schemaReference('Error')],
+    anyOf: [schemaReference('SecondFactor'), schemaReference('ErrorBody')],
   }),
 };
 
@@ -279,7 +279,7 @@ export const authSchemas: Readonly<Record<string, Schema>> = {
   SignedIn: objectSchema(
     {
       meta: schemaReference('ProviderUser'),
-      record: schemaReference('Record'),
+      record: schemaReference('AnyRecord'),
       token: { type: 'string', description: 'For the header `Authorization`.' },
     },
     ['meta'],

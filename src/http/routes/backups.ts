@@ -312,13 +312,13 @@ export const backupSchemas: Readonly<Record<string, Schema>> = {
   ),
   UploadBackup: objectSchema({ file: { ...text, format: 'binary', description: 'The archive.' } }),
   BackupJob: objectSchema({
-    kind: { enum: ['backup', 'restore', 'verify', 'export', 'template', 'clone'] },
+    kind: { type: 'string', enum: ['backup', 'restore', 'verify', 'export', 'template', 'clone'] },
     backup: { ...text, description: 'The name of the backup.' },
     byOperator: {
       type: 'boolean',
       description: 'Whether it is kept where the operator keeps backups of all instances.',
     },
-    state: { enum: ['waiting', 'running', 'done', 'failed'] },
+    state: { type: 'string', enum: ['waiting', 'running', 'done', 'failed'] },
     requested: text,
     started: text,
     ended: text,

@@ -11,7 +11,7 @@ import {
 } from './batch-requests.ts';
 import { tooLarge } from '../read-body.ts';
 import { batchForm } from '../form-plans.ts';
-import { jsonAnswer } from '../schemas/operation.ts';
+import { freeForm, jsonAnswer } from '../schemas/operation.ts';
 import { objectSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { route } from '../route.ts';
 
@@ -29,7 +29,9 @@ export const batchRoutes = [
       'form the JSON below is the part `@jsonPayload`, and the file of a field of the first request is `requests.0.FIELD`.',
     parameters: ['Fields', 'IdempotencyKey'],
     body: schemaReference('BatchRequest'),
-    form: schemaReference('BatchForm'),
+    form: freeForm(
+      '`@jsonPayload` is the JSON object with `requests`; files are fields like `requests.0.picture`.',
+    ),
     jsonLimits: batchJsonLimits,
     answers: {
       200: jsonAnswer('The answers of the requests, in their order.', schemaReference('BatchAnswer'), {
@@ -74,7 +76,7 @@ export const batchSchemas: Readonly<Record<string, Schema>> = {
       maxItems: settingsLimits.batchRequestsMax,
       items: objectSchema(
         {
-          method: { enum: ['POST', 'PUT', 'PATCH', 'DELETE'] },
+          method: { type: 'string', enum: ['POST', 'PUT', 'PATCH', 'DELETE'] },
           url: {
             type: 'string',
             description: '`/api/collections/{collection}/records[/{id}]` or the short form, with a query.',
@@ -86,17 +88,11 @@ export const batchSchemas: Readonly<Record<string, Schema>> = {
       ),
     },
   }),
-  BatchForm: {
-    type: 'object',
-    required: ['@jsonPayload'],
-    properties: { '@jsonPayload': { type: 'string', contentMediaType: 'application/json' } },
-    additionalProperties: true,
-  },
   BatchAnswer: {
     type: 'array',
     items: objectSchema({
-      body: { oneOf: [schemaReference('Record'), { type: 'null' }] },
-      status: { enum: [200, 201, 204] },
+      body: { oneOf: [schemaReference('AnyRecord'), { type: 'null' }] },
+      status: { type: 'integer', enum: [200, 201, 204] },
     }),
   },
 };

@@ -38,12 +38,12 @@ const viewQuery: Schema = {
 
 const definable: Readonly<Record<string, Schema>> = {
   ...rules,
-  type: { enum: ['base', 'auth', 'view'], default: 'base' },
+  type: { type: 'string', enum: ['base', 'auth', 'view'], default: 'base' },
   viewQuery,
   fields: {
     type: 'array',
     maxItems: collectionLimits.fieldsMax,
-    items: schemaReference('FieldInput'),
+    items: schemaReference('CollectionFieldInput'),
     description: '`id`, `created` and `updated` are added where they are missing.',
   },
   indexes: { ...indexes, items: text },
@@ -140,7 +140,7 @@ export const collectionSchemas: Readonly<Record<string, Schema>> = {
       items: objectSchema({
         id: { type: 'string' },
         name: { type: 'string' },
-        type: { enum: ['base', 'auth', 'view'] },
+        type: { type: 'string', enum: ['base', 'auth', 'view'] },
         records: {
           type: ['integer', 'null'],
           minimum: 0,
@@ -159,11 +159,11 @@ export const collectionSchemas: Readonly<Record<string, Schema>> = {
   }),
   ViewQuery: objectSchema({ query: viewQuery }),
   DryRunView: objectSchema({
-    fields: { type: 'array', items: schemaReference('Field') },
-    sample: { type: 'array', maxItems: 10, items: schemaReference('Record') },
+    fields: { type: 'array', items: schemaReference('CollectionField') },
+    sample: { type: 'array', maxItems: 10, items: schemaReference('AnyRecord') },
   }),
-  Field: { oneOf: eachType(answeredField), discriminator: { propertyName: 'type' } },
-  FieldInput: { oneOf: eachType(givenField), discriminator: { propertyName: 'type' } },
+  ...fieldSchemas('CollectionField', '', answeredField),
+  ...fieldSchemas('CollectionFieldInput', 'Input', givenField),
 };
 
 function collectionSchema(): Schema {
@@ -172,8 +172,8 @@ function collectionSchema(): Schema {
       id: text,
       ...rules,
       name: text,
-      type: { enum: ['base', 'auth', 'view'] },
-      fields: { type: 'array', items: schemaReference('Field') },
+      type: { type: 'string', enum: ['base', 'auth', 'view'] },
+      fields: { type: 'array', items: schemaReference('CollectionField') },
       indexes: { type: 'array', items: text },
       created: text,
       updated: text,
@@ -193,8 +193,26 @@ function definableAuthMembers(): Readonly<Record<string, Schema>> {
   return Object.fromEntries(named);
 }
 
-function eachType(schemaOf: (type: FieldType) => Schema): readonly Schema[] {
-  return [...fieldTypes.values()].map(schemaOf);
+/** A schema for each type of field, `TextField` with an ending, and the union of them. */
+function fieldSchemas(
+  union: string,
+  ending: string,
+  schemaOf: (type: FieldType) => Schema,
+): Readonly<Record<string, Schema>> {
+  const types = [...fieldTypes.values()];
+  const nameOf = ({ type }: FieldType): string =>
+    `${type.slice(0, 1).toUpperCase()}${type.slice(1)}Field${ending}`;
+  const references = types.map((type) => [type.type, schemaReference(nameOf(type))] as const);
+  return {
+    ...Object.fromEntries(types.map((type) => [nameOf(type), schemaOf(type)])),
+    [union]: {
+      oneOf: references.map(([, reference]) => reference),
+      discriminator: {
+        propertyName: 'type',
+        mapping: Object.fromEntries(references.map(([type, { $ref }]) => [type, $ref])),
+      },
+    },
+  };
 }
 
 function answeredField(type: FieldType): Schema {
@@ -210,7 +228,7 @@ function givenField(type: FieldType): Schema {
 function fieldMembers(type: FieldType): Readonly<Record<string, Schema>> {
   const { help, ...others } = members;
   const all = type.type === 'autodate' || help === undefined ? others : { ...others, help };
-  return { ...all, type: { const: type.type }, ...optionSchemas(type) };
+  return { ...all, type: { type: 'string', const: type.type }, ...optionSchemas(type) };
 }
 
 /** Derives the schemas of a type's options from their defaults, so that a new option cannot be left undescribed. */

@@ -114,10 +114,10 @@ export const deliverySchemas: Readonly<Record<string, Schema>> = {
     id: text,
     endpoint: { type: 'string', description: 'Its id.' },
     event: { type: 'string', description: 'Id of the event: the `webhook-id` that receivers get.' },
-    kind: { enum: eventKinds },
+    kind: { type: 'string', enum: eventKinds },
     collection: { type: 'string', description: 'Its name when it happened.' },
     record: { type: 'string', description: 'Its id.' },
-    status: { enum: deliveryStatuses },
+    status: { type: 'string', enum: deliveryStatuses },
     cause: {
       type: 'string',
       description: 'Why it is not delivered; empty otherwise.',
@@ -132,7 +132,7 @@ export const deliverySchemas: Readonly<Record<string, Schema>> = {
     {
       number: { type: 'integer', minimum: 1 },
       started: text,
-      kind: { enum: attemptKinds },
+      kind: { type: 'string', enum: attemptKinds },
       status: { type: ['integer', 'null'], description: 'The status that the receiver returned.' },
       cause: { type: 'string', description: 'Why it failed; empty on success.' },
       dnsMs: duration,

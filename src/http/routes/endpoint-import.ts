@@ -59,6 +59,7 @@ function listOf(members: Readonly<Record<string, Schema>>, optional: readonly st
 const definition: Readonly<Record<string, Schema>> = {
   ...Object.fromEntries(namedOptions.map(([name, { schema }]) => [name, schema])),
   status: {
+    type: 'string',
     enum: endpointStatuses,
     description: 'State of a new endpoint: active or paused. An existing endpoint keeps its state.',
   },

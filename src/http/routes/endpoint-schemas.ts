@@ -17,6 +17,7 @@ const members: Readonly<Record<string, Schema>> = {
   id: text,
   ...settings,
   status: {
+    type: 'string',
     enum: endpointStatuses,
     description:
       "The service disables an endpoint that has accepted nothing for five days. An account's endpoint is unverified until its receiver has answered a challenge.",
@@ -60,6 +61,7 @@ const filterWarningsSchema: Schema = {
 const initially: Readonly<Record<string, Schema>> = {
   ...settings,
   status: {
+    type: 'string',
     enum: ['active', 'paused'],
     description: 'A paused endpoint gets nothing until it is resumed.',
   },
@@ -111,6 +113,7 @@ export const endpointSchemas: Readonly<Record<string, Schema>> = {
   EndpointTest: objectSchema(
     {
       event: {
+        type: 'string',
         enum: ['ping', ...recordEventKinds],
         description: 'The kind of event for a record; `record.update` by default.',
       },

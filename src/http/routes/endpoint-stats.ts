@@ -79,6 +79,7 @@ const latency: Schema = {
   description: 'In milliseconds, within 5 %; null where nothing was delivered.',
 };
 const state: Schema = {
+  type: 'string',
   enum: ['closed', 'open', 'slow', 'blocked'],
   description:
     'open while it fails and is only probed, slow while it comes back, blocked at an exhausted delivery of a strict order.',
@@ -94,7 +95,7 @@ const figures: Readonly<Record<string, Schema>> = {
   latencyP99Ms: latency,
 };
 
-const step: Schema = { enum: statsSteps };
+const step: Schema = { type: 'string', enum: statsSteps };
 const times: Schema = { type: 'array', items: text, description: 'The start of each step.' };
 const summary: Readonly<Record<string, Schema>> = {
   successRate: { type: ['number', 'null'], minimum: 0, maximum: 1 },
@@ -243,7 +244,7 @@ export const endpointStatsSchemas: Readonly<Record<string, Schema>> = {
   Lane: objectSchema({
     id: { type: 'string', description: 'The id of its endpoint.' },
     url: text,
-    status: { enum: endpointStatuses },
+    status: { type: 'string', enum: endpointStatuses },
     ...lane,
   }),
   LaneList: listSchema(schemaReference('Lane')),

@@ -216,7 +216,7 @@ export const endpointRoutes = [
     path: '/api/webhooks/endpoints/:id/resume',
     id: 'resumeEndpoint',
     summary: 'Resume an endpoint; queued deliveries go first, last or not at all',
-    body: objectSchema({ backlog: { enum: backlogs } }, ['backlog']),
+    body: objectSchema({ backlog: { type: 'string', enum: backlogs } }, ['backlog']),
     isBodyOptional: true,
     handle: async (context) => {
       const to = decodeBacklog(context.body);

@@ -118,7 +118,7 @@ export const eventRoutes = [
 const text: Schema = { type: 'string' };
 const members: Readonly<Record<string, Schema>> = {
   id: { type: 'string', description: 'The `webhook-id` that receivers get.' },
-  kind: { enum: eventKinds },
+  kind: { type: 'string', enum: eventKinds },
   collection: { type: 'string', description: 'Its name when it happened.' },
   record: {
     type: 'string',
@@ -153,7 +153,7 @@ export const eventSchemas: Readonly<Record<string, Schema>> = {
       type: 'array',
       items: objectSchema({
         id: { type: 'string', description: 'The id of the event.' },
-        kind: { enum: recordEventKinds },
+        kind: { type: 'string', enum: recordEventKinds },
         record: text,
         revision: { type: 'integer', minimum: 1 },
         created: text,
@@ -174,19 +174,20 @@ export const eventSchemas: Readonly<Record<string, Schema>> = {
   EndpointExplanation: objectSchema({
     endpoint: { type: 'string', description: 'Its id.' },
     name: text,
-    status: { enum: [...endpointStatuses, 'deleted'] },
+    status: { type: 'string', enum: [...endpointStatuses, 'deleted'] },
     isSent: { type: 'boolean', description: 'Whether it has a delivery of the event.' },
     reason: {
+      type: 'string',
       enum: reasons,
       description:
         '`paused` and `disabled` are those of a delivery that waits. docs/webhooks-reference.md explains each.',
     },
     message: { type: 'string', description: 'The reason in words.' },
     delivery: { type: 'string', description: 'The id of its delivery; empty where it has none.' },
-    deliveryStatus: { enum: [...deliveryStatuses, ''] },
+    deliveryStatus: { type: 'string', enum: [...deliveryStatuses, ''] },
     changed: {
       type: ['array', 'null'],
-      items: { enum: changedMembers },
+      items: { type: 'string', enum: changedMembers },
       description:
         'The members of the endpoint that changed after the event: the reason is then that of its current settings. Null if the audit log does not go back so far.',
     },
@@ -207,7 +208,7 @@ export const eventSchemas: Readonly<Record<string, Schema>> = {
   }),
   DenyingRule: objectSchema({
     collection: { type: 'string', description: 'The name of its collection.' },
-    name: { enum: ['viewRule'] },
+    name: { type: 'string', enum: ['viewRule'] },
     text: {
       type: ['string', 'null'],
       description: 'The rule as it is now; null if only superusers may view records, empty if hidden.',
@@ -243,7 +244,7 @@ export const eventSchemas: Readonly<Record<string, Schema>> = {
     items: {
       type: 'array',
       items: objectSchema({
-        type: { enum: [...recordEventKinds, ...operationalEventKinds, 'ping'] },
+        type: { type: 'string', enum: [...recordEventKinds, ...operationalEventKinds, 'ping'] },
         collection: {
           type: 'string',
           description: 'Its name; empty for `ping`, which a test sends, and for events about endpoints.',

@@ -136,6 +136,7 @@ export const feedSchemas: Readonly<Record<string, Schema>> = {
       sequence: { type: 'integer', minimum: 0, description: "The record's revision." },
       payload: { type: 'object', additionalProperties: true, description: 'The five members.' },
       transition: {
+        type: 'string',
         enum: ['enter', 'leave'],
         description: 'With `transitions`: the record has come to meet the filter, or meets it no more.',
       },

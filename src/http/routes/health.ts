@@ -138,6 +138,7 @@ export const healthSchemas: Readonly<Record<string, Schema>> = {
     data: objectSchema(
       {
         reason: {
+          type: 'string',
           enum: ['stopping', 'outdated', 'upgrade', ...storageFaults],
           description: 'Why the service is not ready.',
         },
@@ -151,7 +152,7 @@ export const healthSchemas: Readonly<Record<string, Schema>> = {
           type: 'boolean',
           description: 'The operator has suspended the instance: every other route answers 403.',
         },
-        engine: { enum: ['sqlite', 'postgres'] },
+        engine: { type: 'string', enum: ['sqlite', 'postgres'] },
         version: { type: 'string' },
         instanceId: { type: 'string' },
         oldestUndeliveredSeconds: {

@@ -64,10 +64,11 @@ function jobJson(job: RemovalJob): string {
 export const jobSchemas: Readonly<Record<string, Schema>> = {
   Job: objectSchema({
     id: { type: 'string' },
-    kind: { const: 'record.delete' },
+    kind: { type: 'string', const: 'record.delete' },
     collection: { type: 'string', description: 'The id of the collection.' },
     record: { type: 'string', description: 'The id of the record, which is deleted last.' },
     state: {
+      type: 'string',
       enum: ['checking', 'running', 'done', 'failed'],
       description: 'Nothing changes while it is `checking`.',
     },

@@ -72,7 +72,7 @@ const text: Schema = { type: 'string' };
 
 const settings: Readonly<Record<string, Schema>> = {
   name: { type: 'string', minLength: 1, maxLength: apiKeyLimits.nameLengthMax },
-  scopes: { type: 'array', minItems: 1, items: { enum: keyScopes } },
+  scopes: { type: 'array', minItems: 1, items: { type: 'string', enum: keyScopes } },
   collections: {
     type: ['array', 'null'],
     minItems: 1,

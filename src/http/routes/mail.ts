@@ -52,7 +52,7 @@ export const mailSchemas: Readonly<Record<string, Schema>> = {
   TestMail: objectSchema(
     {
       email: { type: 'string', format: 'email', description: 'Where it goes.' },
-      template: { enum: [...mailTemplates.keys()] },
+      template: { type: 'string', enum: [...mailTemplates.keys()] },
       collection: { type: 'string', description: 'Whose template it is; `_superusers` if left out.' },
     },
     ['collection'],
@@ -63,7 +63,11 @@ export const mailSchemas: Readonly<Record<string, Schema>> = {
     to: text,
     subject: text,
     html: text,
-    result: { enum: ['sent', 'kept', 'failed'], description: '`kept`: there is no server to send it to.' },
+    result: {
+      type: 'string',
+      enum: ['sent', 'kept', 'failed'],
+      description: '`kept`: there is no server to send it to.',
+    },
     reason: { type: 'string', description: 'Why it failed; empty if it did not.' },
   }),
   MailList: listSchema(schemaReference('Mail')),

@@ -145,7 +145,7 @@ const provider: Schema = objectSchema({
   authUrl: text,
   codeVerifier: { type: 'string', description: 'Keep it, and send it with the code.' },
   codeChallenge: text,
-  codeChallengeMethod: { enum: ['S256', ''] },
+  codeChallengeMethod: { type: 'string', enum: ['S256', ''] },
 });
 
 export const oauth2Schemas: Readonly<Record<string, Schema>> = {

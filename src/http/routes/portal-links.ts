@@ -129,7 +129,7 @@ const settings: Readonly<Record<string, Schema>> = {
   scopes: {
     type: 'array',
     minItems: 1,
-    items: { enum: ['webhooks:read', 'webhooks:write'] },
+    items: { type: 'string', enum: ['webhooks:read', 'webhooks:write'] },
     description: 'Both by default.',
   },
   expires: {

@@ -116,7 +116,7 @@ export const recordHistorySchemas: Readonly<Record<string, Schema>> = {
   }),
   RecordVersion: objectSchema({
     id: { type: 'string', description: 'The id of the event.' },
-    kind: { enum: recordEventKinds },
+    kind: { type: 'string', enum: recordEventKinds },
     revision,
     created: text,
     actor: { type: 'string', description: 'The author of the change, as an event has it.' },
@@ -144,15 +144,20 @@ export const recordHistorySchemas: Readonly<Record<string, Schema>> = {
     ['values'],
   ),
   RevertedRecord: objectSchema({
-    action: { enum: ['created', 'updated', 'unchanged'] },
-    from: objectSchema({ event: text, kind: { enum: recordEventKinds }, revision, created: text }),
+    action: { type: 'string', enum: ['created', 'updated', 'unchanged'] },
+    from: objectSchema({
+      event: text,
+      kind: { type: 'string', enum: recordEventKinds },
+      revision,
+      created: text,
+    }),
     notRestored: {
       type: 'array',
       description: 'The fields whose past values are not brought back.',
       items: objectSchema(
         {
           field: text,
-          reason: { enum: lossReasons },
+          reason: { type: 'string', enum: lossReasons },
           message: text,
           values: { type: 'array', items: text, description: 'Names of files, or ids of records.' },
         },
@@ -166,11 +171,11 @@ export const recordHistorySchemas: Readonly<Record<string, Schema>> = {
       items: objectSchema({
         collection: text,
         record: text,
-        kind: { enum: ['record.update', 'record.delete'] },
+        kind: { type: 'string', enum: ['record.update', 'record.delete'] },
         event: { type: 'string', description: 'The id of the event.' },
         revision: { ...revision, description: 'The revision to which it can be reverted.' },
       }),
     },
-    record: schemaReference('Record'),
+    record: schemaReference('AnyRecord'),
   }),
 };

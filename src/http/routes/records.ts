@@ -8,7 +8,7 @@ import { prepareUpdate, updateRecord } from '../../records/update-record.ts';
 import { requireNotLeaving } from '../../records/removal-store.ts';
 import { recordForm } from '../form-plans.ts';
 import { nothing } from '../answer.ts';
-import { emptyAnswer, jsonAnswer, type OperationParts } from '../schemas/operation.ts';
+import { emptyAnswer, freeForm, jsonAnswer, type OperationParts } from '../schemas/operation.ts';
 import { listParameters } from '../schemas/parameters.ts';
 import { cursorListSchema, type Schema, schemaReference } from '../schemas/schema.ts';
 import { expectedRevision, isAlreadyKnown, recordAnswer, textAnswer } from '../record-answer.ts';
@@ -123,11 +123,11 @@ const anyRecord = describeRecordRoutes({
   suffix: '',
   parameters: ['Collection'],
   schemas: {
-    record: schemaReference('Record'),
+    record: schemaReference('AnyRecord'),
     list: schemaReference('RecordList'),
     create: schemaReference('RecordBody'),
     update: schemaReference('RecordBody'),
-    form: schemaReference('RecordForm'),
+    form: recordFormSchema([]),
   },
 });
 
@@ -238,42 +238,42 @@ export const recordMembers: Readonly<Record<string, Schema>> = {
   collectionName: { type: 'string' },
 };
 
-/** A record as a form; `files` are the fields that take files. */
-export function formSchema(files: Readonly<Record<string, Schema>>): Schema {
-  return {
-    type: 'object',
-    description:
-      'Values by the names of fields, as texts, and files under the names of their fields. `@jsonPayload` is a JSON object with values ' +
-      'of any type.',
-    properties: { ...files, '@jsonPayload': { type: 'string', contentMediaType: 'application/json' } },
-    additionalProperties: true,
-  };
+/** A record as a form; `files` are the names of the fields that take files. */
+export function recordFormSchema(files: readonly string[]): Schema {
+  const named = files.length === 0 ? '' : ` (${files.map((name) => `\`${name}\``).join(', ')})`;
+  return freeForm(
+    `Values by the names of fields, as texts, and files under the names of their fields${named}. \`@jsonPayload\` is a JSON object with ` +
+      'values of any type.',
+  );
 }
+
+const anyRecordSchema: Schema = {
+  type: 'object',
+  description: 'A record: the members below, and the fields of its collection.',
+  required: ['collectionId', 'collectionName', 'id'],
+  properties: {
+    ...recordMembers,
+    id: { type: 'string', minLength: 1 },
+    expand: schemaReference('Expanded'),
+  },
+  additionalProperties: true,
+};
 
 /** Records that `expand` asked for, by the names of the relations that lead to them. */
 const expandedSchema: Schema = {
   type: 'object',
   additionalProperties: {
-    oneOf: [schemaReference('Record'), { type: 'array', items: schemaReference('Record') }],
+    // Two names for one schema: the clients of one generator import it twice where both are the same.
+    oneOf: [schemaReference('AnyRecord'), { type: 'array', items: schemaReference('RelatedRecord') }],
   },
 };
 
 /** Records of any collection. */
 export const recordSchemas: Readonly<Record<string, Schema>> = {
-  Record: {
-    type: 'object',
-    description: 'A record: the members below, and the fields of its collection.',
-    required: ['collectionId', 'collectionName', 'id'],
-    properties: {
-      ...recordMembers,
-      id: { type: 'string', minLength: 1 },
-      expand: schemaReference('Expanded'),
-    },
-    additionalProperties: true,
-  },
+  AnyRecord: anyRecordSchema,
+  RelatedRecord: anyRecordSchema,
   Expanded: expandedSchema,
-  RecordList: cursorListSchema(schemaReference('Record')),
-  RecordForm: formSchema({}),
+  RecordList: cursorListSchema(schemaReference('AnyRecord')),
   RecordBody: {
     type: 'object',
     description:

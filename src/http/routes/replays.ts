@@ -87,6 +87,7 @@ export const replaySchemas: Readonly<Record<string, Schema>> = {
   ReplayRequest: objectSchema(
     {
       scope: {
+        type: 'string',
         enum: replayScopes,
         description:
           'failed: what was exhausted, expired or cancelled; missing: all that was not delivered, also from before the endpoint was made; all: everything.',
@@ -127,9 +128,9 @@ export const replaySchemas: Readonly<Record<string, Schema>> = {
   Replay: objectSchema({
     id: text,
     endpoint: { type: 'string', description: 'Its id.' },
-    scope: { enum: [...replayScopes, 'waiting', 'backfill', 'reconcile'] },
+    scope: { type: 'string', enum: [...replayScopes, 'waiting', 'backfill', 'reconcile'] },
     collection: { type: 'string', description: 'Id of the collection of a backfill; otherwise empty.' },
-    state: { enum: ['running', 'done', 'cancelled'] },
+    state: { type: 'string', enum: ['running', 'done', 'cancelled'] },
     cause: { type: 'string', description: 'Why the service cancelled it; otherwise empty.' },
     rate: count,
     filter: text,

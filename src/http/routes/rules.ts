@@ -78,10 +78,9 @@ export const ruleSchemas: Readonly<Record<string, Schema>> = {
         description: 'The name of a rule of the collection (`updateRule`), or any other rule.',
       },
       caller: {
-        description: '`guest`, `superuser`, or a record of an auth collection.',
-        default: 'guest',
+        description: '`guest`, `superuser`, or a record of an auth collection; `guest` if left out.',
         oneOf: [
-          { enum: ['guest', 'superuser'] },
+          { type: 'string', enum: ['guest', 'superuser'] },
           objectSchema({ collection: { type: 'string' }, id: { type: 'string' } }),
         ],
       },

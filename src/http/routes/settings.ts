@@ -105,6 +105,7 @@ export const settingsSchemas: Readonly<Record<string, Schema>> = {
   // The defaults have every member that settings can have, and an item in each list of objects.
   TestS3: objectSchema({
     filesystem: {
+      type: 'string',
       enum: ['storage', 'backups'],
       description: 'Which of the two to test.',
     },

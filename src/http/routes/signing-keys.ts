@@ -70,10 +70,10 @@ export const signingKeySchemas: Readonly<Record<string, Schema>> = {
     keys: {
       type: 'array',
       items: objectSchema({
-        kty: { const: 'OKP' },
-        crv: { const: 'Ed25519' },
-        use: { const: 'sig' },
-        alg: { const: 'EdDSA' },
+        kty: { type: 'string', const: 'OKP' },
+        crv: { type: 'string', const: 'Ed25519' },
+        use: { type: 'string', const: 'sig' },
+        alg: { type: 'string', const: 'EdDSA' },
         kid: { type: 'string', description: 'Its thumbprint (RFC 7638).' },
         x: { type: 'string', description: 'The public key in base64url.' },
       }),

@@ -7,7 +7,8 @@ import {
 } from '../../events/event.ts';
 import { fieldType } from '../../fields/field-types.ts';
 import { hasColumn } from '../../fields/field.ts';
-import { type PathItem, type Schema, schemaReference } from './schema.ts';
+import type { KeyedCollection } from './key-collections.ts';
+import { type PathItem, type Schema, schemaReference, type Tag } from './schema.ts';
 
 /** A kind of event of a collection, and what an endpoint that asks for all of it is sent. */
 export interface EventType {
@@ -103,29 +104,30 @@ function eventType(
 }
 
 /** The name of the schema of a collection's events. */
-function partName({ name }: Collection): string {
-  return `${name}.Event`;
+function partName({ key }: KeyedCollection): string {
+  return `${key}.Event`;
 }
 
 /** Returns the schemas of the bodies of these collections' events, by name. */
-export function eventSchemasOf(collections: readonly Collection[]): Readonly<Record<string, Schema>> {
+export function eventSchemasOf(keyed: readonly KeyedCollection[]): Readonly<Record<string, Schema>> {
   return Object.fromEntries(
-    collections
-      .filter(emitsEvents)
-      .map((collection) => [
-        partName(collection),
-        bodySchema(recordEventKinds, collection.name, dataOf(collection).schema),
+    keyed
+      .filter(({ collection }) => emitsEvents(collection))
+      .map((each) => [
+        partName(each),
+        bodySchema(recordEventKinds, each.collection.name, dataOf(each.collection).schema),
       ]),
   );
 }
 
 /** Describes what is sent to endpoints, as OpenAPI 3.1 does: an operation of the receiver's for each collection, and for events about endpoints. */
-export function webhooksOf(collections: readonly Collection[]): Readonly<Record<string, PathItem>> {
-  const ofRecords = collections.filter(emitsEvents).map((collection) => {
-    const { name } = collection;
+export function webhooksOf(keyed: readonly KeyedCollection[]): Readonly<Record<string, PathItem>> {
+  const ofCollections = keyed.filter(({ collection }) => emitsEvents(collection));
+  const ofRecords = ofCollections.map((each) => {
+    const { name } = each.collection;
     const summary = `A record of ${name} was created, updated or deleted`;
-    const schema = schemaReference(partName(collection));
-    return [name, webhookOf(`webhook_${name}`, { summary, schema })] as const;
+    const schema = schemaReference(partName(each));
+    return [name, webhookOf(`webhook_${each.key}`, { summary, schema })] as const;
   });
   // No collection has a name with a dot.
   const ofEndpoints = operationalEventKinds.map((kind) => {
@@ -135,6 +137,9 @@ export function webhooksOf(collections: readonly Collection[]): Readonly<Record<
   return Object.fromEntries([...ofRecords, ...ofEndpoints]);
 }
 
+/** The tag of what is sent to endpoints. */
+export const receivedTag: Tag = { name: 'received', description: 'What endpoints are sent.' };
+
 function webhookOf(
   operationId: string,
   { summary, schema }: { readonly summary: string; readonly schema: Schema },
@@ -142,7 +147,8 @@ function webhookOf(
   return {
     post: {
       operationId,
-      tags: ['webhooks'],
+      // Not that of the routes: a generator of clients writes a file for each tag, and these over those of the routes.
+      tags: [receivedTag.name],
       summary,
       description:
         'Signed by the secret of the endpoint. An endpoint may limit `data`, and have headers of its own.',
@@ -160,10 +166,10 @@ function bodySchema(kinds: readonly string[], collection: string, data: Schema):
     type: 'object',
     required: ['event', 'timestamp', 'instance_id', 'collection', 'data'],
     properties: {
-      event: kinds.length === 1 ? { const: only } : { enum: kinds },
+      event: kinds.length === 1 ? { type: 'string', const: only } : { type: 'string', enum: kinds },
       timestamp: { type: 'string', format: 'date-time', description: 'When the record was written.' },
       instance_id: { type: 'string' },
-      collection: { const: collection },
+      collection: { type: 'string', const: collection },
       data,
     },
   };

@@ -30,6 +30,11 @@ export interface OperationParts {
 
 const anyForm: Schema = { type: 'object' };
 
+/** A form, in words: generators that know only JSON bodies import the types of members of a form without making them. */
+export function freeForm(description: string): Schema {
+  return { ...anyForm, description };
+}
+
 /** Every JSON body may also be sent as a form, with the members of its schema as fields. */
 function bodyContent(body: Schema, form: Schema): Schema {
   return {
@@ -137,13 +142,13 @@ export const headers: Readonly<Record<string, Schema>> = {
   JobLocation: { description: 'The path of the job.', schema: { type: 'string' } },
   Replayed: {
     description: '`true` on an answer that was stored under an `Idempotency-Key`; otherwise absent.',
-    schema: { const: 'true' },
+    schema: { type: 'string', const: 'true' },
   },
 };
 
 /** The body of every refusal. */
 export const errorSchemas: Readonly<Record<string, Schema>> = {
-  Error: objectSchema({
+  ErrorBody: objectSchema({
     data: schemaReference('FieldErrors'),
     message: { type: 'string', description: 'The error for people.' },
     status: { type: 'integer', minimum: 400, maximum: 599 },
@@ -159,7 +164,7 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
       message: { type: 'string' },
       params: { type: 'object', additionalProperties: true, description: 'The parameters of the message.' },
       response: {
-        ...schemaReference('Error'),
+        ...schemaReference('ErrorBody'),
         description: 'For a request in a batch: the answer that it would have got alone.',
       },
     },

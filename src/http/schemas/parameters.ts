@@ -99,15 +99,15 @@ export const parameters: Readonly<Record<string, Schema>> = {
   }),
   Step: inQuery('step', {
     description: 'Granularity: at most 744 hours or days. Days by default for more than a week.',
-    schema: { enum: ['hour', 'day'] },
+    schema: { type: 'string', enum: ['hour', 'day'] },
   }),
   UsageStep: inQuery('step', {
     description: 'Granularity.',
-    schema: { enum: ['day', 'hour'], default: 'day' },
+    schema: { type: 'string', enum: ['day', 'hour'], default: 'day' },
   }),
   UsageBy: inQuery('by', {
     description: 'What they have used most of.',
-    schema: { enum: Object.keys(togetherOf), default: 'requests' },
+    schema: { type: 'string', enum: Object.keys(togetherOf), default: 'requests' },
   }),
   UsageTop: inQuery('top', {
     description: 'How many instances.',
@@ -119,11 +119,11 @@ export const parameters: Readonly<Record<string, Schema>> = {
   }),
   OperatorOrder: inQuery('order', {
     description: 'With `desc` the latest event comes first, and `cursor` continues with older ones.',
-    schema: { enum: ['asc', 'desc'], default: 'asc' },
+    schema: { type: 'string', enum: ['asc', 'desc'], default: 'asc' },
   }),
   EndpointInclude: inQuery('include', {
     description: '`stats` adds to each endpoint how it does.',
-    schema: { enum: ['stats'] },
+    schema: { type: 'string', enum: ['stats'] },
   }),
   WhyEndpoint: inQuery('endpoint', {
     description: 'Only the endpoint with this id.',

@@ -78,7 +78,7 @@ function response(status: number, description: string): Schema {
   return {
     description,
     headers: { 'X-Request-Id': reference('headers', 'RequestId'), ...headersOf(status) },
-    content: { 'application/json': { schema: schemaReference('Error') } },
+    content: { 'application/json': { schema: schemaReference('ErrorBody') } },
   };
 }
 

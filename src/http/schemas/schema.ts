@@ -66,27 +66,31 @@ export function objectSchema(
   return { type: 'object', ...(required.length === 0 ? {} : { required }), properties };
 }
 
-const perPage: Schema = { type: 'integer', minimum: 1 };
+const pageMembers = {
+  page: { type: 'integer', minimum: 1 },
+  perPage: { type: 'integer', minimum: 1 },
+  totalItems: { type: 'integer', minimum: -1 },
+  totalPages: { type: 'integer', minimum: -1 },
+} as const;
 
 /** A page of a list. */
 export function listSchema(item: Schema): Schema {
-  return objectSchema({
-    items: { type: 'array', items: item },
-    page: { type: 'integer', minimum: 1 },
-    perPage,
-    totalItems: { type: 'integer', minimum: -1 },
-    totalPages: { type: 'integer', minimum: -1 },
-  });
+  return objectSchema({ items: { type: 'array', items: item }, ...pageMembers });
 }
 
-/** A page of a list that has cursors, by its number or by a cursor. */
+/**
+ * A page of a list that has cursors, by its number or by a cursor. One object rather than a union of two: clients in Go and Python refuse
+ * a member of a union that gains members.
+ */
 export function cursorListSchema(item: Schema): Schema {
-  const byCursor = objectSchema({
-    items: { type: 'array', items: item },
-    perPage,
-    nextCursor: { type: ['string', 'null'], description: 'Null at the end.' },
-  });
-  return { oneOf: [listSchema(item), byCursor] };
+  const nextCursor = { type: ['string', 'null'], description: 'With `cursor` only; null at the end.' };
+  const { perPage, ...counted } = pageMembers;
+  const counts = Object.entries(counted).map(([name, schema]): readonly [string, Schema] => [
+    name,
+    { ...schema, description: 'Without `cursor` only.' },
+  ]);
+  const members = { items: { type: 'array', items: item }, perPage, nextCursor };
+  return objectSchema({ ...members, ...Object.fromEntries(counts) }, ['nextCursor', ...Object.keys(counted)]);
 }
 
 /** A reference to a part that is described once. */
@@ -109,7 +113,7 @@ export function schemaLike(
   path = '',
 ): Schema {
   const values = choices[path];
-  if (values !== undefined) return { enum: values };
+  if (values !== undefined) return { type: 'string', enum: values };
   if (Array.isArray(value)) return { type: 'array', items: schemaLike(value[0] ?? '', choices, path) };
   if (isJsonObject(value)) {
     const members = Object.entries(value).map(([name, member]) => {

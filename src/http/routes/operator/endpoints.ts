@@ -147,10 +147,10 @@ const settings: Readonly<Record<string, Schema>> = {
   events: {
     type: 'array',
     minItems: 1,
-    items: { enum: eventSelections },
+    items: { type: 'string', enum: eventSelections },
     description: '`*` is every kind, also those of later versions; `instance.*` those of a group.',
   },
-  status: { enum: ['active', 'paused'], description: 'Events wait for a paused endpoint.' },
+  status: { type: 'string', enum: ['active', 'paused'], description: 'Events wait for a paused endpoint.' },
 };
 
 const members: Readonly<Record<string, Schema>> = {

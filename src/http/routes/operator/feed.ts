@@ -79,7 +79,7 @@ export const operatorFeedSchemas: Readonly<Record<string, Schema>> = {
   }),
   OperatorEvent: objectSchema({
     id: text,
-    kind: { enum: operatorEventKinds },
+    kind: { type: 'string', enum: operatorEventKinds },
     instance: { type: 'string', description: 'Id of the instance; empty for an event of a disk.' },
     created: text,
     data: { type: 'object', additionalProperties: true },

@@ -218,7 +218,7 @@ const anything: Schema = { type: 'object', additionalProperties: true };
 const members: Readonly<Record<string, Schema>> = {
   id: text,
   ...settable,
-  state: { enum: ['active', 'suspended', 'replacing', 'deleted'] },
+  state: { type: 'string', enum: ['active', 'suspended', 'replacing', 'deleted'] },
   stateSince: text,
   created: text,
   restorableUntil: {
@@ -232,7 +232,7 @@ export const operatorInstanceSchemas: Readonly<Record<string, Schema>> = {
   ManagedInstance: objectSchema(members),
   InstanceSignInCreate: objectSchema(
     {
-      kind: { const: 'signin' },
+      kind: { type: 'string', const: 'signin' },
       email: { type: 'string', description: 'Of a superuser; the first one by default.' },
     },
     ['email'],
@@ -246,7 +246,7 @@ export const operatorInstanceSchemas: Readonly<Record<string, Schema>> = {
   OperatorKey: objectSchema({
     id: text,
     name: text,
-    scopes: { type: 'array', items: { enum: operatorScopes } },
+    scopes: { type: 'array', items: { type: 'string', enum: operatorScopes } },
     expires: { ...text, description: 'When it is refused from; empty for never.' },
     created: text,
     lastUsed: { ...text, description: 'To the minute; empty if never.' },
@@ -255,7 +255,7 @@ export const operatorInstanceSchemas: Readonly<Record<string, Schema>> = {
     items: {
       type: 'array',
       items: objectSchema({
-        name: { enum: quotaNames },
+        name: { type: 'string', enum: quotaNames },
         used: {
           type: ['integer', 'null'],
           minimum: 0,

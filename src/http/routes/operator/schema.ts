@@ -171,6 +171,7 @@ export const operatorSchemaSchemas: Readonly<Record<string, Schema>> = {
   SchemaJob: objectSchema({
     id: text,
     state: {
+      type: 'string',
       enum: schemaJobStates,
       description: 'When it is over: `failed` if any instance has failed, otherwise `done`, or `cancelled`.',
     },
@@ -188,20 +189,20 @@ export const operatorSchemaSchemas: Readonly<Record<string, Schema>> = {
   SchemaResult: objectSchema({
     instance: { ...text, description: 'Id of the instance.' },
     slug: { ...text, description: 'Its slug when the job was created.' },
-    state: { enum: schemaResultStates },
+    state: { type: 'string', enum: schemaResultStates },
     changes: {
       type: 'array',
       description: 'What was changed or, in a dry run, would be.',
       items: objectSchema({
         collection: text,
-        change: { enum: ['create', 'change', 'delete'] },
+        change: { type: 'string', enum: ['create', 'change', 'delete'] },
         added: { ...texts, description: '`field title`, `index by_title`' },
         changed: { ...texts, description: '`listRule`, `field title: max`' },
         removed: texts,
       }),
     },
     error: {
-      anyOf: [schemaReference('Error'), { type: 'null' }],
+      anyOf: [schemaReference('ErrorBody'), { type: 'null' }],
       description: 'Why it has failed, as its import was answered, or why it was skipped.',
     },
     ended: { ...text, description: 'Empty before it ends.' },
