@@ -48,7 +48,7 @@ const sections = ['docs/adding.md', 'docs/adding-screens.md']
 function boundsOf(text: string): ReadonlyMap<string, number> {
   const [, line = ''] = /^At most (.*)\.$/m.exec(text) ?? [];
   return new Map(
-    [...line.matchAll(/(\d+) files of `((?:dashboard\/)?src\/)`/g)].map(([, count, folder = '']) => [
+    [...line.matchAll(/(\d+) files? of `((?:dashboard\/)?src\/)`/g)].map(([, count, folder = '']) => [
       folder,
       Number(count),
     ]),

@@ -36,9 +36,10 @@ test(
     await drawer.getByText('no events', { exact: true }).waitFor();
     await assertAccessible(page, 'filter without a match');
     await drawer.getByLabel('Filter').fill("state:changed = true && state = 'paid'");
-    await drawer.getByText('Name, owner, headers, payload, order and limits').click();
+    await drawer.getByText('Name, owner and contact').click();
     await drawer.getByLabel('Name', { exact: true }).fill('shop');
-    await drawer.getByLabel('Payload').selectOption('previous');
+    await drawer.getByText('Payload and exact copies').click();
+    await drawer.getByRole('radio', { name: 'Previous' }).check();
     await assertAccessible(page, 'new endpoint with a filter');
     await drawer.getByRole('button', { name: 'Create endpoint' }).click();
     await page.locator('.secret code').waitFor();

@@ -185,7 +185,7 @@ test(
       assert.equal(await page.getByLabel(name, { exact: true }).count(), 0, name);
     assert.equal(await page.getByRole('button', { name: 'Delete the endpoint …' }).count(), 0);
     await page.getByLabel('Description').fill('The bakery at the harbour');
-    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('button', { name: /^Save/ }).click();
     await page.getByText('Saved.').waitFor();
     await assertAccessible(page, 'settings of an endpoint of the portal');
     await page.getByRole('link', { name: 'Events' }).click();

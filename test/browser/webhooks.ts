@@ -196,12 +196,13 @@ test(
     const page = await stage.openSignedIn(`webhooks/${stage.endpoint.id}?tab=settings`);
     const form = page.getByRole('form', { name: 'Options' });
     assert.ok(await form.getByLabel('A single attempt').isChecked());
-    await form.getByText('Headers, payload, order and limits').click();
+    await form.getByText('Order, batches and limits').click();
     await form.getByLabel('Concurrent requests').fill('100');
     await form.locator('#endpoint-maxInFlight-error').waitFor();
     await form.getByLabel('Concurrent requests').fill('2');
+    await form.getByText('Headers, tokens and certificates').click();
     await form.getByLabel('Headers', { exact: true }).fill('X-Shop: berlin\nAuthorization: Bearer f00d');
-    await form.getByLabel('Order').selectOption('record');
+    await form.getByRole('radio', { name: 'By record' }).check();
     await form.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('status').getByText('Saved.').waitFor();
     await eventually('the header is hidden', async () => !(await page.content()).includes('f00d'));
@@ -387,7 +388,7 @@ test('on a phone nothing is wider than the screen', { skip }, async (t) => {
     await page.goto(`${stage.url}/_/${path}`);
     await page
       .locator(
-        '.table-link, .standing, .data-table .table-link, .send-test, .endpoint-options, .drawer, .counts',
+        '.table-link, .standing, .data-table .table-link, .send-test, .settings-form, .drawer, .counts',
       )
       .first()
       .waitFor();

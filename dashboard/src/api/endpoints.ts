@@ -108,6 +108,8 @@ export function endpointActions(queries: QueryClient) {
       thenRefresh(call('POST /api/webhooks/endpoints/{id}/pause', { path: { id } })),
     resume: async (id: string, backlog: Backlog) =>
       thenRefresh(call('POST /api/webhooks/endpoints/{id}/resume', { path: { id }, body: { backlog } })),
+    verify: async (id: string) =>
+      thenRefresh(call('POST /api/webhooks/endpoints/{id}/verify', { path: { id } })),
     pauseAll: async (ids: readonly string[]) =>
       thenRefresh(
         oneAfterTheOther(ids, async (id) =>

@@ -1,20 +1,23 @@
 import * as Popover from '@radix-ui/react-popover';
 import Check from 'lucide-react/icons/check';
 import ChevronsUpDown from 'lucide-react/icons/chevrons-up-down';
-import { useId, useState, type KeyboardEvent } from 'react';
+import { useId, useState, type ComponentProps, type KeyboardEvent } from 'react';
 
 interface Choice {
   readonly value: string;
   readonly label: string;
 }
 
-interface ComboboxProps {
+interface ComboboxProps extends Pick<
+  ComponentProps<'button'>,
+  'id' | 'disabled' | 'aria-invalid' | 'aria-describedby'
+> {
   readonly label: string;
   /** An empty text where nothing is chosen. */
   readonly value: string;
   readonly choices: readonly Choice[];
-  /** What the empty value is called: `All endpoints`. */
-  readonly none: string;
+  /** What the empty value is called, where it can be chosen: `All endpoints`. */
+  readonly none?: string;
   readonly onChange: (value: string) => void;
 }
 
@@ -22,18 +25,14 @@ interface ComboboxProps {
 const shownMax = 100;
 
 /** One of many, found by a part of its name. Arrows move, Enter chooses, Esc leaves it as it was. */
-export function Combobox({ label, value, choices, none, onChange }: ComboboxProps) {
+export function Combobox({ label, value, choices, none, onChange, ...attributes }: ComboboxProps) {
   const [isOpen, setIsOpen] = useState(false);
-  const chosen = choices.find((choice) => choice.value === value);
+  const name = choices.find((choice) => choice.value === value)?.label ?? (value || (none ?? 'Choose'));
   return (
     <Popover.Root open={isOpen} onOpenChange={setIsOpen}>
       <Popover.Trigger asChild>
-        <button
-          type="button"
-          className="input combobox"
-          aria-label={`${label}: ${chosen?.label ?? (value || none)}`}
-        >
-          <span className="cut">{chosen?.label ?? (value || none)}</span>
+        <button {...attributes} type="button" className="input combobox" aria-label={`${label}: ${name}`}>
+          <span className="cut">{name}</span>
           <ChevronsUpDown size={13} aria-hidden />
         </button>
       </Popover.Trigger>
@@ -42,7 +41,7 @@ export function Combobox({ label, value, choices, none, onChange }: ComboboxProp
           <Finder
             label={label}
             value={value}
-            choices={[{ value: '', label: none }, ...choices]}
+            choices={none === undefined ? choices : [{ value: '', label: none }, ...choices]}
             onChoose={(next) => {
               setIsOpen(false);
               if (next !== value) onChange(next);

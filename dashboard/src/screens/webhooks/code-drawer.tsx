@@ -9,6 +9,7 @@ import { CopyButton } from '../../parts/copy-button.tsx';
 import { Drawer } from '../../parts/drawer.tsx';
 import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
 import { FailureNotice, Notice } from '../../parts/notice.tsx';
+import { newEndpoint } from './endpoint-parts.ts';
 
 type Plan = Schemas['EndpointImported'];
 
@@ -219,20 +220,13 @@ function definitionsIn(text: string): Schemas['EndpointImport']['endpoints'] {
   return endpoints as Schemas['EndpointImport']['endpoints'];
 }
 
-const madeByService: ReadonlySet<string> = new Set([
-  'id',
-  'status',
-  'statusReason',
-  'previousSecretUntil',
-  'created',
-  'updated',
-]);
-
 /** Returns the endpoints with names as a file has them. One that is not active begins as paused where it is made. */
 function fileOf(endpoints: readonly Endpoint[]): string {
   const named = endpoints.filter(({ name }) => name !== '').toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const definitions = named.map((endpoint) => ({
-    ...Object.fromEntries(Object.entries(endpoint).filter(([name]) => !madeByService.has(name))),
+    ...Object.fromEntries(
+      Object.entries(endpoint).filter(([name]) => name !== 'status' && name in newEndpoint),
+    ),
     ...(endpoint.status !== 'active' && { status: 'paused' }),
   }));
   return JSON.stringify({ endpoints: definitions }, null, 2);

@@ -1,262 +1,147 @@
-import { useQuery } from '@tanstack/react-query';
-import ChevronRight from 'lucide-react/icons/chevron-right';
-import { useEffect, useState, type ReactNode } from 'react';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import Inbox from 'lucide-react/icons/inbox';
+import { useEffect, useState } from 'react';
+import { createCatcher } from '../../api/catchers.ts';
 import { fieldMessages } from '../../api/client.ts';
-import { type EndpointCheck, endpointCheckQuery } from '../../api/endpoints.ts';
 import { useLoadedCollections } from '../../api/collections.ts';
-import { isBoundToEndpoints } from '../../api/session.ts';
-import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
+import { type EndpointCheck, type EndpointDraft, endpointCheckQuery } from '../../api/endpoints.ts';
+import type { Endpoint } from '../../api/events.ts';
+import { isBoundToEndpoints, mayChangeWebhooks } from '../../api/session.ts';
+import { Button } from '../../parts/button.tsx';
+import type { Values } from '../../parts/form/field.ts';
+import { FormView } from '../../parts/form/form-view.tsx';
+import { type Form, useForm, withErrors } from '../../parts/form/use-form.ts';
 import { FailureNotice } from '../../parts/notice.tsx';
-import {
-  draftOf,
-  encodeValues,
-  eventKinds,
-  type EndpointValues,
-  kindLabels,
-  operationalKinds,
-} from './endpoint-values.ts';
-import { EndpointLimits } from './endpoint-limits.tsx';
-import { FilterField } from './filter-field.tsx';
+import { Time } from '../../parts/time.tsx';
+import { kindLabels } from './endpoint-fields.ts';
+import { endpointParts, newEndpoint } from './endpoint-parts.ts';
+import { FilterNotes } from './filter-notes.tsx';
 import { Forecast } from './forecast.tsx';
 
-export interface EndpointFormProps {
-  readonly values: EndpointValues;
-  readonly onChange: (change: Partial<EndpointValues>) => void;
-  /** Of the endpoint that is changed; undefined for a new one. */
-  readonly id: string | undefined;
-  /** What the service has refused when it was to be saved. */
-  readonly refused: ReadonlyMap<string, string>;
-  /** Beside the URL. */
-  readonly urlAside?: ReactNode;
+interface EndpointFormProps {
+  /** The one that is changed; undefined for a new one. */
+  readonly endpoint?: Endpoint;
+  readonly save: (body: Values) => Promise<unknown>;
+  /** A new one begins with the URL of a catcher. */
+  readonly hasCatcher?: boolean;
 }
 
 /** Where webhooks go, which ones, and how. Whatever is typed is checked by the service while one types; nothing is sent there. */
-export function EndpointForm({ values, onChange, id, refused, urlAside }: EndpointFormProps) {
-  const { check, isCurrent, error, problems } = useCheck(values, id, refused);
-  const isUrlFine = values.url.trim() !== '' && check?.url.isAllowed === true && !problems.has('url');
+export function EndpointForm({ endpoint, save, hasCatcher = false }: EndpointFormProps) {
+  const collections = useLoadedCollections()?.filter(({ system }) => !system) ?? [];
+  const isNew = endpoint === undefined;
+  const isBound = isBoundToEndpoints();
+  const typed = useForm({
+    name: `endpoint:${endpoint?.id ?? 'new'}`,
+    prefix: 'endpoint-',
+    parts: endpointParts({
+      collections: collections.map(({ id, name }) => ({ value: id, label: name })),
+      isNew,
+      isBound,
+    }),
+    values: { ...(endpoint ?? newEndpoint) },
+    isNew,
+    save,
+  });
+  const { check, isCurrent, error } = useCheck(typed, endpoint?.id);
+  const problems = new Map(fieldMessages(check?.problems, ''));
+  if (typed.value('url') === '') problems.delete('url');
+  const form = withErrors(typed, problems);
   return (
-    <>
-      <LabelledField
-        id="endpoint-url"
-        label="URL"
-        isRequired
-        aside={urlAside}
-        error={problems.get('url')}
-        help={isUrlFine ? 'The service may send there.' : 'Where each webhook is sent, by POST.'}
-      >
-        <input
-          id="endpoint-url"
-          className="input mono"
-          type="url"
-          placeholder="https://example.com/webhooks"
-          value={values.url}
-          spellCheck={false}
-          autoComplete="off"
-          onChange={(event) => onChange({ url: event.target.value })}
-          {...errorAttributes('endpoint-url', problems.get('url'))}
-        />
-      </LabelledField>
-      {check?.url.remedy !== undefined && !check.url.isAllowed && values.url !== '' && (
-        <p className="field-help">
-          As the operator you can allow it: start the service with{' '}
-          <span className="mono">{check.url.remedy}</span>
-        </p>
-      )}
-      <LabelledField id="endpoint-description" label="Description" error={problems.get('description')}>
-        <input
-          id="endpoint-description"
-          className="input"
-          value={values.description}
-          maxLength={1000}
-          placeholder="What it is for, and whose"
-          onChange={(event) => onChange({ description: event.target.value })}
-          {...errorAttributes('endpoint-description', problems.get('description'))}
-        />
-      </LabelledField>
-      <ToldFields
-        values={values}
-        onChange={onChange}
-        problems={problems}
-        isChecked={isCurrent}
-        warnings={(isCurrent && check?.warnings) || []}
-      />
-      <ScheduleFields values={values} onChange={onChange} error={problems.get('schedule')} />
-      <Forecast check={check} />
+    <FormView
+      form={form}
+      layout={isNew ? 'drawer' : 'page'}
+      label={isNew ? 'New endpoint' : 'Options'}
+      action={isNew ? 'Create endpoint' : 'Save'}
+      note="Next you see its signing secret, once."
+      isLocked={!mayChangeWebhooks()}
+      lead={isNew && <CatcherButton form={form} isWanted={hasCatcher} />}
+      extras={{
+        url: <UrlVerdict form={form} check={check} />,
+        description: isBound && endpoint !== undefined && <ToldFacts endpoint={endpoint} />,
+        filter: (
+          <FilterNotes form={form} isChecked={isCurrent} warnings={(isCurrent && check?.warnings) || []} />
+        ),
+        schedule: <Forecast check={check} />,
+        clientCertificate: <CertificateFacts form={form} endpoint={endpoint} />,
+      }}
+    >
       {error !== null && <FailureNotice error={error} />}
-      <details
-        className="endpoint-more"
-        open={[...problems.keys()].some((path) => limitNames.has(path.split('.')[0] ?? '')) || undefined}
-      >
-        <summary>
-          <ChevronRight size={13} aria-hidden />
-          {isBoundToEndpoints()
-            ? 'Headers, order and limits'
-            : 'Name, owner, headers, payload, order and limits'}
-        </summary>
-        <EndpointLimits values={values} onChange={onChange} problems={problems} />
-      </details>
-    </>
+    </FormView>
   );
 }
 
-const limitNames: ReadonlySet<string> = new Set([
-  'name',
-  'owner',
-  'payload',
-  'fields',
-  'headers',
-  'contact',
-  'oauth2',
-  'order',
-  'onExhausted',
-  'timeoutMs',
-  'maxInFlight',
-  'rateLimit',
-  'maxAgeSeconds',
-]);
-
 const pauseMs = 300;
 
-function useCheck(
-  values: EndpointValues,
-  id: string | undefined,
-  refused: ReadonlyMap<string, string>,
-): {
-  readonly check: EndpointCheck | undefined;
-  /** Whether it is of what the form has now. */
-  readonly isCurrent: boolean;
-  readonly error: unknown;
-  readonly problems: ReadonlyMap<string, string>;
-} {
-  const encoded = encodeValues(values);
-  const text = JSON.stringify(draftOf(encoded, id));
+function useCheck(form: Form, id: string | undefined) {
+  // A URL that is not there yet is no mistake.
+  const { url, ...rest } = form.body;
+  const text = JSON.stringify({ ...rest, ...(url !== '' && { url }), ...(id !== undefined && { id }) });
   const [settled, setSettled] = useState(text);
   useEffect(() => {
     const timer = setTimeout(() => setSettled(text), pauseMs);
     return () => clearTimeout(timer);
   }, [text]);
-  // It is what was made of a draft above.
-  const draft = JSON.parse(settled) as ReturnType<typeof draftOf>;
-  const { data: check, error, isPlaceholderData } = useQuery(endpointCheckQuery(draft));
-  const told = new Map(fieldMessages(check?.problems, ''));
-  if (values.url.trim() === '') told.delete('url');
-  const isCurrent = settled === text && check !== undefined && !isPlaceholderData;
-  return { check, isCurrent, error, problems: new Map([...told, ...refused, ...encoded.problems]) };
+  // It is what was made of the options above.
+  const draft = JSON.parse(settled) as EndpointDraft;
+  const { data, error, isPlaceholderData } = useQuery(endpointCheckQuery(draft));
+  const check: EndpointCheck | undefined = data;
+  return { check, error, isCurrent: settled === text && check !== undefined && !isPlaceholderData };
 }
 
-interface ToldFieldsProps {
-  readonly values: EndpointValues;
-  readonly onChange: EndpointFormProps['onChange'];
-  readonly problems: ReadonlyMap<string, string>;
-  readonly isChecked: boolean;
-  readonly warnings: readonly string[];
+interface UrlVerdictProps {
+  readonly form: Form;
+  readonly check: EndpointCheck | undefined;
 }
 
-/** What the endpoint is told of. */
-function ToldFields({ values, onChange, problems, isChecked, warnings }: ToldFieldsProps) {
-  if (isBoundToEndpoints()) return <ToldFacts values={values} />;
-  const shared = { values, onChange };
+function UrlVerdict({ form, check }: UrlVerdictProps) {
+  if (check === undefined || form.value('url') === '') return null;
+  const { isAllowed, remedy } = check.url;
+  if (isAllowed && !form.errors.has('url'))
+    return <p className="field-help form-note">The service may send there.</p>;
+  if (isAllowed || remedy === undefined) return null;
   return (
-    <>
-      <EventChoice {...shared} error={problems.get('events')} />
-      <CollectionChoice {...shared} error={problems.get('collections')} />
-      <FilterField {...shared} error={problems.get('filter')} isChecked={isChecked} warnings={warnings} />
-    </>
+    <p className="field-help form-note">
+      As the operator you can allow it: start the service with <span className="mono">{remedy}</span>
+    </p>
   );
 }
 
-interface PartProps {
-  readonly values: EndpointValues;
-  readonly onChange: EndpointFormProps['onChange'];
-  readonly error: string | undefined;
+interface CertificateFactsProps {
+  readonly form: Form;
+  readonly endpoint: Endpoint | undefined;
 }
 
-function EventChoice({ error, ...part }: PartProps) {
+/** What the stored certificate says. */
+function CertificateFacts({ form, endpoint }: CertificateFactsProps) {
+  const certificate = endpoint?.clientCertificate ?? null;
+  if (certificate === null || form.value('clientCertificate') === null) return null;
+  const { subject = '', issuer = '', fingerprint = '', expires = '' } = certificate;
   return (
-    <>
-      <LabelledField id="endpoint-events" label="Events" isGroup error={error}>
-        <KindChoices {...part} kinds={eventKinds} />
-      </LabelledField>
-      <LabelledField
-        id="endpoint-operational"
-        label="Events of other endpoints"
-        isGroup
-        help="For alerts, whatever the collections. An endpoint gets none about itself."
-      >
-        <KindChoices {...part} kinds={operationalKinds} />
-      </LabelledField>
-    </>
+    <dl className="facts" aria-label="The stored certificate">
+      <dt>Subject</dt>
+      <dd>{subject}</dd>
+      <dt>Issuer</dt>
+      <dd>{issuer}</dd>
+      <dt>Expires</dt>
+      <dd>
+        <Time value={expires} />
+      </dd>
+      <dt>SHA-256</dt>
+      <dd className="mono wrap">{fingerprint}</dd>
+    </dl>
   );
 }
 
-interface KindChoicesProps extends Omit<PartProps, 'error'> {
-  readonly kinds: EndpointValues['events'];
-}
-
-function KindChoices({ values: { events }, onChange, kinds }: KindChoicesProps) {
-  return (
-    <div className="choices">
-      {kinds.map((kind) => (
-        <button
-          key={kind}
-          type="button"
-          className="choice"
-          title={kind}
-          aria-pressed={events.includes(kind)}
-          onClick={() => {
-            const without = events.filter((one) => one !== kind);
-            onChange({ events: without.length < events.length ? without : [...events, kind] });
-          }}
-        >
-          {kindLabels[kind]}
-        </button>
-      ))}
-    </div>
-  );
-}
-
-function CollectionChoice({ values: { collections: chosen }, onChange, error }: PartProps) {
-  const collections = useLoadedCollections()?.filter(({ system }) => !system) ?? [];
-  return (
-    <LabelledField
-      id="endpoint-collections"
-      label="Collections"
-      isGroup
-      error={error}
-      help={chosen.length === 0 ? 'Includes collections made later.' : undefined}
-    >
-      <div className="choices">
-        <button
-          type="button"
-          className="choice"
-          aria-pressed={chosen.length === 0}
-          onClick={() => onChange({ collections: [] })}
-        >
-          All
-        </button>
-        {collections.map(({ id, name }) => (
-          <button
-            key={id}
-            type="button"
-            className="choice"
-            aria-pressed={chosen.includes(id)}
-            onClick={() => {
-              const without = chosen.filter((one) => one !== id);
-              onChange({ collections: without.length < chosen.length ? without : [...chosen, id] });
-            }}
-          >
-            {name}
-          </button>
-        ))}
-      </div>
-    </LabelledField>
-  );
-}
-
-/** What the endpoint is told, for an API key that may not change that. */
-function ToldFacts({ values: { events, collections, payload, fields, filter } }: Pick<PartProps, 'values'>) {
+/** What the endpoint is sent, for an API key that may not change that. */
+function ToldFacts({
+  endpoint: { events, collections, payload, fields, filter },
+}: {
+  readonly endpoint: Endpoint;
+}) {
   const names = events.map((kind) => kindLabels[kind].toLowerCase()).join(', ');
-  const part = payload === 'thin' ? 'Its id alone' : fields === '' ? 'All of its fields' : fields;
+  const part =
+    payload === 'thin' ? 'Its id alone' : fields.length === 0 ? 'All of its fields' : fields.join(', ');
   return (
     <section className="section" aria-labelledby="endpoint-told">
       <h2 id="endpoint-told">What it is told</h2>
@@ -279,35 +164,35 @@ function ToldFacts({ values: { events, collections, payload, fields, filter } }:
   );
 }
 
-function ScheduleFields({ values, onChange, error }: PartProps) {
-  const { schedule, isOnce } = values;
+const catcherName = 'Built-in catcher';
+
+interface CatcherButtonProps {
+  readonly form: Form;
+  /** Whether it is used at once. */
+  readonly isWanted: boolean;
+}
+
+/** Takes the URL of a catcher, which shows what it is sent. */
+function CatcherButton({ form, isWanted }: CatcherButtonProps) {
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: createCatcher,
+    onSuccess: ({ url }) => {
+      form.set('url', url);
+      if (form.value('description') === '') form.set('description', catcherName);
+    },
+  });
+  useEffect(() => {
+    if (isWanted) mutate();
+  }, [isWanted, mutate]);
   return (
-    <LabelledField
-      id="endpoint-schedule"
-      label="Retries after"
-      error={error}
-      aside={
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={isOnce}
-            onChange={(event) => onChange({ isOnce: event.target.checked })}
-          />
-          A single attempt
-        </label>
-      }
-    >
-      <input
-        id="endpoint-schedule"
-        className="input"
-        placeholder="The standard: 15 attempts in about 76 hours"
-        value={schedule}
-        disabled={isOnce}
-        spellCheck={false}
-        autoComplete="off"
-        onChange={(event) => onChange({ schedule: event.target.value })}
-        {...errorAttributes('endpoint-schedule', error)}
-      />
-    </LabelledField>
+    <>
+      <div>
+        <Button disabled={isPending} onClick={() => mutate()}>
+          <Inbox size={14} aria-hidden />
+          Use the built-in catcher
+        </Button>
+      </div>
+      {error !== null && <FailureNotice error={error} />}
+    </>
   );
 }

@@ -1,6 +1,5 @@
 import type { EndpointCheck } from '../../api/endpoints.ts';
 import { plural } from '../../parts/time.tsx';
-import { roughly } from './delays.ts';
 
 const width = 480;
 const radius = 4;
@@ -60,4 +59,20 @@ function RetryLine({ retries, last }: { readonly retries: readonly number[]; rea
       <p className="soft small">At once, then after {retries.map(roughly).join(', ')}.</p>
     </>
   );
+}
+
+const minute = 60;
+const hour = 3_600;
+const day = 86_400;
+
+/** How long after the first attempt, to what one can picture: `3 min`, `2.5 h`, `3 days`. */
+function roughly(delay: number): string {
+  if (delay < minute) return `${delay} s`;
+  if (delay < hour) return `${rounded(delay / minute)} min`;
+  if (delay < 2 * day) return `${rounded(delay / hour)} h`;
+  return `${rounded(delay / day)} days`;
+}
+
+function rounded(value: number): number {
+  return value < 10 ? Math.round(value * 10) / 10 : Math.round(value);
 }

@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import BadgeCheck from 'lucide-react/icons/badge-check';
 import Pause from 'lucide-react/icons/pause';
 import Play from 'lucide-react/icons/play';
 import { useState } from 'react';
@@ -11,11 +12,12 @@ import { RadioList } from '../../parts/radio-list.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { waitingCount } from '../../parts/percent.ts';
 
-/** Holds an endpoint, or lets it go on: then with a choice what becomes of what has waited. */
+/** Holds an endpoint, or lets it go on: then with a choice what becomes of what has waited. One that is not verified can only be that. */
 export function PauseResume({ endpoint }: { readonly endpoint: Endpoint }) {
   const [isOpen, setIsOpen] = useState(false);
   const isActive = endpoint.status === 'active';
   const close = (): void => setIsOpen(false);
+  if (endpoint.status === 'unverified') return <Verify endpoint={endpoint} />;
   return (
     <>
       <Button tone={isActive ? 'plain' : 'primary'} onClick={() => setIsOpen(true)}>
@@ -40,6 +42,23 @@ export function TryNow({ endpoint }: { readonly endpoint: Endpoint }) {
     <Button onClick={() => mutate()} disabled={isPending}>
       <Play size={14} aria-hidden />
       Try now
+    </Button>
+  );
+}
+
+/** Asks the receiver of an account's endpoint again whether it wants webhooks. */
+function Verify({ endpoint }: { readonly endpoint: Endpoint }) {
+  const queries = useQueryClient();
+  const { mutate, isPending } = useMutation({
+    mutationFn: () => endpointActions(queries).verify(endpoint.id),
+    onSuccess: ({ status, statusReason }) =>
+      showToast(status === 'unverified' ? `Not verified: ${statusReason}` : 'Verified.'),
+    onError: (error) => showToast(error.message),
+  });
+  return (
+    <Button tone="primary" onClick={() => mutate()} disabled={isPending}>
+      <BadgeCheck size={14} aria-hidden />
+      {isPending ? 'Asking …' : 'Verify'}
     </Button>
   );
 }

@@ -8,8 +8,8 @@ import type { Endpoint } from '../../api/events.ts';
 import type { Schemas } from '../../api/schema.ts';
 import { isBoundToEndpoints, mayChangeWebhooks } from '../../api/session.ts';
 import { plural, Time } from '../../parts/time.tsx';
-import { kindLabels } from './endpoint-values.ts';
-import { FilterWarnings, TrialNote } from './filter-field.tsx';
+import { kindLabels } from './endpoint-fields.ts';
+import { FilterWarnings, TrialNote } from './filter-notes.tsx';
 import { useFilterTrial } from './use-filter-trial.ts';
 
 /** Which changes an endpoint is sent, and whether there have been any: one that never matches would look well otherwise. */

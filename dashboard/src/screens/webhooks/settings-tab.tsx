@@ -1,27 +1,30 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useLocation, useNavigate } from '@tanstack/react-router';
-import { useEffect, useState, type FormEvent } from 'react';
-import { Failure } from '../../api/client.ts';
+import { useEffect, useState } from 'react';
 import { endpointActions } from '../../api/endpoints.ts';
 import type { Endpoint } from '../../api/events.ts';
 import { isBoundToEndpoints, mayChangeWebhooks } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { CopyButton } from '../../parts/copy-button.tsx';
-import { FailureNotice } from '../../parts/notice.tsx';
 import { Time } from '../../parts/time.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
-import { encodeValues, valuesOf } from './endpoint-values.ts';
 import { RotateSecret } from './rotate-secret.tsx';
 
 /** Everything of an endpoint that can be changed. */
 export function SettingsTab({ endpoint }: { readonly endpoint: Endpoint }) {
+  const queries = useQueryClient();
   useFocusOfAddress();
   return (
     <div className="endpoint-settings">
-      {/* Another copy of the form once its values were changed, here or elsewhere. */}
-      <Options key={JSON.stringify(valuesOf(endpoint))} endpoint={endpoint} />
+      <EndpointForm
+        endpoint={endpoint}
+        save={async (options) => {
+          await endpointActions(queries).update(endpoint.id, options);
+          showToast('Saved.');
+        }}
+      />
       {mayChangeWebhooks() && <RotateSecret endpoint={endpoint} />}
       <section className="section" aria-labelledby="about">
         <h2 id="about">About</h2>
@@ -38,6 +41,14 @@ export function SettingsTab({ endpoint }: { readonly endpoint: Endpoint }) {
           <dd>
             <Time value={endpoint.updated} />
           </dd>
+          {endpoint.verified !== '' && (
+            <>
+              <dt>Verified</dt>
+              <dd>
+                <Time value={endpoint.verified} />
+              </dd>
+            </>
+          )}
         </dl>
       </section>
       {mayChangeWebhooks() && !isBoundToEndpoints() && <DeleteEndpoint endpoint={endpoint} />}
@@ -52,61 +63,6 @@ function useFocusOfAddress(): void {
     const label = hash === '' ? null : document.getElementById(`${hash}-label`);
     label?.closest('.field')?.querySelector<HTMLElement>('input, textarea, button')?.focus();
   }, [hash]);
-}
-
-function Options({ endpoint }: { readonly endpoint: Endpoint }) {
-  const queries = useQueryClient();
-  const [saved] = useState(() => valuesOf(endpoint));
-  const [values, setValues] = useState(saved);
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setIsBusy] = useState(false);
-  const encoded = encodeValues(values);
-  const isChanged = JSON.stringify(values) !== JSON.stringify(saved);
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    setIsBusy(true);
-    setError(undefined);
-    try {
-      await endpointActions(queries).update(endpoint.id, encoded.body);
-      showToast('Saved.');
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setIsBusy(false);
-    }
-  };
-  const refused = error instanceof Failure ? error.fields : new Map<string, string>();
-  return (
-    <form
-      className="section endpoint-options"
-      aria-label="Options"
-      noValidate
-      onSubmit={(event) => void submit(event)}
-    >
-      <fieldset className="endpoint-fields" disabled={!mayChangeWebhooks()}>
-        <EndpointForm
-          values={values}
-          onChange={(change) => {
-            setError(undefined);
-            setValues((before) => ({ ...before, ...change }));
-          }}
-          id={endpoint.id}
-          refused={refused}
-        />
-      </fieldset>
-      {error !== undefined && refused.size === 0 && <FailureNotice error={error} />}
-      {mayChangeWebhooks() && (
-        <div className="delivery-actions">
-          <Button type="submit" tone="primary" disabled={!isChanged || isBusy || encoded.problems.size > 0}>
-            Save
-          </Button>
-          <Button disabled={!isChanged} onClick={() => setValues(saved)}>
-            Discard
-          </Button>
-        </div>
-      )}
-    </form>
-  );
 }
 
 function DeleteEndpoint({ endpoint }: { readonly endpoint: Endpoint }) {

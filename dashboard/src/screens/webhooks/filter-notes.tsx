@@ -1,48 +1,41 @@
 import TriangleAlert from 'lucide-react/icons/triangle-alert';
 import type { ReactNode } from 'react';
-import type { FilterTrial } from '../../api/filter-trial.ts';
-import { errorAttributes, LabelledField } from '../../parts/labelled-field.tsx';
+import type { FilterTrial, TriedFilter } from '../../api/filter-trial.ts';
+import type { Form } from '../../parts/form/use-form.ts';
 import { plural, Time } from '../../parts/time.tsx';
-import type { EndpointValues } from './endpoint-values.ts';
 import { useFilterTrial } from './use-filter-trial.ts';
 
-interface FilterFieldProps {
-  readonly values: EndpointValues;
-  readonly onChange: (change: Partial<EndpointValues>) => void;
-  readonly error: string | undefined;
+interface FilterNotesProps {
+  readonly form: Form;
   /** Whether the service has said that nothing is wrong with what the form has now, or what. */
   readonly isChecked: boolean;
   /** What is allowed and yet hardly meant. */
   readonly warnings: readonly string[];
 }
 
-/** A condition on what the endpoint is sent, tried on the last changes while one types. */
-export function FilterField({ values, onChange, error, isChecked, warnings }: FilterFieldProps) {
-  const trial = useFilterTrial(values, isChecked && error === undefined);
+/** What the filter of a form lets through, tried on the last changes while one types. */
+export function FilterNotes({ form, isChecked, warnings }: FilterNotesProps) {
+  const { events, collections, filter } = triedFilter(form);
+  const trial = useFilterTrial({ events, collections, filter }, isChecked && !form.errors.has('filter'));
   return (
-    <LabelledField
-      id="endpoint-filter"
-      label="Filter"
-      error={error}
-      help="Send only changes where the updated record matches. Leave empty to send all. @old.state is the value before; state:changed = true means it is a new one."
-    >
-      <textarea
-        id="endpoint-filter"
-        className="input mono"
-        rows={1}
-        placeholder="state = 'paid' && state:changed = true"
-        value={values.filter}
-        spellCheck={false}
-        onChange={(event) => onChange({ filter: event.target.value })}
-        {...errorAttributes('endpoint-filter', error)}
-      />
+    <div className="form-note">
       <FilterWarnings warnings={warnings} />
       {trial !== undefined && <TrialNote trial={trial} />}
-    </LabelledField>
+    </div>
   );
 }
 
-export function FilterWarnings({ warnings }: Pick<FilterFieldProps, 'warnings'>) {
+function triedFilter(form: Form): TriedFilter {
+  const tried = {
+    events: form.value('events'),
+    collections: form.value('collections'),
+    filter: form.value('filter'),
+  };
+  // The fields of these paths hold what the API has there.
+  return tried as TriedFilter;
+}
+
+export function FilterWarnings({ warnings }: Pick<FilterNotesProps, 'warnings'>) {
   return warnings.map((text) => (
     <p key={text} className="filter-trial" data-doubtful>
       <TriangleAlert size={13} aria-hidden />

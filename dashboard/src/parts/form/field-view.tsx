@@ -1,0 +1,197 @@
+import type { ReactNode } from 'react';
+import { Combobox } from '../combobox.tsx';
+import { errorAttributes, LabelledField } from '../labelled-field.tsx';
+import { Radios, Segments } from '../radio-list.tsx';
+import { once } from './codec.ts';
+import type { ChoiceField, ControlProps, Field, OptionalField } from './field.ts';
+import { SetControl } from './set-control.tsx';
+import { ColorControl, SecretControl, TextControl } from './text-control.tsx';
+import type { Form } from './use-form.ts';
+
+interface FieldViewProps {
+  readonly form: Form;
+  readonly field: Field;
+}
+
+/** A field as its description has it: nothing where it does not apply. */
+export function FieldView({ form, field }: FieldViewProps) {
+  if (!form.isShown(field)) return null;
+  if (field.kind === 'switch') return <SwitchField form={form} field={field} />;
+  if (field.kind === 'optional') return <OptionalFields form={form} field={field} />;
+  const { path, label, isRequired = false } = field;
+  const id = form.idOf(field);
+  const error = form.errors.get(path);
+  const hasChanged = isMarked(form, field);
+  const props: ControlProps = {
+    id,
+    form,
+    error,
+    input: form.input(field),
+    onChange: (input) => form.set(path, input),
+  };
+  return (
+    <div className="form-field" data-changed={hasChanged ? '' : undefined}>
+      <LabelledField
+        id={id}
+        label={label}
+        isRequired={isRequired}
+        isGroup={isGroup(field)}
+        error={error}
+        help={helpOf(form, field)}
+        aside={<Aside {...props} field={field} hasChanged={hasChanged} />}
+      >
+        <Control {...props} field={field} />
+      </LabelledField>
+    </div>
+  );
+}
+
+function helpOf(form: Form, { help }: Field): string | undefined {
+  return typeof help === 'function' ? help(form) : help;
+}
+
+/** What is new is all changed. */
+function isMarked(form: Form, { path }: Field): boolean {
+  return !form.isNew && form.changed.some((one) => one.path === path);
+}
+
+/** Up to so many choices stand side by side. */
+const radiosMax = 4;
+
+function isGroup(field: Field): boolean {
+  return field.kind === 'set' || (field.kind === 'choice' && field.choices.length <= radiosMax);
+}
+
+function Control({ field, ...props }: ControlProps & { readonly field: Field }): ReactNode {
+  const text = typeof props.input === 'string' ? props.input : '';
+  switch (field.kind) {
+    case 'choice':
+      return <ChoiceControl {...props} field={field} />;
+    case 'set':
+      return <SetControl {...props} field={field} />;
+    case 'secret':
+      return <SecretControl {...props} text={text} field={field} />;
+    case 'color':
+      return <ColorControl {...props} text={text} field={field} />;
+    case 'custom':
+      return field.control(props);
+    case 'switch':
+    case 'optional':
+      return null;
+    default:
+      return <TextControl {...props} text={text} field={field} />;
+  }
+}
+
+function ChoiceControl({
+  id,
+  field,
+  input,
+  error,
+  onChange,
+}: ControlProps & { readonly field: ChoiceField }) {
+  const { label, choices } = field;
+  if (choices.length > radiosMax)
+    return (
+      <Combobox
+        id={id}
+        label={label}
+        value={typeof input === 'number' ? String(input) : typeof input === 'string' ? input : ''}
+        choices={choices.map((choice) => ({ value: String(choice.value), label: choice.label }))}
+        onChange={(next) => onChange(choices.find(({ value }) => String(value) === next)?.value ?? next)}
+        {...errorAttributes(id, error)}
+      />
+    );
+  const List = choices.some(({ help }) => help !== undefined) ? Radios : Segments;
+  return <List choices={choices} value={input} onChange={onChange} />;
+}
+
+interface AsideProps extends ControlProps {
+  readonly field: Field;
+  readonly hasChanged: boolean;
+}
+
+/** The unit, and what takes a change back. */
+function Aside({ id, field, form, input, hasChanged, onChange }: AsideProps) {
+  const isRemoved = field.kind === 'secret' && input === '' && hasChanged;
+  return (
+    <>
+      {field.aside}
+      {field.kind === 'delays' && (
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={input === once}
+            onChange={({ target }) => onChange(target.checked ? once : '')}
+          />
+          A single attempt
+        </label>
+      )}
+      {field.kind === 'secret' && field.isRemovable === true && (
+        <button
+          type="button"
+          className="link"
+          onClick={() => (isRemoved ? form.undo(field.path) : onChange(''))}
+        >
+          {isRemoved ? 'Keep it' : 'Remove it'}
+        </button>
+      )}
+      {hasChanged && field.kind !== 'secret' && (
+        <button
+          type="button"
+          className="link"
+          aria-describedby={`${id}-label`}
+          onClick={() => {
+            form.undo(field.path);
+            // The button is gone.
+            document.getElementById(id)?.focus();
+          }}
+        >
+          Undo
+        </button>
+      )}
+    </>
+  );
+}
+
+function SwitchField({ form, field }: FieldViewProps) {
+  const { path, label } = field;
+  const id = form.idOf(field);
+  const [help, error] = [helpOf(form, field), form.errors.get(path)];
+  return (
+    <div className="field form-field" data-changed={isMarked(form, field) ? '' : undefined}>
+      <label className="switch">
+        <input
+          id={id}
+          type="checkbox"
+          checked={form.input(field) === true}
+          onChange={({ target }) => form.set(path, target.checked)}
+          {...errorAttributes(id, error)}
+        />
+        <span className="field-label">{label}</span>
+      </label>
+      {help !== undefined && help !== '' && <p className="field-help">{help}</p>}
+      {error !== undefined && (
+        <p className="field-error" id={`${id}-error`} role="alert">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** A switch, and the members of what it switches on. */
+function OptionalFields({ form, field }: { readonly form: Form; readonly field: OptionalField }) {
+  return (
+    <>
+      <SwitchField form={form} field={field} />
+      {form.input(field) === true && (
+        <div className="form-nested">
+          {field.fields.map((one) => (
+            <FieldView key={one.path} form={form} field={one} />
+          ))}
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,360 @@
+import { choicesOf, explainedChoicesOf, membersOf } from '../../api/members-of.ts';
+import type { Endpoint } from '../../api/events.ts';
+import type { Schemas } from '../../api/schema.ts';
+import type { Field } from '../../parts/form/field.ts';
+import type { Form } from '../../parts/form/use-form.ts';
+
+type Create = Schemas['EndpointCreate'];
+export type OptionName = keyof Schemas['EndpointUpdate'];
+export type Place = 'main' | 'who' | 'content' | 'receiver' | 'pace';
+export type PlacedField = Field & { readonly place: Place };
+
+/** What a new endpoint has, as docs/webhooks-reference.md says. */
+interface Beginning<Name extends keyof Create> {
+  readonly initial: Required<Create>[Name];
+}
+
+export const kindLabels: Readonly<Record<Endpoint['events'][number], string>> = {
+  'record.create': 'Created',
+  'record.update': 'Updated',
+  'record.delete': 'Deleted',
+  'endpoint.failing': 'Endpoint failing',
+  'endpoint.disabled': 'Endpoint disabled',
+  'endpoint.recovered': 'Endpoint recovered',
+  'endpoint.certificate_expiring': 'Certificate expiring',
+  'delivery.exhausted': 'Delivery exhausted',
+  'attempt.failed': 'Attempt failed',
+};
+
+const recordKinds = membersOf(kindLabels).filter((kind) => kind.startsWith('record.'));
+const kindChoices = choicesOf(kindLabels);
+const isStrict = (form: Form): boolean => form.value('order') === 'strict';
+const pem = '.pem,.crt,.cer,.key,.txt';
+const certificateText = '-----BEGIN CERTIFICATE-----';
+
+/**
+ * Every option of an endpoint, in the order of the form: one that the API gains is a type error here until it has a row.
+ * docs/webhooks-reference.md says what each means.
+ */
+export const options: { readonly [Name in OptionName]: PlacedField & Beginning<Name> } = {
+  url: {
+    place: 'main',
+    path: 'url',
+    initial: '',
+    kind: 'text',
+    type: 'url',
+    isMono: true,
+    label: 'URL',
+    isRequired: true,
+    placeholder: 'https://example.com/webhooks',
+    help: 'Where each webhook is sent, by POST.',
+  },
+  description: {
+    place: 'main',
+    path: 'description',
+    initial: '',
+    kind: 'text',
+    lengthMax: 1_000,
+    label: 'Description',
+    placeholder: 'What it is for, and whose',
+  },
+  events: {
+    place: 'main',
+    path: 'events',
+    initial: recordKinds,
+    kind: 'set',
+    label: 'Events',
+    choices: kindChoices.filter(({ value }) => value.startsWith('record.')),
+  },
+  collections: {
+    place: 'main',
+    path: 'collections',
+    initial: [],
+    kind: 'set',
+    label: 'Collections',
+    all: 'All',
+    // Those of the instance are added where the form is made.
+    choices: [],
+    help: (form) => (isEmpty(form.value('collections')) ? 'Includes collections made later.' : ''),
+  },
+  filter: {
+    place: 'main',
+    path: 'filter',
+    initial: '',
+    kind: 'text',
+    isMono: true,
+    rows: 1,
+    label: 'Filter',
+    placeholder: "state = 'paid' && state:changed = true",
+    help: 'Send only changes where the updated record matches. Leave empty to send all. @old.state is the value before; state:changed = true means it is a new one.',
+  },
+  schedule: {
+    place: 'main',
+    path: 'schedule',
+    initial: null,
+    kind: 'delays',
+    label: 'Retries after',
+    placeholder: 'The standard: 15 attempts in about 76 hours',
+  },
+  name: {
+    place: 'who',
+    path: 'name',
+    initial: '',
+    kind: 'text',
+    isMono: true,
+    lengthMax: 100,
+    label: 'Name',
+    placeholder: 'shop',
+    help: 'What the command line and “As code” call it.',
+  },
+  owner: {
+    place: 'who',
+    path: 'owner',
+    initial: '',
+    kind: 'text',
+    isMono: true,
+    label: 'Owner',
+    placeholder: 'users/r4nd0m1d0000001',
+    help: 'An account: the endpoint then gets only what that account may view.',
+  },
+  contact: {
+    place: 'who',
+    path: 'contact',
+    initial: '',
+    kind: 'text',
+    type: 'email',
+    label: 'Contact',
+    placeholder: 'on-call@example.com',
+    help: 'Gets a mail when the endpoint has failed for an hour, is disabled, or works again.',
+  },
+  payload: {
+    place: 'content',
+    path: 'payload',
+    initial: 'full',
+    kind: 'choice',
+    label: 'Payload',
+    choices: explainedChoicesOf<Endpoint['payload']>({
+      full: { label: 'Full', help: 'The record.' },
+      thin: { label: 'Thin', help: 'Only its id; the receiver fetches the record.' },
+      previous: { label: 'Previous', help: 'The record, and its values before the change.' },
+    }),
+    also: (payload) => (payload === 'thin' ? { fields: '' } : {}),
+  },
+  fields: {
+    place: 'content',
+    path: 'fields',
+    initial: [],
+    kind: 'list',
+    isInline: true,
+    label: 'Fields',
+    placeholder: 'id, title, state',
+    help: 'Separated by commas; empty for all.',
+    when: (form) => form.value('payload') !== 'thin',
+  },
+  transitions: {
+    place: 'content',
+    path: 'transitions',
+    initial: false,
+    kind: 'switch',
+    label: 'Keep an exact copy',
+    help: 'A record that starts to match is sent as created, and one that no longer matches as deleted. Requires a filter or an owner.',
+  },
+  cloudEvents: {
+    place: 'content',
+    path: 'cloudEvents',
+    initial: false,
+    kind: 'switch',
+    label: 'Add CloudEvents headers',
+  },
+  headers: {
+    place: 'receiver',
+    path: 'headers',
+    initial: {},
+    kind: 'pairs',
+    sign: ':',
+    isSecret: true,
+    label: 'Headers',
+    placeholder: 'X-Shop: berlin',
+    help: 'One per line, sent with each request. Values that look secret are shown as ********; leave that to keep them.',
+  },
+  oauth2: {
+    place: 'receiver',
+    path: 'oauth2',
+    initial: null,
+    kind: 'optional',
+    label: 'Authorize requests with an OAuth 2.0 token',
+    blank: { tokenUrl: '', clientId: '', clientSecret: '', scope: '', audience: '' },
+    fields: [
+      tokenField('tokenUrl', 'Token URL', 'https://login.example.com/oauth2/token'),
+      tokenField('clientId', 'Client ID'),
+      { path: 'oauth2.clientSecret', kind: 'secret', label: 'Client secret' },
+      tokenField('scope', 'Scope', 'optional'),
+      tokenField('audience', 'Audience', 'optional'),
+    ],
+  },
+  clientCertificate: {
+    place: 'receiver',
+    path: 'clientCertificate',
+    initial: null,
+    kind: 'optional',
+    label: 'Present a client certificate',
+    help: 'For receivers that require mutual TLS.',
+    blank: { certificate: '', key: '' },
+    fields: [
+      {
+        path: 'clientCertificate.certificate',
+        kind: 'text',
+        isMono: true,
+        rows: 4,
+        accept: pem,
+        label: 'Certificate',
+        placeholder: certificateText,
+        help: 'PEM: the certificate, then its intermediates.',
+      },
+      {
+        path: 'clientCertificate.key',
+        kind: 'secret',
+        rows: 3,
+        accept: pem,
+        label: 'Private key',
+        placeholder: '-----BEGIN PRIVATE KEY-----',
+        help: 'PEM, not encrypted. It is never shown again.',
+      },
+    ],
+  },
+  ca: {
+    place: 'receiver',
+    path: 'ca',
+    initial: '',
+    kind: 'text',
+    isMono: true,
+    rows: 3,
+    accept: pem,
+    label: 'Certificate authority',
+    placeholder: certificateText,
+    help: 'PEM: trusted for this receiver in place of the system’s authorities. Empty for those.',
+  },
+  ed25519: {
+    place: 'receiver',
+    path: 'ed25519',
+    initial: false,
+    kind: 'switch',
+    label: 'Add Ed25519 signatures',
+    help: 'Verified with the public key at /.well-known/jwks.json, without the secret.',
+  },
+  order: {
+    place: 'pace',
+    path: 'order',
+    initial: 'none',
+    kind: 'choice',
+    label: 'Order',
+    choices: explainedChoicesOf<Endpoint['order']>({
+      none: { label: 'None', help: 'In parallel, in any order.' },
+      record: { label: 'By record', help: 'Changes of the same record in order.' },
+      strict: { label: 'Strict', help: 'One at a time, everything in order.' },
+    }),
+    also: (order) => ({
+      onExhausted: order === 'strict' ? 'pause' : 'skip',
+      ...(order === 'strict' && { coalesce: false }),
+    }),
+  },
+  onExhausted: {
+    place: 'pace',
+    path: 'onExhausted',
+    initial: 'skip',
+    kind: 'choice',
+    label: 'When a delivery fails for good',
+    choices: choicesOf<Endpoint['onExhausted']>({ pause: 'Pause the endpoint', skip: 'Skip it' }),
+    when: isStrict,
+  },
+  coalesce: {
+    place: 'pace',
+    path: 'coalesce',
+    initial: false,
+    kind: 'switch',
+    label: 'Send only the latest waiting change of a record',
+    when: (form) => !isStrict(form),
+  },
+  batch: {
+    place: 'pace',
+    path: 'batch',
+    initial: null,
+    kind: 'optional',
+    label: 'Send several events in one request',
+    help: 'The body is then an array of events.',
+    blank: { max: 100, waitMs: 2_000 },
+    fields: [
+      { path: 'batch.max', kind: 'number', label: 'Events in a request', help: '1 to 100' },
+      { path: 'batch.waitMs', kind: 'duration', unit: 'ms', label: 'Wait for others', help: 'At most 1 min' },
+    ],
+  },
+  timeoutMs: {
+    place: 'pace',
+    path: 'timeoutMs',
+    initial: 15_000,
+    kind: 'duration',
+    unit: 'ms',
+    label: 'Timeout',
+    help: '1 to 30 s',
+  },
+  maxInFlight: {
+    place: 'pace',
+    path: 'maxInFlight',
+    initial: 16,
+    kind: 'number',
+    label: 'Concurrent requests',
+    help: '1 to 64',
+  },
+  rateLimit: {
+    place: 'pace',
+    path: 'rateLimit',
+    initial: 0,
+    kind: 'number',
+    label: 'Requests per second',
+    help: '0 for no limit',
+  },
+  maxAgeSeconds: {
+    place: 'pace',
+    path: 'maxAgeSeconds',
+    initial: null,
+    kind: 'duration',
+    isNullable: true,
+    label: 'Expires after',
+    help: 'Empty for never',
+  },
+};
+
+/** What can be decided only when an endpoint is made. */
+export const beginnings: { readonly [Name in Exclude<keyof Create, OptionName>]: Field & Beginning<Name> } = {
+  secret: {
+    path: 'secret',
+    initial: '',
+    kind: 'secret',
+    label: 'Signing secret',
+    help: 'Empty for a random one. Otherwise 16 to 256 characters, as whsec_ and base64.',
+  },
+  status: {
+    path: 'status',
+    initial: 'active',
+    kind: 'choice',
+    label: 'Begins',
+    choices: choicesOf<NonNullable<Create['status']>>({ active: 'Active', paused: 'Paused' }),
+  },
+};
+
+export const operational: Field = {
+  path: 'events',
+  id: 'operational',
+  kind: 'set',
+  label: 'Events of other endpoints',
+  choices: kindChoices.filter(({ value }) => !value.startsWith('record.')),
+  help: 'For alerts, whatever the collections. An endpoint gets none about itself.',
+};
+
+function tokenField(name: string, label: string, placeholder = ''): Field {
+  return { path: `oauth2.${name}`, kind: 'text', isMono: true, label, placeholder };
+}
+
+function isEmpty(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
