@@ -104,7 +104,7 @@ function readmeLine({ lines, processors, pocketbase }: BesideResults): string {
   return [
     `On one of ${processors} processors, with SQLite: ${creates} durable creates, ${views} views or ${lists} filtered lists a second;`,
     `PocketBase ${pocketbase} on the same: ${theirCreates}, ${theirViews} and ${theirLists}`,
-    '([how](docs/benchmarks-beside.md), [more figures](docs/benchmarks.md)).',
+    '([how](docs/benchmarks-beside.md), [more figures](docs/benchmarks.md), [every promise](docs/promises.md)).',
   ].join(' ');
 }
 
