@@ -135,7 +135,7 @@ const screens: readonly PicturedScreen[] = [
   { name: 'settings-backups', path: 'settings/backups', ready: '.facts' },
   { name: 'settings-jobs', path: 'settings/jobs', ready: '.table-main' },
   { name: 'settings-definitions', path: 'settings/definitions', ready: 'textarea' },
-  { name: 'settings-audit', path: 'settings/audit', ready: '.audit-row' },
+  { name: 'settings-audit', path: 'settings/audit', ready: '.data-table .table-link' },
   { name: 'settings-danger', path: 'settings/danger', ready: '.settings-row' },
   { name: 'schema', path: 'c/orders/schema', ready: '.schema-field' },
   {

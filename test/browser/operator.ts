@@ -283,7 +283,7 @@ test('an instance is backed up, archived, cloned, deleted and restored', { skip 
   await page.getByRole('link', { name: 'Events' }).click();
   await page.getByRole('cell', { name: 'instance.restored' }).waitFor();
   await page.getByRole('link', { name: 'Audit log' }).click();
-  await page.getByRole('button', { name: 'instance.delete' }).click();
+  await page.getByRole('link', { name: 'instance.delete' }).click();
   await page.getByLabel('JSON', { exact: true }).waitFor();
   await page.getByRole('link', { name: 'Nodes' }).click();
   await page.getByText('one process serves all instances').waitFor();

@@ -46,7 +46,7 @@ const screens: readonly (readonly [path: string, ready: string])[] = [
   ['logs', '.log-request'],
   ['settings/general', '.settings-form'],
   ['settings/keys', '.empty, .table-main'],
-  ['settings/audit', '.audit-row'],
+  ['settings/audit', '.data-table .table-link'],
 ];
 
 test(

@@ -252,7 +252,11 @@ test('the audit log shows who did what, and leads to the request', { skip }, asy
   const stage = await startSignedInStage(t);
   await stage.pb.settings.update({ meta: { appName: 'Harbour' } });
   const page = await stage.openSignedIn(`settings/audit?filter=action="settings.update"`);
-  await page.getByRole('button', { name: 'settings.update' }).click();
+  await page.getByRole('link', { name: 'settings.update' }).click();
+  await page.getByText('"meta.appName"').waitFor();
+  await assertAccessible(page, 'an entry of the audit log');
+  // A link opens the entry, also beside a list that does not have it.
+  await page.goto(page.url().replace('settings.update', 'sign-in'));
   await page.getByText('"meta.appName"').waitFor();
   await page.getByRole('link', { name: 'Its request' }).click();
   await eventually('its request is there', async () => {

@@ -93,7 +93,7 @@ const pages: readonly PicturedScreen[] = [
   { name: 'backups', path: 'backups', ready: '.table .badge' },
   { name: 'nodes', path: 'nodes', ready: '.empty' },
   { name: 'events', path: 'events', ready: '.table td' },
-  { name: 'audit', path: 'audit', ready: '.audit-row' },
+  { name: 'audit', path: 'audit', ready: '.data-table .table-link' },
   {
     name: 'scope',
     path: 'login',

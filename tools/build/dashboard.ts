@@ -25,7 +25,7 @@ export interface MadeDashboard {
  * the operator's screens alone are made of, nor lists with columns and plots, of which the first screen has none.
  */
 const sharedParts =
-  /dashboard\/src\/(?:parts\/(?!form\/|radio-list|audit-log|backup-words|key-fields|data-table|delivery-table|endpoint-words|endpoint-badge|secret-once|log-filters|combobox|plot|resend)|browser|api\/(?:last-day|logs|live-changes))|lucide-react|useInfiniteQuery/;
+  /dashboard\/src\/(?:parts\/(?!form\/|radio-list|audit-log|expression-input|backup-words|key-fields|data-table|delivery-table|endpoint-words|endpoint-badge|secret-once|log-filters|combobox|plot|resend)|browser|api\/(?:last-day|logs|live-changes))|lucide-react|useInfiniteQuery/;
 /** Of the records, what the table has, but not the work on many of them at once, which few ask for. */
 const sharedByRecords = /dashboard\/src\/screens\/records\/(?!bulk|csv|export|use-work|work-)/;
 

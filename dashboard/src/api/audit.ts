@@ -1,22 +1,54 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { call, client } from './client.ts';
+import { allOf, typedCondition } from './expressions.ts';
 import type { Schemas } from './schema.ts';
 
 export type AuditEntry = Schemas['AuditEntry'];
 
-const pageSize = 60;
+export interface AuditSelection {
+  /** A word, or an expression of docs/filters.md. */
+  readonly filter: string;
+  readonly sort: string;
+}
 
-/** The entries that a filter selects, the latest first. */
-export function auditQuery(filter: string) {
+/** The latest first. */
+export const auditSort = '-created';
+
+interface AuditRequest {
+  readonly filter: string;
+  readonly sort: string;
+  readonly page: number;
+  readonly perPage: number;
+  readonly skipTotal: true;
+}
+
+type AuditReader = (
+  query: AuditRequest,
+  signal: AbortSignal,
+) => Promise<{ readonly items: readonly AuditEntry[] }>;
+
+const pageSize = 60;
+const wordTemplate = ['action', 'actorId', 'address', 'requestId', 'collection', 'target', 'id']
+  .map((name) => `${name} ~ {:word}`)
+  .join(' || ');
+
+/** The entries of a selection, page by page. */
+export function auditPages(key: readonly string[], { filter, sort }: AuditSelection, read: AuditReader) {
   return infiniteQueryOptions({
-    queryKey: ['audit', filter],
+    queryKey: [...key, filter, sort],
     queryFn: async ({ pageParam, signal }) => {
-      const query = { filter, sort: '-created', page: pageParam, perPage: pageSize, skipTotal: true };
-      return (await call('GET /api/audit', { query, signal })).items;
+      const condition = allOf(typedCondition(filter, wordTemplate));
+      const query = { filter: condition, sort, page: pageParam, perPage: pageSize, skipTotal: true } as const;
+      return (await read(query, signal)).items;
     },
     initialPageParam: 1,
     getNextPageParam: (last, _pages, page) => (last.length < pageSize ? undefined : page + 1),
   });
+}
+
+/** The audit log of the instance. */
+export function auditQuery(selection: AuditSelection) {
+  return auditPages(['audit'], selection, async (query, signal) => call('GET /api/audit', { query, signal }));
 }
 
 /** Who has sent a delivery again by hand, the latest first. Only for those who may read the audit log. */

@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { basePath, call, client } from './client.ts';
+import { allOf, typedCondition } from './expressions.ts';
 import type { Schemas } from './schema.ts';
 
 /** An entry of the request log. */
@@ -21,23 +22,14 @@ export interface LogSelection {
   readonly dashboard: 'hidden' | 'shown' | 'only';
 }
 
-/** What has an operator is an expression; anything else is a text to look for. */
-export function isLogExpression(text: string): boolean {
-  return /[=<>~]|&&|\|\|/.test(text);
-}
-
-/** How far what was typed is from the beginning of the whole filter: positions of errors count from there. */
-export const logFilterOffset = 1;
-
 /**
  * Returns the filter for a selection. What was typed comes first. Reading this log is an entry of it, too: those are left out, or a live view
  * would show nothing but itself, unless somebody asks for them.
  */
 export function logFilter({ text, level, from, to, dashboard }: LogSelection): string {
-  const wanted = text.trim();
   const page = { page: basePath };
-  const parts = [
-    ...(wanted === '' ? [] : [isLogExpression(wanted) ? wanted : wordFilter(wanted)]),
+  return allOf([
+    ...typedCondition(text, wordTemplate),
     client.filter('created >= {:from} && created < {:to}', { from, to }),
     ...(level === undefined ? [] : [`level = ${logLevels[level]}`]),
     // The browser sends the address of a page with its requests to the same site.
@@ -45,19 +37,11 @@ export function logFilter({ text, level, from, to, dashboard }: LogSelection): s
       ? [client.filter('level > 0 || data.referer = null || data.referer !~ {:page}', page)]
       : []),
     ...(dashboard === 'only' ? [client.filter('level = 0 && data.referer ~ {:page}', page)] : []),
-    ...(wanted.includes('/api/logs') ? [] : ["message !~ '/api/logs'"]),
-  ];
-  return parts.map((part) => `(${part})`).join(' && ');
+    ...(text.includes('/api/logs') ? [] : ["message !~ '/api/logs'"]),
+  ]);
 }
 
-function wordFilter(word: string): string {
-  return client.filter(
-    'message ~ {:word} || data.error ~ {:word} || data.requestId = {:word} || id = {:word}',
-    {
-      word,
-    },
-  );
-}
+const wordTemplate = 'message ~ {:word} || data.error ~ {:word} || data.requestId = {:word} || id = {:word}';
 
 const pageSize = 60;
 

@@ -1,5 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { auditPages, type AuditSelection } from './audit.ts';
 import { client } from './client.ts';
+import { allOf, typedCondition } from './expressions.ts';
 import { callOperator, mayOperate } from './operator-session.ts';
 import type { Operations, Schemas } from './schema.ts';
 
@@ -61,19 +63,11 @@ async function usageOf(
   return new Map(items.map((item) => [item.instance, item]));
 }
 
-/** What has an operator is an expression, as in every filter; anything else is a text to look for. */
-export function isInstanceExpression(text: string): boolean {
-  return /[=<>~]|&&|\|\|/.test(text);
-}
-
 function instanceFilter({ find, state }: InstanceSelection): string {
-  const text = find.trim();
-  const word = client.filter('slug ~ {:text} || host ~ {:text} || id = {:text}', { text });
-  const parts = [
-    ...(text === '' ? [] : [isInstanceExpression(text) ? text : word]),
+  return allOf([
+    ...typedCondition(find, 'slug ~ {:word} || host ~ {:word} || id = {:word}'),
     state === '' ? "state != 'deleted'" : client.filter('state = {:state}', { state }),
-  ];
-  return parts.map((part) => `(${part})`).join(' && ');
+  ]);
 }
 
 export function instanceQuery(id: string) {
@@ -239,19 +233,11 @@ export const operatorEventsQuery = infiniteQueryOptions({
   getNextPageParam: ({ items, nextCursor }) => (items.length < eventPageSize ? undefined : nextCursor),
 });
 
-const auditPageSize = 60;
-
-/** What operator keys have done, the latest first. */
-export function operatorAuditQuery(filter: string) {
-  return infiniteQueryOptions({
-    queryKey: [...operatorKeys.all, 'audit', filter],
-    queryFn: async ({ pageParam, signal }) => {
-      const query = { filter, sort: '-created', page: pageParam, perPage: auditPageSize, skipTotal: true };
-      return (await callOperator('GET /api/operator/audit', { query, signal })).items;
-    },
-    initialPageParam: 1,
-    getNextPageParam: (last, _pages, page) => (last.length < auditPageSize ? undefined : page + 1),
-  });
+/** What operator keys have done. */
+export function operatorAuditQuery(selection: AuditSelection) {
+  return auditPages([...operatorKeys.all, 'audit'], selection, async (query, signal) =>
+    callOperator('GET /api/operator/audit', { query, signal }),
+  );
 }
 
 type Step = 'suspend' | 'resume' | 'restore';

@@ -1,25 +1,32 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import ChevronRight from 'lucide-react/icons/chevron-right';
-import { useEffect, useEffectEvent, useState, type ReactNode } from 'react';
-import type { AuditEntry, auditQuery } from '../api/audit.ts';
-import { Failure } from '../api/client.ts';
-import { Button } from './button.tsx';
+import CircleCheck from 'lucide-react/icons/circle-check';
+import CircleSlash from 'lucide-react/icons/circle-slash';
+import { useMemo, type ReactNode } from 'react';
+import { type AuditEntry, type auditQuery, auditSort } from '../api/audit.ts';
+import { client, Failure } from '../api/client.ts';
 import { CopyButton } from './copy-button.tsx';
+import { CopyRows } from './data-table/copy-rows.tsx';
+import { DataTable } from './data-table/data-table.tsx';
+import { pagesOf } from './data-table/pages-of.ts';
+import type { DataColumn } from './data-table/table-layout.ts';
+import { Drawer } from './drawer.tsx';
+import { ExpressionInput } from './expression-input.tsx';
 import { JsonView } from './json-view.tsx';
-import { errorAttributes, LabelledField } from './labelled-field.tsx';
-import { FailureNotice } from './notice.tsx';
 import { Time } from './time.tsx';
 
 /** What the address holds of it. */
 interface AuditSearch {
   readonly filter?: string;
+  readonly sort?: string;
   /** The id of the entry that is open. */
   readonly entry?: string;
 }
 
 interface AuditLogProps {
-  readonly queryOf: (filter: string) => ReturnType<typeof auditQuery>;
+  /** Under which the layout of the table is kept. */
+  readonly name: string;
+  readonly queryOf: typeof auditQuery;
   readonly search: AuditSearch;
   readonly onSearch: (search: AuditSearch) => void;
   /** Whether the requests of its entries are in the log of the instance. */
@@ -29,139 +36,156 @@ interface AuditLogProps {
 }
 
 /** Who did what, and from where. Nothing in it can be changed. */
-export function AuditLog({ queryOf, search, onSearch, hasRequests, children }: AuditLogProps) {
-  const { filter = '', entry } = search;
-  const list = useInfiniteQuery({ ...queryOf(filter), placeholderData: keepPreviousData });
+export function AuditLog({ name, queryOf, search, onSearch, hasRequests, children }: AuditLogProps) {
+  const { filter = '', sort = auditSort, entry } = search;
+  const list = useInfiniteQuery({ ...queryOf({ filter, sort }), placeholderData: keepPreviousData });
   const refusal = list.error instanceof Failure && list.error.status === 400 ? list.error : undefined;
-  const entries = list.data?.pages.flat() ?? [];
+  const rows = list.data?.pages.flat();
+  const listed = rows?.find(({ id }) => id === entry);
+  // A link leads to entries that are no longer among the first.
+  const linked = useInfiniteQuery({
+    ...queryOf({ filter: client.filter('id = {:entry}', { entry: entry ?? '' }), sort }),
+    enabled: entry !== undefined && listed === undefined && !list.isPending,
+  });
+  const shown = listed ?? (entry === undefined ? undefined : linked.data?.pages.flat()[0]);
+  const columns = useMemo(() => columnsOf(entry !== undefined), [entry]);
+  const { entry: _entry, ...rest } = search;
   return (
-    <>
-      <AuditFilter
-        filter={filter}
-        error={refusal?.message}
-        onFilter={(next) => onSearch(next === '' ? {} : { filter: next })}
-      />
-      {list.isError && refusal === undefined && (
-        <FailureNotice error={list.error} onRetry={() => void list.refetch()} />
-      )}
-      {list.isSuccess && entries.length === 0 && children(filter !== '')}
-      {entries.length > 0 && refusal === undefined && (
-        <ul className="panel settings-list" aria-label="Audit log">
-          {entries.map((one) => (
-            <AuditRow
-              key={one.id}
-              entry={one}
-              isOpen={one.id === entry}
-              hasRequests={hasRequests}
-              onToggle={() =>
-                onSearch({ ...(filter !== '' && { filter }), ...(one.id !== entry && { entry: one.id }) })
-              }
+    <div className="records" data-drawer={shown === undefined ? undefined : ''}>
+      <DataTable
+        name={name}
+        label="Audit log"
+        countOf={(count) => `${count.toLocaleString('en')} ${count === 1 ? 'entry' : 'entries'}`}
+        columns={columns}
+        {...pagesOf(list)}
+        // An error of the filter stands at the filter.
+        rows={refusal === undefined ? rows : []}
+        error={refusal === undefined ? list.error : null}
+        sort={sort}
+        onSort={(next) => onSearch({ ...search, sort: next })}
+        filters={
+          <search className="log-filter">
+            <ExpressionInput
+              label="Filter"
+              placeholder="A word, or an expression: action = 'sign-in' && outcome = 'refused'"
+              filter={filter}
+              onFilter={(next) => onSearch({ ...search, filter: next })}
+              error={refusal?.message}
             />
-          ))}
-        </ul>
+          </search>
+        }
+        note={linked.isSuccess && shown === undefined ? 'The entry of this link was deleted.' : undefined}
+        empty={refusal === undefined && children(filter !== '')}
+        open={{ id: entry, onOpen: (id) => onSearch({ ...search, entry: id }) }}
+        scope={filter}
+        renderBulk={(selected) => <CopyRows rows={selected} />}
+      />
+      {shown !== undefined && (
+        <AuditDrawer entry={shown} hasRequests={hasRequests} onClose={() => onSearch(rest)} />
       )}
-      {list.hasNextPage && (
-        <div>
-          <Button disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-            Show older entries
-          </Button>
-        </div>
-      )}
-    </>
+    </div>
   );
 }
 
-interface AuditFilterProps {
-  readonly filter: string;
-  readonly error: string | undefined;
-  readonly onFilter: (filter: string) => void;
+function columnsOf(isOpen: boolean): readonly DataColumn<AuditEntry>[] {
+  return [
+    {
+      id: 'outcome',
+      label: 'Outcome',
+      size: 110,
+      sort: 'service',
+      cell: ({ outcome }) => <OutcomeBadge outcome={outcome} />,
+    },
+    {
+      id: 'action',
+      label: 'Action',
+      size: 170,
+      kind: 'main',
+      sort: 'service',
+      cell: ({ id, action, count }) => (
+        <Link
+          to="."
+          // Going through entries with the drawer open is one step back.
+          replace={isOpen}
+          search={(before: object) => ({ ...before, entry: id })}
+          className="table-link cut"
+        >
+          {action}
+          {count > 1 && <span className="faint"> {count} times</span>}
+        </Link>
+      ),
+    },
+    {
+      id: 'actor',
+      label: 'Actor',
+      size: 170,
+      sort: 'service',
+      cell: ({ actor, actorId }) => (
+        <>
+          {actor} <span className="mono soft">{actorId}</span>
+        </>
+      ),
+    },
+    {
+      id: 'target',
+      label: 'Target',
+      size: 150,
+      sort: 'service',
+      cell: ({ collection, target }) => [collection, target].filter((text) => text !== '').join(' / '),
+    },
+    { id: 'address', label: 'Address', size: 120, sort: 'service', cell: ({ address }) => address },
+    {
+      id: 'created',
+      label: 'Time',
+      size: 168,
+      kind: 'number',
+      sort: 'service',
+      cell: ({ created }) => <Time value={created} />,
+    },
+  ];
 }
 
-function AuditFilter({ filter, error, onFilter }: AuditFilterProps) {
-  const [text, setText] = useState(filter);
-  useFollow(filter, setText);
+function OutcomeBadge({ outcome }: Pick<AuditEntry, 'outcome'>) {
+  const isRefused = outcome === 'refused';
+  const Icon = isRefused ? CircleSlash : CircleCheck;
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        onFilter(text.trim());
-      }}
-    >
-      <LabelledField id="audit-filter" label="Filter" aside="Enter" error={error}>
-        <input
-          id="audit-filter"
-          className="input mono"
-          data-filter
-          value={text}
-          spellCheck={false}
-          autoComplete="off"
-          placeholder="action = 'sign-in' && outcome = 'refused'"
-          onChange={(event) => {
-            setText(event.target.value);
-            if (event.target.value === '') onFilter('');
-          }}
-          {...errorAttributes('audit-filter', error)}
-        />
-      </LabelledField>
-    </form>
+    <span className="badge" data-tone={isRefused ? 'retrying' : 'ok'}>
+      <Icon size={13} aria-hidden />
+      {outcome}
+    </span>
   );
 }
 
-/** Shows the filter of the address when that changes: by Back, or by a link. */
-function useFollow(filter: string, setText: (text: string) => void): void {
-  const follow = useEffectEvent((next: string) => setText(next));
-  useEffect(() => follow(filter), [filter]);
-}
-
-interface AuditRowProps {
+interface AuditDrawerProps {
   readonly entry: AuditEntry;
-  readonly isOpen: boolean;
   readonly hasRequests: boolean;
-  readonly onToggle: () => void;
+  readonly onClose: () => void;
 }
 
-function AuditRow({ entry, isOpen, hasRequests, onToggle }: AuditRowProps) {
-  const { id, action, outcome, actor, actorId, address, count, created, requestId } = entry;
+function AuditDrawer({ entry, hasRequests, onClose }: AuditDrawerProps) {
+  const { id, action, requestId } = entry;
   return (
-    <li className="audit-item">
-      <button type="button" className="settings-row audit-row" aria-expanded={isOpen} onClick={onToggle}>
-        <ChevronRight size={13} aria-hidden />
-        <span className="settings-row-main">
-          <span className="settings-row-title cut">
-            {action}
-            {outcome === 'refused' && (
-              <span className="badge" data-tone="retrying">
-                refused
-              </span>
-            )}
-            {count > 1 && <span className="chip">{count} times</span>}
-          </span>
-          <span className="soft cut">
-            {[actor, actorId, address].filter((text) => text !== '').join(' · ')}
-          </span>
-        </span>
-        <span className="soft">
-          <Time value={created} />
-        </span>
-      </button>
-      {isOpen && (
-        <div className="audit-details">
-          <JsonView value={entry} />
-          <div className="settings-actions">
-            <CopyButton text={JSON.stringify(entry, null, 2)} label="Copy the JSON" />
-            <CopyButton text={id} label="Copy the id" />
-            {hasRequests && requestId !== '' && (
-              <Link
-                to="/logs"
-                search={{ filter: `data.requestId = "${requestId}"`, dashboard: 'yes' }}
-                className="link"
-              >
-                Its request
-              </Link>
-            )}
-          </div>
+    <Drawer title={action} onClose={onClose}>
+      <div className="drawer-meta">
+        <span className="mono cut">{id}</span>
+        <CopyButton text={id} label="Copy the id" />
+        {hasRequests && requestId !== '' && (
+          <Link
+            to="/logs"
+            search={{ filter: `data.requestId = "${requestId}"`, dashboard: 'yes' }}
+            className="link"
+          >
+            Its request
+          </Link>
+        )}
+      </div>
+      <div className="drawer-body log-details">
+        <div className="section-head">
+          <h3>JSON</h3>
+          <CopyButton text={JSON.stringify(entry, null, 2)} label="Copy the JSON" />
         </div>
-      )}
-    </li>
+        <JsonView value={entry} />
+      </div>
+    </Drawer>
   );
 }

@@ -22,10 +22,10 @@ import { CopyRows } from '../../parts/data-table/copy-rows.tsx';
 import { DataTable } from '../../parts/data-table/data-table.tsx';
 import { pagesOf } from '../../parts/data-table/pages-of.ts';
 import { Empty } from '../../parts/empty.tsx';
+import { ExpressionInput } from '../../parts/expression-input.tsx';
 import { plural } from '../../parts/time.tsx';
 import { logColumns } from './log-columns.tsx';
 import { LogDrawer } from './log-drawer.tsx';
-import { LogFilter } from './log-filter.tsx';
 import { LogPlot } from './log-plot.tsx';
 import {
   decodeSort,
@@ -79,7 +79,9 @@ export function LogsScreen() {
           onSort={(next) => change({ sort: decodeSort(next), live: undefined }, true)}
           filters={
             <search className="log-filter">
-              <LogFilter
+              <ExpressionInput
+                label="Filter requests"
+                placeholder="A word, or an expression: data.status = 404 && data.execTime > 100"
                 filter={filter}
                 onFilter={(next) => change({ filter: next }, true)}
                 error={refusal}

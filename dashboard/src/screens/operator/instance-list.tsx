@@ -2,7 +2,8 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import SearchX from 'lucide-react/icons/search-x';
 import { Failure } from '../../api/client.ts';
-import { type InstanceRow, instancesQuery, isInstanceExpression } from '../../api/operator.ts';
+import { isExpression } from '../../api/expressions.ts';
+import { type InstanceRow, instancesQuery } from '../../api/operator.ts';
 import { mayOperate } from '../../api/operator-session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
@@ -98,7 +99,7 @@ interface FindInputProps {
 function FindInput({ find, error, onFind }: FindInputProps) {
   const [text, setText] = useFilterText({
     filter: find,
-    isExpression: isInstanceExpression,
+    isExpression,
     onFilter: onFind,
   });
   return (

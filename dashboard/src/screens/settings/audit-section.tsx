@@ -9,13 +9,14 @@ const route = getRouteApi('/shell/settings/$section');
 
 /** Who did what, and from where. Nothing in it can be changed. */
 export function AuditSection() {
-  const { filter, entry } = route.useSearch();
+  const search = route.useSearch();
   const navigate = route.useNavigate();
   return (
     <AuditLog
+      name="audit"
       queryOf={auditQuery}
-      search={{ ...(filter !== undefined && { filter }), ...(entry !== undefined && { entry }) }}
-      onSearch={(search) => void navigate({ search, replace: true })}
+      search={search}
+      onSearch={(next) => void navigate({ search: next, replace: true })}
       hasRequests
     >
       {(isFiltered) => <NoEntries isFiltered={isFiltered} />}

@@ -1,12 +1,14 @@
 import Search from 'lucide-react/icons/search';
 import X from 'lucide-react/icons/x';
 import { useId } from 'react';
-import { isLogExpression, logFilterOffset } from '../../api/logs.ts';
-import { IconButton } from '../../parts/button.tsx';
-import { Key } from '../../parts/key.tsx';
-import { useFilterText } from '../../parts/use-filter-text.ts';
+import { firstOffset, isExpression } from '../api/expressions.ts';
+import { IconButton } from './button.tsx';
+import { Key } from './key.tsx';
+import { useFilterText } from './use-filter-text.ts';
 
-interface LogFilterProps {
+interface ExpressionInputProps {
+  readonly label: string;
+  readonly placeholder: string;
   readonly filter: string;
   readonly onFilter: (filter: string) => void;
   /** What the service says of the filter. */
@@ -14,9 +16,9 @@ interface LogFilterProps {
 }
 
 /** Looks for a word while it is typed; an expression waits for Enter, as half of one is an error. */
-export function LogFilter({ filter, onFilter, error }: LogFilterProps) {
+export function ExpressionInput({ label, placeholder, filter, onFilter, error }: ExpressionInputProps) {
   const id = useId();
-  const [text, setText] = useFilterText({ filter, isExpression: isLogExpression, onFilter });
+  const [text, setText] = useFilterText({ filter, isExpression, onFilter });
   const told = error === undefined ? undefined : toOwnPosition(error);
   const clear = (): void => {
     onFilter('');
@@ -29,11 +31,11 @@ export function LogFilter({ filter, onFilter, error }: LogFilterProps) {
         <input
           className="input"
           data-filter
-          data-expression={isLogExpression(text) ? '' : undefined}
-          aria-label="Filter requests"
+          data-expression={isExpression(text) ? '' : undefined}
+          aria-label={label}
           aria-invalid={told !== undefined}
           aria-describedby={told === undefined ? undefined : id}
-          placeholder="A word, or an expression: data.status = 404 && data.execTime > 100"
+          placeholder={placeholder}
           value={text}
           spellCheck={false}
           autoComplete="off"
@@ -48,7 +50,7 @@ export function LogFilter({ filter, onFilter, error }: LogFilterProps) {
         />
         {text === '' ? (
           <Key keys="/" />
-        ) : isLogExpression(text) && text.trim() !== filter ? (
+        ) : isExpression(text) && text.trim() !== filter ? (
           <Key keys="↵" />
         ) : (
           <IconButton small label="Clear the filter" onClick={clear}>
@@ -74,6 +76,6 @@ export function LogFilter({ filter, onFilter, error }: LogFilterProps) {
 function toOwnPosition(message: string): { readonly message: string; readonly position: number | undefined } {
   const [found = '', digits] = /\bat position (\d+)/.exec(message) ?? [];
   if (digits === undefined) return { message, position: undefined };
-  const position = Math.max(0, Number(digits) - logFilterOffset);
+  const position = Math.max(0, Number(digits) - firstOffset);
   return { message: message.replace(found, `at position ${position}`), position };
 }
