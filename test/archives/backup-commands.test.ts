@@ -57,7 +57,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
     );
     // The replaced one can be brought back beside it.
     const listed = await place.run('instance', 'list', '--all');
-    const [, replaced = ''] = /^\S+ {2}(default-\d{8}-\d{6}) {2}deleted/m.exec(listed) ?? [];
+    const [, replaced = ''] = /^\S+\t(default-\d{8}-\d{6})\tdeleted/m.exec(listed) ?? [];
     await place.run('instance', 'restore', replaced);
     await place.run('instance', 'resume', replaced);
     const old = new PocketBase(`${app.url}/i/${replaced}`);

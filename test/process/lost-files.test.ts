@@ -198,7 +198,7 @@ async function dataOf<Slug extends string>(
   for (const slug of slugs) await run('instance', 'create', slug);
   const rows = (await run('instance', 'list')).trimEnd().split('\n');
   const files = rows.map((row) => {
-    const [id = '', name = ''] = row.split('  ');
+    const [id = '', name = ''] = row.split('\t');
     return [name, join(data, 'instances', id, 'data.db')];
   });
   // The two that were made, each by its name.

@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
 import type { ApiRequest } from './api.ts';
-import { numberOf, textOf } from '../terminal/flags.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { isSet, numberOf, textOf } from '../terminal/flags.ts';
+import { type CommandIo, note } from '../terminal/print.ts';
+import { type Column, showList } from '../terminal/show.ts';
 
 /** Adds the flags that say which items of a list are shown, in which order and how many. */
 export function addListOptions(
@@ -25,6 +28,19 @@ export function listQuery(
     page: numberOf(command, 'page', { min: 1, max: 999_999_999 }),
     skipTotal: 'true',
   };
+}
+
+/** Shows a page that `listQuery` asked for, and says on a terminal where more may be. */
+export async function showPage(
+  io: CommandIo,
+  command: Command,
+  { items, columns }: { readonly items: readonly JsonObject[]; readonly columns: readonly Column[] },
+): Promise<void> {
+  const isJson = isSet(command, 'json');
+  await showList(io, items, { columns, isJson });
+  const page = Number(textOf(command, 'page'));
+  if (!isJson && io.stdout.isTTY === true && items.length === Number(textOf(command, 'limit')))
+    note(io, `More: --page ${page + 1}\n`);
 }
 
 /** Returns the filter that is given, and the conditions, as one; undefined where there is neither. */

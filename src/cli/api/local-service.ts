@@ -34,8 +34,10 @@ export interface LocalService {
 
 export interface LocalServiceParts {
   readonly logger: Logger;
-  /** Whose routes are served, and whose jobs are taken up; undefined for none of that. */
+  /** Whose routes are served; undefined for none of them. */
   readonly operator?: OperatorControl | undefined;
+  /** Whether the schema jobs of the operator are taken up. */
+  readonly takesUpJobs?: boolean;
 }
 
 /** How long an attempt or a mail that the command has asked for may take to end. */
@@ -48,7 +50,7 @@ const stopMs = 10_000;
 export async function openLocalService(
   data: DataDirectory,
   config: Config,
-  { logger, operator }: LocalServiceParts,
+  { logger, operator, takesUpJobs = false }: LocalServiceParts,
 ): Promise<LocalService> {
   const clock = systemClock;
   const { policy } = config;
@@ -95,7 +97,8 @@ export async function openLocalService(
     origins: [],
     tls: undefined,
   });
-  const schema = operator && schemaRunnerOf(operator, { host, server, data, logger });
+  const schema =
+    takesUpJobs && operator ? schemaRunnerOf(operator, { host, server, data, logger }) : undefined;
   schema?.start();
   return {
     connect: (connection) => void server.server.emit('connection', connection),

@@ -8,10 +8,11 @@ import { clientFlags, dataFlags } from '../../config/config-flags.ts';
 import { defaultSlug } from '../../instances/instance-directory.ts';
 import { superusersId } from '../../instances/system-collections.ts';
 import { decodeToken } from '../../secrets/token.ts';
-import { type Api, objectOf } from './api.ts';
+import { type Api, ApiRefusal, objectOf } from './api.ts';
 import { CommandError, exitCodes } from '../terminal/command-error.ts';
 import { addFlags, clientOf, configOf, flagsOf } from '../terminal/flags.ts';
 import type { CommandIo } from '../terminal/print.ts';
+import type { LocalOperatorUse } from './with-local-api.ts';
 import { findProfile, findProfileOf } from './profiles.ts';
 import { baseOf, remoteApi } from './remote-api.ts';
 
@@ -40,18 +41,40 @@ export async function withApi<Result>(
   return work(api);
 }
 
+/** A command over the Api of the operator. */
+export interface OperatorCommand extends LocalOperatorUse {
+  readonly command: Command;
+  readonly io: CommandIo;
+}
+
 /** As {@link withApi}, with the Api of the operator: the token is an operator key. */
 export async function withOperatorApi<Result>(
-  command: Command,
-  io: CommandIo,
+  { command, io, ...use }: OperatorCommand,
   work: (api: Api) => Promise<Result>,
 ): Promise<Result> {
   const client = clientOf(flagsOf(command), io);
   const service = client.kind === 'data' ? undefined : await serviceOf(client);
-  if (service !== undefined) return work(remoteApi({ ...service, instance: undefined, version }));
+  if (service !== undefined) {
+    const api = remoteApi({ ...service, instance: undefined, version });
+    return work(api).catch((error: unknown) => {
+      throw explainRefusal(error, api.place);
+    });
+  }
   // As above.
   const { withLocalOperatorApi } = await import('./with-local-api.ts');
-  return withLocalOperatorApi(configOf(command, io), io, work);
+  return withLocalOperatorApi({ config: configOf(command, io), io, ...use }, work);
+}
+
+/** Without operator keys a service answers as if it had no operator API, and refuses other credentials without saying which it takes. */
+function explainRefusal(error: unknown, place: string): unknown {
+  if (!(error instanceof ApiRefusal)) return error;
+  const isOff = error.status === 404 && !error.message.startsWith('There is no');
+  const why = isOff
+    ? `The operator API of ${place} is off: create an operator key on its machine with chancery operator key create.`
+    : `${place} needs an operator key: give one with --token.`;
+  return isOff || error.status === 401
+    ? new CommandError(exitCodes.permission, why, { cause: error })
+    : error;
 }
 
 /** Returns the URL of the service that the command works on; undefined where that is data of this machine. */

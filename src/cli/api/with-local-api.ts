@@ -9,7 +9,7 @@ import { type Api, apiOver, type Transport } from './api.ts';
 import { operatorMessage } from '../terminal/exit-code.ts';
 import { type LocalService, openLocalService } from './local-service.ts';
 import { type CommandIo, note } from '../terminal/print.ts';
-import { type InstancePlace, requireDataDirectory } from './with-instance.ts';
+import { type InstancePlace, requireDataDirectory, withDataDirectory } from './with-instance.ts';
 
 /** Runs `work` with the Api of an instance in data of this machine. Throws StartError where there is none. */
 export function withLocalApi<Result>(
@@ -26,21 +26,36 @@ export function withLocalApi<Result>(
   });
 }
 
-/** As {@link withLocalApi}, with the Api of the operator. Its jobs are taken up meanwhile, as no server may do so. */
+/** How a command uses the Api of the operator on data of this machine. */
+export interface LocalOperatorUse {
+  /** It may make the data directory: its work runs in a temporary one before. */
+  readonly isCreating?: boolean;
+  /** It waits for schema jobs, which no server may take up. */
+  readonly takesUpJobs?: boolean;
+}
+
+/** As {@link withLocalApi}, with the Api of the operator. */
 export function withLocalOperatorApi<Result>(
-  config: Config,
-  io: CommandIo,
+  { config, io, isCreating = false, takesUpJobs = false }: LocalOperatorUse & OperatorPlace,
   work: (api: Api) => Promise<Result>,
 ): Promise<Result> {
-  return onLocalData(config, io, async (data, logger) => {
+  const onData = async (data: DataDirectory, logger = errorLogger(io)): Promise<Result> => {
     const operator = operatorOf({ ...config, auditDays: 0 }, data, { clock: systemClock, logger });
-    const service = await openLocalService(data, config, { logger, operator });
+    const service = await openLocalService(data, config, { logger, operator, takesUpJobs });
     try {
       return await onService(service, work, { place: placeOf(config), prefix: '' });
     } finally {
       await operator.dispatcher.stop(0);
     }
-  });
+  };
+  return isCreating
+    ? withDataDirectory(config, (data) => onData(data), { rehearse: (data) => onData(data) })
+    : onLocalData(config, io, onData);
+}
+
+interface OperatorPlace {
+  readonly config: Config;
+  readonly io: CommandIo;
 }
 
 async function onLocalData<Result>(

@@ -42,7 +42,7 @@ export function operatorSchemaCommand(io: CommandIo): Command {
       dryRun: isSet(command, 'dry-run'),
       stopAfter: numberOf(command, 'stop-after', { min: 1, max: 1_000_000 }) ?? null,
     };
-    await withOperatorApi(command, io, (api) => push(api, command, { io, body }));
+    await withOperatorApi({ command, io, takesUpJobs: true }, (api) => push(api, command, { io, body }));
   });
   return parent;
 }

@@ -36,7 +36,9 @@ export async function requestInMemory(
     signal,
     createConnection: () => {
       const [ours, theirs] = duplexPair();
-      connect(Object.assign(theirs, { remoteAddress: '127.0.0.1' }));
+      // A socket can also be closed once all is written: the server does so after its last answer.
+      const destroySoon = (): void => void theirs.end(() => theirs.destroy());
+      connect(Object.assign(theirs, { remoteAddress: '127.0.0.1', destroySoon }));
       return ours;
     },
   });

@@ -1,3 +1,4 @@
+import { AppError } from '../../../base/errors.ts';
 import { toTimestamp } from '../../../base/timestamp.ts';
 import { togetherOf, type UsageGauge, usageLimits, type UsageSum } from '../../../logs/add-usage.ts';
 import {
@@ -8,6 +9,7 @@ import {
   type UsageStep,
 } from '../../../logs/read-usage.ts';
 import { findManaged, storedId } from '../../../operator/managed-instances.ts';
+import type { OperatorControl } from '../../../operator/operator-control.ts';
 import { parameterError } from '../../../query/list-parameters.ts';
 import type { QueryReader } from '../../../query/list-query.ts';
 import { timeParameter } from '../../../query/time-parameter.ts';
@@ -34,15 +36,15 @@ export const operatorUsageRoutes = [
     answers: { 200: jsonAnswer('The usage.', schemaReference('InstanceUsage')) },
     handle: async (context) => {
       const { operator, params, query } = context;
-      const managed = await findManaged(operator, params.instance);
+      const ids = await idsOf(operator, params.instance);
       const range = rangeOf(query, operator.clock.now());
       const usage = await readUsage(operator.database, {
         ...range,
         step: stepOf(query),
-        instance: await storedId(operator, managed),
+        instance: ids.storageId,
       });
       const items = usage.map(countsOf);
-      return context.answer(JSON.stringify({ instance: managed.id, ...rangeJson(range), items }));
+      return context.answer(JSON.stringify({ instance: ids.publicId, ...rangeJson(range), items }));
     },
   }),
   operatorRoute({
@@ -69,6 +71,21 @@ export const operatorUsageRoutes = [
     },
   }),
 ];
+
+/** Returns the ids of an instance. One that is removed is known by its id alone, under which its usage stays. Throws not_found. */
+async function idsOf(
+  operator: OperatorControl,
+  name: string,
+): Promise<{ readonly publicId: string; readonly storageId: string }> {
+  try {
+    const managed = await findManaged(operator, name);
+    return { publicId: managed.id, storageId: await storedId(operator, managed) };
+  } catch (error) {
+    const isAbsent = error instanceof AppError && error.code === 'not_found';
+    if (isAbsent && /^[a-z0-9]{15}$/.test(name)) return { publicId: name, storageId: name };
+    throw error;
+  }
+}
 
 type Range = Pick<UsageQuery, 'from' | 'to'>;
 
