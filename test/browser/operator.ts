@@ -159,6 +159,47 @@ test(
   },
 );
 
+test('several instances are suspended, resumed and backed up at once', { skip }, async (t) => {
+  const stage = await startOperatorStage(t);
+  for (const slug of ['one', 'two', 'three']) await stage.create(slug);
+  const page = await stage.openOperator('instances?sort=-slug');
+  const slugs = page.locator('.data-table .table-link');
+  await eventually(
+    'they are sorted',
+    async () => (await slugs.allInnerTexts()).join(' ') === 'two three one default',
+  );
+  await page.getByLabel('Select row 1').click();
+  await page.getByLabel('Select row 3').click({ modifiers: ['Shift'] });
+  await page.getByText('3 instances selected').waitFor();
+  await assertAccessible(page, 'selected instances');
+  assert.equal(await page.getByRole('button', { name: 'Resume …' }).isDisabled(), true);
+  const statusOf = async (slug: string) => (await fetch(`${stage.url}/i/${slug}/api/collections`)).status;
+  await page.getByRole('button', { name: 'Suspend …' }).click();
+  await page.getByRole('button', { name: 'Suspend 3 instances' }).click();
+  await page.getByText('3 instances suspended.').waitFor();
+  assert.deepEqual([await statusOf('one'), await statusOf('two')], [403, 403]);
+  await page.getByLabel('Select row 2').click();
+  await page.getByRole('button', { name: 'Resume …' }).click();
+  await page.getByRole('button', { name: 'Resume 1 instance' }).click();
+  await page.getByText('1 instance resumed.').waitFor();
+  assert.deepEqual([await statusOf('one'), await statusOf('three')], [403, 401]);
+  await page.getByRole('link', { name: 'Backups' }).click();
+  await page.getByLabel('Find an instance').fill('t');
+  await page
+    .getByRole('row', { name: 'three' })
+    .getByLabel(/^Select row/)
+    .click();
+  await page
+    .getByRole('row', { name: 'default' })
+    .getByLabel(/^Select row/)
+    .click();
+  await page.getByRole('button', { name: 'Back up …' }).click();
+  await page.getByRole('button', { name: 'Back up 2 instances' }).click();
+  await page.getByText('2 instances backed up.').waitFor();
+  const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'three' }) });
+  await row.getByRole('time').first().waitFor();
+});
+
 test('an instance is suspended, resumed, edited, and its quotas show what is used', { skip }, async (t) => {
   const stage = await startOperatorStage(t);
   const collections = [

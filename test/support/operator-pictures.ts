@@ -37,7 +37,7 @@ const pages: readonly PicturedScreen[] = [
   },
   { name: 'instances', path: 'instances', ready: '.table-link' },
   { name: 'instances-none', path: 'instances?find=nothing', ready: '.empty' },
-  { name: 'instances-refused', path: 'instances?find=slug+%3D', ready: '.notice', refusals: [400] },
+  { name: 'instances-refused', path: 'instances?find=slug+%3D', ready: '.filter-error', refusals: [400] },
   {
     name: 'instance-new',
     path: 'instances?open=create',
@@ -92,7 +92,7 @@ const pages: readonly PicturedScreen[] = [
   { name: 'usage', path: 'usage?span=7d', ready: '.table-link' },
   { name: 'backups', path: 'backups', ready: '.table .badge' },
   { name: 'nodes', path: 'nodes', ready: '.empty' },
-  { name: 'events', path: 'events', ready: '.table td' },
+  { name: 'events', path: 'events', ready: '.table-main' },
   { name: 'audit', path: 'audit', ready: '.data-table .table-link' },
   {
     name: 'scope',

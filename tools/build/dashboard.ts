@@ -25,9 +25,12 @@ export interface MadeDashboard {
  * the operator's screens alone are made of, nor lists with columns and plots, of which the first screen has none.
  */
 const sharedParts =
-  /dashboard\/src\/(?:parts\/(?!form\/|radio-list|audit-log|expression-input|backup-words|key-fields|data-table|delivery-table|endpoint-words|endpoint-badge|secret-once|log-filters|combobox|plot|resend)|browser|api\/(?:last-day|logs|live-changes))|lucide-react|useInfiniteQuery/;
-/** Of the records, what the table has, but not the work on many of them at once, which few ask for. */
-const sharedByRecords = /dashboard\/src\/screens\/records\/(?!bulk|csv|export|use-work|work-)/;
+  /dashboard\/src\/(?:parts\/(?!form\/|radio-list|audit-log|backup-words|key-fields|data-table|delivery-table|endpoint-words|endpoint-badge|secret-once|log-filters|combobox|plot|resend)|browser|api\/(?:last-day|logs|live-changes|expressions))|lucide-react|useInfiniteQuery/;
+/** Of the records, what the table has, but not the work on many of them at once, which few ask for; and what tables are made with. */
+const sharedByRecords =
+  /dashboard\/src\/(?:screens\/records\/(?!bulk|csv|export|use-work|work-)|parts\/data-table\/use-selection)|@tanstack\/(?:react-)?(?:table|virtual)/;
+/** What the other lists are made of, which are tables with columns, and what often stands beside them. */
+const sharedByTables = /dashboard\/src\/(?:parts\/(?:data-table|backup-words|secret-once|plot\.)|api\/audit)/;
 
 /**
  * Builds the dashboard, with a list of its files and each text in two codings beside it. Writes nothing, so that several may do so at
@@ -60,6 +63,7 @@ export async function makeDashboard(): Promise<MadeDashboard> {
             groups: [
               { name: 'parts', test: sharedParts, minShareCount: 2 },
               { name: 'records', test: sharedByRecords, minShareCount: 2 },
+              { name: 'tables', test: sharedByTables, minShareCount: 2 },
             ],
           },
         },

@@ -32,6 +32,8 @@ export interface InstanceSelection {
 
 /** An instance with what it has used in the last day; undefined where the key may not know, null where it has used nothing. */
 export interface InstanceRow {
+  /** That of the instance. */
+  readonly id: string;
   readonly instance: ManagedInstance;
   readonly usage: TopUsage | null | undefined;
 }
@@ -45,7 +47,11 @@ export function instancesQuery(selection: InstanceSelection) {
       const query = { filter, sort: selection.sort, page, perPage: pageSize, skipTotal: true };
       const { items } = await callOperator('GET /api/operator/instances', { query, signal });
       const usage = await usageOf(items, signal);
-      return items.map((instance) => ({ instance, usage: usage && (usage.get(instance.id) ?? null) }));
+      return items.map((instance) => ({
+        id: instance.id,
+        instance,
+        usage: usage && (usage.get(instance.id) ?? null),
+      }));
     },
     initialPageParam: 1,
     getNextPageParam: (last, _pages, page) => (last.length < pageSize ? undefined : page + 1),
@@ -216,22 +222,24 @@ async function slugsOf(
   return slugs;
 }
 
-/** What became of instances, the latest first. */
-export const operatorEventsQuery = infiniteQueryOptions({
-  queryKey: [...operatorKeys.all, 'events'],
-  queryFn: async ({ pageParam: cursor, signal }) => {
-    const query = { order: 'desc', cursor, perPage: eventPageSize } as const;
-    const { items, nextCursor } = await callOperator('GET /api/operator/events', { query, signal });
-    const slugs = await slugsOf(items, signal);
-    const named = items.map((event): NamedEvent => ({
-      ...event,
-      slug: slugs.get(event.instance) ?? event.instance,
-    }));
-    return { items: named, nextCursor };
-  },
-  initialPageParam: '',
-  getNextPageParam: ({ items, nextCursor }) => (items.length < eventPageSize ? undefined : nextCursor),
-});
+/** What became of instances. */
+export function operatorEventsQuery(order: 'asc' | 'desc') {
+  return infiniteQueryOptions({
+    queryKey: [...operatorKeys.all, 'events', order],
+    queryFn: async ({ pageParam: cursor, signal }) => {
+      const query = { order, cursor, perPage: eventPageSize } as const;
+      const { items, nextCursor } = await callOperator('GET /api/operator/events', { query, signal });
+      const slugs = await slugsOf(items, signal);
+      const named = items.map((event): NamedEvent => ({
+        ...event,
+        slug: slugs.get(event.instance) ?? event.instance,
+      }));
+      return { items: named, nextCursor };
+    },
+    initialPageParam: '',
+    getNextPageParam: ({ items, nextCursor }) => (items.length < eventPageSize ? undefined : nextCursor),
+  });
+}
 
 /** What operator keys have done. */
 export function operatorAuditQuery(selection: AuditSelection) {

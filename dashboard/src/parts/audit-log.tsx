@@ -92,14 +92,14 @@ function columnsOf(isOpen: boolean): readonly DataColumn<AuditEntry>[] {
     {
       id: 'outcome',
       label: 'Outcome',
-      size: 110,
+      size: 92,
       sort: 'service',
       cell: ({ outcome }) => <OutcomeBadge outcome={outcome} />,
     },
     {
       id: 'action',
       label: 'Action',
-      size: 170,
+      size: 160,
       kind: 'main',
       sort: 'service',
       cell: ({ id, action, count }) => (
@@ -118,7 +118,7 @@ function columnsOf(isOpen: boolean): readonly DataColumn<AuditEntry>[] {
     {
       id: 'actor',
       label: 'Actor',
-      size: 170,
+      size: 150,
       sort: 'service',
       cell: ({ actor, actorId }) => (
         <>
@@ -129,11 +129,11 @@ function columnsOf(isOpen: boolean): readonly DataColumn<AuditEntry>[] {
     {
       id: 'target',
       label: 'Target',
-      size: 150,
+      size: 130,
       sort: 'service',
       cell: ({ collection, target }) => [collection, target].filter((text) => text !== '').join(' / '),
     },
-    { id: 'address', label: 'Address', size: 120, sort: 'service', cell: ({ address }) => address },
+    { id: 'address', label: 'Address', size: 108, sort: 'service', cell: ({ address }) => address },
     {
       id: 'created',
       label: 'Time',

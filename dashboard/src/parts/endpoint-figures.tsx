@@ -1,25 +1,36 @@
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../api/client.ts';
 import type { Schemas } from '../api/schema.ts';
-import { FailureNotice } from './notice.tsx';
+import { DataTable } from './data-table/data-table.tsx';
+import type { DataColumn } from './data-table/table-layout.ts';
 import { milliseconds, percent } from './percent.ts';
-import { type Column, Table } from './table.tsx';
+import { plural } from './time.tsx';
 
-type Row = Omit<Schemas['EndpointFigures']['days'][number], 'day'> & { readonly name: string };
+type Row = Omit<Schemas['EndpointFigures']['days'][number], 'day'> & { readonly id: string };
 
 const within = [5, 60] as const;
 const daysShown = 7;
 
-const columns: readonly Column<Row>[] = [
-  { label: 'Day (UTC)', kind: 'main', cell: ({ name }) => name },
-  { label: 'Delivered', kind: 'number', cell: ({ delivered }) => delivered.toLocaleString() },
-  { label: 'Exhausted', kind: 'number', cell: ({ exhausted }) => exhausted.toLocaleString() },
-  { label: 'Expired', kind: 'number', cell: ({ expired }) => expired.toLocaleString() },
-  { label: 'p50', kind: 'number', cell: ({ latencyP50Ms }) => milliseconds(latencyP50Ms) },
-  { label: 'p95', kind: 'number', cell: ({ latencyP95Ms }) => milliseconds(latencyP95Ms) },
-  { label: 'p99', kind: 'number', cell: ({ latencyP99Ms }) => milliseconds(latencyP99Ms) },
-  ...within.map((seconds): Column<Row> => ({
+const columns: readonly DataColumn<Row>[] = [
+  { id: 'day', label: 'Day (UTC)', size: 130, kind: 'main', cell: ({ id }) => id },
+  ...(['delivered', 'exhausted', 'expired'] as const).map((name): DataColumn<Row> => ({
+    id: name,
+    label: name.slice(0, 1).toUpperCase() + name.slice(1),
+    size: 96,
+    kind: 'number',
+    cell: (row) => row[name].toLocaleString(),
+  })),
+  ...([50, 95, 99] as const).map((rank): DataColumn<Row> => ({
+    id: `p${rank}`,
+    label: `p${rank}`,
+    size: 84,
+    kind: 'number',
+    cell: (row) => milliseconds(row[`latencyP${rank}Ms`]),
+  })),
+  ...within.map((seconds): DataColumn<Row> => ({
+    id: `within${seconds}`,
     label: `Within ${seconds} s`,
+    size: 104,
     kind: 'number',
     cell: (row) => percent(row.within.find((one) => one.seconds === seconds)?.share ?? null),
   })),
@@ -27,7 +38,7 @@ const columns: readonly Column<Row>[] = [
 
 /** How the deliveries of an endpoint ended in the last 30 days, with their latencies from the commit of the change on. */
 export function EndpointFigures({ id }: { readonly id: string }) {
-  const { data, error, isError, refetch } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ['endpoints', id, 'figures'],
     queryFn: async ({ signal }) =>
       call('GET /api/webhooks/endpoints/{id}/figures', {
@@ -42,16 +53,16 @@ export function EndpointFigures({ id }: { readonly id: string }) {
       <div className="section-head">
         <h2 id="figures">Commit to delivery</h2>
       </div>
-      {isError ? (
-        <FailureNotice error={error} onRetry={() => void refetch()} />
-      ) : (
-        <Table
-          caption="Deliveries by day"
-          columns={columns}
-          rows={data && rowsOf(data)}
-          keyOf={({ name }) => name}
-        />
-      )}
+      <DataTable
+        name="endpoint-figures"
+        label="Deliveries by day"
+        countOf={(count) => plural(count, 'day')}
+        columns={columns}
+        rows={data && rowsOf(data)}
+        error={error}
+        onRetry={() => void refetch()}
+        empty={null}
+      />
     </section>
   );
 }
@@ -60,7 +71,7 @@ export function EndpointFigures({ id }: { readonly id: string }) {
 function rowsOf({ days, total }: Schemas['EndpointFigures']): readonly Row[] {
   const last = days.slice(-daysShown).toReversed();
   return [
-    { ...total, name: `Last ${days.length} days` },
-    ...last.map(({ day, ...figures }) => ({ ...figures, name: day })),
+    { ...total, id: `Last ${days.length} days` },
+    ...last.map(({ day, ...figures }) => ({ ...figures, id: day })),
   ];
 }

@@ -20,9 +20,9 @@ interface DataTableProps<Row extends { readonly id: string }> {
   readonly rows: readonly Row[] | undefined;
   readonly error?: unknown;
   readonly onRetry?: () => void;
-  /** `-created` for the latest first. */
-  readonly sort: string;
-  readonly onSort: (sort: string) => void;
+  /** `-created` for the latest first; left out with `onSort` where no column sorts. */
+  readonly sort?: string;
+  readonly onSort?: (sort: string) => void;
   /** Narrows the rows: inputs beside the menu of columns. */
   readonly filters?: ReactNode;
   /** Figures above the rows. */
@@ -49,7 +49,7 @@ interface OpenRow {
 
 /** Rows of a list with a head, of which those in sight are drawn. On a narrow screen each is a card, whose cells bear the names of their columns. */
 export function DataTable<Row extends { readonly id: string }>(props: DataTableProps<Row>) {
-  const { name, label, columns, sort, onSort, renderBulk, scope = '' } = props;
+  const { name, label, columns, sort = '', onSort, renderBulk, scope = '' } = props;
   const { filters, plot, note, empty, error, more, open, countOf } = props;
   const layout = useTableLayout(name, columns);
   const rows = sortRows(props.rows, columns, sort);
@@ -112,8 +112,10 @@ function compare(a: string | number, b: string | number): number {
 
 interface RowsProps<Row extends { readonly id: string }> extends Pick<
   DataTableProps<Row>,
-  'label' | 'rows' | 'sort' | 'onSort' | 'more' | 'open'
+  'label' | 'rows' | 'more' | 'open'
 > {
+  readonly sort: string;
+  readonly onSort: ((sort: string) => void) | undefined;
   readonly layout: ReturnType<typeof useTableLayout<Row>>;
   readonly selection: Selection | undefined;
 }

@@ -9,7 +9,7 @@ interface TableHeadProps<Row> {
   /** How many rows are loaded. */
   readonly count: number;
   readonly sort: string;
-  readonly onSort: (sort: string) => void;
+  readonly onSort: ((sort: string) => void) | undefined;
 }
 
 /** The names of the columns: a click sorts, dragging an edge makes one wider, a double click as wide as it was. */
@@ -75,7 +75,7 @@ function HeadLabel<Row>({ column: { id, label, sort: by, kind }, sort, onSort }:
   const first = kind === 'number' ? `-${id}` : id;
   const other = first === id ? `-${id}` : id;
   return (
-    <button type="button" className="table-sort" onClick={() => onSort(sort === first ? other : first)}>
+    <button type="button" className="table-sort" onClick={() => onSort?.(sort === first ? other : first)}>
       {label}
       {order === 'ascending' && <ArrowUp size={12} aria-hidden />}
       {order === 'descending' && <ArrowDown size={12} aria-hidden />}

@@ -1,17 +1,19 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import Archive from 'lucide-react/icons/archive';
-import { useState } from 'react';
-import { backupsOfAllQuery, type InstanceBackup } from '../../api/operator.ts';
+import { backUp, backupsOfAllQuery, type InstanceBackup, operatorKeys } from '../../api/operator.ts';
 import { mayOperate } from '../../api/operator-session.ts';
 import { IconButton } from '../../parts/button.tsx';
-import { MoreRows } from '../../parts/more-rows.tsx';
-import { FailureNotice, Notice } from '../../parts/notice.tsx';
+import { DataTable } from '../../parts/data-table/data-table.tsx';
+import { RowAction } from '../../parts/data-table/row-action.tsx';
+import { hasText, TableFind } from '../../parts/data-table/table-find.tsx';
+import type { DataColumn } from '../../parts/data-table/table-layout.ts';
+import { Notice } from '../../parts/notice.tsx';
 import { ageOf } from '../../parts/percent.ts';
-import { type Column, Table } from '../../parts/table.tsx';
 import { plural, Time } from '../../parts/time.tsx';
 import { BackupFailure, BackupSize, LastBackup, LastVerification } from './backup-cells.tsx';
 import { OperatorPage } from './operator-page.tsx';
+import type { OperatorSearch } from './operator-search.ts';
 import { useBackUp } from './use-back-up.ts';
 
 const route = getRouteApi('/operator/$section');
@@ -25,47 +27,77 @@ export function BackupsScreen() {
   );
 }
 
-const pageSize = 60;
+/** A row of the table: one for each instance. */
+interface BackupRow extends InstanceBackup {
+  readonly id: string;
+}
 
 function BackupsOfAll() {
-  const { find = '' } = route.useSearch();
+  const { find = '', sort = '' } = route.useSearch();
   const navigate = route.useNavigate();
+  const set = (change: OperatorSearch): void =>
+    void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
   const { data, error, refetch } = useQuery(backupsOfAllQuery);
-  const [count, setCount] = useState(pageSize);
-  const rows = data?.items.filter(({ slug }) => slug.includes(find.trim().toLowerCase()));
   return (
-    <div className="webhooks">
-      <search className="event-filters" aria-label="Filter backups">
-        <input
-          className="input operator-find"
-          data-filter
-          aria-label="Find an instance"
-          placeholder="Find by slug"
-          value={find}
-          onChange={(event) => void navigate({ search: { find: event.target.value }, replace: true })}
-        />
-      </search>
-      <div className="webhooks-scroll" tabIndex={-1}>
+    <>
+      {data !== undefined && (
         <div className="operator-notices">
-          {error !== null && <FailureNotice error={error} onRetry={() => void refetch()} />}
-          {data !== undefined && <Schedule cron={data.cron} next={data.next} items={data.items} />}
+          <Schedule cron={data.cron} next={data.next} items={data.items} />
         </div>
-        {error === null && (
-          <Table
-            caption="Backups"
-            columns={mayOperate('instances:write') ? [...columns, action] : columns}
-            rows={rows?.slice(0, count)}
-            keyOf={({ instance }) => instance}
+      )}
+      <DataTable
+        name="operator-backups"
+        label="Backups"
+        countOf={(count) => plural(count, 'instance')}
+        columns={mayOperate('instances:write') ? columnsWithAction : columns}
+        rows={data?.items
+          .filter(({ slug }) => hasText(find, [slug]))
+          .map((backup) => ({ ...backup, id: backup.instance }))}
+        error={error}
+        onRetry={() => void refetch()}
+        sort={sort}
+        onSort={(next) => set({ sort: next })}
+        filters={
+          <TableFind
+            label="Find an instance"
+            placeholder="Find by slug"
+            find={find}
+            onFind={(text) => set({ find: text })}
           />
-        )}
-        <MoreRows
-          label="Show more instances"
-          isShown={(rows?.length ?? 0) > count}
-          isBusy={false}
-          onMore={() => setCount(count + pageSize)}
-        />
-      </div>
-    </div>
+        }
+        empty={<p className="data-empty soft">No results for “{find}”</p>}
+        scope={find}
+        {...(mayOperate('instances:write') && {
+          renderBulk: (rows: readonly BackupRow[], clear: () => void) => (
+            <BackUpAll rows={rows} onDone={clear} />
+          ),
+        })}
+      />
+    </>
+  );
+}
+
+interface BackUpAllProps {
+  readonly rows: readonly BackupRow[];
+  readonly onDone: () => void;
+}
+
+function BackUpAll({ rows, onDone }: BackUpAllProps) {
+  const queries = useQueryClient();
+  const idle = rows.filter(({ running }) => running === null);
+  return (
+    <RowAction
+      verb="Back up"
+      done="backed up"
+      icon={Archive}
+      rows={idle}
+      what={plural(idle.length, 'instance')}
+      work={async ({ id }) => backUp(id)}
+      refresh={async () => queries.invalidateQueries({ queryKey: operatorKeys.backups })}
+      onDone={onDone}
+    >
+      One after the other, while this page is open.
+    </RowAction>
   );
 }
 
@@ -101,28 +133,66 @@ function Schedule({ cron, next, items }: ScheduleProps) {
   );
 }
 
-const columns: readonly Column<InstanceBackup>[] = [
+const endOf = ({ lastBackup }: InstanceBackup): string => lastBackup?.ended ?? '';
+
+const columns: readonly DataColumn<BackupRow>[] = [
   {
+    id: 'instance',
     label: 'Instance',
+    size: 170,
     kind: 'main',
+    sort: ({ slug }) => slug,
     cell: ({ instance, slug }) => (
       <Link className="link cut" to="/operator/instances/$instance" params={{ instance }}>
         {slug}
       </Link>
     ),
   },
-  { label: 'Last backup', cell: (backup) => <LastBackup backup={backup} /> },
-  { label: 'Age', kind: 'number', cell: ({ lastBackup }) => ageOf(lastBackup?.ended ?? '') },
-  { label: 'Size', kind: 'number', cell: (backup) => <BackupSize backup={backup} /> },
-  { label: 'Last verification', cell: (backup) => <LastVerification backup={backup} /> },
-  { label: 'Failure', kind: 'wide', cell: (backup) => <BackupFailure backup={backup} /> },
+  {
+    id: 'last',
+    label: 'Last backup',
+    size: 190,
+    kind: 'wide',
+    sort: endOf,
+    cell: (backup) => <LastBackup backup={backup} />,
+  },
+  { id: 'age', label: 'Age', size: 108, kind: 'number', cell: (backup) => ageOf(endOf(backup)) },
+  {
+    id: 'size',
+    label: 'Size',
+    size: 84,
+    kind: 'number',
+    sort: ({ lastBackup }) => lastBackup?.bytes ?? 0,
+    cell: (backup) => <BackupSize backup={backup} />,
+  },
+  {
+    id: 'verification',
+    label: 'Last verification',
+    size: 168,
+    kind: 'number',
+    sort: ({ lastVerification }) => lastVerification?.ended ?? '',
+    cell: (backup) => <LastVerification backup={backup} />,
+  },
+  {
+    id: 'failure',
+    label: 'Failure',
+    size: 200,
+    kind: 'wide',
+    sort: ({ failure }) => failure?.ended ?? '',
+    cell: (backup) => <BackupFailure backup={backup} />,
+  },
 ];
 
-const action: Column<InstanceBackup> = {
-  label: 'Action',
-  kind: 'number',
-  cell: (backup) => <BackUpButton backup={backup} />,
-};
+const columnsWithAction: readonly DataColumn<BackupRow>[] = [
+  ...columns,
+  {
+    id: 'actions',
+    label: 'Actions',
+    size: 84,
+    kind: 'number',
+    cell: (backup) => <BackUpButton backup={backup} />,
+  },
+];
 
 function BackUpButton({ backup }: { readonly backup: InstanceBackup }) {
   const { instance, slug, running } = backup;

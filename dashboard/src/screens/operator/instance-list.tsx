@@ -1,17 +1,19 @@
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
+import Pause from 'lucide-react/icons/pause';
+import Play from 'lucide-react/icons/play';
 import SearchX from 'lucide-react/icons/search-x';
 import { Failure } from '../../api/client.ts';
-import { isExpression } from '../../api/expressions.ts';
-import { type InstanceRow, instancesQuery } from '../../api/operator.ts';
+import { type InstanceRow, instancesQuery, operatorKeys, takeStep } from '../../api/operator.ts';
 import { mayOperate } from '../../api/operator-session.ts';
 import { Button } from '../../parts/button.tsx';
+import { DataTable } from '../../parts/data-table/data-table.tsx';
+import { pagesOf } from '../../parts/data-table/pages-of.ts';
+import { RowAction } from '../../parts/data-table/row-action.tsx';
+import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { MoreRows } from '../../parts/more-rows.tsx';
-import { FailureNotice } from '../../parts/notice.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
-import { Time } from '../../parts/time.tsx';
-import { useFilterText } from '../../parts/use-filter-text.ts';
+import { ExpressionInput } from '../../parts/expression-input.tsx';
+import { plural, Time } from '../../parts/time.tsx';
 import { bytesText } from './instance-values.ts';
 import { LabelChips } from './label-chips.tsx';
 import type { OperatorSearch } from './operator-search.ts';
@@ -30,101 +32,103 @@ export function InstanceList() {
   });
   const set = (change: OperatorSearch): void =>
     void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
-  const rows = list.data?.pages.flat();
   const refusal = list.error instanceof Failure && list.error.status === 400 ? list.error : undefined;
   return (
-    <div className="webhooks">
-      <search className="event-filters" aria-label="Filter instances">
-        <FindInput find={find} error={refusal?.message} onFind={(text) => set({ find: text })} />
-        <select
-          className="input"
-          aria-label="State"
-          value={state}
-          onChange={(event) => set({ state: event.target.value })}
-        >
-          <option value="">All but deleted</option>
-          {Object.entries(stateTexts).map(([value, text]) => (
-            <option key={value} value={value}>
-              {text}
-            </option>
-          ))}
-        </select>
-      </search>
-      {list.isError && (
-        <div className="operator-notices">
-          <FailureNotice
-            error={list.error}
-            message={refusal && toOwnPosition(refusal.message)}
-            onRetry={refusal === undefined ? () => void list.refetch() : undefined}
-          />
-        </div>
-      )}
-      {rows?.length === 0 && !list.isError && <NoInstance onReset={() => set({ find: '', state: '' })} />}
-      {rows?.length !== 0 && !list.isError && (
-        <div className="webhooks-scroll" tabIndex={-1}>
-          <Table
-            caption="Instances"
-            columns={
-              mayOperate('usage:read') ? [...columns, ...usageColumns, created] : [...columns, created]
-            }
-            rows={rows}
-            keyOf={({ instance }) => instance.id}
-            sort={sort}
-            onSort={(next) => set({ sort: next })}
-          />
-          <MoreRows
-            label="Show more instances"
-            isShown={list.hasNextPage}
-            isBusy={list.isFetchingNextPage}
-            onMore={() => void list.fetchNextPage()}
-          />
-        </div>
-      )}
-    </div>
-  );
-}
-
-/** Counts the position of an error from the beginning of what was typed: the filter that is sent has a parenthesis before it. */
-function toOwnPosition(message: string): string {
-  return message.replace(/\bat position (\d+)/, (_, digits: string) => `at position ${Number(digits) - 1}`);
-}
-
-interface FindInputProps {
-  readonly find: string;
-  readonly error: string | undefined;
-  readonly onFind: (find: string) => void;
-}
-
-/** Looks for a word while it is typed; an expression waits for Enter. */
-function FindInput({ find, error, onFind }: FindInputProps) {
-  const [text, setText] = useFilterText({
-    filter: find,
-    isExpression,
-    onFilter: onFind,
-  });
-  return (
-    <input
-      className="input operator-find"
-      data-filter
-      aria-label="Find instances"
-      aria-invalid={error !== undefined}
-      placeholder="Slug, host or id, or labels.plan = 'pro'"
-      value={text}
-      spellCheck={false}
-      autoComplete="off"
-      onChange={(event) => setText(event.target.value)}
-      onKeyDown={(event) => {
-        if (event.key === 'Enter') onFind(text.trim());
-      }}
+    <DataTable
+      name="instances"
+      label="Instances"
+      countOf={(count) => plural(count, 'instance')}
+      columns={mayOperate('usage:read') ? columnsWithUsage : columns}
+      {...pagesOf(list)}
+      // An error of the filter stands at the filter.
+      rows={refusal === undefined ? list.data?.pages.flat() : []}
+      error={refusal === undefined ? list.error : null}
+      sort={sort}
+      onSort={(next) => set({ sort: next })}
+      filters={
+        <search aria-label="Filter instances">
+          <div className="data-expression">
+            <ExpressionInput
+              label="Find instances"
+              placeholder="Slug, host or id, or labels.plan = 'pro'"
+              filter={find}
+              onFilter={(text) => set({ find: text })}
+              error={refusal?.message}
+            />
+          </div>
+          <select
+            className="input"
+            aria-label="State"
+            value={state}
+            onChange={(event) => set({ state: event.target.value })}
+          >
+            <option value="">All but deleted</option>
+            {Object.entries(stateTexts).map(([value, text]) => (
+              <option key={value} value={value}>
+                {text}
+              </option>
+            ))}
+          </select>
+        </search>
+      }
+      empty={refusal === undefined && <NoInstance onReset={() => set({ find: '', state: '' })} />}
+      scope={JSON.stringify([find, state])}
+      {...(mayOperate('instances:write') && {
+        renderBulk: (rows: readonly InstanceRow[], clear: () => void) => (
+          <BulkActions rows={rows} onDone={clear} />
+        ),
+      })}
     />
   );
 }
 
-const columns: readonly Column<InstanceRow>[] = [
+interface BulkActionsProps {
+  readonly rows: readonly InstanceRow[];
+  readonly onDone: () => void;
+}
+
+function BulkActions({ rows, onDone }: BulkActionsProps) {
+  const queries = useQueryClient();
+  const refresh = async (): Promise<void> => queries.invalidateQueries({ queryKey: operatorKeys.all });
+  const active = rows.filter(({ instance }) => instance.state === 'active');
+  const suspended = rows.filter(({ instance }) => instance.state === 'suspended');
+  return (
+    <>
+      <RowAction
+        verb="Suspend"
+        done="suspended"
+        icon={Pause}
+        rows={active}
+        what={plural(active.length, 'instance')}
+        work={async ({ id }) => takeStep(id, 'suspend')}
+        refresh={refresh}
+        onDone={onDone}
+      >
+        Every request gets a 403 and webhooks wait until you resume them.
+      </RowAction>
+      <RowAction
+        verb="Resume"
+        done="resumed"
+        icon={Play}
+        rows={suspended}
+        what={plural(suspended.length, 'instance')}
+        work={async ({ id }) => takeStep(id, 'resume')}
+        refresh={refresh}
+        onDone={onDone}
+      >
+        They answer again, and their queued webhooks are sent.
+      </RowAction>
+    </>
+  );
+}
+
+const named: readonly DataColumn<InstanceRow>[] = [
   {
+    id: 'slug',
     label: 'Slug',
+    size: 200,
     kind: 'main',
-    sort: 'slug',
+    sort: 'service',
     cell: ({ instance: { id, slug, host } }) => (
       <>
         <Link className="table-link cut" to="/operator/instances/$instance" params={{ instance: id }}>
@@ -134,33 +138,56 @@ const columns: readonly Column<InstanceRow>[] = [
       </>
     ),
   },
-  { label: 'State', sort: 'state', cell: ({ instance: { state } }) => <StateBadge state={state} /> },
-  { label: 'Labels', cell: ({ instance: { labels } }) => <LabelChips labels={labels} max={3} /> },
+  {
+    id: 'state',
+    label: 'State',
+    size: 120,
+    sort: 'service',
+    cell: ({ instance: { state } }) => <StateBadge state={state} />,
+  },
+  {
+    id: 'labels',
+    label: 'Labels',
+    size: 180,
+    cell: ({ instance: { labels } }) => <LabelChips labels={labels} max={3} />,
+  },
 ];
 
-const usageColumns: readonly Column<InstanceRow>[] = [
+const usage: readonly DataColumn<InstanceRow>[] = [
   {
+    id: 'requests',
     label: 'Requests, 24 h',
+    size: 124,
     kind: 'number',
-    cell: ({ usage }) => (usage?.requests ?? 0).toLocaleString('en'),
+    cell: (row) => (row.usage?.requests ?? 0).toLocaleString('en'),
   },
-  { label: 'Records', kind: 'number', cell: ({ usage }) => usage?.records?.toLocaleString('en') ?? '–' },
   {
-    label: 'Data',
+    id: 'records',
+    label: 'Records',
+    size: 90,
     kind: 'number',
-    cell: ({ usage }) => (typeof usage?.dataBytes === 'number' ? bytesText(usage.dataBytes) : '–'),
+    cell: (row) => row.usage?.records?.toLocaleString('en') ?? '–',
+  },
+  {
+    id: 'data',
+    label: 'Data',
+    size: 90,
+    kind: 'number',
+    cell: (row) => (typeof row.usage?.dataBytes === 'number' ? bytesText(row.usage.dataBytes) : '–'),
   },
 ];
 
-const created: Column<InstanceRow> = {
+const created: DataColumn<InstanceRow> = {
+  id: 'created',
   label: 'Created',
-  sort: 'created',
-  cell: ({ instance }) => (
-    <span className="soft">
-      <Time value={instance.created} />
-    </span>
-  ),
+  size: 168,
+  kind: 'number',
+  sort: 'service',
+  cell: ({ instance }) => <Time value={instance.created} />,
 };
+
+const columns = [...named, created];
+const columnsWithUsage = [...named, ...usage, created];
 
 function NoInstance({ onReset }: { readonly onReset: () => void }) {
   return (

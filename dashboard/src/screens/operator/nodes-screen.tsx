@@ -1,12 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
 import Server from 'lucide-react/icons/server';
 import { nodesQuery } from '../../api/operator.ts';
 import type { Schemas } from '../../api/schema.ts';
+import { DataTable } from '../../parts/data-table/data-table.tsx';
+import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { FailureNotice } from '../../parts/notice.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
-import { duration, Time } from '../../parts/time.tsx';
+import { duration, plural, Time } from '../../parts/time.tsx';
 import { OperatorPage } from './operator-page.tsx';
+
+const route = getRouteApi('/operator/$section');
 
 /** The processes that serve the instances. */
 export function NodesScreen() {
@@ -18,30 +21,67 @@ export function NodesScreen() {
 }
 
 function Nodes() {
+  const { sort = '' } = route.useSearch();
+  const navigate = route.useNavigate();
   const { data: nodes, error, refetch } = useQuery(nodesQuery);
-  if (error !== null)
-    return (
-      <div className="operator-notices">
-        <FailureNotice error={error} onRetry={() => void refetch()} />
-      </div>
-    );
-  if (nodes?.length === 0)
-    return (
-      <Empty icon={<Server size={24} strokeWidth={1.5} aria-hidden />} title="One process">
-        With SQLite, one process serves all instances. With PostgreSQL, its nodes are listed here.
-      </Empty>
-    );
   return (
-    <div className="webhooks-scroll" tabIndex={-1}>
-      <Table caption="Nodes" columns={columns} rows={nodes} keyOf={({ id }) => id} />
-    </div>
+    <DataTable
+      name="nodes"
+      label="Nodes"
+      countOf={(count) => plural(count, 'node')}
+      columns={columns}
+      rows={nodes}
+      error={error}
+      onRetry={() => void refetch()}
+      sort={sort}
+      onSort={(next) => void navigate({ search: { sort: next }, replace: true })}
+      empty={
+        <Empty icon={<Server size={24} strokeWidth={1.5} aria-hidden />} title="One process">
+          With SQLite, one process serves all instances. With PostgreSQL, its nodes are listed here.
+        </Empty>
+      }
+    />
   );
 }
 
-const columns: readonly Column<Schemas['Node']>[] = [
-  { label: 'Node', kind: 'main', cell: ({ id }) => <span className="mono">{id}</span> },
-  { label: 'Version', cell: ({ version }) => version },
-  { label: 'Started', cell: ({ started }) => <Time value={started} /> },
-  { label: 'Last seen', cell: ({ seenSeconds }) => `${duration(seenSeconds)} ago` },
-  { label: 'Shards', kind: 'number', cell: ({ shards }) => shards.toLocaleString('en') },
+const columns: readonly DataColumn<Schemas['Node']>[] = [
+  {
+    id: 'node',
+    label: 'Node',
+    size: 240,
+    kind: 'main',
+    sort: ({ id }) => id,
+    cell: ({ id }) => <span className="mono">{id}</span>,
+  },
+  {
+    id: 'version',
+    label: 'Version',
+    size: 120,
+    sort: ({ version }) => version,
+    cell: ({ version }) => version,
+  },
+  {
+    id: 'started',
+    label: 'Started',
+    size: 168,
+    kind: 'number',
+    sort: ({ started }) => started,
+    cell: ({ started }) => <Time value={started} />,
+  },
+  {
+    id: 'seen',
+    label: 'Last seen',
+    size: 130,
+    kind: 'number',
+    sort: ({ seenSeconds }) => -seenSeconds,
+    cell: ({ seenSeconds }) => `${duration(seenSeconds)} ago`,
+  },
+  {
+    id: 'shards',
+    label: 'Shards',
+    size: 90,
+    kind: 'number',
+    sort: ({ shards }) => shards,
+    cell: ({ shards }) => shards.toLocaleString('en'),
+  },
 ];

@@ -1,15 +1,18 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import History from 'lucide-react/icons/history';
 import { type NamedEvent, operatorEventsQuery } from '../../api/operator.ts';
+import { CopyRows } from '../../parts/data-table/copy-rows.tsx';
+import { DataTable } from '../../parts/data-table/data-table.tsx';
+import { pagesOf } from '../../parts/data-table/pages-of.ts';
+import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { MoreRows } from '../../parts/more-rows.tsx';
-import { FailureNotice } from '../../parts/notice.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
-import { Time } from '../../parts/time.tsx';
+import { plural, Time } from '../../parts/time.tsx';
 import { OperatorPage } from './operator-page.tsx';
 
-/** What became of instances, the latest first. */
+const route = getRouteApi('/operator/$section');
+
+/** What became of instances. */
 export function OperatorEventsScreen() {
   return (
     <OperatorPage title="Events" scope="instances:read">
@@ -19,58 +22,59 @@ export function OperatorEventsScreen() {
 }
 
 function Events() {
-  const list = useInfiniteQuery(operatorEventsQuery);
-  const rows = list.data?.pages.flatMap(({ items }) => items);
+  const { sort = '-created' } = route.useSearch();
+  const navigate = route.useNavigate();
+  const list = useInfiniteQuery(operatorEventsQuery(sort === 'created' ? 'asc' : 'desc'));
   return (
-    <div className="webhooks-scroll" tabIndex={-1}>
-      {list.isError && (
-        <div className="operator-notices">
-          <FailureNotice error={list.error} onRetry={() => void list.refetch()} />
-        </div>
-      )}
-      {rows?.length === 0 && (
+    <DataTable
+      name="operator-events"
+      label="Events"
+      countOf={(count) => plural(count, 'event')}
+      columns={columns}
+      rows={list.data?.pages.flatMap(({ items }) => items)}
+      {...pagesOf(list)}
+      sort={sort}
+      onSort={(next) => void navigate({ search: { sort: next }, replace: true })}
+      empty={
         <Empty icon={<History size={24} strokeWidth={1.5} aria-hidden />} title="No events yet">
           Changes of instances, quotas and backups.
         </Empty>
-      )}
-      {rows?.length !== 0 && !list.isError && (
-        <Table caption="Events" columns={columns} rows={rows} keyOf={({ id }) => id} />
-      )}
-      <MoreRows
-        label="Show older events"
-        isShown={list.hasNextPage}
-        isBusy={list.isFetchingNextPage}
-        onMore={() => void list.fetchNextPage()}
-      />
-    </div>
+      }
+      scope={sort}
+      renderBulk={(rows) => <CopyRows rows={rows} />}
+    />
   );
 }
 
-const columns: readonly Column<NamedEvent>[] = [
-  { label: 'Event', kind: 'main', cell: ({ kind }) => kind },
+const columns: readonly DataColumn<NamedEvent>[] = [
+  { id: 'event', label: 'Event', size: 200, kind: 'main', cell: ({ kind }) => kind },
   {
-    label: 'Time',
-    cell: ({ created }) => (
-      <span className="soft">
-        <Time value={created} />
-      </span>
-    ),
-  },
-  {
+    id: 'instance',
     label: 'Instance',
+    size: 180,
     cell: ({ instance, slug }) => (
-      <Link className="link cut" to="/operator/instances/$instance" params={{ instance }}>
+      <Link className="link" to="/operator/instances/$instance" params={{ instance }}>
         {slug}
       </Link>
     ),
   },
   {
+    id: 'details',
     label: 'Details',
+    size: 320,
     kind: 'wide',
     cell: ({ data }) => {
       const details = detailsOf(data);
-      return details === '' ? null : <span className="mono soft wrap">{details}</span>;
+      return details === '' ? null : <span className="mono soft">{details}</span>;
     },
+  },
+  {
+    id: 'created',
+    label: 'Time',
+    size: 168,
+    kind: 'number',
+    sort: 'service',
+    cell: ({ created }) => <Time value={created} />,
   },
 ];
 

@@ -1,10 +1,12 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import ChartColumn from 'lucide-react/icons/chart-column';
+import { useMemo } from 'react';
 import { type TopUsage, topUsageQuery, type UsageName, usageNames } from '../../api/operator.ts';
+import { DataTable } from '../../parts/data-table/data-table.tsx';
+import type { DataColumn } from '../../parts/data-table/table-layout.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { FailureNotice } from '../../parts/notice.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
+import { plural } from '../../parts/time.tsx';
 import { bytesText } from './instance-values.ts';
 import { OperatorPage } from './operator-page.tsx';
 import type { OperatorSearch } from './operator-search.ts';
@@ -36,37 +38,36 @@ function TopTable() {
     placeholderData: keepPreviousData,
   });
   const most = Math.max(1, ...(data ?? []).map((item) => item[by]));
+  const columns = useMemo(() => [instance, shareOf(by, most), ...counts, ...gauges], [by, most]);
   return (
-    <div className="webhooks-scroll" tabIndex={-1}>
-      <div className="event-filters">
-        <SpanChoice span={span} onChange={(next) => set({ span: next })} />
-      </div>
-      {error !== null && (
-        <div className="operator-notices">
-          <FailureNotice error={error} onRetry={() => void refetch()} />
-        </div>
-      )}
-      {data?.length === 0 && <NoUsage />}
-      {data?.length !== 0 && error === null && (
-        <Table
-          caption="Usage by instance"
-          columns={[instance, shareOf(by, most), ...counts, ...gauges]}
-          rows={data}
-          keyOf={(item) => item.instance}
-          // There is one order: who has used most comes first.
-          sort={`-${by}`}
-          onSort={(sort) => {
-            const name = usageNames.find((one) => sort.endsWith(one));
-            if (name !== undefined) set({ by: name });
-          }}
-        />
-      )}
-    </div>
+    <DataTable
+      name="usage"
+      label="Usage by instance"
+      countOf={(count) => plural(count, 'instance')}
+      columns={columns}
+      rows={data?.map((item) => ({ ...item, id: item.instance }))}
+      error={error}
+      onRetry={() => void refetch()}
+      // There is one order: who has used most comes first.
+      sort={`-${by}`}
+      onSort={(sort) => {
+        const name = usageNames.find((one) => sort.endsWith(one));
+        if (name !== undefined) set({ by: name });
+      }}
+      filters={<SpanChoice span={span} onChange={(next) => set({ span: next })} />}
+      empty={<NoUsage />}
+    />
   );
 }
 
-const instance: Column<TopUsage> = {
+interface UsageRow extends TopUsage {
+  readonly id: string;
+}
+
+const instance: DataColumn<UsageRow> = {
+  id: 'instance',
   label: 'Instance',
+  size: 180,
   kind: 'main',
   cell: ({ instance: id, slug }) =>
     slug === '' ? (
@@ -78,9 +79,11 @@ const instance: Column<TopUsage> = {
     ),
 };
 
-function shareOf(by: UsageName, most: number): Column<TopUsage> {
+function shareOf(by: UsageName, most: number): DataColumn<UsageRow> {
   return {
+    id: 'share',
     label: 'Share',
+    size: 96,
     cell: (item) => (
       <progress className="progress operator-share" value={item[by]} max={most} aria-label="Share" />
     ),
@@ -95,22 +98,34 @@ const texts: Readonly<Record<UsageName, string>> = {
   sentBytes: 'Sent',
 };
 
-const counts: readonly Column<TopUsage>[] = usageNames.map((name) => ({
+const counts: readonly DataColumn<UsageRow>[] = usageNames.map((name) => ({
+  id: name,
   label: texts[name],
+  size: 96,
   kind: 'number',
-  sort: name,
+  sort: 'service',
   cell: (item) => (name === 'sentBytes' ? bytesText(item[name]) : item[name].toLocaleString('en')),
 }));
 
-const gauges: readonly Column<TopUsage>[] = [
+const gauges: readonly DataColumn<UsageRow>[] = [
   {
+    id: 'connections',
     label: 'Connections',
+    size: 110,
     kind: 'number',
     cell: ({ realtimeConnections }) => realtimeConnections.toLocaleString('en'),
   },
-  { label: 'Records', kind: 'number', cell: ({ records }) => records?.toLocaleString('en') ?? '–' },
   {
+    id: 'records',
+    label: 'Records',
+    size: 90,
+    kind: 'number',
+    cell: ({ records }) => records?.toLocaleString('en') ?? '–',
+  },
+  {
+    id: 'data',
     label: 'Data',
+    size: 90,
     kind: 'number',
     cell: ({ dataBytes }) => (dataBytes === null ? '–' : bytesText(dataBytes)),
   },
