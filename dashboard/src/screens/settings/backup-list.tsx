@@ -52,22 +52,13 @@ export function BackupList({ backups, error, onRetry, jobs }: BackupListProps) {
     () => columnsOf((name) => (name === verifiedBackup ? verifiedAt : '')),
     [verifiedBackup, verifiedAt],
   );
-  const actions: DataColumn<BackupRow> = {
-    id: 'actions',
-    label: 'Actions',
-    size: 230,
-    kind: 'number',
-    cell: ({ key: name }) => (
-      <BackupActions name={name} isBusy={isBusy} jobs={jobs} onRestore={() => setRestoring(name)} />
-    ),
-  };
   return (
     <>
       <DataTable
         name="backups"
         label="Backups"
         countOf={(count) => plural(count, 'backup')}
-        columns={[...columns, actions]}
+        columns={[...columns, actionsOf({ isBusy, jobs, onRestore: setRestoring })]}
         rows={backups
           ?.filter(({ key }) => hasText(find, [key]))
           .map((backup) => ({ ...backup, id: backup.key }))}
@@ -149,14 +140,23 @@ function columnsOf(verifiedAt: (name: string) => string): readonly DataColumn<Ba
   ];
 }
 
-interface BackupActionsProps {
-  readonly name: string;
+interface ActionsProps {
   readonly isBusy: boolean;
   readonly jobs: BackupJobs;
-  readonly onRestore: () => void;
+  readonly onRestore: (name: string) => void;
 }
 
-function BackupActions({ name, isBusy, jobs, onRestore }: BackupActionsProps) {
+function actionsOf(props: ActionsProps): DataColumn<BackupRow> {
+  return {
+    id: 'actions',
+    label: 'Actions',
+    size: 230,
+    kind: 'number',
+    cell: ({ key }) => <BackupActions name={key} {...props} />,
+  };
+}
+
+function BackupActions({ name, isBusy, jobs, onRestore }: ActionsProps & { readonly name: string }) {
   // Keys get no token for a link, which a download by the browser needs.
   const hasDownload = useSession()?.key === undefined;
   return (
@@ -175,7 +175,7 @@ function BackupActions({ name, isBusy, jobs, onRestore }: BackupActionsProps) {
         <ShieldCheck size={15} aria-hidden />
       </IconButton>
       <DeleteBackups rows={[{ key: name }]} isDisabled={isBusy} isSmall />
-      <Button aria-label={`Restore ${name}`} disabled={isBusy} onClick={onRestore}>
+      <Button aria-label={`Restore ${name}`} disabled={isBusy} onClick={() => onRestore(name)}>
         Restore …
       </Button>
     </span>

@@ -136,7 +136,7 @@ function columnsOf(collections: readonly Collection[]): readonly DataColumn<ApiK
     {
       id: 'name',
       label: 'Name',
-      size: 180,
+      size: 132,
       kind: 'main',
       sort: ({ name }) => name,
       cell: ({ name }) => name,
@@ -146,17 +146,7 @@ function columnsOf(collections: readonly Collection[]): readonly DataColumn<ApiK
       label: 'Scopes',
       size: 160,
       kind: 'wide',
-      cell: ({ scopes, collections: ids, endpoints }) => (
-        <span className="settings-chips">
-          {scopes.map((scope) => (
-            <span key={scope} className="chip">
-              {scope}
-            </span>
-          ))}
-          {ids !== null && <span className="soft">only {ids.map(nameOf).join(', ')}</span>}
-          {endpoints !== null && <span className="soft">only {plural(endpoints.length, 'endpoint')}</span>}
-        </span>
-      ),
+      cell: (key) => <Scopes apiKey={key} nameOf={nameOf} />,
     },
     {
       id: 'lastUsed',
@@ -204,6 +194,26 @@ function columnsOf(collections: readonly Collection[]): readonly DataColumn<ApiK
       ),
     },
   ];
+}
+
+interface ScopesProps {
+  readonly apiKey: ApiKey;
+  readonly nameOf: (collection: string) => string;
+}
+
+/** What the key may do, and for what only. */
+function Scopes({ apiKey: { scopes, collections, endpoints }, nameOf }: ScopesProps) {
+  return (
+    <span className="settings-chips">
+      {scopes.map((scope) => (
+        <span key={scope} className="chip">
+          {scope}
+        </span>
+      ))}
+      {collections !== null && <span className="soft">only {collections.map(nameOf).join(', ')}</span>}
+      {endpoints !== null && <span className="soft">only {plural(endpoints.length, 'endpoint')}</span>}
+    </span>
+  );
 }
 
 function hasExpired(expires: string): boolean {
