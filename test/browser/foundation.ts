@@ -92,6 +92,48 @@ test('from the sign-in to a saved record and out again, by keys alone', { skip }
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 });
 
+test('menus and tooltips open by keys and by the pointer', { skip }, async (t) => {
+  const stage = await startSignedInStage(t);
+  await stage.pb.collections.create(notes);
+  const page = await stage.openSignedIn('c/notes?record=new');
+  const floating = watchLoads(page, /\/floating-/);
+  await page.getByLabel('title').waitFor();
+  assert.deepEqual(floating, [], 'what places menus is not loaded to show a screen');
+  const menuButton = page.getByRole('button', { name: account.email });
+  await menuButton.focus();
+  // By Enter as soon as the button has the focus, while what it opens is still on its way.
+  await page.keyboard.press('Enter');
+  await page.getByRole('menu').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('menu').waitFor({ state: 'detached' });
+  assert.equal(await page.evaluate<boolean>(`document.activeElement?.ariaExpanded === 'false'`), true);
+  await page.keyboard.press('ArrowDown');
+  await page.locator('[role=menuitemradio]:focus').first().waitFor();
+  assert.equal(await page.locator(':focus').innerText(), 'As the system');
+  await page.keyboard.press('End');
+  assert.equal(await page.locator(':focus').innerText(), 'Sign out');
+  // A press on the button closes its menu, and does not open it again.
+  await menuButton.click();
+  await page.getByRole('menu').waitFor({ state: 'detached' });
+  assert.equal(await menuButton.getAttribute('aria-expanded'), 'false');
+  await page.getByRole('button', { name: 'Columns' }).click();
+  await page.getByRole('dialog', { name: 'Columns' }).waitFor();
+  await page.keyboard.press('Escape');
+  const close = page.getByRole('complementary').getByRole('button', { name: 'Close' });
+  await close.hover();
+  await page.locator('.tooltip').getByText('Close').waitFor();
+  await page.mouse.move(0, 0);
+  await page.locator('.tooltip').waitFor({ state: 'detached' });
+});
+
+function watchLoads(page: Page, form: RegExp): readonly string[] {
+  const loads: string[] = [];
+  page.on('request', (request) => {
+    if (form.test(request.url())) loads.push(request.url());
+  });
+  return loads;
+}
+
 /** Whether the control with this label has the focus. */
 async function isFocused(page: Page, label: string): Promise<boolean> {
   const shown = await page.evaluate<string>(

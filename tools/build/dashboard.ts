@@ -25,10 +25,13 @@ export interface MadeDashboard {
  * the operator's screens alone are made of, nor lists with columns and plots, of which the first screen has none.
  */
 const sharedParts =
-  /dashboard\/src\/(?:parts\/(?!form\/|radio-list|audit-log|backup-words|key-fields|data-table|delivery-table|endpoint-words|endpoint-badge|secret-once|log-filters|combobox|plot|resend)|browser|api\/(?:last-day|logs|live-changes|expressions))|lucide-react|useInfiniteQuery/;
+  /dashboard\/src\/(?:parts\/(?!form\/|radio-list|audit-log|backup-words|key-fields|data-table|delivery-table|endpoint-words|endpoint-badge|secret-once|log-filters|combobox|plot|resend)|browser|app|api\/(?:settings|last-day|logs|live-changes|expressions))|lucide-react|react-router|useInfiniteQuery/;
+/** What places menus and popovers, which come when a button that opens one is reached. */
+const floatingParts =
+  /node_modules\/(?:@radix-ui|@floating-ui|aria-hidden|react-remove-scroll|react-style-singleton|use-callback-ref|use-sidecar|get-nonce)/;
 /** Of the records, what the table has, but not the work on many of them at once, which few ask for; and what tables are made with. */
 const sharedByRecords =
-  /dashboard\/src\/(?:screens\/records\/(?!bulk|csv|export|use-work|work-)|parts\/data-table\/use-selection)|@tanstack\/(?:react-)?(?:table|virtual)/;
+  /dashboard\/src\/(?:api\/records|screens\/records\/(?!bulk|csv|export|use-work|work-)|parts\/data-table\/use-selection)|@tanstack\/(?:react-)?(?:table|virtual)/;
 /** What the other lists are made of, which are tables with columns, and what often stands beside them. */
 const sharedByTables = /dashboard\/src\/(?:parts\/(?:data-table|backup-words|secret-once|plot\.)|api\/audit)/;
 
@@ -64,6 +67,8 @@ export async function makeDashboard(): Promise<MadeDashboard> {
               { name: 'parts', test: sharedParts, minShareCount: 2 },
               { name: 'records', test: sharedByRecords, minShareCount: 2 },
               { name: 'tables', test: sharedByTables, minShareCount: 2 },
+              // Last, as a group takes along what its files import, and React belongs to the first.
+              { name: 'floating', test: floatingParts },
             ],
           },
         },

@@ -3,7 +3,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { Failure } from '../api/client.ts';
 import { restoreAccent } from '../browser/accent.ts';
 import { Toasts } from '../parts/toast.tsx';
-import { TooltipArea } from '../parts/tooltip.tsx';
+import { Tooltips } from '../parts/tooltip.tsx';
 import { createDashboardRouter } from './router.tsx';
 
 const attemptsMax = 2;
@@ -32,10 +32,9 @@ declare module '@tanstack/react-router' {
 export function App() {
   return (
     <QueryClientProvider client={queries}>
-      <TooltipArea>
-        <RouterProvider router={router} />
-        <Toasts />
-      </TooltipArea>
+      <RouterProvider router={router} />
+      <Toasts />
+      <Tooltips />
     </QueryClientProvider>
   );
 }

@@ -19,9 +19,11 @@ interface SidebarProps {
   /** On narrow screens, where it lies over the screen. */
   readonly isOpen: boolean;
   readonly onSearch: () => void;
+  /** The pointer or the focus is on the button that searches. */
+  readonly onReachSearch: () => void;
 }
 
-export function Sidebar({ isOpen, onSearch }: SidebarProps) {
+export function Sidebar({ isOpen, onSearch, onReachSearch }: SidebarProps) {
   const name = useInstanceName();
   const look = usePortalLook();
   const links = useScreenLinks();
@@ -33,7 +35,13 @@ export function Sidebar({ isOpen, onSearch }: SidebarProps) {
         <Logo logo={look?.logo} />
         <span className="sidebar-name cut">{look?.name ?? name}</span>
       </div>
-      <button type="button" className="sidebar-search" onClick={onSearch}>
+      <button
+        type="button"
+        className="sidebar-search"
+        onClick={onSearch}
+        onPointerEnter={onReachSearch}
+        onFocus={onReachSearch}
+      >
         <Search size={14} aria-hidden />
         Search
         <Key keys="ModK" />

@@ -1,5 +1,4 @@
 import type { ComponentProps, ReactNode } from 'react';
-import { Tooltip } from './tooltip.tsx';
 
 interface ButtonProps extends ComponentProps<'button'> {
   readonly tone?: 'plain' | 'primary' | 'danger' | 'quiet';
@@ -30,14 +29,13 @@ interface IconButtonProps extends ComponentProps<'button'> {
 export function IconButton({ label, keys, small, type = 'button', className, ...props }: IconButtonProps) {
   const classes = className === undefined ? 'icon-button' : `icon-button ${className}`;
   return (
-    <Tooltip text={label} keys={keys}>
-      <button
-        {...props}
-        type={type}
-        className={classes}
-        aria-label={label}
-        data-small={small === true ? '' : undefined}
-      />
-    </Tooltip>
+    <button
+      {...props}
+      type={type}
+      className={classes}
+      aria-label={label}
+      data-tip={keys ?? ''}
+      data-small={small === true ? '' : undefined}
+    />
   );
 }

@@ -1,8 +1,8 @@
-import * as Popover from '@radix-ui/react-popover';
 import Columns3 from 'lucide-react/icons/columns-3';
 import MoveHorizontal from 'lucide-react/icons/move-horizontal';
 import type { ReactNode } from 'react';
 import { Button, IconButton } from './button.tsx';
+import { Popover } from './popover.tsx';
 
 interface ColumnsPopoverProps {
   readonly isChanged: boolean;
@@ -16,32 +16,25 @@ interface ColumnsPopoverProps {
 /** The button that opens the columns of a table. */
 export function ColumnsPopover({ isChanged, reset, resetText, children }: ColumnsPopoverProps) {
   return (
-    <Popover.Root>
-      <Popover.Trigger asChild>
+    <Popover
+      label="Columns"
+      align="end"
+      trigger={
         <Button tone="quiet" aria-label="Columns">
           <Columns3 size={15} aria-hidden />
         </Button>
-      </Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Content
-          className="floating"
-          align="end"
-          sideOffset={4}
-          collisionPadding={8}
-          aria-label="Columns"
-        >
-          {children}
-          {isChanged && (
-            <>
-              <div className="menu-line" />
-              <button type="button" className="menu-item" onClick={reset}>
-                {resetText}
-              </button>
-            </>
-          )}
-        </Popover.Content>
-      </Popover.Portal>
-    </Popover.Root>
+      }
+    >
+      {children}
+      {isChanged && (
+        <>
+          <div className="menu-line" />
+          <button type="button" className="menu-item" onClick={reset}>
+            {resetText}
+          </button>
+        </>
+      )}
+    </Popover>
   );
 }
 

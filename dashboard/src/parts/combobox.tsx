@@ -1,7 +1,7 @@
-import * as Popover from '@radix-ui/react-popover';
 import Check from 'lucide-react/icons/check';
 import ChevronsUpDown from 'lucide-react/icons/chevrons-up-down';
 import { useId, useState, type ComponentProps, type KeyboardEvent } from 'react';
+import { Popover } from './popover.tsx';
 
 interface Choice {
   readonly value: string;
@@ -26,30 +26,30 @@ const shownMax = 100;
 
 /** One of many, found by a part of its name. Arrows move, Enter chooses, Esc leaves it as it was. */
 export function Combobox({ label, value, choices, none, onChange, ...attributes }: ComboboxProps) {
-  const [isOpen, setIsOpen] = useState(false);
   const name = choices.find((choice) => choice.value === value)?.label ?? (value || (none ?? 'Choose'));
   return (
-    <Popover.Root open={isOpen} onOpenChange={setIsOpen}>
-      <Popover.Trigger asChild>
+    <Popover
+      className="combobox-list"
+      align="start"
+      trigger={
         <button {...attributes} type="button" className="input combobox" aria-label={`${label}: ${name}`}>
           <span className="cut">{name}</span>
           <ChevronsUpDown size={13} aria-hidden />
         </button>
-      </Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Content className="floating combobox-list" align="start" sideOffset={4} collisionPadding={8}>
-          <Finder
-            label={label}
-            value={value}
-            choices={none === undefined ? choices : [{ value: '', label: none }, ...choices]}
-            onChoose={(next) => {
-              setIsOpen(false);
-              if (next !== value) onChange(next);
-            }}
-          />
-        </Popover.Content>
-      </Popover.Portal>
-    </Popover.Root>
+      }
+    >
+      {(close) => (
+        <Finder
+          label={label}
+          value={value}
+          choices={none === undefined ? choices : [{ value: '', label: none }, ...choices]}
+          onChoose={(next) => {
+            close();
+            if (next !== value) onChange(next);
+          }}
+        />
+      )}
+    </Popover>
   );
 }
 

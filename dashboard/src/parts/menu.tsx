@@ -1,10 +1,19 @@
-import * as Primitive from '@radix-ui/react-dropdown-menu';
 import type { LucideIcon } from 'lucide-react';
 import Check from 'lucide-react/icons/check';
-import type { ReactNode } from 'react';
+import { createContext, use, useEffect, useState, type ReactNode } from 'react';
+import { type Radix, type TriggerElement, useOpener, useRadix } from './use-opener.tsx';
+
+const MenuContext = createContext<Radix['menu'] | undefined>(undefined);
+
+/** The parts of the menu around. Only what a menu shows uses them, so that they are there. */
+function usePrimitive(): Radix['menu'] {
+  const primitive = use(MenuContext);
+  if (primitive === undefined) throw new Error('expected a menu around this item');
+  return primitive;
+}
 
 interface MenuProps {
-  readonly trigger: ReactNode;
+  readonly trigger: TriggerElement;
   readonly children: ReactNode;
   readonly align?: 'start' | 'end';
   /** What gets the focus when it closes; the trigger where this is left out, or finds nothing. */
@@ -13,26 +22,75 @@ interface MenuProps {
 
 /** A list of actions that opens from a button. Not modal: what locks the page behind would write a style into it, which our policy forbids. */
 export function Menu({ trigger, children, align = 'end', findNext }: MenuProps) {
+  const { radix, button, id, anchor, isOpen, change, contentProps } = useOpener(trigger, 'menu');
+  const Primitive = radix?.menu;
   return (
-    <Primitive.Root modal={false}>
-      <Primitive.Trigger asChild>{trigger}</Primitive.Trigger>
-      <Primitive.Portal>
-        <Primitive.Content
-          className="floating"
-          align={align}
-          sideOffset={4}
-          collisionPadding={8}
-          onCloseAutoFocus={(event) => {
-            const next = findNext?.();
-            if (next === undefined || next === null) return;
-            event.preventDefault();
-            next.focus();
-          }}
-        >
-          {children}
-        </Primitive.Content>
-      </Primitive.Portal>
-    </Primitive.Root>
+    <>
+      {button}
+      {Primitive !== undefined && (
+        <MenuContext value={Primitive}>
+          {/* There before it opens: it has to know whether a key or the pointer opens it. */}
+          <Primitive.Root modal={false} open={isOpen} onOpenChange={change}>
+            <Primitive.Anchor virtualRef={anchor} />
+            <Primitive.Portal>
+              <Primitive.Content
+                className="floating"
+                align={align}
+                sideOffset={4}
+                collisionPadding={8}
+                aria-labelledby={id}
+                {...contentProps}
+                onCloseAutoFocus={(event) => {
+                  const next = findNext?.();
+                  if (next === undefined || next === null) contentProps.onCloseAutoFocus(event);
+                  else {
+                    event.preventDefault();
+                    next.focus();
+                  }
+                }}
+              >
+                {children}
+              </Primitive.Content>
+            </Primitive.Portal>
+          </Primitive.Root>
+        </MenuContext>
+      )}
+    </>
+  );
+}
+
+interface PointMenuProps {
+  readonly label: string;
+  readonly point: { readonly x: number; readonly y: number };
+  readonly children: ReactNode;
+  readonly onClose: () => void;
+}
+
+/** A list of actions where the pointer is. */
+export function PointMenu({ label, point: { x, y }, children, onClose }: PointMenuProps) {
+  const { radix, load } = useRadix(true);
+  const [anchor] = useState(() => ({ current: { getBoundingClientRect: () => new DOMRect(x, y, 0, 0) } }));
+  useEffect(load);
+  const Primitive = radix?.menu;
+  if (Primitive === undefined) return null;
+  return (
+    <MenuContext value={Primitive}>
+      <Primitive.Root open modal={false} onOpenChange={(isOpen) => !isOpen && onClose()}>
+        <Primitive.Anchor virtualRef={anchor} />
+        <Primitive.Portal>
+          <Primitive.Content
+            className="floating"
+            align="start"
+            sideOffset={2}
+            collisionPadding={8}
+            aria-label={label}
+            onCloseAutoFocus={(event) => event.preventDefault()}
+          >
+            {children}
+          </Primitive.Content>
+        </Primitive.Portal>
+      </Primitive.Root>
+    </MenuContext>
   );
 }
 
@@ -45,6 +103,7 @@ interface MenuItemProps {
 }
 
 export function MenuItem({ icon: Icon, children, end, tone, onSelect }: MenuItemProps) {
+  const Primitive = usePrimitive();
   return (
     <Primitive.Item className="menu-item" data-tone={tone} onSelect={onSelect}>
       {Icon !== undefined && <Icon size={15} aria-hidden />}
@@ -68,6 +127,7 @@ export function MenuChoice<Value extends string>({
   choices,
   onChange,
 }: MenuChoiceProps<Value>) {
+  const Primitive = usePrimitive();
   return (
     <Primitive.RadioGroup value={value}>
       <Primitive.Label className="menu-label">{label}</Primitive.Label>
@@ -94,5 +154,6 @@ export function MenuChoice<Value extends string>({
 }
 
 export function MenuLine() {
+  const Primitive = usePrimitive();
   return <Primitive.Separator className="menu-line" />;
 }

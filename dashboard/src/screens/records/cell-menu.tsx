@@ -1,4 +1,3 @@
-import * as Primitive from '@radix-ui/react-dropdown-menu';
 import Braces from 'lucide-react/icons/braces';
 import Copy from 'lucide-react/icons/copy';
 import FilterIcon from 'lucide-react/icons/list-filter';
@@ -8,7 +7,7 @@ import Pencil from 'lucide-react/icons/pencil';
 import SquareTerminal from 'lucide-react/icons/square-terminal';
 import { apiUrl, type Collection, client, type Field, type RecordModel } from '../../api/client.ts';
 import { copyText } from '../../parts/copy-button.tsx';
-import { MenuItem, MenuLine } from '../../parts/menu.tsx';
+import { MenuItem, MenuLine, PointMenu } from '../../parts/menu.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { addCondition } from './filter-terms.ts';
 
@@ -36,54 +35,36 @@ export function CellMenu(props: CellMenuProps) {
   const condition = (isExcluded: boolean): void =>
     onFilter(addCondition(filter, conditionOf(field, value, isExcluded)));
   return (
-    <Primitive.Root open modal={false} onOpenChange={(isOpen) => !isOpen && onClose()}>
-      <Primitive.Trigger asChild>
-        <span
-          className="menu-point"
-          aria-hidden
-          style={{ insetInlineStart: point.x, insetBlockStart: point.y }}
-        />
-      </Primitive.Trigger>
-      <Primitive.Portal>
-        <Primitive.Content
-          className="floating"
-          align="start"
-          sideOffset={2}
-          collisionPadding={8}
-          aria-label={`${field.name} of ${record.id}`}
-          onCloseAutoFocus={(event) => event.preventDefault()}
-        >
-          {collection.type !== 'view' && (
-            <MenuItem icon={Pencil} end="↵" onSelect={onEdit}>
-              Edit
-            </MenuItem>
-          )}
-          <MenuItem icon={PanelRight} end="space" onSelect={onOpen}>
-            Open the record
-          </MenuItem>
-          <MenuLine />
-          <MenuItem icon={FilterIcon} onSelect={() => condition(false)}>
-            Filter by this
-          </MenuItem>
-          <MenuItem icon={FilterX} onSelect={() => condition(true)}>
-            Exclude this
-          </MenuItem>
-          <MenuLine />
-          <MenuItem icon={Copy} onSelect={() => void copy(text, 'Value')}>
-            Copy the value
-          </MenuItem>
-          <MenuItem icon={Braces} onSelect={() => void copy(JSON.stringify(record, null, 2), 'JSON')}>
-            Copy the JSON of the record
-          </MenuItem>
-          <MenuItem
-            icon={SquareTerminal}
-            onSelect={() => void copy(`curl ${url} -H "Authorization: $TOKEN"`, 'curl')}
-          >
-            Copy a curl command
-          </MenuItem>
-        </Primitive.Content>
-      </Primitive.Portal>
-    </Primitive.Root>
+    <PointMenu label={`${field.name} of ${record.id}`} point={point} onClose={onClose}>
+      {collection.type !== 'view' && (
+        <MenuItem icon={Pencil} end="↵" onSelect={onEdit}>
+          Edit
+        </MenuItem>
+      )}
+      <MenuItem icon={PanelRight} end="space" onSelect={onOpen}>
+        Open the record
+      </MenuItem>
+      <MenuLine />
+      <MenuItem icon={FilterIcon} onSelect={() => condition(false)}>
+        Filter by this
+      </MenuItem>
+      <MenuItem icon={FilterX} onSelect={() => condition(true)}>
+        Exclude this
+      </MenuItem>
+      <MenuLine />
+      <MenuItem icon={Copy} onSelect={() => void copy(text, 'Value')}>
+        Copy the value
+      </MenuItem>
+      <MenuItem icon={Braces} onSelect={() => void copy(JSON.stringify(record, null, 2), 'JSON')}>
+        Copy the JSON of the record
+      </MenuItem>
+      <MenuItem
+        icon={SquareTerminal}
+        onSelect={() => void copy(`curl ${url} -H "Authorization: $TOKEN"`, 'curl')}
+      >
+        Copy a curl command
+      </MenuItem>
+    </PointMenu>
   );
 }
 

@@ -1,4 +1,3 @@
-import * as Popover from '@radix-ui/react-popover';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import Plus from 'lucide-react/icons/plus';
@@ -7,6 +6,7 @@ import { useState, type KeyboardEvent } from 'react';
 import { call, type Collection, client, type RecordModel } from '../../../api/client.ts';
 import type { FieldOf } from '../../../api/collections.ts';
 import { Button, IconButton } from '../../../parts/button.tsx';
+import { Popover } from '../../../parts/popover.tsx';
 import { recordLabel } from '../cell-value.tsx';
 import { toFilter } from '../record-filter.ts';
 
@@ -103,15 +103,38 @@ interface RecordSearchProps {
   readonly onChoose: (id: string) => void;
 }
 
-function RecordSearch({ id, target, chosen, isSingle, onChoose }: RecordSearchProps) {
-  const [isOpen, setIsOpen] = useState(false);
+function RecordSearch(props: RecordSearchProps) {
+  const { id, target, chosen, isSingle } = props;
+  return (
+    <Popover
+      label={`Choose from ${target.name}`}
+      align="start"
+      trigger={
+        <Button id={id}>
+          <Plus size={14} aria-hidden />
+          {isSingle && chosen.length > 0 ? 'Choose another' : `Choose from ${target.name}`}
+        </Button>
+      }
+    >
+      {(close) => <RecordFinder {...props} onClose={close} />}
+    </Popover>
+  );
+}
+
+function RecordFinder({
+  id,
+  target,
+  chosen,
+  isSingle,
+  onChoose,
+  onClose,
+}: RecordSearchProps & { readonly onClose: () => void }) {
   const [text, setText] = useState('');
   const [position, setPosition] = useState(0);
   const filter = toFilter(target, text);
   const { data = [] } = useQuery({
     queryKey: ['records', target.name, 'search', filter],
     queryFn: async ({ signal }) => listSome(target.name, filter, signal),
-    enabled: isOpen,
     placeholderData: keepPreviousData,
   });
   const choices = data.filter((record) => !chosen.includes(record.id)).slice(0, shownMax);
@@ -119,7 +142,7 @@ function RecordSearch({ id, target, chosen, isSingle, onChoose }: RecordSearchPr
     if (record === undefined) return;
     onChoose(record.id);
     setText('');
-    setIsOpen(!isSingle);
+    if (isSingle) onClose();
   };
   const press = (event: KeyboardEvent): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -130,47 +153,31 @@ function RecordSearch({ id, target, chosen, isSingle, onChoose }: RecordSearchPr
     event.preventDefault();
   };
   return (
-    <Popover.Root open={isOpen} onOpenChange={setIsOpen}>
-      <Popover.Trigger asChild>
-        <Button id={id}>
-          <Plus size={14} aria-hidden />
-          {isSingle && chosen.length > 0 ? 'Choose another' : `Choose from ${target.name}`}
-        </Button>
-      </Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Content
-          className="floating"
-          align="start"
-          sideOffset={4}
-          collisionPadding={8}
-          aria-label={`Choose from ${target.name}`}
-        >
-          <input
-            className="input"
-            role="combobox"
-            aria-label={`Search in ${target.name}`}
-            aria-expanded
-            aria-controls={`${id}-list`}
-            aria-activedescendant={choices[position] === undefined ? undefined : `${id}-choice-${position}`}
-            placeholder="Search"
-            value={text}
-            onChange={(event) => {
-              setText(event.target.value);
-              setPosition(0);
-            }}
-            onKeyDown={press}
-          />
-          <Choices
-            id={id}
-            target={target}
-            records={choices}
-            position={position}
-            onHover={setPosition}
-            onChoose={choose}
-          />
-        </Popover.Content>
-      </Popover.Portal>
-    </Popover.Root>
+    <>
+      <input
+        className="input"
+        role="combobox"
+        aria-label={`Search in ${target.name}`}
+        aria-expanded
+        aria-controls={`${id}-list`}
+        aria-activedescendant={choices[position] === undefined ? undefined : `${id}-choice-${position}`}
+        placeholder="Search"
+        value={text}
+        onChange={(event) => {
+          setText(event.target.value);
+          setPosition(0);
+        }}
+        onKeyDown={press}
+      />
+      <Choices
+        id={id}
+        target={target}
+        records={choices}
+        position={position}
+        onHover={setPosition}
+        onChoose={choose}
+      />
+    </>
   );
 }
 
